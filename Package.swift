@@ -1,0 +1,82 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let root = Context.packageDirectory
+
+/// What the compiler insists on in every room.
+let strict: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .strictMemorySafety(),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Only the shared library is linked with these; tests and examples are not.
+let libraryLink: [LinkerSetting] = [
+  .unsafeFlags([
+    "-static-stdlib",
+    "-use-ld=lld",
+    "-Xlinker", "-soname=libtideline.so.1",
+    "-Xlinker", "--version-script=\(root)/tideline.map",
+    "-Xlinker", "--no-undefined-version",
+    "-Xlinker", "-z", "-Xlinker", "defs",
+    "-Xlinker", "-z", "-Xlinker", "nodelete",
+    "-Xlinker", "--wrap=swift_copyAuxiliaryExecutablePath",
+  ])
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies)
+}
+
+let package = Package(
+  name: "tideline",
+  products: [
+    .library(name: "tideline", type: .dynamic, targets: ["Library"]),
+    .executable(name: "tideline-sim", targets: ["Simulate"]),
+  ],
+  targets: [
+    // What only C can say.
+    .target(name: "CTideline", path: "Include", publicHeadersPath: "."),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .target(name: "Support", dependencies: ["CSQLite"]),
+
+    // The rooms. An arrow points down; ARCHITECTURE.md has the picture.
+    room("Base", []),
+    room("Timeline", ["Base"]),
+    room("Wire", ["Base"]),
+    room("Vault", ["Base", "CSQLite", "CSodium", "Support"]),
+    room("Store", ["Base", "Timeline", "Vault", "CSQLite", "Support"]),
+    room("Engine", ["Base", "Timeline", "Wire", "Store"]),
+    room("ABI", ["Base", "Engine", "CTideline"]),
+
+    // The shared library: everything above, linked statically.
+    .target(name: "Library", dependencies: ["ABI"], linkerSettings: libraryLink),
+
+    // The reference server's logic; its program is a package of its own.
+    .target(
+      name: "ReferenceServer", dependencies: ["CSQLite"],
+      path: "examples/server/Sources/ReferenceServer"),
+
+    // The simulator.
+    .target(
+      name: "Simulation", dependencies: ["Base", "Timeline", "Store", "Engine", "ReferenceServer"],
+      path: "Tests/Simulation"),
+    .executableTarget(name: "Simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
+
+    tests("BaseTests", ["Base"]),
+    tests("TimelineTests", ["Timeline", "Base"]),
+    tests("WireTests", ["Wire", "Base"]),
+    tests("VaultTests", ["Vault", "Base", "CSQLite", "CSodium", "Support"]),
+    tests("StoreTests", ["Store", "Timeline", "Vault", "Base"]),
+    tests("EngineTests", ["Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
+    tests("SimulationTests", ["Simulation"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,42 @@
+/// Every bound that outside bytes meet, in one place.
+///
+/// Each limit has a test at n-1, n and n+1 in the room that enforces it.
+package enum Limits {
+  /// Bytes of one frame from the server.
+  package static let frameBytesMax = 16 << 20
+  /// Nesting of a frame's JSON.
+  package static let jsonDepthMax = 128
+  /// Bytes of an id: message, conversation, user.
+  package static let idBytesMax = 512
+  /// Bytes of a path.
+  package static let pathBytesMax = 1024
+  /// Bytes of a printed time.
+  package static let stampBytesMax = 64
+  /// Bytes of one message object, and of one opened payload.
+  package static let messageBytesMax = 4 << 20
+  /// Items of one page; more than any server is asked for.
+  package static let pageItemsMax = 10_000
+  /// Rows of one read.
+  package static let readRowsMax = 10_000
+  /// Changes given by one pull.
+  package static let changesMax = 10_000
+  /// Entries of the change feed that are kept.
+  package static let changesKept = 100_000
+  /// Syncs waiting or running.
+  package static let syncsMax = 4_096
+  /// Ended syncs remembered.
+  package static let syncsRemembered = 1_024
+  /// Frames waiting for the host.
+  package static let framesMax = 256
+  /// Ids of one `mark_read` call, and of one `mark_read` request.
+  package static let markReadMax = 10_000
+  package static let markReadBatch = 200
+  /// Unread quarantined items kept with their bytes.
+  package static let quarantineKept = 10_000
+  /// Bytes of one quarantined item that are kept.
+  package static let quarantineBytesMax = 64 << 10
+  /// Requests in flight.
+  package static let requestsMax = 64
+  /// Messages a server is asked for in one page.
+  package static let pageLimitMax = 1_000
+}

@@ -1,0 +1,33 @@
+/// A mutual-exclusion lock around one value.
+///
+/// A pthread mutex rather than `Synchronization.Mutex`, because the thread
+/// sanitizer cannot see into the latter on Linux and reports false races.
+/// `withLock` is the only way in, so a lock is never left held.
+internal import Glibc
+
+// The value is reached under the mutex only, so sharing it is safe.
+@safe package final class Lock<Value>: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private var value: Value
+
+  package init(_ value: sending Value) {
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe mutex.initialize(to: .init())
+    unsafe pthread_mutex_init(mutex, nil)
+    self.value = value
+  }
+
+  deinit {
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+  }
+
+  /// Runs `body` alone with the value.
+  package func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&value)
+  }
+}

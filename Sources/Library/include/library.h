@@ -1,0 +1,1 @@
+/* Nothing: the contract is Include/tideline.h. */

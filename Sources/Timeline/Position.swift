@@ -1,0 +1,44 @@
+/// Where a message stands in its conversation: the server's time, ties broken
+/// by the bytes of the id. Ids are never ordered alone.
+///
+/// A position is also a boundary between messages: an empty id sorts before
+/// every message of its tick. Ranges are half-open, so a boundary has an exact
+/// successor and two ranges that touch leave nothing out between them.
+package struct Position: Hashable, Sendable {
+  /// Microseconds since 1970 UTC, as the server stamped it.
+  package var time: Int64
+  /// The message id; empty for the boundary before a tick.
+  package var id: [UInt8]
+
+  package init(time: Int64, id: [UInt8]) {
+    self.time = time
+    self.id = id
+  }
+
+  /// Before everything: the start of a conversation.
+  package static let min = Position(time: .min, id: [])
+  /// After everything.
+  package static let max = Position(time: .max, id: [])
+
+  /// The boundary before the first message stamped `time`.
+  package static func before(tick time: Int64) -> Position {
+    Position(time: time, id: [])
+  }
+
+  /// The boundary after the last message stamped `time`.
+  package static func after(tick time: Int64) -> Position {
+    Position(time: time == .max ? time : time + 1, id: [])
+  }
+
+  /// The boundary right after this message.
+  package var successor: Position {
+    Position(time: time, id: id + [0])
+  }
+}
+
+extension Position: Comparable {
+  package static func < (a: Position, b: Position) -> Bool {
+    if a.time != b.time { return a.time < b.time }
+    return a.id.lexicographicallyPrecedes(b.id)
+  }
+}

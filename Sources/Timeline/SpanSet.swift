@@ -1,0 +1,123 @@
+/// The ranges of a conversation that are proven whole, and by that its gaps.
+///
+/// A new conversation is one gap. Only evidence inserts a span (see
+/// `PageClaim`); retention, restores and lost watermarks take spans away.
+/// Spans are kept sorted, disjoint and not touching: two ranges that touch leave
+/// nothing out, so they are one.
+package struct SpanSet: Equatable, Sendable {
+  /// One whole range, `low ..< high`.
+  package struct Span: Equatable, Sendable {
+    package var low: Position
+    package var high: Position
+
+    package init(low: Position, high: Position) {
+      self.low = low
+      self.high = high
+    }
+
+    /// Nothing older than this span exists.
+    package var reachesStart: Bool { low == .min }
+
+    package func contains(_ position: Position) -> Bool {
+      low <= position && position < high
+    }
+  }
+
+  /// Oldest first.
+  package private(set) var spans: [Span]
+
+  package init() {
+    spans = []
+  }
+
+  /// Takes spans as stored: false where they are not sorted and apart.
+  package init?(stored: [Span]) {
+    for (index, span) in stored.enumerated() {
+      guard span.low < span.high else { return nil }
+      if index > 0, stored[index - 1].high >= span.low { return nil }
+    }
+    spans = stored
+  }
+
+  package var isEmpty: Bool { spans.isEmpty }
+
+  /// The newest span.
+  package var newest: Span? { spans.last }
+
+  /// The index of the first span whose high end is at or above `position`.
+  private func firstIndex(reaching position: Position) -> Int {
+    var low = 0
+    var high = spans.count
+    while low < high {
+      let middle = (low + high) / 2
+      if spans[middle].high < position { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// The span that holds `position`.
+  package func span(holding position: Position) -> Span? {
+    let index = firstIndex(reaching: position)
+    for candidate in spans[index...].prefix(2) where candidate.contains(position) {
+      return candidate
+    }
+    return nil
+  }
+
+  /// Whether all of `low ..< high` is whole.
+  package func covers(_ low: Position, _ high: Position) -> Bool {
+    guard low < high else { return true }
+    guard let span = span(holding: low) else { return false }
+    return high <= span.high
+  }
+
+  /// Adds a proven range. It joins every span that it overlaps or touches.
+  ///
+  /// This is the one place where two ranges merge.
+  package mutating func insert(_ low: Position, _ high: Position) {
+    guard low < high else { return }
+    let first = firstIndex(reaching: low)
+    var merged = Span(low: low, high: high)
+    var next = first
+    while next < spans.count, spans[next].low <= merged.high {
+      merged.low = Swift.min(merged.low, spans[next].low)
+      merged.high = Swift.max(merged.high, spans[next].high)
+      next += 1
+    }
+    spans.replaceSubrange(first..<next, with: [merged])
+  }
+
+  /// Makes `low ..< high` a gap again.
+  package mutating func remove(_ low: Position, _ high: Position) {
+    guard low < high else { return }
+    var kept: [Span] = []
+    kept.reserveCapacity(spans.count + 1)
+    for span in spans {
+      if span.high <= low || high <= span.low {
+        kept.append(span)
+        continue
+      }
+      if span.low < low { kept.append(Span(low: span.low, high: low)) }
+      if high < span.high { kept.append(Span(low: high, high: span.high)) }
+    }
+    spans = kept
+  }
+
+  package mutating func removeAll() {
+    spans = []
+  }
+
+  /// The gaps that meet `low ..< high`, oldest first, cut to it.
+  package func gaps(in low: Position, _ high: Position) -> [Span] {
+    guard low < high else { return [] }
+    var gaps: [Span] = []
+    var edge = low
+    for span in spans[firstIndex(reaching: low)...] {
+      if span.low >= high { break }
+      if edge < span.low { gaps.append(Span(low: edge, high: span.low)) }
+      edge = Swift.max(edge, span.high)
+    }
+    if edge < high { gaps.append(Span(low: edge, high: high)) }
+    return gaps
+  }
+}
