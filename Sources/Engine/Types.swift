@@ -1,0 +1,241 @@
+/// The values that cross the engine's border: configuration in, pages and states out.
+///
+/// They mirror the structs of the header one to one, without pointers.
+package import Base
+
+/// What the host knows of its server. The defaults are the first server's.
+package struct Profile: Equatable, Sendable {
+  package enum Truncates: Sendable { case unknown, oldest, newest }
+  package enum Ties: Sendable { case unknown, id, arrival }
+
+  package var pageLimit = 50
+  package var truncates = Truncates.unknown
+  package var ties = Ties.unknown
+  package var afterIsInclusive = false
+  package var pageSizeVaries = false
+  package var absenceIsDeletion = false
+  /// 0 reads it off the strings.
+  package var timeResolutionUs: Int64 = 0
+  package var overlapUs: Int64 = 5_000_000
+  /// 0 is for ever.
+  package var deletionHorizonUs: Int64 = 0
+  package var zoneOffsetMinutes = 0
+
+  package init() {}
+}
+
+/// The answer of the payload hook.
+package enum Opened: Sendable {
+  case plain([UInt8], control: Bool, event: Bool)
+  case notYet
+  case failed
+}
+
+/// A message offered to the payload hook; the ranges point into `frame`.
+package struct Sealed: Sendable {
+  package var frame: [UInt8]
+  package var conversation: [UInt8]
+  package var id: [UInt8]
+  package var sender: [UInt8]
+  package var payload: Range<Int>
+  package var message: Range<Int>
+}
+
+package enum LogLevel: Int32, Sendable { case error = 1, warn, info, debug }
+
+/// How to open a client.
+package struct ClientConfig: Sendable {
+  package enum File: Sendable {
+    case memory
+    case path(String, key: [UInt8], create: Bool, strict: Bool)
+  }
+
+  package var file: File
+  package var account: [UInt8]
+  package var user: [UInt8]
+  package var profile = Profile()
+  package var cacheBytes: UInt64 = 16 << 20
+  package var autoMarkRead = false
+  package var requestTimeoutMs: Int64 = 30_000
+  package var requestsMax = 4
+  /// Seed of request ids and of jitter.
+  package var seed: UInt64 = 0
+  /// Name of the VFS below the vault; tests put a faulty one there.
+  package var baseVFS: String?
+  package var open: (@Sendable (borrowing Sealed) -> Opened)?
+  package var log: (@Sendable (LogLevel, String) -> Void)?
+  /// Both clocks; tests and the simulator put their own here.
+  package var clock: @Sendable () -> Instant = { SystemClock.now() }
+
+  package init(file: File, account: [UInt8], user: [UInt8]) {
+    self.file = file
+    self.account = account
+    self.user = user
+  }
+}
+
+/// What became of a received frame.
+package enum Receipt: Equatable, Sendable { case applied, ignored, quarantined }
+
+/// One frame to send.
+package struct OutgoingFrame: Equatable, Sendable {
+  package var id: UInt64
+  package var bytes: [UInt8]
+}
+
+package enum Phase: Int32, Sendable { case offline = 0, catchingUp, upToDate }
+
+package struct ClientState: Equatable, Sendable {
+  package var phase = Phase.offline
+  package var syncsLeft = 0
+  package var requestsInFlight = 0
+  package var framesWaiting = 0
+  package var reconnectWanted = false
+  package var readsPending = 0
+  package var changeSeq: UInt64 = 0
+  package var asOfUs: Int64 = 0
+}
+
+package struct SyncRequest: Equatable, Sendable {
+  package enum Kind: Int32, Sendable { case latest = 0, older }
+  package enum Policy: Int32, Sendable { case cacheThenNetwork = 0, cacheOnly }
+
+  package var conversation: [UInt8]
+  package var kind: Kind
+  package var policy: Policy
+  /// For `.older`: how many more messages; 0 is one page.
+  package var want: Int
+  /// 0 is no bound.
+  package var pagesMax: Int
+
+  package init(
+    conversation: [UInt8], kind: Kind = .latest, policy: Policy = .cacheThenNetwork,
+    want: Int = 0, pagesMax: Int = 0
+  ) {
+    self.conversation = conversation
+    self.kind = kind
+    self.policy = policy
+    self.want = want
+    self.pagesMax = pagesMax
+  }
+}
+
+package enum SyncPhase: Int32, Sendable { case waiting = 0, running, ended }
+
+package struct SyncStatus: Equatable, Sendable {
+  package var phase = SyncPhase.waiting
+  /// Nil is success; while waiting, the last trouble.
+  package var trouble: Failure?
+  package var requests = 0
+  package var received = 0
+  package var inserted = 0
+  package var removed = 0
+}
+
+/// Which messages to read.
+package struct MessageQuery: Equatable, Sendable {
+  package enum From: Equatable, Sendable {
+    case latest, oldest
+    case before(UInt64), after(UInt64)
+    case time(Int64)
+  }
+
+  package var conversation: [UInt8]
+  package var from: From
+  package var descending: Bool
+  package var limit: Int
+
+  package init(conversation: [UInt8], from: From = .latest, descending: Bool = false, limit: Int = 50) {
+    self.conversation = conversation
+    self.from = from
+    self.descending = descending
+    self.limit = limit
+  }
+}
+
+/// One row of a page; the ranges point into the page's bytes. Empty means absent.
+package struct MessageView: Equatable, Sendable {
+  package var number: UInt64
+  package var timeUs: Int64
+  /// `TL_MESSAGE_` flags of the header.
+  package var flags: UInt32
+  package var id: Range<Int>
+  package var sender: Range<Int>
+  package var stamp: Range<Int>
+  package var payload: Range<Int>
+  package var replyTo: Range<Int>
+  package var reactions: Range<Int>
+  package var readBy: Range<Int>
+  package var rest: Range<Int>
+}
+
+package enum Stop: Int32, Sendable { case limit = 0, start, gap, present }
+
+package struct GapView: Equatable, Sendable {
+  package var beforeRow: Int
+  package var poisoned: Bool
+  package var lowUs: Int64
+  package var highUs: Int64
+}
+
+package struct Coverage: Equatable, Sendable {
+  package var whole = false
+  package var stop = Stop.gap
+  package var gaps: [GapView] = []
+  package var deletionsAsOfUs: Int64 = 0
+  package var contentAsOfUs: Int64 = 0
+  package var totalCount: Int64 = -1
+  package var knownCount = 0
+}
+
+/// Messages with the bytes behind them and how complete they are.
+package struct MessagePage: Sendable {
+  package var conversation: [UInt8]
+  package var rows: [MessageView]
+  package var bytes: [UInt8]
+  package var coverage: Coverage
+}
+
+/// One entry of the change feed.
+package struct ChangeView: Equatable, Sendable {
+  package var seq: UInt64
+  /// `TL_CHANGE_` kind of the header.
+  package var kind: Int32
+  package var first: UInt64
+  package var last: UInt64
+  package var conversation: [UInt8]
+}
+
+package enum ChangePage: Equatable, Sendable {
+  case none
+  case resync
+  case changes([ChangeView])
+}
+
+package struct Stats: Equatable, Sendable {
+  package var walFramesRejected: UInt32 = 0
+  package var conversations: UInt64 = 0
+  package var messages: UInt64 = 0
+  package var tombstones: UInt64 = 0
+  package var quarantined: UInt64 = 0
+  package var framesIn: UInt64 = 0
+  package var framesBad: UInt64 = 0
+  package var framesIgnored: UInt64 = 0
+  package var answersUnmatched: UInt64 = 0
+  package var framesOut: UInt64 = 0
+  package var bytesIn: UInt64 = 0
+  package var bytesOut: UInt64 = 0
+  package var requests: UInt64 = 0
+  package var timeouts: UInt64 = 0
+  package var retries: UInt64 = 0
+  package var duplicates: UInt64 = 0
+  package var openFailures: UInt64 = 0
+  package var walksIncomplete: UInt64 = 0
+  package var restores: UInt64 = 0
+  package var auditMismatches: UInt64 = 0
+  package var commits: UInt64 = 0
+  package var fileBytes: UInt64 = 0
+  package var overlapUs: Int64 = 0
+
+  package init() {}
+}
