@@ -4,7 +4,7 @@
 /// connections of their own. The payload hook runs before the lock is taken and
 /// log lines leave after it is released, so the host may not be called while
 /// anything is held.
-package import Base
+internal import Base
 internal import Store
 internal import Timeline
 internal import Wire
@@ -31,12 +31,12 @@ package final class Client: Sendable {
       var system = SystemRandomNumberGenerator()
       config.seed = system.next()
     }
-    do {
+    do throws(StoreFailure) {
       let store = try MessageStore.open(config.storeConfig)
       if store.rejectedFrames > 0 {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
-      do {
+      do throws(StoreFailure) {
         return Client(config, store, try Core(config, store))
       } catch {
         store.close()
@@ -66,7 +66,7 @@ package final class Client: Sendable {
     isClosed.withLock { $0 = true }
     defer { signal.set() }
     try core.withLock { _ throws(Failure) in
-      do {
+      do throws(StoreFailure) {
         try store.wipe()
       } catch {
         throw Failure(error)
@@ -115,7 +115,7 @@ package final class Client: Sendable {
 
   package func receive(_ bytes: [UInt8]) throws(Failure) -> Receipt {
     let frame: Frame
-    do {
+    do throws(WireFailure) {
       frame = try Frame(bytes, zoneOffsetMinutes: config.profile.zoneOffsetMinutes)
     } catch {
       let failure: Failure = error == .tooLarge ? .tooLarge("frame") : .frame
@@ -215,7 +215,7 @@ package final class Client: Sendable {
           guard let record = try tx.conversation(conversation),
             let number = try tx.forget(id, record.cid)
           else { return false }
-          try tx.change(.removed, record.cid, numbers: number...number)
+          tx.change(.removed, record.cid, numbers: number...number)
           return true
         }
       }
@@ -267,19 +267,9 @@ package final class Client: Sendable {
     _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
-    let outcome: Swift.Result<Result, Failure>
-    do {
-      outcome = try store.read { rx throws(StoreFailure) in
-        do {
-          return .success(try body(Reading(rx)))
-        } catch {
-          return .failure(error)
-        }
-      }
-    } catch {
-      throw Failure(error)
+    return try store.read(failure: { Failure($0) }) { rx throws(Failure) in
+      try body(Reading(rx))
     }
-    return try outcome.get()
   }
 
   // MARK: Payloads

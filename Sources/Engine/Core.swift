@@ -35,9 +35,8 @@ final class Core {
   init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
     self.config = config
     self.store = store
-    (facts, lastLSN) = try store.read { rx throws(StoreFailure) in
-      (try rx.facts(), try rx.lastLSN())
-    }
+    facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
+    lastLSN = store.lsn
     exchange = Exchange(
       seed: config.seed, timeoutMs: config.requestTimeoutMs, flightsMax: config.requestsMax)
   }
@@ -267,11 +266,9 @@ final class Core {
   ) throws(StoreFailure) -> Result {
     let before = facts
     do {
-      let (result, lsn) = try store.write { tx throws(StoreFailure) in
-        (try body(tx), tx.lsn)
-      }
-      if let lsn {
-        lastLSN = lsn
+      let result = try store.write { tx throws(StoreFailure) in try body(tx) }
+      if store.lsn != lastLSN {
+        lastLSN = store.lsn
         stats.commits += 1
         hasNews = true
       }

@@ -46,7 +46,7 @@ extension Core {
       for id in page.ids {
         guard let number = try tx.tombstone(id, record.cid, version: nil) else { continue }
         draft.status.removed += 1
-        try tx.change(.removed, record.cid, numbers: number...number)
+        tx.change(.removed, record.cid, numbers: number...number)
       }
       try tx.dropReads(page.ids, record.cid)
       if page.hasMore, let next = page.nextSince, case .deletions(let since, _, _) = draft.stage,
@@ -125,7 +125,7 @@ extension Core {
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
     try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
-    try tx.change(.coverage, record.cid, numbers: nil)
+    tx.change(.coverage, record.cid, numbers: nil)
   }
 
   private func distrust(

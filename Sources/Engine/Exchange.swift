@@ -85,7 +85,7 @@ struct Exchange {
   mutating func takeFrame(nowMs: Int64) -> OutgoingFrame? {
     guard !outbox.isEmpty else { return nil }
     let frame = outbox.removeFirst()
-    startTimer(frame.id, nowMs: nowMs)
+    _ = startTimer(frame.id, nowMs: nowMs)
     return frame
   }
 

@@ -80,13 +80,13 @@ struct Ingest {
     switch try tx.apply(row, record.cid, issued: issued) {
     case .inserted(let number):
       result.inserted += 1
-      try tx.change(.inserted, record.cid, numbers: number...number)
+      tx.change(.inserted, record.cid, numbers: number...number)
       if let fetch = record.fetch, fetch.timeUs > position.time {
         result.latenessUs = max(result.latenessUs, fetch.timeUs - position.time)
       }
     case .updated(let number):
       result.duplicates += 1
-      try tx.change(.updated, record.cid, numbers: number...number)
+      tx.change(.updated, record.cid, numbers: number...number)
     case .unchanged, .forgotten:
       result.duplicates += 1
     case .tombstoned:
@@ -114,6 +114,6 @@ struct Ingest {
       version: message.version, editedUs: message.editedUs, replyTo: message.replyTo,
       reactions: message.reactions.map { Array(frame[$0]) },
       readBy: message.readBy.map { mergedReadBy(stored: nil, adding: $0) },
-      readByMe: readByMe, rest: message.rest, sealed: payload.sealed)
+      rest: message.rest, raw: payload.sealed)
   }
 }

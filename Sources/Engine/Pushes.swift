@@ -20,7 +20,7 @@ extension Core {
         let record = try tx.conversation(creating: conversation)
         for id in ids {
           guard let number = try tx.tombstone(id, record.cid, version: nil) else { continue }
-          try tx.change(.removed, record.cid, numbers: number...number)
+          tx.change(.removed, record.cid, numbers: number...number)
         }
         try tx.dropReads(ids, record.cid)
       }
@@ -29,7 +29,7 @@ extension Core {
         guard let record = try tx.conversation(conversation) else { return }
         let isMe = user == self.config.user
         for number in try tx.markReadBy(user: user, ids: ids, record.cid, isMe: isMe) {
-          try tx.change(.updated, record.cid, numbers: number...number)
+          tx.change(.updated, record.cid, numbers: number...number)
         }
       }
     }

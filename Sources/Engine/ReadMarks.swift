@@ -73,7 +73,7 @@ extension Core {
       do {
         try commit { tx throws(StoreFailure) in
           for number in try tx.confirmReads(ids, cid) {
-            try tx.change(.updated, cid, numbers: number...number)
+            tx.change(.updated, cid, numbers: number...number)
           }
         }
       } catch {

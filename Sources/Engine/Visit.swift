@@ -27,7 +27,7 @@ struct Visit {
     before = stored
     // A lost watermark means unknown: nothing that was claimed is believed.
     spans = record.fetch == nil ? SpanSet() : stored
-    self.job.isFresh = self.job.isFresh || self.job.pages == 0 && (try tx.oldest(record.cid)) == nil
+    if job.pages == 0, try tx.oldest(record.cid) == nil { self.job.isFresh = true }
   }
 
   private var tiesByID: Bool { core.config.profile.ties == .id }
@@ -54,7 +54,7 @@ struct Visit {
       step = .next
     }
     try flush()
-    if spans != before { try tx.change(.coverage, record.cid, numbers: nil) }
+    if spans != before { tx.change(.coverage, record.cid, numbers: nil) }
     return step
   }
 
@@ -333,7 +333,7 @@ struct Visit {
 
   private mutating func gone(_ number: UInt64) throws(StoreFailure) {
     job.status.removed += 1
-    try tx.change(.removed, record.cid, numbers: number...number)
+    tx.change(.removed, record.cid, numbers: number...number)
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and
