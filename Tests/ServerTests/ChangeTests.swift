@@ -162,9 +162,12 @@ import Testing
       server.post(conversation: "c", sender: "jan", payload: "1", flaw: flaw)
     }
     let array = server.page(["limit": 50]).data["messages"] as? [Any] ?? []
+    let objects = array.compactMap { $0 as? [String: Any] }
     #expect(array.count == 7)
-    #expect(server.page(["limit": 50]).ids.count == 0)  // Not all elements are objects.
-    #expect(array.last is [String: Any] || array.contains { $0 is String })
+    #expect(objects.count == 6)
+    #expect(objects.count { $0["message_id"] is String } == 4)
+    #expect(objects.count { ($0["created_at"] as? String)?.hasPrefix("2026-") == true } == 5)
+    #expect(server.truth("c").count { $0.flaw == .none } == 3)
   }
 
   @Test func faultsAskedForComeOnceEachAndInOrder() {
