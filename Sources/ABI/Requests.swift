@@ -59,8 +59,8 @@ func ids(_ views: UnsafePointer<tl_view>?, _ count: Int) throws(Failure) -> [[UI
   guard let views = unsafe views else { throw .invalid("ids is NULL but count is not 0") }
   var ids: [[UInt8]] = []
   ids.reserveCapacity(count)
-  for unsafeview in unsafe UnsafeBufferPointer(start: views, count: count) {
-    ids.append(try unsafe view.id(or: .tooLarge("an id is over 512 bytes")))
+  for index in 0..<count {
+    ids.append(try unsafe views[index].id(or: .tooLarge("an id is over 512 bytes")))
   }
   return ids
 }
