@@ -77,6 +77,7 @@ let package = Package(
     tests("StoreTests", ["Store", "Timeline", "Vault", "Base"]),
     tests("EngineTests", ["Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
     tests("SimulationTests", ["Simulation"]),
+    tests("ServerTests", ["ReferenceServer"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,95 @@
+/// One conversation: its rows in the server's order and its deletion log.
+///
+/// The order is kept at all times, so a page is a slice, found by bisection.
+final class ConversationState {
+  let id: String
+  var title: String
+  /// Who may see it; empty for everybody.
+  var participants: [String]
+  private(set) var rows: [Row] = []
+  private(set) var deletions: [ServerDeletion] = []
+  private var places: [String: Place] = [:]
+  /// The last version of what was deleted, so that a re-created id goes on.
+  private(set) var deadVersions: [String: Int] = [:]
+
+  init(id: String, title: String, participants: [String]) {
+    self.id = id
+    self.title = title
+    self.participants = participants
+  }
+
+  func copy() -> ConversationState {
+    let twin = ConversationState(id: id, title: title, participants: participants)
+    twin.rows = rows
+    twin.deletions = deletions
+    twin.places = places
+    twin.deadVersions = deadVersions
+    return twin
+  }
+
+  func admits(_ user: String) -> Bool {
+    participants.isEmpty || participants.contains(user)
+  }
+
+  func contains(_ id: String) -> Bool {
+    places[id] != nil
+  }
+
+  func message(_ id: String, _ ties: ServerKnobs.Ties) -> ServerMessage? {
+    places[id].map { rows[index(of: $0, ties)].message }
+  }
+
+  /// The first row that is not before `place`.
+  private func index(of place: Place, _ ties: ServerKnobs.Ties) -> Int {
+    firstIndex { !$0.place.isBefore(place, ties) }
+  }
+
+  /// The first row whose tick lies behind `us`, or at it where that counts.
+  func start(after us: Int64, inclusive: Bool) -> Int {
+    firstIndex { inclusive ? $0.place.tickUs >= us : $0.place.tickUs > us }
+  }
+
+  private func firstIndex(where isBehind: (Row) -> Bool) -> Int {
+    var low = 0
+    var high = rows.count
+    while low < high {
+      let middle = (low + high) / 2
+      if isBehind(rows[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  /// Puts a message at its place, or in the place of its earlier version.
+  func put(_ message: ServerMessage, _ knobs: ServerKnobs) {
+    let row = Row(message, knobs)
+    if let known = places[message.id] {
+      rows[index(of: known, knobs.ties)] = row
+      return
+    }
+    rows.insert(row, at: index(of: row.place, knobs.ties))
+    places[message.id] = row.place
+    if deadVersions.removeValue(forKey: message.id) != nil {
+      deletions.removeAll { $0.id == message.id }
+    }
+  }
+
+  /// Takes a message away and logs it; false where there is none.
+  func remove(_ deletion: ServerDeletion, _ knobs: ServerKnobs) -> Bool {
+    guard let place = places.removeValue(forKey: deletion.id) else { return false }
+    let gone = rows.remove(at: index(of: place, knobs.ties))
+    log(deletion, version: gone.message.version + 1, knobs)
+    return true
+  }
+
+  /// Adds an entry to the log, which is sorted by printed time, then arrival.
+  func log(_ deletion: ServerDeletion, version: Int, _ knobs: ServerKnobs) {
+    let unit = knobs.timeResolutionUs
+    let tick = ServerTime.tick(deletion.deletedUs, resolutionUs: unit)
+    var at = deletions.count
+    while at > 0, ServerTime.tick(deletions[at - 1].deletedUs, resolutionUs: unit) > tick {
+      at -= 1
+    }
+    deletions.insert(deletion, at: at)
+    deadVersions[deletion.id] = version
+  }
+}

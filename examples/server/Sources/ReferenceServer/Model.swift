@@ -1,1 +1,0 @@
-// The reference server's logic.

@@ -1,0 +1,87 @@
+/// What kind of server the reference server plays.
+///
+/// Real chat servers differ in small ways that lose messages in careless
+/// clients. Each difference is a knob here, so that a test or a demonstration
+/// can turn it on by name. The defaults are the plain server: whole seconds
+/// without a zone, exact pages, the newest end kept.
+public struct ServerKnobs: Sendable, Equatable {
+  /// Which end of a full `after_ts` page is kept.
+  public enum Truncation: String, Sendable, CaseIterable { case oldest, newest }
+
+  /// How times are written.
+  public enum StampStyle: String, Sendable, CaseIterable { case bare, zulu, offset, space }
+
+  /// The order of messages with the same printed time.
+  public enum Ties: String, Sendable, CaseIterable { case id, arrival }
+
+  /// How the array of a page is laid out; it says nothing about what is cut.
+  public enum ArrayOrder: String, Sendable, CaseIterable { case ascending, descending }
+
+  /// What new ids look like: without any order, or growing with the posting.
+  public enum IDStyle: String, Sendable, CaseIterable { case random, ordered }
+
+  /// The largest page, whatever limit is asked; 0 for no cap.
+  public var pageCap = 0
+  public var truncates = Truncation.newest
+  /// Cuts each page at a size between 1 and the limit, drawn by the server.
+  public var pageSizesVary = false
+  /// The resolution in which times are printed, and also compared.
+  public var timeResolutionUs: Int64 = 1_000_000
+  public var stampStyle = StampStyle.bare
+  /// The zone of printed times, in minutes east; `zulu` ignores it. It is also
+  /// the zone of received times that name none.
+  public var zoneMinutes = 0
+  /// Whether `after_ts` and `since` include their own tick.
+  public var afterInclusive = false
+  public var ties = Ties.id
+  public var echoesRequestIDs = true
+  public var sendsServerTime = false
+  public var sendsTotalCount = true
+  /// Whether the answer to `subscribe` names the epoch.
+  public var sendsEpoch = true
+  /// A message is stamped when posted and visible up to this much later.
+  public var commitLatenessMaxUs: Int64 = 0
+  /// The same for deletions.
+  public var deletionLatenessMaxUs: Int64 = 0
+  /// The largest answer of deletions before it is continued; 0 for no cap.
+  public var deletionPageCap = 0
+  /// How long deletions are remembered; 0 for ever.
+  public var deletionHorizonUs: Int64 = 0
+  public var arrayOrder = ArrayOrder.ascending
+  public var idStyle = IDStyle.random
+  /// Whether some messages carry members that only the host knows.
+  public var hostMembers = true
+  /// The share of answers and pushes that never leave; the program's alone.
+  public var dropRate = 0.0
+  /// The delay of each answer and push; the program's alone.
+  public var latencyMs = 0
+
+  public init() {}
+}
+
+/// The server's own chance (SplitMix64), so that one seed gives one run.
+public struct ServerDice: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  /// A number in `0..<bound`; 0 for a bound of 0.
+  public mutating func below(_ bound: Int) -> Int {
+    bound <= 0 ? 0 : Int(next() % UInt64(bound))
+  }
+
+  /// True with the probability `share`, between 0 and 1.
+  public mutating func chance(_ share: Double) -> Bool {
+    Double(next() >> 11) < share * 9_007_199_254_740_992
+  }
+}
