@@ -8,6 +8,8 @@ struct EventQueue {
     case cut(connection: Int, outageUs: Int64)
     case reconnect
     case serverTurn
+    /// One message of a burst that is spread over a second.
+    case post(conversation: Int)
     case hostTurn
     /// Nothing happens; time passes to here.
     case tick

@@ -24,6 +24,8 @@ package struct Knobs: Sendable {
   package var latenessUs: Int64 = 0
   package var arrayDescending = false
   package var pushes = false
+  package var deletionPageCap = 0
+  package var deletionLatenessUs: Int64 = 0
 
   // What the device is told of the server: always true, at times less than all.
   package var declaresTruncates = true
@@ -60,6 +62,8 @@ package struct Knobs: Sendable {
   package var hangShare = 0.0
 
   // The device.
+  /// How far the device's wall clock is off; nil where it is not to be asked.
+  package var wallSkewUs: Int64?
   package var usesFile = false
   package var kills = false
   package var forgets = false
@@ -91,6 +95,8 @@ package struct Knobs: Sendable {
     latenessUs = random.chance(0.5) ? Int64(random.below(4_000_001)) : 0
     arrayDescending = random.chance(0.3)
     pushes = random.chance(0.4)
+    deletionPageCap = random.chance(0.2) ? 1 + random.below(20) : 0
+    deletionLatenessUs = random.chance(0.3) ? Int64(random.below(4_000_001)) : 0
     declaresTruncates = random.chance(0.65)
     declaresTies = random.chance(0.5)
     declaresVarying = pageSizesVary || random.chance(0.05)
@@ -126,6 +132,8 @@ package struct Knobs: Sendable {
     timeoutMs = Int64([5_000, 10_000, 30_000][random.below(3)])
     requestsMax = [1, 2, 4, 4][random.below(4)]
     autoMarkRead = random.chance(0.5)
+    let year: Int64 = 31_557_600_000_000
+    wallSkewUs = [nil, 0, 3 * year, -3 * year][random.below(4)]
     usesFile = random.chance(0.13)
     kills = usesFile && random.chance(0.8)
     forgets = random.chance(0.25)
@@ -147,7 +155,8 @@ package struct Knobs: Sendable {
       (pageSizesVary, "varies"), (declaresVarying && !pageSizesVary, "varies-declared"),
       (afterIsInclusive, "inclusive"), (!echoesRequestIDs, "no-echo"),
       (sendsServerTime, "server-time"), (!sendsTotalCount, "no-total"),
-      (arrayDescending, "descending"), (pushes, "pushes"), (absenceIsDeletion, "absence"),
+      (arrayDescending, "descending"), (deletionPageCap > 0, "deletion-pages"),
+      (deletionLatenessUs > 0, "late-deletions"), (pushes, "pushes"), (absenceIsDeletion, "absence"),
       (burstShare > 0, "bursts"), (futureStamp, "future"), (deletions, "deletes"),
       (deletionRuns, "runs"), (edits, "edits"), (restores, "restore"),
       (otherDeviceReads, "other-device"), (dropShare > 0, "drops"),
