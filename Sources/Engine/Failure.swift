@@ -2,11 +2,6 @@
 ///
 /// The rooms below throw their own errors; they are translated here, once. Texts
 /// are constants, so no message, id, key or path can leak into a log.
-package import Base
-package import Store
-package import Wire
-internal import Vault
-
 package enum Failure: Error, Equatable, Sendable {
   case invalid(StaticText)
   case closed

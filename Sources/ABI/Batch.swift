@@ -1,0 +1,148 @@
+/// What a `tl_batch` pointer points to: one block of memory.
+///
+/// A header, then the rows, then the gaps, then the bytes that all views point
+/// into. Plain memory with one owner, the host: it needs no client, so batches
+/// and clients may be freed in any order.
+internal import CTideline
+internal import Engine
+
+@safe struct Batch {
+  /// "batch of" in ASCII, read as a number.
+  private static let magic: UInt64 = 0x666F_2068_6374_6162
+
+  private var word: UInt64
+  /// Bytes behind the header.
+  private var size: Int
+  private var rowCount = 0
+  private var changeCount = 0
+  private var coverage: tl_coverage?
+
+  /// Puts a page into a new batch.
+  static func new(_ page: MessagePage) throws(Failure) -> OpaquePointer {
+    let rows = unsafe try extent(of: tl_message.self, page.rows.count)
+    let gaps = try extent(of: tl_gap.self, page.coverage.gaps.count)
+    let end = page.bytes.count
+    let sizes = [rows, gaps, end, page.conversation.count]
+    let block = try unsafe allocate(sizes)
+    let body = unsafe start(of: block)
+    let bytes = unsafe body + rows + gaps
+    unsafe fill(bytes, page.bytes)
+    unsafe fill(bytes + end, page.conversation)
+    let conversation = unsafe view(bytes + end, 0..<page.conversation.count)
+    let target = unsafe body.bindMemory(to: tl_message.self, capacity: page.rows.count)
+    for (index, row) in page.rows.enumerated() {
+      guard row.fits(end) else {
+        unsafe block.deallocate()
+        throw .internal("a row lies outside of its page")
+      }
+      unsafe (target + index).initialize(to: tl_message(row, conversation, bytes))
+    }
+    let gapTarget = unsafe (body + rows).bindMemory(
+      to: tl_gap.self, capacity: page.coverage.gaps.count)
+    for (index, gap) in page.coverage.gaps.enumerated() {
+      unsafe (gapTarget + index).initialize(to: tl_gap(gap))
+    }
+    unsafe block.pointee.rowCount = page.rows.count
+    unsafe block.pointee.coverage = tl_coverage(page.coverage, gaps: gapTarget)
+    return OpaquePointer(block)
+  }
+
+  /// Puts changes into a new batch.
+  static func new(_ changes: [ChangeView]) throws(Failure) -> OpaquePointer {
+    let entries = unsafe try extent(of: tl_change.self, changes.count)
+    let block = try unsafe allocate([entries] + changes.map(\.conversation.count))
+    let body = unsafe start(of: block)
+    let target = unsafe body.bindMemory(to: tl_change.self, capacity: changes.count)
+    var bytes = unsafe body + entries
+    for (index, change) in changes.enumerated() {
+      unsafe fill(bytes, change.conversation)
+      let conversation = unsafe view(bytes, 0..<change.conversation.count)
+      unsafe (target + index).initialize(to: tl_change(change, conversation))
+      unsafe bytes += change.conversation.count
+    }
+    unsafe block.pointee.changeCount = changes.count
+    return OpaquePointer(block)
+  }
+
+  static func free(_ handle: OpaquePointer?) {
+    guard let block = unsafe ours(handle) else { return }
+    unsafe block.pointee.word = 0
+    unsafe block.deallocate()
+  }
+
+  /// The messages, or NULL, and how many there are.
+  static func rows(_ handle: OpaquePointer?) -> (UnsafePointer<tl_message>?, Int) {
+    guard let block = unsafe ours(handle), unsafe block.pointee.rowCount > 0 else {
+      return (nil, 0)
+    }
+    let rows = unsafe start(of: block).assumingMemoryBound(to: tl_message.self)
+    return unsafe (UnsafePointer(rows), block.pointee.rowCount)
+  }
+
+  /// The changes, or NULL, and how many there are.
+  static func changes(_ handle: OpaquePointer?) -> (UnsafePointer<tl_change>?, Int) {
+    guard let block = unsafe ours(handle), unsafe block.pointee.changeCount > 0 else {
+      return (nil, 0)
+    }
+    let changes = unsafe start(of: block).assumingMemoryBound(to: tl_change.self)
+    return unsafe (UnsafePointer(changes), block.pointee.changeCount)
+  }
+
+  /// How complete the messages are; changes have no such answer.
+  static func coverage(_ handle: OpaquePointer?) throws(Failure) -> tl_coverage {
+    guard let coverage = try unsafe block(handle).pointee.coverage else {
+      throw .invalid("the batch holds changes")
+    }
+    return unsafe coverage
+  }
+
+  /// Everything behind the header.
+  static func contents(_ handle: OpaquePointer?) throws(Failure) -> tl_view {
+    let block = try unsafe block(handle)
+    let size = unsafe block.pointee.size
+    let start = unsafe start(of: block).assumingMemoryBound(to: UInt8.self)
+    return unsafe tl_view(data: size == 0 ? nil : UnsafePointer(start), size: size)
+  }
+
+  /// A block with room for parts of these sizes behind the header.
+  private static func allocate(_ sizes: [Int]) throws(Failure) -> UnsafeMutablePointer<Batch> {
+    var size = 0
+    for part in sizes {
+      let (sum, overflow) = size.addingReportingOverflow(part)
+      if overflow || sum > Int.max / 2 { throw .internal("a page is over the address space") }
+      size = sum
+    }
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: header + size, alignment: MemoryLayout<Batch>.alignment)
+    let block = unsafe memory.bindMemory(to: Batch.self, capacity: 1)
+    unsafe block.initialize(to: Batch(word: magic, size: size))
+    return unsafe block
+  }
+
+  /// Bytes of the header, so that what follows is aligned.
+  private static var header: Int { MemoryLayout<Batch>.stride + 15 & ~15 }
+
+  private static func start(of block: UnsafeMutablePointer<Batch>) -> UnsafeMutableRawPointer {
+    unsafe UnsafeMutableRawPointer(block) + header
+  }
+
+  /// Bytes that `count` values take.
+  private static func extent<Row>(of type: Row.Type, _ count: Int) throws(Failure) -> Int {
+    let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Row>.stride)
+    if overflow { throw .internal("a page has too many rows") }
+    return bytes
+  }
+
+  private static func block(
+    _ handle: OpaquePointer?
+  ) throws(Failure) -> UnsafeMutablePointer<Batch> {
+    guard let block = unsafe ours(handle) else { throw .invalid("batch is not a batch") }
+    return unsafe block
+  }
+
+  private static func ours(_ handle: OpaquePointer?) -> UnsafeMutablePointer<Batch>? {
+    guard let handle = unsafe handle, unsafe isAligned(handle) else { return nil }
+    let block = unsafe UnsafeMutablePointer<Batch>(handle)
+    return unsafe block.pointee.word == magic ? block : nil
+  }
+}

@@ -1,0 +1,146 @@
+/// The host's configuration as the engine's, checked field by field.
+///
+/// Whatever is not allowed by the header is refused here, before a file is
+/// touched. The one copy of the key that this room makes is wiped again.
+internal import Base
+internal import CTideline
+internal import Engine
+internal import Glibc
+
+/// Opens a client and puts it behind a handle. The hooks' contexts are released
+/// when that fails.
+func open(_ pointer: UnsafePointer<tl_client_config>?) throws(Failure) -> OpaquePointer {
+  let config = try unsafe read(pointer, zero: tl_client_config())
+  let hooks = unsafe Hooks(config)
+  do throws(Failure) {
+    return try unsafe Handle.new(opened(config, hooks), hooks)
+  } catch {
+    hooks.drop()
+    throw error
+  }
+}
+
+private func opened(_ config: tl_client_config, _ hooks: Hooks) throws(Failure) -> Client {
+  var key = try unsafe key(config)
+  defer { wipe(&key) }
+  var target = try unsafe ClientConfig(config, key: key)
+  hooks.install(in: &target)
+  return try Client.open(target)
+}
+
+/// Overwrites a key in place. The engine keeps no other reference to the array,
+/// so this is the very memory that held it.
+private func wipe(_ key: inout [UInt8]) {
+  unsafe key.withUnsafeMutableBytes { bytes in
+    if let base = bytes.baseAddress { unsafe explicit_bzero(base, bytes.count) }
+  }
+}
+
+private let knownFlags = UInt32(
+  TL_OPEN_MEMORY | TL_OPEN_EXISTING | TL_OPEN_STRICT | TL_OPEN_AUTO_MARK_READ)
+
+private func has(_ flags: UInt32, _ flag: Int) -> Bool {
+  flags & UInt32(truncatingIfNeeded: flag) != 0
+}
+
+private func key(_ config: tl_client_config) throws(Failure) -> [UInt8] {
+  let inMemory = unsafe has(config.flags, TL_OPEN_MEMORY)
+  let expected = inMemory ? 0 : Int(TL_KEY_BYTES)
+  let wrong: Failure = .invalid(inMemory ? "a key in memory" : "key is not 32 bytes")
+  let key = try unsafe config.key.bytes(atMost: expected, or: wrong)
+  guard key.count == expected else { throw wrong }
+  return key
+}
+
+extension ClientConfig {
+  fileprivate init(_ config: tl_client_config, key: [UInt8]) throws(Failure) {
+    let flags = unsafe config.flags
+    guard flags & ~knownFlags == 0 else { throw .invalid("an unknown flag of the configuration") }
+    let account = try unsafe config.account.text(
+      atMost: Limits.idBytesMax, or: .invalid("account is over 512 bytes"))
+    self.init(
+      file: try unsafe File(config, key: key), account: account,
+      user: try unsafe config.user_id.id(or: .invalid("user_id is over 512 bytes")))
+    if let profile = unsafe config.profile {
+      self.profile = try unsafe Profile(read(profile, zero: tl_profile()))
+    }
+    let cache = unsafe config.cache_bytes
+    guard cache <= 1 << 40 else { throw .invalid("cache_bytes is over 1 TiB") }
+    if cache != 0 { cacheBytes = cache }
+    let timeout = unsafe config.request_timeout_ms
+    if timeout != 0 { requestTimeoutMs = Int64(timeout) }
+    requestsMax = try unsafe count(
+      config.requests_max, zero: 4, atMost: Limits.requestsMax, "requests_max is over 64")
+    autoMarkRead = has(flags, TL_OPEN_AUTO_MARK_READ)
+    seed = .random(in: .min ... .max)
+  }
+}
+
+extension ClientConfig.File {
+  fileprivate init(_ config: tl_client_config, key: [UInt8]) throws(Failure) {
+    let flags = unsafe config.flags
+    let path = try unsafe config.path.text(
+      atMost: Limits.pathBytesMax, or: .invalid("path is over 1,024 bytes"))
+    if has(flags, TL_OPEN_MEMORY) {
+      guard path.isEmpty else { throw .invalid("a path in memory") }
+      guard !has(flags, TL_OPEN_EXISTING) else { throw .invalid("nothing exists in memory") }
+      self = .memory
+      return
+    }
+    guard !path.isEmpty, !path.contains(0) else { throw .invalid("path is empty or has a NUL") }
+    self = .path(
+      String(decoding: path, as: UTF8.self), key: key, create: !has(flags, TL_OPEN_EXISTING),
+      strict: has(flags, TL_OPEN_STRICT))
+  }
+}
+
+extension Profile {
+  fileprivate init(_ profile: tl_profile) throws(Failure) {
+    self.init()
+    let known =
+      TL_PROFILE_AFTER_IS_INCLUSIVE | TL_PROFILE_PAGE_SIZE_VARIES
+      | TL_PROFILE_ABSENCE_IS_DELETION
+    guard profile.flags & ~UInt32(known) == 0 else { throw .invalid("an unknown profile flag") }
+    guard profile.capabilities == 0 else { throw .unsupported("no capability is known yet") }
+    try mustBeZero(profile.reserved)
+    pageLimit = try count(
+      profile.page_limit, zero: 50, atMost: Limits.pageLimitMax, "page_limit is over 1,000")
+    truncates = try Truncates(profile.truncates)
+    ties = try Ties(profile.ties)
+    afterIsInclusive = has(profile.flags, TL_PROFILE_AFTER_IS_INCLUSIVE)
+    pageSizeVaries = has(profile.flags, TL_PROFILE_PAGE_SIZE_VARIES)
+    absenceIsDeletion = has(profile.flags, TL_PROFILE_ABSENCE_IS_DELETION)
+    guard (0...86_400_000_000).contains(profile.time_resolution_us) else {
+      throw .invalid("time_resolution_us is not between 0 and a day")
+    }
+    timeResolutionUs = profile.time_resolution_us
+    if profile.overlap_ms != 0 { overlapUs = Int64(profile.overlap_ms) * 1_000 }
+    deletionHorizonUs = Int64(profile.deletion_horizon_s) * 1_000_000
+    guard (-1_439...1_439).contains(profile.zone_offset_min) else {
+      throw .invalid("zone_offset_min is a day or more")
+    }
+    zoneOffsetMinutes = Int(profile.zone_offset_min)
+  }
+}
+
+extension Profile.Truncates {
+  fileprivate init(_ value: tl_truncates) throws(Failure) {
+    switch Int(value) {
+    case TL_TRUNCATES_UNKNOWN: self = .unknown
+    case TL_TRUNCATES_OLDEST: self = .oldest
+    case TL_TRUNCATES_NEWEST: self = .newest
+    default: throw .invalid("an unknown value of truncates")
+    }
+  }
+}
+
+extension Profile.Ties {
+  fileprivate init(_ value: tl_ties) throws(Failure) {
+    switch Int(value) {
+    case TL_TIES_UNKNOWN: self = .unknown
+    case TL_TIES_ID: self = .id
+    case TL_TIES_ARRIVAL: self = .arrival
+    default: throw .invalid("an unknown value of ties")
+    }
+  }
+}

@@ -1,0 +1,15 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+/// Section "Keep" of the header: counters.
+public import CTideline
+internal import Engine
+
+@implementation @_cdecl("tl_client_stats")
+public func tl_client_stats(
+  _ client: OpaquePointer?, _ out: UnsafeMutablePointer<tl_stats>?
+) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    try unsafe write(out) { () throws(Failure) in tl_stats(try client.stats()) }
+    return status(TL_OK)
+  }
+}

@@ -1,0 +1,43 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+/// Section "Open" of the header: a client's beginning and its ends.
+public import CTideline
+internal import Engine
+
+@implementation @_cdecl("tl_client_open")
+public func tl_client_open(
+  _ config: UnsafePointer<tl_client_config>?, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return boundary { () throws(Failure) in
+    let client = try unsafe open(config)
+    guard let out = unsafe out else {
+      unsafe Handle.free(client)
+      throw .invalid("out is NULL")
+    }
+    unsafe out.pointee = client
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_close")
+public func tl_client_close(_ client: OpaquePointer?) {
+  if unsafe client == nil { return }
+  _ = unsafe boundary(client) { client in
+    client.close()
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_free")
+public func tl_client_free(_ client: OpaquePointer?) {
+  unsafe Handle.free(client)
+}
+
+@implementation @_cdecl("tl_client_wipe")
+public func tl_client_wipe(_ client: OpaquePointer?) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    try client.wipe()
+    return status(TL_OK)
+  }
+}

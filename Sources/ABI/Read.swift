@@ -1,0 +1,97 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+/// Section "Read" of the header: pages of messages, changes, and their batches.
+internal import Base
+public import CTideline
+internal import Engine
+
+@implementation @_cdecl("tl_client_messages")
+public func tl_client_messages(
+  _ client: OpaquePointer?, _ query: UnsafePointer<tl_query>?,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let query = try unsafe MessageQuery(read(query, zero: tl_query()))
+    unsafe out.pointee = try Batch.new(client.messages(query))
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_message")
+public func tl_client_message(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ id: tl_view,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let page = try unsafe client.message(conversation: conversation.id(), id: id.id())
+    unsafe out.pointee = try Batch.new(page)
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_changes")
+public func tl_client_changes(
+  _ client: OpaquePointer?, _ after: UInt64, _ limit: UInt32,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let limit = try count(limit, zero: 256, atMost: Limits.changesMax, "limit is over 10,000")
+    switch try client.changes(after: after, limit: limit) {
+    case .none: return status(TL_NONE)
+    case .resync: return status(TL_RESYNC)
+    case .changes(let changes): unsafe out.pointee = try Batch.new(changes)
+    }
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_batch_rows")
+public func tl_batch_rows(
+  _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<tl_message>? {
+  let (rows, number) = unsafe Batch.rows(batch)
+  unsafe count?.pointee = number
+  return unsafe rows
+}
+
+@implementation @_cdecl("tl_batch_changes")
+public func tl_batch_changes(
+  _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<tl_change>? {
+  let (changes, number) = unsafe Batch.changes(batch)
+  unsafe count?.pointee = number
+  return unsafe changes
+}
+
+@implementation @_cdecl("tl_batch_coverage")
+public func tl_batch_coverage(
+  _ batch: OpaquePointer?, _ out: UnsafeMutablePointer<tl_coverage>?
+) -> tl_status {
+  boundary { () throws(Failure) in
+    try unsafe write(out) { () throws(Failure) in try unsafe Batch.coverage(batch) }
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_batch_block")
+public func tl_batch_block(
+  _ batch: OpaquePointer?, _ out: UnsafeMutablePointer<tl_view>?
+) -> tl_status {
+  unsafe out?.pointee = tl_view()
+  return boundary { () throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    unsafe out.pointee = try Batch.contents(batch)
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_batch_free")
+public func tl_batch_free(_ batch: OpaquePointer?) {
+  unsafe Batch.free(batch)
+}

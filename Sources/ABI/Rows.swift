@@ -1,0 +1,107 @@
+/// The engine's values as the structs of the header.
+///
+/// Fields the engine does not have are zero; a text that is absent is a view of
+/// NULL and 0.
+internal import CTideline
+internal import Engine
+
+/// A part of some bytes as a view, NULL when it is empty.
+func view(_ bytes: UnsafeRawPointer, _ range: Range<Int>) -> tl_view {
+  if range.isEmpty { return unsafe tl_view() }
+  let start = unsafe (bytes + range.lowerBound).assumingMemoryBound(to: UInt8.self)
+  return unsafe tl_view(data: start, size: range.count)
+}
+
+/// Copies bytes to where a batch keeps them.
+func fill(_ target: UnsafeMutableRawPointer, _ bytes: [UInt8]) {
+  unsafe bytes.withUnsafeBytes { source in
+    let room = unsafe UnsafeMutableRawBufferPointer(start: target, count: source.count)
+    unsafe room.copyMemory(from: source)
+  }
+}
+
+extension MessageView {
+  /// Tells whether all ranges lie within `count` bytes.
+  func fits(_ count: Int) -> Bool {
+    [id, sender, stamp, payload, replyTo, reactions, readBy, rest]
+      .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
+  }
+}
+
+extension tl_message {
+  init(_ row: MessageView, _ conversation: tl_view, _ bytes: UnsafeRawPointer) {
+    unsafe self.init(
+      number: row.number, time_us: row.timeUs, state: status(TL_MESSAGE_CONFIRMED),
+      flags: row.flags, id: view(bytes, row.id), conversation: conversation,
+      sender: view(bytes, row.sender), stamp: view(bytes, row.stamp),
+      payload: view(bytes, row.payload), reply_to: view(bytes, row.replyTo),
+      reactions: view(bytes, row.reactions), read_by: view(bytes, row.readBy),
+      rest: view(bytes, row.rest))
+  }
+}
+
+extension tl_gap {
+  init(_ gap: GapView) {
+    self.init(
+      before_row: UInt32(clamping: gap.beforeRow), poisoned: gap.poisoned ? 1 : 0,
+      low_us: gap.lowUs, high_us: gap.highUs)
+  }
+}
+
+extension tl_coverage {
+  init(_ coverage: Coverage, gaps: UnsafePointer<tl_gap>) {
+    unsafe self.init(
+      struct_size: 0, whole: coverage.whole ? 1 : 0, stop: coverage.stop.rawValue,
+      gap_count: UInt32(clamping: coverage.gaps.count),
+      gaps: coverage.gaps.isEmpty ? nil : gaps,
+      deletions_as_of_us: coverage.deletionsAsOfUs, content_as_of_us: coverage.contentAsOfUs,
+      total_count: coverage.totalCount, known_count: UInt64(clamping: coverage.knownCount))
+  }
+}
+
+extension tl_change {
+  init(_ change: ChangeView, _ conversation: tl_view) {
+    unsafe self.init(
+      seq: change.seq, kind: change.kind, reserved: 0, first: change.first, last: change.last,
+      conversation: conversation)
+  }
+}
+
+extension tl_state {
+  init(_ state: ClientState) {
+    self.init(
+      struct_size: 0, phase: state.phase.rawValue, syncs_left: UInt32(clamping: state.syncsLeft),
+      requests_in_flight: UInt32(clamping: state.requestsInFlight),
+      frames_waiting: UInt32(clamping: state.framesWaiting),
+      reconnect_wanted: state.reconnectWanted ? 1 : 0,
+      reads_pending: UInt32(clamping: state.readsPending), reserved: 0,
+      change_seq: state.changeSeq, as_of_us: state.asOfUs)
+  }
+}
+
+extension tl_sync_status {
+  init(_ status: SyncStatus) {
+    self.init(
+      struct_size: 0, phase: status.phase.rawValue,
+      result: status.trouble?.status ?? ABI.status(TL_OK),
+      requests: UInt32(clamping: status.requests), received: UInt32(clamping: status.received),
+      inserted: UInt32(clamping: status.inserted), removed: UInt32(clamping: status.removed),
+      reserved: 0)
+  }
+}
+
+extension tl_stats {
+  init(_ stats: Stats) {
+    self.init(
+      struct_size: 0, wal_frames_rejected: stats.walFramesRejected,
+      conversations: stats.conversations, messages: stats.messages,
+      tombstones: stats.tombstones, quarantined: stats.quarantined, frames_in: stats.framesIn,
+      frames_bad: stats.framesBad, frames_ignored: stats.framesIgnored,
+      answers_unmatched: stats.answersUnmatched, frames_out: stats.framesOut,
+      bytes_in: stats.bytesIn, bytes_out: stats.bytesOut, requests: stats.requests,
+      timeouts: stats.timeouts, retries: stats.retries, duplicates: stats.duplicates,
+      open_failures: stats.openFailures, walks_incomplete: stats.walksIncomplete,
+      restores: stats.restores, audit_mismatches: stats.auditMismatches,
+      commits: stats.commits, file_bytes: stats.fileBytes, overlap_us: stats.overlapUs)
+  }
+}

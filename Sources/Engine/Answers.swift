@@ -1,0 +1,135 @@
+/// What becomes of a received frame: an answer to a request, a push, or nothing.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Core {
+  /// Takes a frame whose payloads have been opened.
+  func receive(
+    _ frame: Frame, _ opened: [OpenedPayload], _ now: Instant
+  ) throws(Failure) -> Receipt {
+    switch frame.body {
+    case .unknown:
+      stats.framesIgnored += 1
+      return .ignored
+    case .push(let push):
+      let receipt = try storing { () throws(StoreFailure) in
+        try take(push, frame.bytes, opened, now)
+      }
+      pump(now)
+      return receipt
+    case .response(let response):
+      guard let flight = exchange.match(response) else {
+        stats.answersUnmatched += 1
+        return .ignored
+      }
+      return try answer(response.outcome, flight, frame.bytes, opened, now)
+    }
+  }
+
+  private func answer(
+    _ outcome: Outcome, _ flight: Flight, _ frame: [UInt8], _ opened: [OpenedPayload],
+    _ now: Instant
+  ) throws(Failure) -> Receipt {
+    switch (flight.purpose, outcome) {
+    case (_, .malformed):
+      trouble(flight.purpose, .unavailable, retryAfterMs: 0, now)
+      pump(now)
+      throw .frame
+    case (.reads(let cid, let conversation, let ids), _):
+      let receipt = try storing { () throws(StoreFailure) in
+        try takeReadAnswer(outcome, cid, conversation, ids, now)
+      }
+      pump(now)
+      return receipt
+    case (.sync(let id), _):
+      guard var job = jobs.first(where: { $0.id == id }) else {
+        stats.answersUnmatched += 1
+        return .ignored
+      }
+      job.inFlight = false
+      let ingest = Ingest(
+        user: config.user, autoMarkRead: config.autoMarkRead, frame: frame, opened: opened,
+        issued: flight.issued)
+      let bad = stats.quarantined
+      do {
+        try advance(&job, outcome, ingest, now)
+      } catch {
+        // The transaction left nothing behind; the sync tries again later.
+        trouble(flight.purpose, Failure(error), retryAfterMs: 0, now)
+        pump(now)
+        throw Failure(error)
+      }
+      pump(now)
+      return stats.quarantined > bad ? .quarantined : .applied
+    }
+  }
+
+  /// Moves a job on by one answer.
+  private func advance(
+    _ job: inout SyncJob, _ outcome: Outcome, _ ingest: Ingest, _ now: Instant
+  ) throws(StoreFailure) {
+    let step: Step
+    switch (job.stage, outcome) {
+    case (.start, _):
+      step = .next
+    case (.deletions(_, let sinceUs, let knownUs), .deleted(let page)):
+      step = try takeDeletions(&job, page, sinceUs: sinceUs, knownUs: knownUs)
+    case (.tail, .page(let page)), (.newest, .page(let page)), (.walk, .page(let page)),
+      (.older, .page(let page)):
+      step = try takePage(&job, page, ingest, now)
+    case (_, .failed(let error, let retryAfterMs)):
+      try refused(job, error, retryAfterMs, now)
+      return
+    default:
+      trouble(.sync(job.id), .unavailable, retryAfterMs: 0, now)
+      return
+    }
+    job.attempts = 0
+    job.notBeforeMs = .min
+    job.status.trouble = nil
+    switch step {
+    case .next:
+      replace(job)
+    case .ended(let failure):
+      end(job, failure)
+    }
+  }
+
+  /// The server said no.
+  private func refused(
+    _ job: SyncJob, _ error: ServerError, _ retryAfterMs: Int64?, _ now: Instant
+  ) throws(StoreFailure) {
+    switch error {
+    case .rateLimited, .unavailable:
+      trouble(.sync(job.id), .unavailable, retryAfterMs: retryAfterMs ?? 0, now)
+    case .unknownCursor:
+      // What the server no longer knows proves nothing any more: from the start.
+      var job = job
+      guard job.restores == 0 else { return end(job, .refused) }
+      job.restores += 1
+      try commit { tx throws(StoreFailure) in
+        guard var record = try tx.conversation(job.request.conversation) else { return }
+        try distrust(&record, tx)
+      }
+      job.beginAgain()
+      replace(job)
+    case .notFound, .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
+      end(job, .refused)
+    case .other:
+      guard let retryAfterMs else { return end(job, .refused) }
+      trouble(.sync(job.id), .unavailable, retryAfterMs: retryAfterMs, now)
+    }
+  }
+
+  func storing<Result>(
+    _ body: () throws(StoreFailure) -> Result
+  ) throws(Failure) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw Failure(error)
+    }
+  }
+}

@@ -1,0 +1,319 @@
+/// One account's cache and sync, for any thread: the engine's whole face.
+///
+/// Inputs are taken one at a time under one lock; reads run beside them on
+/// connections of their own. The payload hook runs before the lock is taken and
+/// log lines leave after it is released, so the host may not be called while
+/// anything is held.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+package final class Client: Sendable {
+  private let core: Lock<Core>
+  private let store: MessageStore
+  private let config: ClientConfig
+  private let signal: EventSignal
+  private let isClosed = Lock(false)
+
+  private init(_ config: ClientConfig, _ store: MessageStore, _ core: sending Core) {
+    self.config = config
+    self.store = store
+    self.core = Lock(core)
+    signal = EventSignal()
+  }
+
+  // MARK: Opening
+
+  package static func open(_ config: ClientConfig) throws(Failure) -> Client {
+    var config = config
+    if config.seed == 0 {
+      var system = SystemRandomNumberGenerator()
+      config.seed = system.next()
+    }
+    do throws(StoreFailure) {
+      let store = try MessageStore.open(config.storeConfig)
+      if store.rejectedFrames > 0 {
+        config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
+      }
+      do throws(StoreFailure) {
+        return Client(config, store, try Core(config, store))
+      } catch {
+        store.close()
+        throw error
+      }
+    } catch {
+      throw Failure(error)
+    }
+  }
+
+  /// Idempotent. Later calls fail; a waiter on the descriptor wakes.
+  package func close() {
+    let wasClosed = isClosed.withLock { closed in
+      defer { closed = true }
+      return closed
+    }
+    if !wasClosed {
+      // Whoever is inside finishes first.
+      core.withLock { _ in store.close() }
+    }
+    signal.set()
+  }
+
+  /// Destroys the data for good.
+  package func wipe() throws(Failure) {
+    try ensureOpen()
+    isClosed.withLock { $0 = true }
+    defer { signal.set() }
+    try core.withLock { _ throws(Failure) in
+      do throws(StoreFailure) {
+        try store.wipe()
+      } catch {
+        throw Failure(error)
+      }
+    }
+  }
+
+  private func ensureOpen() throws(Failure) {
+    if isClosed.withLock({ $0 }) { throw .closed }
+  }
+
+  /// Runs one input alone, then tells the host what it should hear.
+  private func input<Result>(
+    _ body: (Core, Instant) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let now = config.clock()
+    var lines: [(LogLevel, String)] = []
+    var news = false
+    defer {
+      if news { signal.set() }
+      if let log = config.log {
+        for (level, text) in lines { log(level, text) }
+      }
+    }
+    return try core.withLock { core throws(Failure) in
+      try ensureOpen()
+      defer {
+        lines = core.logLines
+        core.logLines = []
+        news = core.hasNews
+        core.hasNews = false
+      }
+      return try body(core, now)
+    }
+  }
+
+  // MARK: Turn
+
+  package func connected() throws(Failure) {
+    try input { core, now throws(Failure) in core.connected(now) }
+  }
+
+  package func disconnected() throws(Failure) {
+    try input { core, _ throws(Failure) in core.disconnected() }
+  }
+
+  package func receive(_ bytes: [UInt8]) throws(Failure) -> Receipt {
+    let frame: Frame
+    do throws(WireFailure) {
+      frame = try Frame(bytes, zoneOffsetMinutes: config.profile.zoneOffsetMinutes)
+    } catch {
+      let failure: Failure = error == .tooLarge ? .tooLarge("frame") : .frame
+      try input { core, _ throws(Failure) in
+        core.stats.framesIn += 1
+        core.stats.framesBad += 1
+        core.stats.bytesIn += UInt64(bytes.count)
+        throw failure
+      }
+      throw failure
+    }
+    try ensureOpen()
+    let (opened, failures) = openPayloads(frame)
+    return try input { core, now throws(Failure) in
+      core.stats.framesIn += 1
+      core.stats.bytesIn += UInt64(bytes.count)
+      core.stats.openFailures += failures
+      if let account = frame.account, account != self.config.account { throw .mismatch }
+      guard core.exchange.isUp else { throw .offline }
+      return try core.receive(frame, opened, now)
+    }
+  }
+
+  package func nextFrame() throws(Failure) -> OutgoingFrame? {
+    try input { core, now throws(Failure) in
+      guard let frame = core.exchange.takeFrame(nowMs: now.monotonicMs) else {
+        self.signal.clear()
+        return nil
+      }
+      core.stats.framesOut += 1
+      core.stats.bytesOut += UInt64(frame.bytes.count)
+      return frame
+    }
+  }
+
+  /// False for an unknown frame.
+  package func frameSent(_ id: UInt64) throws(Failure) -> Bool {
+    try input { core, now throws(Failure) in
+      core.exchange.startTimer(id, nowMs: now.monotonicMs)
+    }
+  }
+
+  /// Milliseconds until the next deadline, -1 for none.
+  package func advance() throws(Failure) -> Int64 {
+    try input { core, now throws(Failure) in core.advance(now) }
+  }
+
+  package var eventDescriptor: Int32 { signal.descriptor }
+
+  package func state() throws(Failure) -> ClientState {
+    try input { core, _ throws(Failure) in
+      var state = ClientState()
+      state.phase = core.exchange.isUp ? (core.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
+      state.syncsLeft = core.jobs.count
+      state.requestsInFlight = core.exchange.flights.count
+      state.framesWaiting = core.exchange.outbox.count
+      state.reconnectWanted = core.exchange.link == .void
+      state.asOfUs = core.facts.serverTimeUs ?? 0
+      (state.readsPending, state.changeSeq) = try core.storing { () throws(StoreFailure) in
+        try self.store.read { rx throws(StoreFailure) in
+          (try rx.pendingReadCount(), try rx.lastChange())
+        }
+      }
+      return state
+    }
+  }
+
+  package func sync(_ request: SyncRequest) throws(Failure) -> UInt64 {
+    try check(request.conversation)
+    return try input { core, now throws(Failure) in try core.sync(request, now) }
+  }
+
+  /// False when it had ended.
+  package func cancel(_ sync: UInt64) throws(Failure) -> Bool {
+    try input { core, now throws(Failure) in try core.cancel(sync, now) }
+  }
+
+  package func syncStatus(_ sync: UInt64) throws(Failure) -> SyncStatus {
+    try input { core, _ throws(Failure) in try core.syncStatus(sync) }
+  }
+
+  // MARK: Act
+
+  package func markRead(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {
+    try check(conversation)
+    guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one mark_read") }
+    for id in ids { try check(id) }
+    try input { core, now throws(Failure) in try core.markRead(conversation, ids, now) }
+  }
+
+  package func forget(conversation: [UInt8], id: [UInt8]) throws(Failure) {
+    try check(conversation)
+    try check(id)
+    try input { core, _ throws(Failure) in
+      let found = try core.storing { () throws(StoreFailure) in
+        try core.commit { tx throws(StoreFailure) in
+          guard let record = try tx.conversation(conversation),
+            try tx.forget(id, record.cid) != nil
+          else { return false }
+          return true
+        }
+      }
+      if !found { throw .notFound }
+    }
+  }
+
+  private func check(_ id: [UInt8]) throws(Failure) {
+    if id.isEmpty { throw .invalid("an id is empty") }
+    if id.count > Limits.idBytesMax { throw .tooLarge("id") }
+  }
+
+  // MARK: Read
+
+  package func messages(_ query: MessageQuery) throws(Failure) -> MessagePage {
+    try check(query.conversation)
+    guard (1...Limits.readRowsMax).contains(query.limit) else { throw .invalid("limit") }
+    return try reading { rx throws(Failure) in try rx.page(query) }
+  }
+
+  package func message(conversation: [UInt8], id: [UInt8]) throws(Failure) -> MessagePage {
+    try check(conversation)
+    try check(id)
+    return try reading { rx throws(Failure) in try rx.page(conversation: conversation, id: id) }
+  }
+
+  package func changes(after: UInt64, limit: Int) throws(Failure) -> ChangePage {
+    guard (1...Limits.changesMax).contains(limit) else { throw .invalid("limit") }
+    return try reading { rx throws(Failure) in try rx.changePage(after: after, limit: limit) }
+  }
+
+  package func stats() throws(Failure) -> Stats {
+    var stats = try input { core, _ throws(Failure) in
+      var stats = core.stats
+      stats.overlapUs = core.overlapUs
+      return stats
+    }
+    stats.walFramesRejected = store.rejectedFrames
+    stats.fileBytes = store.fileBytes
+    let counts = try reading { rx throws(Failure) in try rx.counts() }
+    stats.conversations = counts.conversations
+    stats.messages = counts.messages
+    stats.tombstones = counts.tombstones
+    stats.quarantined = counts.quarantined
+    return stats
+  }
+
+  private func reading<Result>(
+    _ body: (Reading) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try ensureOpen()
+    return try store.read(failure: { Failure($0) }) { rx throws(Failure) in
+      try body(Reading(rx))
+    }
+  }
+
+  // MARK: Payloads
+
+  /// Opens every readable payload of a frame, in order, before any lock is taken.
+  private func openPayloads(_ frame: Frame) -> ([OpenedPayload], failures: UInt64) {
+    var failures: UInt64 = 0
+    let opened = frame.messages.map { conversation, message in
+      open(message, conversation, frame, &failures)
+    }
+    return (opened, failures)
+  }
+
+  private func open(
+    _ message: WireMessage, _ conversation: [UInt8], _ frame: Frame, _ failures: inout UInt64
+  ) -> OpenedPayload {
+    let raw = Array(frame.bytes[message.payload])
+    guard let hook = config.open else {
+      let flags: RowFlags = hasControlMember(raw) ? .control : []
+      return OpenedPayload(payload: raw, flags: flags, sealed: nil)
+    }
+    let sealed = Sealed(
+      frame: frame.bytes, conversation: message.conversation ?? conversation, id: message.id,
+      sender: message.sender, payload: message.payload, message: message.object)
+    let answer = hook(sealed)
+    switch answer {
+    case .plain(let payload, let control, let event)
+    where payload.count <= Limits.messageBytesMax:
+      var flags: RowFlags = event ? .event : []
+      if control || hasControlMember(payload) { flags.insert(.control) }
+      return OpenedPayload(payload: payload, flags: flags, sealed: nil)
+    case .notYet:
+      return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+    case .plain, .failed:
+      failures += 1
+      return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+    }
+  }
+}
+
+/// Which account a frame is for, as a range of its bytes.
+package func frameAccountRange(_ bytes: [UInt8]) throws(Failure) -> Range<Int>? {
+  do {
+    return try frameAccount(of: bytes)
+  } catch {
+    throw error == .tooLarge ? .tooLarge("frame") : .frame
+  }
+}

@@ -1,0 +1,281 @@
+/// The state machine: inputs in, one store transaction each, frames out.
+///
+/// Everything durable is in the store; what is here can be lost with the process.
+/// A `Core` is reached under the client's lock only, and reads no clock: each input
+/// carries the time.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+final class Core {
+  let config: ClientConfig
+  let store: MessageStore
+  var facts: ServerFacts
+  var lastLSN: UInt64
+  var exchange: Exchange
+  /// Syncs that have not ended, in the order asked.
+  var jobs: [SyncJob] = []
+  private var ended: [UInt64: SyncStatus] = [:]
+  private var endedOrder: [UInt64] = []
+  private var nextSync: UInt64 = 1
+  /// Conversations caught up on this connection.
+  var caughtUp: Set<[UInt8]> = []
+  /// Conversations in which something arrived by push since their last catch-up.
+  var dirty: Set<[UInt8]> = []
+  /// Whether read marks may be waiting, and when to try again after trouble.
+  var readsWaiting = true
+  var readAttempts = 0
+  var readsNotBeforeMs: Int64 = .min
+  var stats = Stats()
+  var logLines: [(LogLevel, String)] = []
+  /// Whether the host should look.
+  var hasNews = false
+
+  init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
+    self.config = config
+    self.store = store
+    facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
+    lastLSN = store.lsn
+    exchange = Exchange(
+      seed: config.seed, timeoutMs: config.requestTimeoutMs, flightsMax: config.requestsMax)
+  }
+
+  var pageLimit: Int {
+    min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)
+  }
+
+  var overlapUs: Int64 {
+    max(config.profile.overlapUs, facts.overlapUs)
+  }
+
+  // MARK: Inputs
+
+  func connected(_ now: Instant) {
+    requeue(exchange.connect())
+    caughtUp = []
+    readsWaiting = true
+    readsNotBeforeMs = .min
+    for index in jobs.indices { jobs[index].notBeforeMs = .min }
+    pump(now)
+  }
+
+  func disconnected() {
+    requeue(exchange.disconnect())
+    caughtUp = []
+  }
+
+  /// What was unanswered is asked again on the next connection.
+  private func requeue(_ lost: [Flight]) {
+    for flight in lost {
+      switch flight.purpose {
+      case .sync(let id):
+        guard let index = jobs.firstIndex(where: { $0.id == id }) else { continue }
+        jobs[index].inFlight = false
+        jobs[index].status.phase = .waiting
+        jobs[index].status.trouble = .offline
+        // Offsets and bounds belong to the time they were asked in.
+        jobs[index].beginAgain()
+      case .reads:
+        readsWaiting = true
+      }
+    }
+    for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
+    if !lost.isEmpty { hasNews = true }
+  }
+
+  func advance(_ now: Instant) -> Int64 {
+    let late = exchange.expire(nowMs: now.monotonicMs)
+    for flight in late {
+      stats.timeouts += 1
+      trouble(flight.purpose, .timeout, retryAfterMs: 0, now)
+    }
+    if exchange.link == .void, !late.isEmpty {
+      logLines.append((.warn, "no answer in time on a connection without request ids"))
+      hasNews = true
+    }
+    pump(now)
+    var next = exchange.deadlineMs ?? .max
+    if exchange.isUp {
+      for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
+        next = min(next, job.notBeforeMs)
+      }
+      if readsWaiting, readsNotBeforeMs > now.monotonicMs { next = min(next, readsNotBeforeMs) }
+    }
+    return next == .max ? -1 : max(0, next - now.monotonicMs)
+  }
+
+  func sync(_ request: SyncRequest, _ now: Instant) throws(Failure) -> UInt64 {
+    if let twin = jobs.first(where: { $0.request == request }) { return twin.id }
+    guard jobs.count < Limits.syncsMax else { throw .full }
+    let id = nextSync
+    nextSync += 1
+    var job = SyncJob(id: id, request: request)
+    if request.policy == .cacheOnly {
+      job.status.phase = .ended
+      remember(job)
+      return id
+    }
+    if !exchange.isUp { job.status.trouble = .offline }
+    jobs.append(job)
+    pump(now)
+    return id
+  }
+
+  /// False when the sync had ended.
+  func cancel(_ id: UInt64, _ now: Instant) throws(Failure) -> Bool {
+    guard let job = jobs.first(where: { $0.id == id }) else {
+      guard ended[id] != nil else { throw .notFound }
+      return false
+    }
+    exchange.abandon(.sync(id))
+    end(job, .cancelled)
+    pump(now)
+    return true
+  }
+
+  func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
+    if let job = jobs.first(where: { $0.id == id }) { return job.status }
+    guard let status = ended[id] else { throw .notFound }
+    return status
+  }
+
+  // MARK: Jobs
+
+  /// Takes a job out of the queue with its result.
+  func end(_ job: SyncJob, _ trouble: Failure?) {
+    var job = job
+    jobs.removeAll { $0.id == job.id }
+    job.status.phase = .ended
+    job.status.trouble = trouble
+    if trouble == .incomplete { stats.walksIncomplete += 1 }
+    remember(job)
+    hasNews = true
+    let conversation = job.request.conversation
+    if dirty.contains(conversation), trouble == nil, exchange.isUp {
+      dirty.remove(conversation)
+      catchUp(conversation)
+    }
+  }
+
+  private func remember(_ job: SyncJob) {
+    ended[job.id] = job.status
+    endedOrder.append(job.id)
+    if endedOrder.count > Limits.syncsRemembered {
+      ended[endedOrder.removeFirst()] = nil
+    }
+  }
+
+  /// Asks for a catch-up on the library's own account; one at a time.
+  func catchUp(_ conversation: [UInt8]) {
+    guard jobs.count < Limits.syncsMax else { return }
+    let request = SyncRequest(conversation: conversation)
+    if jobs.contains(where: { $0.request.conversation == conversation }) {
+      dirty.insert(conversation)
+      return
+    }
+    jobs.append(SyncJob(id: nextSync, request: request))
+    nextSync += 1
+  }
+
+  /// A request failed for now: try again later, or give up.
+  func trouble(
+    _ purpose: Flight.Purpose, _ failure: Failure, retryAfterMs: Int64, _ now: Instant
+  ) {
+    switch purpose {
+    case .reads:
+      readsWaiting = true
+      readAttempts += 1
+      readsNotBeforeMs =
+        now.monotonicMs + exchange.backoffMs(attempt: readAttempts, atLeast: retryAfterMs)
+    case .sync(let id):
+      guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
+      jobs[index].inFlight = false
+      jobs[index].attempts += 1
+      if jobs[index].attempts >= Self.attemptsMax {
+        end(jobs[index], failure)
+        return
+      }
+      stats.retries += 1
+      jobs[index].status.phase = .waiting
+      jobs[index].status.trouble = failure
+      jobs[index].notBeforeMs =
+        now.monotonicMs
+        + exchange.backoffMs(attempt: jobs[index].attempts, atLeast: retryAfterMs)
+    }
+  }
+
+  static let attemptsMax = 6
+
+  /// Sends what may be sent now: read marks first, then syncs in the order asked,
+  /// one at a time in each conversation.
+  func pump(_ now: Instant) {
+    sendReads(now)
+    var busy: Set<[UInt8]> = []
+    var index = 0
+    while index < jobs.count {
+      guard exchange.hasRoom else { return }
+      let job = jobs[index]
+      let conversation = job.request.conversation
+      if !busy.insert(conversation).inserted || job.inFlight
+        || job.notBeforeMs > now.monotonicMs
+      {
+        index += 1
+        continue
+      }
+      launch(job, now)
+      // A job that ended at once has left the list.
+      if index < jobs.count, jobs[index].id == job.id { index += 1 }
+    }
+  }
+
+  private func launch(_ job: SyncJob, _ now: Instant) {
+    var job = job
+    if case .start = job.stage {
+      do {
+        if case .ended(let trouble) = try begin(&job) {
+          end(job, trouble)
+          return
+        }
+      } catch {
+        end(job, Failure(error))
+        return
+      }
+    }
+    guard let request = job.wireRequest(limit: pageLimit) else {
+      end(job, .internal("a job without a request"))
+      return
+    }
+    job.inFlight = true
+    job.status.phase = .running
+    job.status.requests += 1
+    stats.requests += 1
+    replace(job)
+    exchange.send(request, verb: request.verb, for: .sync(job.id), issued: lastLSN)
+    hasNews = true
+  }
+
+  func replace(_ job: SyncJob) {
+    guard let index = jobs.firstIndex(where: { $0.id == job.id }) else { return }
+    jobs[index] = job
+  }
+
+  /// One transaction; its number and its counters are kept when it commits.
+  func commit<Result>(
+    _ body: (WriteTransaction) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    let before = facts
+    do {
+      let result = try store.write { tx throws(StoreFailure) in try body(tx) }
+      if store.lsn != lastLSN {
+        lastLSN = store.lsn
+        stats.commits += 1
+        hasNews = true
+      }
+      return result
+    } catch {
+      facts = before
+      throw error
+    }
+  }
+}

@@ -1,0 +1,184 @@
+/// Deletions, and what follows when they do not explain what is missing.
+///
+/// Deletions have a watermark of their own, made from server times only: the
+/// greatest known before the request was sent, less the overlap. What a whole
+/// answer did not show and no deletion explains is evidence that the server was
+/// restored from an older copy.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Core {
+  /// Sets the deletion stage of a job, or ends it where nothing is stored.
+  func askDeletions(
+    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    guard let form = stamp(record.fetch) ?? stamp(record.deletions) else {
+      return try finish(&job, &record, tx)
+    }
+    let known = facts.serverTimeUs
+    if let watermark = record.deletions {
+      let horizon = config.profile.deletionHorizonUs
+      if horizon > 0, let known, known - watermark.timeUs > horizon, job.restores == 0 {
+        // Deletions that old are forgotten: nothing stored is verified any more.
+        return try distrust(&job, &record, tx)
+      }
+      job.stage = .deletions(since: watermark.text, sinceUs: watermark.timeUs, knownUs: known)
+    } else {
+      guard let oldest = try tx.oldest(record.cid) else { return try finish(&job, &record, tx) }
+      let time = oldest.time - overlapUs
+      job.stage = .deletions(since: form.printed(time), sinceUs: time, knownUs: known)
+    }
+    if case .deletions(_, let sinceUs, _) = job.stage {
+      record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
+    }
+    return .next
+  }
+
+  /// Takes the answer: tombstones and watermark in one transaction.
+  func takeDeletions(
+    _ job: inout SyncJob, _ page: DeletedPage, sinceUs: Int64, knownUs: Int64?
+  ) throws(StoreFailure) -> Step {
+    var draft = job
+    let step = try commit { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: draft.request.conversation)
+      for id in page.ids where try tx.tombstone(id, record.cid, version: nil) != nil {
+        draft.status.removed += 1
+      }
+      try tx.dropReads(page.ids, record.cid)
+      if page.hasMore, let next = page.nextSince, case .deletions(let since, _, _) = draft.stage,
+        next != since
+      {
+        draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
+        return Step.next
+      }
+      if !page.hasMore { self.moveDeletions(&record, page, knownUs: knownUs) }
+      let step = try self.afterDeletions(&draft, &record, tx)
+      try tx.save(record)
+      return step
+    }
+    job = draft
+    return step
+  }
+
+  private func moveDeletions(
+    _ record: inout ConversationRecord, _ page: DeletedPage, knownUs: Int64?
+  ) {
+    guard let form = stamp(record.fetch) ?? stamp(record.deletions),
+      let base = page.serverTime?.timeUs ?? knownUs
+    else { return }
+    let time = base - overlapUs
+    if record.deletions.map({ $0.timeUs < time }) ?? true {
+      record.deletions = Watermark(timeUs: time, text: form.printed(time))
+    }
+  }
+
+  /// Deletions are known: is everything that was absent explained?
+  private func afterDeletions(
+    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    var unexplained = false
+    for id in job.suspects where try tx.row(id, record.cid) != nil { unexplained = true }
+    job.suspects = []
+    if unexplained {
+      guard job.restores == 0 else { return .ended(.incomplete) }
+      stats.restores += 1
+      // A restore is the whole server's: every conversation must be looked at.
+      facts.restoredLSN = tx.lsn
+      try tx.save(facts)
+      return try distrust(&job, &record, tx)
+    }
+    return try finish(&job, &record, tx)
+  }
+
+  /// The content is whole and the deletions are known.
+  func finish(
+    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    if let step = try audit(&job, &record, tx) { return step }
+    guard job.request.kind == .older, !job.olderIsDone else { return .ended(nil) }
+    return try beginOlder(&job, record, tx)
+  }
+
+  // MARK: Distrust
+
+  /// Whether the server was found restored since this conversation was last synced.
+  func mustDistrust(_ record: ConversationRecord) -> Bool {
+    record.fetch != nil && record.restoredLSN < facts.restoredLSN
+  }
+
+  /// Drops what is claimed of a conversation; its rows stay readable until a whole
+  /// answer shows which of them are gone.
+  func distrust(
+    _ record: inout ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    record.fetch = nil
+    record.deletions = nil
+    record.lowestSinceUs = nil
+    record.auditedTotal = nil
+    record.auditedCount = nil
+    record.restoredLSN = tx.lsn
+    try tx.save(record)
+    try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
+    try tx.clearTombstones(record.cid)
+    try tx.clearQuarantine(record.cid, low: .min, high: .max)
+  }
+
+  private func distrust(
+    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    try distrust(&record, tx)
+    job.beginAgain()
+    job.olderIsDone = false
+    job.restores += 1
+    job.stage = .newest
+    return .next
+  }
+
+  // MARK: Audit
+
+  /// Compares the server's count with ours where everything is claimed.
+  ///
+  /// A mismatch is a hint, since a message or a deletion may be on its way: it is
+  /// looked at once more, then the conversation is walked through once, and the same
+  /// two numbers are not looked into again.
+  private func audit(
+    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step? {
+    let spans = try tx.spans(record.cid)
+    guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
+      try tx.quarantined(record.cid).isEmpty
+    else { return nil }
+    let count = Int64(try tx.count(record.cid, from: .min, to: .max))
+    if count == total {
+      record.auditedTotal = nil
+      record.auditedCount = nil
+      return nil
+    }
+    if record.auditedTotal == total, record.auditedCount == count { return nil }
+    if !job.isRecheck {
+      job.isRecheck = true
+      job.beginAgain()
+      job.olderIsDone = false
+      caughtUp.remove(record.id)
+      return .next
+    }
+    if job.sawBuried, job.restores == 0 {
+      // The server shows what it said was deleted: it was restored.
+      stats.restores += 1
+      return try distrust(&job, &record, tx)
+    }
+    if !job.isRevalidation {
+      stats.auditMismatches += 1
+      job.isRevalidation = true
+      job.beginAgain()
+      job.bound = .min
+      job.stage = .newest
+      return .next
+    }
+    record.auditedTotal = total
+    record.auditedCount = count
+    return nil
+  }
+}

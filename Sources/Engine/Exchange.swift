@@ -1,0 +1,146 @@
+/// Requests in flight and frames to send: who waits for which answer, and how long.
+///
+/// An answer is matched by its request id. A server that does not echo ids gets one
+/// request at a time, matched by its verb; after a time-out its connection is void,
+/// because a late answer could no longer be told from the next one.
+internal import Base
+internal import Wire
+
+/// One request without an answer.
+struct Flight {
+  enum Purpose: Equatable {
+    case sync(UInt64)
+    case reads(cid: Int64, conversation: [UInt8], ids: [[UInt8]])
+  }
+
+  let requestID: [UInt8]
+  let verb: Verb
+  let purpose: Purpose
+  let frame: UInt64
+  /// The newest commit when the request was made: its request stamp.
+  let issued: UInt64
+  /// When it times out; nil until the frame is taken.
+  var deadlineMs: Int64?
+}
+
+struct Exchange {
+  enum Link { case down, up, void }
+
+  private(set) var link = Link.down
+  private(set) var flights: [Flight] = []
+  private(set) var outbox: [OutgoingFrame] = []
+  /// Whether this server was seen to echo request ids.
+  private var echoes = false
+  private var random: Random
+  private let prefix: [UInt8]
+  private var nextRequest: UInt64 = 1
+  private var nextFrame: UInt64 = 1
+  private let timeoutMs: Int64
+  private let flightsMax: Int
+
+  init(seed: UInt64, timeoutMs: Int64, flightsMax: Int) {
+    random = Random(seed: seed)
+    prefix = Array(String(random.next(), radix: 36).utf8)
+    self.timeoutMs = timeoutMs
+    self.flightsMax = max(1, min(flightsMax, Limits.requestsMax))
+  }
+
+  var isUp: Bool { link == .up }
+
+  /// Whether another request may go out now.
+  var hasRoom: Bool {
+    isUp && flights.count < (echoes ? flightsMax : 1) && outbox.count < Limits.framesMax
+  }
+
+  /// A new connection; gives back what the old one left unanswered.
+  mutating func connect() -> [Flight] {
+    let lost = drop(.up)
+    return lost
+  }
+
+  mutating func disconnect() -> [Flight] {
+    drop(.down)
+  }
+
+  private mutating func drop(_ link: Link) -> [Flight] {
+    self.link = link
+    let lost = flights
+    flights = []
+    outbox = []
+    return lost
+  }
+
+  /// Queues a request.
+  mutating func send(_ request: Request, verb: Verb, for purpose: Flight.Purpose, issued: UInt64) {
+    let requestID = prefix + [UInt8(ascii: "-")] + Array(String(nextRequest).utf8)
+    let frame = nextFrame
+    nextRequest += 1
+    nextFrame += 1
+    outbox.append(OutgoingFrame(id: frame, bytes: request.encoded(id: requestID)))
+    flights.append(
+      Flight(requestID: requestID, verb: verb, purpose: purpose, frame: frame, issued: issued))
+  }
+
+  /// The next frame for the host.
+  mutating func takeFrame(nowMs: Int64) -> OutgoingFrame? {
+    guard !outbox.isEmpty else { return nil }
+    let frame = outbox.removeFirst()
+    _ = startTimer(frame.id, nowMs: nowMs)
+    return frame
+  }
+
+  /// The host wrote a frame; false for an unknown one.
+  mutating func startTimer(_ frame: UInt64, nowMs: Int64) -> Bool {
+    guard let index = flights.firstIndex(where: { $0.frame == frame }) else { return false }
+    let (deadline, overflow) = nowMs.addingReportingOverflow(timeoutMs)
+    flights[index].deadlineMs = overflow ? .max : deadline
+    return true
+  }
+
+  /// The flight that an answer belongs to, taken out; nil when nobody waits for it.
+  mutating func match(_ response: Response) -> Flight? {
+    let index: Int?
+    if let requestID = response.requestID {
+      index = flights.firstIndex { $0.requestID == requestID }
+      if index != nil { echoes = true }
+    } else if !echoes, flights.count == 1, flights[0].verb == response.verb {
+      index = 0
+    } else {
+      index = nil
+    }
+    guard let index else { return nil }
+    if let verb = response.verb, verb != flights[index].verb { return nil }
+    return flights.remove(at: index)
+  }
+
+  /// Takes out what has timed out. Voids the connection where ids are not echoed.
+  mutating func expire(nowMs: Int64) -> [Flight] {
+    let late = flights.filter { flight in flight.deadlineMs.map { $0 <= nowMs } ?? false }
+    guard !late.isEmpty else { return [] }
+    if !echoes { return drop(.void) }
+    flights.removeAll { flight in late.contains { $0.requestID == flight.requestID } }
+    return late
+  }
+
+  /// Forgets the requests of a cancelled sync and their frames.
+  mutating func abandon(_ purpose: Flight.Purpose) {
+    let frames = flights.filter { $0.purpose == purpose }.map(\.frame)
+    let unsent = Set(outbox.map(\.id)).intersection(frames)
+    outbox.removeAll { unsent.contains($0.id) }
+    // What was sent without an echo must still be waited for, or its answer
+    // would be taken for the next one's.
+    flights.removeAll { $0.purpose == purpose && (echoes || unsent.contains($0.frame)) }
+  }
+
+  /// The earliest time-out.
+  var deadlineMs: Int64? {
+    flights.compactMap(\.deadlineMs).min()
+  }
+
+  /// How long to wait before attempt `attempt`, with jitter.
+  mutating func backoffMs(attempt: Int, atLeast: Int64) -> Int64 {
+    let base = min(Int64(1_000) << Int64(min(max(attempt - 1, 0), 6)), 60_000)
+    let jitter = Int64(random.below(Int(base / 2) + 1))
+    return max(base * 3 / 4 + jitter, min(max(atLeast, 0), 86_400_000))
+  }
+}

@@ -1,0 +1,117 @@
+/// From the items of a page to rows in the store.
+///
+/// A bad item is set aside with its bytes and a place, and the rest is kept: one
+/// poison message never stops a conversation.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+/// A payload after the host's hook, or as it came.
+struct OpenedPayload: Sendable {
+  var payload: [UInt8]
+  var flags: RowFlags
+  /// The payload as it came, where the hook had no key for it yet.
+  var sealed: [UInt8]?
+}
+
+/// What a page brought.
+struct Ingested {
+  /// The page in the order sent; nil for an unreadable item.
+  var items: [Position?] = []
+  /// Ids of the readable items.
+  var ids: Set<[UInt8]> = []
+  /// Stamps of the readable items with their positions.
+  var stamps: [(position: Position, stamp: Stamp)] = []
+  var bad: [(index: Int, range: Range<Int>, reason: BadItem)] = []
+  var inserted = 0
+  var duplicates = 0
+  var sawBuried = false
+  var latenessUs: Int64 = 0
+  var queuedReads = false
+}
+
+struct Ingest {
+  let user: [UInt8]
+  let autoMarkRead: Bool
+  let frame: [UInt8]
+  let opened: [OpenedPayload]
+  /// The commit after which the request was issued: the request stamp.
+  let issued: UInt64
+
+  /// Stores the items of a page.
+  func page(
+    _ items: [PageItem], _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Ingested {
+    var result = Ingested()
+    var next = 0
+    for (index, item) in items.enumerated() {
+      switch item {
+      case .bad(let range, let reason):
+        result.items.append(nil)
+        result.bad.append((index, range, reason))
+      case .message(let message):
+        let payload = opened.indices.contains(next) ? opened[next] : nil
+        next += 1
+        guard let payload, message.conversation == nil || message.conversation == record.id
+        else {
+          result.items.append(nil)
+          result.bad.append((index, message.object, .wrongConversation))
+          continue
+        }
+        try one(message, payload, record, &result, tx)
+      }
+    }
+    return result
+  }
+
+  /// Stores one message and tells the feed.
+  func one(
+    _ message: WireMessage, _ payload: OpenedPayload, _ record: ConversationRecord,
+    _ result: inout Ingested, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    let position = Position(time: message.stamp.timeUs, id: message.id)
+    result.items.append(position)
+    result.ids.insert(message.id)
+    result.stamps.append((position, message.stamp))
+    let isMine = message.sender == user
+    let readByMe = isMine || message.readBy?.contains(user) ?? false
+    let row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
+    switch try tx.apply(row, record.cid, issued: issued) {
+    case .inserted:
+      result.inserted += 1
+      if let fetch = record.fetch, fetch.timeUs > position.time {
+        result.latenessUs = max(result.latenessUs, fetch.timeUs - position.time)
+      }
+    case .updated:
+      result.duplicates += 1
+    case .unchanged, .forgotten:
+      result.duplicates += 1
+    case .tombstoned:
+      result.sawBuried = true
+      return
+    }
+    if autoMarkRead, !readByMe, try tx.enqueueRead(message.id, record.cid) {
+      result.queuedReads = true
+    }
+  }
+
+  private func incoming(
+    _ message: WireMessage, _ payload: OpenedPayload, isMine: Bool, readByMe: Bool
+  ) -> IncomingMessage {
+    var flags = payload.flags
+    if isMine { flags.insert(.mine) }
+    if readByMe { flags.insert(.readByMe) }
+    if message.edited { flags.insert(.edited) }
+    if message.deleted { flags.insert(.deleted) }
+    if message.pinned { flags.insert(.pinned) }
+    if message.isEvent { flags.insert(.event) }
+    return IncomingMessage(
+      id: message.id, sender: message.sender, timeUs: message.stamp.timeUs,
+      stamp: message.stamp.text, payload: payload.payload, flags: flags,
+      version: message.version, editedUs: message.editedUs, replyTo: message.replyTo,
+      reactions: message.reactions.map { Array(frame[$0]) },
+      readBy: message.readBy.map { mergedReadBy(stored: nil, adding: $0) },
+      rest: message.rest, raw: payload.sealed)
+  }
+}

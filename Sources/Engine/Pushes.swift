@@ -1,0 +1,79 @@
+/// Realtime without acknowledgement: each push is an island.
+///
+/// A pushed message is stored and shown at once, claims nothing and moves no
+/// watermark, because pushes may be lost or overtake each other. It asks for a
+/// catch-up that closes the gap.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Core {
+  func take(
+    _ push: Push, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
+  ) throws(StoreFailure) -> Receipt {
+    switch push {
+    case .messageNew(let conversation, let item), .messageEdited(let conversation, let item):
+      return try takeMessage(conversation, item, frame, opened, now)
+    case .messageDeleted(let conversation, let ids):
+      try commit { tx throws(StoreFailure) in
+        let record = try tx.conversation(creating: conversation)
+        for id in ids { _ = try tx.tombstone(id, record.cid, version: nil) }
+        try tx.dropReads(ids, record.cid)
+      }
+    case .messagesRead(let conversation, let user, let ids):
+      try commit { tx throws(StoreFailure) in
+        guard let record = try tx.conversation(conversation) else { return }
+        let isMe = user == self.config.user
+        _ = try tx.markReadBy(user: user, ids: ids, record.cid, isMe: isMe)
+      }
+    }
+    return .applied
+  }
+
+  private func takeMessage(
+    _ conversation: [UInt8], _ item: PageItem, _ frame: [UInt8], _ opened: [OpenedPayload],
+    _ now: Instant
+  ) throws(StoreFailure) -> Receipt {
+    let ingest = Ingest(
+      user: config.user, autoMarkRead: false, frame: frame, opened: opened, issued: lastLSN)
+    let isBad = try commit { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: conversation)
+      let ingested = try ingest.page([item], record, tx)
+      for bad in ingested.bad {
+        try tx.quarantine(
+          record.cid, bytes: Array(frame[bad.range]), reason: bad.reason.code, low: .min,
+          high: .min)
+      }
+      if let time = ingested.stamps.first?.stamp.timeUs {
+        try self.lowerDeletions(&record, below: time, tx)
+        self.learnTime(time, now)
+        try tx.save(self.facts)
+      }
+      return !ingested.bad.isEmpty
+    }
+    if isBad { stats.quarantined += 1 }
+    if caughtUp.contains(conversation) { catchUp(conversation) }
+    return isBad ? .quarantined : .applied
+  }
+
+  /// A row that came from no page may have been deleted before the lowest time that
+  /// deletions were ever asked from: the watermark goes below it.
+  private func lowerDeletions(
+    _ record: inout ConversationRecord, below time: Int64, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    guard let watermark = stamp(record.deletions), let lowest = record.lowestSinceUs,
+      time < lowest + overlapUs
+    else { return }
+    let lowered = time - overlapUs
+    record.deletions = Watermark(timeUs: lowered, text: watermark.printed(lowered))
+    record.lowestSinceUs = lowered
+    try tx.save(record)
+  }
+
+  private func learnTime(_ time: Int64, _ now: Instant) {
+    let plausible = Trust.greatestPlausible(
+      [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
+    if let plausible { facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible) }
+  }
+}

@@ -1,0 +1,91 @@
+/// From the errors and values of the rooms below to the engine's own, once.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Vault
+internal import Wire
+
+extension Failure {
+  init(_ failure: StoreFailure) {
+    switch failure {
+    case .vault(let failure): self = Failure(failure)
+    case .sqlite(let code): self = .storage(code)
+    case .full: self = .full
+    case .damaged: self = .damaged
+    case .mismatch: self = .mismatch
+    case .tooNew: self = .tooNew
+    case .notOurs: self = .notOurs
+    case .closed: self = .closed
+    case .notFound: self = .notFound
+    case .broken(let text): self = .internal(StaticText(text))
+    }
+  }
+
+  init(_ failure: VaultFailure) {
+    switch failure {
+    case .notOurs: self = .notOurs
+    case .damaged: self = .damaged
+    case .wrongKey: self = .key
+    case .tooNew: self = .tooNew
+    case .locked: self = .locked
+    case .notFound: self = .notFound
+    case .full: self = .full
+    case .io(let code): self = .storage(code)
+    }
+  }
+}
+
+extension ClientConfig {
+  var storeConfig: StoreConfig {
+    let kind: StoreConfig.Kind =
+      switch file {
+      case .memory:
+        .memory
+      case .path(let path, let key, let create, let strict):
+        .file(path: path, key: key, create: create, strict: strict, baseVFS: baseVFS)
+      }
+    return StoreConfig(
+      kind: kind, account: account, user: user, positionKind: 0, cacheBytes: cacheBytes)
+  }
+}
+
+extension Frame {
+  /// The readable messages of a frame in order, each with the conversation it
+  /// belongs to where it names none itself.
+  var messages: [(conversation: [UInt8], message: WireMessage)] {
+    var found: [(conversation: [UInt8], message: WireMessage)] = []
+    switch body {
+    case .response(let response):
+      guard case .page(let page) = response.outcome else { return [] }
+      for case .message(let message) in page.items { found.append(([], message)) }
+    case .push(.messageNew(let conversation, .message(let message))),
+      .push(.messageEdited(let conversation, .message(let message))):
+      found.append((conversation, message))
+    case .push, .unknown:
+      break
+    }
+    return found
+  }
+}
+
+extension BadItem {
+  /// The reason's number in the file; numbers are never reused.
+  var code: Int64 {
+    switch self {
+    case .notAnObject: 1
+    case .tooLarge: 2
+    case .noId: 3
+    case .idTooLong: 4
+    case .badId: 5
+    case .noSender: 6
+    case .noTime: 7
+    case .badTime: 8
+    case .noPayload: 9
+    case .badConversation: 10
+    case .wrongConversation: 11
+    }
+  }
+
+  /// A page of which nothing could be read.
+  static let wholePageCode: Int64 = 100
+}

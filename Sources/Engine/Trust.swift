@@ -1,0 +1,89 @@
+/// How far a watermark may be trusted: pure functions, each rule in one place.
+///
+/// A server stamps a message when its transaction begins and shows it when it
+/// commits. So a message may appear *below* times already seen, by as much as the
+/// server is late. Everything here follows from that: a watermark is asked again
+/// from an overlap below it, and it never stands above a time that was not known
+/// when the oldest part of the answer was read.
+package import Wire
+package import Timeline
+
+package enum Trust {
+  /// A stamp this far ahead of the other server times moves nothing.
+  package static let leapUs: Int64 = 24 * 3_600 * 1_000_000
+  /// The overlap is never widened beyond this.
+  package static let overlapUsMax: Int64 = 120 * 1_000_000
+
+  /// The time below which a watermark's span is final, and the `after_ts` that
+  /// asks for everything from there on.
+  package struct Bound: Equatable, Sendable {
+    /// Messages before this boundary need not be asked for again.
+    package var position: Position
+    /// One unit of the printed resolution below it, in the server's own form.
+    package var after: [UInt8]
+  }
+
+  /// Where a catch-up begins.
+  ///
+  /// `>` may compare printed or finer times, so the request stands one whole unit
+  /// below the first tick that it must bring.
+  package static func bound(
+    _ watermark: Stamp, overlapUs: Int64, resolutionUs: Int64
+  ) -> Bound {
+    let unit = max(watermark.resolutionUs, resolutionUs, 1)
+    let overlap = max(overlapUs, unit)
+    let (lowered, overflow) = watermark.timeUs.subtractingReportingOverflow(overlap)
+    let time = floor(overflow ? .min / 2 : lowered, to: unit)
+    return Bound(position: .before(tick: time), after: watermark.printed(time - unit))
+  }
+
+  /// Rounds down to a multiple of `unit`, also below zero.
+  package static func floor(_ time: Int64, to unit: Int64) -> Int64 {
+    let rest = time % unit
+    return rest == 0 ? time : time - (rest < 0 ? rest + unit : rest)
+  }
+
+  /// The greatest of `times` that the other server times bear out.
+  ///
+  /// - Parameters:
+  ///   - times: the stamps of one page, ascending.
+  ///   - known: the greatest server time accepted before.
+  ///   - serverTime: what the answer itself said of the server's clock.
+  ///   - wallUs: the device's clock; it may only lower trust, and is not asked
+  ///     where the server's accepted times are ahead of it.
+  package static func greatestPlausible(
+    _ times: [Int64], known: Int64?, serverTime: Int64?, wallUs: Int64?
+  ) -> Int64? {
+    guard let lowest = times.first else { return nil }
+    var reach = max(serverTime ?? .min, known ?? .min)
+    if serverTime == nil {
+      if times.count > 2 {
+        // Half of a page bears out its middle.
+        reach = max(reach, times[times.count / 2])
+      } else if let wallUs, (known ?? .min) <= saturating(wallUs, leapUs) {
+        reach = max(reach, min(lowest, wallUs))
+      } else if known == nil {
+        reach = lowest
+      }
+    }
+    var greatest: Int64?
+    for time in times {
+      guard time <= saturating(reach, leapUs) else { break }
+      greatest = time
+      if serverTime == nil { reach = max(reach, time) }
+    }
+    return greatest
+  }
+
+  /// The overlap after a message was seen to arrive `latenessUs` below a time
+  /// that was already known: twice that, within bounds.
+  package static func widened(_ overlapUs: Int64, latenessUs: Int64) -> Int64 {
+    guard latenessUs > overlapUs / 2 else { return overlapUs }
+    return min(max(overlapUs, 2 * latenessUs), overlapUsMax)
+  }
+
+  private static func saturating(_ a: Int64, _ b: Int64) -> Int64 {
+    let (sum, overflow) = a.addingReportingOverflow(b)
+    return overflow ? .max : sum
+  }
+}

@@ -1,0 +1,155 @@
+/// One SQLite connection: owns the handle, keeps its prepared statements, and
+/// turns every result code into a failure once.
+///
+/// A connection is used by one thread at a time; the store sees to that.
+internal import CSQLite
+
+@safe package final class Connection {
+  private var handle: OpaquePointer?
+  /// Prepared statements that are not in use, by the address of their text.
+  /// The text is a constant of the program, so its address names it.
+  private var idle: [UInt: OpaquePointer] = unsafe [:]
+
+  /// Takes over an open handle.
+  init(adopting handle: OpaquePointer) {
+    unsafe self.handle = handle
+    unsafe sqlite3_extended_result_codes(handle, 1)
+  }
+
+  /// Opens a private database in memory.
+  static func memory() throws(StoreFailure) -> Connection {
+    var handle: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+    // The system is named, because a host may have made another one the default.
+    let code = unsafe sqlite3_open_v2(":memory:", &handle, flags, "unix")
+    guard code == SQLITE_OK, let opened = unsafe handle else {
+      unsafe sqlite3_close_v2(handle)
+      throw StoreFailure(sqlite: code)
+    }
+    return unsafe Connection(adopting: opened)
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Finalizes what is prepared and closes. A second call does nothing.
+  func close() {
+    guard let open = unsafe handle else { return }
+    for unsafe statement in unsafe idle.values { unsafe sqlite3_finalize(statement) }
+    unsafe idle = [:]
+    unsafe handle = nil
+    unsafe sqlite3_close_v2(open)
+  }
+
+  /// Whether no transaction is open.
+  var isAutocommit: Bool {
+    guard let handle = unsafe handle else { return true }
+    return unsafe sqlite3_get_autocommit(handle) != 0
+  }
+
+  /// Rows written since the opening; it wraps, so compare for equality only.
+  var totalChanges: Int32 {
+    guard let handle = unsafe handle else { return 0 }
+    return unsafe sqlite3_total_changes(handle)
+  }
+
+  /// Rows written by the last statement that wrote.
+  var changes: Int32 {
+    guard let handle = unsafe handle else { return 0 }
+    return unsafe sqlite3_changes(handle)
+  }
+
+  /// Runs constant text that gives no rows and is not worth keeping prepared.
+  func execute(_ text: StaticString) throws(StoreFailure) {
+    guard let handle = unsafe handle else { throw .closed }
+    let code = text.withUTF8Buffer { bytes in
+      // A static string of the program ends with a terminator.
+      unsafe sqlite3_exec(
+        handle, UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self),
+        nil, nil, nil)
+    }
+    guard code == SQLITE_OK else { throw StoreFailure(sqlite: code) }
+  }
+
+  /// Sets how much memory the connection may keep decrypted pages in.
+  func setCache(bytes: UInt64) {
+    guard let handle = unsafe handle else { return }
+    let text = "PRAGMA cache_size = -\(Swift.max(64, bytes >> 10))"
+    // A cache of another size is slower or larger, and changes no answer.
+    _ = unsafe text.withCString { text in unsafe sqlite3_exec(handle, text, nil, nil, nil) }
+  }
+
+  /// Ends an open transaction without its effect.
+  ///
+  /// SQLite may have rolled back by itself. Where it cannot at all the connection
+  /// is closed, so that nothing is ever added to a transaction that failed.
+  func rollBack() {
+    guard let handle = unsafe handle, !isAutocommit else { return }
+    let code = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    if code != SQLITE_OK, !isAutocommit { close() }
+  }
+
+  /// A prepared statement with its parameters bound, from the cache where it is
+  /// there.
+  func statement<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) -> Statement {
+    let key = unsafe UInt(bitPattern: text.utf8Start)
+    let prepared: OpaquePointer
+    if let kept = unsafe idle.removeValue(forKey: key) {
+      unsafe prepared = kept
+    } else {
+      unsafe prepared = try prepare(text)
+    }
+    let statement = unsafe Statement(prepared, key: key, of: self)
+    var index: Int32 = 0
+    for value in repeat each values {
+      index += 1
+      try value.bind(to: statement, at: index)
+    }
+    return statement
+  }
+
+  /// Runs a statement that gives no rows.
+  func run<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) {
+    let statement = try statement(text, repeat each values)
+    while try statement.step() {}
+  }
+
+  /// The first column of the first row of a statement, as a number.
+  func number<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) -> Int64? {
+    let statement = try statement(text, repeat each values)
+    guard try statement.step() else { return nil }
+    return statement.optionalInt(0)
+  }
+
+  private func prepare(_ text: StaticString) throws(StoreFailure) -> OpaquePointer {
+    guard let handle = unsafe handle else { throw .closed }
+    var prepared: OpaquePointer?
+    let code = text.withUTF8Buffer { bytes in
+      unsafe sqlite3_prepare_v3(
+        handle, UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self),
+        Int32(clamping: bytes.count), UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    }
+    guard code == SQLITE_OK, let ready = unsafe prepared else {
+      throw StoreFailure(sqlite: code)
+    }
+    return unsafe ready
+  }
+
+  /// Takes a statement back that is no longer used.
+  func takeBack(_ prepared: OpaquePointer, key: UInt) {
+    unsafe sqlite3_reset(prepared)
+    unsafe sqlite3_clear_bindings(prepared)
+    if unsafe handle != nil, unsafe idle[key] == nil {
+      unsafe idle[key] = prepared
+    } else {
+      unsafe sqlite3_finalize(prepared)
+    }
+  }
+}

@@ -1,0 +1,254 @@
+/// The store: one writer behind one lock, readers beside it.
+///
+/// Rule protected: an input's rows, spans, watermarks, tombstones and feed
+/// entries are committed together or not at all, and a read sees exactly one
+/// committed state and waits for no writer. A memory store has the one
+/// connection only; everything else is the same code.
+internal import Base
+internal import Vault
+
+package final class MessageStore: Sendable {
+  /// Readers kept open while nobody reads.
+  private static let idleReadersMax = 2
+
+  private let vault: Vault?
+  private let user: [UInt8]
+  private let readerCacheBytes: UInt64
+  private let gate = Gate()
+  private let writer: Lock<Writer>
+  private let readers = Lock(Readers())
+
+  /// The writing connection, and the counters as of the last commit.
+  private struct Writer {
+    var connection: Connection?
+    var counters: Counters
+  }
+
+  private struct Readers {
+    var idle: [Connection] = []
+    var isClosed = false
+  }
+
+  private init(
+    vault: Vault?, connection: sending Connection, counters: Counters, config: StoreConfig
+  ) {
+    self.vault = vault
+    user = config.user
+    readerCacheBytes = config.cacheBytes / 4
+    writer = Lock(Writer(connection: connection, counters: counters))
+  }
+
+  // MARK: Open and close
+
+  /// Opens a store, creating or migrating it where that is due.
+  package static func open(_ config: StoreConfig) throws(StoreFailure) -> MessageStore {
+    let binding = Schema.Binding(
+      account: config.account, user: config.user, positionKind: config.positionKind)
+    switch config.kind {
+    case .memory:
+      let connection = try Connection.memory()
+      let counters = try prepare(connection, binding, cacheBytes: config.cacheBytes)
+      return MessageStore(vault: nil, connection: connection, counters: counters, config: config)
+    case .file(let path, let key, let create, let strict, let baseVFS):
+      var settings = VaultConfig(path: path, key: key, create: create, strict: strict)
+      if let baseVFS { settings.baseVFS = baseVFS }
+      let vault: Vault
+      do throws(VaultFailure) { vault = try Vault.open(settings) } catch {
+        throw StoreFailure(error)
+      }
+      do throws(StoreFailure) {
+        let connection = try connect(vault, .writer)
+        let counters: Counters
+        do throws(StoreFailure) {
+          counters = try prepare(connection, binding, cacheBytes: config.cacheBytes / 2)
+        } catch {
+          // Before the vault, which closes after all its connections.
+          connection.close()
+          throw error
+        }
+        return MessageStore(
+          vault: vault, connection: connection, counters: counters, config: config)
+      } catch {
+        vault.close()
+        throw error
+      }
+    }
+  }
+
+  private static func connect(
+    _ vault: Vault, _ role: ConnectionRole
+  ) throws(StoreFailure) -> Connection {
+    do throws(VaultFailure) {
+      return unsafe Connection(adopting: try vault.connect(role))
+    } catch {
+      throw StoreFailure(error)
+    }
+  }
+
+  private static func prepare(
+    _ connection: Connection, _ binding: Schema.Binding, cacheBytes: UInt64
+  ) throws(StoreFailure) -> Counters {
+    connection.setCache(bytes: cacheBytes)
+    // What a user removes must not linger in free pages, sealed as they are: who
+    // has the key could read it there. Messages are rarely removed, so it is cheap.
+    try connection.execute("PRAGMA secure_delete = ON")
+    try connection.execute("PRAGMA temp_store = MEMORY")
+    try Schema.prepare(connection, binding: binding)
+    return try Counters.load(connection)
+  }
+
+  /// Closes all connections and the file. It waits for reads and a write that
+  /// have begun; a second call does nothing.
+  package func close() {
+    if shut() { vault?.close() }
+  }
+
+  /// Closes the store and destroys its file for good.
+  package func wipe() throws(StoreFailure) {
+    guard shut() else { throw .closed }
+    do throws(VaultFailure) { try vault?.destroy() } catch { throw StoreFailure(error) }
+  }
+
+  /// Ends every connection: false where that had been done.
+  private func shut() -> Bool {
+    readers.withLock { $0.isClosed = true }
+    return gate.drain {
+      let idle = readers.withLock { readers in
+        defer { readers.idle = [] }
+        return readers.idle
+      }
+      for reader in idle { reader.close() }
+      // The writer last: it alone writes the log back into the file.
+      return writer.withLock { writer in
+        guard let connection = writer.connection else { return false }
+        connection.close()
+        writer.connection = nil
+        return true
+      }
+    }
+  }
+
+  // MARK: Write
+
+  /// Runs `body` in the one write transaction and commits what it did. When it
+  /// throws, nothing of it remains. Not to be nested, nor called from a read.
+  package func write<Result>(
+    _ body: (WriteTransaction) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    try write(failure: { $0 }, body)
+  }
+
+  /// The same for a body with errors of its own; `failure` names the store's.
+  package func write<Result, Failure: Error>(
+    failure: (StoreFailure) -> Failure,
+    _ body: (WriteTransaction) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try writer.withLock { (writer) throws(Failure) -> Result in
+      guard let connection = writer.connection else { throw failure(.closed) }
+      let transaction = WriteTransaction(connection, writer.counters, user: user)
+      do throws(StoreFailure) {
+        try transaction.begin()
+      } catch {
+        throw failure(error)
+      }
+      let result: Result
+      do throws(Failure) {
+        result = try body(transaction)
+      } catch {
+        transaction.abandon()
+        throw error
+      }
+      do throws(StoreFailure) {
+        writer.counters = try transaction.commit()
+      } catch {
+        transaction.abandon()
+        throw failure(error)
+      }
+      return result
+    }
+  }
+
+  // MARK: Read
+
+  /// Runs `body` on one committed state.
+  package func read<Result>(
+    _ body: (ReadTransaction) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    try read(failure: { $0 }, body)
+  }
+
+  /// The same for a body with errors of its own; `failure` names the store's.
+  package func read<Result, Failure: Error>(
+    failure: (StoreFailure) -> Failure,
+    _ body: (ReadTransaction) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard let vault else {
+      return try writer.withLock { (writer) throws(Failure) -> Result in
+        guard let connection = writer.connection else { throw failure(.closed) }
+        return try snapshot(connection, failure, body)
+      }
+    }
+    return try gate.enter { () throws(Failure) -> Result in
+      let connection: Connection
+      do throws(StoreFailure) { connection = try takeReader(vault) } catch {
+        throw failure(error)
+      }
+      defer { giveBack(connection) }
+      return try snapshot(connection, failure, body)
+    }
+  }
+
+  private func snapshot<Result, Failure: Error>(
+    _ connection: Connection,
+    _ failure: (StoreFailure) -> Failure,
+    _ body: (ReadTransaction) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let transaction = ReadTransaction(connection)
+    defer { transaction.end() }
+    do throws(StoreFailure) { try transaction.beginSnapshot() } catch { throw failure(error) }
+    return try body(transaction)
+  }
+
+  private func takeReader(_ vault: Vault) throws(StoreFailure) -> Connection {
+    let kept = try readers.withLock { (readers) throws(StoreFailure) -> Connection? in
+      guard !readers.isClosed else { throw .closed }
+      return readers.idle.popLast()
+    }
+    if let kept { return kept }
+    let connection = try Self.connect(vault, .reader)
+    connection.setCache(bytes: readerCacheBytes)
+    return connection
+  }
+
+  private func giveBack(_ connection: Connection) {
+    let isKept = readers.withLock { readers in
+      guard !readers.isClosed, readers.idle.count < Self.idleReadersMax else { return false }
+      readers.idle.append(connection)
+      return true
+    }
+    if !isKept { connection.close() }
+  }
+
+  // MARK: State
+
+  /// Returns when everything committed so far is on disk.
+  package func syncDurable() throws(StoreFailure) {
+    guard let vault else { return }
+    try gate.enter { () throws(StoreFailure) in
+      guard !readers.withLock({ $0.isClosed }) else { throw .closed }
+      do throws(VaultFailure) { try vault.syncLog() } catch { throw StoreFailure(error) }
+    }
+  }
+
+  /// The sequence number of the last commit.
+  package var lsn: UInt64 { writer.withLock { $0.counters.lsn } }
+
+  /// The number of the newest entry of the change feed.
+  package var lastChange: UInt64 { writer.withLock { $0.counters.lastChange } }
+
+  /// Log frames that were rejected at the opening: a lost tail.
+  package var rejectedFrames: UInt32 { vault?.rejectedFrames ?? 0 }
+
+  /// Size of the file and its log; 0 in memory.
+  package var fileBytes: UInt64 { vault?.fileBytes ?? 0 }
+}

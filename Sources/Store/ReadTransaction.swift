@@ -1,0 +1,171 @@
+/// One committed state of the store, to be read from.
+///
+/// It is valid inside the closure that got it; afterwards every call throws.
+/// What is read of conversations, spans, facts and single rows is here; pages of
+/// messages and the change feed have files of their own.
+internal import Base
+package import Timeline
+
+package class ReadTransaction {
+  private let owned: Connection
+  private var hasEnded = false
+  /// Rows inserted less rows removed by this transaction, not yet in the table.
+  var countDelta: [Int64: Int64] = [:]
+
+  init(_ connection: Connection) {
+    owned = connection
+  }
+
+  /// The connection, as long as the transaction lasts.
+  var connection: Connection {
+    get throws(StoreFailure) {
+      guard !hasEnded else { throw .broken("a transaction was used after its end") }
+      return owned
+    }
+  }
+
+  /// Begins, and fixes the state that is seen: SQLite does so at the first read.
+  func beginSnapshot() throws(StoreFailure) {
+    try owned.run("BEGIN")
+    _ = try owned.number("SELECT lsn FROM meta WHERE one = 1")
+  }
+
+  /// Ends without effect.
+  func end() {
+    hasEnded = true
+    owned.rollBack()
+  }
+
+  /// Ends after the effect was committed.
+  func endCommitted() {
+    hasEnded = true
+  }
+
+  // MARK: Conversations and facts
+
+  package func conversation(_ id: [UInt8]) throws(StoreFailure) -> ConversationRecord? {
+    let statement = try connection.statement(
+      """
+      SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
+        total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+      FROM conversation WHERE id = ?
+      """, id)
+    return try statement.step() ? Self.record(statement) : nil
+  }
+
+  package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
+    let statement = try connection.statement(
+      """
+      SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
+        total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+      FROM conversation WHERE cid = ?
+      """, cid)
+    return try statement.step() ? Self.record(statement) : nil
+  }
+
+  private static func record(_ row: borrowing Statement) -> ConversationRecord {
+    var record = ConversationRecord(cid: row.int(0), id: row.bytes(1))
+    record.fetch = watermark(row, 2)
+    record.deletions = watermark(row, 4)
+    record.lowestSinceUs = row.optionalInt(6)
+    record.totalCount = row.optionalInt(7)
+    record.restoredLSN = row.uint(8)
+    record.auditedTotal = row.optionalInt(9)
+    record.auditedCount = row.optionalInt(10)
+    record.latenessUs = row.int(11)
+    record.ended = row.int(12)
+    return record
+  }
+
+  private static func watermark(_ row: borrowing Statement, _ column: Int32) -> Watermark? {
+    guard let time = row.optionalInt(column) else { return nil }
+    return Watermark(timeUs: time, text: row.bytes(column + 1))
+  }
+
+  package func facts() throws(StoreFailure) -> ServerFacts {
+    let statement = try connection.statement(
+      "SELECT server_time, largest_page, overlap_us, epoch, restored_lsn FROM meta WHERE one = 1")
+    guard try statement.step() else { throw .damaged }
+    var facts = ServerFacts()
+    facts.serverTimeUs = statement.optionalInt(0)
+    facts.largestPage = Int(clamping: statement.int(1))
+    facts.overlapUs = statement.int(2)
+    facts.epoch = statement.optionalBytes(3)
+    facts.restoredLSN = statement.uint(4)
+    return facts
+  }
+
+  // MARK: Spans and quarantined places
+
+  /// The trusted ranges. Stored ones that are not sorted and apart prove
+  /// nothing, so they count as none.
+  package func spans(_ cid: Int64) throws(StoreFailure) -> SpanSet {
+    let statement = try connection.statement(
+      """
+      SELECT low_time, low_id, high_time, high_id FROM span
+      WHERE cid = ? ORDER BY low_time, low_id
+      """, cid)
+    return SpanSet(stored: try Self.ranges(statement)) ?? SpanSet()
+  }
+
+  /// Where unreadable items were set aside, oldest first.
+  package func quarantined(_ cid: Int64) throws(StoreFailure) -> [SpanSet.Span] {
+    let statement = try connection.statement(
+      """
+      SELECT DISTINCT low_time, low_id, high_time, high_id FROM quarantine
+      WHERE cid = ? ORDER BY low_time, low_id, high_time, high_id
+      """, cid)
+    return try Self.ranges(statement)
+  }
+
+  private static func ranges(
+    _ statement: borrowing Statement
+  ) throws(StoreFailure) -> [SpanSet.Span] {
+    var ranges: [SpanSet.Span] = []
+    while try statement.step() {
+      ranges.append(
+        SpanSet.Span(
+          low: Position(time: statement.int(0), id: statement.bytes(1)),
+          high: Position(time: statement.int(2), id: statement.bytes(3))))
+    }
+    return ranges
+  }
+
+  // MARK: Counts
+
+  /// Rows of a conversation between two boundaries, hidden ones and husks
+  /// included. The whole conversation is counted without a scan.
+  package func count(
+    _ cid: Int64, from low: Position, to high: Position
+  ) throws(StoreFailure) -> Int {
+    if low == .min, high == .max {
+      let stored = try connection.number(
+        "SELECT message_count FROM conversation WHERE cid = ?", cid)
+      return Int(clamping: Swift.max(0, (stored ?? 0) &+ countDelta[cid, default: 0]))
+    }
+    let counted = try connection.number(
+      """
+      SELECT count(*) FROM message
+      WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
+      """, cid, low.time, low.id, high.time, high.id)
+    return Int(clamping: counted ?? 0)
+  }
+
+  package func pendingReadCount() throws(StoreFailure) -> Int {
+    Int(clamping: try connection.number("SELECT count(*) FROM operation WHERE verb = 1") ?? 0)
+  }
+
+  /// How much the store holds.
+  package func counts() throws(StoreFailure) -> StoreCounts {
+    let statement = try connection.statement(
+      """
+      SELECT (SELECT count(*) FROM conversation),
+        (SELECT coalesce(sum(message_count), 0) FROM conversation),
+        (SELECT count(*) FROM tombstone), (SELECT count(*) FROM quarantine)
+      """)
+    guard try statement.step() else { throw .damaged }
+    return StoreCounts(
+      conversations: statement.uint(0), messages: statement.uint(1),
+      tombstones: statement.uint(2), quarantined: statement.uint(3))
+  }
+}

@@ -1,0 +1,190 @@
+/// The plain values that go into the store and come out of it.
+///
+/// A record is loaded, changed and saved whole; saving an unchanged one writes
+/// nothing.
+package import Timeline
+
+/// A time up to which something is known, with the server's own print of it.
+package struct Watermark: Equatable, Sendable {
+  package var timeUs: Int64
+  /// The form in which it is echoed to the server.
+  package var text: [UInt8]
+
+  package init(timeUs: Int64, text: [UInt8]) {
+    self.timeUs = timeUs
+    self.text = text
+  }
+}
+
+/// What is known of one conversation as a whole.
+package struct ConversationRecord: Equatable, Sendable {
+  package let cid: Int64
+  package let id: [UInt8]
+  /// Up to where messages were fetched; lives only as the top of a stored span.
+  package var fetch: Watermark?
+  /// Up to where deletions were fetched.
+  package var deletions: Watermark?
+  /// The oldest `since` that deletions were ever asked from.
+  package var lowestSinceUs: Int64?
+  /// The server's last count.
+  package var totalCount: Int64?
+  /// Rows last changed before it belong to a lost epoch; 0 for none.
+  package var restoredLSN: UInt64 = 0
+  package var auditedTotal: Int64?
+  package var auditedCount: Int64?
+  package var latenessUs: Int64 = 0
+  /// 0 while syncing, else why the server ended it.
+  package var ended: Int64 = 0
+
+  package init(cid: Int64, id: [UInt8]) {
+    self.cid = cid
+    self.id = id
+  }
+}
+
+/// What is known of the server, for the whole account.
+package struct ServerFacts: Equatable, Sendable {
+  /// The greatest server time seen.
+  package var serverTimeUs: Int64?
+  /// The largest page the server ever returned.
+  package var largestPage: Int = 0
+  /// The overlap in use; 0 for the default.
+  package var overlapUs: Int64 = 0
+  package var epoch: [UInt8]?
+  /// The commit at which the server was last found restored; 0 for never.
+  package var restoredLSN: UInt64 = 0
+
+  package init() {}
+}
+
+/// What a stored message is. The values are part of the file's format.
+package struct RowFlags: OptionSet, Hashable, Sendable {
+  package let rawValue: Int64
+
+  package init(rawValue: Int64) {
+    self.rawValue = rawValue
+  }
+
+  /// Sent by this user.
+  package static let mine = RowFlags(rawValue: 1 << 0)
+  /// Read by this user; only grows.
+  package static let readByMe = RowFlags(rawValue: 1 << 1)
+  package static let edited = RowFlags(rawValue: 1 << 2)
+  /// The server shows it as deleted; it stays visible as such.
+  package static let deleted = RowFlags(rawValue: 1 << 3)
+  package static let pinned = RowFlags(rawValue: 1 << 4)
+  package static let event = RowFlags(rawValue: 1 << 5)
+  /// The payload could not be opened yet.
+  package static let sealed = RowFlags(rawValue: 1 << 6)
+  /// Stored and never shown.
+  package static let control = RowFlags(rawValue: 1 << 7)
+  /// Removed by the user on this device: a husk without content.
+  package static let forgotten = RowFlags(rawValue: 1 << 8)
+
+  /// What a screen never shows.
+  package static let hidden: RowFlags = [.control, .forgotten]
+  /// What only grows, whoever says it.
+  static let growing: RowFlags = [.readByMe]
+  /// What follows the stamp of the request rather than the content's version.
+  static let marks: RowFlags = [.pinned]
+}
+
+/// One message as the server gave it, ready to be stored.
+package struct IncomingMessage: Equatable, Sendable {
+  package var id: [UInt8]
+  package var sender: [UInt8]
+  package var timeUs: Int64
+  /// `created_at` as printed.
+  package var stamp: [UInt8]
+  package var payload: [UInt8]
+  package var flags: RowFlags
+  package var version: Int64?
+  package var editedUs: Int64?
+  package var replyTo: [UInt8]?
+  /// JSON object, as it came.
+  package var reactions: [UInt8]?
+  /// JSON array of user ids.
+  package var readBy: [UInt8]?
+  /// JSON object of all other members, or empty.
+  package var rest: [UInt8]
+  /// The payload as it came, where it could not be opened yet.
+  package var raw: [UInt8]?
+
+  package init(
+    id: [UInt8], sender: [UInt8], timeUs: Int64, stamp: [UInt8], payload: [UInt8],
+    flags: RowFlags = [], version: Int64? = nil, editedUs: Int64? = nil,
+    replyTo: [UInt8]? = nil, reactions: [UInt8]? = nil, readBy: [UInt8]? = nil,
+    rest: [UInt8] = [], raw: [UInt8]? = nil
+  ) {
+    self.id = id
+    self.sender = sender
+    self.timeUs = timeUs
+    self.stamp = stamp
+    self.payload = payload
+    self.flags = flags
+    self.version = version
+    self.editedUs = editedUs
+    self.replyTo = replyTo
+    self.reactions = reactions
+    self.readBy = readBy
+    self.rest = rest
+    self.raw = raw
+  }
+
+  package var readByMe: Bool {
+    get { flags.contains(.readByMe) }
+    set { if newValue { flags.insert(.readByMe) } else { flags.remove(.readByMe) } }
+  }
+
+  package var position: Position { Position(time: timeUs, id: id) }
+}
+
+/// What became of an incoming message. The number is the row's local one.
+package enum Applied: Equatable, Sendable {
+  case inserted(UInt64)
+  case updated(UInt64)
+  case unchanged(UInt64)
+  /// Its deletion is known; nothing was stored.
+  case tombstoned
+  /// The user removed it from this device; the husk stays empty.
+  case forgotten(UInt64)
+}
+
+/// Where a row stands, without its content.
+package struct StoredRow: Equatable, Sendable {
+  package var position: Position
+  package var number: UInt64
+  /// The commit that last changed it.
+  package var lsn: UInt64
+  package var flags: RowFlags
+
+  package init(position: Position, number: UInt64, lsn: UInt64, flags: RowFlags) {
+    self.position = position
+    self.number = number
+    self.lsn = lsn
+    self.flags = flags
+  }
+}
+
+/// What a change was. The values are part of the file's format.
+package enum ChangeKind: Int64, Sendable {
+  case inserted = 1
+  case updated = 2
+  case removed = 3
+  case coverage = 4
+}
+
+/// Read marks of one conversation that the server has not confirmed.
+package struct PendingReads: Equatable, Sendable {
+  package var cid: Int64
+  package var conversation: [UInt8]
+  package var ids: [[UInt8]]
+}
+
+/// How much the store holds.
+package struct StoreCounts: Equatable, Sendable {
+  package var conversations: UInt64
+  package var messages: UInt64
+  package var tombstones: UInt64
+  package var quarantined: UInt64
+}

@@ -1,0 +1,150 @@
+/// A prepared statement in use: steps, and gives columns out.
+///
+/// It goes back to its connection when it ends, reset and with its parameters
+/// cleared, so that a cached statement never holds a message or an open read.
+internal import CSQLite
+internal import Support
+
+@safe struct Statement: ~Copyable {
+  private let prepared: OpaquePointer
+  private let key: UInt
+  private let connection: Connection
+
+  init(_ prepared: OpaquePointer, key: UInt, of connection: Connection) {
+    unsafe self.prepared = prepared
+    self.key = key
+    self.connection = connection
+  }
+
+  deinit {
+    unsafe connection.takeBack(prepared, key: key)
+  }
+
+  /// Moves to the next row: false at the end.
+  borrowing func step() throws(StoreFailure) -> Bool {
+    let code = unsafe sqlite3_step(prepared)
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw StoreFailure(sqlite: code)
+    }
+  }
+
+  // MARK: Columns
+
+  borrowing func isNull(_ column: Int32) -> Bool {
+    unsafe sqlite3_column_type(prepared, column) == SQLITE_NULL
+  }
+
+  borrowing func int(_ column: Int32) -> Int64 {
+    unsafe sqlite3_column_int64(prepared, column)
+  }
+
+  borrowing func optionalInt(_ column: Int32) -> Int64? {
+    isNull(column) ? nil : int(column)
+  }
+
+  /// A number that is never negative, as far as the file is honest.
+  borrowing func uint(_ column: Int32) -> UInt64 {
+    UInt64(clamping: int(column))
+  }
+
+  borrowing func bytes(_ column: Int32) -> [UInt8] {
+    unsafe withBlob(column) { blob in unsafe [UInt8](blob) }
+  }
+
+  borrowing func optionalBytes(_ column: Int32) -> [UInt8]? {
+    isNull(column) ? nil : bytes(column)
+  }
+
+  /// Size of a column in bytes, without its content being taken.
+  borrowing func size(_ column: Int32) -> Int {
+    Int(unsafe sqlite3_column_bytes(prepared, column))
+  }
+
+  /// Appends a column to `arena` and says where it lies there.
+  borrowing func append(_ column: Int32, to arena: inout [UInt8]) -> Range<Int> {
+    let start = arena.count
+    unsafe withBlob(column) { blob in unsafe arena.append(contentsOf: blob) }
+    return start..<arena.count
+  }
+
+  /// Whether a column holds exactly these bytes.
+  borrowing func isEqual(_ column: Int32, to bytes: [UInt8]) -> Bool {
+    unsafe withBlob(column) { blob in unsafe blob.elementsEqual(bytes) }
+  }
+
+  private borrowing func withBlob<Result>(
+    _ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    let start = unsafe sqlite3_column_blob(prepared, column)
+    let count = Int(unsafe sqlite3_column_bytes(prepared, column))
+    return unsafe body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+  }
+
+  // MARK: Parameters
+
+  fileprivate borrowing func bind(int value: Int64, at index: Int32) throws(StoreFailure) {
+    try check(unsafe sqlite3_bind_int64(prepared, index, value))
+  }
+
+  fileprivate borrowing func bindNull(at index: Int32) throws(StoreFailure) {
+    try check(unsafe sqlite3_bind_null(prepared, index))
+  }
+
+  fileprivate borrowing func bind(bytes: [UInt8], at index: Int32) throws(StoreFailure) {
+    let code: Int32 = unsafe bytes.withUnsafeBytes { raw in
+      // Without a pointer SQLite would bind NULL, which is something else.
+      guard let start = raw.baseAddress, unsafe !raw.isEmpty else {
+        return unsafe sqlite3_bind_zeroblob(prepared, index, 0)
+      }
+      // Copied, because the array may move before the statement steps.
+      return unsafe sqlite3_bind_blob64(
+        prepared, index, start, UInt64(raw.count), tideline_transient())
+    }
+    try check(code)
+  }
+
+  private borrowing func check(_ code: Int32) throws(StoreFailure) {
+    guard code == SQLITE_OK else { throw StoreFailure(sqlite: code) }
+  }
+}
+
+/// A value that a statement takes as a parameter.
+protocol Bindable {
+  func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure)
+}
+
+extension Int64: Bindable {
+  func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure) {
+    try statement.bind(int: self, at: index)
+  }
+}
+
+extension UInt64: Bindable {
+  func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure) {
+    try statement.bind(int: Int64(clamping: self), at: index)
+  }
+}
+
+extension Int: Bindable {
+  func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure) {
+    try statement.bind(int: Int64(self), at: index)
+  }
+}
+
+extension [UInt8]: Bindable {
+  func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure) {
+    try statement.bind(bytes: self, at: index)
+  }
+}
+
+extension Optional: Bindable where Wrapped: Bindable {
+  func bind(to statement: borrowing Statement, at index: Int32) throws(StoreFailure) {
+    if let value = self {
+      try value.bind(to: statement, at: index)
+    } else {
+      try statement.bindNull(at: index)
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/// How a store is opened.
+package struct StoreConfig: Sendable {
+  package enum Kind: Sendable, Equatable {
+    /// Nothing outlives the process.
+    case memory
+    /// An encrypted file; `baseVFS` is what the vault stands on, nil for its own
+    /// choice.
+    case file(path: String, key: [UInt8], create: Bool, strict: Bool, baseVFS: String?)
+  }
+
+  package var kind: Kind
+  /// Bound to the file; another one is a mismatch.
+  package var account: [UInt8]
+  /// Bound to the file; also the name under which own reads are kept.
+  package var user: [UInt8]
+  /// Bound to the file: what the first part of a position is. 0 is time.
+  package var positionKind: Int64
+  /// Memory for decrypted pages, of all connections at rest together.
+  package var cacheBytes: UInt64
+
+  package init(
+    kind: Kind, account: [UInt8], user: [UInt8], positionKind: Int64 = 0,
+    cacheBytes: UInt64 = 16 << 20
+  ) {
+    self.kind = kind
+    self.account = account
+    self.user = user
+    self.positionKind = positionKind
+    self.cacheBytes = cacheBytes == 0 ? 16 << 20 : cacheBytes
+  }
+}

@@ -1,0 +1,77 @@
+/// What can go wrong in the store, and the one place where an SQLite result
+/// becomes a failure.
+///
+/// Payloads are codes and static text, never user data, so a failure can be
+/// logged without leaking a message.
+internal import CSQLite
+package import Vault
+
+package enum StoreFailure: Error, Equatable, Sendable {
+  /// The encrypted file refused: wrong key, locked, input and output.
+  case vault(VaultFailure)
+  /// An SQLite result with no name of its own here.
+  case sqlite(Int32)
+  /// The disk is full; nothing changed.
+  case full
+  /// Stored bytes were changed or lost.
+  case damaged
+  /// The file belongs to another account, user or kind of position.
+  case mismatch
+  /// The file was written by a later version.
+  case tooNew
+  /// A database, but not one of ours.
+  case notOurs
+  /// The store was closed.
+  case closed
+  /// No such file, and creating one was not allowed.
+  case notFound
+  /// A rule that the code itself guarantees does not hold.
+  case broken(StaticString)
+
+  package static func == (a: StoreFailure, b: StoreFailure) -> Bool {
+    switch (a, b) {
+    case (.vault(let x), .vault(let y)): x == y
+    case (.sqlite(let x), .sqlite(let y)): x == y
+    case (.full, .full), (.damaged, .damaged), (.mismatch, .mismatch), (.tooNew, .tooNew): true
+    case (.notOurs, .notOurs), (.closed, .closed), (.notFound, .notFound): true
+    case (.broken(let x), .broken(let y)): x.description == y.description
+    default: false
+    }
+  }
+}
+
+extension StoreFailure {
+  /// Names a failure of the vault; conditions that both rooms know become one.
+  init(_ failure: VaultFailure) {
+    switch failure {
+    case .full: self = .full
+    case .damaged: self = .damaged
+    case .notOurs: self = .notOurs
+    case .tooNew: self = .tooNew
+    case .notFound: self = .notFound
+    case .wrongKey, .locked, .io: self = .vault(failure)
+    }
+  }
+
+  /// Names an extended SQLite result code. Every code passes through here once.
+  init(sqlite code: Int32) {
+    switch code & 0xFF {
+    case SQLITE_FULL:
+      self = .full
+    case SQLITE_CORRUPT, SQLITE_FORMAT:
+      self = .damaged
+    case SQLITE_NOTADB:
+      self = .notOurs
+    case SQLITE_CONSTRAINT:
+      self = .broken("a constraint of the schema was violated")
+    case SQLITE_RANGE, SQLITE_MISUSE:
+      self = .broken("a statement was misused")
+    default:
+      if let failure = Vault.failure(fromSQLite: code) {
+        self.init(failure)
+      } else {
+        self = .sqlite(code)
+      }
+    }
+  }
+}

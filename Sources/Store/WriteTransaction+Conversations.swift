@@ -1,0 +1,80 @@
+/// Conversations, what is known of the server, spans, and quarantined places.
+///
+/// Each save writes the difference only: an input that changed nothing commits
+/// nothing.
+internal import Base
+package import Timeline
+
+extension WriteTransaction {
+  /// The conversation, new where it was unknown.
+  package func conversation(
+    creating id: [UInt8]
+  ) throws(StoreFailure) -> ConversationRecord {
+    if let known = try conversation(id) { return known }
+    try connection.run("INSERT INTO conversation (id) VALUES (?)", id)
+    guard let created = try conversation(id) else { throw .damaged }
+    return created
+  }
+
+  package func save(_ record: ConversationRecord) throws(StoreFailure) {
+    guard let known = try conversation(cid: record.cid), known.id == record.id else {
+      throw .broken("a conversation was saved that is not stored")
+    }
+    guard known != record else { return }
+    restored[record.cid] = record.restoredLSN
+    try connection.run(
+      """
+      UPDATE conversation SET fetch_us = ?, fetch_text = ?, deletions_us = ?,
+        deletions_text = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?,
+        audited_total = ?, audited_count = ?, lateness_us = ?, ended = ?
+      WHERE cid = ?
+      """, record.fetch?.timeUs, record.fetch?.text, record.deletions?.timeUs,
+      record.deletions?.text, record.lowestSinceUs, record.totalCount, record.restoredLSN,
+      record.auditedTotal, record.auditedCount, record.latenessUs, record.ended, record.cid)
+  }
+
+  package func save(_ facts: ServerFacts) throws(StoreFailure) {
+    guard try self.facts() != facts else { return }
+    try connection.run(
+      """
+      UPDATE meta SET server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?,
+        restored_lsn = ?
+      WHERE one = 1
+      """, facts.serverTimeUs, facts.largestPage, facts.overlapUs, facts.epoch,
+      facts.restoredLSN)
+  }
+
+  /// Replaces the trusted ranges; only those that differ are written.
+  ///
+  /// `old` is what `spans` gave in this transaction.
+  package func save(
+    spans new: SpanSet, replacing old: SpanSet, _ cid: Int64
+  ) throws(StoreFailure) {
+    guard new != old else { return }
+    if old.isEmpty {
+      // Stored ranges that made no sense were read as none; now they go.
+      try connection.run("DELETE FROM span WHERE cid = ?", cid)
+    }
+    for span in old.spans where new.exact(span.low) != span {
+      try connection.run(
+        "DELETE FROM span WHERE cid = ? AND low_time = ? AND low_id = ?",
+        cid, span.low.time, span.low.id)
+    }
+    for span in new.spans where old.exact(span.low) != span {
+      try connection.run(
+        """
+        INSERT OR REPLACE INTO span (cid, low_time, low_id, high_time, high_id)
+        VALUES (?, ?, ?, ?, ?)
+        """, cid, span.low.time, span.low.id, span.high.time, span.high.id)
+    }
+    feed.add(.coverage, cid, 0...0)
+  }
+}
+
+extension SpanSet {
+  /// The span that begins exactly at `low`.
+  fileprivate func exact(_ low: Position) -> Span? {
+    guard let span = span(holding: low), span.low == low else { return nil }
+    return span
+  }
+}

@@ -1,0 +1,114 @@
+/// Feed entries of one commit, gathered into runs of numbers and written at its
+/// end, so that a page of fifty new messages is one entry.
+///
+/// Every change of a visible row notes itself; noting one twice changes nothing.
+internal import Base
+
+/// Runs of numbers by conversation and kind, in the order of first appearance.
+struct FeedRuns {
+  private struct Group {
+    var cid: Int64
+    var kind: ChangeKind
+    var runs: [ClosedRange<UInt64>]
+  }
+
+  struct Run: Equatable {
+    var cid: Int64
+    var kind: ChangeKind
+    var numbers: ClosedRange<UInt64>
+  }
+
+  private struct Key: Hashable {
+    var cid: Int64
+    var kind: ChangeKind
+  }
+
+  private var groups: [Group] = []
+  private var index: [Key: Int] = [:]
+
+  mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
+    let key = Key(cid: cid, kind: kind)
+    guard let place = index[key] else {
+      index[key] = groups.count
+      groups.append(Group(cid: cid, kind: kind, runs: [numbers]))
+      return
+    }
+    // Numbers mostly come in order, so the last run is the one that grows.
+    if let last = groups[place].runs.last, Self.touch(last, numbers) {
+      groups[place].runs[groups[place].runs.count - 1] = Self.hull(last, numbers)
+    } else {
+      groups[place].runs.append(numbers)
+    }
+  }
+
+  /// All runs, merged where they touch.
+  func merged() -> [Run] {
+    var result: [Run] = []
+    for group in groups {
+      var last: ClosedRange<UInt64>?
+      for run in group.runs.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+        guard let open = last else {
+          last = run
+          continue
+        }
+        if Self.touch(open, run) {
+          last = Self.hull(open, run)
+        } else {
+          result.append(Run(cid: group.cid, kind: group.kind, numbers: open))
+          last = run
+        }
+      }
+      if let last { result.append(Run(cid: group.cid, kind: group.kind, numbers: last)) }
+    }
+    return result
+  }
+
+  private static func touch(_ a: ClosedRange<UInt64>, _ b: ClosedRange<UInt64>) -> Bool {
+    a.lowerBound <= b.upperBound &+ 1 && b.lowerBound <= a.upperBound &+ 1
+  }
+
+  private static func hull(
+    _ a: ClosedRange<UInt64>, _ b: ClosedRange<UInt64>
+  ) -> ClosedRange<UInt64> {
+    Swift.min(a.lowerBound, b.lowerBound)...Swift.max(a.upperBound, b.upperBound)
+  }
+}
+
+extension WriteTransaction {
+  /// Notes a change for the feed. Rows and spans note theirs by themselves; this
+  /// is for what only the caller knows.
+  package func change(_ kind: ChangeKind, _ cid: Int64, numbers: ClosedRange<UInt64>?) {
+    feed.add(kind, cid, numbers ?? 0...0)
+  }
+
+  /// Notes what a screen sees of a row that changed.
+  func noteChange(_ cid: Int64, _ number: UInt64, was before: RowFlags?, now after: RowFlags?) {
+    let wasVisible = before.map { $0.isDisjoint(with: .hidden) } ?? false
+    let isVisible = after.map { $0.isDisjoint(with: .hidden) } ?? false
+    switch (wasVisible, isVisible) {
+    case (false, true): feed.add(.inserted, cid, number...number)
+    case (true, true): feed.add(.updated, cid, number...number)
+    case (true, false): feed.add(.removed, cid, number...number)
+    case (false, false): break
+    }
+  }
+
+  /// Writes the entries, and lets the oldest go beyond what is kept.
+  func flushFeed() throws(StoreFailure) {
+    let runs = feed.merged()
+    guard !runs.isEmpty else { return }
+    for run in runs {
+      counters.lastChange &+= 1
+      try connection.run(
+        "INSERT INTO change (seq, lsn, kind, cid, first, last) VALUES (?, ?, ?, ?, ?, ?)",
+        counters.lastChange, lsn, run.kind.rawValue, run.cid, run.numbers.lowerBound,
+        run.numbers.upperBound)
+    }
+    let kept = UInt64(Limits.changesKept)
+    guard counters.lastChange > kept else { return }
+    let trimmed = counters.lastChange - kept
+    guard trimmed > counters.trimmedChange else { return }
+    try connection.run("DELETE FROM change WHERE seq <= ?", trimmed)
+    counters.trimmedChange = trimmed
+  }
+}

@@ -1,0 +1,147 @@
+/// Messages: taking in a copy that the server gave.
+///
+/// Each id is stored at most once. A copy is checked against the tombstones,
+/// merged into the row that is there, and where nothing came of it nothing is
+/// written. A changed server time moves the row; its local number stays.
+internal import Base
+
+extension WriteTransaction {
+  /// Takes in one message. `issued` is the sequence number at which the request
+  /// that brought it was issued; for a push, the number of this commit.
+  package func apply(
+    _ message: IncomingMessage, _ cid: Int64, issued: UInt64
+  ) throws(StoreFailure) -> Applied {
+    var copy = message
+    copy.flags.remove(.forgotten)
+    guard try !isBarred(copy, cid) else { return .tombstoned }
+    guard let stored = try storedMessage(copy.id, cid) else {
+      return .inserted(try insert(copy, cid, issued: issued))
+    }
+    let isLost = stored.lsn < (try restoredLSN(cid))
+    if stored.message.flags.contains(.forgotten) {
+      try moveHusk(stored, to: copy, cid, issued: issued, isLost: isLost)
+      return .forgotten(stored.number)
+    }
+    var result = stored.merged(with: copy, issued: issued, isLost: isLost)
+    let isChanged = result.message != stored.message
+    // A row of a lost epoch that the server still has is marked as seen again.
+    guard isChanged || isLost else { return .unchanged(stored.number) }
+    result.lsn = lsn
+    try write(result, over: stored, cid)
+    guard isChanged else { return .unchanged(stored.number) }
+    if result.message.readByMe && !stored.message.readByMe {
+      // The server says so itself, so it need not be told.
+      try dropRead(copy.id, cid)
+    }
+    noteChange(cid, stored.number, was: stored.message.flags, now: result.message.flags)
+    return .updated(stored.number)
+  }
+
+  /// Whether a tombstone keeps the message out. A server version newer than the
+  /// deletion lifts it.
+  private func isBarred(_ copy: IncomingMessage, _ cid: Int64) throws(StoreFailure) -> Bool {
+    guard let deletion = try deletion(copy.id, cid) else { return false }
+    if let version = copy.version, let deleted = deletion.version, version > deleted {
+      try connection.run("DELETE FROM tombstone WHERE cid = ? AND id = ?", cid, copy.id)
+      return false
+    }
+    return true
+  }
+
+  private func insert(
+    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64
+  ) throws(StoreFailure) -> UInt64 {
+    var message = copy
+    message.readBy = ReaderList.union(nil, copy.readBy)
+    let row = StoredMessage(
+      message, number: nextNumber(), lsn: lsn, issued: issued, marked: issued)
+    try connection.run(
+      """
+      INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,
+        sender, stamp, reply_to, reactions, read_by, payload, rest, raw)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, cid, message.timeUs, message.id, row.number, message.flags.rawValue, row.lsn,
+      row.issued, row.marked, message.version, message.editedUs, message.sender, message.stamp,
+      message.replyTo, message.reactions, message.readBy, message.payload, message.rest,
+      message.raw)
+    noteRows(cid, 1)
+    noteChange(cid, row.number, was: nil, now: message.flags)
+    return row.number
+  }
+
+  /// The whole row of an id.
+  func storedMessage(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> StoredMessage? {
+    let row = try connection.statement(Queries.stored, cid, id)
+    guard try row.step() else { return nil }
+    let message = IncomingMessage(
+      id: id, sender: row.bytes(8), timeUs: row.int(0), stamp: row.bytes(9),
+      payload: row.bytes(13), flags: RowFlags(rawValue: row.int(2)),
+      version: row.optionalInt(6), editedUs: row.optionalInt(7),
+      replyTo: row.optionalBytes(10), reactions: row.optionalBytes(11),
+      readBy: row.optionalBytes(12), rest: row.bytes(14), raw: row.optionalBytes(15))
+    return StoredMessage(
+      message, number: row.uint(1), lsn: row.uint(3), issued: row.uint(4), marked: row.uint(5))
+  }
+
+  /// Writes a row over the one that it was. Only a move touches the indexes.
+  private func write(
+    _ row: StoredMessage, over old: StoredMessage, _ cid: Int64
+  ) throws(StoreFailure) {
+    let message = row.message
+    if message.timeUs != old.message.timeUs {
+      try connection.run(
+        "UPDATE message SET time = ? WHERE cid = ? AND time = ? AND id = ?",
+        message.timeUs, cid, old.message.timeUs, message.id)
+    }
+    try connection.run(
+      """
+      UPDATE message SET flags = ?, lsn = ?, issued = ?, marked = ?, version = ?, edited_us = ?,
+        sender = ?, stamp = ?, reply_to = ?, reactions = ?, read_by = ?, payload = ?, rest = ?,
+        raw = ?
+      WHERE cid = ? AND time = ? AND id = ?
+      """, message.flags.rawValue, row.lsn, row.issued, row.marked, message.version,
+      message.editedUs, message.sender, message.stamp, message.replyTo, message.reactions,
+      message.readBy, message.payload, message.rest, message.raw, cid, message.timeUs,
+      message.id)
+  }
+
+  /// Keeps an empty row where the server has the message, so that a range that
+  /// holds it stays comparable with the server's.
+  private func moveHusk(
+    _ husk: StoredMessage, to copy: IncomingMessage, _ cid: Int64, issued: UInt64, isLost: Bool
+  ) throws(StoreFailure) {
+    var row = husk
+    if copy.timeUs != husk.message.timeUs, isLost || issued >= husk.issued {
+      row.message.timeUs = copy.timeUs
+      row.issued = issued
+    }
+    guard isLost || row != husk else { return }
+    row.lsn = lsn
+    try write(row, over: husk, cid)
+  }
+
+  /// Erases a message on this device: an empty, hidden row stays in its place,
+  /// against which every later copy is dropped. Nil where there is none.
+  package func forget(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> UInt64? {
+    guard let stored = try storedMessage(id, cid) else { return nil }
+    guard !stored.message.flags.contains(.forgotten) else { return stored.number }
+    var husk = stored
+    husk.message = IncomingMessage(
+      id: id, sender: [], timeUs: stored.message.timeUs, stamp: [], payload: [],
+      flags: stored.message.flags.intersection([.mine, .readByMe]).union(.forgotten),
+      version: stored.message.version)
+    try write(husk, over: stored, cid)
+    noteChange(cid, stored.number, was: stored.message.flags, now: husk.message.flags)
+    return stored.number
+  }
+
+  /// `restoredLSN` of a conversation, read once a transaction.
+  func restoredLSN(_ cid: Int64) throws(StoreFailure) -> UInt64 {
+    if let known = restored[cid] { return known }
+    let stored = try connection.number(
+      "SELECT restored_lsn FROM conversation WHERE cid = ?", cid)
+    let lsn = UInt64(clamping: stored ?? 0)
+    restored[cid] = lsn
+    return lsn
+  }
+}

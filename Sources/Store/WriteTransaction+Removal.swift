@@ -1,0 +1,82 @@
+/// Deletions: tombstones, and rows that go.
+///
+/// A deleted id leaves a tombstone for good, whether the message was known or
+/// not, so that a late or a repeated copy cannot bring it back.
+package import Timeline
+
+extension WriteTransaction {
+  /// Takes in the server's deletion of a message. Returns the number of the row
+  /// that went.
+  ///
+  /// A row whose version is newer than the deletion's was made after it, and
+  /// stays.
+  package func tombstone(
+    _ id: [UInt8], _ cid: Int64, version: Int64?
+  ) throws(StoreFailure) -> UInt64? {
+    let found = try place(id, cid)
+    if let newer = found?.version, let version, newer > version { return nil }
+    try connection.run(
+      """
+      INSERT INTO tombstone (cid, id, version, lsn) VALUES (?, ?, ?, ?)
+      ON CONFLICT (cid, id) DO UPDATE SET version = excluded.version, lsn = excluded.lsn
+      WHERE excluded.version IS NOT NULL
+        AND (tombstone.version IS NULL OR excluded.version > tombstone.version)
+      """, cid, id, version, lsn)
+    guard let found else { return nil }
+    try delete(found, id, cid)
+    return found.number
+  }
+
+  package func isTombstoned(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+    try deletion(id, cid) != nil
+  }
+
+  /// A remembered deletion.
+  struct Deletion: Equatable {
+    var version: Int64?
+  }
+
+  func deletion(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Deletion? {
+    let statement = try connection.statement(Queries.tombstone, cid, id)
+    return try statement.step() ? Deletion(version: statement.optionalInt(0)) : nil
+  }
+
+  /// Drops the tombstones of a conversation whose server was restored.
+  package func clearTombstones(_ cid: Int64) throws(StoreFailure) {
+    try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
+  }
+
+  /// Takes a row out without a tombstone: the server may send it again.
+  package func remove(_ position: Position, _ cid: Int64) throws(StoreFailure) -> UInt64? {
+    guard let found = try place(position.id, cid), found.time == position.time else {
+      return nil
+    }
+    try delete(found, position.id, cid)
+    return found.number
+  }
+
+  private struct Place {
+    var time: Int64
+    var number: UInt64
+    var flags: RowFlags
+    var version: Int64?
+  }
+
+  private func place(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Place? {
+    let row = try connection.statement(
+      "SELECT time, number, flags, version FROM message WHERE cid = ? AND id = ?", cid, id)
+    guard try row.step() else { return nil }
+    return Place(
+      time: row.int(0), number: row.uint(1), flags: RowFlags(rawValue: row.int(2)),
+      version: row.optionalInt(3))
+  }
+
+  private func delete(_ place: Place, _ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+    try connection.run(
+      "DELETE FROM message WHERE cid = ? AND time = ? AND id = ?", cid, place.time, id)
+    // There is nothing left to be marked as read.
+    try dropRead(id, cid)
+    noteRows(cid, -1)
+    noteChange(cid, place.number, was: place.flags, now: nil)
+  }
+}

@@ -1,0 +1,100 @@
+/// The one write transaction: everything that an input changes.
+///
+/// It reads like any other transaction and sees its own changes. What belongs
+/// together by a rule of the store is done here and cannot be forgotten by who
+/// calls: the sequence number, the feed entries, the counts.
+internal import Base
+
+/// What the store counts, as of a commit.
+struct Counters: Equatable, Sendable {
+  /// Sequence number of the last commit.
+  var lsn: UInt64 = 0
+  /// The last local message number given out; never reused.
+  var lastNumber: UInt64 = 0
+  /// The newest entry of the change feed, and the newest that was trimmed.
+  var lastChange: UInt64 = 0
+  var trimmedChange: UInt64 = 0
+
+  static func load(_ connection: Connection) throws(StoreFailure) -> Counters {
+    let statement = try connection.statement(
+      "SELECT lsn, last_number, last_change, trimmed_change FROM meta WHERE one = 1")
+    guard try statement.step() else { throw .damaged }
+    return Counters(
+      lsn: statement.uint(0), lastNumber: statement.uint(1), lastChange: statement.uint(2),
+      trimmedChange: statement.uint(3))
+  }
+}
+
+package final class WriteTransaction: ReadTransaction {
+  /// The user of the file, for the read marks of this device.
+  let user: [UInt8]
+  private let before: Counters
+  var counters: Counters
+  /// Feed entries of this commit, in runs.
+  var feed = FeedRuns()
+  /// `restoredLSN` of conversations that were asked for.
+  var restored: [Int64: UInt64] = [:]
+  private var changesAtBegin: Int32 = 0
+
+  init(_ connection: Connection, _ counters: Counters, user: [UInt8]) {
+    self.user = user
+    before = counters
+    self.counters = counters
+    super.init(connection)
+    // Numbers end long after the sun; wrapping keeps a damaged file from trapping.
+    self.counters.lsn = counters.lsn &+ 1
+  }
+
+  /// The sequence number that this commit will have.
+  package var lsn: UInt64 { counters.lsn }
+
+  func begin() throws(StoreFailure) {
+    try connection.run("BEGIN IMMEDIATE")
+    changesAtBegin = try connection.totalChanges
+  }
+
+  /// Ends without effect, also after a failed commit.
+  func abandon() {
+    end()
+  }
+
+  /// Writes what was gathered and commits. Where nothing was written nothing is
+  /// committed and the sequence number is not used.
+  func commit() throws(StoreFailure) -> Counters {
+    let connection = try connection
+    try flushFeed()
+    try flushCounts()
+    guard connection.totalChanges != changesAtBegin else {
+      end()
+      return before
+    }
+    try connection.run(
+      """
+      UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, trimmed_change = ?
+      WHERE one = 1
+      """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange)
+    try connection.run("COMMIT")
+    endCommitted()
+    return counters
+  }
+
+  /// A local number for a new message.
+  func nextNumber() -> UInt64 {
+    counters.lastNumber &+= 1
+    return counters.lastNumber
+  }
+
+  /// Notes that a conversation has more or fewer rows.
+  func noteRows(_ cid: Int64, _ change: Int64) {
+    countDelta[cid, default: 0] &+= change
+  }
+
+  private func flushCounts() throws(StoreFailure) {
+    for cid in countDelta.keys.sorted() {
+      guard let change = countDelta[cid], change != 0 else { continue }
+      try connection.run(
+        "UPDATE conversation SET message_count = message_count + ? WHERE cid = ?", change, cid)
+    }
+    countDelta = [:]
+  }
+}

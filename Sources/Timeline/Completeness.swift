@@ -1,0 +1,75 @@
+/// How complete a page of cached rows is: which gaps touch it, and why it ends.
+///
+/// Rows outside every span may have missing neighbours on both sides, so each of
+/// them has a gap before and behind it. Reads go past gaps and mark them; cached
+/// history beyond a gap stays readable.
+package struct Completeness: Equatable, Sendable {
+  package enum Stop: Equatable, Sendable { case limit, start, gap, present }
+
+  package struct Gap: Equatable, Sendable {
+    /// The gap lies before this row; the row count means behind the last one.
+    package let beforeRow: Int
+    package let low: Position
+    package let high: Position
+    /// It hides nothing but an item that could not be read.
+    package let isPoisoned: Bool
+  }
+
+  package let gaps: [Gap]
+  /// Nothing is missing between the first and the last row.
+  package let isWhole: Bool
+  package let stop: Stop
+
+  /// - Parameters:
+  ///   - rows: ascending.
+  ///   - anchor: the position the read left from, or nil for an end of the history.
+  ///   - reachedLimit: the page is as long as was asked.
+  package init(
+    spans: SpanSet, poisoned: [SpanSet.Span], rows: [Position], goesOlder: Bool,
+    anchor: Position?, reachedLimit: Bool
+  ) {
+    // What the read passed over: from its older to its newer boundary.
+    let top = max(spans.newest?.high ?? .min, rows.last?.successor ?? .min)
+    let low: Position
+    let high: Position
+    if goesOlder {
+      high = anchor ?? top
+      low = reachedLimit ? Self.gapTouching(rows.first ?? high, spans) : .min
+    } else {
+      low = anchor ?? .min
+      high = reachedLimit ? rows.last?.successor ?? low : max(top, low)
+    }
+    let edges = [low] + rows.map(\.successor)
+    let nexts = rows + [high]
+    var found: [Gap] = []
+    for (row, (from, to)) in zip(edges, nexts).enumerated() where !spans.covers(from, to) {
+      let parts = spans.gaps(in: from, to)
+      let isPoisoned = parts.allSatisfy { part in
+        poisoned.contains { $0.low <= part.low && part.high <= $0.high }
+      }
+      found.append(
+        Gap(
+          beforeRow: row, low: parts.first?.low ?? from, high: parts.last?.high ?? to,
+          isPoisoned: isPoisoned))
+    }
+    gaps = found
+    isWhole = !found.contains { $0.beforeRow > 0 && $0.beforeRow < rows.count }
+    if reachedLimit {
+      stop = .limit
+    } else if !goesOlder {
+      stop = .present
+    } else if rows.isEmpty {
+      stop = anchor == nil && spans.isEmpty || !spans.covers(.min, high) ? .gap : .start
+    } else {
+      stop = spans.covers(.min, rows[0]) ? .start : .gap
+    }
+  }
+
+  /// The older end of the gap that ends right at `position`; `position` for none.
+  private static func gapTouching(_ position: Position, _ spans: SpanSet) -> Position {
+    guard let below = spans.gaps(in: .min, position).last, below.high == position else {
+      return position
+    }
+    return below.low
+  }
+}

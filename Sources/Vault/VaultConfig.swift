@@ -1,0 +1,56 @@
+/// What a caller says to open a vault, and what it is told when that fails.
+///
+/// The failures at open are told apart on purpose: a host answers a wrong key,
+/// a damaged file and a file in use in three different ways, and none of them
+/// has changed the file.
+
+/// Why the encrypted file could not be opened, read or written.
+package enum VaultFailure: Error, Equatable, Sendable {
+  /// The file carries no header of this format.
+  case notOurs
+  /// Stored bytes were changed or lost.
+  case damaged
+  /// No key slot opens with this key.
+  case wrongKey
+  /// The file was written in a later format.
+  case tooNew
+  /// The file is open elsewhere, in this process or in another.
+  case locked
+  /// There is no file and none was to be created.
+  case notFound
+  /// The disk is full.
+  case full
+  /// SQLite or the file system refused; the extended result code of SQLite.
+  case io(Int32)
+}
+
+/// How to open a vault.
+package struct VaultConfig: Sendable {
+  /// Where the file is. Its log lies beside it, with `-wal` behind the name.
+  package var path: String
+  /// 32 random bytes.
+  package var key: [UInt8]
+  /// Make the file if there is none.
+  package var create: Bool
+  /// Refuse a file whose log has a rejected tail.
+  package var strict: Bool
+  /// The VFS underneath. It has to keep the index of the log off the disk.
+  package var baseVFS: String
+
+  package init(
+    path: String, key: [UInt8], create: Bool = true, strict: Bool = false,
+    baseVFS: String = "unix-excl"
+  ) {
+    self.path = path
+    self.key = key
+    self.create = create
+    self.strict = strict
+    self.baseVFS = baseVFS
+  }
+}
+
+/// What a connection is for. A vault has one writer, which alone checkpoints.
+package enum ConnectionRole: Sendable {
+  case writer
+  case reader
+}

@@ -1,0 +1,31 @@
+/// Tells payloads that are for clients from those that are for people.
+///
+/// A payload is often not JSON at all, so anything that cannot be read is an
+/// ordinary message: nothing is hidden by accident.
+
+/// Whether a payload is a JSON object with a member `_control` that is not null.
+package func hasControlMember(_ json: [UInt8]) -> Bool {
+  guard mayNameControl(json) else { return false }
+  do {
+    let document = try Document(json)
+    return document.present(Name.control, of: document.root) != nil
+  } catch {
+    return false
+  }
+}
+
+/// Whether the name can be there: as it is, or with escapes. Most payloads end here.
+private func mayNameControl(_ json: [UInt8]) -> Bool {
+  let spaces: [UInt8] = [0x20, 0x0A, 0x0D, 0x09]
+  guard json.first(where: { !spaces.contains($0) }) == Character.openBrace else { return false }
+  let name = Name.control
+  var at = json.startIndex
+  while let found = json[at...].firstIndex(where: {
+    $0 == UInt8(ascii: "_") || $0 == Character.backslash
+  }) {
+    if json[found] == Character.backslash { return true }
+    if json[found...].starts(with: name) { return true }
+    at = found + 1
+  }
+  return false
+}

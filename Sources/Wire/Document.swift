@@ -1,0 +1,156 @@
+/// Parsed JSON: the bytes as they came and a flat tape of where each value lies.
+///
+/// The grammar is RFC 8259 to the letter, UTF-8 is validated once over the whole
+/// text, and nothing recurses, so nothing that a server sends can exhaust the
+/// stack. Values are ranges of the original bytes, which is how payloads stay
+/// verbatim. Of members with the same name the last one wins.
+internal import Base
+
+/// Why bytes are no frame. A bad item inside a good frame is not a failure.
+package enum WireFailure: Error, Equatable, Sendable {
+  /// Longer than a frame may be; nothing was read.
+  case tooLarge
+  /// Not UTF-8.
+  case notUTF8
+  /// Not JSON.
+  case syntax
+  /// Nested deeper than is allowed.
+  case tooDeep
+  /// JSON, but not an object.
+  case notAFrame
+}
+
+package struct Document: Sendable {
+  /// A value of the document that gave it.
+  package struct Node: Equatable, Sendable {
+    let index: Int
+  }
+
+  package enum Kind: Sendable {
+    case object, array, string, number, bool, null
+  }
+
+  package let bytes: [UInt8]
+  private let tape: [Scanner.Entry]
+
+  /// Parses a whole text.
+  ///
+  /// - Throws: `tooLarge`, `notUTF8`, `syntax` or `tooDeep`.
+  package init(_ bytes: [UInt8]) throws(WireFailure) {
+    guard bytes.count <= Limits.frameBytesMax else { throw .tooLarge }
+    guard isUTF8(bytes) else { throw .notUTF8 }
+    var scanner = Scanner(expecting: bytes.count)
+    try scanner.scan(bytes.span)
+    self.bytes = bytes
+    tape = scanner.tape
+  }
+
+  package var root: Node { Node(index: 0) }
+
+  /// The bytes of a value, verbatim.
+  package func range(_ node: Node) -> Range<Int> {
+    let entry = tape[node.index]
+    return entry.start..<entry.stop
+  }
+
+  package func kind(_ node: Node) -> Kind {
+    switch bytes[tape[node.index].start] {
+    case Character.openBrace: .object
+    case Character.openBracket: .array
+    case Character.quote: .string
+    case Character.t, Character.f: .bool
+    case Character.n: .null
+    default: .number
+    }
+  }
+
+  /// True or false, or nil where the value is neither.
+  package func bool(_ node: Node) -> Bool? {
+    kind(node) == .bool ? bytes[tape[node.index].start] == Character.t : nil
+  }
+
+  /// The exact integer that a number stands for, or nil.
+  package func integer(_ node: Node) -> Int64? {
+    kind(node) == .number ? exactInteger(bytes[range(node)]) : nil
+  }
+
+  /// The text of a string, unescaped; an unpaired surrogate becomes U+FFFD.
+  package func string(_ node: Node) -> [UInt8]? {
+    unescaped(node)?.text
+  }
+
+  /// The text of a string, and whether an unpaired surrogate was replaced.
+  func unescaped(_ node: Node) -> (text: [UInt8], repaired: Bool)? {
+    guard kind(node) == .string else { return nil }
+    let entry = tape[node.index]
+    let inner = entry.start + 1..<entry.stop - 1
+    guard entry.isEscaped else { return (Array(bytes[inner]), false) }
+    return unescape(bytes[inner])
+  }
+
+  /// The first element of an array, the first key of an object, or nil.
+  package func firstChild(of node: Node) -> Node? {
+    let entry = tape[node.index]
+    return entry.next > node.index + 1 ? Node(index: node.index + 1) : nil
+  }
+
+  /// The value that follows `child` inside `parent`. In an object keys and
+  /// values take turns.
+  package func next(after child: Node, in parent: Node) -> Node? {
+    let index = tape[child.index].next
+    return index < tape[parent.index].next ? Node(index: index) : nil
+  }
+
+  /// How many elements an array has, counted up to `most` and one beyond.
+  func count(of node: Node, upTo most: Int) -> Int {
+    var count = 0
+    var child = firstChild(of: node)
+    while let element = child, count <= most {
+      count += 1
+      child = next(after: element, in: node)
+    }
+    return count
+  }
+
+  /// The value of a member, the last one of that name; nil where there is none
+  /// or the value is no object.
+  package func member(_ name: [UInt8], of node: Node) -> Node? {
+    guard kind(node) == .object else { return nil }
+    var found: Node?
+    var child = firstChild(of: node)
+    while let key = child, let value = next(after: key, in: node) {
+      if isText(of: key, equal: name) { found = value }
+      child = next(after: value, in: node)
+    }
+    return found
+  }
+
+  /// As `member`, with `null` taken as absent.
+  func present(_ name: [UInt8], of node: Node) -> Node? {
+    guard let value = member(name, of: node), kind(value) != .null else { return nil }
+    return value
+  }
+
+  /// Whether a string's text, unescaped, is `text`.
+  private func isText(of node: Node, equal text: [UInt8]) -> Bool {
+    let entry = tape[node.index]
+    if entry.isEscaped {
+      return unescape(bytes[entry.start + 1..<entry.stop - 1]).text == text
+    }
+    guard entry.stop - entry.start - 2 == text.count else { return false }
+    for (offset, byte) in text.enumerated() where bytes[entry.start + 1 + offset] != byte {
+      return false
+    }
+    return true
+  }
+}
+
+/// Whether bytes are UTF-8.
+func isUTF8(_ bytes: [UInt8]) -> Bool {
+  do {
+    _ = try UTF8Span(validating: bytes.span)
+    return true
+  } catch {
+    return false
+  }
+}

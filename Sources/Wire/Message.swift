@@ -1,0 +1,244 @@
+/// One message of a page or a push.
+///
+/// What the library needs is read out; what belongs to the host (the payload and
+/// every member without a meaning here) stays a verbatim piece of the frame. A
+/// message that cannot be placed, named or opened is a bad item, alone.
+internal import Base
+
+/// Why an item of a page was set aside.
+package enum BadItem: Equatable, Sendable {
+  /// Not a JSON object.
+  case notAnObject
+  /// More bytes than a message may have.
+  case tooLarge
+  /// No `message_id`, or an empty one, or not a string.
+  case noId
+  /// An id longer than an id may be.
+  case idTooLong
+  /// An id with an unpaired surrogate: as bytes it would equal other ids.
+  case badId
+  /// No `sender_id`, or an empty one, or not a string.
+  case noSender
+  /// No `created_at`.
+  case noTime
+  /// A `created_at` that is not a time.
+  case badTime
+  /// No `payload`.
+  case noPayload
+  /// A `conversation_id` that is empty or not a string.
+  case badConversation
+  /// A push whose message names another conversation than the frame does.
+  case wrongConversation
+}
+
+/// An item of a page: a message, or bytes that are to be set aside.
+package enum PageItem: Equatable, Sendable {
+  case message(WireMessage)
+  case bad(Range<Int>, BadItem)
+}
+
+/// A message; the ranges point into the bytes of its frame.
+package struct WireMessage: Equatable, Sendable {
+  package let id: [UInt8]
+  /// The conversation it names, nil where it names none.
+  package let conversation: [UInt8]?
+  package let sender: [UInt8]
+  package let stamp: Stamp
+  /// The JSON value of `payload`, which may be `null`.
+  package let payload: Range<Int>
+  /// The whole object.
+  package let object: Range<Int>
+  package let version: Int64?
+  package let editedUs: Int64?
+  package let edited: Bool
+  package let replyTo: [UInt8]?
+  /// The JSON object of reactions.
+  package let reactions: Range<Int>?
+  package let pinned: Bool
+  package let deleted: Bool
+  package let isEvent: Bool
+  package let moderated: Bool
+  /// Users that have read it, nil where the server did not say.
+  package let readBy: [[UInt8]]?
+  package let clientID: [UInt8]?
+  /// A JSON object of all other members, verbatim; empty where there are none.
+  package let rest: [UInt8]
+}
+
+/// Reads messages out of one frame.
+struct MessageReader {
+  let document: Document
+  let zoneOffsetMinutes: Int
+
+  func item(_ node: Document.Node) -> PageItem {
+    let object = document.range(node)
+    guard document.kind(node) == .object else { return .bad(object, .notAnObject) }
+    guard object.count <= Limits.messageBytesMax else { return .bad(object, .tooLarge) }
+    do {
+      return .message(try message(node, object))
+    } catch {
+      return .bad(object, error.reason)
+    }
+  }
+
+  /// An id that must be there.
+  func id(_ node: Document.Node?, orElse missing: BadItem) throws(Unusable) -> [UInt8] {
+    guard let node, let (text, repaired) = document.unescaped(node), !text.isEmpty
+    else { throw Unusable(reason: missing) }
+    guard text.count <= Limits.idBytesMax else { throw Unusable(reason: .idTooLong) }
+    guard !repaired else { throw Unusable(reason: .badId) }
+    return text
+  }
+
+  /// An id that may be missing or unusable.
+  func optionalID(_ node: Document.Node?) -> [UInt8]? {
+    do {
+      return try id(node, orElse: .noId)
+    } catch {
+      return nil
+    }
+  }
+
+  func stamp(_ node: Document.Node?) -> Stamp? {
+    guard let node, let text = document.string(node) else { return nil }
+    return Stamp(text, zoneOffsetMinutes: zoneOffsetMinutes)
+  }
+
+  /// The ids of an array, and how many of its elements were none.
+  func ids(_ array: Document.Node) -> (ids: [[UInt8]], badCount: Int) {
+    var ids: [[UInt8]] = []
+    var badCount = 0
+    var child = document.firstChild(of: array)
+    while let element = child {
+      if let id = optionalID(element) { ids.append(id) } else { badCount += 1 }
+      child = document.next(after: element, in: array)
+    }
+    return (ids, badCount)
+  }
+
+  private func message(
+    _ node: Document.Node, _ object: Range<Int>
+  ) throws(Unusable) -> WireMessage {
+    var members = Members(document, node)
+    let id = try id(members[.id], orElse: .noId)
+    var conversation: [UInt8]?
+    if let named = members[.conversation] {
+      conversation = try self.id(named, orElse: .badConversation)
+    }
+    let sender = try self.id(members[.sender], orElse: .noSender)
+    guard let time = members[.time] else { throw Unusable(reason: .noTime) }
+    guard let stamp = stamp(time) else { throw Unusable(reason: .badTime) }
+    guard let payload = members.payload else { throw Unusable(reason: .noPayload) }
+    let version = members.take(.version) { document.integer($0) }
+    let editedUs = members.take(.editedAt) { self.stamp($0)?.timeUs }
+    let edited = members.take(.edited) { document.bool($0) } ?? false
+    let replyTo = members.take(.replyTo) { optionalID($0) }
+    let reactions = members.take(.reactions) {
+      document.kind($0) == .object ? document.range($0) : nil
+    }
+    let pinned = members.take(.pinned) { document.bool($0) } ?? false
+    let deleted = members.take(.deleted) { document.bool($0) } ?? false
+    let isEvent = members.take(.kind) { kind($0) } ?? false
+    let moderated = members.take(.moderated) { document.bool($0) } ?? false
+    let clientID = members.take(.clientID) { optionalID($0) }
+    return WireMessage(
+      id: id, conversation: conversation, sender: sender, stamp: stamp,
+      payload: document.range(payload), object: object, version: version, editedUs: editedUs,
+      edited: edited || members[.editedAt] != nil, replyTo: replyTo, reactions: reactions,
+      pinned: pinned, deleted: deleted, isEvent: isEvent, moderated: moderated,
+      readBy: members[.readBy].flatMap { readers(document, $0) }, clientID: clientID,
+      rest: members.rest())
+  }
+
+  /// Whether a kind is `event`; nil for a kind that only the host knows.
+  private func kind(_ node: Document.Node) -> Bool? {
+    guard let kind = document.string(node) else { return nil }
+    return kind == Name.event ? true : kind == Name.plain ? false : nil
+  }
+}
+
+/// An item that is to be set aside.
+struct Unusable: Error {
+  let reason: BadItem
+}
+
+/// The members of one message: those with a meaning by name, the last of each
+/// name, and all others in the order sent.
+private struct Members {
+  private let document: Document
+  private let node: Document.Node
+  /// Place on the tape of each value; 0, the place of the root, where absent.
+  private var found = InlineArray<16, Int>(repeating: 0)
+  /// Members whose value has no meaning here; they are kept for the host.
+  private var unused = InlineArray<16, Bool>(repeating: false)
+  private var keepsAny = false
+
+  init(_ document: Document, _ node: Document.Node) {
+    self.document = document
+    self.node = node
+    var child = document.firstChild(of: node)
+    while let key = child, let value = document.next(after: key, in: node) {
+      if let member = document.messageMember(key) {
+        found[member.rawValue] = value.index
+      } else {
+        keepsAny = true
+      }
+      child = document.next(after: value, in: node)
+    }
+  }
+
+  /// The value of a member, with `null` taken as absent.
+  subscript(member: Member) -> Document.Node? {
+    let index = found[member.rawValue]
+    let value = Document.Node(index: index)
+    return index == 0 || document.kind(value) == .null ? nil : value
+  }
+
+  /// The payload is the one member that may be `null`.
+  var payload: Document.Node? {
+    let index = found[Member.payload.rawValue]
+    return index == 0 ? nil : Document.Node(index: index)
+  }
+
+  /// Reads a member that may be missing, and keeps for the host what `read` cannot.
+  mutating func take<Value>(_ member: Member, _ read: (Document.Node) -> Value?) -> Value? {
+    guard let value = self[member] else { return nil }
+    let result = read(value)
+    if result == nil {
+      unused[member.rawValue] = true
+      keepsAny = true
+    }
+    return result
+  }
+
+  /// The object of all members without a meaning here.
+  func rest() -> [UInt8] {
+    guard keepsAny else { return [] }
+    var rest: [UInt8] = []
+    var child = document.firstChild(of: node)
+    while let key = child, let value = document.next(after: key, in: node) {
+      if isKept(key, value) {
+        rest.append(rest.isEmpty ? Character.openBrace : Character.comma)
+        rest += document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
+      }
+      child = document.next(after: value, in: node)
+    }
+    rest.append(Character.closeBrace)
+    return rest
+  }
+
+  private func isKept(_ key: Document.Node, _ value: Document.Node) -> Bool {
+    guard let member = document.messageMember(key) else { return true }
+    return unused[member.rawValue] && found[member.rawValue] == value.index
+  }
+}
+
+extension Document {
+  /// The member of a message that a key names, however it is escaped.
+  fileprivate func messageMember(_ key: Node) -> Member? {
+    let range = range(key)
+    let inner = bytes[range.lowerBound + 1..<range.upperBound - 1]
+    guard inner.contains(Character.backslash) else { return Member(inner) }
+    return Member(unescape(inner).text[...])
+  }
+}

@@ -1,0 +1,80 @@
+/// The words of the protocol, in one place.
+///
+/// Members not listed in `Member` belong to the host and are kept verbatim.
+
+/// Names of members of frames and of their data.
+enum Name {
+  static let type = bytes("type")
+  static let requestID = bytes("request_id")
+  static let status = bytes("status")
+  static let ok = bytes("ok")
+  static let error = bytes("error")
+  static let data = bytes("data")
+  static let code = bytes("code")
+  static let retryAfterMs = bytes("retry_after_ms")
+  static let account = bytes("account")
+  static let conversationID = bytes("conversation_id")
+  static let message = bytes("message")
+  static let messages = bytes("messages")
+  static let messageIDs = bytes("message_ids")
+  static let userID = bytes("user_id")
+  static let totalCount = bytes("total_count")
+  static let serverTime = bytes("server_time")
+  static let hasMore = bytes("has_more")
+  static let nextSince = bytes("next_since")
+  static let epoch = bytes("epoch")
+  static let event = bytes("event")
+  static let plain = bytes("message")
+  static let control = bytes("_control")
+
+  static func bytes(_ text: StaticString) -> [UInt8] {
+    Array("\(text)".utf8)
+  }
+}
+
+/// The members of a message that the library understands.
+enum Member: Int, CaseIterable {
+  case id, conversation, sender, time, payload, version, editedAt, edited, replyTo, reactions
+  case pinned, deleted, kind, moderated, readBy, clientID
+
+  var name: StaticString {
+    switch self {
+    case .id: "message_id"
+    case .conversation: "conversation_id"
+    case .sender: "sender_id"
+    case .time: "created_at"
+    case .payload: "payload"
+    case .version: "version"
+    case .editedAt: "edited_at"
+    case .edited: "edited"
+    case .replyTo: "reply_to"
+    case .reactions: "reactions"
+    case .pinned: "pinned"
+    case .deleted: "deleted"
+    case .kind: "kind"
+    case .moderated: "moderated"
+    case .readBy: "read_by"
+    case .clientID: "client_id"
+    }
+  }
+
+  /// The member that a key names, if it is one of these.
+  init?(_ key: ArraySlice<UInt8>) {
+    guard key.count < Member.byLength.count else { return nil }
+    for (name, member) in Member.byLength[key.count] where key.elementsEqual(name) {
+      self = member
+      return
+    }
+    return nil
+  }
+
+  /// All members by the length of their name, so that few are compared.
+  private static let byLength: [[(name: [UInt8], member: Member)]] = {
+    var table = [[(name: [UInt8], member: Member)]](repeating: [], count: 16)
+    for member in allCases {
+      let name = Name.bytes(member.name)
+      if table.indices.contains(name.count) { table[name.count].append((name, member)) }
+    }
+    return table
+  }()
+}

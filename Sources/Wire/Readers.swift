@@ -1,0 +1,61 @@
+/// Who has read a message, as servers send it and as it is stored.
+///
+/// Servers send objects that name a user; a stored set is an array of strings.
+/// Both are understood, entries without a usable id are passed over, and a set
+/// only ever grows.
+internal import Base
+
+/// The ids of a JSON array of `{"user_id": …}` objects or plain strings; empty
+/// for anything else.
+package func userIDs(inReadBy json: [UInt8]) -> [[UInt8]] {
+  parsed(json) ?? []
+}
+
+/// A stored set and further users, as a JSON array of ids in the order they came.
+///
+/// The stored bytes come back unchanged where nothing is new. A stored value that
+/// is no array is replaced.
+package func mergedReadBy(stored: [UInt8]?, adding: [[UInt8]]) -> [UInt8] {
+  let known = stored.flatMap(parsed)
+  var seen = Set(known ?? [])
+  var all = known ?? []
+  for id in adding where isUserID(id) && seen.insert(id).inserted {
+    all.append(id)
+  }
+  if let stored, let known, known.count == all.count { return stored }
+  var json: [UInt8] = [Character.openBracket]
+  for id in all {
+    if json.count > 1 { json.append(Character.comma) }
+    appendQuoted(id, to: &json)
+  }
+  json.append(Character.closeBracket)
+  return json
+}
+
+/// The users of a `read_by` value; nil where it is no array.
+func readers(_ document: Document, _ node: Document.Node) -> [[UInt8]]? {
+  guard document.kind(node) == .array else { return nil }
+  var ids: [[UInt8]] = []
+  var child = document.firstChild(of: node)
+  while let element = child {
+    let named = document.member(Name.userID, of: element) ?? element
+    if let (id, repaired) = document.unescaped(named), !repaired, isUserID(id) {
+      ids.append(id)
+    }
+    child = document.next(after: element, in: node)
+  }
+  return ids
+}
+
+private func parsed(_ json: [UInt8]) -> [[UInt8]]? {
+  do {
+    let document = try Document(json)
+    return readers(document, document.root)
+  } catch {
+    return nil
+  }
+}
+
+private func isUserID(_ id: [UInt8]) -> Bool {
+  !id.isEmpty && id.count <= Limits.idBytesMax
+}

@@ -1,0 +1,298 @@
+/// Reads JSON once, front to back, and writes down where each value lies.
+///
+/// Strict: anything that RFC 8259 does not allow is refused, here and nowhere
+/// else, so all later readers may rely on the shape of the tape. Open arrays and
+/// objects are kept on a list of bounded length instead of the call stack.
+internal import Base
+
+/// The bytes that JSON gives a meaning to.
+enum Character {
+  static let quote = UInt8(ascii: "\"")
+  static let backslash = UInt8(ascii: "\\")
+  static let slash = UInt8(ascii: "/")
+  static let openBrace = UInt8(ascii: "{")
+  static let closeBrace = UInt8(ascii: "}")
+  static let openBracket = UInt8(ascii: "[")
+  static let closeBracket = UInt8(ascii: "]")
+  static let colon = UInt8(ascii: ":")
+  static let comma = UInt8(ascii: ",")
+  static let minus = UInt8(ascii: "-")
+  static let plus = UInt8(ascii: "+")
+  static let point = UInt8(ascii: ".")
+  static let zero = UInt8(ascii: "0")
+  static let nine = UInt8(ascii: "9")
+  static let t = UInt8(ascii: "t")
+  static let f = UInt8(ascii: "f")
+  static let n = UInt8(ascii: "n")
+  static let u = UInt8(ascii: "u")
+}
+
+struct Scanner {
+  /// One value: its range, and the place on the tape behind everything inside it.
+  ///
+  /// Twelve bytes, since a hostile frame can hold a value in every second byte.
+  struct Entry: Sendable {
+    private var startAndMark: UInt32
+    private var stopBits: UInt32
+    private var nextBits: UInt32
+
+    private static let mark: UInt32 = 1 << 31
+
+    // A document is at most `Limits.frameBytesMax` long, far below 2^31.
+    init(start: Int, stop: Int, next: Int, isEscaped: Bool = false) {
+      startAndMark = UInt32(truncatingIfNeeded: start) | (isEscaped ? Entry.mark : 0)
+      stopBits = UInt32(truncatingIfNeeded: stop)
+      nextBits = UInt32(truncatingIfNeeded: next)
+    }
+
+    var start: Int { Int(startAndMark & ~Entry.mark) }
+    var stop: Int { Int(stopBits) }
+    var next: Int { Int(nextBits) }
+    /// A string with at least one escape.
+    var isEscaped: Bool { startAndMark & Entry.mark != 0 }
+  }
+
+  /// What may come next.
+  private enum Expected {
+    case value, elementOrEnd, keyOrEnd, key, commaOrEnd
+  }
+
+  private(set) var tape: [Entry] = []
+  private var at = 0
+  /// Places on the tape of the arrays and objects that are still open.
+  private var open: [Int] = []
+
+  init(expecting count: Int) {
+    tape.reserveCapacity(count / 12 + 8)
+    open.reserveCapacity(16)
+  }
+
+  /// Scans the whole text, which holds one value.
+  mutating func scan(_ text: Span<UInt8>) throws(WireFailure) {
+    var expected = Expected.value
+    repeat {
+      skipSpace(text)
+      guard at < text.count else { throw .syntax }
+      let byte = text[at]
+      switch expected {
+      case .value:
+        expected = try value(byte, text)
+      case .elementOrEnd:
+        expected = byte == Character.closeBracket ? close() : try value(byte, text)
+      case .keyOrEnd:
+        expected = byte == Character.closeBrace ? close() : try key(byte, text)
+      case .key:
+        expected = try key(byte, text)
+      case .commaOrEnd:
+        expected = try afterValue(byte, text)
+      }
+    } while !(open.isEmpty && expected == .commaOrEnd)
+    skipSpace(text)
+    guard at == text.count else { throw .syntax }
+  }
+
+  /// Reads a value, or the opening of one.
+  private mutating func value(
+    _ byte: UInt8, _ text: Span<UInt8>
+  ) throws(WireFailure) -> Expected {
+    switch byte {
+    case Character.quote:
+      try string(text)
+    case Character.openBrace:
+      try opening()
+      return .keyOrEnd
+    case Character.openBracket:
+      try opening()
+      return .elementOrEnd
+    case Character.minus, Character.zero...Character.nine:
+      try number(text)
+    case Character.t:
+      try literal([0x74, 0x72, 0x75, 0x65], text)
+    case Character.f:
+      try literal([0x66, 0x61, 0x6C, 0x73, 0x65], text)
+    case Character.n:
+      try literal([0x6E, 0x75, 0x6C, 0x6C], text)
+    default:
+      throw .syntax
+    }
+    return .commaOrEnd
+  }
+
+  /// Reads a key and its colon.
+  private mutating func key(
+    _ byte: UInt8, _ text: Span<UInt8>
+  ) throws(WireFailure) -> Expected {
+    guard byte == Character.quote else { throw .syntax }
+    try string(text)
+    skipSpace(text)
+    guard at < text.count, text[at] == Character.colon else { throw .syntax }
+    at += 1
+    return .value
+  }
+
+  /// Reads the comma or the end that follows a value inside an open one.
+  private mutating func afterValue(
+    _ byte: UInt8, _ text: Span<UInt8>
+  ) throws(WireFailure) -> Expected {
+    guard let parent = open.last else { throw .syntax }
+    let inObject = text[tape[parent].start] == Character.openBrace
+    switch byte {
+    case Character.comma:
+      at += 1
+      return inObject ? .key : .value
+    case Character.closeBrace where inObject, Character.closeBracket where !inObject:
+      return close()
+    default:
+      throw .syntax
+    }
+  }
+
+  private mutating func opening() throws(WireFailure) {
+    guard open.count < Limits.jsonDepthMax else { throw .tooDeep }
+    open.append(tape.count)
+    tape.append(Entry(start: at, stop: at, next: 0))
+    at += 1
+  }
+
+  private mutating func close() -> Expected {
+    at += 1
+    if let index = open.popLast() {
+      tape[index] = Entry(start: tape[index].start, stop: at, next: tape.count)
+    }
+    return .commaOrEnd
+  }
+
+  /// Notes a value without children that ends at `at`.
+  private mutating func note(from start: Int, isEscaped: Bool = false) {
+    tape.append(Entry(start: start, stop: at, next: tape.count + 1, isEscaped: isEscaped))
+  }
+
+  private mutating func literal(
+    _ word: [UInt8], _ text: Span<UInt8>
+  ) throws(WireFailure) {
+    let start = at
+    for byte in word {
+      guard at < text.count, text[at] == byte else { throw .syntax }
+      at += 1
+    }
+    note(from: start)
+  }
+
+  private mutating func skipSpace(_ text: Span<UInt8>) {
+    while at < text.count {
+      let byte = text[at]
+      guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return }
+      at += 1
+    }
+  }
+}
+
+// MARK: - Numbers and strings
+
+extension Scanner {
+  private mutating func number(_ text: Span<UInt8>) throws(WireFailure) {
+    let start = at
+    if text[at] == Character.minus { at += 1 }
+    if at < text.count, text[at] == Character.zero {
+      at += 1
+    } else {
+      try digits(text)
+    }
+    if at < text.count, text[at] == Character.point {
+      at += 1
+      try digits(text)
+    }
+    if at < text.count, text[at] | 0x20 == UInt8(ascii: "e") {
+      at += 1
+      if at < text.count, text[at] == Character.minus || text[at] == Character.plus { at += 1 }
+      try digits(text)
+    }
+    note(from: start)
+  }
+
+  /// At least one digit.
+  private mutating func digits(_ text: Span<UInt8>) throws(WireFailure) {
+    let start = at
+    while at < text.count, isDigit(text[at]) { at += 1 }
+    guard at > start else { throw .syntax }
+  }
+
+  private mutating func string(_ text: Span<UInt8>) throws(WireFailure) {
+    let start = at
+    var isEscaped = false
+    at += 1
+    while true {
+      skipOrdinary(text)
+      guard at < text.count else { throw .syntax }
+      switch text[at] {
+      case Character.quote:
+        at += 1
+        note(from: start, isEscaped: isEscaped)
+        return
+      case Character.backslash:
+        isEscaped = true
+        try escape(text)
+      case 0..<0x20:
+        throw .syntax
+      default:
+        at += 1
+      }
+    }
+  }
+
+  /// Passes over bytes that are neither a quote, a backslash nor a control, eight
+  /// at a time while eight are left. It may stop early, never late.
+  private mutating func skipOrdinary(_ text: Span<UInt8>) {
+    let low: UInt64 = 0x0101_0101_0101_0101
+    let high: UInt64 = 0x8080_8080_8080_8080
+    let raw = unsafe text.bytes
+    while at &+ 8 <= text.count {
+      // The load is checked against the bounds of the span; any bits are a number.
+      let loaded = unsafe raw.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self)
+      let word = UInt64(littleEndian: loaded)
+      let quote = word ^ (low &* UInt64(Character.quote))
+      let slash = word ^ (low &* UInt64(Character.backslash))
+      let found =
+        ((quote &- low) & ~quote | (slash &- low) & ~slash | (word &- low &* 0x20) & ~word) & high
+      guard found == 0 else {
+        // The lowest mark is exact; those above it may be borrows.
+        at &+= found.trailingZeroBitCount >> 3
+        return
+      }
+      at &+= 8
+    }
+  }
+
+  /// Checks one escape.
+  private mutating func escape(_ text: Span<UInt8>) throws(WireFailure) {
+    at += 1
+    guard at < text.count else { throw .syntax }
+    switch text[at] {
+    case Character.quote, Character.backslash, Character.slash, UInt8(ascii: "b"),
+      Character.f, Character.n, UInt8(ascii: "r"), Character.t:
+      at += 1
+    case Character.u:
+      at += 1
+      for _ in 0..<4 {
+        guard at < text.count, hexDigit(text[at]) != nil else { throw .syntax }
+        at += 1
+      }
+    default:
+      throw .syntax
+    }
+  }
+}
+
+func isDigit(_ byte: UInt8) -> Bool {
+  byte >= Character.zero && byte <= Character.nine
+}
+
+/// The value of a hexadecimal digit, or nil.
+func hexDigit(_ byte: UInt8) -> UInt32? {
+  switch byte {
+  case Character.zero...Character.nine: UInt32(byte - Character.zero)
+  case UInt8(ascii: "a")...Character.f: UInt32(byte - UInt8(ascii: "a")) + 10
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
+  default: nil
+  }
+}

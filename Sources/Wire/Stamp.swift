@@ -1,0 +1,186 @@
+/// A time as a server printed it, and the same form for other times.
+///
+/// Servers are asked with their own printed times, so the text is kept exactly;
+/// a time made from it is floored to what that form can say, never rounded up,
+/// because a cursor that is too late loses messages and one too early does not.
+internal import Base
+
+package struct Stamp: Hashable, Sendable {
+  /// Microseconds since 1970 UTC; finer digits are dropped.
+  package let timeUs: Int64
+  /// As printed.
+  package let text: [UInt8]
+
+  private let separator: UInt8
+  private let fractionDigits: Int
+  /// Where the zone begins in `text`; its end where no zone is printed.
+  private let zoneStart: Int
+  private let offsetUs: Int64
+
+  /// Parses `2026-02-15T22:15:45`, with `T` or a space, any fraction of a second,
+  /// and no zone, `Z`, `z`, `±hh:mm`, `±hhmm` or `±hh`.
+  ///
+  /// Nil for anything else, for days that no calendar has, and outside the years
+  /// 1 to 9999. A leap second counts as the last microsecond of its minute.
+  package init?(_ text: [UInt8], zoneOffsetMinutes: Int) {
+    guard text.count <= Limits.stampBytesMax, text.count >= 19,
+      text[4] == Character.minus, text[7] == Character.minus,
+      text[10] == UInt8(ascii: "T") || text[10] == 0x20,
+      text[13] == Character.colon, text[16] == Character.colon,
+      let year = number(text[0..<4]), let month = number(text[5..<7]),
+      let day = number(text[8..<10]), let hour = number(text[11..<13]),
+      let minute = number(text[14..<16]), let second = number(text[17..<19]),
+      year >= 1, month >= 1, month <= 12, day >= 1, day <= daysOfMonth(month, year),
+      hour <= 23, minute <= 59, second <= 60
+    else { return nil }
+    guard let fraction = Stamp.fraction(text) else { return nil }
+    guard let offset = Stamp.offset(text[fraction.end...], zoneOffsetMinutes) else { return nil }
+    let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + min(second, 59)
+    let micros = second == 60 ? 999_999 : fraction.micros
+    let time = seconds * 1_000_000 + micros - offset
+    guard Stamp.range.contains(time) else { return nil }
+    self.text = text
+    timeUs = time
+    separator = text[10]
+    fractionDigits = fraction.digits
+    zoneStart = fraction.end
+    offsetUs = offset
+  }
+
+  /// The smallest step that the printed form can show, in microseconds.
+  package var resolutionUs: Int64 {
+    powersOfTen[max(0, 6 - fractionDigits)]
+  }
+
+  /// Another time in the same form, resolution and zone, floored.
+  ///
+  /// A time outside the years 1 to 9999 gives the nearest one inside.
+  package func printed(_ timeUs: Int64) -> [UInt8] {
+    let local = Stamp.clamped(Stamp.clamped(timeUs) + offsetUs)
+    let (second, micros) = floorDivide(local, 1_000_000)
+    let (day, inDay) = floorDivide(second, 86_400)
+    let date = calendarDate(day)
+    var out: [UInt8] = []
+    out.reserveCapacity(text.count)
+    appendPadded(date.year, 4, to: &out)
+    out.append(Character.minus)
+    appendPadded(date.month, 2, to: &out)
+    out.append(Character.minus)
+    appendPadded(date.day, 2, to: &out)
+    out.append(separator)
+    appendPadded(inDay / 3_600, 2, to: &out)
+    out.append(Character.colon)
+    appendPadded(inDay / 60 % 60, 2, to: &out)
+    out.append(Character.colon)
+    appendPadded(inDay % 60, 2, to: &out)
+    if fractionDigits > 0 {
+      out.append(Character.point)
+      let shown = min(fractionDigits, 6)
+      appendPadded(micros / powersOfTen[6 - shown], shown, to: &out)
+      out += [UInt8](repeating: Character.zero, count: fractionDigits - shown)
+    }
+    return out + text[zoneStart...]
+  }
+
+  /// Year 1 to the last microsecond of year 9999.
+  private static let range: ClosedRange<Int64> =
+    (days(1, 1, 1) * 86_400_000_000)...(days(10_000, 1, 1) * 86_400_000_000 - 1)
+
+  private static func clamped(_ timeUs: Int64) -> Int64 {
+    min(max(timeUs, range.lowerBound), range.upperBound)
+  }
+
+  /// The fraction behind the seconds: its digits, its microseconds, its end.
+  private static func fraction(_ text: [UInt8]) -> (digits: Int, micros: Int64, end: Int)? {
+    guard text.count > 19, text[19] == Character.point else { return (0, 0, 19) }
+    var end = 20
+    var micros: Int64 = 0
+    while end < text.count, isDigit(text[end]) {
+      if end < 26 { micros = micros * 10 + Int64(text[end] - Character.zero) }
+      end += 1
+    }
+    let digits = end - 20
+    guard digits > 0 else { return nil }
+    return (digits, micros * powersOfTen[max(0, 6 - digits)], end)
+  }
+
+  /// Microseconds east of UTC that a printed zone means.
+  private static func offset(_ zone: ArraySlice<UInt8>, _ assumedMinutes: Int) -> Int64? {
+    guard let sign = zone.first else {
+      // A day is more than any zone; what is beyond it is a slip of the host's.
+      return Int64(min(max(assumedMinutes, -1_439), 1_439)) * 60_000_000
+    }
+    if sign | 0x20 == UInt8(ascii: "z") { return zone.count == 1 ? 0 : nil }
+    guard sign == Character.plus || sign == Character.minus else { return nil }
+    var digits = zone.dropFirst()
+    if digits.count == 5 {
+      guard digits[digits.startIndex + 2] == Character.colon else { return nil }
+      digits = digits.prefix(2) + digits.suffix(2)
+    }
+    guard digits.count == 2 || digits.count == 4, let hours = number(digits.prefix(2)),
+      let minutes = number(digits.dropFirst(2)), hours <= 23, minutes <= 59
+    else { return nil }
+    let offset = (hours * 60 + minutes) * 60_000_000
+    return sign == Character.minus ? -offset : offset
+  }
+}
+
+// MARK: - The calendar
+
+private let powersOfTen: [Int64] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000]
+
+/// A few digits and nothing else; 0 for none.
+private func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+  var value: Int64 = 0
+  for byte in digits {
+    guard isDigit(byte) else { return nil }
+    value = value * 10 + Int64(byte - Character.zero)
+  }
+  return value
+}
+
+private func appendPadded(_ value: Int64, _ width: Int, to out: inout [UInt8]) {
+  var rest = value
+  var digits = [UInt8](repeating: Character.zero, count: width)
+  for index in digits.indices.reversed() {
+    digits[index] += UInt8(truncatingIfNeeded: rest % 10)
+    rest /= 10
+  }
+  out += digits
+}
+
+private func floorDivide(_ value: Int64, _ by: Int64) -> (quotient: Int64, rest: Int64) {
+  let (quotient, rest) = value.quotientAndRemainder(dividingBy: by)
+  return rest < 0 ? (quotient - 1, rest + by) : (quotient, rest)
+}
+
+private func daysOfMonth(_ month: Int64, _ year: Int64) -> Int64 {
+  switch month {
+  case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+  case 4, 6, 9, 11: 30
+  default: 31
+  }
+}
+
+/// Days since 1970 of a date in the proleptic Gregorian calendar, years above 0.
+///
+/// The year is taken to begin in March, so that a leap day is its last.
+private func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+  let years = month > 2 ? year : year - 1
+  let months = (month + 9) % 12
+  let leaps = years / 4 - years / 100 + years / 400
+  return years * 365 + leaps + (months * 153 + 2) / 5 + day - 719_469
+}
+
+/// The date of a day since 1970; the reverse of `days`.
+private func calendarDate(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+  // Days since the first of March of year 0, cut into 400, 100, 4 and 1 years.
+  let (era, inEra) = floorDivide(day + 719_468, 146_097)
+  let years = (inEra - inEra / 1_460 + inEra / 36_524 - inEra / 146_096) / 365
+  let inYear = inEra - (years * 365 + years / 4 - years / 100)
+  let months = (inYear * 5 + 2) / 153
+  let month = months < 10 ? months + 3 : months - 9
+  return (
+    era * 400 + years + (month <= 2 ? 1 : 0), month, inYear - (months * 153 + 2) / 5 + 1
+  )
+}
