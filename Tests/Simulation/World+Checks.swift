@@ -217,3 +217,10 @@ extension World {
 
   private static func name(_ row: Truth) -> String { "\(text(row.id)) (serial \(row.serial))" }
 }
+
+extension World {
+  /// A printed time for the control, which keeps text only.
+  static func microseconds(_ stamp: String) -> Int64 {
+    ServerTime.parse(stamp) ?? 0
+  }
+}
