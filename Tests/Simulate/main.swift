@@ -1,1 +1,91 @@
-print("no simulator yet")
+/// The simulator's program: many seeds, one seed, or the control that must lose.
+import Foundation
+import Simulation
+
+func usage() -> Never {
+  print(
+    """
+    tideline-sim run --seeds N [--from S] [--jobs J]   run N seeds; exit 1 where one fails
+    tideline-sim seed S [--trace]                      replay one seed
+    tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
+    """)
+  exit(2)
+}
+
+/// The number behind `name`, or `standard` where it is not given.
+func option(_ name: String, _ standard: Int) -> Int {
+  guard let index = CommandLine.arguments.firstIndex(of: name) else { return standard }
+  guard index + 1 < CommandLine.arguments.count,
+    let value = Int(CommandLine.arguments[index + 1]), value >= 0
+  else { usage() }
+  return value
+}
+
+/// What is counted over a run. Touched by one verdict at a time.
+final class Tally: @unchecked Sendable {
+  var passed = 0
+  var failed = 0
+  var files = 0
+  var kills = 0
+  var restores = 0
+  var requests = 0
+  var lost = 0
+  var zombies = 0
+  var reasons: [String: Int] = [:]
+
+  func add(_ verdict: Verdict) {
+    if verdict.violation == nil { passed += 1 } else { failed += 1 }
+    files += verdict.usesFile ? 1 : 0
+    kills += verdict.findings.kills
+    restores += verdict.findings.restores
+    requests += verdict.findings.requests
+    lost += verdict.findings.lost
+    zombies += verdict.findings.zombies
+  }
+}
+
+func run(_ kind: ClientKind) {
+  let tally = Tally()
+  Runner.run(
+    from: UInt64(option("--from", 1)), count: option("--seeds", 100), jobs: option("--jobs", 2),
+    kind
+  ) { verdict in
+    tally.add(verdict)
+    if kind == .tideline, verdict.violation != nil {
+      print(verdict.story)
+      fflush(nil)
+    }
+  }
+  print(
+    "\(tally.requests) requests, \(tally.files) seeds on the encrypted file, "
+      + "\(tally.kills) kills, \(tally.restores) restores")
+  if kind == .control {
+    print(
+      "the control lost \(tally.lost) messages and shows \(tally.zombies) deleted ones "
+        + "in \(tally.failed) of \(tally.failed + tally.passed) seeds")
+  }
+  print("\(tally.passed) passed, \(tally.failed) failed")
+  exit((tally.failed > 0) == (kind == .control) ? 0 : 1)
+}
+
+let arguments = CommandLine.arguments
+switch arguments.count > 1 ? arguments[1] : "" {
+case "run":
+  run(.tideline)
+case "control":
+  run(.control)
+case "seed":
+  guard arguments.count > 2, let seed = UInt64(arguments[2]) else { usage() }
+  let kind: ClientKind = arguments.contains("--control") ? .control : .tideline
+  let verdict = Runner.run(
+    seed, kind, recording: arguments.contains("--trace") ? .print : .last(Runner.linesKept))
+  if verdict.violation == nil {
+    print("\(verdict.knobs)\n\(verdict.findings)\ntrace \(String(verdict.hash, radix: 16))")
+  } else {
+    print(verdict.story)
+  }
+  print(verdict.violation == nil ? "1 passed, 0 failed" : "0 passed, 1 failed")
+  exit(verdict.violation == nil ? 0 : 1)
+default:
+  usage()
+}

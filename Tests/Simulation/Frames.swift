@@ -1,0 +1,52 @@
+/// Reads the few members of a frame that the simulated network has to know.
+///
+/// Not a JSON reader: the world's own ids hold no escapes, so a search for the member is enough.
+/// It shares no code with the client, so that a fault there is not repeated here.
+enum Frames {
+  /// Where the value of the first member `name` begins.
+  private static func valueStart(_ name: String, _ bytes: [UInt8]) -> Int? {
+    let needle = Array("\"\(name)\"".utf8)
+    guard var index = find(needle, in: bytes, from: 0) else { return nil }
+    index += needle.count
+    while index < bytes.count, bytes[index] == 0x20 || bytes[index] == 0x3A { index += 1 }
+    return index < bytes.count ? index : nil
+  }
+
+  static func find(_ needle: [UInt8], in bytes: [UInt8], from: Int) -> Int? {
+    guard let first = needle.first, bytes.count >= needle.count else { return nil }
+    return bytes.withUnsafeBufferPointer { hay in
+      var index = from
+      let last = hay.count - needle.count
+      while index <= last {
+        if hay[index] == first {
+          var offset = 1
+          while offset < needle.count, hay[index + offset] == needle[offset] { offset += 1 }
+          if offset == needle.count { return index }
+        }
+        index += 1
+      }
+      return nil
+    }
+  }
+
+  static func string(_ name: String, _ bytes: [UInt8]) -> String? {
+    guard let start = valueStart(name, bytes), bytes[start] == 0x22 else { return nil }
+    guard let end = bytes[(start + 1)...].firstIndex(of: 0x22) else { return nil }
+    return String(decoding: bytes[(start + 1)..<end], as: UTF8.self)
+  }
+
+  static func strings(_ name: String, _ bytes: [UInt8]) -> [String] {
+    guard let start = valueStart(name, bytes), bytes[start] == 0x5B else { return [] }
+    guard let end = bytes[start...].firstIndex(of: 0x5D) else { return [] }
+    let parts = bytes[(start + 1)..<end].split(separator: 0x22, omittingEmptySubsequences: false)
+    return parts.enumerated().compactMap { index, part in
+      index % 2 == 1 ? String(decoding: part, as: UTF8.self) : nil
+    }
+  }
+
+  /// A short form of a frame for the trace.
+  static func brief(_ bytes: [UInt8], _ width: Int = 180) -> String {
+    let text = String(decoding: bytes.prefix(width), as: UTF8.self)
+    return bytes.count > width ? "\(text)… (\(bytes.count) bytes)" : text
+  }
+}

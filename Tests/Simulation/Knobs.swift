@@ -1,0 +1,170 @@
+/// What one seed draws: the server, the network, the device, and which faults exist at all.
+///
+/// Each seed leaves most faults out (swarm testing): a world with everything at once hides what a
+/// world with two faults shows.
+package import Base
+
+package struct Knobs: Sendable {
+  package enum Declared: Sendable { case unknown, truth }
+
+  package var seed: UInt64
+
+  // The server.
+  package var pageCap = 1_000
+  package var keepsOldest = false
+  package var pageSizesVary = false
+  package var resolutionUs: Int64 = 1_000_000
+  package var stampStyle = 0
+  package var afterIsInclusive = false
+  package var tiesByID = true
+  package var echoesRequestIDs = true
+  package var sendsServerTime = true
+  package var sendsTotalCount = true
+  package var orderedIDs = false
+  package var latenessUs: Int64 = 0
+  package var arrayDescending = false
+  package var pushes = false
+  package var deletionPageCap = 0
+  package var deletionLatenessUs: Int64 = 0
+
+  // What the device is told of the server: always true, at times less than all.
+  package var declaresTruncates = true
+  package var declaresTies = true
+  package var declaresVarying = false
+  package var declaresResolution = false
+  package var absenceIsDeletion = false
+  package var pageLimit = 50
+  package var timeoutMs: Int64 = 10_000
+  package var requestsMax = 4
+  package var autoMarkRead = true
+
+  // What happens on the server.
+  package var conversations = 1
+  package var backlog = 100
+  package var burstShare = 0.0
+  package var futureStamp = false
+  package var deletions = false
+  package var deletionRuns = false
+  package var edits = false
+  package var restores = false
+  package var otherDeviceReads = false
+  package var serverPauseUs: Int64 = 4_000_000
+
+  // The network.
+  package var latencyMinUs: Int64 = 5_000
+  package var latencyMaxUs: Int64 = 200_000
+  package var dropShare = 0.0
+  package var duplicateShare = 0.0
+  package var reorders = false
+  package var cutShare = 0.0
+  package var longOutages = false
+  package var errorShare = 0.0
+  package var hangShare = 0.0
+
+  // The device.
+  /// How far the device's wall clock is off; nil where it is not to be asked.
+  package var wallSkewUs: Int64?
+  package var usesFile = false
+  package var kills = false
+  package var forgets = false
+  package var hostTurns = 25
+  package var hostPauseUs: Int64 = 6_000_000
+
+  package init(seed: UInt64) {
+    self.seed = seed
+    var random = Random(seed: seed ^ 0x7469_6465_6C69_6E65)
+    drawServer(&random)
+    drawScene(&random)
+    drawNetwork(&random)
+    drawDevice(&random)
+  }
+
+  private mutating func drawServer(_ random: inout Random) {
+    pageLimit = [50, 50, 50, 20, 100][random.below(5)]
+    pageCap = random.chance(0.6) ? 3 + random.below(Swift.min(48, pageLimit - 2)) : 1_000
+    keepsOldest = random.chance(0.5)
+    pageSizesVary = random.chance(0.2)
+    resolutionUs = [1_000_000, 1_000_000, 1_000, 1][random.below(4)]
+    stampStyle = random.below(4)
+    afterIsInclusive = random.chance(0.3)
+    tiesByID = random.chance(0.5)
+    echoesRequestIDs = random.chance(0.7)
+    sendsServerTime = random.chance(0.5)
+    sendsTotalCount = random.chance(0.8)
+    orderedIDs = random.chance(0.4)
+    latenessUs = random.chance(0.5) ? Int64(random.below(4_000_001)) : 0
+    arrayDescending = random.chance(0.3)
+    pushes = random.chance(0.4)
+    deletionPageCap = random.chance(0.2) ? 1 + random.below(20) : 0
+    deletionLatenessUs = random.chance(0.3) ? Int64(random.below(4_000_001)) : 0
+    declaresTruncates = random.chance(0.65)
+    declaresTies = random.chance(0.5)
+    declaresVarying = pageSizesVary || random.chance(0.05)
+    declaresResolution = random.chance(0.2)
+    absenceIsDeletion = random.chance(0.2)
+  }
+
+  private mutating func drawScene(_ random: inout Random) {
+    conversations = [1, 1, 2, 3][random.below(4)]
+    backlog = random.chance(0.15) ? random.below(4) : random.below(401)
+    burstShare = random.chance(0.5) ? 0.02 + 0.1 * Double(random.below(10)) / 10 : 0
+    futureStamp = random.chance(0.15)
+    deletions = random.chance(0.5)
+    deletionRuns = random.chance(0.3)
+    edits = random.chance(0.35)
+    restores = !futureStamp && random.chance(0.12)
+    otherDeviceReads = random.chance(0.25)
+    serverPauseUs = Int64([500_000, 2_000_000, 6_000_000, 30_000_000][random.below(4)])
+  }
+
+  private mutating func drawNetwork(_ random: inout Random) {
+    latencyMaxUs = [20_000, 200_000, 1_500_000][random.below(3)]
+    dropShare = random.chance(0.3) ? 0.01 + 0.12 * Double(random.below(10)) / 10 : 0
+    duplicateShare = echoesRequestIDs && random.chance(0.3) ? 0.1 : 0
+    reorders = echoesRequestIDs && random.chance(0.3)
+    cutShare = random.chance(0.5) ? 0.01 + 0.04 * Double(random.below(10)) / 10 : 0
+    longOutages = random.chance(0.4)
+    errorShare = random.chance(0.3) ? 0.08 : 0
+    hangShare = random.chance(0.2) ? 0.04 : 0
+  }
+
+  private mutating func drawDevice(_ random: inout Random) {
+    timeoutMs = Int64([5_000, 10_000, 30_000][random.below(3)])
+    requestsMax = [1, 2, 4, 4][random.below(4)]
+    autoMarkRead = random.chance(0.5)
+    let year: Int64 = 31_557_600_000_000
+    wallSkewUs = [nil, 0, 3 * year, -3 * year][random.below(4)]
+    usesFile = random.chance(0.13)
+    kills = usesFile && random.chance(0.8)
+    forgets = random.chance(0.25)
+    hostTurns = 10 + random.below(30)
+    hostPauseUs = Int64([1_000_000, 5_000_000, 20_000_000][random.below(3)])
+  }
+
+  /// One line that says what exists in this world.
+  package var line: String {
+    var parts = ["seed=\(seed)", "limit=\(pageLimit)", "cap=\(pageCap)"]
+    parts.append(keepsOldest ? "keeps=oldest" : "keeps=newest")
+    parts.append(declaresTruncates ? "declared" : "undeclared")
+    parts.append("res=\(resolutionUs)us style=\(stampStyle)")
+    parts.append("ties=\(tiesByID ? "id" : "arrival")\(declaresTies ? "" : "?")")
+    parts.append("ids=\(orderedIDs ? "ordered" : "random")")
+    parts.append("late=\(latenessUs)us convs=\(conversations) backlog=\(backlog)")
+    parts.append("auto=\(autoMarkRead) inflight=\(requestsMax) timeout=\(timeoutMs)")
+    let flags: [(Bool, String)] = [
+      (pageSizesVary, "varies"), (declaresVarying && !pageSizesVary, "varies-declared"),
+      (afterIsInclusive, "inclusive"), (!echoesRequestIDs, "no-echo"),
+      (sendsServerTime, "server-time"), (!sendsTotalCount, "no-total"),
+      (arrayDescending, "descending"), (deletionPageCap > 0, "deletion-pages"),
+      (deletionLatenessUs > 0, "late-deletions"), (pushes, "pushes"), (absenceIsDeletion, "absence"),
+      (burstShare > 0, "bursts"), (futureStamp, "future"), (deletions, "deletes"),
+      (deletionRuns, "runs"), (edits, "edits"), (restores, "restore"),
+      (otherDeviceReads, "other-device"), (dropShare > 0, "drops"),
+      (duplicateShare > 0, "dups"), (reorders, "reorder"), (cutShare > 0, "cuts"),
+      (longOutages, "outages"), (errorShare > 0, "errors"), (hangShare > 0, "hangs"),
+      (usesFile, "file"), (kills, "kills"), (forgets, "forgets"),
+    ]
+    for (on, name) in flags where on { parts.append(name) }
+    return parts.joined(separator: " ")
+  }
+}

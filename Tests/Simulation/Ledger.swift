@@ -1,0 +1,108 @@
+/// What the world knows of every message it ever posted, apart from the server and the device.
+///
+/// A payload carries the message's serial number and its version, so what a row is can be told
+/// from its content alone, also where a restored server hands out an id twice.
+struct Ledger {
+  struct Posted {
+    var conversation: Int
+    var id: String
+    var mine: Bool
+    var control: Bool
+    /// Committed later than stamped, so a range fetched before may lack it.
+    var late: Bool
+    /// Stamped years ahead.
+    var future: Bool
+    /// The payload of each version, the first at index 0.
+    var payloads: [[UInt8]]
+    /// The newest version handed to the device and taken; 0 for none.
+    var delivered = 0
+  }
+
+  /// A serial number and a version, as printed in a payload.
+  struct Mark: Equatable {
+    var serial: Int
+    var version: Int
+  }
+
+  private(set) var posted: [Posted] = []
+  /// Ids that the server has been told this user has read, and has not forgotten by a restore.
+  var readOnServer: Set<String> = []
+  /// Ids whose reading the device saw confirmed.
+  var confirmed: Set<String> = []
+  /// Ids that the host asked to be marked read.
+  var marked: Set<String> = []
+  /// Ids that the host forgot.
+  var forgotten: Set<String> = []
+  /// Serial numbers by id, the last posted one.
+  private var serials: [String: Int] = [:]
+
+  static func payload(_ mark: Mark, control: Bool, shape: Int) -> [UInt8] {
+    let body = "P~\(mark.serial)~\(mark.version)~"
+    let filler = String(repeating: "příliš 🐎 ", count: shape % 5)
+    if control { return Array("{\"_control\":true,\"t\":\"\(body)\"}".utf8) }
+    switch shape % 3 {
+    case 0: return Array("\"\(body)\(filler)\"".utf8)
+    case 1: return Array("{\"t\":\"\(body)\(filler)\",\"n\":[\(mark.serial),null]}".utf8)
+    default: return Array("{ \"t\" : \"\(body)\" , \"e\":{\"k\":-1.5e3} }".utf8)
+    }
+  }
+
+  /// Every mark in `bytes`: a payload's own, or those of all rows of a frame.
+  static func marks(_ bytes: [UInt8]) -> [Mark] {
+    var found: [Mark] = []
+    bytes.withUnsafeBufferPointer { text in
+      var index = 0
+      while index + 4 < text.count {
+        guard text[index] == 0x50, text[index + 1] == 0x7E else {
+          index += 1
+          continue
+        }
+        index += 2
+        let serial = number(text, &index)
+        index += 1
+        let version = number(text, &index)
+        found.append(Mark(serial: serial, version: version))
+      }
+    }
+    return found
+  }
+
+  private static func number(_ text: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> Int {
+    var value = 0
+    while index < text.count, text[index] >= 0x30, text[index] <= 0x39 {
+      value = value &* 10 &+ Int(text[index] &- 0x30)
+      index += 1
+    }
+    return value
+  }
+
+  var nextSerial: Int { posted.count }
+
+  mutating func add(_ message: Posted) {
+    serials[message.id] = posted.count
+    posted.append(message)
+  }
+
+  mutating func addVersion(_ serial: Int, _ payload: [UInt8]) {
+    posted[serial].payloads.append(payload)
+  }
+
+  func serial(ofID id: String) -> Int? { serials[id] }
+
+  /// Notes what a frame that the device took has brought to it.
+  mutating func noteDelivered(_ bytes: [UInt8]) {
+    for mark in Self.marks(bytes) where mark.serial < posted.count {
+      if posted[mark.serial].delivered < mark.version {
+        posted[mark.serial].delivered = mark.version
+      }
+    }
+  }
+
+  /// A restored server has lost the reading state and perhaps the newest versions.
+  mutating func noteRestored() {
+    readOnServer = []
+    confirmed = []
+    marked = []
+    for serial in posted.indices { posted[serial].delivered = 0 }
+  }
+}

@@ -1,0 +1,76 @@
+/// The small protocol behind which a world drives a client, whichever it is.
+///
+/// It holds what a host can do and see, nothing of how a client works inside.
+
+package enum SimReceipt: String, Sendable { case applied, ignored, quarantined }
+
+package struct SimFrame: Sendable {
+  package var id: UInt64
+  package var bytes: [UInt8]
+}
+
+package struct SimRow: Equatable, Sendable {
+  package var number: UInt64
+  package var timeUs: Int64
+  package var id: [UInt8]
+  package var sender: [UInt8]
+  package var payload: [UInt8]
+  package var unread: Bool
+  package var unverified: Bool
+}
+
+package struct SimPage: Equatable, Sendable {
+  /// Oldest first.
+  package var rows: [SimRow] = []
+  /// Before which rows messages may be missing; the row count means behind the last one.
+  package var gapsBefore: [Int] = []
+  /// The read ended because nothing older exists.
+  package var reachesStart = false
+}
+
+package enum SimOutcome: Equatable, Sendable {
+  case pending, ok
+  case failed(String)
+}
+
+package struct SimProgress: Equatable, Sendable {
+  package var outcome: SimOutcome
+  package var requests: Int
+}
+
+package struct SimState: Equatable, Sendable {
+  package var busy = false
+  package var reconnectWanted = false
+  package var readsPending = 0
+}
+
+package protocol SimulatedClient: AnyObject {
+  /// Whether its pages say which ranges are whole. The control says nothing.
+  var claimsCoverage: Bool { get }
+  func connected() throws
+  func disconnected() throws
+  func receive(_ bytes: [UInt8]) throws -> SimReceipt
+  func nextFrame() throws -> SimFrame?
+  func frameSent(_ id: UInt64) throws
+  /// Milliseconds until the next deadline, -1 for none.
+  func advance() throws -> Int64
+  func syncLatest(_ conversation: [UInt8]) throws -> UInt64
+  func syncOlder(_ conversation: [UInt8], want: Int) throws -> UInt64
+  func cancel(_ sync: UInt64) throws
+  func progress(_ sync: UInt64) throws -> SimProgress
+  /// The newest `limit` rows.
+  func page(_ conversation: [UInt8], limit: Int) throws -> SimPage
+  func markRead(_ conversation: [UInt8], ids: [[UInt8]]) throws
+  func forget(_ conversation: [UInt8], id: [UInt8]) throws
+  func state() throws -> SimState
+  /// Sequence numbers of the changes after `seq`; nil where they are no longer kept.
+  func changes(after seq: UInt64) throws -> [UInt64]?
+  /// Takes an image of the files at the `writes`-th write call from now on.
+  func armKill(afterWrites writes: Int)
+  /// Whether the armed image has been taken.
+  var imageTaken: Bool { get }
+  /// Ends this process image as kill -9 would and goes on from the image taken, or from now.
+  func killAndReopen() throws
+  /// Ends the client and removes its files.
+  func discard()
+}

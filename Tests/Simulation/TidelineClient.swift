@@ -1,0 +1,172 @@
+/// Tideline behind the simulator's protocol, through the engine's facade and nothing else.
+///
+/// A memory world has no kill. In a file world a kill copies the files as they stand, as kill -9
+/// leaves them, closes the old client and opens the copy.
+internal import Base
+internal import Engine
+internal import Foundation
+
+package final class TidelineClient: SimulatedClient {
+  private let config: ClientConfig
+  private var client: Client
+  /// Where the files of this generation are; nil for a memory world.
+  private var directory: String?
+  private let root: String?
+  private var generation = 0
+
+  private static let fileName = "messages.tideline"
+  private static let key: [UInt8] = Array(1...32)
+
+  package let claimsCoverage = true
+
+  package init(knobs: Knobs, clock: VirtualClock) throws {
+    var config = ClientConfig(
+      file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
+    config.profile = Self.profile(knobs)
+    config.autoMarkRead = knobs.autoMarkRead
+    config.requestTimeoutMs = knobs.timeoutMs
+    config.requestsMax = knobs.requestsMax
+    config.seed = knobs.seed
+    config.clock = { clock.instant() }
+    self.config = config
+    if knobs.usesFile {
+      let base = FileManager.default.fileExists(atPath: "/dev/shm")
+        ? "/dev/shm" : NSTemporaryDirectory()
+      let root = "\(base)/tideline-sim-\(getpid())-\(UUID().uuidString)"
+      self.root = root
+      directory = "\(root)/0"
+      try FileManager.default.createDirectory(
+        atPath: "\(root)/0", withIntermediateDirectories: true)
+    } else {
+      root = nil
+    }
+    client = try Self.open(config, directory)
+  }
+
+  private static func profile(_ knobs: Knobs) -> Profile {
+    var profile = Profile()
+    profile.pageLimit = knobs.pageLimit
+    if knobs.declaresTruncates { profile.truncates = knobs.keepsOldest ? .oldest : .newest }
+    if knobs.declaresTies { profile.ties = knobs.tiesByID ? .id : .arrival }
+    profile.afterIsInclusive = knobs.afterIsInclusive
+    profile.pageSizeVaries = knobs.declaresVarying
+    profile.absenceIsDeletion = knobs.absenceIsDeletion
+    profile.timeResolutionUs = knobs.declaresResolution ? knobs.resolutionUs : 0
+    return profile
+  }
+
+  private static func open(_ config: ClientConfig, _ directory: String?) throws -> Client {
+    var config = config
+    if let directory {
+      config.file = .path("\(directory)/\(fileName)", key: key, create: true, strict: false)
+    }
+    return try Client.open(config)
+  }
+
+  // MARK: Turn
+
+  package func connected() throws { try client.connected() }
+  package func disconnected() throws { try client.disconnected() }
+
+  package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
+    switch try client.receive(bytes) {
+    case .applied: .applied
+    case .ignored: .ignored
+    case .quarantined: .quarantined
+    }
+  }
+
+  package func nextFrame() throws -> SimFrame? {
+    try client.nextFrame().map { SimFrame(id: $0.id, bytes: $0.bytes) }
+  }
+
+  package func frameSent(_ id: UInt64) throws { _ = try client.frameSent(id) }
+  package func advance() throws -> Int64 { try client.advance() }
+
+  // MARK: Syncs
+
+  package func syncLatest(_ conversation: [UInt8]) throws -> UInt64 {
+    try client.sync(SyncRequest(conversation: conversation))
+  }
+
+  package func syncOlder(_ conversation: [UInt8], want: Int) throws -> UInt64 {
+    try client.sync(SyncRequest(conversation: conversation, kind: .older, want: want))
+  }
+
+  package func cancel(_ sync: UInt64) throws { _ = try client.cancel(sync) }
+
+  package func progress(_ sync: UInt64) throws -> SimProgress {
+    let status = try client.syncStatus(sync)
+    guard status.phase == .ended else {
+      return SimProgress(outcome: .pending, requests: status.requests)
+    }
+    let outcome = status.trouble.map { SimOutcome.failed("\($0)") } ?? .ok
+    return SimProgress(outcome: outcome, requests: status.requests)
+  }
+
+  // MARK: Reading and acting
+
+  package func page(_ conversation: [UInt8], limit: Int) throws -> SimPage {
+    let page = try client.messages(MessageQuery(conversation: conversation, limit: limit))
+    let rows = page.rows.map { row in
+      SimRow(
+        number: row.number, timeUs: row.timeUs, id: Array(page.bytes[row.id]),
+        sender: Array(page.bytes[row.sender]), payload: Array(page.bytes[row.payload]),
+        unread: row.flags & Self.unread != 0, unverified: row.flags & Self.unverified != 0)
+    }
+    return SimPage(
+      rows: rows, gapsBefore: page.coverage.gaps.map(\.beforeRow),
+      reachesStart: page.coverage.stop == .start)
+  }
+
+  private static let unread: UInt32 = 1 << 1
+  private static let unverified: UInt32 = 1 << 7
+
+  package func markRead(_ conversation: [UInt8], ids: [[UInt8]]) throws {
+    try client.markRead(conversation: conversation, ids: ids)
+  }
+
+  package func forget(_ conversation: [UInt8], id: [UInt8]) throws {
+    try client.forget(conversation: conversation, id: id)
+  }
+
+  package func state() throws -> SimState {
+    let state = try client.state()
+    return SimState(
+      busy: state.syncsLeft > 0 || state.requestsInFlight > 0,
+      reconnectWanted: state.reconnectWanted, readsPending: state.readsPending)
+  }
+
+  package func changes(after seq: UInt64) throws -> [UInt64]? {
+    switch try client.changes(after: seq, limit: 1_000) {
+    case .none: []
+    case .resync: nil
+    case .changes(let changes): changes.map(\.seq)
+    }
+  }
+
+  // MARK: Kills
+
+  package private(set) var imageTaken = false
+
+  package func armKill(afterWrites writes: Int) {
+    imageTaken = false
+  }
+
+  package func killAndReopen() throws {
+    guard let directory, let root else { throw Violation("a kill in a memory world") }
+    generation += 1
+    let next = "\(root)/\(generation)"
+    try FileManager.default.copyItem(atPath: directory, toPath: next)
+    client.close()
+    try FileManager.default.removeItem(atPath: directory)
+    self.directory = next
+    imageTaken = false
+    client = try Self.open(config, next)
+  }
+
+  package func discard() {
+    client.close()
+    if let root { try? FileManager.default.removeItem(atPath: root) }
+  }
+}

@@ -1,0 +1,226 @@
+/// What must hold of a page at any time, and what must hold once a sync has ended well.
+internal import ReferenceServer
+
+extension World {
+  /// A message as the server has it, in the order that a client keeps.
+  struct Truth {
+    var timeUs: Int64
+    var id: [UInt8]
+    var serial: Int
+    var payload: [UInt8]
+    /// Control messages and those that the host forgot are never shown.
+    var hidden: Bool
+    /// Not certain to be there before the next sync: committed late, or stamped ahead.
+    var fleeting: Bool
+
+    func isBefore(_ timeUs: Int64, _ id: [UInt8]) -> Bool {
+      self.timeUs != timeUs ? self.timeUs < timeUs : self.id.lexicographicallyPrecedes(id)
+    }
+  }
+
+  func truth(_ conversation: Int) -> [Truth] {
+    let rows = server.truth(conversations[conversation].name).compactMap { row -> Truth? in
+      let payload = Array(row.payload.utf8)
+      guard let mark = Ledger.marks(payload).first else { return nil }
+      let posted = ledger.posted[mark.serial]
+      return Truth(
+        timeUs: row.stampUs, id: Array(row.id.utf8), serial: mark.serial, payload: payload,
+        hidden: posted.control || ledger.forgotten.contains(row.id),
+        fleeting: posted.late || posted.future)
+    }
+    return rows.sorted { $0.isBefore($1.timeUs, $1.id) }
+  }
+
+  /// A look at a screen between two events.
+  func glance() throws {
+    let conversation = deviceDice.below(conversations.count)
+    let limit = 5 + deviceDice.below(40)
+    try check(conversation, try client.page(conversations[conversation].bytes, limit: limit))
+  }
+
+  func readAll(_ conversation: Int) throws {
+    try check(conversation, try client.page(conversations[conversation].bytes, limit: 10_000))
+  }
+
+  private func check(_ conversation: Int, _ page: SimPage) throws {
+    trace.mix(UInt64(page.rows.count))
+    for row in page.rows { trace.mix(row.id) }
+    try checkShape(conversation, page)
+    // A restore takes rows back to life, which only the next sync can find out.
+    guard client.claimsCoverage, findings.restores == 0 else { return }
+    let rows = truth(conversation)
+    for segment in segments(page) { try checkNothingMissing(page, segment, rows) }
+  }
+
+  /// Rows in order, once each, of this conversation, with content that was posted.
+  func checkShape(_ conversation: Int, _ page: SimPage) throws {
+    guard client.claimsCoverage else { return }
+    for (index, row) in page.rows.enumerated() {
+      let id = String(decoding: row.id, as: UTF8.self)
+      if index > 0 {
+        let last = page.rows[index - 1]
+        let rises = last.timeUs != row.timeUs
+          ? last.timeUs < row.timeUs : last.id.lexicographicallyPrecedes(row.id)
+        if !rises { throw Violation("rows out of order or twice at \(id)") }
+      }
+      guard let mark = Ledger.marks(row.payload).first, mark.serial < ledger.posted.count else {
+        throw Violation("a payload that was never posted: \(id)")
+      }
+      let posted = ledger.posted[mark.serial]
+      guard posted.id == id, posted.conversation == conversation else {
+        throw Violation("message \(id) shows the content of \(posted.id)")
+      }
+      guard mark.version >= 1, mark.version <= posted.payloads.count,
+        posted.payloads[mark.version - 1] == row.payload
+      else { throw Violation("the payload of \(id) is not verbatim") }
+      if posted.control { throw Violation("a control message is shown: \(id)") }
+      if ledger.forgotten.contains(id) { throw Violation("a forgotten message is shown: \(id)") }
+      if posted.mine, row.unread { throw Violation("an own message is unread: \(id)") }
+      if let known = identities.updateValue(id, forKey: row.number), known != id {
+        throw Violation("number \(row.number) stood for \(known) and now stands for \(id)")
+      }
+    }
+  }
+
+  /// The runs of rows that the page calls whole.
+  func segments(_ page: SimPage) -> [Range<Int>] {
+    var segments: [Range<Int>] = []
+    var first = 0
+    func close(_ end: Int) {
+      if first < end { segments.append(first..<end) }
+    }
+    for index in page.rows.indices {
+      if page.rows[index].unverified {
+        close(index)
+        first = index + 1
+      } else if page.gapsBefore.contains(index) {
+        close(index)
+        first = index
+      }
+    }
+    close(page.rows.count)
+    return segments
+  }
+
+  /// What was surely on the server when a whole range was fetched is in it.
+  ///
+  /// Surely means: committed when stamped, in an earlier tick than the newest row of the range.
+  private func checkNothingMissing(
+    _ page: SimPage, _ segment: Range<Int>, _ rows: [Truth]
+  ) throws {
+    let part = page.rows[segment]
+    guard let low = part.first else { return }
+    let ordinary = part.last { $0.timeUs <= server.nowUs }
+    guard let high = ordinary else { return }
+    let have = Set(part.map(\.id))
+    for row in rows where !row.isBefore(low.timeUs, low.id) && row.timeUs < high.timeUs {
+      if row.fleeting || row.hidden || have.contains(row.id) { continue }
+      throw Violation(
+        "a range called whole lacks \(Self.name(row)), posted before \(Self.text(high.id))")
+    }
+  }
+
+  /// After a sync that ended well: each whole range equals the server, nothing deleted is shown,
+  /// content is the newest that was handed over, and the newest message is there.
+  func checkLatest(_ conversation: Int) throws {
+    let page = try client.page(conversations[conversation].bytes, limit: 10_000)
+    try checkShape(conversation, page)
+    let rows = truth(conversation)
+    let shown = rows.filter { !$0.hidden }
+    for segment in segments(page) { try checkEqual(page, segment, shown) }
+    if findings.restores == 0 {
+      let alive = Set(rows.map(\.id))
+      for row in page.rows where !alive.contains(row.id) {
+        throw Violation("a deleted message is shown: \(Self.text(row.id))")
+      }
+    }
+    try checkContent(page, rows)
+    guard let newest = shown.last else { return }
+    guard let last = page.rows.last else {
+      throw Violation("nothing is shown, the server has \(shown.count)")
+    }
+    if last.id != newest.id {
+      throw Violation("the newest shown is \(Self.text(last.id)), not \(Self.name(newest))")
+    }
+    if last.unverified || page.gapsBefore.contains(page.rows.count) {
+      throw Violation("up to date, yet the newest message is not in a whole range")
+    }
+  }
+
+  private func checkEqual(_ page: SimPage, _ segment: Range<Int>, _ shown: [Truth]) throws {
+    let part = page.rows[segment]
+    guard let low = part.first, let high = part.last else { return }
+    let expected = shown.filter {
+      !$0.isBefore(low.timeUs, low.id) && ($0.isBefore(high.timeUs, high.id) || $0.id == high.id)
+    }
+    let have = part.map(\.id)
+    if expected.map(\.id) == have { return }
+    let known = Set(have)
+    if let row = expected.first(where: { !known.contains($0.id) }) {
+      throw Violation("a whole range lacks \(Self.name(row))")
+    }
+    let alive = Set(expected.map(\.id))
+    if let row = part.first(where: { !alive.contains($0.id) }) {
+      throw Violation("a whole range has \(Self.text(row.id)), which the server has not")
+    }
+    throw Violation("a whole range is in another order than the server's")
+  }
+
+  private func checkContent(_ page: SimPage, _ rows: [Truth]) throws {
+    var times: [[UInt8]: Int64] = [:]
+    for row in rows { times[row.id] = row.timeUs }
+    for row in page.rows {
+      guard let mark = Ledger.marks(row.payload).first else { continue }
+      let delivered = ledger.posted[mark.serial].delivered
+      if mark.version < delivered {
+        throw Violation(
+          "\(Self.text(row.id)) shows version \(mark.version), \(delivered) was handed over")
+      }
+      if delivered > 0, mark.version > delivered, findings.kills == 0 {
+        throw Violation(
+          "\(Self.text(row.id)) shows version \(mark.version) of a lost time, not \(delivered)")
+      }
+      if let time = times[row.id], time != row.timeUs {
+        throw Violation("\(Self.text(row.id)) is shown at another time than the server's")
+      }
+    }
+  }
+
+  /// After everything was fetched: exactly what the server has.
+  func checkExact(_ conversation: Int) throws {
+    try checkLatest(conversation)
+    let page = try client.page(conversations[conversation].bytes, limit: 10_000)
+    let shown = truth(conversation).filter { !$0.hidden }
+    if page.rows.map(\.id) != shown.map(\.id) {
+      throw Violation("all is fetched: \(page.rows.count) shown, \(shown.count) on the server")
+    }
+  }
+
+  /// Each message of others that should be read is read on the server, or gone.
+  func checkMarks() throws {
+    if findings.restores > 0 { return }
+    for index in conversations.indices {
+      let page = try client.page(conversations[index].bytes, limit: 10_000)
+      for row in page.rows {
+        let id = Self.text(row.id)
+        guard let serial = ledger.serial(ofID: id), !ledger.posted[serial].mine else { continue }
+        let due = knobs.autoMarkRead || ledger.marked.contains(id)
+        if due, !ledger.readOnServer.contains(id) {
+          throw Violation("never marked read: \(id)")
+        }
+        if due, row.unread { throw Violation("marked read, yet unread: \(id)") }
+      }
+    }
+  }
+
+  static func text(_ id: [UInt8]) -> String { String(decoding: id, as: UTF8.self) }
+
+  private static func name(_ row: Truth) -> String { "\(text(row.id)) (serial \(row.serial))" }
+}
+
+extension World {
+  /// A printed time for the control, which keeps text only.
+  static func microseconds(_ stamp: String) -> Int64 {
+    ServerTime.parse(stamp) ?? 0
+  }
+}

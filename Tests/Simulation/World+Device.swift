@@ -1,0 +1,162 @@
+/// The host on the device: a person with a bad network and an operating system that kills.
+
+extension World {
+  /// The host does one thing, and the next one is planned.
+  func hostTurn() throws {
+    hostTurnsLeft -= 1
+    let conversation = deviceDice.below(conversations.count)
+    switch deviceDice.below(100) {
+    case 0..<45: try startSync(conversation, older: nil)
+    case 45..<60: try startSync(conversation, older: deviceDice.below(120))
+    case 60..<66: try cancelOne()
+    case 66..<78: try markSome(conversation)
+    case 78..<82: try forgetOne(conversation)
+    case 82..<88: if knobs.kills { try planKill() }
+    case 88..<92: try cut(outageUs: Int64(deviceDice.below(20_000_000)))
+    default: try readAll(conversation)
+    }
+    try lookAtSyncs()
+    try pullChanges()
+    let pause = Int64(deviceDice.below(Int(knobs.hostPauseUs) * 2) + 1_000)
+    queue.plan(at: nowUs + pause, .hostTurn)
+  }
+
+  /// Asks for a sync; nil where a kill fell into the call.
+  @discardableResult
+  func startSync(_ conversation: Int, older want: Int?) throws -> UInt64? {
+    let bytes = conversations[conversation].bytes
+    let top = serverTop(conversation)
+    let started = try input {
+      if let want { return try client.syncOlder(bytes, want: want) }
+      return try client.syncLatest(bytes)
+    }
+    guard let number = started else { return nil }
+    trace.note(nowUs, "host: sync \(number) c\(conversation) older \(want ?? -1)")
+    let known = syncs.contains { $0.number == number }
+    if !known {
+      syncs.append(
+        RunningSync(
+          number: number, conversation: conversation, isLatest: want == nil, serverTopUs: top,
+          restores: findings.restores))
+    }
+    try pump()
+    return number
+  }
+
+  private func cancelOne() throws {
+    guard let sync = syncs.randomElement(using: &deviceDice) else { return }
+    trace.note(nowUs, "host: cancel \(sync.number)")
+    guard try input({ try client.cancel(sync.number) }) != nil else { return }
+    try pump()
+  }
+
+  private func markSome(_ conversation: Int) throws {
+    let bytes = conversations[conversation].bytes
+    let rows = try client.page(bytes, limit: 40).rows
+    let chosen = rows.filter { _ in deviceDice.chance(0.4) }
+    if chosen.isEmpty { return }
+    trace.note(nowUs, "host: mark \(chosen.count) read in c\(conversation)")
+    let done = try input { try client.markRead(bytes, ids: chosen.map(\.id)) }
+    guard done != nil else { return }
+    for row in chosen where row.unread {
+      ledger.marked.insert(String(decoding: row.id, as: UTF8.self))
+    }
+    try pump()
+  }
+
+  private func forgetOne(_ conversation: Int) throws {
+    guard knobs.forgets else { return }
+    let bytes = conversations[conversation].bytes
+    let rows = try client.page(bytes, limit: 30).rows
+    guard let row = rows.randomElement(using: &deviceDice) else { return }
+    let id = String(decoding: row.id, as: UTF8.self)
+    trace.note(nowUs, "host: forget \(id)")
+    if try input({ try client.forget(bytes, id: row.id) }) == nil {
+      // The kill fell into the call: only what is read now tells whether it has happened.
+      let rows = try client.page(bytes, limit: 10_000).rows
+      if !rows.contains(where: { $0.id == row.id }) { ledger.forgotten.insert(id) }
+      return
+    }
+    ledger.forgotten.insert(id)
+    try pump()
+  }
+
+  /// Takes note of the syncs that have ended.
+  func lookAtSyncs() throws {
+    var running: [RunningSync] = []
+    for sync in syncs {
+      let outcome = try client.progress(sync.number).outcome
+      if outcome == .pending {
+        running.append(sync)
+        continue
+      }
+      trace.note(nowUs, "sync \(sync.number) ended: \(outcome)")
+      guard outcome == .ok, sync.isLatest, sync.restores == findings.restores else { continue }
+      conversations[sync.conversation].frozen = false
+      let top = max(sync.serverTopUs, conversations[sync.conversation].seenThroughUs)
+      conversations[sync.conversation].seenThroughUs = top
+      if backup != nil, top > conversations[sync.conversation].noticeableUs {
+        conversations[sync.conversation].goodSyncs += 1
+      }
+    }
+    syncs = running
+  }
+
+  /// The feed's numbers grow, also over restarts.
+  func pullChanges() throws {
+    guard let numbers = try client.changes(after: changeSeq) else { return }
+    for number in numbers {
+      if number <= changeSeq { throw Violation("the change feed went back to \(number)") }
+      changeSeq = number
+    }
+    trace.mix(changeSeq)
+  }
+
+  // MARK: Kills
+
+  private func planKill() throws {
+    if killIsArmed { return }
+    if deviceDice.chance(0.4) {
+      try kill(expecting: [images()])
+      return
+    }
+    let writes = 1 + deviceDice.below(40)
+    trace.note(nowUs, "kill armed after \(writes) writes")
+    client.armKill(afterWrites: writes)
+    killIsArmed = true
+    inputsUntilKill = 1 + deviceDice.below(8)
+  }
+
+  /// Everything that the client shows.
+  func images() throws -> [SimPage] {
+    try conversations.map { try client.page($0.bytes, limit: 10_000) }
+  }
+
+  /// Kills the client and opens its files again. What it shows then is one of `expected`.
+  func kill(expecting expected: [[SimPage]]) throws {
+    trace.note(nowUs, "killed")
+    findings.kills += 1
+    link.isUp = false
+    if let token = link.subscription { server.unsubscribe(token) }
+    link.subscription = nil
+    syncs = []
+    try client.killAndReopen()
+    deadlineUs = .max
+    let found = try images()
+    if client.claimsCoverage, !expected.contains(found) {
+      throw Violation("after a kill the client shows neither what it showed before nor after: "
+        + Self.difference(expected[0], found))
+    }
+    for (index, page) in found.enumerated() { try checkShape(index, page) }
+    planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
+    try pump()
+  }
+
+  private static func difference(_ a: [SimPage], _ b: [SimPage]) -> String {
+    for (index, (left, right)) in zip(a, b).enumerated() where left != right {
+      return "c\(index): \(left.rows.count) rows and gaps \(left.gapsBefore), then "
+        + "\(right.rows.count) rows and gaps \(right.gapsBefore)"
+    }
+    return "no difference"
+  }
+}

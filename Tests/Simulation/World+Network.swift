@@ -1,0 +1,158 @@
+/// The connection between device and server: latency, losses, doubles, cuts, errors.
+///
+/// A connection has a number; a frame of an earlier connection never arrives. Without echoed
+/// request ids the order is kept and nothing comes twice, as on any real stream.
+internal import ReferenceServer
+
+extension World {
+  private func latency() -> Int64 {
+    if isQuiet { return 5_000 }
+    let span = knobs.latencyMaxUs - knobs.latencyMinUs
+    return knobs.latencyMinUs + Int64(networkDice.below(Int(span) + 1))
+  }
+
+  private func happens(_ share: Double) -> Bool {
+    !isQuiet && share > 0 && networkDice.chance(share)
+  }
+
+  /// Puts one frame of the client on its way, after judging what it says.
+  func send(_ frame: SimFrame) throws {
+    trace.mix(frame.bytes)
+    trace.note(nowUs, "→ \(Frames.brief(frame.bytes))")
+    findings.requests += 1
+    if isQuiet { findings.quietRequests += 1 }
+    guard link.isUp else { throw Violation("a frame was handed out while offline") }
+    guard let type = Frames.string("type", frame.bytes) else {
+      throw Violation("a request without a type")
+    }
+    if type == "mark_read" { try judgeMarkRead(frame.bytes) }
+    if happens(knobs.dropShare) {
+      trace.note(nowUs, "the request is lost")
+      return
+    }
+    let arrival = max(nowUs + latency(), link.lastUpUs + 1)
+    link.lastUpUs = arrival
+    queue.plan(at: arrival, .toServer(connection: link.number, bytes: frame.bytes))
+    if happens(knobs.cutShare) { planCut() }
+  }
+
+  private func planCut() {
+    let after = Int64(networkDice.below(1_000_000))
+    var outage = Int64(networkDice.below(5_000_000)) + 10_000
+    if knobs.longOutages, networkDice.chance(0.4) {
+      outage = 20_000_000 + Int64(networkDice.below(300_000_000))
+    }
+    queue.plan(at: nowUs + after, .cut(connection: link.number, outageUs: outage))
+  }
+
+  /// Each id is someone else's, known to the device, and not confirmed before.
+  private func judgeMarkRead(_ bytes: [UInt8]) throws {
+    let ids = Frames.strings("message_ids", bytes)
+    if ids.isEmpty { throw Violation("mark_read without ids") }
+    if Set(ids).count != ids.count { throw Violation("mark_read names an id twice") }
+    guard client.claimsCoverage else { return }
+    for id in ids {
+      guard let serial = ledger.serial(ofID: id) else {
+        throw Violation("mark_read names an id that never was: \(id)")
+      }
+      if ledger.posted[serial].mine { throw Violation("mark_read names an own message: \(id)") }
+      if ledger.confirmed.contains(id) { throw Violation("marked read twice: \(id)") }
+    }
+  }
+
+  /// The server takes one request and answers it.
+  func serve(_ bytes: [UInt8]) throws {
+    let type = Frames.string("type", bytes) ?? ""
+    if happens(knobs.errorShare) { failNext(type) }
+    let answers = server.handle(bytes, user: Self.me)
+    for answer in answers {
+      var marks: [String] = []
+      if type == "mark_read", Frames.string("status", answer) == "ok" {
+        marks = Frames.strings("message_ids", bytes)
+        ledger.readOnServer.formUnion(marks)
+      }
+      sendDown(answer, marks)
+    }
+  }
+
+  private func failNext(_ type: String) {
+    switch networkDice.below(type == "mark_read" ? 2 : 3) {
+    case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))
+    case 1: server.failNext("unavailable")
+    default: server.failNext("unknown_cursor")
+    }
+  }
+
+  private func sendDown(_ bytes: [UInt8], _ marks: [String]) {
+    if happens(knobs.dropShare) {
+      trace.note(nowUs, "the answer is lost")
+      return
+    }
+    var delay = latency()
+    if happens(knobs.hangShare) {
+      delay += knobs.timeoutMs * 1_000 + Int64(networkDice.below(5_000_000))
+    }
+    var arrival = nowUs + delay
+    if !knobs.reorders || isQuiet { arrival = max(arrival, link.lastDownUs + 1) }
+    link.lastDownUs = max(link.lastDownUs, arrival)
+    queue.plan(
+      at: arrival, .toDevice(connection: link.number, bytes: bytes, marks: marks))
+    if happens(knobs.duplicateShare) {
+      let again = arrival + Int64(networkDice.below(8_000_000))
+      queue.plan(at: again, .toDevice(connection: link.number, bytes: bytes, marks: marks))
+    }
+  }
+
+  /// What the server has pushed since the last time goes on its way, best effort.
+  func sendPushes() {
+    guard let token = link.subscription else { return }
+    for bytes in server.drain(token) where link.isUp {
+      sendDown(bytes, [])
+    }
+  }
+
+  /// A frame reaches the device.
+  func deliver(_ bytes: [UInt8], _ marks: [String]) throws {
+    trace.mix(bytes)
+    guard let receipt = try input({ try client.receive(bytes) }) else { return }
+    trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
+    trace.note(nowUs, "← \(receipt.rawValue) \(Frames.brief(bytes))")
+    if receipt != .ignored {
+      ledger.noteDelivered(bytes)
+      ledger.confirmed.formUnion(marks)
+    }
+    try pump()
+    if deviceDice.chance(0.3) { try glance() }
+  }
+
+  /// The connection breaks; what is under way in either direction is lost.
+  func cut(outageUs: Int64) throws {
+    guard link.isUp else { return }
+    trace.note(nowUs, "cut for \(outageUs / 1_000) ms")
+    link.isUp = false
+    if let token = link.subscription { server.unsubscribe(token) }
+    link.subscription = nil
+    planReconnect(afterUs: isQuiet ? 10_000 : outageUs)
+    guard try input({ try client.disconnected() }) != nil else { return }
+    try pump()
+  }
+
+  func planReconnect(afterUs: Int64) {
+    if link.reconnectPlanned { return }
+    link.reconnectPlanned = true
+    queue.plan(at: nowUs + afterUs, .reconnect)
+  }
+
+  func reconnect() throws {
+    link.reconnectPlanned = false
+    if link.isUp { return }
+    link.number += 1
+    link.isUp = true
+    link.lastUpUs = nowUs
+    link.lastDownUs = nowUs
+    if knobs.pushes { link.subscription = server.subscribe(user: Self.me) }
+    trace.note(nowUs, "connected")
+    guard try input({ try client.connected() }) != nil else { return }
+    try pump()
+  }
+}

@@ -1,0 +1,247 @@
+/// One device and one server in virtual time, driven from a seed.
+///
+/// Everything that happens is an event of the queue or a deadline of the client; nothing reads a
+/// clock and nothing waits. Chaos comes first, then quiet, then the checks.
+package import Base
+internal import ReferenceServer
+
+/// A rule that did not hold. It ends the world.
+package struct Violation: Error {
+  package let text: String
+
+  package init(_ text: String) {
+    self.text = text
+  }
+}
+
+/// The virtual time that the client's clock shows. Used by one thread at a time.
+package final class VirtualClock: @unchecked Sendable {
+  package fileprivate(set) var nowUs: Int64 = 0
+  private let skewUs: Int64?
+
+  package init(skewUs: Int64?) {
+    self.skewUs = skewUs
+  }
+
+  package func instant() -> Instant {
+    Instant(
+      monotonicMs: 1_000 + nowUs / 1_000,
+      wallUs: skewUs.map { World.epochUs + nowUs + $0 })
+  }
+}
+
+/// What is found out about a client while its world runs.
+package struct Findings: Sendable {
+  package var requests = 0
+  package var quietRequests = 0
+  package var reopenRequests = 0
+  package var kills = 0
+  package var restores = 0
+  /// Messages that the server has and the client lacks at the end. The control only.
+  package var lost = 0
+  /// Messages that the client shows and the server has not. The control only.
+  package var zombies = 0
+}
+
+package final class World {
+  /// The server's time when the world begins.
+  static let epochUs: Int64 = 1_771_192_800_000_000
+  static let me = "me"
+
+  struct Link {
+    var number = 0
+    var isUp = false
+    var reconnectPlanned = false
+    var lastUpUs: Int64 = 0
+    var lastDownUs: Int64 = 0
+    var subscription: Int?
+  }
+
+  struct RunningSync {
+    var number: UInt64
+    var conversation: Int
+    var isLatest: Bool
+    /// The newest ordinary stamp that the server had when the sync was asked for.
+    var serverTopUs: Int64
+    /// The restores before the sync was asked for.
+    var restores: Int
+  }
+
+  /// What a restore needs to know to be one that a client can notice.
+  struct ConversationState {
+    var name: String
+    var changedSinceBackup = false
+    /// Stamps above this are clearly newer than the backup.
+    var noticeableUs: Int64 = .max
+    /// Syncs that ended well have seen stamps up to here.
+    var seenThroughUs: Int64 = .min
+    /// How many of them had seen stamps above `noticeableUs`.
+    var goodSyncs = 0
+    /// After a restore nothing is posted until the client has synced once.
+    var frozen = false
+
+    var bytes: [UInt8] { Array(name.utf8) }
+  }
+
+  let knobs: Knobs
+  let client: any SimulatedClient
+  let clock: VirtualClock
+  let server: ReferenceServer
+  var trace: Trace
+  var findings = Findings()
+  var queue = EventQueue()
+  var ledger = Ledger()
+  var link = Link()
+  var conversations: [ConversationState] = []
+  var syncs: [RunningSync] = []
+  var networkDice: Random
+  var serverDice: Random
+  var deviceDice: Random
+  var isQuiet = false
+  var hostTurnsLeft: Int
+  var deadlineUs: Int64 = .max
+  var backup: ReferenceServer.Snapshot?
+  var futurePosted = false
+  var killIsArmed = false
+  var inputsUntilKill = 0
+  var changeSeq: UInt64 = 0
+  /// Which message a local number stands for, for ever.
+  var identities: [UInt64: String] = [:]
+
+  package init(
+    knobs: Knobs, recording: Trace.Recording,
+    client make: (Knobs, VirtualClock) throws -> any SimulatedClient
+  ) throws {
+    self.knobs = knobs
+    trace = Trace(recording)
+    clock = VirtualClock(skewUs: knobs.wallSkewUs)
+    server = ReferenceServer(knobs: knobs.serverKnobs, seed: knobs.seed ^ 0x5E)
+    networkDice = Random(seed: knobs.seed ^ 0x6E65_7477_6F72_6B00)
+    serverDice = Random(seed: knobs.seed ^ 0x7365_7276_6572_0000)
+    deviceDice = Random(seed: knobs.seed ^ 0x6465_7669_6365_0000)
+    hostTurnsLeft = knobs.hostTurns
+    client = try make(knobs, clock)
+    conversations = (0..<knobs.conversations).map { ConversationState(name: "c\($0)") }
+    fillBacklog()
+  }
+
+  var nowUs: Int64 { clock.nowUs }
+
+  /// Runs the world to its end.
+  package func run() throws {
+    queue.plan(at: 0, .reconnect)
+    link.reconnectPlanned = true
+    queue.plan(at: 10_000, .hostTurn)
+    queue.plan(at: 20_000, .serverTurn)
+    var events = 0
+    while hostTurnsLeft > 0 {
+      guard try step() else { throw Violation("nothing left to happen in chaos") }
+      events += 1
+      if events > 60_000 { throw Violation("chaos does not end") }
+    }
+    try finish()
+  }
+
+  /// Moves time; the server commits what falls due and pushes it.
+  func moveTime(to timeUs: Int64) {
+    clock.nowUs = max(clock.nowUs, timeUs)
+    server.nowUs = Self.epochUs + clock.nowUs
+  }
+
+  /// Lets the next thing happen; false where nothing is planned.
+  func step() throws -> Bool {
+    let eventUs = queue.nextTimeUs ?? .max
+    if deadlineUs < eventUs {
+      moveTime(to: deadlineUs)
+      sendPushes()
+      trace.note(nowUs, "deadline")
+      try pump()
+      return true
+    }
+    guard let (timeUs, event) = queue.pop() else { return false }
+    moveTime(to: timeUs)
+    try take(event)
+    sendPushes()
+    return true
+  }
+
+  private func take(_ event: EventQueue.Event) throws {
+    switch event {
+    case .toServer(let connection, let bytes):
+      if connection == link.number, link.isUp { try serve(bytes) }
+    case .toDevice(let connection, let bytes, let marks):
+      if connection == link.number, link.isUp { try deliver(bytes, marks) }
+    case .cut(let connection, let outageUs):
+      if connection == link.number, link.isUp { try cut(outageUs: outageUs) }
+    case .reconnect:
+      try reconnect()
+    case .serverTurn:
+      if !isQuiet { serverTurn() }
+    case .post(let conversation):
+      if !isQuiet { post(conversation) }
+    case .hostTurn:
+      if !isQuiet { try hostTurn() }
+    case .tick:
+      break
+    }
+  }
+
+  /// Hands one input to the client. Nil where a kill fell into it: then it has happened or not.
+  func input<Result>(_ body: () throws -> Result) throws -> Result? {
+    guard killIsArmed else { return try body() }
+    let before = try images()
+    let result = try body()
+    inputsUntilKill -= 1
+    guard client.imageTaken || inputsUntilKill <= 0 else { return result }
+    let after = try images()
+    killIsArmed = false
+    try kill(expecting: client.imageTaken ? [before, after] : [after])
+    return nil
+  }
+
+  /// Lets the client act on the time and sends what it has to send.
+  func pump() throws {
+    var rounds = 0
+    while true {
+      guard let wait = try input({ try client.advance() }) else { return }
+      var taken = 0
+      while let frame = try client.nextFrame() {
+        taken += 1
+        try send(frame)
+        guard try input({ try client.frameSent(frame.id) }) != nil else { return }
+      }
+      if taken == 0, wait != 0 {
+        deadlineUs = wait < 0 ? .max : nowUs + wait * 1_000
+        break
+      }
+      rounds += 1
+      if rounds > 300 { throw Violation("advance does not settle") }
+    }
+    if link.isUp, try client.state().reconnectWanted {
+      trace.note(nowUs, "client wants a new connection")
+      try cut(outageUs: 50_000)
+    }
+  }
+}
+
+extension Knobs {
+  /// What the reference server is told to be.
+  var serverKnobs: ServerKnobs {
+    var server = ServerKnobs()
+    server.pageCap = pageCap
+    server.truncates = keepsOldest ? .oldest : .newest
+    server.pageSizesVary = pageSizesVary
+    server.timeResolutionUs = resolutionUs
+    server.stampStyle = [.bare, .zulu, .offset, .space][stampStyle]
+    server.zoneMinutes = stampStyle == 2 ? 60 : 0
+    server.afterInclusive = afterIsInclusive
+    server.ties = tiesByID ? .id : .arrival
+    server.echoesRequestIDs = echoesRequestIDs
+    server.sendsServerTime = sendsServerTime
+    server.sendsTotalCount = sendsTotalCount
+    server.deletionPageCap = deletionPageCap
+    server.arrayOrder = arrayDescending ? .descending : .ascending
+    server.idStyle = orderedIDs ? .ordered : .random
+    return server
+  }
+}
