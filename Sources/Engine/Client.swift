@@ -213,9 +213,8 @@ package final class Client: Sendable {
       let found = try core.storing { () throws(StoreFailure) in
         try core.commit { tx throws(StoreFailure) in
           guard let record = try tx.conversation(conversation),
-            let number = try tx.forget(id, record.cid)
+            try tx.forget(id, record.cid) != nil
           else { return false }
-          tx.change(.removed, record.cid, numbers: number...number)
           return true
         }
       }

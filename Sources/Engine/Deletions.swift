@@ -43,10 +43,8 @@ extension Core {
     var draft = job
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
-      for id in page.ids {
-        guard let number = try tx.tombstone(id, record.cid, version: nil) else { continue }
+      for id in page.ids where try tx.tombstone(id, record.cid, version: nil) != nil {
         draft.status.removed += 1
-        tx.change(.removed, record.cid, numbers: number...number)
       }
       try tx.dropReads(page.ids, record.cid)
       if page.hasMore, let next = page.nextSince, case .deletions(let since, _, _) = draft.stage,
@@ -125,10 +123,9 @@ extension Core {
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
     try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
-    tx.change(.coverage, record.cid, numbers: nil)
   }
 
-  private func distrust(
+  func distrust(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     try distrust(&record, tx)

@@ -78,15 +78,13 @@ struct Ingest {
     let readByMe = isMine || message.readBy?.contains(user) ?? false
     let row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
     switch try tx.apply(row, record.cid, issued: issued) {
-    case .inserted(let number):
+    case .inserted:
       result.inserted += 1
-      tx.change(.inserted, record.cid, numbers: number...number)
       if let fetch = record.fetch, fetch.timeUs > position.time {
         result.latenessUs = max(result.latenessUs, fetch.timeUs - position.time)
       }
-    case .updated(let number):
+    case .updated:
       result.duplicates += 1
-      tx.change(.updated, record.cid, numbers: number...number)
     case .unchanged, .forgotten:
       result.duplicates += 1
     case .tombstoned:

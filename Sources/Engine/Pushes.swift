@@ -18,19 +18,14 @@ extension Core {
     case .messageDeleted(let conversation, let ids):
       try commit { tx throws(StoreFailure) in
         let record = try tx.conversation(creating: conversation)
-        for id in ids {
-          guard let number = try tx.tombstone(id, record.cid, version: nil) else { continue }
-          tx.change(.removed, record.cid, numbers: number...number)
-        }
+        for id in ids { _ = try tx.tombstone(id, record.cid, version: nil) }
         try tx.dropReads(ids, record.cid)
       }
     case .messagesRead(let conversation, let user, let ids):
       try commit { tx throws(StoreFailure) in
         guard let record = try tx.conversation(conversation) else { return }
         let isMe = user == self.config.user
-        for number in try tx.markReadBy(user: user, ids: ids, record.cid, isMe: isMe) {
-          tx.change(.updated, record.cid, numbers: number...number)
-        }
+        _ = try tx.markReadBy(user: user, ids: ids, record.cid, isMe: isMe)
       }
     }
     return .applied

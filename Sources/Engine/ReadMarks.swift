@@ -72,9 +72,7 @@ extension Core {
     case .failed(.exists, _), .done, .page, .deleted, .malformed:
       do {
         try commit { tx throws(StoreFailure) in
-          for number in try tx.confirmReads(ids, cid) {
-            tx.change(.updated, cid, numbers: number...number)
-          }
+          _ = try tx.confirmReads(ids, cid)
         }
       } catch {
         trouble(purpose, .storage(0), retryAfterMs: 0, now)

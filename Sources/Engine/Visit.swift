@@ -14,7 +14,6 @@ struct Visit {
   let tx: WriteTransaction
   private var spans: SpanSet
   private var stored: SpanSet
-  private let before: SpanSet
 
   init(
     core: Core, record: ConversationRecord, job: SyncJob, tx: WriteTransaction
@@ -24,7 +23,6 @@ struct Visit {
     self.job = job
     self.tx = tx
     stored = try tx.spans(record.cid)
-    before = stored
     // A lost watermark means unknown: nothing that was claimed is believed.
     spans = record.fetch == nil ? SpanSet() : stored
     if job.pages == 0, try tx.oldest(record.cid) == nil { self.job.isFresh = true }
@@ -54,7 +52,6 @@ struct Visit {
       step = .next
     }
     try flush()
-    if spans != before { tx.change(.coverage, record.cid, numbers: nil) }
     return step
   }
 
@@ -318,22 +315,17 @@ struct Visit {
     for row in rows where !seen.contains(row.position.id) {
       if holes.contains(where: { $0.contains(row.position) }) { continue }
       if row.lsn < record.restoredLSN {
-        if let number = try tx.remove(row.position, record.cid) { try gone(number) }
+        if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
       } else if row.lsn <= job.issued {
         if core.config.profile.absenceIsDeletion {
-          if let number = try tx.tombstone(row.position.id, record.cid, version: nil) {
-            try gone(number)
+          if try tx.tombstone(row.position.id, record.cid, version: nil) != nil {
+            job.status.removed += 1
           }
         } else if job.suspects.count < Limits.pageItemsMax {
           job.suspects.append(row.position.id)
         }
       }
     }
-  }
-
-  private mutating func gone(_ number: UInt64) throws(StoreFailure) {
-    job.status.removed += 1
-    tx.change(.removed, record.cid, numbers: number...number)
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and

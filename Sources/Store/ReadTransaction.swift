@@ -84,13 +84,14 @@ package class ReadTransaction {
 
   package func facts() throws(StoreFailure) -> ServerFacts {
     let statement = try connection.statement(
-      "SELECT server_time, largest_page, overlap_us, epoch FROM meta WHERE one = 1")
+      "SELECT server_time, largest_page, overlap_us, epoch, restored_lsn FROM meta WHERE one = 1")
     guard try statement.step() else { throw .damaged }
     var facts = ServerFacts()
     facts.serverTimeUs = statement.optionalInt(0)
     facts.largestPage = Int(clamping: statement.int(1))
     facts.overlapUs = statement.int(2)
     facts.epoch = statement.optionalBytes(3)
+    facts.restoredLSN = statement.uint(4)
     return facts
   }
 

@@ -51,6 +51,8 @@ package struct ServerFacts: Equatable, Sendable {
   /// The overlap in use; 0 for the default.
   package var overlapUs: Int64 = 0
   package var epoch: [UInt8]?
+  /// The commit at which the server was last found restored; 0 for never.
+  package var restoredLSN: UInt64 = 0
 
   package init() {}
 }

@@ -83,7 +83,8 @@ enum Schema {
         server_time INTEGER,
         largest_page INTEGER NOT NULL DEFAULT 0,
         overlap_us INTEGER NOT NULL DEFAULT 0,
-        epoch BLOB
+        epoch BLOB,
+        restored_lsn INTEGER NOT NULL DEFAULT 0
       ) STRICT;
 
       CREATE TABLE conversation (

@@ -37,9 +37,11 @@ extension WriteTransaction {
     guard try self.facts() != facts else { return }
     try connection.run(
       """
-      UPDATE meta SET server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?
+      UPDATE meta SET server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?,
+        restored_lsn = ?
       WHERE one = 1
-      """, facts.serverTimeUs, facts.largestPage, facts.overlapUs, facts.epoch)
+      """, facts.serverTimeUs, facts.largestPage, facts.overlapUs, facts.epoch,
+      facts.restoredLSN)
   }
 
   /// Replaces the trusted ranges; only those that differ are written.

@@ -36,26 +36,6 @@ extension WriteTransaction {
     return try connection.changes > 0
   }
 
-  /// Read marks that the server has not confirmed, the oldest first, grouped by
-  /// conversation.
-  package func pendingReads(limit: Int) throws(StoreFailure) -> [PendingReads] {
-    let statement = try connection.statement(
-      Queries.pendingReads, Swift.min(Swift.max(0, limit), Limits.readRowsMax))
-    var groups: [PendingReads] = []
-    var places: [Int64: Int] = [:]
-    while try statement.step() {
-      let cid = statement.int(0)
-      if let place = places[cid] {
-        groups[place].ids.append(statement.bytes(2))
-      } else {
-        places[cid] = groups.count
-        groups.append(
-          PendingReads(cid: cid, conversation: statement.bytes(1), ids: [statement.bytes(2)]))
-      }
-    }
-    return groups
-  }
-
   /// Takes in the server's confirmation: the marks are done, and the rows are
   /// read. Returns the numbers of the rows that changed.
   package func confirmReads(
@@ -112,5 +92,27 @@ extension WriteTransaction {
     return ReadState(
       time: row.int(0), number: row.uint(1), flags: RowFlags(rawValue: row.int(2)),
       readers: row.optionalBytes(3))
+  }
+}
+
+extension ReadTransaction {
+  /// Read marks that the server has not confirmed, the oldest first, grouped by
+  /// conversation.
+  package func pendingReads(limit: Int) throws(StoreFailure) -> [PendingReads] {
+    let statement = try connection.statement(
+      Queries.pendingReads, Swift.min(Swift.max(0, limit), Limits.readRowsMax))
+    var groups: [PendingReads] = []
+    var places: [Int64: Int] = [:]
+    while try statement.step() {
+      let cid = statement.int(0)
+      if let place = places[cid] {
+        groups[place].ids.append(statement.bytes(2))
+      } else {
+        places[cid] = groups.count
+        groups.append(
+          PendingReads(cid: cid, conversation: statement.bytes(1), ids: [statement.bytes(2)]))
+      }
+    }
+    return groups
   }
 }

@@ -1,1 +1,37 @@
+import Engine
+import ReferenceServer
 import Testing
+
+@Suite struct FirstSteps {
+  @Test func theFirstOpenFetchesOnePageAndTheSecondOnlyWhatIsNew() throws {
+    let world = try World()
+    world.post(200)
+    try world.connect()
+    let first = try world.sync()
+    #expect(first.trouble == nil)
+    #expect(first.phase == .ended)
+    #expect(world.requests.count == 1)
+    #expect(try world.cached() == Array(world.truth().suffix(50)))
+
+    world.post(3)
+    world.tick(ms: 300_000)
+    world.reset()
+    let second = try world.sync()
+    #expect(second.inserted == 3)
+    #expect(world.requests.count == 2)
+    #expect(try world.cached() == Array(world.truth().suffix(53)))
+  }
+
+  @Test func everythingIsFetchedOnDemand() throws {
+    let world = try World()
+    world.post(200)
+    try world.connect()
+    try world.sync()
+    let status = try world.sync(.older, want: 10_000)
+    #expect(status.trouble == nil)
+    #expect(try world.cached() == world.truth())
+    let page = try world.page()
+    #expect(page.coverage.whole)
+    #expect(page.coverage.stop == .start)
+  }
+}

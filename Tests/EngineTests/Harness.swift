@@ -1,0 +1,118 @@
+/// One device and one server in process, with a clock that only moves when told.
+///
+/// The harness carries frames; what a test does to the world it does by itself.
+import Base
+import Engine
+import ReferenceServer
+
+final class World {
+  let server: ReferenceServer
+  private(set) var client: Client
+  private let config: ClientConfig
+  private let clock: ManualClock
+  /// Requests seen by the server since the last `reset`.
+  private(set) var requests: [String] = []
+  private(set) var bytesDown = 0
+  let room = "room"
+
+  final class ManualClock: Sendable {
+    private let now = Lock(Instant(monotonicMs: 1_000, wallUs: World.epochUs))
+
+    func read() -> Instant { now.withLock { $0 } }
+
+    func move(ms: Int64) {
+      now.withLock { instant in
+        instant.monotonicMs += ms
+        instant.wallUs = (instant.wallUs ?? 0) + ms * 1_000
+      }
+    }
+  }
+
+  static let epochUs: Int64 = 1_771_193_745_000_000
+
+  init(
+    knobs: ServerKnobs = ServerKnobs(), profile: Profile = Profile(), seed: UInt64 = 1,
+    file: ClientConfig.File = .memory, change: (inout ClientConfig) -> Void = { _ in }
+  ) throws {
+    server = ReferenceServer(knobs: knobs, seed: seed)
+    server.nowUs = Self.epochUs
+    server.createConversation(room, participants: ["me", "you"])
+    let clock = ManualClock()
+    self.clock = clock
+    var config = ClientConfig(file: file, account: Array("personal".utf8), user: Array("me".utf8))
+    config.profile = profile
+    config.seed = 7
+    config.clock = { clock.read() }
+    change(&config)
+    self.config = config
+    client = try Client.open(config)
+  }
+
+  /// Posts `count` messages, `everyMs` apart by the server's clock.
+  @discardableResult
+  func post(_ count: Int, everyMs: Int64 = 1_000, sender: String = "you") -> [String] {
+    (0..<count).map { index in
+      tick(ms: everyMs)
+      return server.post(
+        conversation: room, sender: sender, payload: "\"text \(index)\"", id: nil, stampUs: nil,
+        lateUs: nil)
+    }
+  }
+
+  /// Lets both clocks run.
+  func tick(ms: Int64) {
+    clock.move(ms: ms)
+    server.nowUs += ms * 1_000
+  }
+
+  /// Carries frames until both sides are quiet; `drop` loses an answer.
+  func run(drop: (Int, [UInt8]) -> Bool = { _, _ in false }) throws {
+    var index = 0
+    while let frame = try client.nextFrame() {
+      requests.append(String(decoding: frame.bytes, as: UTF8.self))
+      for answer in server.handle(frame.bytes, user: "me") {
+        bytesDown += answer.count
+        if !drop(index, answer) { _ = try client.receive(answer) }
+      }
+      index += 1
+      if index > 5_000 { break }
+    }
+  }
+
+  @discardableResult
+  func sync(_ kind: SyncRequest.Kind = .latest, want: Int = 0) throws -> SyncStatus {
+    let request = SyncRequest(conversation: Array(room.utf8), kind: kind, want: want)
+    let id = try client.sync(request)
+    try run()
+    return try client.syncStatus(id)
+  }
+
+  /// A kill and a restart on the same file.
+  func reopen() throws {
+    client.close()
+    client = try Client.open(config)
+    try client.connected()
+  }
+
+  func connect() throws { try client.connected() }
+
+  func reset() {
+    requests = []
+    bytesDown = 0
+  }
+
+  func page(limit: Int = 10_000) throws -> MessagePage {
+    try client.messages(MessageQuery(conversation: Array(room.utf8), limit: limit))
+  }
+
+  /// Ids of the cache, oldest first.
+  func cached() throws -> [String] {
+    let page = try page()
+    return page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) }
+  }
+
+  /// Ids of the server, in the client's order.
+  func truth() -> [String] {
+    server.truth(room).sorted { ($0.stampUs, $0.id) < ($1.stampUs, $1.id) }.map(\.id)
+  }
+}
