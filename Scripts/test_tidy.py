@@ -38,6 +38,7 @@ class Tidy(unittest.TestCase):
             return HEAD + "func f() {\n" + "  x()\n" * (lines - 2) + "}\n"
         self.assert_broken("Sources/Base/A.swift", body(71), "a function of 71 lines")
         self.assert_kept("Sources/Base/A.swift", body(70))
+        self.assert_kept("Sources/Base/A.swift", f"{HEAD}func f() {{ 1 }}\n" + "g()\n" * 90 + "}\n")
 
     def test_banned(self):
         for code in ("fatalError()", "let a = b!", "let a = try! b()", "let a = b as! C",
