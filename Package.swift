@@ -12,6 +12,9 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// The sanitizers' runtime comes with the host program, so its symbols stay open.
+let complete = Context.environment["TL_SANITIZE"] == nil
+
 /// Only the shared library is linked with these; tests and examples are not.
 let libraryLink: [LinkerSetting] = [
   .unsafeFlags([
@@ -20,7 +23,7 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "-soname=libtideline.so.1",
     "-Xlinker", "--version-script=\(root)/tideline.map",
     "-Xlinker", "--no-undefined-version",
-    "-Xlinker", "-z", "-Xlinker", "defs",
+    "-Xlinker", "-z", "-Xlinker", complete ? "defs" : "undefs",
     "-Xlinker", "-z", "-Xlinker", "nodelete",
     "-Xlinker", "--wrap=swift_copyAuxiliaryExecutablePath",
   ])

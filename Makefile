@@ -1,0 +1,122 @@
+# Every habit has one name. `make check` is everything quick, `make test` is everything that must
+# pass; both install what is missing first.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+SEED ?= 1
+SEEDS ?= 2000
+TARGET ?= frames
+
+# CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
+SWIFT := env -u CC -u CXX swift
+PYTHON := python3
+RELEASE := .build-rel/release
+LIB := out/lib
+
+.DEFAULT_GOAL := lib
+.PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
+  sim-test sim-smoke sim-long faults asan fuzz examples docs-lint demo install clean
+
+## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
+lib: setup
+	$(SWIFT) build -c release --product tideline --static-swift-stdlib --scratch-path .build-rel \
+	  -j $(JOBS)
+	@sh Scripts/stage.sh $(RELEASE)/libtideline.so $(LIB) $(VERSION)
+
+setup:
+	@sh Scripts/setup.sh
+
+## Everything quick, in the order in which it is cheapest to fail.
+check: setup tidy format header build test-swift symbols abi c py sim-smoke examples docs-lint
+
+fmt:
+	$(SWIFT) format -i -p -r Sources Tests examples/server/Sources Package.swift
+
+format:
+	$(SWIFT) format lint --strict -p -r Sources Tests examples/server/Sources Package.swift
+
+tidy:
+	$(PYTHON) Scripts/test_tidy.py
+	$(PYTHON) Scripts/tidy.py
+
+## The header as C99, C11, C23 and C++17 with gcc and clang, warnings as errors.
+header: setup
+	$(PYTHON) Scripts/header.py check
+
+build: setup
+	$(SWIFT) build --build-tests -j $(JOBS)
+
+.PHONY: test-swift
+test-swift: setup
+	$(SWIFT) test -j $(JOBS)
+
+## Everything that must pass; the last line sums what ran.
+test: setup
+	@$(PYTHON) Scripts/test.py --jobs $(JOBS) --seeds $(SEEDS)
+
+## The header's functions, the version script and the exports are the same set.
+symbols: lib
+	$(PYTHON) Scripts/symbols.py $(LIB)/libtideline.so
+
+## Signatures, constants, sizes and offsets against the snapshot that was reviewed.
+abi: setup
+	$(PYTHON) Scripts/header.py compare
+
+abi-accept: setup
+	$(PYTHON) Scripts/header.py accept
+
+## The boundary from C: against the release library, then under the address sanitizer.
+c: lib
+	@sh Scripts/boundary.sh release $(LIB)
+	@$(MAKE) --no-print-directory asan
+
+asan: setup
+	TL_SANITIZE=1 $(SWIFT) build --sanitize=address --product tideline --scratch-path .build-asan \
+	  -j $(JOBS)
+	@sh Scripts/stage.sh .build-asan/debug/libtideline.so out/asan $(VERSION)
+	@sh Scripts/boundary.sh address out/asan
+
+py: lib
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
+	  $(PYTHON) Tests/Boundary/test_abi.py
+
+sim-bin: setup
+	$(SWIFT) build -c release --product tideline-sim --scratch-path .build-sim -j $(JOBS)
+
+## One seed, replayed exactly.
+sim: sim-bin
+	.build-sim/release/tideline-sim seed $(SEED)
+
+sim-test: sim-bin
+	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS)
+
+sim-smoke: sim-bin
+	.build-sim/release/tideline-sim run --seeds 100 --jobs $(JOBS)
+
+## An hour of seeds nobody has tried; prints where it began.
+sim-long: sim-bin
+	@sh Scripts/sim-long.sh $(JOBS)
+
+## Each write, sync and read of a session fails once; each crash point is reopened.
+faults: setup
+	$(SWIFT) test -j $(JOBS) --filter 'Fault|Crash|Flip'
+
+fuzz: setup
+	@sh Scripts/fuzz.sh $(TARGET)
+
+examples: lib
+	@sh Scripts/examples.sh $(LIB)
+
+docs-lint:
+	$(PYTHON) Scripts/docs_lint.py
+
+demo: setup
+	@sh Scripts/demo.sh
+
+install: lib
+	@sh Scripts/install.sh "$(RELEASE)/libtideline.so" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"
+
+clean:
+	rm -rf .build .build-rel .build-asan .build-sim .build-fuzz out

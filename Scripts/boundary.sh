@@ -1,0 +1,42 @@
+#!/bin/sh
+# Compiles and runs the C tests of the boundary: boundary.sh release|address FOLDER
+# The last line sums what ran.
+set -eu
+mode=$1 lib=$(cd "$2" && pwd)
+out=out/boundary-$mode
+mkdir -p "$out"
+warn="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -O1"
+link="-L$lib -ltideline -Wl,-rpath,$lib -lpthread -ldl"
+if [ "$mode" = address ]; then
+  toolchain=$(python3 Scripts/header.py toolchain)
+  cc="$toolchain/clang -fuse-ld=lld -fsanitize=address"
+  # The Swift backtracer would otherwise hold on to a crashed process.
+  export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 SWIFT_BACKTRACE=enable=no
+  export LSAN_OPTIONS=suppressions=$PWD/Scripts/lsan.supp:print_suppressions=0
+else
+  cc=gcc
+fi
+passed=0 failed=0
+for source in Tests/Boundary/*.c; do
+  name=$(basename "$source" .c)
+  # shellcheck disable=SC2086
+  $cc $warn -IInclude -o "$out/$name" "$source" $link
+  code=0
+  TIDELINE_LIBRARY="$lib/libtideline.so.1" TL_TEST_MODE="$mode" \
+    "$out/$name" >"$out/$name.log" 2>&1 || code=$?
+  last=$(tail -n 1 "$out/$name.log")
+  p=$(printf '%s' "$last" | sed -n 's/.*[^0-9]\([0-9][0-9]*\) passed, .*/\1/p')
+  f=$(printf '%s' "$last" | sed -n 's/.* passed, \([0-9][0-9]*\) failed.*/\1/p')
+  [ -n "$p" ] || p=0
+  [ -n "$f" ] || f=0
+  if [ "$code" != 0 ] && [ "$f" = 0 ]; then f=1; fi
+  if [ "$code" != 0 ]; then
+    echo "--- $name ($mode) ended with $code"
+    cat "$out/$name.log"
+  else
+    echo "$last"
+  fi
+  passed=$((passed + p)) failed=$((failed + f))
+done
+echo "boundary $mode: $passed passed, $failed failed"
+[ "$failed" = 0 ]

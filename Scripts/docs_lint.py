@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Keeps the pages true: titles, links, names of the header, make targets and quoted sentences.
+
+A page that names a function or a target that does not exist is wrong, whatever else it says. A test
+that quotes the header (`header: "…"` in a comment) is about a promise that must still be there.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LINES_MAX = 350
+
+
+def files(*patterns):
+    output = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *patterns], cwd=ROOT,
+                            check=True, capture_output=True, text=True).stdout
+    return [ROOT / line for line in output.splitlines() if (ROOT / line).is_file()]
+
+
+def anchors(text):
+    names = set()
+    for title in re.findall(r"^#+\s+(.*)$", text, re.MULTILINE):
+        name = re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+        names.add(name)
+    return names
+
+
+def without_code(text):
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def page(path, header_names, targets):
+    text = path.read_text()
+    plain = without_code(text)
+    titles = re.findall(r"^# ", plain, re.MULTILINE)
+    if len(titles) != 1:
+        yield f"{len(titles)} titles, one is wanted"
+    if len(text.splitlines()) > LINES_MAX:
+        yield f"{len(text.splitlines())} lines, {LINES_MAX} are allowed"
+    for link in re.findall(r"\]\(([^)\s]+)\)", plain):
+        if re.match(r"[a-z]+:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        file = (path.parent / target).resolve() if target else path
+        if not file.exists():
+            yield f"a link to {link}, which does not exist"
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text()):
+            yield f"a link to {link}, which has no such title"
+    for name in sorted(set(re.findall(r"\b(?:tl|TL)_\w*\b", text))):
+        if not any(known == name or name.endswith("_") and known.startswith(name)
+                   for known in header_names):
+            yield f"{name} is not in the header"
+    for name in sorted(set(re.findall(r"`make ([a-z][\w-]*)", text)
+                           + re.findall(r"^(?:\$ )?make ([a-z][\w-]*)", text, re.MULTILINE))):
+        if name not in targets:
+            yield f"`make {name}` is not a target"
+
+
+def sentences(header):
+    """The header's prose on one line, without comment marks."""
+    text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
+    text = re.sub(r"/\*\*<|\*/|/\*\*", " ", text)
+    text = text.replace("#TL_", "TL_").replace("#tl_", "tl_").replace("`", "")
+    return re.sub(r"\s+", " ", text)
+
+
+def quotes():
+    for path in files("Tests", "examples/python"):
+        if path.suffix not in (".swift", ".c", ".h", ".py"):
+            continue
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            for quote in re.findall(r'header: "([^"]+)"', line):
+                yield path.relative_to(ROOT), number, quote
+
+
+def main():
+    header = (ROOT / "Include" / "tideline.h").read_text()
+    names = set(re.findall(r"\b(?:tl|TL)_\w+", header))
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
+    trouble = []
+    pages = files("*.md")
+    for path in pages:
+        trouble += [f"{path.relative_to(ROOT)}: {why}" for why in page(path, names, targets)]
+    prose = sentences(header)
+    count = 0
+    for path, number, quote in quotes():
+        count += 1
+        if sentences(quote).strip() not in prose:
+            trouble.append(f"{path}:{number}: the header does not say \"{quote}\"")
+    for line in trouble:
+        print(line)
+    if trouble:
+        sys.exit(f"docs-lint: {len(trouble)} complaints")
+    print(f"docs-lint: {len(pages)} pages, {count} quoted sentences")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Installs the Debian packages that are missing, and nothing else. Without Swift
+# it says what to install and stops: a compiler is not ours to choose.
+set -eu
+
+if ! command -v swift >/dev/null 2>&1; then
+  echo "setup: Swift 6.2 or later is needed and was not found." >&2
+  echo "setup: install it from https://www.swift.org/install/linux/ and put it on the PATH." >&2
+  exit 1
+fi
+
+missing=""
+need() { # need PACKAGE TEST...
+  package=$1
+  shift
+  if ! "$@" >/dev/null 2>&1; then
+    missing="$missing $package"
+  fi
+}
+header() { echo "#include <$1>" | gcc -E - ; }
+
+need gcc command -v gcc
+need g++ command -v g++
+need libc6-dev header stdlib.h
+need binutils command -v nm
+need pkg-config command -v pkg-config
+need libsqlite3-dev pkg-config --exists sqlite3
+need libsodium-dev pkg-config --exists libsodium
+need python3 command -v python3
+need python3-venv python3 -c 'import ensurepip, venv'
+
+[ -z "$missing" ] && exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+  echo "setup: please install these, under the names of this system:$missing" >&2
+  exit 1
+fi
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null 2>&1; then
+    echo "setup: please install as root: apt-get install$missing" >&2
+    exit 1
+  fi
+  as_root="sudo"
+fi
+echo "setup: installing$missing"
+$as_root apt-get update -q
+# The list is words without spaces, made above.
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""House rules that no compiler checks.
+
+Each rule is a function that is given a path and its text and yields complaints; test_tidy.py holds
+one text that breaks each rule and one that does not. `tidy.py` without arguments reads every file
+of the repository.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+LINE_MAX = 100
+FUNCTION_MAX = 70
+FILE_MAX = 500
+BYTES_MAX = 200_000
+
+# What a room may import, by architecture. System modules are listed with the rooms that use them.
+ROOMS = {
+    "Base": {"BaseC", "Glibc"},
+    "Timeline": {"Base"},
+    "Wire": {"Base"},
+    "Vault": {"Base", "CSQLite", "CSodium", "Support", "Glibc", "Synchronization"},
+    "Store": {"Base", "Timeline", "Vault", "CSQLite", "Support", "Glibc"},
+    "Engine": {"Base", "Timeline", "Wire", "Store", "Vault", "Support", "Glibc"},
+    "ABI": {"Base", "Engine", "CTideline", "Glibc"},
+}
+# Where memory is handled by hand, and why.
+UNSAFE = {
+    "ABI": "pointers of the host",
+    "Store": "columns of SQLite",
+    "Vault": "pages and keys",
+    "Wire": "the scanner",
+    "Base": "locks and clocks",
+    "Engine": "the event descriptor",
+}
+BANNED = [
+    (r"\bfatalError\(", "fatalError ends the host's process"),
+    (r"\bprecondition(Failure)?\(", "precondition ends the host's process"),
+    (r"\btry!", "try! ends the host's process"),
+    (r"\bas!", "as! ends the host's process"),
+    (r"\bunowned\b", "unowned ends the host's process"),
+    (r"[\w\])]!(?![=\w])", "a forced unwrap ends the host's process"),
+    (r"\btry\?", "try? hides a failure"),
+    (r"\bprint\(", "the library prints nothing"),
+    (r"\bTask\b\s*[({.]|\bawait\b|\basync\b", "the library starts no task"),
+    (r"\bimport Foundation|\bimport Dispatch", "neither Foundation nor Dispatch"),
+    (r"-Ounchecked", "-Ounchecked removes checks"),
+]
+BANNED_NAMES = ("Utils", "Helper", "Manager")
+
+
+def code_only(line):
+    """A line of Swift without its comment and without the contents of its strings."""
+    line = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+    return line.split("//")[0]
+
+
+def swift_code(text):
+    """The lines of a Swift file as (number, code), without multi-line strings."""
+    inside = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.count('"""') % 2 == 1:
+            inside = not inside
+            continue
+        if not inside:
+            yield number, code_only(line)
+
+
+def is_source(path):
+    return path.parts[0] == "Sources" and path.suffix == ".swift"
+
+
+def whitespace(path, text):
+    if path.name == "Makefile" or path.name == "LICENSE":
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line != line.rstrip():
+            yield number, "trailing space"
+        if "\t" in line:
+            yield number, "tab"
+    if text and not text.endswith("\n"):
+        yield 0, "no line break at the end"
+
+
+def lengths(path, text):
+    if path.suffix not in (".swift", ".c", ".h", ".py", ".sh"):
+        return
+    lines = text.split("\n")
+    if path.suffix == ".swift" and len(lines) - 1 > FILE_MAX:
+        yield 0, f"{len(lines) - 1} lines, {FILE_MAX} are allowed"
+    for number, line in enumerate(lines, 1):
+        if len(line) > LINE_MAX and path.name != "tideline.h":
+            yield number, f"{len(line)} columns, {LINE_MAX} are allowed"
+
+
+def functions(path, text):
+    if path.suffix != ".swift" or path.parts[0] not in ("Sources",):
+        return
+    start = indent = None
+    size = 0
+    for number, code in swift_code(text):
+        match = re.match(r"(\s*)(?:[\w@()]+\s+)*(?:func\s+\S+|init[?(<])", code)
+        if match and (start is None or len(match.group(1)) <= indent):
+            start, indent, size = number, len(match.group(1)), 0
+        size += 1
+        depth = re.match(r"\s*", code).end()
+        if start is not None and code.strip().startswith("}") and depth <= indent:
+            if depth == indent and size > FUNCTION_MAX:
+                yield start, f"a function of {size} lines, {FUNCTION_MAX} are allowed"
+            start = None
+        elif start == number and "{" in code and code.count("{") == code.count("}"):
+            start = None
+
+
+def banned(path, text):
+    if not is_source(path) or path.name == "Invariant.swift":
+        return
+    for number, code in swift_code(text):
+        for pattern, why in BANNED:
+            if re.search(pattern, code):
+                yield number, why
+    for name in BANNED_NAMES:
+        if name in path.name:
+            yield 0, f"{name} is not a name"
+
+
+def imports(path, text):
+    if not is_source(path):
+        return
+    room = path.parts[1]
+    allowed = ROOMS.get(room)
+    for number, code in swift_code(text):
+        match = re.match(r"\s*(\w+)?\s*import\s+(?:struct |class |enum |func )?(\w+)", code)
+        if match and allowed is not None:
+            if match.group(2) not in allowed:
+                yield number, f"{room} may not import {match.group(2)}"
+            if match.group(1) == "public" and match.group(2) != "CTideline":
+                yield number, "only CTideline is imported publicly"
+
+
+def unsafe(path, text):
+    if not is_source(path) or path.parts[1] in UNSAFE:
+        return
+    for number, code in swift_code(text):
+        if re.search(r"\bunsafe\b", code):
+            yield number, f"{path.parts[1]} has no business with memory"
+
+
+def opening(path, text):
+    if is_source(path):
+        lines = [line for line in text.split("\n") if line]
+        if lines and lines[0].startswith("// swift-format-ignore-file"):
+            lines = lines[1:]
+        if not lines or not lines[0].startswith("///"):
+            yield 1, "no comment says what the file is for"
+
+
+def unchecked(path, text):
+    if not is_source(path):
+        return
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        if "@unchecked Sendable" in code_only(line) or "nonisolated(unsafe)" in code_only(line):
+            if index == 0 or not lines[index - 1].lstrip().startswith("//"):
+                yield index + 1, "an unchecked promise has its reason on the line above"
+
+
+def marks(path, text):
+    if path.parts[0] == "Scripts":
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.search(r"\b(FIXME|XXX|TODO)\b", line):
+            yield number, "an open end"
+
+
+RULES = [whitespace, lengths, functions, banned, imports, unsafe, opening, unchecked, marks]
+TEXT = {".swift", ".c", ".h", ".py", ".sh", ".md", ".toml", ".map", ".in", ""}
+
+
+def complaints(path, text):
+    for rule in RULES:
+        for number, why in rule(path, text):
+            yield f"{path}:{number}: {why}"
+
+
+def tracked():
+    output = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
+                            capture_output=True, text=True).stdout
+    return [pathlib.Path(line) for line in output.splitlines()]
+
+
+def main():
+    found = []
+    files = [path for path in tracked() if (ROOT / path).is_file()]
+    for path in files:
+        data = (ROOT / path).read_bytes()
+        if len(data) > BYTES_MAX:
+            found.append(f"{path}:0: {len(data)} bytes, {BYTES_MAX} are allowed")
+        if path.suffix in TEXT:
+            found += complaints(path, data.decode())
+    for line in found:
+        print(line)
+    if found:
+        sys.exit(f"tidy: {len(found)} complaints")
+    print(f"tidy: {len(files)} files, no complaint")
+
+
+if __name__ == "__main__":
+    main()
