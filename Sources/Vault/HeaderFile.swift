@@ -79,6 +79,8 @@ extension HeaderFile {
       let file = try unsafe claimed(base, name)
       try file.truncate()
       try writeNew(file, key)
+      // A log that lies there belongs to a file that is gone; no key opens it.
+      try unsafe remove(base, path + "-wal")
       guard unsafe chmod(name, S_IRUSR | S_IWUSR) == 0 else { throw .io(SQLITE_CANTOPEN) }
       try publish(name, as: path)
       try unsafe remove(base, name)
