@@ -34,7 +34,7 @@ enum Name {
 
 /// The members of a message that the library understands.
 enum Member: Int, CaseIterable {
-  case id, conversation, sender, time, payload, version, editedAt, edited, replyTo, reactions
+  case id, conversation, sender, time, payload, version, editedAt, replyTo, reactions
   case pinned, deleted, kind, moderated, readBy, clientID
 
   var name: StaticString {
@@ -46,7 +46,6 @@ enum Member: Int, CaseIterable {
     case .payload: "payload"
     case .version: "version"
     case .editedAt: "edited_at"
-    case .edited: "edited"
     case .replyTo: "reply_to"
     case .reactions: "reactions"
     case .pinned: "pinned"
