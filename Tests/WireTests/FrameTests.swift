@@ -16,7 +16,8 @@ func response(_ json: String) throws -> Response {
 
 func page(_ items: String, _ more: String = "") throws -> Page {
   let json =
-    #"{"type":"get_messages","request_id":"r","status":"ok","data":{"messages":[\#(items)]\#(more)}}"#
+    #"{"type":"get_messages","request_id":"r","status":"ok","#
+    + #""data":{"messages":[\#(items)]\#(more)}}"#
   guard case .page(let page) = try response(json).outcome else { throw Unexpected(text: json) }
   return page
 }
@@ -24,7 +25,8 @@ func page(_ items: String, _ more: String = "") throws -> Page {
 struct Unexpected: Error { let text: String }
 
 func message(_ id: String, _ more: String = "") -> String {
-  #"{"message_id":"\#(id)","sender_id":"u","created_at":"2026-02-15T22:15:45","payload":"p"\#(more)}"#
+  #"{"message_id":"\#(id)","sender_id":"u","created_at":"2026-02-15T22:15:45","#
+    + #""payload":"p"\#(more)}"#
 }
 
 @Suite struct FrameTests {
@@ -48,8 +50,9 @@ func message(_ id: String, _ more: String = "") -> String {
   @Test func aMessageIsReadWhole() throws {
     let json = #"""
       {"\u006dessage_id":"m\u002d1","conversation_id":"c","sender_id":"u","seq":7 ,
-       "created_at":"2026-02-15T22:15:45.5+01:00","payload": {"a" : [1, 2]} ,"metadata" : {"k": "v"},
-       "version":3,"edited_at":"2026-02-15T22:16:00Z","reply_to":"m-0","reactions":{"👍":["u"]},
+       "created_at":"2026-02-15T22:15:45.5+01:00","payload": {"a" : [1, 2]} ,
+       "metadata" : {"k": "v"},"version":3,"edited_at":"2026-02-15T22:16:00Z",
+       "reply_to":"m-0","reactions":{"👍":["u"]},
        "pinned":true,"deleted":false,"kind":"event","moderated":true,"client_id":"x",
        "read_by":[{"user_id":"a","at":1},"b",{},3],"attachment":null}
       """#
@@ -90,7 +93,8 @@ func message(_ id: String, _ more: String = "") -> String {
   /// A known member with a value that has no meaning here is not lost.
   @Test func unusableMembersStayWithTheRest() throws {
     let more =
-      #","version":"v2","reply_to":{"id":1},"kind":"poll","edited_at":"noon","pinned":1,"reactions":[]"#
+      #","version":"v2","reply_to":{"id":1},"kind":"poll","#
+      + #""edited_at":"noon","pinned":1,"reactions":[]"#
     let message = try only(message("m", more))
     #expect(text(message.rest) == "{" + more.dropFirst() + "}")
     #expect(message.edited && message.editedUs == nil && message.replyTo == nil)
@@ -222,7 +226,8 @@ func message(_ id: String, _ more: String = "") -> String {
 
   @Test func deletionsDropWhatIsNoId() throws {
     let json =
-      #"{"type":"get_deleted_since","status":"ok","data":{"message_ids":["a",1,"","b\u0063",null],"has_more":true,"next_since":"2026-02-15T22:15:45","server_time":"2026-02-15T22:15:46"}}"#
+      #"{"type":"get_deleted_since","status":"ok","data":{"message_ids":["a",1,"","b\u0063",null],"#
+      + #""has_more":true,"next_since":"2026-02-15T22:15:45","server_time":"2026-02-15T22:15:46"}}"#
     guard case .deleted(let page) = try response(json).outcome else { throw Unexpected(text: json) }
     #expect(page.ids == [bytes("a"), bytes("bc")] && page.badCount == 3)
     #expect(page.hasMore && page.nextSince == bytes("2026-02-15T22:15:45"))

@@ -10,20 +10,25 @@ import Wire
         + message("m1", #","read_by":[{"user_id":"a"}],"reactions":{"👍":["u"]},"version":12"#) + ","
         + message(
           "m\\u0032",
-          #","kind":"event","metadata":{"k":[1.5,-2e3,"é\ud83d\ude00"]},"edited_at":"2026-02-15T22:15:45.123Z""#
+          #","kind":"event","metadata":{"k":[1.5,-2e3,"é\ud83d\ude00"]},"#
+            + #""edited_at":"2026-02-15T22:15:45.123Z""#
         )
         + #"],"total_count":123,"server_time":"2026-02-15 22:15:46+01:00","has_more":false}}"#),
     bytes(
-      #"{"type":"get_deleted_since","status":"ok","data":{"message_ids":["a","b\\"],"next_since":"x"}}"#
+      #"{"type":"get_deleted_since","status":"ok","#
+        + #""data":{"message_ids":["a","b\\"],"next_since":"x"}}"#
     ),
     bytes(
-      #"{"type":"get_messages","status":"error","error":{"code":"rate_limited","retry_after_ms":1e3}}"#
+      #"{"type":"get_messages","status":"error","#
+        + #""error":{"code":"rate_limited","retry_after_ms":1e3}}"#
     ),
     bytes(
-      #"{"type":"message_new","conversation_id":"c","message":\#(message("m", #","reply_to":"q""#))}"#
+      #"{"type":"message_new","conversation_id":"c","#
+        + #""message":\#(message("m", #","reply_to":"q""#))}"#
     ),
     bytes(
-      #"{"account":"p","type":"messages_read","conversation_id":"c","user_id":"u","message_ids":["a"]}"#
+      #"{"account":"p","type":"messages_read","conversation_id":"c","#
+        + #""user_id":"u","message_ids":["a"]}"#
     ),
   ]
 

@@ -1,5 +1,6 @@
 /// Frames that the server sends unasked.
 import Base
+import Foundation
 import Testing
 import Wire
 
@@ -18,23 +19,24 @@ import Wire
   }
 
   @Test func aMessageTakesTheConversationOfItsFrame() throws {
+    let named = message("m", #","conversation_id":"c""#)
     let both = try new(
-      #"{"type":"message_new","conversation_id":"c","message":\#(message("m", #","conversation_id":"c""#))}"#
+      #"{"type":"message_new","conversation_id":"c","message":\#(named)}"#
     )
     let outer = try new(
       #"{"type":"message_edited","conversation_id":"c","message":\#(message("m"))}"#)
     let inner = try new(
-      #"{"type":"message_new","message":\#(message("m", #","conversation_id":"c""#))}"#)
+      #"{"type":"message_new","message":\#(named)}"#)
     for found in [both, outer, inner] {
       #expect(found?.conversation == "c")
       guard case .message(let message) = found?.item else { throw Unexpected(text: "no message") }
       #expect(message.id == bytes("m"))
     }
     let other = try new(
-      #"{"type":"message_new","conversation_id":"c","message":\#(message("m", #","conversation_id":"d""#))}"#
+      #"{"type":"message_new","conversation_id":"d","message":\#(named)}"#
     )
     guard case .bad(_, .wrongConversation) = other?.item else { throw Unexpected(text: "taken") }
-    #expect(other?.conversation == "c")
+    #expect(other?.conversation == "d")
     let bad = try new(#"{"type":"message_new","conversation_id":"c","message":{"message_id":"m"}}"#)
     guard case .bad(_, .noSender) = bad?.item else { throw Unexpected(text: "taken") }
   }
@@ -86,7 +88,8 @@ import Wire
       conversation: bytes("c"), limit: 50, offset: 7, after: bytes("2026-02-15T22:15:45"))
     #expect(
       line(next)
-        == #"{"type":"get_messages","request_id":"r1","conversation_id":"c","limit":50,"offset":7,"after_ts":"2026-02-15T22:15:45"}"#
+        == #"{"type":"get_messages","request_id":"r1","conversation_id":"c","limit":50,"#
+        + #""offset":7,"after_ts":"2026-02-15T22:15:45"}"#
     )
     let deleted = Request.getDeletedSince(conversation: bytes("c"), since: bytes("t"))
     #expect(
@@ -122,5 +125,39 @@ import Wire
     let json = Request.getDeletedSince(conversation: [0xFF, 0x22], since: [0xC3]).encoded(id: [0x80]
     )
     #expect(failure(json) == nil)
+  }
+}
+
+/// The protocol page is what servers are written from, so its frames are read too.
+@Suite struct PageTests {
+  @Test func everyFrameOfThePageIsTaken() throws {
+    let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../docs/PROTOCOL.md")
+    let page = try String(contentsOf: place, encoding: .utf8)
+    var frames: [String] = []
+    for (index, part) in page.components(separatedBy: "```").enumerated() where index % 2 == 1 {
+      guard part.hasPrefix("json\n") else { continue }
+      for line in part.dropFirst(5).split(separator: "\n") {
+        if line.hasPrefix("{") { frames.append("") }
+        frames.append((frames.popLast() ?? "") + line)
+      }
+    }
+    var answers = 0
+    var pushes = 0
+    for json in frames where !json.contains("<verb>") {
+      switch try frame(json).body {
+      case .response(let response):
+        answers += 1
+        if case .malformed = response.outcome { Issue.record("malformed: \(json)") }
+      case .push(.messageNew(_, .bad)), .push(.messageEdited(_, .bad)):
+        Issue.record("bad message: \(json)")
+      case .push:
+        pushes += 1
+      case .unknown:
+        let names = Verb.allCases.map { "\($0.name)" }
+        #expect(names.contains { json.hasPrefix(#"{"type":"\#($0)""#) }, "unknown: \(json)")
+      }
+    }
+    #expect(answers == 3 && pushes == 4)
   }
 }
