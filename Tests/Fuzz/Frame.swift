@@ -17,8 +17,8 @@ private func check(_ frame: Frame) {
   switch frame.body {
   case .response(let response):
     switch response.outcome {
-    case .page(let page): page.items.forEach { check($0, frame) }
-    case .deleted(let page): page.ids.forEach(checkID)
+    case .page(let page): for item in page.items { check(item, frame) }
+    case .deleted(let page): for id in page.ids { checkID(id) }
     case .done, .failed, .malformed: break
     }
   case .push(.messageNew(let conversation, let item)),
@@ -26,9 +26,9 @@ private func check(_ frame: Frame) {
     checkID(conversation)
     check(item, frame)
   case .push(.messageDeleted(let conversation, let ids)):
-    ([conversation] + ids).forEach(checkID)
+    for id in [conversation] + ids { checkID(id) }
   case .push(.messagesRead(let conversation, let user, let ids)):
-    ([conversation, user] + ids).forEach(checkID)
+    for id in [conversation, user] + ids { checkID(id) }
   case .unknown:
     break
   }
