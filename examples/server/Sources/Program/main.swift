@@ -1,0 +1,5 @@
+import ArgumentParser
+import NIOPosix
+import NIOWebSocket
+
+print("x")
