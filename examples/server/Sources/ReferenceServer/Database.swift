@@ -1,9 +1,11 @@
-import CSQLite
-
 /// As much of SQLite as the server's file needs.
 ///
 /// Statements are prepared once and kept; each failure is thrown with SQLite's
 /// own code and words.
+
+import CSQLite
+
+/// One connection. Confined to one thread at a time.
 final class Database {
   enum Value {
     case null

@@ -1,11 +1,13 @@
-import CSQLite
-
 /// The server's SQLite file: what is committed survives a kill.
 ///
 /// The world lives in memory; the file follows it. Changes are gathered while a
 /// frame is handled and written in one transaction by `save`, which the owner
 /// calls before the answer leaves. What is stamped but not yet visible is a
 /// transaction under way, and dies with the process like one.
+
+import CSQLite
+
+/// A world's file. It follows its server from its opening to its end.
 public final class ServerFile {
   private let database: Database
   private let server: ReferenceServer

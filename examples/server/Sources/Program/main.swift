@@ -1,5 +1,0 @@
-import ArgumentParser
-import NIOPosix
-import NIOWebSocket
-
-print("x")
