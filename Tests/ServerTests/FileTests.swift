@@ -45,7 +45,11 @@ import Testing
         let backup = server.backup()
         server.post(conversation: "c", sender: "jan", payload: "\"lost\"")
         server.restore(backup)
+        try file.save()
         server.nowUs += 9
+        server.delete(conversation: "c", ids: ["1006"])
+        try file.save()
+        server.post(conversation: "c", sender: "jan", payload: "\"again\"", id: "1006")
         server.delete(conversation: "c", ids: ["1005"])
         try file.save()
         seen = view(server)
