@@ -36,8 +36,7 @@ internal import CSQLite
   /// Finalizes what is prepared and closes. A second call does nothing.
   func close() {
     guard let open = unsafe handle else { return }
-    for unsafe statement in unsafe idle.values { unsafe sqlite3_finalize(statement) }
-    unsafe idle = [:]
+    while let (_, statement) = unsafe idle.popFirst() { unsafe sqlite3_finalize(statement) }
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }

@@ -149,13 +149,14 @@ import Testing
 }
 
 @Suite struct ReaderListTests {
-  @Test(arguments: [
-    (nil, #"["a"]"#, #"["a"]"#), (#"["a"]"#, nil, #"["a"]"#), (#"["a"]"#, #"[]"#, #"["a"]"#),
-    (#"["a"]"#, #"["b","a"]"#, #"["a","b"]"#), (#"["\u00e9"]"#, #"["é"]"#, #"["\u00e9"]"#),
-    (#"["a"]"#, "nonsense", #"["a"]"#), ("nonsense", #"["a"]"#, #"["a"]"#), (nil, "[1]", nil),
-    (#"[ "\ud83d\ude00" ]"#, #"["b\"\\"]"#, #"["😀","b\"\\"]"#), (nil, #"["\ud83d"]"#, nil),
-    (nil, #"["a"#, nil), (nil, #"["a"] x"#, nil), (#"["a"]"#, #"["\u0001"]"#, #"["a","\u0001"]"#),
-  ] as [(String?, String?, String?)])
+  @Test(
+    arguments: [
+      (nil, #"["a"]"#, #"["a"]"#), (#"["a"]"#, nil, #"["a"]"#), (#"["a"]"#, #"[]"#, #"["a"]"#),
+      (#"["a"]"#, #"["b","a"]"#, #"["a","b"]"#), (#"["\u00e9"]"#, #"["é"]"#, #"["\u00e9"]"#),
+      (#"["a"]"#, "nonsense", #"["a"]"#), ("nonsense", #"["a"]"#, #"["a"]"#), (nil, "[1]", nil),
+      (#"[ "\ud83d\ude00" ]"#, #"["b\"\\"]"#, #"["😀","b\"\\"]"#), (nil, #"["\ud83d"]"#, nil),
+      (nil, #"["a"#, nil), (nil, #"["a"] x"#, nil), (#"["a"]"#, #"["\u0001"]"#, #"["a","\u0001"]"#),
+    ] as [(String?, String?, String?)])
   func union(stored: String?, added: String?, result: String?) {
     #expect(text(ReaderList.union(stored.map(bytes), added.map(bytes))) == result)
   }

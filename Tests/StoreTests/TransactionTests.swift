@@ -19,7 +19,7 @@ import Timeline
     try fixture.apply([message("a", at: 1)], cid)
     let before = fixture.store.lsn
     #expect(throws: Stop(store: nil)) {
-      try fixture.store.write(failure: { Stop(store: $0) }) { tx throws(Stop) in
+      try fixture.store.write(failure: Stop.init) { tx throws(Stop) in
         do throws(StoreFailure) {
           #expect(try tx.apply(message("b", at: 2), cid, issued: 1) == .inserted(2))
           _ = try tx.tombstone(bytes("a"), cid, version: nil)
@@ -153,11 +153,12 @@ import Timeline
     try fixture.reopen()
   }
 
-  @Test(arguments: [
-    ("PRAGMA user_version = 2", StoreFailure.tooNew),
-    ("PRAGMA application_id = 1", StoreFailure.notOurs),
-    ("PRAGMA user_version = 0", StoreFailure.damaged),
-  ] as [(StaticString, StoreFailure)])
+  @Test(
+    arguments: [
+      ("PRAGMA user_version = 2", StoreFailure.tooNew),
+      ("PRAGMA application_id = 1", StoreFailure.notOurs),
+      ("PRAGMA user_version = 0", StoreFailure.damaged),
+    ] as [(StaticString, StoreFailure)])
   func aFileOfAnotherFormIsRefusedUntouched(_ mark: StaticString, _ expected: StoreFailure) throws {
     let fixture = try Fixture(.file)
     try fixture.write { tx throws(StoreFailure) in
