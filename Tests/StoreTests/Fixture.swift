@@ -15,14 +15,16 @@ enum Kind: String, CaseIterable, CustomTestStringConvertible {
 final class Fixture {
   let kind: Kind
   private let folder: URL
+  private let baseVFS: String?
   private(set) var store: MessageStore
 
-  init(_ kind: Kind) throws {
+  init(_ kind: Kind, baseVFS: String? = nil) throws {
     self.kind = kind
+    self.baseVFS = baseVFS
     folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    store = try MessageStore.open(Fixture.config(kind, folder))
+    store = try MessageStore.open(Fixture.config(kind, folder, baseVFS))
   }
 
   deinit {
@@ -32,18 +34,18 @@ final class Fixture {
 
   var path: String { folder.appendingPathComponent("chat.tideline").path }
 
-  static func config(_ kind: Kind, _ folder: URL) -> StoreConfig {
+  private static func config(_ kind: Kind, _ folder: URL, _ baseVFS: String?) -> StoreConfig {
     let path = folder.appendingPathComponent("chat.tideline").path
     return StoreConfig(
       kind: kind == .memory
         ? .memory
         : .file(
           path: path, key: [UInt8](repeating: 7, count: 32), create: true, strict: false,
-          baseVFS: nil),
+          baseVFS: baseVFS),
       account: bytes("work"), user: bytes("me"))
   }
 
-  var config: StoreConfig { Fixture.config(kind, folder) }
+  var config: StoreConfig { Fixture.config(kind, folder, baseVFS) }
 
   /// Closes the file and opens it again; a memory store stays as it is.
   func reopen() throws {
