@@ -85,7 +85,7 @@ let package = Package(
       name: "VaultTests",
       dependencies: ["Vault", "VaultSupport", "Base", "CSQLite", "CSodium", "Support"],
       exclude: ["read_vault.py"]),
-    tests("StoreTests", ["Store", "Timeline", "Vault", "Base"]),
+    tests("StoreTests", ["Store", "Timeline", "Vault", "VaultSupport", "Base"]),
     tests("EngineTests", ["Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
     tests("SimulationTests", ["Simulation"]),
     tests("ServerTests", ["ReferenceServer"]),
