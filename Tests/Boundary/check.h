@@ -15,8 +15,7 @@ static int passed, failed, broken;
   do {                                                                         \
     if (!(condition)) {                                                        \
       broken = 1;                                                              \
-      printf("%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition,               \
-             tl_last_error());                                                 \
+      printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);                   \
     }                                                                          \
   } while (0)
 
