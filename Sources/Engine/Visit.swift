@@ -219,13 +219,14 @@ struct Visit {
 
   // MARK: Claims
 
-  /// Up to where the newest page is believed to reach.
+  /// Up to where the first page of this catch-up reached.
   private var present: Position {
-    job.top.map { .after(tick: $0.timeUs) } ?? spans.newest?.high ?? .before(tick: .min + 1)
+    job.present ?? spans.newest?.high ?? .before(tick: .min + 1)
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop(_ page: Page, _ ingested: Ingested, _ now: Instant) {
+    job.present = ingested.items.compactMap { $0?.time }.max().map { .after(tick: $0) }
     guard
       let position = core.plausibleTop(page, ingested, now),
       let stamp = ingested.stamps.first(where: { $0.position == position })?.stamp
