@@ -32,7 +32,7 @@ for source in Tests/Boundary/*.c; do
   if [ "$code" != 0 ] && [ "$f" = 0 ]; then f=1; fi
   if [ "$code" != 0 ]; then
     echo "--- $name ($mode) ended with $code"
-    cat "$out/$name.log"
+    head -n 80 "$out/$name.log"
   else
     echo "$last"
   fi
