@@ -87,8 +87,8 @@ extension Core {
       badItems = ingested.bad.count
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
-      try tx.save(facts)
       let step = try visit.take(page, ingested, frame: ingest.frame, now)
+      try tx.save(facts)
       draft = visit.job
       record = visit.record
       try tx.save(record)
@@ -123,10 +123,12 @@ extension Core {
     if let serverTime = page.serverTime {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, serverTime.timeUs)
     }
-    if ingested.latenessUs > 0 {
-      facts.overlapUs = Trust.widened(overlapUs, latenessUs: ingested.latenessUs)
-    }
     if ingested.queuedReads { readsWaiting = true }
+  }
+
+  /// A message that appeared below a watermark shows how late this server commits.
+  func noteLateness(_ latenessUs: Int64) {
+    if latenessUs > 0 { facts.overlapUs = Trust.widened(overlapUs, latenessUs: latenessUs) }
   }
 
   /// The newest row whose stamp the other server times bear out.
