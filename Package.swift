@@ -70,7 +70,8 @@ let package = Package(
 
     // The simulator.
     .target(
-      name: "Simulation", dependencies: ["Base", "Timeline", "Store", "Engine", "ReferenceServer"],
+      name: "Simulation",
+      dependencies: ["Base", "Timeline", "Store", "Engine", "ReferenceServer", "VaultSupport"],
       path: "Tests/Simulation"),
     .executableTarget(name: "Simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
 
