@@ -58,6 +58,14 @@ extension World {
     return found
   }
 
+  /// Whether nothing is missing above the tick of the oldest row, of which a cut page
+  /// can never say that it was shown whole.
+  func isWhole() throws -> Bool {
+    let page = try page()
+    return page.rows.count > 2
+      && !page.coverage.gaps.contains { (2..<page.rows.count).contains($0.beforeRow) }
+  }
+
   /// Requests of one verb since the last `reset`.
   func asked(_ verb: String) -> [String] {
     requests.filter { $0.contains("\"type\":\"\(verb)\"") }

@@ -39,6 +39,9 @@ struct ServerKind: Sendable, CustomTestStringConvertible {
     return kinds
   }()
 
+  /// One kind of each end and declaration, for what depends on little else.
+  static let few: [ServerKind] = [all[0], all[5], all[10], all[15]]
+
   var knobs: ServerKnobs {
     var knobs = ServerKnobs()
     knobs.truncates = keeps
