@@ -106,6 +106,14 @@ extension World {
     reset()
   }
 
+  /// Hands the client what the server pushes while `body` runs, and nothing else.
+  func push(_ body: () throws -> Void) throws {
+    let token = server.subscribe(user: "me")
+    defer { server.unsubscribe(token) }
+    try body()
+    for frame in server.drain(token) { _ = try client.receive(frame) }
+  }
+
   /// Lets time pass and the client look at its deadlines, until it waits for nothing.
   func settle(stepMs: Int64 = 1_000, steps: Int = 400) throws {
     for _ in 0..<steps {
