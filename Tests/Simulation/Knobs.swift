@@ -112,7 +112,8 @@ package struct Knobs: Sendable {
     deletions = random.chance(0.5)
     deletionRuns = random.chance(0.3)
     edits = random.chance(0.35)
-    restores = !futureStamp && random.chance(0.12)
+    // Where absence is deletion, what a restore lost is only deleted: no client can tell.
+    restores = !futureStamp && !absenceIsDeletion && random.chance(0.12)
     otherDeviceReads = random.chance(0.25)
     serverPauseUs = Int64([500_000, 2_000_000, 6_000_000, 30_000_000][random.below(4)])
   }
