@@ -70,7 +70,8 @@ let package = Package(
 
     // The simulator.
     .target(
-      name: "Simulation", dependencies: ["Base", "Timeline", "Store", "Engine", "ReferenceServer"],
+      name: "Simulation",
+      dependencies: ["Base", "Timeline", "Store", "Engine", "ReferenceServer", "VaultSupport"],
       path: "Tests/Simulation"),
     .executableTarget(name: "Simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
 
@@ -85,7 +86,7 @@ let package = Package(
       name: "VaultTests",
       dependencies: ["Vault", "VaultSupport", "Base", "CSQLite", "CSodium", "Support"],
       exclude: ["read_vault.py"]),
-    tests("StoreTests", ["Store", "Timeline", "Vault", "Base"]),
+    tests("StoreTests", ["Store", "Timeline", "Vault", "VaultSupport", "Base"]),
     tests("EngineTests", ["Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
     tests("SimulationTests", ["Simulation"]),
     tests("ServerTests", ["ReferenceServer"]),

@@ -77,11 +77,6 @@ extension Core {
     var ingestedDuplicates = 0
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
-      if try newEpoch(page, tx) {
-        let step = try distrust(&draft, &record, tx)
-        try tx.save(record)
-        return step
-      }
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
       let ingested = try ingest.page(page.items, record, tx)
       badItems = ingested.bad.count
@@ -99,19 +94,6 @@ extension Core {
     job = draft
     if job.caughtUp { caughtUp.insert(job.request.conversation) }
     return step
-  }
-
-  /// Whether the server says that it is no longer the one it was.
-  private func newEpoch(_ page: Page, _ tx: WriteTransaction) throws(StoreFailure) -> Bool {
-    guard let epoch = page.epoch, epoch != facts.epoch else { return false }
-    let isChange = facts.epoch != nil
-    facts.epoch = epoch
-    if isChange {
-      facts.restoredLSN = tx.lsn
-      stats.restores += 1
-    }
-    try tx.save(facts)
-    return isChange
   }
 
   /// What a page tells about the server as a whole.

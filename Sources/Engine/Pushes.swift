@@ -35,9 +35,11 @@ extension Core {
     _ conversation: [UInt8], _ item: PageItem, _ frame: [UInt8], _ opened: [OpenedPayload],
     _ now: Instant
   ) throws(StoreFailure) -> Receipt {
-    let ingest = Ingest(
-      user: config.user, autoMarkRead: false, frame: frame, opened: opened, issued: lastLSN)
     let isBad = try commit { tx throws(StoreFailure) in
+      // Newer than every request that is on its way, older than the next one.
+      let ingest = Ingest(
+        user: self.config.user, autoMarkRead: false, frame: frame, opened: opened,
+        issued: tx.lsn)
       var record = try tx.conversation(creating: conversation)
       let ingested = try ingest.page([item], record, tx)
       for bad in ingested.bad {

@@ -254,12 +254,12 @@ struct Visit {
     }
     let above = try tx.rows(
       record.cid, from: top, to: present, limit: Limits.readRowsMax, newestFirst: true)
-    return above.contains { $0.lsn > job.firstLSN } ? top : present
+    return above.contains { $0.number > job.firstNumber } ? top : present
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop(_ page: Page, _ ingested: Ingested, _ now: Instant) {
-    job.firstLSN = tx.lsn
+    job.firstNumber = tx.newestNumber
     job.present = ingested.items.compactMap { $0?.time }.max().map { .after(tick: $0) }
     guard
       let position = core.plausibleTop(page, ingested, now),

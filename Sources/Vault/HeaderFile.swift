@@ -65,23 +65,27 @@ enum HeaderFile {
 // MARK: - Making a file
 
 extension HeaderFile {
-  // Two threads of a process share its locks, so they take turns.
-  private static let making = Lock(())
+  // Two threads of a process share its locks, so they take turns. The number of
+  // files made is there because the thread sanitizer cannot place an empty value.
+  private static let making = Lock(0)
 
   /// The name under which a file is made.
   static func unfinishedName(_ path: String) -> String { path + "-new" }
 
   /// Makes an empty vault at `path`. Where another process is faster, its file stays.
   static func make(_ base: SQLiteVFS, _ path: String, _ key: [UInt8]) throws(VaultFailure) {
-    try making.withLock { (_: inout Void) throws(VaultFailure) in
+    try making.withLock { (made: inout Int) throws(VaultFailure) in
       guard case .missing = try FileStatus(path: path) else { return }
       let name = unfinishedName(path)
       let file = try unsafe claimed(base, name)
       try file.truncate()
       try writeNew(file, key)
+      // A log that lies there belongs to a file that is gone; no key opens it.
+      try unsafe remove(base, path + "-wal")
       guard unsafe chmod(name, S_IRUSR | S_IWUSR) == 0 else { throw .io(SQLITE_CANTOPEN) }
       try publish(name, as: path)
       try unsafe remove(base, name)
+      made &+= 1
     }
   }
 

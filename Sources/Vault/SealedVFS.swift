@@ -23,7 +23,8 @@ enum SealedVFS {
   private static let registered = Lock<[String: UInt]>([:])
 
   /// The name under which files over `base` are opened.
-  static func register(over base: SQLiteVFS, named baseName: String) throws(VaultFailure) -> String {
+  static func register(over base: SQLiteVFS, named baseName: String) throws(VaultFailure) -> String
+  {
     let name = baseName == "unix-excl" ? Self.name : "\(Self.name)+\(baseName)"
     let address = UInt(bitPattern: base)
     let result = registered.withLock { known -> Int32 in

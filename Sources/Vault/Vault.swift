@@ -189,9 +189,11 @@ extension Vault {
   }
 
   private static func bytes(of path: String) -> UInt64 {
-    guard let status = try? FileStatus(path: path), case .file(_, let size) = status else {
+    do {
+      guard case .file(_, let size) = try FileStatus(path: path) else { return 0 }
+      return size
+    } catch {
       return 0
     }
-    return size
   }
 }

@@ -118,17 +118,16 @@ enum CommonMethods {
   /// Overwriting one unit never harms its neighbours: without this SQLite would
   /// split frames at sectors. Nothing else that a device may promise holds for
   /// units, which are larger than what SQLite thinks it writes.
-  private static let deviceCharacteristics:
-    @convention(c) (SQLiteFile?) -> Int32 = { file in
-      let kept = SQLITE_IOCAP_UNDELETABLE_WHEN_OPEN | SQLITE_IOCAP_IMMUTABLE
-      var device: Int32 = 0
-      if let base = unsafe baseFile(file),
-        let call = unsafe base.pointee.pMethods?.pointee.xDeviceCharacteristics
-      {
-        device = unsafe call(base)
-      }
-      return device & kept | SQLITE_IOCAP_POWERSAFE_OVERWRITE
+  private static let deviceCharacteristics: @convention(c) (SQLiteFile?) -> Int32 = { file in
+    let kept = SQLITE_IOCAP_UNDELETABLE_WHEN_OPEN | SQLITE_IOCAP_IMMUTABLE
+    var device: Int32 = 0
+    if let base = unsafe baseFile(file),
+      let call = unsafe base.pointee.pMethods?.pointee.xDeviceCharacteristics
+    {
+      device = unsafe call(base)
     }
+    return device & kept | SQLITE_IOCAP_POWERSAFE_OVERWRITE
+  }
 }
 
 /// Null I/O, a control newer than the headers this is built with.

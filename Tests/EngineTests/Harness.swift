@@ -4,21 +4,38 @@
 import Base
 import Engine
 import ReferenceServer
+import Testing
 
 final class World {
   let server: ReferenceServer
   private(set) var client: Client
-  private let config: ClientConfig
-  private let clock: ManualClock
+  var config: ClientConfig
+  let clock: ManualClock
   /// Requests seen by the server since the last `reset`.
   private(set) var requests: [String] = []
   private(set) var bytesDown = 0
+  /// Each answer as it was received, beside its request.
+  private(set) var answers: [String] = []
+  private(set) var receipts: [Receipt] = []
+  /// What happens in the world before the server sees a request.
+  var before: (_ index: Int, _ request: String) -> Void = { _, _ in }
+  /// What becomes of an answer on its way; nil loses it.
+  var alter: (_ request: String, _ answer: String) -> String? = { $1 }
   let room = "room"
 
   final class ManualClock: Sendable {
     private let now = Lock(Instant(monotonicMs: 1_000, wallUs: World.epochUs))
+    /// How far the device's wall clock is off; nil for a device without one.
+    private let skew = Lock<Int64?>(0)
 
-    func read() -> Instant { now.withLock { $0 } }
+    func read() -> Instant {
+      var instant = now.withLock { $0 }
+      let off = skew.withLock { $0 }
+      instant.wallUs = off.flatMap { off in instant.wallUs.map { $0 + off } }
+      return instant
+    }
+
+    func setSkew(us: Int64?) { skew.withLock { $0 = us } }
 
     func move(ms: Int64) {
       now.withLock { instant in
@@ -69,19 +86,31 @@ final class World {
   func run(drop: (Int, [UInt8]) -> Bool = { _, _ in false }) throws {
     var index = 0
     while let frame = try client.nextFrame() {
-      requests.append(String(decoding: frame.bytes, as: UTF8.self))
-      for answer in server.handle(frame.bytes, user: "me") {
+      let request = String(decoding: frame.bytes, as: UTF8.self)
+      requests.append(request)
+      before(index, request)
+      for sent in server.handle(frame.bytes, user: "me") {
+        guard let text = alter(request, String(decoding: sent, as: UTF8.self)) else { continue }
+        let answer = Array(text.utf8)
         bytesDown += answer.count
-        if !drop(index, answer) { _ = try client.receive(answer) }
+        if drop(index, answer) { continue }
+        answers.append(text)
+        receipts.append(try client.receive(answer))
       }
       index += 1
-      if index > 5_000 { break }
+      guard index < 5_000 else {
+        Issue.record("the client asks without end")
+        break
+      }
     }
   }
 
   @discardableResult
-  func sync(_ kind: SyncRequest.Kind = .latest, want: Int = 0) throws -> SyncStatus {
-    let request = SyncRequest(conversation: Array(room.utf8), kind: kind, want: want)
+  func sync(
+    _ kind: SyncRequest.Kind = .latest, want: Int = 0, in conversation: String? = nil
+  ) throws -> SyncStatus {
+    let request = SyncRequest(
+      conversation: Array((conversation ?? room).utf8), kind: kind, want: want)
     let id = try client.sync(request)
     try run()
     return try client.syncStatus(id)
@@ -98,21 +127,25 @@ final class World {
 
   func reset() {
     requests = []
+    answers = []
+    receipts = []
     bytesDown = 0
   }
 
-  func page(limit: Int = 10_000) throws -> MessagePage {
-    try client.messages(MessageQuery(conversation: Array(room.utf8), limit: limit))
+  func page(limit: Int = 10_000, in conversation: String? = nil) throws -> MessagePage {
+    try client.messages(
+      MessageQuery(conversation: Array((conversation ?? room).utf8), limit: limit))
   }
 
   /// Ids of the cache, oldest first.
-  func cached() throws -> [String] {
-    let page = try page()
+  func cached(in conversation: String? = nil) throws -> [String] {
+    let page = try page(in: conversation)
     return page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) }
   }
 
   /// Ids of the server, in the client's order.
-  func truth() -> [String] {
-    server.truth(room).sorted { ($0.stampUs, $0.id) < ($1.stampUs, $1.id) }.map(\.id)
+  func truth(in conversation: String? = nil) -> [String] {
+    server.truth(conversation ?? room).sorted { ($0.stampUs, $0.id) < ($1.stampUs, $1.id) }
+      .map(\.id)
   }
 }

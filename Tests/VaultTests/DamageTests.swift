@@ -32,9 +32,9 @@ struct DamageTests {
     guard case .success(let rows) = reader.rows("SELECT * FROM t ORDER BY id") else {
       return .failed
     }
-    guard rows == expectedRows(0..<rows.count), reader.one("PRAGMA integrity_check") == "ok" else {
-      return reader.one("PRAGMA integrity_check") == nil ? .failed : .wrong
-    }
+    guard rows == expectedRows(0..<rows.count) else { return .wrong }
+    // A page that no row lies on is missed by this check only.
+    guard reader.one("PRAGMA integrity_check") == "ok" else { return .failed }
     if rows.count == Self.rowCount { return .same }
     return .older(rows.count, rejected: vault.rejectedFrames)
   }

@@ -112,7 +112,8 @@ struct OpeningTests {
   }
 
   @Test func damageToBothCopiesIsDamage() throws {
-    for (offset, resum) in [(44, true), (64 + 8, false), (3990, true), (4010, true), (4090, false)] {
+    for (offset, resum) in [(44, true), (64 + 8, false), (3990, true), (4010, true), (4090, false)]
+    {
       let place = Place()
       try made(place)
       patch(place, at: offset, [0xEE], resum: resum)
@@ -142,8 +143,12 @@ struct OpeningTests {
     #expect(place.names == [])
     #expect(throws: (any Error).self) { _ = try open(place.path("none/x.db")) }
     #expect(throws: VaultFailure.io(SQLITE_CANTOPEN)) { _ = try open("") }
-    // What a crash has left while a file was made is no obstacle.
+    // What a crash has left while a file was made is no obstacle, nor is the log
+    // of a file that is gone.
     store([1, 2, 3], place.path + "-new")
+    store([UInt8](repeating: 5, count: 9000), place.logPath)
+    try open(place.path, strict: true).close()
+    try FileManager.default.removeItem(atPath: place.path)
     try made(place)
     #expect(place.names == ["cache.db"])
     let mode = try FileManager.default.attributesOfItem(atPath: place.path)[.posixPermissions]

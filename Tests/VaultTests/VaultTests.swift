@@ -1,4 +1,5 @@
 /// A file made, used by several connections, closed and opened again.
+import Base
 import CSQLite
 import Foundation
 import Testing
@@ -106,6 +107,65 @@ struct VaultTests {
     #expect(fault.events.allSatisfy { $0.kind != .other })
     #expect(place.names == ["cache.db", "cache.db-wal"])
     #expect(try writer.rows("SELECT * FROM t").get() == expectedRows(0..<3000))
+  }
+
+  /// With spilling on, which no connection of the vault has, SQLite rewrites
+  /// pages and headers of frames that are already in the log.
+  @Test func framesMayBeRewrittenInPlace() throws {
+    let place = Place()
+    let fault = FaultVFS()
+    let vault = try open(place.path, base: fault.name)
+    let writer = Database(try vault.connect(.writer))
+    fill(writer, 0..<500, batch: 100)
+    writer.run("PRAGMA cache_spill=ON; PRAGMA cache_spill=5; PRAGMA cache_size=5")
+    fault.record()
+    writer.run("BEGIN")
+    for round in 0..<3 { writer.run("UPDATE t SET body = body || '-\(round)'") }
+    #expect(writer.run("COMMIT") == SQLITE_OK)
+    var places: [Int64: Int] = [:]
+    for case .write(let offset, _) in fault.events.map(\.change) { places[offset, default: 0] += 1 }
+    #expect(places.values.contains { $0 > 1 })
+    fault.die(atWrite: 1)
+    writer.close()
+    vault.close()
+    fault.revive()
+    let again = try open(place.path, strict: true)
+    let reader = Database(try again.connect(.reader))
+    let expected = (0..<500).map { "\($0)|\(text($0))-0-1-2" }
+    #expect(try reader.rows("SELECT * FROM t").get() == expected)
+  }
+
+  @Test func threadsReadAndSyncBesideTheWriter() throws {
+    let place = Place()
+    let vault = try open(place.path)
+    let writer = Database(try vault.connect(.writer))
+    writer.run("PRAGMA wal_autocheckpoint=50")
+    writer.run("CREATE TABLE pair(a, b); INSERT INTO pair VALUES(0, 0)")
+    let seen = Lock<[String]>([])
+    let done = Lock(false)
+    let group = DispatchGroup()
+    for reader in 0..<4 {
+      let database = Database(try vault.connect(.reader))
+      nonisolated(unsafe) let shared = database
+      DispatchQueue.global().async(group: group) {
+        while !done.withLock({ $0 }) {
+          if reader == 0 {
+            if (try? vault.syncLog()) == nil { seen.withLock { $0.append("sync failed") } }
+            continue
+          }
+          let row = shared.one("SELECT a = b FROM pair") ?? "none"
+          if row != "1" { seen.withLock { $0.append(row) } }
+        }
+        shared.close()
+      }
+    }
+    for round in 1...2000 {
+      #expect(writer.run("UPDATE pair SET a=\(round), b=\(round)") == SQLITE_OK)
+    }
+    done.withLock { $0 = true }
+    group.wait()
+    #expect(seen.withLock { $0 } == [])
+    #expect(writer.one("SELECT a FROM pair") == "2000")
   }
 
   @Test func destroyingLeavesNothing() throws {

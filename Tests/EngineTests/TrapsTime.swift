@@ -1,0 +1,209 @@
+/// Times lie: coarse stamps, late commits, wrong clocks and many forms of one instant.
+///
+/// Rule protected: no message is lost because of what its stamp looks like.
+import Engine
+import Foundation
+import ReferenceServer
+import Testing
+
+@Suite struct TrapsTime {
+  /// A second message in the second of the newest one, committed after the fetch.
+  ///
+  /// Without an overlap only the step of one printed unit keeps it.
+  @Test(arguments: ServerKind.all)
+  func t01_aMessageInTheSameTickAsTheWatermarkArrives(_ kind: ServerKind) throws {
+    let world = try kind.world(profile: { $0.overlapUs = 0 })
+    world.post(30)
+    try world.connect()
+    try world.sync()
+    try world.missing(130)
+    try world.sync()
+    #expect(try world.tailFaults(140) == [])
+    // The clock stands still: same tick, whatever the resolution.
+    let twins = [world.put("\"twin\""), world.put("\"triplet\"")]
+    let status = try world.sync()
+    #expect(status.trouble == nil)
+    #expect(status.inserted == twins.count)
+    #expect(try world.tailFaults(140) == [])
+    #expect(try world.lies() == [])
+  }
+
+  @Test(arguments: ServerKnobs.StampStyle.allCases, [Int64(1_000_000), 1_000, 1])
+  func t01_theServerIsAskedInItsOwnFormOfTime(
+    _ style: ServerKnobs.StampStyle, _ resolutionUs: Int64
+  ) throws {
+    var knobs = ServerKnobs()
+    knobs.stampStyle = style
+    knobs.zoneMinutes = style == .offset ? 345 : 0
+    knobs.timeResolutionUs = resolutionUs
+    let world = try World(knobs: knobs)
+    world.post(30)
+    try world.connect()
+    try world.sync()
+    try world.missing(120, everyMs: 997)
+    let top = world.server.truth(world.room)[29].stampUs
+    try world.sync()
+    #expect(try world.tailFaults(140) == [])
+    let unit = resolutionUs
+    let asked = ServerTime.text(ServerTime.tick(top - 5_000_000, resolutionUs: unit) - unit, knobs)
+    #expect(world.requests[0].contains("\"after_ts\":\"\(asked)\""))
+  }
+
+  @Test(arguments: ServerKind.all)
+  func t02_aMessageCommittedLateIsStillFetched(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(30)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    world.post(60)
+    // Stamped first, visible after all that follows has been fetched.
+    let late = world.put("\"late\"", lateMs: 4_500)
+    world.post(70, everyMs: 60)
+    try world.client.connected()
+    try world.sync()
+    #expect(try !world.cached().contains(late))
+    world.tick(ms: 1_000)
+    try world.sync()
+    #expect(try world.cached().contains(late))
+    #expect(try world.tailFaults(140) == [])
+    #expect(try world.lies() == [])
+  }
+
+  /// The watermark is the top of the *first* page of a walk: what commits while the
+  /// walk goes on lies above it, however long the walk takes.
+  @Test(arguments: ServerKind.all)
+  func t02_aMessageCommittedDuringTheWalkIsNotPassedBy(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(30)
+    try world.connect()
+    try world.sync()
+    try world.missing(150)
+    world.before = { _, _ in
+      world.tick(ms: 3_000)
+      world.put("\"stamped before the page, visible after it\"", agoMs: 2_900, lateMs: 200)
+    }
+    try world.sync()
+    world.before = { _, _ in }
+    world.tick(ms: 10_000)
+    try world.sync()
+    #expect(try world.tailFaults(140) == [])
+    #expect(try world.lies() == [])
+  }
+
+  @Test(arguments: ServerKind.all)
+  func t02_theOverlapGrowsWithTheLatenessSeen(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(30)
+    try world.connect()
+    try world.sync()
+    try world.missing(130)
+    try world.sync()
+    #expect(try world.client.stats().overlapUs == 5_000_000)
+    world.put("\"late by four seconds\"", agoMs: 4_000)
+    try world.sync()
+    #expect(try world.client.stats().overlapUs == 8_000_000)
+    let later = world.put("\"late by seven seconds\"", agoMs: 7_000)
+    try world.sync()
+    #expect(try world.cached().contains(later))
+    #expect(try world.tailFaults(140) == [])
+  }
+
+  /// The same world under a right clock, one ten years ahead, one ten years behind
+  /// and none: the same requests, byte for byte.
+  @Test(arguments: ServerKind.all)
+  func t04_theClockOfTheDeviceChangesNothing(_ kind: ServerKind) throws {
+    var seen: [[String]] = []
+    for years: Int64? in [0, 10, -10, nil] {
+      let world = try kind.world()
+      world.clock.setSkew(us: years.map { $0 * 365 * 86_400_000_000 })
+      world.post(60)
+      try world.connect()
+      try world.sync()
+      let first = world.requests
+      try world.missing(130)
+      try world.sync()
+      try world.sync()
+      #expect(try world.tailFaults(140) == [])
+      #expect(try world.lies() == [])
+      seen.append(first + world.requests)
+    }
+    #expect(seen.allSatisfy { $0 == seen[0] })
+    #expect(seen[0].count > 4)
+  }
+
+  /// Stamps of one conversation in five forms; as texts they sort wrongly.
+  @Test(arguments: ServerKind.all)
+  func t30_timesAreComparedAsTimes(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.alter = { _, answer in Self.restamped(answer) }
+    world.post(40)
+    try world.connect()
+    try world.sync()
+    try world.missing(140, everyMs: 700)
+    let status = try world.sync()
+    #expect(status.trouble == nil)
+    #expect(try world.tailFaults(140) == [])
+    #expect(try world.lies() == [])
+    world.post(3)
+    let next = try world.sync()
+    #expect(next.inserted == 3)
+    #expect(try world.tailFaults(143) == [])
+  }
+
+  @Test(arguments: ServerKind.all)
+  func t30_whatIsNoTimeIsSetAside(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(40)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    world.post(70)
+    let bad = world.put(flaw: .garbledTime)
+    world.post(70)
+    try world.client.connected()
+    try world.sync()
+    #expect(try world.client.stats().quarantined == 1)
+    #expect(try world.tailFaults(140, but: [bad]) == [])
+    #expect(try world.lies() == [])
+  }
+
+  /// One stamp years ahead is shown and moves nothing.
+  @Test(arguments: ServerKind.all)
+  func t30_aStampYearsAheadMovesNoWatermark(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(40)
+    try world.connect()
+    try world.sync()
+    let ahead = world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000)
+    try world.sync()
+    try world.missing(130)
+    let status = try world.sync()
+    #expect(status.trouble == nil)
+    #expect(status.inserted == 130)
+    #expect(try world.tailFaults(140) == [])
+    #expect(try world.cached().last == ahead)
+    let asOf = try world.page().coverage.contentAsOfUs
+    #expect(asOf <= world.server.nowUs)
+  }
+
+  /// Writes each stamp of an answer in a form chosen by its message.
+  private static func restamped(_ answer: String) -> String {
+    let key = "\"created_at\":\""
+    let pieces = answer.components(separatedBy: key)
+    return pieces[0]
+      + pieces.dropFirst().map { piece in
+        guard let end = piece.firstIndex(of: "\"") else { return key + piece }
+        let text = String(piece[..<end])
+        let rest = piece[end...]
+        guard let us = ServerTime.parse(text) else { return key + piece }
+        var knobs = ServerKnobs()
+        knobs.timeResolutionUs = text.contains(".") ? 1 : 1_000_000
+        let zones = [0, 60, -570, 345, 0]
+        let form = Int((us / 1_000) % 5)
+        knobs.zoneMinutes = zones[form]
+        knobs.stampStyle = form == 0 ? .bare : form == 4 ? .zulu : .offset
+        return key + ServerTime.text(us, knobs) + rest
+      }.joined()
+  }
+}
