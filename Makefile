@@ -7,7 +7,8 @@ DESTDIR ?=
 JOBS ?= $(shell nproc)
 SEED ?= 1
 SEEDS ?= 2000
-TARGET ?= frames
+TARGET ?= frame
+SECONDS ?= 60
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
@@ -104,7 +105,7 @@ faults: setup
 	$(SWIFT) test -j $(JOBS) --filter 'Fault|Crash|Flip'
 
 fuzz: setup
-	@sh Scripts/fuzz.sh $(TARGET)
+	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)
 
 examples: lib
 	@sh Scripts/examples.sh $(LIB)

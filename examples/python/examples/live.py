@@ -120,8 +120,10 @@ async def main():
         page = client.messages(arguments.conversation, limit=5)
         for row in page.messages:
             print(row.stamp, row.sender, row.payload.decode())
-        print(f"page: {len(page.messages)} messages, {'whole' if page.coverage.whole else 'with holes'}, "
-              f"ends at {page.coverage.stop.name.lower()}; {page.coverage.known_count} stored here")
+        coverage = page.coverage
+        whole = "whole" if coverage.whole else "with holes"
+        print(f"page: {len(page.messages)} messages, {whole}, "
+              f"ends at {coverage.stop.name.lower()}; {coverage.known_count} stored here")
 
 
 if __name__ == "__main__":
