@@ -18,7 +18,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-long faults asan fuzz examples docs-lint demo install clean
+  sim-test sim-smoke sim-long faults asan tsan fuzz examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -79,6 +79,12 @@ asan: setup
 	@sh Scripts/stage.sh .build-asan/debug/libtideline.so out/asan $(VERSION)
 	@sh Scripts/boundary.sh address out/asan
 
+tsan: setup
+	TL_SANITIZE=1 $(SWIFT) build --sanitize=thread --product tideline --scratch-path .build-tsan \
+	  -j $(JOBS)
+	@sh Scripts/stage.sh .build-tsan/debug/libtideline.so out/tsan $(VERSION)
+	@sh Scripts/boundary.sh thread out/tsan
+
 py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/test_abi.py
@@ -120,4 +126,4 @@ install: lib
 	@sh Scripts/install.sh "$(RELEASE)/libtideline.so" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"
 
 clean:
-	rm -rf .build .build-rel .build-asan .build-sim .build-fuzz out
+	rm -rf .build .build-rel .build-asan .build-tsan .build-sim .build-fuzz out
