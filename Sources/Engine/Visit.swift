@@ -132,10 +132,14 @@ struct Visit {
       tiesByID: tiesByID)
     let claim = PageClaim(
       items: ingested.items, low: .cut, high: .open(present), tiesByID: tiesByID)
-    guard let bound = job.bound else {
+    if job.bound == nil, claim.low < claim.high {
       try insert(claim, ingested, frame, low: claim.low, .toPresent)
       return try contentIsWhole()
     }
+    // Nothing was known before, and the page lies in one tick, of which it proves
+    // nothing: the walk goes on until that tick is whole.
+    let bound = job.bound ?? claim.rows.first.map { .before(tick: $0.time) } ?? .min
+    job.bound = bound
     // Until the walk is over, trust in the known range ends at the bound.
     spans.remove(bound, .max)
     try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
