@@ -59,7 +59,8 @@ extension World {
       let id = String(decoding: row.id, as: UTF8.self)
       if index > 0 {
         let last = page.rows[index - 1]
-        let rises = last.timeUs != row.timeUs
+        let rises =
+          last.timeUs != row.timeUs
           ? last.timeUs < row.timeUs : last.id.lexicographicallyPrecedes(row.id)
         if !rises { throw Violation("rows out of order or twice at \(id)") }
       }

@@ -23,7 +23,8 @@ import Testing
     let verdicts = Self.seeds.map { Runner.run($0, .control) }
     #expect(verdicts.filter { $0.findings.lost > 0 }.count >= 10)
     #expect(verdicts.contains { $0.findings.zombies > 0 })
-    #expect(verdicts.allSatisfy { ($0.violation != nil) == ($0.findings.lost + $0.findings.zombies > 0) })
+    #expect(
+      verdicts.allSatisfy { ($0.violation != nil) == ($0.findings.lost + $0.findings.zombies > 0) })
   }
 
   @Test(arguments: [1, 7, 10, 12, 26]) func aSeedReplaysExactly(seed: UInt64) {
