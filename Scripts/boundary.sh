@@ -6,12 +6,12 @@ mode=$1 lib=$(cd "$2" && pwd)
 out=out/boundary-$mode
 mkdir -p "$out"
 warn="-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -g -O1"
-link="-L$lib -ltideline -Wl,-rpath,$lib -lpthread -ldl"
+link="-Wl,--as-needed -L$lib -ltideline -Wl,-rpath,$lib -lpthread -ldl"
 if [ "$mode" = address ]; then
   toolchain=$(python3 Scripts/header.py toolchain)
   cc="$toolchain/clang -fuse-ld=lld -fsanitize=address"
   # The Swift backtracer would otherwise hold on to a crashed process.
-  export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 SWIFT_BACKTRACE=enable=no
+  export ASAN_OPTIONS=detect_leaks=1 SWIFT_BACKTRACE=enable=no
   export LSAN_OPTIONS=suppressions=$PWD/Scripts/lsan.supp:print_suppressions=0
 else
   cc=gcc
@@ -32,7 +32,7 @@ for source in Tests/Boundary/*.c; do
   if [ "$code" != 0 ] && [ "$f" = 0 ]; then f=1; fi
   if [ "$code" != 0 ]; then
     echo "--- $name ($mode) ended with $code"
-    cat "$out/$name.log"
+    head -n 80 "$out/$name.log"
   else
     echo "$last"
   fi

@@ -77,18 +77,13 @@ extension Core {
     var ingestedDuplicates = 0
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
-      if try newEpoch(page, tx) {
-        let step = try distrust(&draft, &record, tx)
-        try tx.save(record)
-        return step
-      }
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
       let ingested = try ingest.page(page.items, record, tx)
       badItems = ingested.bad.count
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
-      try tx.save(facts)
       let step = try visit.take(page, ingested, frame: ingest.frame, now)
+      try tx.save(facts)
       draft = visit.job
       record = visit.record
       try tx.save(record)
@@ -101,19 +96,6 @@ extension Core {
     return step
   }
 
-  /// Whether the server says that it is no longer the one it was.
-  private func newEpoch(_ page: Page, _ tx: WriteTransaction) throws(StoreFailure) -> Bool {
-    guard let epoch = page.epoch, epoch != facts.epoch else { return false }
-    let isChange = facts.epoch != nil
-    facts.epoch = epoch
-    if isChange {
-      facts.restoredLSN = tx.lsn
-      stats.restores += 1
-    }
-    try tx.save(facts)
-    return isChange
-  }
-
   /// What a page tells about the server as a whole.
   private func learn(_ page: Page, _ ingested: Ingested, _ now: Instant) {
     facts.largestPage = max(facts.largestPage, page.items.count)
@@ -123,10 +105,12 @@ extension Core {
     if let serverTime = page.serverTime {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, serverTime.timeUs)
     }
-    if ingested.latenessUs > 0 {
-      facts.overlapUs = Trust.widened(overlapUs, latenessUs: ingested.latenessUs)
-    }
     if ingested.queuedReads { readsWaiting = true }
+  }
+
+  /// A message that appeared below a watermark shows how late this server commits.
+  func noteLateness(_ latenessUs: Int64) {
+    if latenessUs > 0 { facts.overlapUs = Trust.widened(overlapUs, latenessUs: latenessUs) }
   }
 
   /// The newest row whose stamp the other server times bear out.

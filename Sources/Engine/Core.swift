@@ -224,8 +224,12 @@ final class Core {
         continue
       }
       launch(job, now)
-      // A job that ended at once has left the list.
-      if index < jobs.count, jobs[index].id == job.id { index += 1 }
+      if index < jobs.count, jobs[index].id == job.id {
+        index += 1
+      } else {
+        // It ended at once and has left the list; the next one may have its turn.
+        busy.remove(conversation)
+      }
     }
   }
 

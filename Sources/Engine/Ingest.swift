@@ -24,10 +24,10 @@ struct Ingested {
   /// Stamps of the readable items with their positions.
   var stamps: [(position: Position, stamp: Stamp)] = []
   var bad: [(index: Int, range: Range<Int>, reason: BadItem)] = []
-  var inserted = 0
+  /// Where the new ones stand.
+  var insertedAt: [Position] = []
   var duplicates = 0
   var sawBuried = false
-  var latenessUs: Int64 = 0
   var queuedReads = false
 }
 
@@ -79,10 +79,7 @@ struct Ingest {
     let row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
     switch try tx.apply(row, record.cid, issued: issued) {
     case .inserted:
-      result.inserted += 1
-      if let fetch = record.fetch, fetch.timeUs > position.time {
-        result.latenessUs = max(result.latenessUs, fetch.timeUs - position.time)
-      }
+      result.insertedAt.append(position)
     case .updated:
       result.duplicates += 1
     case .unchanged, .forgotten:

@@ -49,6 +49,7 @@ extension Core {
       }
       if let time = ingested.stamps.first?.stamp.timeUs {
         try self.lowerDeletions(&record, below: time, tx)
+        try self.endTrust(record, below: time, tx)
         self.learnTime(time, now)
         try tx.save(self.facts)
       }
@@ -71,6 +72,18 @@ extension Core {
     record.deletions = Watermark(timeUs: lowered, text: watermark.printed(lowered))
     record.lowestSinceUs = lowered
     try tx.save(record)
+  }
+
+  /// A row above the watermark that came from no page: what was missed may lie below
+  /// it, so nothing above the watermark is claimed until the next catch-up.
+  private func endTrust(
+    _ record: ConversationRecord, below time: Int64, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    guard let fetch = record.fetch, time > fetch.timeUs else { return }
+    let stored = try tx.spans(record.cid)
+    var spans = stored
+    spans.remove(.after(tick: fetch.timeUs), .max)
+    try tx.save(spans: spans, replacing: stored, record.cid)
   }
 
   private func learnTime(_ time: Int64, _ now: Instant) {

@@ -112,7 +112,7 @@ struct Reading {
     _ record: ConversationRecord, _ found: RowPage, older: Bool, anchor: Position?, full: Bool,
     descending: Bool
   ) throws -> MessagePage {
-    let spans = record.fetch == nil ? SpanSet() : try rx.spans(record.cid)
+    let spans = record.trusted(try rx.spans(record.cid))
     let positions = found.rows.map { row in
       Position(time: row.timeUs, id: Array(found.bytes[row.id]))
     }

@@ -37,6 +37,10 @@ struct SyncJob {
   var bound: Position?
   /// The watermark that the catch-up will leave behind.
   var top: Watermark?
+  /// Up to where its first page reached, stamps that moved nothing included.
+  var present: Position?
+  /// The newest message number when its first page was stored.
+  var firstNumber: UInt64 = 0
   /// Nothing of the conversation was stored before this job's first page.
   var isFresh = false
   /// The catch-up part is over; what follows is the older part.
@@ -70,6 +74,7 @@ struct SyncJob {
     stage = .start
     bound = nil
     top = nil
+    present = nil
     suspects = []
     openTick = nil
     caughtUp = false

@@ -5,8 +5,9 @@
 /// server is late. Everything here follows from that: a watermark is asked again
 /// from an overlap below it, and it never stands above a time that was not known
 /// when the oldest part of the answer was read.
-package import Wire
+internal import Store
 package import Timeline
+package import Wire
 
 package enum Trust {
   /// A stamp this far ahead of the other server times moves nothing.
@@ -85,5 +86,16 @@ package enum Trust {
   private static func saturating(_ a: Int64, _ b: Int64) -> Int64 {
     let (sum, overflow) = a.addingReportingOverflow(b)
     return overflow ? .max : sum
+  }
+}
+
+extension ConversationRecord {
+  /// The spans that may be believed: a lost watermark means unknown, so that nothing
+  /// is claimed but that an empty conversation began.
+  func trusted(_ spans: SpanSet) -> SpanSet {
+    if fetch != nil { return spans }
+    var kept = spans
+    kept.remove(.before(tick: .min + 1), .max)
+    return kept
   }
 }

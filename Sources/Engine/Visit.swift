@@ -23,8 +23,7 @@ struct Visit {
     self.job = job
     self.tx = tx
     stored = try tx.spans(record.cid)
-    // A lost watermark means unknown: nothing that was claimed is believed.
-    spans = record.fetch == nil ? SpanSet() : stored
+    spans = record.trusted(stored)
     if job.pages == 0, try tx.oldest(record.cid) == nil { self.job.isFresh = true }
   }
 
@@ -35,8 +34,9 @@ struct Visit {
   ) throws(StoreFailure) -> Step {
     job.pages += 1
     job.status.received += ingested.items.count
-    job.status.inserted += ingested.inserted
+    job.status.inserted += ingested.insertedAt.count
     job.sawBuried = job.sawBuried || ingested.sawBuried
+    core.noteLateness(lateness(ingested))
     job.total = page.totalCount
     if let total = page.totalCount { record.totalCount = total }
     let whole = isWhole(page)
@@ -47,12 +47,30 @@ struct Visit {
     case .newest:
       step = try takeNewest(page, ingested, whole, frame, now)
     case .walk(let walk), .older(let walk):
+      endTrustAboveWatermark(ingested)
       step = try takeWalk(walk, page, ingested, whole, frame)
     case .start, .deletions:
       step = .next
     }
     try flush()
     return step
+  }
+
+  /// How far below the watermark a message appeared in a range that was whole.
+  private func lateness(_ ingested: Ingested) -> Int64 {
+    guard let fetch = record.fetch else { return 0 }
+    return ingested.insertedAt.lazy
+      .filter { $0.time <= fetch.timeUs && stored.span(holding: $0) != nil }
+      .map { fetch.timeUs - $0.time }.max() ?? 0
+  }
+
+  /// A walk to older messages may meet ones that arrived since: what lies between
+  /// the watermark and them is not known.
+  private mutating func endTrustAboveWatermark(_ ingested: Ingested) {
+    guard isOlder, let fetch = record.fetch,
+      ingested.items.contains(where: { $0.map { $0.time > fetch.timeUs } ?? false })
+    else { return }
+    spans.remove(.after(tick: fetch.timeUs), .max)
   }
 
   /// Whether nothing lies beyond the page at the end where the server cuts.
@@ -79,6 +97,8 @@ struct Visit {
       try insert(claim, ingested, frame, low: bound.position, .toPresent)
       return try contentIsWhole()
     }
+    // Until the catch-up is over, trust in the known range ends at the bound.
+    spans.remove(bound.position, .max)
     guard core.config.profile.truncates == .newest else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       let claim = PageClaim(items: ingested.items, low: .cut, high: .cut, tiesByID: tiesByID)
@@ -171,7 +191,7 @@ struct Visit {
       job.stage = .older(walk)
     } else {
       if walk.low == .min || job.bound.map({ walk.low <= $0 }) ?? true {
-        spans.insert(walk.low, present)
+        spans.insert(walk.low, try claimedTop())
         for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
         return try contentIsWhole()
       }
@@ -219,13 +239,28 @@ struct Visit {
 
   // MARK: Claims
 
-  /// Up to where the newest page is believed to reach.
+  /// Up to where the first page of this catch-up reached.
   private var present: Position {
-    job.top.map { .after(tick: $0.timeUs) } ?? spans.newest?.high ?? .before(tick: .min + 1)
+    job.present ?? spans.newest?.high ?? .before(tick: .min + 1)
+  }
+
+  /// Up to where the first page still speaks for the end of a walk.
+  ///
+  /// A stamp years ahead puts every message that has arrived since below that page's
+  /// last row; then the claim ends at the watermark.
+  private func claimedTop() throws(StoreFailure) -> Position {
+    guard let top = job.top.map({ Position.after(tick: $0.timeUs) }), top < present else {
+      return present
+    }
+    let above = try tx.rows(
+      record.cid, from: top, to: present, limit: Limits.readRowsMax, newestFirst: true)
+    return above.contains { $0.number > job.firstNumber } ? top : present
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop(_ page: Page, _ ingested: Ingested, _ now: Instant) {
+    job.firstNumber = tx.newestNumber
+    job.present = ingested.items.compactMap { $0?.time }.max().map { .after(tick: $0) }
     guard
       let position = core.plausibleTop(page, ingested, now),
       let stamp = ingested.stamps.first(where: { $0.position == position })?.stamp

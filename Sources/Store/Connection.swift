@@ -36,8 +36,7 @@ internal import CSQLite
   /// Finalizes what is prepared and closes. A second call does nothing.
   func close() {
     guard let open = unsafe handle else { return }
-    for unsafe statement in unsafe idle.values { unsafe sqlite3_finalize(statement) }
-    unsafe idle = [:]
+    while let (_, statement) = unsafe idle.popFirst() { unsafe sqlite3_finalize(statement) }
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }
@@ -128,6 +127,23 @@ internal import CSQLite
     return statement.optionalInt(0)
   }
 
+  /// How SQLite would run a statement, step by step.
+  func plan(of text: StaticString) throws(StoreFailure) -> [String] {
+    guard let handle = unsafe handle else { throw .closed }
+    var prepared: OpaquePointer?
+    let code = unsafe sqlite3_prepare_v2(
+      handle, "EXPLAIN QUERY PLAN \(text)", -1, &prepared, nil)
+    guard code == SQLITE_OK, let ready = unsafe prepared else {
+      throw StoreFailure(sqlite: code)
+    }
+    let statement = unsafe Statement(ready, key: 0, of: self)
+    var steps: [String] = []
+    while try statement.step() {
+      steps.append(String(decoding: statement.bytes(3), as: UTF8.self))
+    }
+    return steps
+  }
+
   private func prepare(_ text: StaticString) throws(StoreFailure) -> OpaquePointer {
     guard let handle = unsafe handle else { throw .closed }
     var prepared: OpaquePointer?
@@ -142,11 +158,11 @@ internal import CSQLite
     return unsafe ready
   }
 
-  /// Takes a statement back that is no longer used.
+  /// Takes a statement back that is no longer used; one without a key is not kept.
   func takeBack(_ prepared: OpaquePointer, key: UInt) {
     unsafe sqlite3_reset(prepared)
     unsafe sqlite3_clear_bindings(prepared)
-    if unsafe handle != nil, unsafe idle[key] == nil {
+    if key != 0, unsafe handle != nil, unsafe idle[key] == nil {
       unsafe idle[key] = prepared
     } else {
       unsafe sqlite3_finalize(prepared)

@@ -63,8 +63,38 @@ enum Queries {
     WHERE verb = 1 ORDER BY operation.seq LIMIT ?
     """
 
+  static let pendingReadCount: StaticString = "SELECT count(*) FROM operation WHERE verb = 1"
+
+  static let spans: StaticString = """
+    SELECT low_time, low_id, high_time, high_id FROM span
+    WHERE cid = ? ORDER BY low_time, low_id
+    """
+
+  static let quarantined: StaticString = """
+    SELECT DISTINCT low_time, low_id, high_time, high_id FROM quarantine
+    WHERE cid = ? ORDER BY low_time, low_id, high_time, high_id
+    """
+
+  static let count: StaticString = """
+    SELECT count(*) FROM message
+    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
+    """
+
+  static let conversation: StaticString = """
+    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
+      total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+    FROM conversation WHERE id = ?
+    """
+
+  static let conversationByCID: StaticString = """
+    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
+      total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+    FROM conversation WHERE cid = ?
+    """
+
   static let all: [StaticString] = [
     older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-    changes, pendingReads,
+    changes, pendingReads, pendingReadCount, spans, quarantined, count, conversation,
+    conversationByCID,
   ]
 }

@@ -44,22 +44,12 @@ package class ReadTransaction {
   // MARK: Conversations and facts
 
   package func conversation(_ id: [UInt8]) throws(StoreFailure) -> ConversationRecord? {
-    let statement = try connection.statement(
-      """
-      SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-        total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
-      FROM conversation WHERE id = ?
-      """, id)
+    let statement = try connection.statement(Queries.conversation, id)
     return try statement.step() ? Self.record(statement) : nil
   }
 
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
-    let statement = try connection.statement(
-      """
-      SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-        total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
-      FROM conversation WHERE cid = ?
-      """, cid)
+    let statement = try connection.statement(Queries.conversationByCID, cid)
     return try statement.step() ? Self.record(statement) : nil
   }
 
@@ -100,21 +90,13 @@ package class ReadTransaction {
   /// The trusted ranges. Stored ones that are not sorted and apart prove
   /// nothing, so they count as none.
   package func spans(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    let statement = try connection.statement(
-      """
-      SELECT low_time, low_id, high_time, high_id FROM span
-      WHERE cid = ? ORDER BY low_time, low_id
-      """, cid)
+    let statement = try connection.statement(Queries.spans, cid)
     return SpanSet(stored: try Self.ranges(statement)) ?? SpanSet()
   }
 
   /// Where unreadable items were set aside, oldest first.
   package func quarantined(_ cid: Int64) throws(StoreFailure) -> [SpanSet.Span] {
-    let statement = try connection.statement(
-      """
-      SELECT DISTINCT low_time, low_id, high_time, high_id FROM quarantine
-      WHERE cid = ? ORDER BY low_time, low_id, high_time, high_id
-      """, cid)
+    let statement = try connection.statement(Queries.quarantined, cid)
     return try Self.ranges(statement)
   }
 
@@ -144,15 +126,12 @@ package class ReadTransaction {
       return Int(clamping: Swift.max(0, (stored ?? 0) &+ countDelta[cid, default: 0]))
     }
     let counted = try connection.number(
-      """
-      SELECT count(*) FROM message
-      WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
-      """, cid, low.time, low.id, high.time, high.id)
+      Queries.count, cid, low.time, low.id, high.time, high.id)
     return Int(clamping: counted ?? 0)
   }
 
   package func pendingReadCount() throws(StoreFailure) -> Int {
-    Int(clamping: try connection.number("SELECT count(*) FROM operation WHERE verb = 1") ?? 0)
+    Int(clamping: try connection.number(Queries.pendingReadCount) ?? 0)
   }
 
   /// How much the store holds.

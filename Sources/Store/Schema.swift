@@ -171,6 +171,7 @@ enum Schema {
         lsn INTEGER NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX operation_read ON operation (cid, target) WHERE verb = 1;
+      CREATE INDEX operation_verb ON operation (verb);
 
       CREATE TABLE change (
         seq INTEGER NOT NULL PRIMARY KEY,

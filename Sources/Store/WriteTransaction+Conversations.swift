@@ -55,7 +55,7 @@ extension WriteTransaction {
       // Stored ranges that made no sense were read as none; now they go.
       try connection.run("DELETE FROM span WHERE cid = ?", cid)
     }
-    for span in old.spans where new.exact(span.low) != span {
+    for span in old.spans where new.exact(span.low) == nil {
       try connection.run(
         "DELETE FROM span WHERE cid = ? AND low_time = ? AND low_id = ?",
         cid, span.low.time, span.low.id)

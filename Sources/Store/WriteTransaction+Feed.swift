@@ -64,7 +64,11 @@ struct FeedRuns {
   }
 
   private static func touch(_ a: ClosedRange<UInt64>, _ b: ClosedRange<UInt64>) -> Bool {
-    a.lowerBound <= b.upperBound &+ 1 && b.lowerBound <= a.upperBound &+ 1
+    isReached(a.lowerBound, from: b.upperBound) && isReached(b.lowerBound, from: a.upperBound)
+  }
+
+  private static func isReached(_ low: UInt64, from high: UInt64) -> Bool {
+    low <= high || low - high == 1
   }
 
   private static func hull(

@@ -1,18 +1,199 @@
-/// One encrypted file, open and locked.
-package final class Vault: Sendable {
+/// One encrypted file: open, locked, and reachable through SQLite only.
+///
+/// A vault knows nothing of what its pages say. It decides who may open the file
+/// and what reaches the disk: ciphertext, in units that cannot be changed,
+/// moved or taken from another file without being noticed.
+internal import Base
+internal import CSQLite
+internal import CSodium
+internal import Glibc
+internal import Support
+internal import Synchronization
+
+// The path is constant, the rest is behind the lock.
+@safe package final class Vault: @unchecked Sendable {
+  // The writer is only passed on, to one taker.
+  @safe private struct Contents: @unchecked Sendable {
+    var core: VaultCore?
+    var number: UInt64 = 0
+    /// The writer, opened with the vault and waiting to be asked for.
+    var writer: OpaquePointer?
+  }
+
+  private let path: String
+  private let base: SQLiteVFS
+  private let vfsName: String
+  private let contents: Lock<Contents>
+  /// Kept for after the end, when the files are closed.
+  private let rejected: UInt32
+
+  private init(
+    path: String, base: SQLiteVFS, vfsName: String, core: VaultCore, number: UInt64,
+    writer: OpaquePointer
+  ) {
+    self.path = path
+    unsafe self.base = base
+    self.vfsName = vfsName
+    rejected = core.rejected.load(ordering: .acquiring)
+    unsafe contents = Lock(Contents(core: core, number: number, writer: writer))
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Opens the file and its log, and makes it where that is allowed. A failure
+  /// has changed nothing in a file that was there.
   package static func open(_ config: VaultConfig) throws(VaultFailure) -> Vault {
-    throw .io(0)
+    guard sodium_init() >= 0, sqlite3_initialize() == SQLITE_OK else { throw .io(SQLITE_ERROR) }
+    guard config.key.count == FileFormat.keyBytes else { throw .wrongKey }
+    guard let base = unsafe sqlite3_vfs_find(config.baseVFS) else { throw .io(SQLITE_ERROR) }
+    let vfsName = try unsafe SealedVFS.register(over: base, named: config.baseVFS)
+    let path = try unsafe fullPath(base, config.path)
+    if case .missing = try FileStatus(path: path) {
+      guard config.create else { throw .notFound }
+      try unsafe HeaderFile.make(base, path, config.key)
+    }
+    let core = try unsafe openCore(base, path, config.key)
+    let number = Registry.add(core)
+    do {
+      let connection = Connection(path: path, vfsName: vfsName, number: number)
+      let writer = unsafe try connection.openWriter { () throws(VaultFailure) in
+        if config.strict && core.rejected.load(ordering: .acquiring) > 0 { throw .damaged }
+      }
+      return unsafe Vault(
+        path: path, base: base, vfsName: vfsName, core: core, number: number, writer: writer)
+    } catch {
+      Registry.remove(number)
+      throw error
+    }
   }
 
-  /// A `sqlite3 *` of the file; the caller closes it with `sqlite3_close`.
+  /// A new `sqlite3 *` of the file. The caller closes it with `sqlite3_close`.
+  /// There is one writer at a time: a second one is `locked`.
   package func connect(_ role: ConnectionRole) throws(VaultFailure) -> OpaquePointer {
-    throw .io(0)
+    let (number, ready) = unsafe try contents.withLock { state throws(VaultFailure) in
+      guard let core = state.core else { throw .io(SQLITE_MISUSE) }
+      guard role == .writer else { return unsafe (state.number, OpaquePointer?.none) }
+      let ready = unsafe state.writer
+      unsafe state.writer = nil
+      let isOpen = core.writerOpen.load(ordering: .acquiring)
+      guard unsafe ready != nil || !isOpen else { throw .locked }
+      return unsafe (state.number, ready)
+    }
+    if let ready = unsafe ready { return unsafe ready }
+    let connection = Connection(path: path, vfsName: vfsName, number: number)
+    switch role {
+    case .writer: return try unsafe connection.openWriter { () throws(VaultFailure) in }
+    case .reader: return try unsafe connection.openReader()
+    }
   }
 
-  package func syncLog() throws(VaultFailure) {}
-  package var rejectedFrames: UInt32 { 0 }
-  package var fileBytes: UInt64 { 0 }
-  package func close() {}
-  package func destroy() throws(VaultFailure) {}
-  package static func failure(fromSQLite code: Int32) -> VaultFailure? { nil }
+  /// Returns when everything committed so far survives a power cut. May be called
+  /// beside the writer; many commits share one sync. After a sync has failed no
+  /// later one is believed, because the system may have dropped what it could
+  /// not write: the vault has to be opened again.
+  package func syncLog() throws(VaultFailure) {
+    let core = contents.withLock { $0.core }
+    guard let core else { throw .io(SQLITE_MISUSE) }
+    let result = core.syncLog()
+    if result != SQLITE_OK { throw Vault.failure(fromSQLite: result) ?? .io(result) }
+  }
+
+  /// Frames of the log that were lost when it was opened: broken ones, and those
+  /// behind them.
+  package var rejectedFrames: UInt32 { rejected }
+
+  /// Bytes of the file and its log on disk.
+  package var fileBytes: UInt64 {
+    Self.bytes(of: path) &+ Self.bytes(of: path + "-wal")
+  }
+
+  /// Ends the vault. Its lock is given back and its keys are wiped as soon as
+  /// the last connection is closed as well.
+  package func close() {
+    let (core, number, writer) = unsafe contents.withLock { state in
+      let old = unsafe (state.core, state.number, state.writer)
+      unsafe state = Contents(core: nil, number: 0, writer: nil)
+      return unsafe old
+    }
+    unsafe sqlite3_close_v2(writer)
+    if core != nil { Registry.remove(number) }
+  }
+
+  /// Makes the file unreadable for every key, then removes it and its log. Every
+  /// connection has to be closed before: otherwise it is `locked`.
+  package func destroy() throws(VaultFailure) {
+    let (core, writer) = unsafe contents.withLock { state in
+      let old = unsafe (state.core, state.writer)
+      unsafe state.writer = nil
+      return unsafe old
+    }
+    guard let core else { throw .io(SQLITE_MISUSE) }
+    unsafe sqlite3_close_v2(writer)
+    guard core.openFiles.load(ordering: .acquiring) == 0 else { throw .locked }
+    try HeaderFile.wipe(core.mainFile)
+    try unsafe HeaderFile.remove(base, path + "-wal")
+    try unsafe HeaderFile.remove(base, path)
+    close()
+  }
+
+  /// What a result of SQLite means for the file, or nil where it says nothing of it.
+  package static func failure(fromSQLite code: Int32) -> VaultFailure? {
+    if code == Code.badData { return .damaged }
+    switch code & 0xFF {
+    case SQLITE_AUTH: return .wrongKey
+    case SQLITE_NOTADB: return .notOurs
+    case SQLITE_CORRUPT: return .damaged
+    case SQLITE_FULL: return .full
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: return .locked
+    case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_NOMEM:
+      return .io(code)
+    default: return nil
+    }
+  }
+}
+
+// MARK: - Opening
+
+extension Vault {
+  /// Takes the file, in this process and against others, and opens its header.
+  private static func openCore(
+    _ base: SQLiteVFS, _ path: String, _ key: [UInt8]
+  ) throws(VaultFailure) -> VaultCore {
+    guard case .file(let identity, _) = try FileStatus(path: path) else { throw .notOurs }
+    // Before the file is opened: closing it again would drop the locks of the
+    // vault that this process may have on it.
+    guard let claim = FileClaim(identity) else { throw .locked }
+    let file = try unsafe BaseFile(base, path, create: false)
+    try file.claim()
+    guard case .file(identity, _) = try FileStatus(path: path) else { throw .locked }
+    let opened = try HeaderFile.open(file, key)
+    try HeaderFile.repair(file, opened)
+    return unsafe VaultCore(
+      base: base, keys: opened.keys, header: opened.header, mainFile: file, claim: claim)
+  }
+
+  /// The path as SQLite will use it: absolute, symbolic links followed.
+  private static func fullPath(_ base: SQLiteVFS, _ path: String) throws(VaultFailure) -> String {
+    guard let call = unsafe base.pointee.xFullPathname, !path.isEmpty,
+      !path.utf8.contains(0)
+    else { throw .io(SQLITE_CANTOPEN) }
+    let room = unsafe Int(base.pointee.mxPathname) + 1
+    var buffer = [CChar](repeating: 0, count: room)
+    let result = unsafe call(base, path, Int32(truncatingIfNeeded: room), &buffer)
+    // The higher bits only say that there was a symbolic link.
+    guard result & 0xFF == SQLITE_OK else { throw Vault.failure(fromSQLite: result) ?? .io(result) }
+    let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func bytes(of path: String) -> UInt64 {
+    do {
+      guard case .file(_, let size) = try FileStatus(path: path) else { return 0 }
+      return size
+    } catch {
+      return 0
+    }
+  }
 }

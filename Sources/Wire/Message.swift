@@ -50,6 +50,7 @@ package struct WireMessage: Equatable, Sendable {
   package let object: Range<Int>
   package let version: Int64?
   package let editedUs: Int64?
+  /// Whether it says when it was edited, readable or not.
   package let edited: Bool
   package let replyTo: [UInt8]?
   /// The JSON object of reactions.
@@ -131,7 +132,6 @@ struct MessageReader {
     guard let payload = members.payload else { throw Unusable(reason: .noPayload) }
     let version = members.take(.version) { document.integer($0) }
     let editedUs = members.take(.editedAt) { self.stamp($0)?.timeUs }
-    let edited = members.take(.edited) { document.bool($0) } ?? false
     let replyTo = members.take(.replyTo) { optionalID($0) }
     let reactions = members.take(.reactions) {
       document.kind($0) == .object ? document.range($0) : nil
@@ -144,7 +144,7 @@ struct MessageReader {
     return WireMessage(
       id: id, conversation: conversation, sender: sender, stamp: stamp,
       payload: document.range(payload), object: object, version: version, editedUs: editedUs,
-      edited: edited || members[.editedAt] != nil, replyTo: replyTo, reactions: reactions,
+      edited: members[.editedAt] != nil, replyTo: replyTo, reactions: reactions,
       pinned: pinned, deleted: deleted, isEvent: isEvent, moderated: moderated,
       readBy: members[.readBy].flatMap { readers(document, $0) }, clientID: clientID,
       rest: members.rest())

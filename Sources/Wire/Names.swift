@@ -34,7 +34,7 @@ enum Name {
 
 /// The members of a message that the library understands.
 enum Member: Int, CaseIterable {
-  case id, conversation, sender, time, payload, version, editedAt, edited, replyTo, reactions
+  case id, conversation, sender, time, payload, version, editedAt, replyTo, reactions
   case pinned, deleted, kind, moderated, readBy, clientID
 
   var name: StaticString {
@@ -46,7 +46,6 @@ enum Member: Int, CaseIterable {
     case .payload: "payload"
     case .version: "version"
     case .editedAt: "edited_at"
-    case .edited: "edited"
     case .replyTo: "reply_to"
     case .reactions: "reactions"
     case .pinned: "pinned"
@@ -60,21 +59,36 @@ enum Member: Int, CaseIterable {
 
   /// The member that a key names, if it is one of these.
   init?(_ key: ArraySlice<UInt8>) {
-    guard key.count < Member.byLength.count else { return nil }
-    for (name, member) in Member.byLength[key.count] where key.elementsEqual(name) {
+    guard key.count <= Word.bytesMax else { return nil }
+    let word = Word(key)
+    for (known, member) in Member.words where known == word {
       self = member
       return
     }
     return nil
   }
 
-  /// All members by the length of their name, so that few are compared.
-  private static let byLength: [[(name: [UInt8], member: Member)]] = {
-    var table = [[(name: [UInt8], member: Member)]](repeating: [], count: 16)
-    for member in allCases {
-      let name = Name.bytes(member.name)
-      if table.indices.contains(name.count) { table[name.count].append((name, member)) }
+  private static let words: [(Word, Member)] = allCases.map {
+    (Word(Name.bytes($0.name)[...]), $0)
+  }
+}
+
+/// A short name as two numbers, so that a key is compared with many at once.
+private struct Word: Equatable {
+  static let bytesMax = 15
+
+  private var low: UInt64 = 0
+  private var high: UInt64 = 0
+
+  /// Takes up to `bytesMax` bytes; the count is kept beside them.
+  init(_ name: ArraySlice<UInt8>) {
+    for (offset, byte) in name.enumerated() {
+      if offset < 8 {
+        low |= UInt64(byte) << UInt64(offset &* 8)
+      } else {
+        high |= UInt64(byte) << UInt64((offset &- 8) &* 8)
+      }
     }
-    return table
-  }()
+    high |= UInt64(truncatingIfNeeded: name.count) << 56
+  }
 }

@@ -107,11 +107,11 @@ struct Scanner {
     case Character.minus, Character.zero...Character.nine:
       try number(text)
     case Character.t:
-      try literal([0x74, 0x72, 0x75, 0x65], text)
+      try literal(0x7472_7565, 4, text)
     case Character.f:
-      try literal([0x66, 0x61, 0x6C, 0x73, 0x65], text)
+      try literal(0x66_616C_7365, 5, text)
     case Character.n:
-      try literal([0x6E, 0x75, 0x6C, 0x6C], text)
+      try literal(0x6E75_6C6C, 4, text)
     default:
       throw .syntax
     }
@@ -167,14 +167,17 @@ struct Scanner {
     tape.append(Entry(start: start, stop: at, next: tape.count + 1, isEscaped: isEscaped))
   }
 
+  /// Reads `true`, `false` or `null`, given as one number with the last letter lowest.
   private mutating func literal(
-    _ word: [UInt8], _ text: Span<UInt8>
+    _ word: UInt64, _ count: Int, _ text: Span<UInt8>
   ) throws(WireFailure) {
     let start = at
-    for byte in word {
-      guard at < text.count, text[at] == byte else { throw .syntax }
+    var read: UInt64 = 0
+    while at < text.count, at - start < count {
+      read = read << 8 | UInt64(text[at])
       at += 1
     }
+    guard read == word else { throw .syntax }
     note(from: start)
   }
 

@@ -9,16 +9,16 @@ import Testing
     let server = server()
     let token = server.subscribe(user: "eva")
     server.nowUs = start
-    server.post(conversation: "c", sender: "jan", payload: "1", id: "late", lateUs: 4_000_000)
+    server.post(conversation: "c", sender: "jan", payload: "1", id: "z-late", lateUs: 4_000_000)
     server.nowUs += 1_000_000
-    server.post(conversation: "c", sender: "jan", payload: "2", id: "prompt")
-    #expect(server.page(["limit": 9]).ids == ["prompt"])
+    server.post(conversation: "c", sender: "jan", payload: "2", id: "a-prompt")
+    #expect(server.page(["limit": 9]).ids == ["a-prompt"])
     #expect(server.drain(token).count == 1)
     #expect(server.nextCommitUs == start + 4_000_000)
     server.nowUs = start + 3_999_999
     #expect(server.visibleCount("c") == 1)
     server.nowUs = start + 4_000_000
-    #expect(server.page(["limit": 9]).ids == ["late", "prompt"])
+    #expect(server.page(["limit": 9]).ids == ["z-late", "a-prompt"])
     #expect(server.page(["limit": 9, "after_ts": server.stamp(1)]).ids == [])
     #expect(server.truth("c").map(\.arrival) == [2, 1])
     #expect(server.drain(token).count == 1)
@@ -54,6 +54,18 @@ import Testing
     #expect(all.data["has_more"] == nil)
     #expect(server.page(["limit": 50]).ids.count == 7)
     #expect(server.ask("get_deleted_since").code == "invalid")
+  }
+
+  @Test func deletionsIncludeTheirOwnTickOnlyWhereTheKnobSaysSo() {
+    for inclusive in [false, true] {
+      let server = server { $0.afterInclusive = inclusive }
+      server.fill(3)
+      server.nowUs = start + hour + 1
+      server.delete(conversation: "c", ids: ["1001"])
+      let tick = ServerTime.text(start + hour, server.knobs)
+      let answer = server.ask("get_deleted_since", ["since": tick])
+      #expect(answer.deleted == (inclusive ? ["1001"] : []))
+    }
   }
 
   @Test func cutDeletionsAreContinuedWithoutSplittingATick() {
@@ -180,6 +192,38 @@ import Testing
     #expect((first.object["error"] as? [String: Any])?["retry_after_ms"] as? Int == 250)
     #expect(server.page([:]).code == "unavailable")
     #expect(server.page([:]).ids == ["1000"])
+  }
+
+  @Test func damagedFramesAreAnsweredOnceAndChangeNothing() {
+    let server = server()
+    server.fill(5)
+    let before = server.truth("c")
+    let page =
+      "{\"type\":\"get_messages\",\"request_id\":\"\\u010d\",\"conversation_id\":\"c\","
+      + "\"limit\":3,\"offset\":1,\"after_ts\":\"2026-02-15T22:15:45.120+01:00\",\"x\":[{},-1.5e3,true]}"
+    let read =
+      "{\"type\":\"mark_read\",\"conversation_id\":\"c\",\"message_ids\":[\"1000\",\"1001\"]}"
+    let marks = Array("\"\\{}[],:-+.eu019TZ".utf8) + [0x00, 0x0A, 0x80, 0xF0, 0xFF]
+    var dice = ServerDice(seed: 3)
+    var codes: Set<String> = []
+    for _ in 0..<20_000 {
+      var frame = Array((dice.chance(0.5) ? page : read).utf8)
+      for _ in 0...dice.below(3) {
+        let at = dice.below(frame.count)
+        switch dice.below(4) {
+        case 0: frame[at] = marks[dice.below(marks.count)]
+        case 1: frame.remove(at: at)
+        case 2: frame.insert(marks[dice.below(marks.count)], at: at)
+        default: frame.removeSubrange(at...)
+        }
+        if frame.isEmpty { break }
+      }
+      let answers = server.handle(frame, user: "eva")
+      #expect(answers.count == 1)
+      if dice.chance(0.02) { codes.formUnion(answers.map { Answer($0).code }) }
+    }
+    #expect(server.truth("c") == before)
+    #expect(codes.isSuperset(of: ["", "invalid", "unsupported", "not_found"]))
   }
 
   @Test func theSameSeedGivesTheSameBytes() {

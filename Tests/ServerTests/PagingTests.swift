@@ -70,6 +70,10 @@ import Testing
     whole.fill(3, everyUs: 300_000)
     #expect(whole.page(["limit": 9, "after_ts": "2026-02-15T22:15:45"]).ids == [])
     #expect(whole.page(["limit": 9, "after_ts": "2026-02-15T22:15:44.999"]).ids == names(0..<3))
+    let inclusive = server { $0.afterInclusive = true }
+    inclusive.fill(3, everyUs: 300_000)
+    #expect(inclusive.page(["limit": 9, "after_ts": "2026-02-15T22:15:45.9"]).ids == names(0..<3))
+    #expect(inclusive.page(["limit": 9, "after_ts": "2026-02-15T22:15:46"]).ids == [])
     let fine = server { $0.timeResolutionUs = 1000 }
     fine.fill(3, everyUs: 300_000)
     #expect(fine.page(["limit": 9]).stamps.last == "2026-02-15T22:15:45.600")
@@ -96,6 +100,7 @@ import Testing
     }
     #expect(ServerTime.parse("2024-02-29T00:00:00-01:30") == 1_709_170_200_000_000)
     #expect(ServerTime.parse("1969-12-31T23:59:59.5Z") == -500_000)
+    #expect(ServerTime.tick(-500_000, resolutionUs: 1_000_000) == -1_000_000)
   }
 
   @Test func oneTickIsOrderedByIdOrByArrival() {

@@ -150,6 +150,7 @@ package struct Knobs: Sendable {
     parts.append("ties=\(tiesByID ? "id" : "arrival")\(declaresTies ? "" : "?")")
     parts.append("ids=\(orderedIDs ? "ordered" : "random")")
     parts.append("late=\(latenessUs)us convs=\(conversations) backlog=\(backlog)")
+    parts.append("wall=\(wallSkewUs.map { $0 == 0 ? "true" : $0 > 0 ? "ahead" : "behind" } ?? "none")")
     parts.append("auto=\(autoMarkRead) inflight=\(requestsMax) timeout=\(timeoutMs)")
     let flags: [(Bool, String)] = [
       (pageSizesVary, "varies"), (declaresVarying && !pageSizesVary, "varies-declared"),

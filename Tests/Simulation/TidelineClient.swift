@@ -1,10 +1,12 @@
 /// Tideline behind the simulator's protocol, through the engine's facade and nothing else.
 ///
 /// A memory world has no kill. In a file world a kill copies the files as they stand, as kill -9
-/// leaves them, closes the old client and opens the copy.
+/// leaves them, closes the old client and opens the copy. The image may be taken at any write call,
+/// also in the middle of a commit.
 internal import Base
 internal import Engine
 internal import Foundation
+internal import VaultSupport
 
 package final class TidelineClient: SimulatedClient {
   private let config: ClientConfig
@@ -13,6 +15,8 @@ package final class TidelineClient: SimulatedClient {
   private var directory: String?
   private let root: String?
   private var generation = 0
+  private let disk: FaultVFS?
+  private let plan = KillPlan()
 
   private static let fileName = "messages.tideline"
   private static let key: [UInt8] = Array(1...32)
@@ -28,18 +32,22 @@ package final class TidelineClient: SimulatedClient {
     config.requestsMax = knobs.requestsMax
     config.seed = knobs.seed
     config.clock = { clock.instant() }
-    self.config = config
     if knobs.usesFile {
       let base = FileManager.default.fileExists(atPath: "/dev/shm")
         ? "/dev/shm" : NSTemporaryDirectory()
       let root = "\(base)/tideline-sim-\(getpid())-\(UUID().uuidString)"
       self.root = root
+      let disk = VFSPool.take()
+      self.disk = disk
+      config.baseVFS = disk.name
       directory = "\(root)/0"
       try FileManager.default.createDirectory(
         atPath: "\(root)/0", withIntermediateDirectories: true)
     } else {
       root = nil
+      disk = nil
     }
+    self.config = config
     client = try Self.open(config, directory)
   }
 
@@ -147,26 +155,83 @@ package final class TidelineClient: SimulatedClient {
 
   // MARK: Kills
 
-  package private(set) var imageTaken = false
+  package var imageTaken: Bool { plan.isTaken }
 
   package func armKill(afterWrites writes: Int) {
-    imageTaken = false
+    guard let directory, let root else { return }
+    let plan = plan
+    plan.arm(writes: writes, from: directory, to: "\(root)/\(generation + 1)")
+    disk?.onEvent { event in
+      if case .write = event.change { plan.countWrite() }
+    }
   }
 
   package func killAndReopen() throws {
     guard let directory, let root else { throw Violation("a kill in a memory world") }
     generation += 1
     let next = "\(root)/\(generation)"
-    try FileManager.default.copyItem(atPath: directory, toPath: next)
+    if !plan.isTaken { try FileManager.default.copyItem(atPath: directory, toPath: next) }
+    if let trouble = plan.trouble { throw Violation("the image could not be taken: \(trouble)") }
+    plan.disarm()
+    disk?.reset()
     client.close()
     try FileManager.default.removeItem(atPath: directory)
     self.directory = next
-    imageTaken = false
     client = try Self.open(config, next)
   }
 
   package func discard() {
     client.close()
     if let root { try? FileManager.default.removeItem(atPath: root) }
+    if let disk { VFSPool.giveBack(disk) }
+  }
+}
+
+/// Which write call the image is taken at. Used by the world's one thread.
+private final class KillPlan: @unchecked Sendable {
+  private var writesLeft = 0
+  private var source = ""
+  private var target = ""
+  private(set) var isTaken = false
+  private(set) var trouble: String?
+
+  func arm(writes: Int, from source: String, to target: String) {
+    writesLeft = writes
+    self.source = source
+    self.target = target
+    isTaken = false
+    trouble = nil
+  }
+
+  func disarm() {
+    writesLeft = 0
+    isTaken = false
+  }
+
+  /// Called before a write is done.
+  func countWrite() {
+    guard writesLeft > 0 else { return }
+    writesLeft -= 1
+    guard writesLeft == 0 else { return }
+    do {
+      try FileManager.default.copyItem(atPath: source, toPath: target)
+    } catch {
+      trouble = "\(error)"
+    }
+    isTaken = true
+  }
+}
+
+/// The fault disks are registered for the life of the process, so they are used again.
+private enum VFSPool {
+  private static let free = Lock<[FaultVFS]>([])
+
+  static func take() -> FaultVFS {
+    free.withLock { $0.popLast() } ?? FaultVFS()
+  }
+
+  static func giveBack(_ disk: FaultVFS) {
+    disk.reset()
+    free.withLock { $0.append(disk) }
   }
 }

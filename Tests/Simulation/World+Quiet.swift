@@ -49,7 +49,10 @@ extension World {
     var steps = 0
     while try !done() {
       steps += 1
-      guard nowUs < end, steps < 20_000, try step() else {
+      guard try step() else {
+        throw Violation("the client waits for nothing: \(what), \(try client.state())")
+      }
+      guard nowUs < end, steps < 20_000 else {
         throw Violation("quiet, yet it does not come to an end: \(what)")
       }
     }
@@ -103,7 +106,9 @@ extension World {
     var last = SimOutcome.pending
     for _ in 0..<30 {
       let page = try client.page(bytes, limit: 10_000)
-      let whole = page.gapsBefore.isEmpty && !page.rows.contains(where: \.unverified)
+      let ordinary = ordinaryCount(page)
+      let whole = page.gapsBefore.allSatisfy { $0 >= ordinary && ordinary < page.rows.count }
+        && !page.rows.prefix(ordinary).contains(where: \.unverified)
       if page.reachesStart, whole { return }
       last = try runSync(conversation, older: 100_000).outcome
     }

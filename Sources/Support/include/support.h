@@ -3,11 +3,31 @@
 #define TIDELINE_SUPPORT_H
 
 #include <sqlite3.h>
+#include <stdint.h>
 
 /** `sqlite3_db_config` with an on/off option. Returns its result code. */
 int tideline_db_config_flag(sqlite3 *db, int option, int on);
 
 /** `SQLITE_TRANSIENT`, which Swift cannot import. */
 sqlite3_destructor_type tideline_transient(void);
+
+/**
+ * An open file of a vault. SQLite sees its first member only, which is why the
+ * layout is fixed in C. The file underneath lies right behind it in memory.
+ */
+typedef struct tideline_file {
+  sqlite3_file head;      /**< What SQLite knows. */
+  sqlite3_file *base;     /**< The file underneath. */
+  void *vault;            /**< The vault, retained while the file is open. */
+  const uint8_t *key;     /**< Key of this file's units. */
+  uint8_t *unit;          /**< Room for one unit. */
+  uint8_t *bound;         /**< Associated data of the unit at hand. */
+  uint8_t *pending;       /**< Frame header that waits for its page. */
+  int64_t pending_frame;  /**< Frame that header belongs to, or 0. */
+  int64_t whole_frame;    /**< Frame that was just read whole, or 0. */
+  int64_t page_count;     /**< Pages known to be on disk. */
+  int32_t writer;         /**< 1 for files of the writing connection. */
+  int32_t flags;          /**< Header flags of the file. */
+} tideline_file;
 
 #endif

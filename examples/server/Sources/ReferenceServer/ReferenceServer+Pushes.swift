@@ -73,6 +73,11 @@ extension ReferenceServer {
     conversations[conversation]?.message(id, knobs.ties)
   }
 
+  /// The printed time of the newest visible message.
+  public func newestStampUs(_ conversation: String) -> Int64? {
+    conversations[conversation]?.rows.last?.place.tickUs
+  }
+
   /// The ids of the newest visible messages, the newest first.
   public func newestIDs(_ conversation: String, _ count: Int) -> [String] {
     (conversations[conversation]?.rows ?? []).suffix(max(0, count)).reversed().map(\.message.id)

@@ -15,7 +15,7 @@ public struct Request: Sendable {
   public var overSeconds: Int?
 
   /// Stands for a frame whose type could not be read.
-  static let unreadable: Request = {
+  public static let unreadable: Request = {
     var request = Request()
     request.type = "error"
     return request

@@ -1,0 +1,135 @@
+/// Opens SQLite's connections to a vault, with the settings that keep it safe.
+///
+/// One connection writes and checkpoints: SQLite can lose data when another one
+/// checkpoints beside a commit, and when a transaction spills its cache and is
+/// then partly rolled back. Both settings here avoid that.
+internal import CSQLite
+internal import Support
+
+struct Connection {
+  let path: String
+  let vfsName: String
+  /// The vault's number in the registry: what stands in the name instead of a key.
+  let number: UInt64
+
+  /// Pages in the log before the writer checkpoints: about 8 MB.
+  private static let checkpointPages = 2000
+  /// What a restarted log is cut to, after a large transaction has made it long.
+  private static let logBytesKept = 16 << 20
+  /// How long a connection waits for another that is just being opened or closed.
+  private static let busyMs: Int32 = 2000
+
+  /// Reads the log and becomes the writer, unless `accept` refuses what was found.
+  func openWriter(
+    _ accept: () throws(VaultFailure) -> Void
+  ) throws(VaultFailure) -> OpaquePointer {
+    let connection = try unsafe open(writer: true)
+    do throws(VaultFailure) {
+      // Until everything is well, closing must not touch the file.
+      try unsafe set(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+      try unsafe harden(connection)
+      try unsafe run(
+        connection,
+        """
+        PRAGMA temp_store=MEMORY;
+        PRAGMA cache_spill=OFF;
+        PRAGMA synchronous=NORMAL;
+        PRAGMA wal_autocheckpoint=\(Self.checkpointPages);
+        PRAGMA journal_size_limit=\(Self.logBytesKept);
+        SELECT count(*) FROM sqlite_schema;
+        """)
+      guard unsafe isInLogMode(connection) else { throw .damaged }
+      try accept()
+      try unsafe set(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
+      return unsafe connection
+    } catch {
+      unsafe sqlite3_close_v2(connection)
+      throw error
+    }
+  }
+
+  func openReader() throws(VaultFailure) -> OpaquePointer {
+    let connection = try unsafe open(writer: false)
+    do throws(VaultFailure) {
+      try unsafe set(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+      try unsafe harden(connection)
+      try unsafe run(
+        connection,
+        """
+        PRAGMA temp_store=MEMORY;
+        PRAGMA cache_spill=OFF;
+        PRAGMA query_only=ON;
+        PRAGMA wal_autocheckpoint=0;
+        """)
+      return unsafe connection
+    } catch {
+      unsafe sqlite3_close_v2(connection)
+      throw error
+    }
+  }
+
+  private func open(writer: Bool) throws(VaultFailure) -> OpaquePointer {
+    var connection: OpaquePointer?
+    // Each connection is used by one thread at a time.
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+    let result = unsafe sqlite3_open_v2(uri(writer: writer), &connection, flags, vfsName)
+    guard result == SQLITE_OK, let connection = unsafe connection else {
+      let extended = unsafe sqlite3_extended_errcode(connection)
+      unsafe sqlite3_close_v2(connection)
+      throw Vault.failure(fromSQLite: extended) ?? .io(result)
+    }
+    unsafe sqlite3_extended_result_codes(connection, 1)
+    unsafe sqlite3_busy_timeout(connection, Self.busyMs)
+    return unsafe connection
+  }
+
+  /// The path with every byte but the harmless ones escaped.
+  private func uri(writer: Bool) -> String {
+    var uri = "file://"
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in path.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
+        UInt8(ascii: "-"), UInt8(ascii: "_"):
+        bytes.append(byte)
+      default:
+        bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    uri += String(decoding: bytes, as: UTF8.self)
+    uri += "?\(SealedVFS.numberKey)=\(number)"
+    return writer ? uri + "&\(SealedVFS.writerKey)=1" : uri
+  }
+
+  /// The schema is bytes from disk: it may not call functions or reach shadow tables.
+  private func harden(_ connection: OpaquePointer) throws(VaultFailure) {
+    try unsafe set(connection, SQLITE_DBCONFIG_DEFENSIVE, true)
+    try unsafe set(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)
+    try unsafe set(connection, SQLITE_DBCONFIG_DQS_DML, false)
+    try unsafe set(connection, SQLITE_DBCONFIG_DQS_DDL, false)
+  }
+
+  private func set(
+    _ connection: OpaquePointer, _ option: Int32, _ on: Bool
+  ) throws(VaultFailure) {
+    let result = unsafe tideline_db_config_flag(connection, option, on ? 1 : 0)
+    if result != SQLITE_OK { throw .io(result) }
+  }
+
+  private func run(_ connection: OpaquePointer, _ sql: String) throws(VaultFailure) {
+    let result = unsafe sqlite3_exec(connection, sql, nil, nil, nil)
+    if result != SQLITE_OK { throw Vault.failure(fromSQLite: result) ?? .io(result) }
+  }
+
+  private func isInLogMode(_ connection: OpaquePointer) -> Bool {
+    var statement: OpaquePointer?
+    unsafe sqlite3_prepare_v2(connection, "PRAGMA journal_mode", -1, &statement, nil)
+    defer { unsafe sqlite3_finalize(statement) }
+    guard unsafe sqlite3_step(statement) == SQLITE_ROW,
+      let mode = unsafe sqlite3_column_text(statement, 0)
+    else { return false }
+    return unsafe String(cString: mode) == "wal"
+  }
+}

@@ -1,0 +1,69 @@
+/// The numbers of file format 1, and the codes of SQLite that Swift cannot import.
+///
+/// docs/file-format.md describes the same bytes for readers written elsewhere;
+/// both change together, and only with the version.
+internal import CSQLite
+
+enum FileFormat {
+  /// First bytes of both header copies.
+  static let magic: [UInt8] = Array("TIDELINE".utf8)
+  static let version: UInt32 = 1
+  /// XChaCha20-Poly1305, the one cipher of version 1.
+  static let cipher: UInt32 = 1
+
+  static let pageBytes = 4096
+  /// Bytes at a page's end that SQLite leaves alone: room for nonce and tag.
+  static let reserveBytes = 40
+  static let nonceBytes = 24
+  static let tagBytes = 16
+  /// Bytes of a page that carry data.
+  static let pageTextBytes = 4056
+
+  /// Bytes of one header copy.
+  static let copyBytes = 4096
+  /// Where page 1 begins: behind two header copies.
+  static let pagesOffset = 8192
+  static let fileIdBytes = 16
+  static let keyBytes = 32
+
+  static let logHeaderBytes = 32
+  static let logHeaderUnitBytes = 72
+  static let frameHeaderBytes = 24
+  /// Bytes of one frame, sealed or not: the unit has the size of what it holds.
+  static let frameBytes = 4120
+  /// Bytes of a frame that are sealed.
+  static let frameTextBytes = 4080
+
+  /// Bytes of the associated data of a unit.
+  static let boundBytes = 40
+}
+
+/// What a unit is; part of its associated data, so units cannot change places.
+enum UnitKind: UInt32 {
+  /// `P`: a page of the main file.
+  case page = 0x50
+  /// `W`: a frame of the log.
+  case frame = 0x57
+  /// `H`: the header of the log.
+  case logHeader = 0x48
+}
+
+/// Bits of the header's `flags`.
+enum HeaderFlag {
+  /// Page 1 was written: a file without it has been cut.
+  static let initialized: UInt32 = 1
+  /// The log holds frames that the main file does not.
+  static let logExpected: UInt32 = 2
+  /// The pages carry back pointers, so that the file can shrink bit by bit.
+  static let incrementalVacuum: UInt32 = 4
+}
+
+/// Extended result codes: macros too deep for the importer.
+enum Code {
+  static let readFailed = SQLITE_IOERR | (1 << 8)
+  static let shortRead = SQLITE_IOERR | (2 << 8)
+  static let writeFailed = SQLITE_IOERR | (3 << 8)
+  static let syncFailed = SQLITE_IOERR | (4 << 8)
+  static let truncateFailed = SQLITE_IOERR | (6 << 8)
+  static let badData = SQLITE_IOERR | (32 << 8)
+}

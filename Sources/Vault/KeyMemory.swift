@@ -1,0 +1,78 @@
+/// The keys of one open file, in guarded memory that is wiped when it is freed.
+///
+/// The data key is random and lives in the file, wrapped by the host's key. What
+/// seals pages, frames and the header are keys derived from it, one for each
+/// purpose, so that a unit of one kind can never pass for another.
+internal import CSodium
+
+// Written once in `init`, read-only memory afterwards, so it may be shared.
+@safe final class KeyMemory: @unchecked Sendable {
+  private let block: UnsafeMutablePointer<UInt8>
+
+  private enum Slot: Int {
+    case data = 0
+    case page = 1
+    case log = 2
+    case header = 3
+  }
+
+  private static let context = "tl-vault"
+  private static let blockBytes = 4 * FileFormat.keyBytes
+
+  /// Derives the keys of the data key that `fill` writes; nil when it cannot.
+  init?(_ fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
+    guard let raw = unsafe sodium_malloc(Self.blockBytes) else { return nil }
+    unsafe block = raw.assumingMemoryBound(to: UInt8.self)
+    unsafe sodium_memzero(raw, Self.blockBytes)
+    guard unsafe fill(block) else { return nil }
+    for slot in [Slot.page, .log, .header] {
+      let derived = unsafe crypto_kdf_derive_from_key(
+        block + slot.rawValue * FileFormat.keyBytes, FileFormat.keyBytes,
+        UInt64(slot.rawValue), Self.context, block)
+      guard derived == 0 else { return nil }
+    }
+    unsafe sodium_mprotect_readonly(raw)
+  }
+
+  deinit {
+    unsafe sodium_free(block)
+  }
+
+  /// A new random data key.
+  static func random() -> KeyMemory? {
+    unsafe KeyMemory { key in
+      unsafe randombytes_buf(key, FileFormat.keyBytes)
+      return true
+    }
+  }
+
+  /// Valid as long as the object lives.
+  var data: UnsafePointer<UInt8> { unsafe at(.data) }
+  var page: UnsafePointer<UInt8> { unsafe at(.page) }
+  var log: UnsafePointer<UInt8> { unsafe at(.log) }
+  var header: UnsafePointer<UInt8> { unsafe at(.header) }
+
+  private func at(_ slot: Slot) -> UnsafePointer<UInt8> {
+    unsafe UnsafePointer(block + slot.rawValue * FileFormat.keyBytes)
+  }
+}
+
+extension KeyMemory {
+  /// A key that wraps the data key; it lives for one wrapping or unwrapping.
+  @safe final class Wrapping {
+    private let block: UnsafeMutablePointer<UInt8>
+
+    init?(_ fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
+      guard let raw = unsafe sodium_malloc(FileFormat.keyBytes) else { return nil }
+      unsafe block = raw.assumingMemoryBound(to: UInt8.self)
+      guard unsafe fill(block) else { return nil }
+    }
+
+    deinit {
+      unsafe sodium_free(block)
+    }
+
+    /// Valid as long as the object lives.
+    var bytes: UnsafePointer<UInt8> { unsafe UnsafePointer(block) }
+  }
+}

@@ -1,0 +1,85 @@
+/// What this process has open: which files are taken, and which vault a number means.
+///
+/// POSIX locks do not keep a process out of its own file, so the registry does.
+/// SQLite is told a number instead of a key, because it keeps and prints names.
+internal import Base
+internal import CSQLite
+internal import Glibc
+
+enum Registry {
+  private struct Contents {
+    var taken: Set<FileIdentity> = []
+    var vaults: [UInt64: VaultCore] = [:]
+    var lastNumber: UInt64 = 0
+  }
+
+  private static let contents = Lock(Contents())
+
+  /// Takes a file for this process's one vault of it, or says that it is taken.
+  static func take(_ identity: FileIdentity) -> Bool {
+    contents.withLock { $0.taken.insert(identity).inserted }
+  }
+
+  static func release(_ identity: FileIdentity) {
+    contents.withLock { _ = $0.taken.remove(identity) }
+  }
+
+  /// Gives a vault the number under which its files find it.
+  static func add(_ core: VaultCore) -> UInt64 {
+    contents.withLock {
+      $0.lastNumber &+= 1
+      $0.vaults[$0.lastNumber] = core
+      return $0.lastNumber
+    }
+  }
+
+  static func vault(_ number: UInt64) -> VaultCore? {
+    contents.withLock { $0.vaults[number] }
+  }
+
+  /// The files that are open keep the vault alive; new ones do not find it.
+  static func remove(_ number: UInt64) {
+    let core = contents.withLock { $0.vaults.removeValue(forKey: number) }
+    // The last reference may end here, outside the lock it takes itself.
+    _ = core
+  }
+}
+
+/// A file that this process has taken, given back when the last user is gone.
+final class FileClaim: Sendable {
+  let identity: FileIdentity
+
+  init?(_ identity: FileIdentity) {
+    guard Registry.take(identity) else { return nil }
+    self.identity = identity
+  }
+
+  deinit {
+    Registry.release(identity)
+  }
+}
+
+/// What the file system says about a path, without opening it.
+enum FileStatus: Equatable {
+  case file(FileIdentity, size: UInt64)
+  case missing
+  case other
+
+  init(path: String) throws(VaultFailure) {
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else {
+      guard errno == ENOENT || errno == ENOTDIR else { throw .io(SQLITE_CANTOPEN) }
+      self = .missing
+      return
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      self = .other
+      return
+    }
+    self = .file(
+      FileIdentity(
+        device: UInt64(truncatingIfNeeded: status.st_dev),
+        inode: UInt64(truncatingIfNeeded: status.st_ino)),
+      size: UInt64(max(0, status.st_size)))
+  }
+}

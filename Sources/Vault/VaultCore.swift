@@ -1,0 +1,69 @@
+/// What all open files of one vault share.
+///
+/// It lives as long as the vault or any of its files: the last one to go closes
+/// the file underneath, which gives the lock back, and wipes the keys.
+internal import Base
+internal import CSQLite
+internal import Synchronization
+
+/// Which file it is, whatever path leads to it.
+struct FileIdentity: Hashable, Sendable {
+  var device: UInt64
+  var inode: UInt64
+}
+
+// The base VFS is never unregistered and everything else is constant or guarded.
+@safe final class VaultCore: @unchecked Sendable {
+  let base: SQLiteVFS
+  let keys: KeyMemory
+  let fileId: [UInt8]
+  let flags: UInt32
+  let mainFile: BaseFile
+  private let claim: FileClaim
+
+  /// Frames written to the log, and how many of them are known to be on disk.
+  let written = Atomic<UInt64>(0)
+  let synced = Atomic<UInt64>(0)
+  /// A sync of the log failed: what it held may be gone, and no later sync can tell.
+  let logBroken = Atomic<Bool>(false)
+  let rejected = Atomic<UInt32>(0)
+  let openFiles = Atomic<Int>(0)
+  let writerOpen = Atomic<Bool>(false)
+  /// The writer's log, for syncing it beside the writer.
+  let log = unsafe Lock<SQLiteFile?>(nil)
+
+  init(
+    base: SQLiteVFS, keys: KeyMemory, header: FileHeader, mainFile: BaseFile, claim: FileClaim
+  ) {
+    unsafe self.base = base
+    self.keys = keys
+    fileId = header.fileId
+    flags = header.flags
+    self.mainFile = mainFile
+    self.claim = claim
+  }
+
+  /// Brings every frame written so far to disk. Cheap when all of them are.
+  func syncLog() -> Int32 {
+    let target = written.load(ordering: .acquiring)
+    if logBroken.load(ordering: .acquiring) { return Code.syncFailed }
+    if synced.load(ordering: .acquiring) >= target { return SQLITE_OK }
+    return unsafe log.withLock { file -> Int32 in
+      if synced.load(ordering: .acquiring) >= target { return SQLITE_OK }
+      guard let file = unsafe file else { return Code.syncFailed }
+      return unsafe syncLogFile(file, SQLITE_SYNC_NORMAL)
+    }
+  }
+
+  /// Syncs the log and remembers how far it is on disk.
+  func syncLogFile(_ file: SQLiteFile, _ flags: Int32) -> Int32 {
+    let target = written.load(ordering: .acquiring)
+    let result = unsafe file.sync(flags)
+    if result == SQLITE_OK {
+      synced.max(target, ordering: .acquiringAndReleasing)
+    } else {
+      logBroken.store(true, ordering: .releasing)
+    }
+    return result
+  }
+}

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""The boundary from Python, through the package a Python host uses.
+
+The last line sums what ran.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import pathlib
+import re
+import selectors
+import sys
+import tempfile
+import threading
+import unittest
+import weakref
+
+import tideline
+from tideline import _library as c
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+KEY = bytes(range(32))
+
+
+def message(number, **more):
+    return {"message_id": f"m{number}", "conversation_id": "c", "sender_id": "you",
+            "created_at": f"2024-05-01T10:00:{number:02}", "payload": f"zpráva {number} 你好",
+            "read_by": [], **more}
+
+
+def answer(frame, messages):
+    """What a server with these messages says to a request."""
+    request = json.loads(frame.bytes)
+    data = {}
+    if request["type"] == "get_messages":
+        chosen = [m for m in messages if m["created_at"] > request.get("after_ts", "")]
+        chosen = chosen[:len(chosen) - request["offset"]] if request["offset"] else chosen
+        data = {"messages": chosen, "total_count": len(messages)}
+    elif request["type"] == "get_deleted_since":
+        data = {"message_ids": []}
+    return json.dumps({"type": request["type"], "request_id": request["request_id"],
+                       "status": "ok", "data": data}, ensure_ascii=False)
+
+
+def serve(client, messages):
+    """Answers requests until there are none; gives how many there were."""
+    requests = 0
+    while (frame := client.next_frame()) is not None:
+        requests += 1
+        client.frame_sent(frame.id)
+        client.receive(answer(frame, messages))
+    return requests
+
+
+class Layout(unittest.TestCase):
+    def test_structs_are_those_of_c(self):
+        """Sizes, offsets and constants equal those that a C compiler gave for the header."""
+        text = (ROOT / "Scripts" / "abi" / "tideline.layout").read_text()
+        names = {"tl_view": c.View, "tl_profile": c.Profile, "tl_sealed": c.Sealed,
+                 "tl_opened": c.Opened, "tl_client_config": c.ClientConfig, "tl_frame": c.Frame,
+                 "tl_state": c.State, "tl_sync_request": c.SyncRequest,
+                 "tl_sync_status": c.SyncStatus, "tl_message": c.Message, "tl_gap": c.Gap,
+                 "tl_coverage": c.Coverage, "tl_query": c.Query, "tl_change": c.Change,
+                 "tl_stats": c.Stats}
+        seen = set()
+        for part in text.split("\nstruct ")[1:]:
+            head, *fields = part.splitlines()
+            name, _, size = head.split()
+            seen.add(name)
+            struct = names[name]
+            self.assertEqual(ctypes.sizeof(struct), int(size), name)
+            self.assertEqual(len(struct._fields_), len(fields), name)
+            for line, (field, _) in zip(fields, struct._fields_):
+                words = line.split()
+                descriptor = getattr(struct, field)
+                self.assertEqual(words[-1], field.rstrip("_"), name)
+                self.assertEqual((descriptor.offset, descriptor.size),
+                                 (int(words[0]), int(words[1])), f"{name}.{field}")
+        self.assertEqual(seen, set(names))
+        for constant, value in re.findall(r"^constant TL_(?:E_)?(\w+) = (-?\d+)$", text, re.M):
+            if constant in tideline.Status.__members__:
+                self.assertEqual(tideline.Status[constant], int(value))
+
+    def test_every_function_is_bound(self):
+        header = (ROOT / "Include" / "tideline.h").read_text()
+        declared = set(re.findall(r"\b(tl_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
+        self.assertEqual(declared, set(c._FUNCTIONS))
+
+    def test_status_names(self):
+        for status in tideline.Status:
+            name = c.library.tl_status_name(int(status)).decode()
+            self.assertEqual(re.sub(r"^TL_(E_)?", "", name), status.name)
+
+
+class Use(unittest.TestCase):
+    def test_a_page_of_messages(self):
+        messages = [message(n, extra={"n": n}) for n in range(1, 6)]
+        with tideline.Client(user_id="me", account="personal") as client:
+            sync = client.sync("c")
+            self.assertIsNone(client.next_frame())
+            client.connected()
+            serve(client, messages)
+            status = client.sync_status(sync)
+            self.assertEqual((status.phase, status.result, status.inserted),
+                             (tideline.SyncPhase.ENDED, tideline.Status.OK, 5))
+            page = client.messages("c")
+            self.assertEqual([m.id for m in page.messages], [f"m{n}" for n in range(1, 6)])
+            self.assertEqual([m.json for m in page.messages],
+                             [f"zpráva {n} 你好" for n in range(1, 6)])
+            first = page.messages[0]
+            self.assertEqual((first.sender, first.conversation, first.stamp, first.time_us),
+                             ("you", "c", "2024-05-01T10:00:01", 1714557601000000))
+            self.assertIsNone(first.reply_to)
+            self.assertEqual(json.loads(first.rest), {"extra": {"n": 1}})
+            self.assertEqual(page.coverage.known_count, 5)
+            self.assertEqual(client.message("c", "m3").number, page.messages[2].number)
+            changes = client.changes()
+            self.assertEqual({change.conversation for change in changes.entries}, {"c"})
+            self.assertEqual(client.changes(changes.entries[-1].seq).entries, ())
+            self.assertEqual(client.stats().messages, 5)
+            self.assertEqual(client.state().phase, tideline.Phase.UP_TO_DATE)
+            backwards = client.messages("c", limit=2, descending=True)
+            self.assertEqual([m.id for m in backwards.messages], ["m5", "m4"])
+
+    def test_a_file_is_read_again_offline(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.tideline")
+            with tideline.Client(path, KEY, user_id="me") as client:
+                client.sync("c")
+                client.connected()
+                serve(client, [message(n) for n in range(1, 4)])
+            with tideline.Client(path, KEY, user_id="me", existing=True) as client:
+                self.assertEqual(len(client.messages("c").messages), 3)
+                self.assertIsNone(client.next_frame())
+                with self.assertRaises(tideline.LockedError):
+                    tideline.Client(path, KEY, user_id="me")
+            with self.assertRaises(tideline.WrongKeyError):
+                tideline.Client(path, bytes(32), user_id="me")
+            with self.assertRaises(tideline.MismatchError):
+                tideline.Client(path, KEY, user_id="somebody")
+            for name in os.listdir(folder):
+                data = pathlib.Path(folder, name).read_bytes()
+                for text in ("zpráva", "你好", "m1", "2024-05-01"):
+                    if len(text.encode()) > 3:
+                        self.assertNotIn(text.encode(), data)
+            client = tideline.Client(path, KEY, user_id="me")
+            client.wipe()
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_bad_frames(self):
+        with tideline.Client(user_id="me") as client:
+            client.connected()
+            for bad in (b"", b"{", b'{"type":', b"[]", b'{"type":"\xff"}'):
+                with self.assertRaises(tideline.FrameError):
+                    client.receive(bad)
+            with self.assertRaises(tideline.TooLargeError):
+                client.receive(b" " * (64 << 20))
+            self.assertEqual(client.receive('{"type":"weather"}'), tideline.Status.IGNORED)
+            self.assertEqual(client.stats().frames_bad, 6)
+            client.disconnected()
+            with self.assertRaises(tideline.OfflineError) as raised:
+                client.receive('{"type":"weather"}')
+            self.assertTrue(raised.exception.is_transient)
+
+    def test_arguments(self):
+        for arguments in ({"key": KEY}, {"user_id": ""}, {"user_id": "x" * 513},
+                          {"requests_max": 65}, {"existing": True},
+                          {"profile": tideline.Profile(page_limit=1001)}):
+            with self.assertRaises(ValueError):
+                tideline.Client(**{"user_id": "me", **arguments})
+        with tideline.Client(user_id="me", profile=tideline.Profile(
+                truncates=tideline.Truncates.OLDEST, page_size_varies=True)) as client:
+            with self.assertRaises(tideline.InvalidError):
+                client.messages("c", limit=10001)
+            with self.assertRaises(LookupError):
+                client.message("c", "nobody")
+            with self.assertRaises(tideline.NotFoundError):
+                client.cancel(99)
+
+    def test_closed(self):
+        client = tideline.Client(user_id="me")
+        client.close()
+        client.close()
+        for call in (client.connected, client.state, client.next_frame, client.stats,
+                     lambda: client.sync("c"), lambda: client.messages("c")):
+            with self.assertRaises(tideline.ClosedError):
+                call()
+
+    def test_hooks(self):
+        seen, lines = [], []
+
+        def open_payload(sealed):
+            seen.append(sealed)
+            text = json.loads(sealed.payload)
+            if text.startswith("zpráva 1"):
+                return b"first"
+            if text.startswith("zpráva 2"):
+                return None
+            if text.startswith("zpráva 3"):
+                return tideline.Plain(b"joined", event=True)
+            if text.startswith("zpráva 4"):
+                return tideline.Plain(b"never shown", control=True)
+            raise RuntimeError("a defect of the host")
+
+        client = tideline.Client(user_id="me", open=open_payload, clock=lambda: 5,
+                                 log=lambda level, text: lines.append(text))
+        client.sync("c")
+        client.connected()
+        with self.assertLogs("tideline", "ERROR"):
+            serve(client, [message(n) for n in range(1, 6)])
+        rows = {row.id: row for row in client.messages("c").messages}
+        self.assertEqual(sorted(rows), ["m1", "m2", "m3", "m5"])
+        self.assertEqual(rows["m1"].payload, b"first")
+        self.assertIn(tideline.MessageFlags.SEALED, rows["m2"].flags)
+        self.assertIn(tideline.MessageFlags.EVENT, rows["m3"].flags)
+        self.assertIn(tideline.MessageFlags.SEALED, rows["m5"].flags)
+        self.assertEqual((seen[0].conversation, seen[0].sender), ("c", "you"))
+        self.assertGreaterEqual(client.stats().open_failures, 1)
+
+    def test_the_descriptor_wakes(self):
+        with tideline.Client(user_id="me") as client, selectors.DefaultSelector() as selector:
+            selector.register(client, selectors.EVENT_READ)
+            client.next_frame()
+            self.assertEqual(selector.select(0), [])
+            client.connected()
+            client.sync("c")
+            self.assertEqual(len(selector.select(10)), 1)
+
+    def test_threads(self):
+        client = tideline.Client(user_id="me")
+        client.connected()
+        trouble = []
+
+        def work(start):
+            try:
+                for n in range(start, start + 50):
+                    client.receive(json.dumps({
+                        "type": "message_new", "conversation_id": "c",
+                        "message": {**message(n % 60), "message_id": f"t{n}"}}))
+                    client.messages("c", limit=20)
+                    client.changes(0, 10)
+            except Exception as error:
+                trouble.append(error)
+
+        threads = [threading.Thread(target=work, args=(50 * n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(trouble, [])
+        self.assertEqual(client.stats().messages, 400)
+
+    def test_a_client_is_collected(self):
+        client = tideline.Client(user_id="me", open=lambda sealed: b"x")
+        gone = weakref.ref(client)
+        del client
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_accounts_and_version(self):
+        self.assertEqual(tideline.frame_account('{"account":"personal"}'), "personal")
+        self.assertIsNone(tideline.frame_account('{"type":"x"}'))
+        self.assertEqual(tideline.version(), "0.1.0")
+        self.assertEqual(c.library.tl_key_bytes(), tideline.KEY_BYTES)
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False, verbosity=0).result
+    failed = len(result.failures) + len(result.errors)
+    print(f"python boundary: {result.testsRun - failed} passed, {failed} failed", flush=True)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,85 @@
+#!/bin/sh
+# Fuzzes one target: run.sh frame|stamp SECONDS. Builds it, writes the first
+# inputs, and exits with libFuzzer's status; findings stay in .build/fuzz/TARGET.
+set -eu
+
+usage() {
+  echo "usage: $0 frame|stamp SECONDS" >&2
+  exit 2
+}
+
+[ $# -eq 2 ] || usage
+target=$1
+seconds=$2
+case $target in
+frame) source=Frame.swift ;;
+stamp) source=Stamp.swift ;;
+*) usage ;;
+esac
+
+cd "$(dirname "$0")/../.."
+out=$PWD/.build/fuzz/$target
+corpus=$out/corpus
+mkdir -p "$corpus"
+
+# Each room is a module of its own, as in the package.
+flags="-g -O -wmo -swift-version 6 -package-name tideline -parse-as-library
+  -sanitize=fuzzer,address -I $out"
+room() {
+  # shellcheck disable=SC2086
+  swiftc $flags -module-name "$1" -emit-module -emit-module-path "$out/$1.swiftmodule" \
+    -emit-object -o "$out/$1.o" Sources/"$1"/*.swift
+}
+room Base
+room Wire
+# shellcheck disable=SC2086
+swiftc $flags -module-name Fuzz "Tests/Fuzz/$source" "$out/Base.o" "$out/Wire.o" -o "$out/fuzz"
+
+# What the mutator should know of the language.
+words='"\"type\"" "\"status\"" "\"ok\"" "\"error\"" "\"data\"" "\"messages\"" "\"message_ids\""
+  "\"request_id\"" "\"conversation_id\"" "\"message_id\"" "\"sender_id\"" "\"created_at\""
+  "\"payload\"" "\"read_by\"" "\"user_id\"" "\"reactions\"" "\"version\"" "\"edited_at\""
+  "\"reply_to\"" "\"kind\"" "\"event\"" "\"server_time\"" "\"total_count\"" "\"has_more\""
+  "\"next_since\"" "\"get_messages\"" "\"get_deleted_since\"" "\"mark_read\"" "\"message_new\""
+  "\"message_edited\"" "\"message_deleted\"" "\"messages_read\"" "\"code\"" "\"rate_limited\""
+  "\"retry_after_ms\"" "\"account\"" "\"_control\"" "\"message\"" "\"message\":{" "null" "true"
+  "false" "\\ud83d" "\\ude00" "\\u0000" "1e3" "-0.5" "9223372036854775807" "+01:00" "Z" ".123456"
+  "2026-02-15T22:15:45" "{}" "[]" "[[[[[[[[" ":60"'
+printf '%s\n' "$words" | tr -s ' ' '\n' | grep . > "$out/words"
+
+seed() {
+  printf '%s' "$2" > "$corpus/seed-$1"
+}
+time='2026-02-15T22:15:45'
+one='{"message_id":"m","conversation_id":"c","sender_id":"u","created_at":"'$time'","payload":"p"'
+more='"version":3,"edited_at":"'$time'.5Z","reply_to":"q","reactions":{"+":["u"]},"pinned":true'
+seen='"read_by":[{"user_id":"a"},"b"],"kind":"event","x":[1.5,-2e3,{"k":"\u00e9\ud83d\ude00"}]'
+case $target in
+frame)
+  page='{"type":"get_messages","request_id":"r","status":"ok","data":{"messages":['
+  seed page "$page$one},$one,$more,$seen}],\"total_count\":2,\"server_time\":\"$time\"}}"
+  seed poison "$page$one},{\"message_id\":7},$one}]}}"
+  seed deleted '{"type":"get_deleted_since","status":"ok","data":{"message_ids":["a","b"],"has_more":false}}'
+  seed read '{"type":"mark_read","request_id":"r","status":"ok","data":{}}'
+  seed error '{"type":"x","status":"error","error":{"code":"rate_limited","retry_after_ms":5}}'
+  seed new "{\"account\":\"p\",\"type\":\"message_new\",\"conversation_id\":\"c\",\"message\":$one,$seen}}"
+  seed edited "{\"type\":\"message_edited\",\"message\":$one,$more}}"
+  seed gone '{"type":"message_deleted","conversation_id":"c","message_ids":["a"]}'
+  seed seen '{"type":"messages_read","conversation_id":"c","user_id":"u","message_ids":["a"]}'
+  seed control '{"a":1,"\u005fcontrol":{}}'
+  seed readers '["a",{"user_id":"b"},null]'
+  ;;
+stamp)
+  index=0
+  for form in "$time" "$time.1" "$time.123456Z" "$time.123456789+01:00" "$time-0930" "$time+14" \
+    '2016-12-31T23:59:60Z' '0001-01-01 00:00:00' '9999-12-31T23:59:59.999999' '2024-02-29T00:00:00'; do
+    index=$((index + 1))
+    seed $index "ZTIMETIME$form"
+  done
+  ;;
+esac
+
+# The runtime's own crash handler would hide a trap from the fuzzer.
+cd "$out"
+SWIFT_BACKTRACE=enable=no exec ./fuzz -max_total_time="$seconds" -max_len=4096 -timeout=10 \
+  -rss_limit_mb=2048 -dict=words -use_value_profile=1 -print_final_stats=1 corpus

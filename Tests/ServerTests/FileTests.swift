@@ -1,0 +1,129 @@
+/// The server's file and the data set: what is saved is what comes back.
+
+import Foundation
+import Testing
+
+@testable import ReferenceServer
+
+@Suite struct FileTests {
+  /// A path of its own for one test, removed afterwards.
+  private func withPath(_ body: (String) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "tideline-server-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try body(folder.appendingPathComponent("server.db").path)
+  }
+
+  /// Everything that a client can see of a world.
+  private func view(_ server: ReferenceServer) -> [[UInt8]] {
+    server.conversationIDs.flatMap { id in
+      [
+        server.ask("get_messages", ["conversation_id": id, "limit": 100_000]).frame,
+        server.ask("get_deleted_since", ["conversation_id": id, "since": "1970-01-01T00:00:00Z"])
+          .frame,
+      ]
+    }
+  }
+
+  @Test func aWorldComesBackAsItWasAndGoesOn() throws {
+    try withPath { path in
+      let server = ReferenceServer(seed: 7)
+      var seen: [[UInt8]] = []
+      do {
+        let file = try ServerFile(path: path, server: server)
+        #expect(file.isEmpty)
+        server.fill(40)
+        server.post(
+          conversation: "c", sender: "jan", payload: "{\"a\":[\"č\\u0000\"]}", replyTo: "1000")
+        server.edit(conversation: "c", id: "1001", payload: "\"🙂\"")
+        server.react(conversation: "c", id: "1001", user: "e\"va", reaction: "👍")
+        server.markRead(conversation: "c", ids: ["1001", "1002"], user: "eva")
+        server.delete(conversation: "c", ids: ["1003", "1004"])
+        try file.save()
+        server.post(conversation: "c", sender: "jan", payload: "\"again\"", id: "1004")
+        let backup = server.backup()
+        server.post(conversation: "c", sender: "jan", payload: "\"lost\"")
+        server.restore(backup)
+        try file.save()
+        server.nowUs += 9
+        server.delete(conversation: "c", ids: ["1006"])
+        try file.save()
+        server.post(conversation: "c", sender: "jan", payload: "\"again\"", id: "1006")
+        server.delete(conversation: "c", ids: ["1005"])
+        try file.save()
+        seen = view(server)
+        server.post(conversation: "c", sender: "jan", payload: "\"not saved\"")
+      }
+      let again = ReferenceServer(seed: 8)
+      let file = try ServerFile(path: path, server: again)
+      #expect(!file.isEmpty)
+      #expect(view(again) == seen)
+      #expect(again.epoch == 2)
+      #expect(again.deletions("c").map(\.id) == ["1003", "1005"])
+      #expect(again.message("c", "1004")?.version == 3)
+      #expect(again.nowUs == start + 40_000_009)
+      again.post(conversation: "c", sender: "jan", payload: "\"next\"", id: "next")
+      let arrivals = again.truth("c").map(\.arrival)
+      #expect(again.message("c", "next")?.arrival == arrivals.max())
+      #expect(Set(arrivals).count == arrivals.count)
+    }
+  }
+
+  @Test func anotherProgramsFileIsRefusedUnchangedAndOneInUseToo() throws {
+    try withPath { path in
+      do {
+        let database = try Database(path)
+        try database.run("CREATE TABLE theirs (a); PRAGMA user_version = 1")
+      }
+      let before = try Data(contentsOf: URL(fileURLWithPath: path))
+      #expect(throws: ServerFileFailure.self) {
+        _ = try ServerFile(path: path, server: ReferenceServer(seed: 7))
+      }
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    }
+    try withPath { path in
+      let server = ReferenceServer(seed: 7)
+      let file = try ServerFile(path: path, server: server)
+      #expect(throws: ServerFileFailure.self) {
+        _ = try ServerFile(path: path, server: ReferenceServer(seed: 1))
+      }
+      server.fill(1)
+      try file.save()
+    }
+  }
+
+  @Test func theDataSetIsRealisticAndTheSameForTheSameSeed() throws {
+    func make(_ seed: UInt64) -> ReferenceServer {
+      var knobs = ServerKnobs()
+      knobs.timeResolutionUs = 1000
+      let made = ReferenceServer(knobs: knobs, seed: 7)
+      var set = DataSet(seed: seed)
+      set.messages = 2_000
+      set.fill(made, untilUs: start)
+      return made
+    }
+    let server = make(1)
+    let rows = server.conversationIDs.flatMap(server.truth)
+    #expect(rows.count == 2_000)
+    #expect(server.conversationIDs.count == 50)
+    #expect(server.conversationIDs.flatMap(server.deletions).count == 40)
+    #expect(server.pendingCount == 0)
+    #expect(rows.allSatisfy { $0.stampUs <= start && $0.stampUs >= start - 731 * 24 * hour })
+    #expect(Set(rows.map(\.sender)).count > 10)
+    let messages = server.conversationIDs.flatMap { id in
+      server.truth(id).compactMap { server.message(id, $0.id) }
+    }
+    #expect(messages.count { $0.replyTo != nil } > 50)
+    #expect(messages.count { !$0.reactions.isEmpty } > 100)
+    #expect(messages.count { $0.editedUs != nil } > 10)
+    #expect(messages.contains { $0.payload.contains("ž") })
+    #expect(messages.contains { $0.payload.contains("的") })
+    #expect(messages.contains { $0.payload.utf8.count > 1_000 })
+    let unread = messages.count { $0.sender != "eva" && !$0.readBy.contains("eva") }
+    #expect((1..<1_000).contains(unread))
+    for frame in view(server) { #expect(!Answer(frame).data.isEmpty) }
+    #expect(view(make(1)) == view(server))
+    #expect(view(make(2)) != view(server))
+  }
+}

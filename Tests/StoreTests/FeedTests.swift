@@ -1,0 +1,97 @@
+/// The change feed: runs, restarts, trimming.
+import Base
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct FeedTests {
+  private func entries(
+    _ fixture: Fixture, after: UInt64 = 0, limit: Int = 1_000
+  ) throws -> [String] {
+    let page = try fixture.read { tx throws(StoreFailure) in
+      try tx.changes(after: after, limit: limit)
+    }
+    guard case .entries(let entries) = page else { return ["resync"] }
+    return entries.map {
+      "\($0.seq) \($0.kind) \(String(decoding: $0.conversation, as: UTF8.self)) \($0.first)-\($0.last)"
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aPageIsOneEntryAndTheFeedSurvivesRestarts(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply((0..<50).map { message("m\($0)", at: Int64($0)) }, cid)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.tombstone(bytes("m7"), cid, version: nil)
+      _ = try tx.forget(bytes("m3"), cid)
+      _ = try tx.markReadBy(
+        user: bytes("eva"), ids: ["m9", "m7", "m20", "m8"].map(bytes), cid, isMe: false)
+      tx.change(.updated, cid, numbers: 9...10)
+      var spans = SpanSet()
+      spans.insert(.min, .max)
+      try tx.save(spans: spans, replacing: SpanSet(), cid)
+      tx.change(.coverage, cid, numbers: nil)
+    }
+    try fixture.reopen()
+    let all = [
+      "1 inserted c 1-50", "2 removed c 4-4", "3 removed c 8-8", "4 updated c 9-10",
+      "5 updated c 21-21", "6 coverage c 0-0",
+    ]
+    #expect(try entries(fixture) == all)
+    #expect(try entries(fixture, after: 2, limit: 2) == Array(all[2..<4]))
+    #expect(try entries(fixture, after: 6) == [])
+    #expect(try entries(fixture, after: 7) == ["resync"])
+    #expect(fixture.store.lastChange == 6)
+  }
+
+  @Test func whatAScreenNeverShowsIsNoChange() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1, flags: .control)], cid)
+    try fixture.apply([message("a", at: 1, "other", flags: .control)], cid)
+    #expect(try entries(fixture) == [])
+    try fixture.apply([message("a", at: 1, "shown")], cid)
+    try fixture.apply([message("a", at: 1, "shown", flags: .control)], cid)
+    #expect(try entries(fixture) == ["1 inserted c 1-1", "2 removed c 1-1"])
+  }
+
+  @Test func oldEntriesGoAndAConsumerThatLagsIsTold() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    let extra = 5
+    try fixture.write { tx throws(StoreFailure) in
+      for step in 0..<UInt64(Limits.changesKept + extra) {
+        tx.change(.updated, cid, numbers: step * 2 + 1...step * 2 + 1)
+      }
+    }
+    try fixture.read { tx throws(StoreFailure) in
+      let last = UInt64(Limits.changesKept + extra)
+      #expect(try tx.lastChange() == last)
+      #expect(try tx.changes(after: 4, limit: 1) == .resync(from: last))
+      for (after, first) in [(UInt64(5), UInt64(6)), (0, 6), (last - 1, last)] {
+        guard case .entries(let entries) = try tx.changes(after: after, limit: 1) else {
+          Issue.record("entry \(first) is kept")
+          continue
+        }
+        #expect(entries.map(\.seq) == [first])
+      }
+    }
+  }
+
+  @Test func runsMergeWhereTheyTouch() {
+    var runs = FeedRuns()
+    for number in [5, 3, 4, 9, 1, 2, 9] as [UInt64] { runs.add(.updated, 1, number...number) }
+    runs.add(.inserted, 1, 6...6)
+    runs.add(.updated, 2, .max - 1 ... .max)
+    runs.add(.updated, 2, .max ... .max)
+    #expect(
+      runs.merged() == [
+        FeedRuns.Run(cid: 1, kind: .updated, numbers: 1...5),
+        FeedRuns.Run(cid: 1, kind: .updated, numbers: 9...9),
+        FeedRuns.Run(cid: 1, kind: .inserted, numbers: 6...6),
+        FeedRuns.Run(cid: 2, kind: .updated, numbers: .max - 1 ... .max),
+      ])
+  }
+}

@@ -1,0 +1,112 @@
+/// A store of either kind for a test, and short ways to make what goes in.
+import Foundation
+import Testing
+import Timeline
+
+@testable import Store
+
+enum Kind: String, CaseIterable, CustomTestStringConvertible {
+  case memory, file
+
+  var testDescription: String { rawValue }
+}
+
+/// One store, in a folder of its own that goes with it.
+final class Fixture {
+  let kind: Kind
+  private let folder: URL
+  private let baseVFS: String?
+  private(set) var store: MessageStore
+
+  init(_ kind: Kind, baseVFS: String? = nil) throws {
+    self.kind = kind
+    self.baseVFS = baseVFS
+    folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("store-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    store = try MessageStore.open(Fixture.config(kind, folder, baseVFS))
+  }
+
+  deinit {
+    store.close()
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  var path: String { folder.appendingPathComponent("chat.tideline").path }
+
+  private static func config(_ kind: Kind, _ folder: URL, _ baseVFS: String?) -> StoreConfig {
+    let path = folder.appendingPathComponent("chat.tideline").path
+    return StoreConfig(
+      kind: kind == .memory
+        ? .memory
+        : .file(
+          path: path, key: [UInt8](repeating: 7, count: 32), create: true, strict: false,
+          baseVFS: baseVFS),
+      account: bytes("work"), user: bytes("me"))
+  }
+
+  var config: StoreConfig { Fixture.config(kind, folder, baseVFS) }
+
+  /// Closes the file and opens it again; a memory store stays as it is.
+  func reopen() throws {
+    guard kind == .file else { return }
+    store.close()
+    store = try MessageStore.open(config)
+  }
+
+  @discardableResult
+  func write<R>(_ body: (WriteTransaction) throws(StoreFailure) -> R) throws -> R {
+    try store.write(body)
+  }
+
+  @discardableResult
+  func read<R>(_ body: (ReadTransaction) throws(StoreFailure) -> R) throws -> R {
+    try store.read(body)
+  }
+
+  /// The cid of a conversation, created where it is new.
+  func conversation(_ id: String = "c") throws -> Int64 {
+    try write { tx throws(StoreFailure) in try tx.conversation(creating: bytes(id)).cid }
+  }
+
+  @discardableResult
+  func apply(
+    _ messages: [IncomingMessage], _ cid: Int64, issued: UInt64? = nil
+  ) throws -> [Applied] {
+    try write { tx throws(StoreFailure) in
+      var all: [Applied] = []
+      for m in messages { all.append(try tx.apply(m, cid, issued: issued ?? tx.lsn)) }
+      return all
+    }
+  }
+
+  /// Payloads of a read, as text.
+  func texts(_ cid: Int64, _ from: RowQuery.From, _ limit: Int = 100) throws -> [String] {
+    let page = try read { tx throws(StoreFailure) in
+      try tx.messages(RowQuery(cid: cid, from: from, limit: limit))
+    }
+    return page.rows.map { String(decoding: page[$0.payload], as: UTF8.self) }
+  }
+
+  /// One visible message as it is stored.
+  func message(_ id: String, _ cid: Int64) throws -> IncomingMessage? {
+    try write { tx throws(StoreFailure) in try tx.storedMessage(bytes(id), cid)?.message }
+  }
+}
+
+func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+/// A message whose payload is its own text.
+func message(
+  _ id: String, at time: Int64, _ payload: String? = nil, flags: RowFlags = [],
+  version: Int64? = nil, edited: Int64? = nil, reactions: String? = nil, readBy: String? = nil
+) -> IncomingMessage {
+  IncomingMessage(
+    id: bytes(id), sender: bytes("eva"), timeUs: time, stamp: bytes("stamp \(time)"),
+    payload: bytes(payload ?? id), flags: flags, version: version, editedUs: edited,
+    reactions: reactions.map(bytes), readBy: readBy.map(bytes))
+}
+
+func position(_ time: Int64, _ id: String) -> Position { Position(time: time, id: bytes(id)) }

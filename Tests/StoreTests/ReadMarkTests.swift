@@ -1,0 +1,78 @@
+/// Read marks that the server is owed.
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct ReadMarkTests {
+  @Test(arguments: Kind.allCases)
+  func aMarkIsOwedUntilConfirmedAndNeverAfter(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    let other = try fixture.conversation("other")
+    try fixture.apply(
+      [
+        message("a", at: 1), message("b", at: 2), message("mine", at: 3, flags: .mine),
+        message("read", at: 4, flags: .readByMe), message("husk", at: 5),
+      ], cid)
+    try fixture.apply([message("x", at: 1)], other)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.forget(bytes("husk"), cid)
+      #expect(try tx.enqueueRead(bytes("b"), cid))
+      #expect(try tx.enqueueRead(bytes("x"), other))
+      #expect(try tx.enqueueRead(bytes("a"), cid))
+      for id in ["a", "mine", "read", "husk", "unknown"] {
+        #expect(try tx.enqueueRead(bytes(id), cid) == false, "\(id)")
+      }
+    }
+    try fixture.reopen()
+    try fixture.read { tx throws(StoreFailure) in
+      #expect(try tx.pendingReadCount() == 3)
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(
+        try tx.pendingReads(limit: 10) == [
+          PendingReads(cid: cid, conversation: bytes("c"), ids: ["b", "a"].map(bytes)),
+          PendingReads(cid: other, conversation: bytes("other"), ids: [bytes("x")]),
+        ])
+      #expect(try tx.pendingReads(limit: 1).map(\.ids) == [[bytes("b")]])
+      #expect(try tx.pendingReads(limit: -1).isEmpty)
+      #expect(try tx.confirmReads(["b", "unknown"].map(bytes), cid) == [2])
+      try tx.dropReads([bytes("x")], other)
+      #expect(try tx.pendingReads(limit: 10).map(\.ids) == [[bytes("a")]])
+      #expect(try tx.enqueueRead(bytes("b"), cid) == false)
+      #expect(try tx.enqueueRead(bytes("x"), other))
+    }
+    let stored = try #require(try fixture.message("b", cid))
+    #expect(stored.readByMe)
+    #expect(text(stored.readBy) == #"["me"]"#)
+  }
+
+  @Test func whatTheServerSaysOrDeletesIsNoLongerOwed() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply(["a", "b", "c", "d"].map { message($0, at: 1) }, cid)
+    try fixture.write { tx throws(StoreFailure) in
+      for id in ["a", "b", "c", "d"] { #expect(try tx.enqueueRead(bytes(id), cid)) }
+      _ = try tx.tombstone(bytes("a"), cid, version: nil)
+      _ = try tx.apply(message("b", at: 1, flags: .readByMe), cid, issued: 0)
+      let changed = try tx.markReadBy(user: bytes("me"), ids: [bytes("c")], cid, isMe: true)
+      #expect(changed == [3])
+      #expect(try tx.pendingReads(limit: 9).map(\.ids) == [[bytes("d")]])
+    }
+  }
+
+  @Test func receiptsOfOthersGrowOnce() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1)], cid)
+    for expected in [[1], []] as [[UInt64]] {
+      let changed = try fixture.write { tx throws(StoreFailure) in
+        try tx.markReadBy(user: bytes("e\"va"), ids: [bytes("a"), bytes("?")], cid, isMe: false)
+      }
+      #expect(changed == expected)
+    }
+    #expect(text(try fixture.message("a", cid)?.readBy) == #"["e\"va"]"#)
+    #expect(try fixture.message("a", cid)?.readByMe == false)
+  }
+}

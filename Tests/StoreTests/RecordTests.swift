@@ -1,0 +1,151 @@
+/// Conversations, facts, spans and quarantined places: kept exactly, written
+/// only where they differ.
+import Base
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct RecordTests {
+  @Test(arguments: Kind.allCases)
+  func recordsAndFactsSurviveReopening(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    var facts = ServerFacts()
+    facts.serverTimeUs = -5
+    facts.largestPage = 37
+    facts.overlapUs = 9
+    facts.epoch = []
+    let saved = try fixture.write { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: bytes("c"))
+      record.fetch = Watermark(timeUs: .max, text: bytes("2030-01-01T00:00:00Z"))
+      record.deletions = Watermark(timeUs: 0, text: [])
+      record.lowestSinceUs = .min
+      record.totalCount = 3
+      record.restoredLSN = 4
+      record.auditedTotal = 5
+      record.auditedCount = 6
+      record.latenessUs = 7
+      record.ended = -16
+      try tx.save(record)
+      try tx.save(facts)
+      return record
+    }
+    try fixture.reopen()
+    let before = fixture.store.lsn
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.conversation(bytes("c")) == saved)
+      #expect(try tx.facts() == facts)
+      #expect(try tx.conversation(bytes("d")) == nil)
+      try tx.save(saved)
+      try tx.save(facts)
+    }
+    #expect(fixture.store.lsn == before)
+  }
+
+  @Test func savingAnUnknownConversationIsRefused() throws {
+    let fixture = try Fixture(.memory)
+    let unknown = ConversationRecord(cid: 12, id: bytes("x"))
+    #expect(throws: StoreFailure.self) {
+      try fixture.write { tx throws(StoreFailure) in try tx.save(unknown) }
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func spansAreKeptAndOnlyTheDifferenceIsWritten(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    let other = try fixture.conversation("other")
+    var spans = SpanSet()
+    for step in 0..<40 {
+      spans.insert(position(Int64(step) * 10, ""), position(Int64(step) * 10 + 5, "x"))
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.save(spans: spans, replacing: SpanSet(), cid)
+    }
+    try fixture.reopen()
+    var next = spans
+    next.insert(position(100, ""), position(118, ""))
+    next.remove(position(300, "a"), position(301, ""))
+    next.insert(.min, position(2, ""))
+    let written = try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.spans(cid) == spans)
+      let before = try tx.connection.totalChanges
+      try tx.save(spans: next, replacing: spans, cid)
+      return try tx.connection.totalChanges - before
+    }
+    // Two joined into one: one goes, one is longer. One split: two written. The
+    // lowest has a new low end: one goes, one comes.
+    #expect(written == 6)
+    try fixture.read { tx throws(StoreFailure) in
+      #expect(try tx.spans(cid) == next)
+      #expect(try tx.spans(other).isEmpty)
+    }
+  }
+
+  @Test func storedSpansThatMakeNoSenseProveNothing() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.write { tx throws(StoreFailure) in
+      for low in [Int64(1), 5] {
+        try tx.connection.run("INSERT INTO span VALUES (?, ?, x'', 9, x'')", cid, low)
+      }
+    }
+    var good = SpanSet()
+    good.insert(position(2, ""), position(3, ""))
+    try fixture.write { tx throws(StoreFailure) in
+      let stored = try tx.spans(cid)
+      #expect(stored.isEmpty)
+      try tx.save(spans: good, replacing: stored, cid)
+      #expect(try tx.spans(cid) == good)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aQuarantinedItemIsKeptOnceAtItsPlace(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    for _ in 0..<2 {
+      try fixture.write { tx throws(StoreFailure) in
+        for item in ["bad", "worse"] {
+          try tx.quarantine(
+            cid, bytes: bytes(item), reason: 1, low: position(1, "a"), high: position(4, "b"))
+        }
+        try tx.quarantine(
+          cid, bytes: bytes("bad"), reason: 1, low: position(0, ""), high: position(1, "a"))
+      }
+      try fixture.reopen()
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.counts().quarantined == 3)
+      #expect(
+        try tx.quarantined(cid) == [
+          SpanSet.Span(low: position(0, ""), high: position(1, "a")),
+          SpanSet.Span(low: position(1, "a"), high: position(4, "b")),
+        ])
+      try tx.clearQuarantine(cid, low: position(1, "a"), high: position(4, "a"))
+      #expect(try tx.quarantined(cid).count == 2)
+      try tx.clearQuarantine(cid, low: position(1, "a"), high: position(4, "b"))
+      #expect(try tx.quarantined(cid).map(\.low) == [position(0, "")])
+    }
+  }
+
+  @Test func quarantineIsBounded() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    let huge = [UInt8](repeating: 1, count: Limits.quarantineBytesMax + 1)
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.quarantine(cid, bytes: huge, reason: 0, low: .min, high: position(0, ""))
+      let kept = try tx.connection.number("SELECT length(bytes) FROM quarantine")
+      #expect(kept == Int64(Limits.quarantineBytesMax))
+      for step in 1..<Limits.quarantineKept {
+        try tx.quarantine(
+          cid, bytes: [], reason: 0, low: position(Int64(step), ""), high: .max)
+      }
+      #expect(try tx.counts().quarantined == UInt64(Limits.quarantineKept))
+      #expect(try tx.quarantined(cid).first?.low == .min)
+      try tx.quarantine(cid, bytes: [], reason: 0, low: position(.max, ""), high: .max)
+      #expect(try tx.counts().quarantined == UInt64(Limits.quarantineKept))
+      #expect(try tx.quarantined(cid).first?.low == position(1, ""))
+    }
+  }
+}

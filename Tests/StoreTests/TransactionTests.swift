@@ -1,0 +1,173 @@
+/// Committed together or not at all; one state for a read; what a file is bound
+/// to.
+import Foundation
+import Synchronization
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct TransactionTests {
+  private struct Stop: Error, Equatable {
+    var store: StoreFailure?
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aBodyThatThrowsLeavesNothing(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1)], cid)
+    let before = fixture.store.lsn
+    #expect(throws: Stop(store: nil)) {
+      try fixture.store.write(failure: Stop.init) { tx throws(Stop) in
+        do throws(StoreFailure) {
+          #expect(try tx.apply(message("b", at: 2), cid, issued: 1) == .inserted(2))
+          _ = try tx.tombstone(bytes("a"), cid, version: nil)
+          _ = try tx.conversation(creating: bytes("new"))
+        } catch { throw Stop(store: error) }
+        throw Stop(store: nil)
+      }
+    }
+    #expect(fixture.store.lsn == before)
+    #expect(try fixture.texts(cid, .latest) == ["a"])
+    try fixture.read { tx throws(StoreFailure) in
+      #expect(try tx.lastChange() == 1)
+      #expect(try tx.conversation(bytes("new")) == nil)
+      #expect(try tx.counts().tombstones == 0)
+    }
+    #expect(try fixture.apply([message("b", at: 2)], cid) == [.inserted(2)])
+    #expect(fixture.store.lsn == before + 1)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func whatDoesNotFitIsRolledBackAndTheStoreGoesOn(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    let large = message("large", at: 1, String(repeating: "x", count: 1 << 20))
+    #expect(throws: StoreFailure.full) {
+      try fixture.write { tx throws(StoreFailure) in
+        // Cut to the size that the file has.
+        try tx.connection.execute("PRAGMA max_page_count = 1")
+        _ = try tx.apply(message("small", at: 1), cid, issued: 1)
+        _ = try tx.apply(large, cid, issued: 1)
+      }
+    }
+    #expect(try fixture.texts(cid, .latest) == [])
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.connection.execute("PRAGMA max_page_count = 100000")
+    }
+    #expect(try fixture.apply([large], cid) == [.inserted(1)])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aTransactionIsOfNoUseAfterItsEnd(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    let kept = try fixture.write { tx throws(StoreFailure) in tx }
+    let read = try fixture.read { tx throws(StoreFailure) in tx }
+    #expect(throws: StoreFailure.self) { try kept.apply(message("a", at: 1), cid, issued: 1) }
+    #expect(throws: StoreFailure.self) { try read.spans(cid) }
+  }
+
+  @Test func aReadSeesOneStateWhileTheWriterCommits() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1)], cid)
+    try fixture.read { tx throws(StoreFailure) in
+      try fixture.store.write { writer throws(StoreFailure) in
+        _ = try writer.apply(message("b", at: 2), cid, issued: writer.lsn)
+      }
+      #expect(try tx.count(cid, from: .min, to: .max) == 1)
+      #expect(try tx.messages(RowQuery(cid: cid, from: .latest, limit: 9)).rows.count == 1)
+      #expect(try tx.lastChange() == 1)
+    }
+    #expect(try fixture.texts(cid, .latest) == ["a", "b"])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func readsOnManyThreadsSeeCommittedStatesOnly(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    let store = fixture.store
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 6) { worker in
+      do {
+        for step in 0..<60 {
+          if worker == 0 {
+            try store.write { tx throws(StoreFailure) in
+              for part in 0..<2 {
+                let new = message("\(step)-\(part)", at: Int64(step))
+                _ = try tx.apply(new, cid, issued: tx.lsn)
+              }
+            }
+          } else {
+            let (counted, listed) = try store.read { tx throws(StoreFailure) in
+              (
+                try tx.count(cid, from: .min, to: .max),
+                try tx.rows(cid, from: .min, to: .max, limit: 500, newestFirst: false).count
+              )
+            }
+            if counted != listed || counted % 2 != 0 {
+              failures.withLock { $0.append("\(counted) \(listed)") }
+            }
+          }
+        }
+      } catch { failures.withLock { $0.append("\(error)") } }
+    }
+    #expect(failures.withLock { $0 } == [])
+    #expect(try fixture.texts(cid, .latest, 500).count == 120)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aClosedStoreSaysSo(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    fixture.store.close()
+    fixture.store.close()
+    #expect(throws: StoreFailure.closed) { try fixture.conversation() }
+    #expect(throws: StoreFailure.closed) { try fixture.texts(1, .latest) }
+    #expect(throws: StoreFailure.closed) { try fixture.store.wipe() }
+  }
+
+  @Test func aWipedFileIsGone() throws {
+    let fixture = try Fixture(.file)
+    try fixture.apply([message("a", at: 1)], try fixture.conversation())
+    try fixture.store.wipe()
+    #expect(!FileManager.default.fileExists(atPath: fixture.path))
+    #expect(throws: StoreFailure.closed) { try fixture.conversation() }
+  }
+
+  @Test func aFileIsBoundToAccountUserAndKindOfPosition() throws {
+    let fixture = try Fixture(.file)
+    fixture.store.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
+    for change in [
+      { (c: inout StoreConfig) in c.account = bytes("Work") },
+      { c in c.user = [] },
+      { c in c.positionKind = 1 },
+    ] {
+      var config = fixture.config
+      change(&config)
+      #expect(throws: StoreFailure.mismatch) { try MessageStore.open(config) }
+    }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
+    try fixture.reopen()
+  }
+
+  @Test(
+    arguments: [
+      ("PRAGMA user_version = 2", StoreFailure.tooNew),
+      ("PRAGMA application_id = 1", StoreFailure.notOurs),
+      ("PRAGMA user_version = 0", StoreFailure.damaged),
+    ] as [(StaticString, StoreFailure)])
+  func aFileOfAnotherFormIsRefusedUntouched(_ mark: StaticString, _ expected: StoreFailure) throws {
+    let fixture = try Fixture(.file)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.conversation(creating: bytes("c"))
+      try tx.connection.execute(mark)
+    }
+    fixture.store.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
+    #expect(throws: expected) { try MessageStore.open(fixture.config) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
+  }
+}

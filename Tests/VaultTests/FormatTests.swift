@@ -1,0 +1,86 @@
+/// The bytes on disk are those of docs/file-format.md: a reader that shares no
+/// code with the library, written from that page, reads what the library wrote.
+import CSQLite
+import Foundation
+import Testing
+import Vault
+import VaultSupport
+
+struct FormatTests {
+  /// Runs the independent reader. What it prints, and its exit status.
+  private func decrypt(_ path: String, _ target: String, key: [UInt8]) throws -> (String, Int32) {
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("read_vault.py").path
+    let reader = Process()
+    reader.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    reader.arguments = [
+      "python3", script, path, key.map { String(format: "%02x", $0) }.joined(), target,
+    ]
+    let output = Pipe()
+    reader.standardOutput = output
+    reader.standardError = output
+    try reader.run()
+    let text = output.fileHandleForReading.readDataToEndOfFile()
+    reader.waitUntilExit()
+    return (String(decoding: text, as: UTF8.self), reader.terminationStatus)
+  }
+
+  private func plain(_ path: String) throws -> Database {
+    var handle: OpaquePointer?
+    let result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, "unix")
+    #expect(result == SQLITE_OK)
+    return Database(try #require(handle))
+  }
+
+  @Test func anIndependentReaderReadsPagesAndLog() throws {
+    let place = Place()
+    let disk = FaultVFS()
+    let vault = try open(place.path, base: disk.name)
+    let writer = Database(try vault.connect(.writer))
+    fill(writer, 0..<300)
+    writer.run("PRAGMA wal_checkpoint(RESTART)")
+    fill(writer, 300..<400)
+    writer.run("UPDATE t SET body = 'changed' WHERE id = 7")
+    // Left as a kill leaves it, with an unfinished transaction at the end.
+    writer.run("BEGIN; DELETE FROM t")
+    disk.die(atWrite: 3)
+    writer.run("COMMIT")
+    #expect(disk.isDead)
+    writer.close()
+    vault.close()
+
+    let target = place.path("plain.db")
+    let (said, status) = try decrypt(place.path, target, key: key)
+    #expect(status == 0, "\(said)")
+    #expect(!said.contains(" 0 from the log"))
+    let copy = try plain(target)
+    var expected = expectedRows(0..<400)
+    expected[7] = "7|changed"
+    #expect(try copy.rows("SELECT * FROM t").get() == expected)
+    #expect(copy.one("PRAGMA integrity_check") == "ok")
+
+    // The log goes into the file; the reader finds the same there.
+    let again = try open(place.path)
+    again.close()
+    let second = try decrypt(place.path, place.path("second.db"), key: key)
+    #expect(second.0.contains(" 0 from the log"))
+    #expect(try plain(place.path("second.db")).rows("SELECT * FROM t").get() == expected)
+    #expect(try decrypt(place.path, target, key: otherKey).1 != 0)
+  }
+
+  @Test func aNewFileIsTwoHeadersAndOnePage() throws {
+    let place = Place()
+    try open(place.path).close()
+    let bytes = contents(place.path)
+    #expect(bytes.count == 12288)
+    #expect(Array(bytes[..<8]) == Array("TIDELINE".utf8))
+    #expect(Array(bytes[..<4096]) == Array(bytes[4096..<8192]))
+    // Two files made alike share nothing but the fixed fields.
+    let other = Place()
+    try open(other.path).close()
+    let second = contents(other.path)
+    #expect(bytes[16..<32] != second[16..<32])
+    #expect(bytes[80..<168] != second[80..<168])
+    #expect(bytes[8192...] != second[8192...])
+  }
+}

@@ -1,0 +1,31 @@
+"""Tideline: an embeddable, encrypted, offline-first message cache and sync engine.
+
+>>> with Client(user_id="me") as client:          # in memory; give a path and a key for a file
+...     client.sync("general")
+...     client.connected()
+...     for frame in client.frames():
+...         send(frame.bytes); client.frame_sent(frame.id)
+...     client.receive(answer)
+...     page = client.messages("general")
+"""
+
+from .client import KEY_BYTES, Client, frame_account, version
+from .errors import (
+    ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
+    MismatchError, NotFoundError, NotOursError, OfflineError, Status, StorageError, TidelineError,
+    TooLargeError, TooNewError, UnsupportedError, WrongKeyError)
+from .values import (
+    Change, ChangeKind, Changes, Coverage, Frame, From, Gap, Message, MessageFlags, Page, Phase,
+    Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase, SyncStatus,
+    Ties, Truncates)
+
+__all__ = [
+    "KEY_BYTES", "Client", "frame_account", "version",
+    "ClosedError", "DamagedError", "FrameError", "FullError", "InternalError", "InvalidError",
+    "LockedError", "MismatchError", "NotFoundError", "NotOursError", "OfflineError", "Status",
+    "StorageError", "TidelineError", "TooLargeError", "TooNewError", "UnsupportedError",
+    "WrongKeyError",
+    "Change", "ChangeKind", "Changes", "Coverage", "Frame", "From", "Gap", "Message",
+    "MessageFlags", "Page", "Phase", "Plain", "Policy", "Profile", "SealedMessage", "State",
+    "Stats", "Stop", "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates",
+]

@@ -1,0 +1,238 @@
+"""The shared library: where it is found, its structs and its functions.
+
+The structs mirror ``tideline.h`` field by field; a test compares their sizes and offsets with those
+that a C compiler gives.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+
+ABI = 1
+
+
+class View(ctypes.Structure):
+    """``tl_view``: borrowed bytes."""
+
+    _fields_ = [("data", c_void_p), ("size", c_size_t)]
+
+
+class Profile(ctypes.Structure):
+    """``tl_profile``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("page_limit", c_uint32),
+        ("truncates", c_int32), ("ties", c_int32), ("capabilities", c_uint32),
+        ("time_resolution_us", c_int64), ("overlap_ms", c_uint32),
+        ("deletion_horizon_s", c_uint32), ("zone_offset_min", c_int32), ("reserved", c_uint32),
+    ]
+
+
+class Sealed(ctypes.Structure):
+    """``tl_sealed``."""
+
+    _fields_ = [
+        ("conversation", View), ("id", View), ("sender", View), ("payload", View),
+        ("message", View),
+    ]
+
+
+class Opened(ctypes.Structure):
+    """``tl_opened``."""
+
+    _fields_ = [("payload", View), ("flags", c_uint32), ("reserved", c_uint32)]
+
+
+OpenHook = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Sealed), POINTER(Opened))
+LogHook = ctypes.CFUNCTYPE(None, c_void_p, c_int32, View)
+ClockHook = ctypes.CFUNCTYPE(c_int64, c_void_p)
+DropHook = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+class ClientConfig(ctypes.Structure):
+    """``tl_client_config``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("path", View), ("key", View),
+        ("account", View), ("user_id", View), ("profile", POINTER(Profile)),
+        ("cache_bytes", c_uint64), ("request_timeout_ms", c_uint32), ("requests_max", c_uint32),
+        ("open", OpenHook), ("open_context", c_void_p), ("open_drop", DropHook),
+        ("log", LogHook), ("log_context", c_void_p), ("log_drop", DropHook),
+        ("clock", ClockHook), ("clock_context", c_void_p),
+    ]
+
+
+class Frame(ctypes.Structure):
+    """``tl_frame``."""
+
+    _fields_ = [("id", c_uint64), ("bytes", View)]
+
+
+class State(ctypes.Structure):
+    """``tl_state``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("phase", c_int32), ("syncs_left", c_uint32),
+        ("requests_in_flight", c_uint32), ("frames_waiting", c_uint32),
+        ("reconnect_wanted", c_uint32), ("reads_pending", c_uint32), ("reserved", c_uint32),
+        ("change_seq", c_uint64), ("as_of_us", c_int64),
+    ]
+
+
+class SyncRequest(ctypes.Structure):
+    """``tl_sync_request``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View),
+        ("kind", c_int32), ("policy", c_int32), ("want", c_uint32), ("pages_max", c_uint32),
+    ]
+
+
+class SyncStatus(ctypes.Structure):
+    """``tl_sync_status``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("phase", c_int32), ("result", c_int32),
+        ("requests", c_uint32), ("received", c_uint32), ("inserted", c_uint32),
+        ("removed", c_uint32), ("reserved", c_uint32),
+    ]
+
+
+class Message(ctypes.Structure):
+    """``tl_message``."""
+
+    _fields_ = [
+        ("number", c_uint64), ("time_us", c_int64), ("state", c_int32), ("flags", c_uint32),
+        ("id", View), ("conversation", View), ("sender", View), ("stamp", View),
+        ("payload", View), ("reply_to", View), ("reactions", View), ("read_by", View),
+        ("rest", View),
+    ]
+
+
+class Gap(ctypes.Structure):
+    """``tl_gap``."""
+
+    _fields_ = [
+        ("before_row", c_uint32), ("poisoned", c_uint32), ("low_us", c_int64),
+        ("high_us", c_int64),
+    ]
+
+
+class Coverage(ctypes.Structure):
+    """``tl_coverage``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("whole", c_uint32), ("stop", c_int32),
+        ("gap_count", c_uint32), ("gaps", POINTER(Gap)), ("deletions_as_of_us", c_int64),
+        ("content_as_of_us", c_int64), ("total_count", c_int64), ("known_count", c_uint64),
+    ]
+
+
+class Query(ctypes.Structure):
+    """``tl_query``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View),
+        ("from_", c_int32), ("order", c_int32), ("number", c_uint64), ("time_us", c_int64),
+        ("limit", c_uint32), ("reserved", c_uint32),
+    ]
+
+
+class Change(ctypes.Structure):
+    """``tl_change``."""
+
+    _fields_ = [
+        ("seq", c_uint64), ("kind", c_int32), ("reserved", c_uint32), ("first", c_uint64),
+        ("last", c_uint64), ("conversation", View),
+    ]
+
+
+class Stats(ctypes.Structure):
+    """``tl_stats``."""
+
+    _fields_ = [("struct_size", c_uint32), ("wal_frames_rejected", c_uint32)] + [
+        (name, c_uint64) for name in (
+            "conversations", "messages", "tombstones", "quarantined", "frames_in", "frames_bad",
+            "frames_ignored", "answers_unmatched", "frames_out", "bytes_in", "bytes_out",
+            "requests", "timeouts", "retries", "duplicates", "open_failures", "walks_incomplete",
+            "restores", "audit_mismatches", "commits", "file_bytes")
+    ] + [("overlap_us", c_int64)]
+
+
+_client, _batch = c_void_p, c_void_p
+_FUNCTIONS = {
+    "tl_abi": (c_uint32, []),
+    "tl_version": (c_uint32, []),
+    "tl_key_bytes": (c_size_t, []),
+    "tl_last_error": (c_char_p, []),
+    "tl_status_name": (c_char_p, [c_int32]),
+    "tl_status_is_transient": (c_int32, [c_int32]),
+    "tl_client_open": (c_int32, [POINTER(ClientConfig), POINTER(_client)]),
+    "tl_client_close": (None, [_client]),
+    "tl_client_free": (None, [_client]),
+    "tl_client_wipe": (c_int32, [_client]),
+    "tl_client_connected": (c_int32, [_client]),
+    "tl_client_disconnected": (c_int32, [_client]),
+    "tl_client_receive": (c_int32, [_client, View]),
+    "tl_client_next_frame": (c_int32, [_client, POINTER(POINTER(Frame))]),
+    "tl_client_frame_sent": (c_int32, [_client, c_uint64]),
+    "tl_frame_free": (None, [POINTER(Frame)]),
+    "tl_client_advance": (c_int32, [_client, POINTER(c_int64)]),
+    "tl_client_event_fd": (c_int32, [_client, POINTER(c_int32)]),
+    "tl_client_state": (c_int32, [_client, POINTER(State)]),
+    "tl_frame_account": (c_int32, [View, POINTER(View)]),
+    "tl_client_sync": (c_int32, [_client, POINTER(SyncRequest), POINTER(c_uint64)]),
+    "tl_client_cancel": (c_int32, [_client, c_uint64]),
+    "tl_client_sync_status": (c_int32, [_client, c_uint64, POINTER(SyncStatus)]),
+    "tl_client_messages": (c_int32, [_client, POINTER(Query), POINTER(_batch)]),
+    "tl_client_message": (c_int32, [_client, View, View, POINTER(_batch)]),
+    "tl_client_changes": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
+    "tl_batch_rows": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_changes": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_coverage": (c_int32, [_batch, POINTER(Coverage)]),
+    "tl_batch_block": (c_int32, [_batch, POINTER(View)]),
+    "tl_batch_free": (None, [_batch]),
+    "tl_client_mark_read": (c_int32, [_client, View, POINTER(View), c_size_t]),
+    "tl_client_forget": (c_int32, [_client, View, View]),
+    "tl_client_stats": (c_int32, [_client, POINTER(Stats)]),
+}
+
+
+def _candidates() -> list[str]:
+    named = os.environ.get("TIDELINE_LIBRARY")
+    if named:
+        return [named]
+    beside = pathlib.Path(__file__).parent / "libtideline.so.1"
+    return [str(beside)] * beside.exists() + ["libtideline.so.1"]
+
+
+def load() -> ctypes.CDLL:
+    """Loads the library: what ``TIDELINE_LIBRARY`` names, else the one beside this package, else
+    the system's.
+
+    Raises:
+        ImportError: when there is none, or it is of another generation.
+    """
+    names = _candidates()
+    trouble: list[str] = []
+    for name in names:
+        try:
+            library = ctypes.CDLL(name)
+        except OSError as error:
+            trouble.append(str(error))
+            continue
+        for function, (result, arguments) in _FUNCTIONS.items():
+            entry = getattr(library, function)
+            entry.restype = result
+            entry.argtypes = arguments
+        if library.tl_abi() != ABI:
+            raise ImportError(f"{name} is of generation {library.tl_abi()}, {ABI} is wanted")
+        return library
+    raise ImportError(
+        "libtideline.so.1 was not found; name it in TIDELINE_LIBRARY (" + "; ".join(trouble) + ")")
+
+
+library = load()

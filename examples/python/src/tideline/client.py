@@ -1,0 +1,326 @@
+"""One account's encrypted copy and its sync state."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import threading
+from types import TracebackType
+from typing import Callable, Iterable, Iterator, Optional, Union
+
+from . import _batch
+from . import _library as c
+from .errors import Status, check
+from .values import (
+    Changes, Frame, From, Message, Page, Phase, Plain, Policy, Profile, SealedMessage, State,
+    Stats, SyncKind, SyncPhase, SyncStatus)
+
+OpenFunction = Callable[[SealedMessage], Union[bytes, Plain, None]]
+LogFunction = Callable[[int, str], None]
+ClockFunction = Callable[[], int]
+
+_log = logging.getLogger("tideline")
+_FROM_C = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
+
+KEY_BYTES = 32
+
+
+def _view(data: bytes) -> c.View:
+    """A view of bytes that the caller keeps alive for the call."""
+    pointer = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)
+    return c.View(pointer.value if data else None, len(data))
+
+
+def _bytes(view: c.View) -> bytes:
+    return ctypes.string_at(view.data, view.size) if view.size else b""
+
+
+class Client:
+    """A client on an encrypted file, or in memory.
+
+    Any method may be called from any thread. The client opens no socket and starts no thread: say
+    what happened (``connected``, ``receive``, ``advance``), send what ``frames`` gives, and read.
+    ``fileno`` is readable when there is news, so a client can be registered with ``selectors`` or
+    an asyncio loop.
+
+    Args:
+        path: The file, or None to keep everything in memory.
+        key: Exactly 32 random bytes; None in memory.
+        user_id: The user's id on the server; bound to the file.
+        account: The name of the account; bound to the file.
+        profile: What is known of the server.
+        existing: Fail with NotFoundError instead of creating the file.
+        strict: Refuse a file whose log has a rejected tail.
+        auto_mark_read: Fetched messages of others are marked read.
+        open: Opens payloads: gives the plaintext, a Plain, or None when the key has not come.
+        log: Takes a ``logging`` level and a line; the logger "tideline" does by default.
+        clock: Gives a monotonic time in milliseconds, for tests and replay.
+
+    Raises:
+        TidelineError: one of its kinds; see ``tl_client_open`` in the header.
+    """
+
+    def __init__(
+        self, path: Optional[Union[str, os.PathLike[str]]] = None, key: Optional[bytes] = None, *,
+        user_id: str, account: str = "", profile: Optional[Profile] = None,
+        existing: bool = False, strict: bool = False, auto_mark_read: bool = False,
+        cache_bytes: int = 0, request_timeout_ms: int = 0, requests_max: int = 0,
+        open: Optional[OpenFunction] = None, log: Optional[LogFunction] = None,
+        clock: Optional[ClockFunction] = None,
+    ) -> None:
+        self._handle = ctypes.c_void_p()
+        self._plain = threading.local()
+        texts = [os.fsencode(path) if path is not None else b"", key or b"", account.encode(),
+                 user_id.encode()]
+        flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3)
+        config = c.ClientConfig(
+            struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=_view(texts[0]),
+            key=_view(texts[1]), account=_view(texts[2]), user_id=_view(texts[3]),
+            cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
+            requests_max=requests_max)
+        if profile is not None:
+            config.profile = ctypes.pointer(_profile(profile))
+        # The library calls these for as long as it lives, so they are kept here.
+        self._hooks = [self._log_hook(log)]
+        config.log = self._hooks[0]
+        if open is not None:
+            self._hooks.append(self._open_hook(open))
+            config.open = self._hooks[-1]
+        if clock is not None:
+            self._hooks.append(c.ClockHook(lambda _: clock()))
+            config.clock = self._hooks[-1]
+        check(c.library.tl_client_open(ctypes.byref(config), ctypes.byref(self._handle)))
+
+    # Ends.
+
+    def close(self) -> None:
+        """Flushes, wipes the key and fails every later call. Safe twice and while others wait."""
+        c.library.tl_client_close(self._handle)
+
+    def wipe(self) -> None:
+        """Destroys the data for good and closes the client: for log-out."""
+        check(c.library.tl_client_wipe(self._handle))
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # No call can be running: each holds a reference to this object.
+        handle, self._handle = getattr(self, "_handle", None), ctypes.c_void_p()
+        if handle:
+            c.library.tl_client_free(handle)
+
+    # Turn.
+
+    def connected(self) -> None:
+        """Says that a connection to the server stands and is authenticated."""
+        check(c.library.tl_client_connected(self._handle))
+
+    def disconnected(self) -> None:
+        """Says that the connection is gone."""
+        check(c.library.tl_client_disconnected(self._handle))
+
+    def receive(self, frame: Union[bytes, str]) -> Status:
+        """Hands in one frame from the server. Gives OK, IGNORED or QUARANTINED."""
+        data = frame.encode() if isinstance(frame, str) else bytes(frame)
+        self._plain.kept = []
+        try:
+            return check(c.library.tl_client_receive(self._handle, _view(data)))
+        finally:
+            self._plain.kept = []
+
+    def next_frame(self) -> Optional[Frame]:
+        """Takes the next frame to send, or None; then ``fileno`` is quiet again."""
+        out = ctypes.POINTER(c.Frame)()
+        status = check(c.library.tl_client_next_frame(self._handle, ctypes.byref(out)))
+        if status == Status.NONE:
+            return None
+        try:
+            return Frame(out.contents.id, _bytes(out.contents.bytes))
+        finally:
+            c.library.tl_frame_free(out)
+
+    def frames(self) -> Iterator[Frame]:
+        """Takes frames until there are none; tell ``frame_sent`` of each that was written."""
+        while (frame := self.next_frame()) is not None:
+            yield frame
+
+    def frame_sent(self, id: int) -> bool:
+        """Says that a frame was written. False for one that is not known."""
+        return check(c.library.tl_client_frame_sent(self._handle, id)) == Status.OK
+
+    def advance(self) -> Optional[int]:
+        """Lets time act. Gives the milliseconds until the next call is due, or None."""
+        wait = ctypes.c_int64()
+        check(c.library.tl_client_advance(self._handle, ctypes.byref(wait)))
+        return None if wait.value < 0 else wait.value
+
+    def fileno(self) -> int:
+        """The descriptor that is readable when there is news. Poll it, never read it."""
+        out = ctypes.c_int32()
+        check(c.library.tl_client_event_fd(self._handle, ctypes.byref(out)))
+        return out.value
+
+    def state(self) -> State:
+        """The client's overall state."""
+        out = c.State(struct_size=ctypes.sizeof(c.State))
+        check(c.library.tl_client_state(self._handle, ctypes.byref(out)))
+        return State(
+            Phase(out.phase), out.syncs_left, out.requests_in_flight, out.frames_waiting,
+            bool(out.reconnect_wanted), out.reads_pending, out.change_seq, out.as_of_us)
+
+    def sync(
+        self, conversation: str, kind: SyncKind = SyncKind.LATEST,
+        policy: Policy = Policy.CACHE_THEN_NETWORK, *, want: int = 0, pages_max: int = 0,
+    ) -> int:
+        """Asks for a conversation to be synced; gives the sync's number at once."""
+        text = conversation.encode()
+        request = c.SyncRequest(
+            struct_size=ctypes.sizeof(c.SyncRequest), conversation=_view(text), kind=kind,
+            policy=policy, want=want, pages_max=pages_max)
+        number = ctypes.c_uint64()
+        check(c.library.tl_client_sync(
+            self._handle, ctypes.byref(request), ctypes.byref(number)))
+        return number.value
+
+    def cancel(self, sync: int) -> bool:
+        """Cancels a sync. False when it had ended."""
+        return check(c.library.tl_client_cancel(self._handle, sync)) == Status.OK
+
+    def sync_status(self, sync: int) -> SyncStatus:
+        """How a sync went."""
+        out = c.SyncStatus(struct_size=ctypes.sizeof(c.SyncStatus))
+        check(c.library.tl_client_sync_status(self._handle, sync, ctypes.byref(out)))
+        return SyncStatus(
+            SyncPhase(out.phase), Status(out.result), out.requests, out.received, out.inserted,
+            out.removed)
+
+    # Read.
+
+    def messages(
+        self, conversation: str, from_: From = From.LATEST, *, number: int = 0, time_us: int = 0,
+        limit: int = 0, descending: bool = False,
+    ) -> Page:
+        """Reads messages from the cache. Never waits for the network."""
+        text = conversation.encode()
+        query = c.Query(
+            struct_size=ctypes.sizeof(c.Query), conversation=_view(text), from_=from_,
+            order=int(descending), number=number, time_us=time_us, limit=limit)
+        batch = ctypes.c_void_p()
+        check(c.library.tl_client_messages(
+            self._handle, ctypes.byref(query), ctypes.byref(batch)))
+        try:
+            return _batch.page(batch)
+        finally:
+            c.library.tl_batch_free(batch)
+
+    def message(self, conversation: str, id: str) -> Message:
+        """Reads one message by id; NotFoundError when there is none."""
+        texts = conversation.encode(), id.encode()
+        batch = ctypes.c_void_p()
+        check(c.library.tl_client_message(
+            self._handle, _view(texts[0]), _view(texts[1]), ctypes.byref(batch)))
+        try:
+            return _batch.messages(batch)[0]
+        finally:
+            c.library.tl_batch_free(batch)
+
+    def changes(self, after: int = 0, limit: int = 0) -> Changes:
+        """Pulls committed changes with a greater ``seq`` than ``after``."""
+        batch = ctypes.c_void_p()
+        status = check(c.library.tl_client_changes(
+            self._handle, after, limit, ctypes.byref(batch)))
+        if status != Status.OK:
+            return Changes((), status == Status.RESYNC)
+        try:
+            return Changes(_batch.changes(batch))
+        finally:
+            c.library.tl_batch_free(batch)
+
+    # Act.
+
+    def mark_read(self, conversation: str, ids: Iterable[str]) -> None:
+        """Marks messages as read by this user; durable when it returns."""
+        text, texts = conversation.encode(), [id.encode() for id in ids]
+        views = (c.View * len(texts))(*map(_view, texts))
+        check(c.library.tl_client_mark_read(self._handle, _view(text), views, len(texts)))
+
+    def forget(self, conversation: str, id: str) -> None:
+        """Removes one message from this device only, for good."""
+        texts = conversation.encode(), id.encode()
+        check(c.library.tl_client_forget(self._handle, _view(texts[0]), _view(texts[1])))
+
+    # Keep.
+
+    def stats(self) -> Stats:
+        """Counters."""
+        out = c.Stats(struct_size=ctypes.sizeof(c.Stats))
+        check(c.library.tl_client_stats(self._handle, ctypes.byref(out)))
+        return Stats(**{name: getattr(out, name) for name, *_ in c.Stats._fields_[1:]})
+
+    # Hooks. An exception may not cross the library: it is logged and counts as a failure.
+
+    def _open_hook(self, function: OpenFunction) -> c.OpenHook:
+        plain = self._plain
+
+        def hook(_: object, sealed: ctypes._Pointer[c.Sealed],
+                 out: ctypes._Pointer[c.Opened]) -> int:
+            try:
+                view = sealed.contents
+                answer = function(SealedMessage(
+                    _bytes(view.conversation).decode(), _bytes(view.id).decode(),
+                    _bytes(view.sender).decode(), _bytes(view.payload), _bytes(view.message)))
+                if answer is None:
+                    return int(Status.NONE)
+                if not isinstance(answer, Plain):
+                    answer = Plain(bytes(answer))
+                # It must stay until `receive` returns.
+                plain.kept.append(answer.payload)
+                out.contents.payload = _view(answer.payload)
+                out.contents.flags = answer.control | answer.event << 1
+                return int(Status.OK)
+            except Exception:
+                _log.exception("the open hook failed")
+                return int(Status.INVALID)
+
+        return c.OpenHook(hook)
+
+    def _log_hook(self, function: Optional[LogFunction]) -> c.LogHook:
+        def hook(_: object, level: int, text: c.View) -> None:
+            try:
+                (function or _log.log)(_FROM_C.get(level, logging.INFO), _bytes(text).decode())
+            except Exception:
+                _log.exception("the log hook failed")
+
+        return c.LogHook(hook)
+
+
+def _profile(profile: Profile) -> c.Profile:
+    flags = (profile.after_is_inclusive | profile.page_size_varies << 1
+             | profile.absence_is_deletion << 2)
+    return c.Profile(
+        struct_size=ctypes.sizeof(c.Profile), flags=flags, page_limit=profile.page_limit,
+        truncates=profile.truncates, ties=profile.ties,
+        time_resolution_us=profile.time_resolution_us, overlap_ms=profile.overlap_ms,
+        deletion_horizon_s=profile.deletion_horizon_s, zone_offset_min=profile.zone_offset_min)
+
+
+def frame_account(frame: Union[bytes, str]) -> Optional[str]:
+    """Tells which account a frame is for, as raw JSON string contents, or None."""
+    data = frame.encode() if isinstance(frame, str) else bytes(frame)
+    out = c.View()
+    status = check(c.library.tl_frame_account(_view(data), ctypes.byref(out)))
+    return None if status == Status.NONE else _bytes(out).decode()
+
+
+def version() -> str:
+    """The version of the loaded library."""
+    number = c.library.tl_version()
+    return f"{number >> 16}.{number >> 8 & 255}.{number & 255}"

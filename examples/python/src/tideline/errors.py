@@ -1,0 +1,149 @@
+"""What can go wrong: one exception for each status of ``tideline.h``."""
+
+from __future__ import annotations
+
+import enum
+
+from ._library import library
+
+
+class Status(enum.IntEnum):
+    """``tl_status``."""
+
+    OK = 0
+    NONE = 1
+    IGNORED = 2
+    RESYNC = 3
+    QUARANTINED = 4
+    INVALID = -1
+    CLOSED = -2
+    STORAGE = -3
+    KEY = -4
+    TOO_NEW = -5
+    DAMAGED = -6
+    LOCKED = -7
+    NOT_OURS = -8
+    FRAME = -9
+    TOO_LARGE = -10
+    NOT_FOUND = -11
+    MISMATCH = -12
+    UNSUPPORTED = -13
+    OFFLINE = -14
+    TIMEOUT = -15
+    REFUSED = -16
+    UNAVAILABLE = -17
+    CANCELLED = -18
+    INCOMPLETE = -19
+    FULL = -20
+    INTERNAL = -99
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same call may succeed later without a change."""
+        return bool(library.tl_status_is_transient(int(self)))
+
+
+class TidelineError(Exception):
+    """A call failed. ``status`` says how; the text holds no key, path, id or message text."""
+
+    def __init__(self, status: Status, text: str) -> None:
+        super().__init__(f"{text} ({library.tl_status_name(int(status)).decode()})")
+        self.status = status
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same call may succeed later without a change."""
+        return self.status.is_transient
+
+
+class InvalidError(TidelineError, ValueError):
+    """An argument breaks the documented contract."""
+
+
+class ClosedError(TidelineError):
+    """The client was closed."""
+
+
+class StorageError(TidelineError):
+    """SQLite or the file system refused."""
+
+
+class WrongKeyError(TidelineError):
+    """No key slot of the file opens with this key."""
+
+
+class TooNewError(TidelineError):
+    """The file is from a later version."""
+
+
+class DamagedError(TidelineError):
+    """Stored bytes were changed or lost."""
+
+
+class LockedError(TidelineError):
+    """The file is open elsewhere."""
+
+
+class NotOursError(TidelineError):
+    """The file is not a Tideline file."""
+
+
+class FrameError(TidelineError):
+    """The frame is not a valid frame; nothing changed."""
+
+
+class TooLargeError(TidelineError):
+    """Over a documented limit; nothing changed."""
+
+
+class NotFoundError(TidelineError, LookupError):
+    """No such message, conversation, sync or file."""
+
+
+class MismatchError(TidelineError):
+    """The file belongs to another account or user."""
+
+
+class UnsupportedError(TidelineError):
+    """Not in this version, or not by this server."""
+
+
+class OfflineError(TidelineError):
+    """Not connected; the cache has what there is."""
+
+
+class FullError(TidelineError):
+    """The disk is full, or too many syncs wait; nothing changed."""
+
+
+class InternalError(TidelineError):
+    """A broken invariant. The client is now closed."""
+
+
+_BY_STATUS: dict[Status, type[TidelineError]] = {
+    Status.INVALID: InvalidError,
+    Status.CLOSED: ClosedError,
+    Status.STORAGE: StorageError,
+    Status.KEY: WrongKeyError,
+    Status.TOO_NEW: TooNewError,
+    Status.DAMAGED: DamagedError,
+    Status.LOCKED: LockedError,
+    Status.NOT_OURS: NotOursError,
+    Status.FRAME: FrameError,
+    Status.TOO_LARGE: TooLargeError,
+    Status.NOT_FOUND: NotFoundError,
+    Status.MISMATCH: MismatchError,
+    Status.UNSUPPORTED: UnsupportedError,
+    Status.OFFLINE: OfflineError,
+    Status.FULL: FullError,
+    Status.INTERNAL: InternalError,
+}
+
+
+def check(code: int) -> Status:
+    """Gives a status that is a success, and raises the exception of one that is not."""
+    status = Status(code)
+    if status >= 0:
+        return status
+    text = library.tl_last_error().decode()
+    raise _BY_STATUS.get(status, TidelineError)(status, text)

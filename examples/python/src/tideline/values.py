@@ -1,0 +1,270 @@
+"""Plain values that a client takes and gives."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from typing import Any, Optional
+
+from .errors import Status
+
+
+class Truncates(enum.IntEnum):
+    """Which end of a full answer to ``after_ts`` the server keeps."""
+
+    UNKNOWN = 0
+    OLDEST = 1
+    NEWEST = 2
+
+
+class Ties(enum.IntEnum):
+    """How the server orders messages with the same printed time."""
+
+    UNKNOWN = 0
+    ID = 1
+    ARRIVAL = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """What the host knows of its server. The defaults are the protocol's first server."""
+
+    page_limit: int = 0
+    truncates: Truncates = Truncates.UNKNOWN
+    ties: Ties = Ties.UNKNOWN
+    after_is_inclusive: bool = False
+    page_size_varies: bool = False
+    absence_is_deletion: bool = False
+    time_resolution_us: int = 0
+    overlap_ms: int = 0
+    deletion_horizon_s: int = 0
+    zone_offset_min: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class SealedMessage:
+    """A message as it came, offered to the ``open`` hook."""
+
+    conversation: str
+    id: str
+    sender: str
+    payload: bytes
+    message: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class Plain:
+    """The answer of an ``open`` hook that has more to say than the plaintext."""
+
+    payload: bytes
+    control: bool = False
+    event: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """One frame to send, whole, as one message of the transport."""
+
+    id: int
+    bytes: bytes
+
+
+class Phase(enum.IntEnum):
+    """What the client is doing as a whole."""
+
+    OFFLINE = 0
+    CATCHING_UP = 1
+    UP_TO_DATE = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class State:
+    """The client's overall state."""
+
+    phase: Phase
+    syncs_left: int
+    requests_in_flight: int
+    frames_waiting: int
+    reconnect_wanted: bool
+    reads_pending: int
+    change_seq: int
+    as_of_us: int
+
+
+class SyncKind(enum.IntEnum):
+    """What a sync is to bring."""
+
+    LATEST = 0
+    OLDER = 1
+
+
+class Policy(enum.IntEnum):
+    """Where a sync may look."""
+
+    CACHE_THEN_NETWORK = 0
+    CACHE_ONLY = 1
+
+
+class SyncPhase(enum.IntEnum):
+    """How far a sync is."""
+
+    WAITING = 0
+    RUNNING = 1
+    ENDED = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class SyncStatus:
+    """How a sync went."""
+
+    phase: SyncPhase
+    result: Status
+    requests: int
+    received: int
+    inserted: int
+    removed: int
+
+
+class MessageFlags(enum.IntFlag):
+    """Flags of a message."""
+
+    MINE = 1 << 0
+    UNREAD = 1 << 1
+    EDITED = 1 << 2
+    DELETED = 1 << 3
+    PINNED = 1 << 4
+    EVENT = 1 << 5
+    SEALED = 1 << 6
+    UNVERIFIED = 1 << 7
+
+
+@dataclasses.dataclass(frozen=True)
+class Message:
+    """One message. ``number`` is its identity on screen; bytes are as they came."""
+
+    number: int
+    time_us: int
+    flags: MessageFlags
+    id: str
+    conversation: str
+    sender: str
+    stamp: str
+    payload: bytes
+    reply_to: Optional[str]
+    reactions: bytes
+    read_by: bytes
+    rest: bytes
+
+    @property
+    def json(self) -> Any:
+        """The payload as a JSON value; for payloads that no ``open`` hook has changed."""
+        return json.loads(self.payload)
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """A place where messages may be missing; before row ``before_row``."""
+
+    before_row: int
+    poisoned: bool
+    low_us: int
+    high_us: int
+
+
+class Stop(enum.IntEnum):
+    """Why a read gave fewer messages than were asked, or stopped."""
+
+    LIMIT = 0
+    START = 1
+    GAP = 2
+    PRESENT = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Coverage:
+    """How complete a page is. ``whole``: nothing is missing between its first and last row."""
+
+    whole: bool
+    stop: Stop
+    gaps: tuple[Gap, ...]
+    deletions_as_of_us: int
+    content_as_of_us: int
+    total_count: Optional[int]
+    known_count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """Messages with the statement of how complete they are."""
+
+    messages: tuple[Message, ...]
+    coverage: Coverage
+
+
+class From(enum.IntEnum):
+    """Where a read begins."""
+
+    LATEST = 0
+    OLDEST = 1
+    BEFORE = 2
+    AFTER = 3
+    TIME = 4
+
+
+class ChangeKind(enum.IntEnum):
+    """What a change was."""
+
+    INSERTED = 1
+    UPDATED = 2
+    REMOVED = 3
+    COVERAGE = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """One entry of the change feed: messages of one conversation, one commit."""
+
+    seq: int
+    kind: ChangeKind
+    first: int
+    last: int
+    conversation: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Changes:
+    """A pull of the change feed. ``resync``: older entries are gone, read anew and go on from
+    ``State.change_seq``."""
+
+    entries: tuple[Change, ...]
+    resync: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Stats:
+    """Counters. Those of frames and requests count since the opening."""
+
+    wal_frames_rejected: int
+    conversations: int
+    messages: int
+    tombstones: int
+    quarantined: int
+    frames_in: int
+    frames_bad: int
+    frames_ignored: int
+    answers_unmatched: int
+    frames_out: int
+    bytes_in: int
+    bytes_out: int
+    requests: int
+    timeouts: int
+    retries: int
+    duplicates: int
+    open_failures: int
+    walks_incomplete: int
+    restores: int
+    audit_mismatches: int
+    commits: int
+    file_bytes: int
+    overlap_us: int

@@ -1,0 +1,208 @@
+/// The command: reads the options, opens the world, listens, waits for a signal.
+
+import ArgumentParser
+import Glibc
+import NIOCore
+import NIOPosix
+import ReferenceServer
+
+@main
+struct TidelineServer: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tideline-server",
+    abstract: "A reference server of the Tideline protocol, on this machine only.",
+    discussion: """
+      Speaks WebSocket (one frame an object) and newline-delimited JSON over TCP. Fills itself \
+      from a seed unless the file already holds a world. See README.md for the first frame and \
+      for the admin requests.
+      """)
+
+  @OptionGroup(title: "Ports and world") var world: WorldOptions
+  @OptionGroup(title: "What kind of server to be") var knobs: KnobOptions
+
+  func run() throws {
+    // Blocked before any thread exists, so that only `sigwait` below gets them.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    sigaddset(&signals, SIGINT)
+    sigaddset(&signals, SIGTERM)
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+    // One thread: the world is confined to it and needs no lock.
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    defer { try? group.syncShutdownGracefully() }
+    let loop = group.any()
+    let options = world
+    let serverKnobs = try knobs.make()
+    let world = try loop.submit {
+      NIOLoopBound(try World(options: options, knobs: serverKnobs, loop: loop), eventLoop: loop)
+    }.wait()
+
+    let lines = try listenForLines(group, world).bind(host: "127.0.0.1", port: options.tcpPort)
+      .wait()
+    let webSockets = try listenForWebSockets(group, world)
+      .bind(host: "127.0.0.1", port: options.wsPort).wait()
+    let tcp = lines.localAddress?.port ?? 0
+    let ws = webSockets.localAddress?.port ?? 0
+    try loop.submit { world.value.start() }.wait()
+    print("tideline-server ready tcp=\(tcp) ws=\(ws)")
+    fflush(nil)
+
+    var received: Int32 = 0
+    sigwait(&signals, &received)
+    try lines.close().wait()
+    try webSockets.close().wait()
+    try loop.submit { try world.value.stop() }.wait()
+  }
+}
+
+/// Where to listen and what world to serve.
+struct WorldOptions: ParsableArguments, Sendable {
+  @Option(help: "The WebSocket port; 0 chooses one and prints it.")
+  var wsPort = 0
+
+  @Option(help: "The port of newline-delimited JSON over TCP; 0 chooses one and prints it.")
+  var tcpPort = 0
+
+  @Option(name: .customLong("db"), help: "The SQLite file; without it the world is forgotten.")
+  var file: String?
+
+  @Option(help: "The seed of the data set and of every chance.")
+  var seed: UInt64 = 1
+
+  @Option(help: "How many messages a new world holds; 0 for an empty one.")
+  var messages = 20_000
+
+  @Option(help: "How many conversations a new world holds.")
+  var conversations = 50
+
+  @Option(help: "The ISO 8601 time at which a new world ends; the default is now.")
+  var until: String?
+
+  @Option(help: "New messages per second, by other users.")
+  var live = 0.0
+
+  func validate() throws {
+    guard (0...65_535).contains(wsPort), (0...65_535).contains(tcpPort) else {
+      throw ValidationError("A port lies between 0 and 65535.")
+    }
+    guard (0...2_000_000).contains(messages), (1...10_000).contains(conversations) else {
+      throw ValidationError("Up to 2,000,000 messages in 1 to 10,000 conversations.")
+    }
+    guard (0...10_000).contains(live) else {
+      throw ValidationError("Up to 10,000 live messages per second.")
+    }
+    if let until, ServerTime.parse(until) == nil {
+      throw ValidationError("--until is not an ISO 8601 time.")
+    }
+  }
+}
+
+extension ServerKnobs.Truncation: ExpressibleByArgument {}
+extension ServerKnobs.StampStyle: ExpressibleByArgument {}
+extension ServerKnobs.Ties: ExpressibleByArgument {}
+extension ServerKnobs.ArrayOrder: ExpressibleByArgument {}
+extension ServerKnobs.IDStyle: ExpressibleByArgument {}
+
+/// Each knob of the model as an option.
+struct KnobOptions: ParsableArguments, Sendable {
+  @Option(help: "Which end of a full after_ts page is kept.")
+  var truncates = ServerKnobs.Truncation.newest
+
+  @Option(help: "The largest page, whatever is asked; 0 for no cap.")
+  var pageCap = 0
+
+  @Flag(help: "Cut each page at a size of the server's choosing.")
+  var pagesVary = false
+
+  @Option(help: "Resolution of printed and compared times: s, ms, us or microseconds.")
+  var resolution = "s"
+
+  @Option(help: "How times are written.")
+  var stamps = ServerKnobs.StampStyle.bare
+
+  @Option(help: "The zone of times in minutes east of UTC.")
+  var zone = 0
+
+  @Flag(help: "Let after_ts and since include their own tick.")
+  var inclusive = false
+
+  @Option(help: "The order of messages with the same printed time.")
+  var ties = ServerKnobs.Ties.id
+
+  @Option(help: "How the array of a page is laid out.")
+  var order = ServerKnobs.ArrayOrder.ascending
+
+  @Option(help: "What new ids look like.")
+  var ids = ServerKnobs.IDStyle.random
+
+  @Flag(inversion: .prefixedNo, help: "Echo request ids.")
+  var echo = true
+
+  @Flag(inversion: .prefixedNo, help: "Send server_time with answers.")
+  var serverTime = false
+
+  @Flag(inversion: .prefixedNo, help: "Send total_count with pages.")
+  var totalCount = true
+
+  @Option(help: "Messages become visible up to this much after their stamp.")
+  var lateMs = 0
+
+  @Option(help: "Deletions become visible up to this much after their stamp.")
+  var lateDeletionsMs = 0
+
+  @Option(help: "The largest answer of deletions; 0 for no cap.")
+  var deletionCap = 0
+
+  @Option(help: "How long deletions are remembered, in seconds; 0 for ever.")
+  var deletionHorizonS = 0
+
+  @Option(help: "Delay of each answer and push.")
+  var latencyMs = 0
+
+  @Option(help: "The share of answers and pushes that never leave, from 0 to 1.")
+  var dropRate = 0.0
+
+  func make() throws -> ServerKnobs {
+    let bounds = [
+      pageCap, deletionCap, lateMs, lateDeletionsMs, latencyMs, deletionHorizonS,
+    ]
+    guard bounds.allSatisfy({ (0...1_000_000_000).contains($0) }), (0...1).contains(dropRate),
+      (-1_439...1_439).contains(zone)
+    else { throw ValidationError("A knob is out of its range.") }
+    var knobs = ServerKnobs()
+    knobs.truncates = truncates
+    knobs.pageCap = pageCap
+    knobs.pageSizesVary = pagesVary
+    knobs.timeResolutionUs = try resolutionUs()
+    knobs.stampStyle = stamps
+    knobs.zoneMinutes = zone
+    knobs.afterInclusive = inclusive
+    knobs.ties = ties
+    knobs.arrayOrder = order
+    knobs.idStyle = ids
+    knobs.echoesRequestIDs = echo
+    knobs.sendsServerTime = serverTime
+    knobs.sendsTotalCount = totalCount
+    knobs.commitLatenessMaxUs = Int64(lateMs) * 1_000
+    knobs.deletionLatenessMaxUs = Int64(lateDeletionsMs) * 1_000
+    knobs.deletionPageCap = deletionCap
+    knobs.deletionHorizonUs = Int64(deletionHorizonS) * 1_000_000
+    knobs.latencyMs = latencyMs
+    knobs.dropRate = dropRate
+    return knobs
+  }
+
+  private func resolutionUs() throws -> Int64 {
+    switch resolution {
+    case "s": return 1_000_000
+    case "ms": return 1_000
+    case "us": return 1
+    default:
+      guard let us = Int64(resolution), (1...1_000_000).contains(us), 1_000_000 % us == 0 else {
+        throw ValidationError("--resolution is s, ms, us or a part of a second in microseconds.")
+      }
+      return us
+    }
+  }
+}

@@ -1,0 +1,185 @@
+/// The served world: the model, its file, its clock and who is connected.
+///
+/// Confined to the one event loop. Each request is handled whole: clock, model,
+/// file, and only then the answer and the pushes.
+
+import Glibc
+import NIOCore
+import ReferenceServer
+
+final class World {
+  let server: ReferenceServer
+  let options: WorldOptions
+  private let knobs: ServerKnobs
+  private let loop: any EventLoop
+  private let file: ServerFile?
+  private var connections: [ObjectIdentifier: Connection] = [:]
+  /// How far the server's clock is ahead of the machine's.
+  private var aheadUs: Int64 = 0
+  var dice: ServerDice
+  private var liveDue = 0.0
+  private var ticker: RepeatedTask?
+  var backup: ReferenceServer.Snapshot?
+
+  init(options: WorldOptions, knobs: ServerKnobs, loop: any EventLoop) throws {
+    self.options = options
+    self.knobs = knobs
+    self.loop = loop
+    dice = ServerDice(seed: options.seed ^ 0x7469_6465)
+    server = ReferenceServer(knobs: knobs, seed: options.seed)
+    file = try options.file.map { [server] in try ServerFile(path: $0, server: server) }
+    if file?.isEmpty ?? true {
+      let end = options.until.flatMap { ServerTime.parse($0) } ?? World.machineUs()
+      var set = DataSet(seed: options.seed)
+      set.messages = options.messages
+      set.conversations = options.conversations
+      set.fill(server, untilUs: end)
+      try file?.save()
+    }
+    // A world may end in the future; its clock never runs backwards.
+    aheadUs = max(0, server.nowUs - World.machineUs())
+  }
+
+  private static func machineUs() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000
+  }
+
+  func moveClock() {
+    server.nowUs = max(server.nowUs, World.machineUs() + aheadUs)
+  }
+
+  /// Lets time pass for the server at once.
+  func advance(us: Int64) {
+    aheadUs += us
+    server.nowUs += us
+  }
+
+  // MARK: Running
+
+  /// Starts what happens by itself: live messages and late commits.
+  func start() {
+    let isLate = knobs.commitLatenessMaxUs > 0 || knobs.deletionLatenessMaxUs > 0
+    guard isLate || options.live > 0 else { return }
+    let everyMs: Int64 = 20
+    let me = NIOLoopBound(self, eventLoop: loop)
+    ticker = loop.scheduleRepeatedTask(
+      initialDelay: .milliseconds(everyMs), delay: .milliseconds(everyMs)
+    ) { _ in me.value.pass(seconds: Double(everyMs) / 1_000) }
+  }
+
+  private func pass(seconds: Double) {
+    moveClock()
+    liveDue += options.live * seconds
+    while liveDue >= 1, !server.conversationIDs.isEmpty {
+      liveDue -= 1
+      postOne(server.conversationIDs[dice.below(server.conversationIDs.count)])
+    }
+    settle()
+  }
+
+  func stop() throws {
+    ticker?.cancel()
+    try file?.save()
+    for connection in connections.values { connection.close() }
+  }
+
+  /// A message of anybody but the data set's reader.
+  @discardableResult
+  func postOne(_ conversation: String) -> String {
+    let members = server.participants(of: conversation)
+    let others = (members.isEmpty ? DataSet.users : members).filter { $0 != DataSet.reader }
+    let sender = others.isEmpty ? DataSet.reader : others[dice.below(others.count)]
+    let languages = Phrases.Language.allCases
+    let payload = Phrases.payload(languages[dice.below(languages.count)], &dice)
+    return server.post(conversation: conversation, sender: sender, payload: payload)
+  }
+
+  // MARK: Connections
+
+  func join(_ connection: Connection) {
+    connections[ObjectIdentifier(connection)] = connection
+  }
+
+  func leave(_ connection: Connection) {
+    connections[ObjectIdentifier(connection)] = nil
+    if let token = connection.token { server.unsubscribe(token) }
+    connection.token = nil
+  }
+
+  func closeOthers(than connection: Connection) {
+    for other in connections.values where other !== connection { other.close() }
+  }
+
+  /// Ties a connection to a user; pushes start here.
+  func login(_ connection: Connection, _ user: String) {
+    connection.user = user
+    connection.token = server.subscribe(user: user)
+  }
+
+  /// Handles one frame of a connection.
+  func receive(_ frame: [UInt8], from connection: Connection) {
+    moveClock()
+    let request = Request(frame)
+    if let request, request.type == "hello" {
+      sendSurely(hello(request, connection), to: connection)
+    } else if let user = connection.user {
+      if let request, request.type.hasPrefix("admin_") {
+        let answer = admin(request, connection)
+        guard save() else { return }
+        sendSurely(answer, to: connection)
+      } else {
+        let answers = server.handle(frame, user: user)
+        guard save() else { return }
+        for answer in answers { send(answer, to: connection) }
+      }
+    } else {
+      let failure = ServerFailure("forbidden", "the first frame says hello and names the user")
+      sendSurely(server.answer(request ?? .unreadable, failure: failure), to: connection)
+    }
+    settle()
+  }
+
+  private func hello(_ request: Request, _ connection: Connection) -> [UInt8] {
+    guard let user = request.user, !user.isEmpty, user.utf8.count <= 256,
+      connection.user == nil || connection.user == user
+    else {
+      return server.answer(request, failure: ServerFailure("invalid", "user is missing or another"))
+    }
+    if connection.user == nil { login(connection, user) }
+    let data = "{\"user\":\(ServerJSON.quote(user)),\"epoch\":\"\(server.epoch)\"}"
+    return server.answer(request, data: Array(data.utf8))
+  }
+
+  /// Writes the file and sends the pushes that have come up.
+  private func settle() {
+    guard save() else { return }
+    for connection in connections.values {
+      guard let token = connection.token else { continue }
+      for frame in server.drain(token) { send(frame, to: connection) }
+    }
+  }
+
+  /// A server that cannot keep what it confirms confirms nothing more.
+  private func save() -> Bool {
+    do {
+      try file?.save()
+      return true
+    } catch {
+      let words = "tideline-server: the file cannot be written: \(error)\n"
+      _ = words.withCString { Glibc.write(2, $0, strlen($0)) }
+      for connection in connections.values { connection.close() }
+      return false
+    }
+  }
+
+  private func send(_ frame: [UInt8], to connection: Connection) {
+    if knobs.dropRate > 0, dice.chance(knobs.dropRate) { return }
+    sendSurely(frame, to: connection)
+  }
+
+  private func sendSurely(_ frame: [UInt8], to connection: Connection) {
+    connection.send(frame, afterMs: knobs.latencyMs)
+  }
+}
