@@ -213,6 +213,7 @@ struct Visit {
     }
     job.caughtUp = true
     try flush()
+    print("DBG whole", String(decoding: record.id, as: UTF8.self), record.fetch?.timeUs ?? -1, job.top?.timeUs ?? -1, spans.spans.count, stored.spans.count, job.isFresh, record.restoredLSN, core.facts.restoredLSN)
     if job.isFresh, record.deletions == nil, let top = job.top, let stamp = core.stamp(top) {
       // All that is stored was read just now: older deletions are already in it.
       let time = top.timeUs - core.overlapUs

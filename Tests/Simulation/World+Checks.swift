@@ -152,7 +152,7 @@ extension World {
     guard ordinary > 0 else { return }
     let isLast = ordinary == page.rows.count
     if page.rows[ordinary - 1].unverified || (isLast && page.gapsBefore.contains(ordinary)) {
-      throw Violation("up to date, yet the newest message is not in a whole range")
+      throw Violation("up to date, yet the newest message is not in a whole range: ordinary \(ordinary) of \(page.rows.count), unverified \(page.rows[ordinary - 1].unverified), gaps \(page.gapsBefore), \(page)".prefix(3000).description)
     }
   }
 

@@ -106,6 +106,14 @@ func message(_ id: String, _ more: String = "") -> String {
     #expect(text(message.rest) == #"{"a":1,"a":2}"#)
   }
 
+  /// A name is its whole text: one that only begins alike is the host's.
+  @Test func aLongerNameIsAnother() throws {
+    let more = #","message_id\u0000":"n","pinned\u0000":true,"message_i":1,"message_ids":2"#
+    let message = try only(message("m", more))
+    #expect(message.id == bytes("m") && !message.pinned)
+    #expect(text(message.rest) == "{" + more.dropFirst() + "}")
+  }
+
   @Test(arguments: [
     ("1", BadItem.notAnObject), ("null", .notAnObject), ("[]", .notAnObject), ("{}", .noId),
     (#"{"message_id":7,"sender_id":"u","created_at":"2026-02-15T22:15:45","payload":1}"#, .noId),
