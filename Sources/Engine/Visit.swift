@@ -132,10 +132,14 @@ struct Visit {
       tiesByID: tiesByID)
     let claim = PageClaim(
       items: ingested.items, low: .cut, high: .open(present), tiesByID: tiesByID)
-    guard let bound = job.bound else {
+    if job.bound == nil, claim.low < claim.high {
       try insert(claim, ingested, frame, low: claim.low, .toPresent)
       return try contentIsWhole()
     }
+    // Nothing was known before, and the page lies in one tick, of which it proves
+    // nothing: the walk goes on until that tick is whole.
+    let bound = job.bound ?? claim.rows.first.map { .before(tick: $0.time) } ?? .min
+    job.bound = bound
     // Until the walk is over, trust in the known range ends at the bound.
     spans.remove(bound, .max)
     try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
@@ -213,7 +217,6 @@ struct Visit {
     }
     job.caughtUp = true
     try flush()
-    print("DBG whole", String(decoding: record.id, as: UTF8.self), record.fetch?.timeUs ?? -1, job.top?.timeUs ?? -1, spans.spans.count, stored.spans.count, job.isFresh, record.restoredLSN, core.facts.restoredLSN)
     if job.isFresh, record.deletions == nil, let top = job.top, let stamp = core.stamp(top) {
       // All that is stored was read just now: older deletions are already in it.
       let time = top.timeUs - core.overlapUs
