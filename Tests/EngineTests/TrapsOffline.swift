@@ -65,8 +65,9 @@ import Testing
     let first = try world.client.sync(request)
     #expect(try world.client.sync(request) == first)
     try world.run()
-    #expect(Set(world.requests.map { $0.components(separatedBy: "conversation").last }).count
-      == world.requests.count)
+    #expect(
+      Set(world.requests.map { $0.components(separatedBy: "conversation").last }).count
+        == world.requests.count)
     #expect(try world.tailFaults(280) == [])
   }
 
@@ -217,9 +218,8 @@ import Testing
     let before = try world.client.state().changeSeq
     let cached = try world.cached()
     let newest = world.server.newestIDs(world.room, 1)[0]
-    let frame = Array(
-      #"{"account":"work","type":"message_deleted","conversation_id":"room","message_ids":["\#(newest)"]}"#
-        .utf8)
+    let deletion = #""type":"message_deleted","conversation_id":"room","message_ids":"#
+    let frame = Array(#"{"account":"work",\#(deletion)["\#(newest)"]}"#.utf8)
     #expect(throws: Failure.mismatch) { try world.client.receive(frame) }
     #expect(try world.cached() == cached)
     #expect(try world.client.state().changeSeq == before)

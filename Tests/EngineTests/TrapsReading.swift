@@ -95,7 +95,8 @@ import Testing
     #expect(try world.client.state().readsPending == 130)
     try world.client.connected()
     try world.settle()
-    #expect(marks(world).map { $0.sorted() } == [unread.sorted(), unread.sorted(), unread.sorted()])
+    #expect(
+      marks(world).map { $0.sorted() } == [unread.sorted(), unread.sorted(), unread.sorted()])
     #expect(try world.client.state().readsPending == 0)
     try world.sync()
     try world.client.markRead(

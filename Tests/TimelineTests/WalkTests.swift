@@ -195,11 +195,13 @@ struct ModelList {
     let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
     let newest = [ticks[2], ticks[3], at(8, "x"), at(9, "y")]
     var joined = Walk(newest: newest, rawCount: 4, tiesByID: false)
-    #expect(joined.take(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
-      == .extended)
+    #expect(
+      joined.take(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
+        == .extended)
     var apart = Walk(newest: newest, rawCount: 4, tiesByID: false)
-    #expect(apart.take(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
-      == .apart)
+    #expect(
+      apart.take(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
+        == .apart)
   }
 
   /// It never goes on for ever.
