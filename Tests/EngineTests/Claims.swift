@@ -117,8 +117,9 @@ extension World {
   /// Lets time pass and the client look at its deadlines, until it waits for nothing.
   func settle(stepMs: Int64 = 1_000, steps: Int = 400) throws {
     for _ in 0..<steps {
+      let wait = try client.advance()
+      guard try wait >= 0 || client.state().framesWaiting > 0 else { return }
       try run()
-      guard try client.advance() >= 0 else { return }
       tick(ms: stepMs)
     }
   }

@@ -8,7 +8,7 @@ import Testing
 
 final class World {
   let server: ReferenceServer
-  private(set) var client: Client
+  var client: Client
   var config: ClientConfig
   let clock: ManualClock
   /// Requests seen by the server since the last `reset`.

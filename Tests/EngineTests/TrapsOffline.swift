@@ -1,0 +1,235 @@
+/// No connection, no answer, a late answer, a wrong answer.
+///
+/// Rule protected: the cache answers and says so, nothing is asked twice, and an
+/// answer that could be another's is never taken.
+import Base
+import Engine
+import Foundation
+import ReferenceServer
+import Testing
+
+@Suite struct TrapsOffline {
+  private func caughtUp(_ kind: ServerKind) throws -> World {
+    let world = try kind.world()
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    try world.missing(130)
+    try world.sync()
+    #expect(try world.tailFaults(150) == [])
+    return world
+  }
+
+  @Test(arguments: ServerKind.few)
+  func offlineTheCacheAnswersWithoutARequest(_ kind: ServerKind) throws {
+    let world = try caughtUp(kind)
+    let cached = try world.cached()
+    try world.client.disconnected()
+    world.post(130)
+    world.reset()
+    let status = try world.sync()
+    #expect(status.phase == .waiting)
+    #expect(status.trouble == .offline)
+    #expect(world.requests.isEmpty)
+    #expect(try world.cached() == cached)
+    #expect(try world.isWhole())
+    #expect(try world.client.state().phase == .offline)
+    #expect(try world.client.advance() == -1)
+    // The sync was not forgotten: it goes on by itself.
+    try world.client.connected()
+    try world.run()
+    #expect(try world.tailFaults(280) == [])
+    #expect(try world.lies() == [])
+    #expect(try world.client.state().phase == .upToDate)
+  }
+
+  @Test(arguments: ServerKind.few)
+  func aCacheOnlySyncAsksNothing(_ kind: ServerKind) throws {
+    let world = try caughtUp(kind)
+    world.post(130)
+    world.reset()
+    let id = try world.client.sync(
+      SyncRequest(conversation: Array("room".utf8), policy: .cacheOnly))
+    try world.run()
+    #expect(try world.client.syncStatus(id).phase == .ended)
+    #expect(world.requests.isEmpty)
+    #expect(try world.lies() == [])
+  }
+
+  /// The same question twice is one walk.
+  @Test(arguments: ServerKind.few)
+  func identicalSyncsAreOne(_ kind: ServerKind) throws {
+    let world = try caughtUp(kind)
+    try world.missing(130)
+    let request = SyncRequest(conversation: Array("room".utf8))
+    let first = try world.client.sync(request)
+    #expect(try world.client.sync(request) == first)
+    try world.run()
+    #expect(
+      Set(world.requests.map { $0.components(separatedBy: "conversation").last }).count
+        == world.requests.count)
+    #expect(try world.tailFaults(280) == [])
+  }
+
+  /// The connection is cut at each point of the walk in turn.
+  @Test(arguments: ServerKind.all)
+  func aCutConnectionLosesNothing(_ kind: ServerKind) throws {
+    let world = try caughtUp(kind)
+    try world.missing(130)
+    let id = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    for length in 1...6 {
+      var seen = 0
+      try world.run { _, _ in
+        seen += 1
+        return seen >= length
+      }
+      #expect(try world.lies() == [])
+      try world.client.disconnected()
+      world.post(3)
+      try world.client.connected()
+    }
+    try world.run()
+    #expect(try world.client.syncStatus(id).trouble == nil)
+    #expect(try world.client.syncStatus(id).phase == .ended)
+    try world.sync()
+    #expect(try world.tailFaults(290) == [])
+    #expect(try world.lies() == [])
+  }
+
+  /// Without ids a late answer cannot be told from the next one: the connection is
+  /// void, and the host is asked to make a new one.
+  @Test(arguments: ServerKind.all)
+  func aLateAnswerWithoutAnIdIsNotTaken(_ kind: ServerKind) throws {
+    var kind = kind
+    kind.echoes = false
+    let world = try caughtUp(kind)
+    try world.missing(130)
+    let id = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    var late: [String] = []
+    world.alter = { _, answer in
+      late.append(answer)
+      return nil
+    }
+    try world.run()
+    #expect(late.count == 1)
+    #expect(try !world.client.state().reconnectWanted)
+    world.tick(ms: 30_000)
+    _ = try world.client.advance()
+    #expect(try world.client.state().reconnectWanted)
+    #expect(try world.client.stats().timeouts == 1)
+    #expect(try world.client.nextFrame() == nil)
+    let cached = try world.cached()
+    #expect(throws: Failure.offline) { try world.client.receive(Array(late[0].utf8)) }
+    #expect(try world.cached() == cached)
+    world.alter = { $1 }
+    try world.client.disconnected()
+    try world.client.connected()
+    #expect(try !world.client.state().reconnectWanted)
+    try world.settle()
+    #expect(try world.client.syncStatus(id).trouble == nil)
+    #expect(try world.tailFaults(280) == [])
+    #expect(try world.lies() == [])
+  }
+
+  /// With ids the connection goes on; the late answer finds nobody and is counted.
+  @Test(arguments: ServerKind.all)
+  func aLateAnswerWithAnIdIsCountedAndIgnored(_ kind: ServerKind) throws {
+    var kind = kind
+    kind.echoes = true
+    let world = try caughtUp(kind)
+    try world.missing(130)
+    let id = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    var late: [String] = []
+    world.alter = { _, answer in
+      guard late.isEmpty else { return answer }
+      late.append(answer)
+      return nil
+    }
+    try world.run()
+    world.tick(ms: 30_000)
+    _ = try world.client.advance()
+    #expect(try !world.client.state().reconnectWanted)
+    #expect(try world.client.syncStatus(id).trouble == .timeout)
+    #expect(try world.client.receive(Array(late[0].utf8)) == .ignored)
+    #expect(try world.client.stats().answersUnmatched == 1)
+    #expect(try world.tailFaults(150).contains { $0.hasPrefix("not the server's newest") })
+    try world.settle()
+    #expect(try world.client.syncStatus(id).trouble == nil)
+    #expect(try world.tailFaults(280) == [])
+    #expect(try world.lies() == [])
+  }
+
+  /// A server that never answers: the sync ends and says why, the cache is unharmed.
+  @Test(arguments: ServerKind.few)
+  func aSilentServerEndsTheSync(_ kind: ServerKind) throws {
+    var kind = kind
+    kind.echoes = true
+    let world = try caughtUp(kind)
+    let cached = try world.cached()
+    try world.missing(130)
+    world.alter = { _, _ in nil }
+    let id = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    try world.settle(stepMs: 5_000)
+    #expect(try world.client.syncStatus(id).trouble == .timeout)
+    #expect(try world.client.syncStatus(id).phase == .ended)
+    #expect(world.requests.count == 6)
+    #expect(try world.cached() == cached)
+    #expect(try world.isWhole())
+  }
+
+  @Test(arguments: ServerKind.few, ["forbidden", "not_found", "invalid", "unsupported"])
+  func anErrorAnswerEndsTheSyncAndHarmsNothing(_ kind: ServerKind, _ code: String) throws {
+    let world = try caughtUp(kind)
+    let cached = try world.cached()
+    try world.missing(130)
+    world.server.failNext(code)
+    let status = try world.sync()
+    #expect(status.trouble == .refused)
+    #expect(world.requests.count == 1)
+    #expect(try world.cached() == cached)
+    #expect(try world.isWhole())
+    try world.sync()
+    #expect(try world.tailFaults(280) == [])
+  }
+
+  @Test(arguments: ServerKind.few)
+  func aServerThatAsksForPatienceGetsIt(_ kind: ServerKind) throws {
+    let world = try caughtUp(kind)
+    try world.missing(130)
+    world.server.failNext("rate_limited", retryAfterMs: 45_000)
+    let id = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    try world.run()
+    #expect(try world.client.syncStatus(id).trouble == .unavailable)
+    let wait = try world.client.advance()
+    #expect(wait >= 45_000)
+    world.tick(ms: wait - 1)
+    _ = try world.client.advance()
+    try world.run()
+    #expect(world.requests.count == 1)
+    try world.settle()
+    #expect(try world.client.syncStatus(id).trouble == nil)
+    #expect(try world.tailFaults(280) == [])
+  }
+
+  /// One client, one account: a frame for another is refused before it is looked at.
+  @Test(arguments: ServerKind.few)
+  func aFrameForAnotherAccountIsRefused(_ kind: ServerKind) throws {
+    let world = try caughtUp(kind)
+    let before = try world.client.state().changeSeq
+    let cached = try world.cached()
+    let newest = world.server.newestIDs(world.room, 1)[0]
+    let deletion = #""type":"message_deleted","conversation_id":"room","message_ids":"#
+    let frame = Array(#"{"account":"work",\#(deletion)["\#(newest)"]}"#.utf8)
+    #expect(throws: Failure.mismatch) { try world.client.receive(frame) }
+    #expect(try world.cached() == cached)
+    #expect(try world.client.state().changeSeq == before)
+    #expect(try world.client.stats().tombstones == 0)
+    let range = try #require(try frameAccountRange(frame))
+    #expect(String(decoding: frame[range], as: UTF8.self) == "work")
+    // The same frame for this account is taken, and so is one that names none.
+    let mine = String(decoding: frame, as: UTF8.self)
+      .replacingOccurrences(of: "work", with: "personal")
+    #expect(try world.client.receive(Array(mine.utf8)) == .applied)
+    #expect(try !world.cached().contains(newest))
+  }
+}

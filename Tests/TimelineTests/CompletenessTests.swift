@@ -1,0 +1,105 @@
+/// How complete a page of cached rows says it is, case by case.
+import Testing
+import Timeline
+
+@Suite struct CompletenessTests {
+  private func spans(_ ranges: (Position, Position)...) -> SpanSet {
+    var set = SpanSet()
+    for (low, high) in ranges { set.insert(low, high) }
+    return set
+  }
+
+  private let rows = [at(5, "a"), at(6, "b"), at(8, "c")]
+
+  private func page(
+    _ spans: SpanSet, _ rows: [Position], older: Bool = true, anchor: Position? = nil,
+    full: Bool = false, poisoned: [SpanSet.Span] = []
+  ) -> Completeness {
+    Completeness(
+      spans: spans, poisoned: poisoned, rows: rows, goesOlder: older, anchor: anchor,
+      reachedLimit: full)
+  }
+
+  @Test func aWholeConversationHasNoGapAndEndsAtItsStart() {
+    let result = page(spans((.min, .after(tick: 9))), rows)
+    #expect(result.gaps.isEmpty)
+    #expect(result.isWhole)
+    #expect(result.stop == .start)
+  }
+
+  @Test func whereNothingIsKnownEveryRowHasAGapOnBothSides() {
+    let result = page(SpanSet(), rows)
+    #expect(result.gaps.map(\.beforeRow) == [0, 1, 2])
+    #expect(!result.isWhole)
+    #expect(result.stop == .gap)
+  }
+
+  @Test func aGapBelowTheSpanIsToldAndIsTheStop() {
+    let result = page(spans((.before(tick: 5), .after(tick: 9))), rows)
+    #expect(result.gaps.map(\.beforeRow) == [0])
+    #expect(result.gaps.first?.high == .before(tick: 5))
+    #expect(result.isWhole)
+    #expect(result.stop == .gap)
+  }
+
+  @Test func aGapBetweenRowsMakesThePageBroken() {
+    let result = page(
+      spans((.min, .after(tick: 6)), (.before(tick: 8), .after(tick: 9))), rows)
+    #expect(result.gaps.map(\.beforeRow) == [2])
+    #expect(result.gaps.first?.low == .after(tick: 6))
+    #expect(result.gaps.first?.high == .before(tick: 8))
+    #expect(!result.isWhole)
+    #expect(result.stop == .start)
+  }
+
+  @Test func anIslandAboveTheSpanHasAGapBelowIt() {
+    let island = at(20, "push")
+    let result = page(spans((.min, .after(tick: 9))), rows + [island])
+    #expect(result.gaps.map(\.beforeRow) == [3])
+    #expect(!result.isWhole)
+  }
+
+  @Test func aGapThatOnlyHidesAnUnreadableItemSaysSo() {
+    let hole = SpanSet.Span(low: at(6, "b").successor, high: at(8, "c"))
+    let known = spans((.min, hole.low), (hole.high, .after(tick: 9)))
+    let poisoned = page(known, rows, poisoned: [hole])
+    #expect(poisoned.gaps.map(\.isPoisoned) == [true])
+    #expect(!poisoned.isWhole)
+    let smaller = SpanSet.Span(low: hole.low, high: at(7, ""))
+    #expect(page(known, rows, poisoned: [smaller]).gaps.map(\.isPoisoned) == [false])
+  }
+
+  @Test func aFullPageStopsAtTheLimitAndSpeaksOfNothingBelow() {
+    let result = page(spans((.min, .after(tick: 9))), rows, full: true)
+    #expect(result.stop == .limit)
+    #expect(result.gaps.isEmpty)
+    // A gap that ends right at the oldest row is still told.
+    let edge = page(spans((at(5, "a"), .after(tick: 9))), rows, full: true)
+    #expect(edge.gaps.map(\.beforeRow) == [0])
+    #expect(edge.stop == .limit)
+  }
+
+  @Test func aReadTowardsThePresentTellsTheGapAfterItsLastRow() {
+    let known = spans((.min, .after(tick: 6)), (.before(tick: 12), .after(tick: 20)))
+    let result = page(known, [at(5, "a"), at(6, "b")], older: false)
+    #expect(result.stop == .present)
+    #expect(result.gaps.map(\.beforeRow) == [2])
+    #expect(result.isWhole)
+  }
+
+  @Test func anEmptyReadOfAnUnknownConversationIsAGap() {
+    #expect(page(SpanSet(), []).stop == .gap)
+    let known = page(spans((.min, .before(tick: .min + 1))), [])
+    #expect(known.stop == .start)
+    #expect(known.gaps.isEmpty)
+  }
+
+  @Test func aReadBelowAnAnchorSpeaksOfWhatLiesBelowItOnly() {
+    let known = spans((.min, .after(tick: 6)), (.before(tick: 8), .after(tick: 9)))
+    let below = page(known, [at(5, "a")], anchor: at(6, "b"))
+    #expect(below.gaps.isEmpty)
+    #expect(below.stop == .start)
+    let across = page(known, [at(5, "a"), at(6, "b")], anchor: at(8, "c"))
+    #expect(across.gaps.map(\.beforeRow) == [2])
+  }
+}

@@ -1,0 +1,219 @@
+/// The walk by offset against a list that grows and shrinks between its pages.
+///
+/// Whatever the walk proves must hold: each message that still stands in a proven
+/// range was in one of its pages. Nothing is said about how fast it gets there,
+/// except where the list stands still.
+import Base
+import Testing
+import Timeline
+
+/// A server's list as a walk sees it, oldest first.
+struct ModelList {
+  struct Item: Equatable {
+    var position: Position
+    var arrival: Int
+    var isPoison: Bool
+  }
+
+  var items: [Item] = []
+  var tiesByID: Bool
+  private var arrivals = 0
+  private(set) var now: Int64 = 100
+
+  init(tiesByID: Bool) {
+    self.tiesByID = tiesByID
+  }
+
+  mutating func post(_ random: inout Random, poison: Double = 0) {
+    arrivals += 1
+    if random.chance(0.6) { now += 1 }
+    let id = (0..<3).map { _ in UInt8(0x61 + random.below(26)) } + Array("-\(arrivals)".utf8)
+    let item = Item(
+      position: Position(time: now, id: id), arrival: arrivals,
+      isPoison: random.chance(poison))
+    let place = items.lastIndex { tiesByID ? $0.position < item.position : true }
+    items.insert(item, at: place.map { $0 + 1 } ?? 0)
+  }
+
+  mutating func tick() { now += 1 }
+
+  func page(offset: Int, limit: Int) -> ArraySlice<Item> {
+    let high = max(0, items.count - offset)
+    return items[max(0, high - limit)..<high]
+  }
+}
+
+@Suite struct WalkTests {
+  struct Setting: Sendable, CustomTestStringConvertible {
+    var tiesByID: Bool
+    var varies: Bool
+    var arrivals: Int
+    var deletions: Int
+    var poison: Double
+
+    var testDescription: String {
+      "ties by id: \(tiesByID), sizes vary: \(varies), +\(arrivals) -\(deletions) !\(poison)"
+    }
+  }
+
+  static let settings: [Setting] = [true, false].flatMap { tiesByID in
+    [true, false].flatMap { varies in
+      [(0, 0, 0), (9, 0, 0), (0, 9, 0), (9, 9, 0), (30, 30, 0), (9, 9, 0.2)].map {
+        Setting(
+          tiesByID: tiesByID, varies: varies, arrivals: $0.0, deletions: $0.1, poison: $0.2)
+      }
+    }
+  }
+
+  /// One walk over one list; what it proved, what it saw, how it ended.
+  struct Run {
+    var list: ModelList
+    var proven = SpanSet()
+    var seen: Set<[UInt8]> = []
+    var end = Walk.Verdict.gaveUp
+    var top: Int64 = 0
+    var steps = 0
+    var fault: String?
+
+    /// A readable message in a proven range that was in no page.
+    mutating func check() {
+      let missed = list.items.first { item in
+        !item.isPoison && item.position.time <= top && !seen.contains(item.position.id)
+          && proven.span(holding: item.position) != nil
+      }
+      if let missed, fault == nil {
+        fault = "step \(steps) claims over \(missed.position.time) \(missed.arrival)"
+      }
+    }
+  }
+
+  static func walk(_ setting: Setting, seed: UInt64) -> Run {
+    var random = Random(seed: seed)
+    var list = ModelList(tiesByID: setting.tiesByID)
+    for _ in 0..<(20 + random.below(200)) { list.post(&random, poison: setting.poison) }
+    let limit = 5 + random.below(15)
+    var run = Run(list: list)
+    // The page sizes of this server were learned before.
+    let largest = limit
+    var page = run.list.page(offset: 0, limit: limit)
+    run.top = run.list.now
+    run.list.tick()
+    func readable(_ page: ArraySlice<ModelList.Item>) -> [Position] {
+      page.filter { !$0.isPoison }.map(\.position).sorted()
+    }
+    var walk = Walk(newest: readable(page), rawCount: page.count, tiesByID: setting.tiesByID)
+    run.seen.formUnion(readable(page).map(\.id))
+    let first = claim(page, low: .cut, high: .open(.max), setting)
+    for piece in first.pieces { run.proven.insert(piece.low, piece.high) }
+    run.check()
+    while run.steps < 3_000, run.fault == nil {
+      run.steps += 1
+      if random.chance(0.4) { change(&run.list, setting, &random) }
+      let size = setting.varies ? 1 + random.below(limit) : limit
+      page = run.list.page(offset: walk.offset, limit: size)
+      let rows = readable(page)
+      run.seen.formUnion(rows.map(\.id))
+      let before = walk.low
+      let complete = !setting.varies && page.count < limit && page.count < largest
+      run.end = walk.take(rows: rows, rawCount: page.count, complete: complete)
+      let low: PageClaim.End = walk.low == .min ? .open(.min) : .cut
+      let claim = claim(page, low: low, high: .cut, setting)
+      var fresh = SpanSet()
+      if [.extended, .start].contains(run.end) { fresh.insert(walk.low, before) }
+      if run.end != .same { fresh.insert(claim.low, claim.high) }
+      for hole in claim.holes { fresh.remove(hole.low, hole.high) }
+      for piece in fresh.spans { run.proven.insert(piece.low, piece.high) }
+      for hole in claim.holes { run.proven.remove(hole.low, hole.high) }
+      run.check()
+      if walk.low == .min || run.end == .gaveUp { break }
+    }
+    return run
+  }
+
+  private static func claim(
+    _ page: ArraySlice<ModelList.Item>, low: PageClaim.End, high: PageClaim.End,
+    _ setting: Setting
+  ) -> PageClaim {
+    PageClaim(
+      items: page.map { $0.isPoison ? nil : $0.position }, low: low, high: high,
+      tiesByID: setting.tiesByID)
+  }
+
+  private static func change(
+    _ list: inout ModelList, _ setting: Setting, _ random: inout Random
+  ) {
+    for _ in 0..<random.below(setting.arrivals + 1) { list.post(&random) }
+    for _ in 0..<random.below(setting.deletions + 1) where !list.items.isEmpty {
+      // Mostly near the newest end, where a deletion shifts every offset.
+      let reach = random.chance(0.7) ? min(30, list.items.count) : list.items.count
+      list.items.remove(at: list.items.count - 1 - random.below(reach))
+    }
+  }
+
+  /// 24 settings of 150 walks each.
+  @Test(arguments: settings)
+  func noClaimGoesOverASkippedMessage(_ setting: Setting) {
+    var ends: [Walk.Verdict: Int] = [:]
+    for seed in 1...150 as ClosedRange<UInt64> {
+      let run = Self.walk(setting, seed: seed)
+      #expect(run.fault == nil, "seed \(seed)")
+      #expect(run.steps < 3_000, "seed \(seed)")
+      ends[run.end, default: 0] += 1
+    }
+    // The check above is about claims, so there must have been some.
+    let whole = ends[.start, default: 0] + ends[.resumed, default: 0]
+    if setting.poison == 0 { #expect(whole > 60, "\(ends)") }
+  }
+
+  /// Where nothing moves the walk reaches the start and has seen everything.
+  @Test(arguments: [true, false])
+  func aListThatStandsStillIsReadWhole(_ tiesByID: Bool) {
+    let setting = Setting(
+      tiesByID: tiesByID, varies: false, arrivals: 0, deletions: 0, poison: 0)
+    for seed in 1...200 as ClosedRange<UInt64> {
+      let run = Self.walk(setting, seed: seed)
+      #expect(run.end == .start, "seed \(seed)")
+      #expect(run.seen.count == run.list.items.count, "seed \(seed)")
+      #expect(run.proven.covers(.min, at(run.top, "")), "seed \(seed)")
+    }
+  }
+
+  /// A page that lies wholly below the run is not joined to it.
+  @Test func aPageBelowTheRunStandsAlone() {
+    let rows = (1...20).map { at(Int64($0), "m") }
+    var walk = Walk(newest: Array(rows[10...]), rawCount: 10, tiesByID: false)
+    #expect(walk.low == .after(tick: 11))
+    #expect(walk.offset < 10)
+    // Four were deleted above: what comes back ends right below the low end.
+    let verdict = walk.take(rows: Array(rows[2..<9]), rawCount: 7, complete: false)
+    #expect(verdict == .apart)
+    #expect(walk.low == .after(tick: 11))
+  }
+
+  /// In the tick that is cut only a shared message joins.
+  @Test func inTheCutTickOnlyASharedMessageJoins() {
+    let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
+    let newest = [ticks[2], ticks[3], at(8, "x"), at(9, "y")]
+    var joined = Walk(newest: newest, rawCount: 4, tiesByID: false)
+    #expect(
+      joined.take(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
+        == .extended)
+    var apart = Walk(newest: newest, rawCount: 4, tiesByID: false)
+    #expect(
+      apart.take(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
+        == .apart)
+  }
+
+  /// It never goes on for ever.
+  @Test func aListThatNeverShowsTheAnchorEndsTheWalk() {
+    var walk = Walk(newest: (50..<60).map { at($0, "m") }, rawCount: 10, tiesByID: false)
+    var verdict = Walk.Verdict.same
+    var steps = 0
+    while verdict != .gaveUp, steps < 100 {
+      verdict = walk.take(rows: [at(1, "a"), at(2, "b")], rawCount: 2, complete: false)
+      steps += 1
+    }
+    #expect(verdict == .gaveUp || walk.low == .min)
+    #expect(steps <= 2 * Walk.stuckMax)
+  }
+}
