@@ -7,7 +7,8 @@ DESTDIR ?=
 JOBS ?= $(shell nproc)
 SEED ?= 1
 SEEDS ?= 2000
-TARGET ?= frames
+TARGET ?= frame
+SECONDS ?= 60
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
@@ -17,7 +18,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-long faults asan fuzz examples docs-lint demo install clean
+  sim-test sim-smoke sim-long faults asan tsan fuzz examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -78,6 +79,12 @@ asan: setup
 	@sh Scripts/stage.sh .build-asan/debug/libtideline.so out/asan $(VERSION)
 	@sh Scripts/boundary.sh address out/asan
 
+tsan: setup
+	TL_SANITIZE=1 $(SWIFT) build --sanitize=thread --product tideline --scratch-path .build-tsan \
+	  -j $(JOBS)
+	@sh Scripts/stage.sh .build-tsan/debug/libtideline.so out/tsan $(VERSION)
+	@sh Scripts/boundary.sh thread out/tsan
+
 py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/test_abi.py
@@ -104,7 +111,7 @@ faults: setup
 	$(SWIFT) test -j $(JOBS) --filter 'Fault|Crash|Flip'
 
 fuzz: setup
-	@sh Scripts/fuzz.sh $(TARGET)
+	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)
 
 examples: lib
 	@sh Scripts/examples.sh $(LIB)
@@ -119,4 +126,4 @@ install: lib
 	@sh Scripts/install.sh "$(RELEASE)/libtideline.so" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"
 
 clean:
-	rm -rf .build .build-rel .build-asan .build-sim .build-fuzz out
+	rm -rf .build .build-rel .build-asan .build-tsan .build-sim .build-fuzz out

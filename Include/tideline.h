@@ -27,10 +27,16 @@
  * A struct that begins with `struct_size` is filled by the caller: zero it,
  * then set `struct_size` to its `sizeof`. Zero in any field means "default".
  * Fields are only ever appended. A shorter struct of an older caller is
- * accepted; a longer one whose unknown tail is not zero is #TL_E_TOO_NEW.
+ * accepted; a longer one whose unknown tail is not zero is #TL_E_TOO_NEW. A
+ * size that no version can have (under 8, over 4,096, or not a multiple of the
+ * struct's alignment), an unknown flag and an unknown value of an enumeration
+ * are #TL_E_INVALID. On failure every output is NULL or zero, but for
+ * `struct_size`.
  *
  * @par Text
- * Text is UTF-8 without a terminator. Ids are opaque bytes, at most 512.
+ * Text is UTF-8 without a terminator. Ids are opaque UTF-8, 1 to 512 bytes;
+ * one that is longer is #TL_E_TOO_LARGE where a function lists it, otherwise
+ * #TL_E_INVALID.
  *
  * @par Times
  * Server times are microseconds since 1970-01-01 UTC and end in `_us`;
@@ -183,11 +189,11 @@ typedef struct tl_profile {
   uint32_t page_limit;         /**< What `limit` to ask; 0 is 50, at most 1,000. */
   tl_truncates truncates;      /**< The end a full `after_ts` page keeps. */
   tl_ties ties;                /**< Order within one printed time. */
-  uint32_t capabilities;       /**< Must be zero in this version. */
-  int64_t time_resolution_us;  /**< Resolution of `created_at`; 0 reads it off the strings. */
+  uint32_t capabilities;       /**< Must be zero in this version, or #TL_E_UNSUPPORTED. */
+  int64_t time_resolution_us;  /**< Resolution of `created_at`, at most a day; 0 reads it off the strings. */
   uint32_t overlap_ms;         /**< Asked again behind a watermark; 0 is 5,000. */
   uint32_t deletion_horizon_s; /**< How long deletions are remembered; 0 is for ever. */
-  int32_t zone_offset_min;     /**< Zone of times without one, minutes east of UTC. */
+  int32_t zone_offset_min;     /**< Zone of times without one, minutes east of UTC, less than a day. */
   uint32_t reserved;           /**< Must be zero. */
 } tl_profile;
 
@@ -239,7 +245,10 @@ typedef void (*tl_log_hook)(void *context, tl_log_level level, tl_view text);
 /** Gives a monotonic time in milliseconds; for tests and replay. */
 typedef int64_t (*tl_clock_hook)(void *context);
 
-/** Releases a hook's context. Runs exactly once, when the client is freed or its opening failed. */
+/**
+ * Releases a hook's context. Runs exactly once, when the client is freed or its opening failed.
+ * Only a configuration that cannot be read at all (NULL, a wrong `struct_size`) is not dropped.
+ */
 typedef void (*tl_drop_hook)(void *context);
 
 /** Flags of #tl_client_config. */
@@ -256,10 +265,10 @@ typedef struct tl_client_config {
   uint32_t flags;             /**< `TL_OPEN_` flags. */
   tl_view path;               /**< UTF-8 path of the file; at most 1,024 bytes. */
   tl_view key;                /**< Exactly #TL_KEY_BYTES random bytes; empty in memory. Copied, wiped on close. */
-  tl_view account;            /**< Name of the account; bound to the file. */
+  tl_view account;            /**< Name of the account, at most 512 bytes, or empty; bound to the file. */
   tl_view user_id;            /**< The user's id on the server; bound to the file. */
   const tl_profile *profile;  /**< The server, or NULL for the default one. */
-  uint64_t cache_bytes;       /**< Memory for decrypted pages; 0 is 16 MiB. */
+  uint64_t cache_bytes;       /**< Memory for decrypted pages; 0 is 16 MiB, at most 1 TiB. */
   uint32_t request_timeout_ms; /**< How long an answer may take; 0 is 30,000. */
   uint32_t requests_max;      /**< Requests in flight; 0 is 4, at most 64. */
   tl_open_hook open;          /**< Payload hook, or NULL to take payloads as they are. */
@@ -343,7 +352,8 @@ TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
  * @param frame One JSON object, at most 16 MiB.
  * @return #TL_OK; #TL_IGNORED for a type, or an answer, that is of no use here;
  *         #TL_QUARANTINED; or #TL_E_FRAME (not JSON, not UTF-8, not a frame),
- *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (not connected), #TL_E_INVALID,
+ *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (not connected), #TL_E_MISMATCH (the
+ *         frame names another account), #TL_E_INVALID,
  *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL. After a failure nothing but
  *         a counter has changed.
  */
@@ -433,10 +443,11 @@ TL_API TL_CHECK tl_status tl_client_state(tl_client *client, tl_state *out);
 
 /**
  * @brief Tells which account a frame is for, without a client.
- * @param frame One JSON object.
+ * @param frame One JSON object, at most 16 MiB.
  * @param out A view into `frame` of the raw JSON string contents, empty when
  *        the frame names no account.
- * @return #TL_OK, #TL_NONE when it names none, or #TL_E_INVALID, #TL_E_FRAME.
+ * @return #TL_OK, #TL_NONE when it names none, or #TL_E_INVALID, #TL_E_FRAME,
+ *         #TL_E_TOO_LARGE.
  */
 TL_API TL_CHECK tl_status tl_frame_account(tl_view frame, tl_view *out);
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Compiles and runs the C tests of the boundary: boundary.sh release|address FOLDER
+# Compiles and runs the C tests of the boundary: boundary.sh release|address|thread FOLDER
 # The last line sums what ran.
 set -eu
+tests="Tests/Boundary/*.c"
 mode=$1 lib=$(cd "$2" && pwd)
 out=out/boundary-$mode
 mkdir -p "$out"
@@ -13,11 +14,18 @@ if [ "$mode" = address ]; then
   # The Swift backtracer would otherwise hold on to a crashed process.
   export ASAN_OPTIONS=detect_leaks=1 SWIFT_BACKTRACE=enable=no
   export LSAN_OPTIONS=suppressions=$PWD/Scripts/lsan.supp:print_suppressions=0
+elif [ "$mode" = thread ]; then
+  toolchain=$(python3 Scripts/header.py toolchain)
+  swift=$(dirname "$toolchain")/lib/swift/linux
+  cc="$toolchain/clang -fuse-ld=lld -fsanitize=thread"
+  link="$link -L$swift -ldispatch -lBlocksRuntime -Wl,-rpath,$swift"
+  export TSAN_OPTIONS=suppressions=$PWD/Scripts/tsan.supp SWIFT_BACKTRACE=enable=no
+  tests="Tests/Boundary/threads.c Tests/Boundary/frames.c"
 else
   cc=gcc
 fi
 passed=0 failed=0
-for source in Tests/Boundary/*.c; do
+for source in $tests; do
   name=$(basename "$source" .c)
   # shellcheck disable=SC2086
   $cc $warn -IInclude -o "$out/$name" "$source" $link

@@ -87,7 +87,7 @@ def whitespace(path, text):
 
 
 def lengths(path, text):
-    if path.suffix not in (".swift", ".c", ".h", ".py", ".sh"):
+    if path.suffix not in (".swift", ".c", ".h", ".py"):
         return
     lines = text.split("\n")
     if path.suffix == ".swift" and len(lines) - 1 > FILE_MAX:

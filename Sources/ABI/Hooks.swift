@@ -11,16 +11,14 @@ internal import Engine
 // from any thread that calls the library; `drop` runs when no call is left.
 @safe final class Hooks: @unchecked Sendable {
   private let config: tl_client_config
-  private var isDropped = false
 
   init(_ config: tl_client_config) {
     unsafe self.config = config
   }
 
-  /// Releases the contexts; a second call does nothing.
+  /// Releases the contexts. Called once: by the handle that is freed, or by the
+  /// opening that failed and so has made no handle.
   func drop() {
-    if isDropped { return }
-    isDropped = true
     if let drop = unsafe config.open_drop { unsafe drop(config.open_context) }
     if let drop = unsafe config.log_drop { unsafe drop(config.log_context) }
   }

@@ -102,8 +102,10 @@ extension Core {
     if let top = plausibleTop(page, ingested, now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, top.time)
     }
-    if let serverTime = page.serverTime {
-      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, serverTime.timeUs)
+    if let serverTime = page.serverTime?.timeUs {
+      // The server's own word on its clock also mends what a lone stamp had set.
+      let known = facts.serverTimeUs ?? .min
+      facts.serverTimeUs = known > serverTime + Trust.leapUs ? serverTime : max(known, serverTime)
     }
     if ingested.queuedReads { readsWaiting = true }
   }

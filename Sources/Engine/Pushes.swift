@@ -86,7 +86,10 @@ extension Core {
     try tx.save(spans: spans, replacing: stored, record.cid)
   }
 
+  /// A lone stamp has nothing to bear it out, so a push moves the known server time
+  /// on but never sets the first one.
   private func learnTime(_ time: Int64, _ now: Instant) {
+    guard facts.serverTimeUs != nil else { return }
     let plausible = Trust.greatestPlausible(
       [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
     if let plausible { facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible) }

@@ -50,22 +50,23 @@ package enum Trust {
   ///   - times: the stamps of one page, ascending.
   ///   - known: the greatest server time accepted before.
   ///   - serverTime: what the answer itself said of the server's clock.
-  ///   - wallUs: the device's clock; it may only lower trust, and is not asked
-  ///     where the server's accepted times are ahead of it.
+  ///   - wallUs: the device's clock; asked only where nothing else is known, and
+  ///     only to lower trust.
   package static func greatestPlausible(
     _ times: [Int64], known: Int64?, serverTime: Int64?, wallUs: Int64?
   ) -> Int64? {
     guard let lowest = times.first else { return nil }
-    var reach = max(serverTime ?? .min, known ?? .min)
-    if serverTime == nil {
-      if times.count > 2 {
-        // Half of a page bears out its middle.
-        reach = max(reach, times[times.count / 2])
-      } else if let wallUs, (known ?? .min) <= saturating(wallUs, leapUs) {
-        reach = max(reach, min(lowest, wallUs))
-      } else if known == nil {
-        reach = lowest
-      }
+    var reach: Int64
+    if let serverTime {
+      reach = serverTime
+    } else if times.count > 2 {
+      // Half of a page bears out its middle.
+      reach = max(known ?? .min, times[times.count / 2])
+    } else if let known {
+      reach = known
+    } else {
+      // One or two rows and nothing to hold them against but the device's clock.
+      reach = wallUs.map { min(lowest, $0) } ?? lowest
     }
     var greatest: Int64?
     for time in times {

@@ -353,16 +353,13 @@ struct Visit {
       record.cid, from: low, to: high, limit: Limits.readRowsMax, newestFirst: true)
     for row in rows where !seen.contains(row.position.id) {
       if holes.contains(where: { $0.contains(row.position) }) { continue }
-      if row.lsn < record.restoredLSN {
+      let isLeftover = row.lsn < record.restoredLSN
+      guard isLeftover || row.lsn <= job.issued else { continue }
+      if isLeftover || core.config.profile.absenceIsDeletion {
+        // No tombstone: an answer that shows it again is believed.
         if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
-      } else if row.lsn <= job.issued {
-        if core.config.profile.absenceIsDeletion {
-          if try tx.tombstone(row.position.id, record.cid, version: nil) != nil {
-            job.status.removed += 1
-          }
-        } else if job.suspects.count < Limits.pageItemsMax {
-          job.suspects.append(row.position.id)
-        }
+      } else if job.suspects.count < Limits.pageItemsMax {
+        job.suspects.append(row.position.id)
       }
     }
   }

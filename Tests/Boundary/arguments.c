@@ -158,7 +158,7 @@ static void versions(void) {
   CHECK(stats->messages == 0x5555555555555555u);
   free(stats);
 
-  /* On failure an out struct is zero but for its size. */
+  /* header: "On failure every output is NULL or zero, but for `struct_size`." */
   tl_sync_status sync;
   memset(&sync, 0x55, sizeof sync);
   sync.struct_size = sizeof sync;

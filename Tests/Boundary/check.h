@@ -145,7 +145,8 @@ static inline void answer(tl_view frame, const char *const *messages, const char
   member(frame, "request_id", id, sizeof id);
   member(frame, "after_ts", after, sizeof after);
   member(frame, "offset", offset, sizeof offset);
-  int n = snprintf(out, room, "{\"type\":%s,\"request_id\":%s,\"status\":\"ok\",\"data\":{", type, id);
+  int n = snprintf(out, room, "{\"type\":%s,\"request_id\":%s,\"status\":\"ok\",\"data\":{",
+                   type, id);
   size_t used = (size_t)n;
   if (strcmp(type, "\"get_messages\"") == 0) {
     size_t skip = (size_t)strtoul(offset, NULL, 10), end = count > skip ? count - skip : 0;

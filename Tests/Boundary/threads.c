@@ -1,13 +1,14 @@
-/* Sixteen threads call everything at once on clients they share, while others
-   read batches, close and wipe. Whatever they are told must be a documented
+/* Sixteen threads call everything at once on clients they share, one in memory and
+   three on files, while others read batches, close and wipe. Whatever they are told must be a documented
    status, each error text its own thread's, and nothing may leak or crash. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "check.h"
 
-enum { THREADS = 16, ROUNDS = 400, CLIENTS = 3 };
+enum { THREADS = 16, ROUNDS = 400, CLIENTS = 4 };
 
 static tl_client *clients[CLIENTS];
 static atomic_int wrong;
@@ -146,15 +147,33 @@ static void *wait_for_close(void *argument) {
 
 static void sixteen_threads(void) {
   pthread_t threads[THREADS];
-  for (int i = 0; i < CLIENTS; i++) clients[i] = open_memory();
+  char folder[] = "/tmp/tideline-threads-XXXXXX", path[CLIENTS][300];
+  CHECK(mkdtemp(folder) != NULL);
+  clients[0] = open_memory();
+  for (int i = 1; i < CLIENTS; i++) {
+    snprintf(path[i], sizeof path[i], "%s/%d.tideline", folder, i);
+    tl_client_config config = file_config(path[i]);
+    EXPECT(tl_client_open(&config, &clients[i]), TL_OK);
+  }
   for (uintptr_t i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, (void *)i);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   CHECK(atomic_load(&wrong) == 0);
   EXPECT(tl_client_connected(clients[0]), TL_OK);
   CHECK(row_count(clients[0]) > 0);
+  CHECK(row_count(clients[3]) > 0);
   EXPECT(tl_client_connected(clients[1]), TL_E_CLOSED);
   EXPECT(tl_client_connected(clients[2]), TL_E_CLOSED);
   for (int i = 0; i < CLIENTS; i++) tl_client_free(clients[i]);
+  /* What was closed half way and at the end opens again. */
+  for (int i = 1; i < CLIENTS; i += 2) {
+    tl_client_config config = file_config(path[i]);
+    tl_client *client = NULL;
+    EXPECT(tl_client_open(&config, &client), TL_OK);
+    CHECK(row_count(client) > 0);
+    EXPECT(tl_client_wipe(client), TL_OK);
+    tl_client_free(client);
+  }
+  CHECK(rmdir(folder) == 0);
 }
 
 static void waiter_wakes(void) {

@@ -112,7 +112,8 @@ package struct Knobs: Sendable {
     deletions = random.chance(0.5)
     deletionRuns = random.chance(0.3)
     edits = random.chance(0.35)
-    restores = !futureStamp && random.chance(0.12)
+    // Where absence is deletion, what a restore lost is only deleted: no client can tell.
+    restores = !futureStamp && !absenceIsDeletion && random.chance(0.12)
     otherDeviceReads = random.chance(0.25)
     serverPauseUs = Int64([500_000, 2_000_000, 6_000_000, 30_000_000][random.below(4)])
   }
@@ -150,14 +151,16 @@ package struct Knobs: Sendable {
     parts.append("ties=\(tiesByID ? "id" : "arrival")\(declaresTies ? "" : "?")")
     parts.append("ids=\(orderedIDs ? "ordered" : "random")")
     parts.append("late=\(latenessUs)us convs=\(conversations) backlog=\(backlog)")
-    parts.append("wall=\(wallSkewUs.map { $0 == 0 ? "true" : $0 > 0 ? "ahead" : "behind" } ?? "none")")
+    parts.append(
+      "wall=\(wallSkewUs.map { $0 == 0 ? "true" : $0 > 0 ? "ahead" : "behind" } ?? "none")")
     parts.append("auto=\(autoMarkRead) inflight=\(requestsMax) timeout=\(timeoutMs)")
     let flags: [(Bool, String)] = [
       (pageSizesVary, "varies"), (declaresVarying && !pageSizesVary, "varies-declared"),
       (afterIsInclusive, "inclusive"), (!echoesRequestIDs, "no-echo"),
       (sendsServerTime, "server-time"), (!sendsTotalCount, "no-total"),
       (arrayDescending, "descending"), (deletionPageCap > 0, "deletion-pages"),
-      (deletionLatenessUs > 0, "late-deletions"), (pushes, "pushes"), (absenceIsDeletion, "absence"),
+      (deletionLatenessUs > 0, "late-deletions"), (pushes, "pushes"),
+      (absenceIsDeletion, "absence"),
       (burstShare > 0, "bursts"), (futureStamp, "future"), (deletions, "deletes"),
       (deletionRuns, "runs"), (edits, "edits"), (restores, "restore"),
       (otherDeviceReads, "other-device"), (dropShare > 0, "drops"),

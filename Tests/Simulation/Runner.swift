@@ -59,7 +59,8 @@ package enum Runner {
     if verdict.violation == nil || kind == .control { return verdict }
     var again = run(seed, kind, recording: .last(linesKept))
     if again.hash != verdict.hash {
-      again.violation = "\(again.violation ?? "passed the second time"); THE REPLAY DIFFERS, "
+      again.violation =
+        "\(again.violation ?? "passed the second time"); THE REPLAY DIFFERS, "
         + "first: \(verdict.violation ?? "")"
     }
     return again

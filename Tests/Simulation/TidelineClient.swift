@@ -33,7 +33,8 @@ package final class TidelineClient: SimulatedClient {
     config.seed = knobs.seed
     config.clock = { clock.instant() }
     if knobs.usesFile {
-      let base = FileManager.default.fileExists(atPath: "/dev/shm")
+      let base =
+        FileManager.default.fileExists(atPath: "/dev/shm")
         ? "/dev/shm" : NSTemporaryDirectory()
       let root = "\(base)/tideline-sim-\(getpid())-\(UUID().uuidString)"
       self.root = root

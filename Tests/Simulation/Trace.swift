@@ -3,7 +3,11 @@
 /// The lines are built only when recording: a failing seed is run a second time to get them, which
 /// works because a seed replays exactly.
 package struct Trace {
-  package enum Recording: Sendable { case off, last(Int), print }
+  package enum Recording: Sendable {
+    case off
+    case last(Int)
+    case print
+  }
 
   package private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
   package private(set) var lines: [String] = []

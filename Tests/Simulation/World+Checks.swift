@@ -59,7 +59,8 @@ extension World {
       let id = String(decoding: row.id, as: UTF8.self)
       if index > 0 {
         let last = page.rows[index - 1]
-        let rises = last.timeUs != row.timeUs
+        let rises =
+          last.timeUs != row.timeUs
           ? last.timeUs < row.timeUs : last.id.lexicographicallyPrecedes(row.id)
         if !rises { throw Violation("rows out of order or twice at \(id)") }
       }
@@ -152,7 +153,9 @@ extension World {
     guard ordinary > 0 else { return }
     let isLast = ordinary == page.rows.count
     if page.rows[ordinary - 1].unverified || (isLast && page.gapsBefore.contains(ordinary)) {
-      throw Violation("up to date, yet the newest message is not in a whole range: ordinary \(ordinary) of \(page.rows.count), unverified \(page.rows[ordinary - 1].unverified), gaps \(page.gapsBefore), \(page)".prefix(3000).description)
+      throw Violation(
+        "up to date, yet the newest message is not in a whole range: row \(ordinary) of "
+          + "\(page.rows.count), gaps \(page.gapsBefore)")
     }
   }
 
@@ -206,7 +209,11 @@ extension World {
     let page = try client.page(conversations[conversation].bytes, limit: 10_000)
     let shown = truth(conversation).filter { !$0.hidden }
     if page.rows.map(\.id) != shown.map(\.id) {
-      throw Violation("all is fetched: \(page.rows.count) shown, \(shown.count) on the server")
+      let have = Set(page.rows.map(\.id))
+      let lacking = shown.first { !have.contains($0.id) }.map(Self.name) ?? "none"
+      throw Violation(
+        "all is fetched: \(page.rows.count) shown, \(shown.count) on the server, c\(conversation) "
+          + "lacks \(lacking)")
     }
   }
 

@@ -144,8 +144,9 @@ extension World {
     deadlineUs = .max
     let found = try images()
     if client.claimsCoverage, !expected.contains(found) {
-      throw Violation("after a kill the client shows neither what it showed before nor after: "
-        + Self.difference(expected[0], found))
+      throw Violation(
+        "after a kill the client shows neither what it showed before nor after: "
+          + Self.difference(expected[0], found))
     }
     for (index, page) in found.enumerated() { try checkShape(index, page) }
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))

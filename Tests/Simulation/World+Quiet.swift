@@ -107,7 +107,8 @@ extension World {
     for _ in 0..<30 {
       let page = try client.page(bytes, limit: 10_000)
       let ordinary = ordinaryCount(page)
-      let whole = page.gapsBefore.allSatisfy { $0 >= ordinary && ordinary < page.rows.count }
+      let whole =
+        page.gapsBefore.allSatisfy { $0 >= ordinary && ordinary < page.rows.count }
         && !page.rows.prefix(ordinary).contains(where: \.unverified)
       if page.reachesStart, whole { return }
       last = try runSync(conversation, older: 100_000).outcome

@@ -117,7 +117,8 @@ extension World {
     server.delete(conversation: name, ids: ids, lateUs: Int64(late))
     conversations[conversation].changedSinceBackup = true
     trace.note(
-      nowUs, "server: delete \(ids.count) in c\(conversation) late \(late / 1_000) ms "
+      nowUs,
+      "server: delete \(ids.count) in c\(conversation) late \(late / 1_000) ms "
         + ids.prefix(3).joined(separator: " "))
   }
 

@@ -1,1 +1,41 @@
+// The simulator in small: a few seeds hold, the control fails on the same ones, a seed replays.
+//
+// The thousands of seeds run in the program `tideline-sim`, in a release build.
+import Simulation
 import Testing
+
+@Suite struct SimulationTests {
+  static let seeds: ClosedRange<UInt64> = 1...30
+
+  @Test(arguments: seeds) func tidelineLosesNothing(seed: UInt64) {
+    let verdict = Runner.judge(seed)
+    #expect(verdict.violation == nil, "\(verdict.story)")
+  }
+
+  @Test func someSeedsRunOnTheFileAndAreKilled() {
+    let verdicts = Self.seeds.filter { Knobs(seed: $0).usesFile }.map { Runner.run($0) }
+    #expect(verdicts.count >= 3)
+    #expect(verdicts.contains { $0.findings.kills > 1 })
+  }
+
+  /// Without this the green seeds would show nothing.
+  @Test func theControlLosesMessagesOnTheSameSeeds() {
+    let verdicts = Self.seeds.map { Runner.run($0, .control) }
+    #expect(verdicts.filter { $0.findings.lost > 0 }.count >= 10)
+    #expect(verdicts.contains { $0.findings.zombies > 0 })
+    #expect(
+      verdicts.allSatisfy { ($0.violation != nil) == ($0.findings.lost + $0.findings.zombies > 0) })
+  }
+
+  @Test(arguments: [1, 7, 10, 12, 26]) func aSeedReplaysExactly(seed: UInt64) {
+    let first = Runner.run(seed)
+    let second = Runner.run(seed, recording: .last(Runner.linesKept))
+    #expect(first.hash == second.hash)
+    #expect(!second.lines.isEmpty)
+  }
+
+  @Test func theTraceTellsSeedsApart() {
+    let hashes = Set((1...10 as ClosedRange<UInt64>).map { Runner.run($0).hash })
+    #expect(hashes.count == 10)
+  }
+}

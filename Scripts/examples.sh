@@ -1,0 +1,89 @@
+#!/bin/sh
+# Builds every example and runs it against a server that is started for it: examples.sh FOLDER
+# FOLDER holds the library. What an example prints is checked, not only that it ends.
+set -eu
+lib=$(cd "$1" && pwd)
+out=out/examples
+rm -rf "$out"
+mkdir -p "$out"
+
+# A server that is built already may be named in TIDELINE_SERVER.
+server=${TIDELINE_SERVER:-}
+if [ -z "$server" ]; then
+  echo "examples: building the server"
+  build="env -u CC -u CXX swift build -c release --package-path examples/server"
+  $build >"$out/server-build.log" 2>&1 || {
+    tail -n 40 "$out/server-build.log"
+    exit 1
+  }
+  server=$($build --show-bin-path)/tideline-server
+fi
+for name in quickstart poll; do
+  gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
+    -o "$out/$name" "examples/c/$name.c" -L"$lib" -ltideline -Wl,-rpath,"$lib"
+done
+[ -x out/venv/bin/pip ] || python3 -m venv out/venv
+out/venv/bin/pip install -q --disable-pip-version-check "examples/python[websocket]"
+
+"$server" --tcp-port 0 --ws-port 0 --seed 7 --messages 3000 --conversations 5 \
+  >"$out/server.log" 2>&1 &
+running=$!
+trap 'kill $running 2>/dev/null || true' EXIT
+ready() { sed -n "s/^tideline-server ready.* $1=\([0-9]*\).*/\1/p" "$out/server.log"; }
+turn=0
+while [ -z "$(ready tcp)" ]; do
+  turn=$((turn + 1))
+  if [ "$turn" -gt 300 ] || ! kill -0 $running 2>/dev/null; then
+    cat "$out/server.log"
+    exit 1
+  fi
+  sleep 0.1
+done
+tcp=$(ready tcp) ws=$(ready ws)
+admin() { python3 Scripts/ask.py "$tcp" eva "$1"; }
+conversation=$(admin '{"type":"admin_conversations"}' | python3 -c \
+  'import json,sys; print(json.load(sys.stdin)["data"]["conversations"][0]["conversation_id"])')
+
+want() { # want FILE TEXT
+  if ! grep -q -- "$2" "$1"; then
+    echo "examples: $1 does not say: $2"
+    cat "$1"
+    exit 1
+  fi
+}
+file=$out/eva.tideline
+"$out/quickstart" "$tcp" eva "$conversation" "$file" >"$out/first.txt"
+want "$out/first.txt" "^sync: TL_OK"
+want "$out/first.txt" "^page: 20 messages, whole"
+admin "{\"type\":\"admin_post\",\"conversation_id\":\"$conversation\",\"count\":3}" >/dev/null
+"$out/quickstart" "$tcp" eva "$conversation" "$file" >"$out/second.txt"
+want "$out/second.txt" "^sync: TL_OK.* 3 new"
+"$out/quickstart" 1 eva "$conversation" "$file" >"$out/offline.txt"
+want "$out/offline.txt" "^offline"
+want "$out/offline.txt" "^page: 20 messages, whole"
+
+"$out/poll" "$tcp" eva "$conversation" 8 >"$out/poll.txt" &
+poll=$!
+TIDELINE_LIBRARY=$lib/libtideline.so.1 out/venv/bin/python examples/python/examples/live.py \
+  "ws://127.0.0.1:$ws" eva "$conversation" --seconds 8 >"$out/live.txt" &
+live=$!
+turn=0
+until grep -q inserted "$out/poll.txt" && grep -q inserted "$out/live.txt"; do
+  turn=$((turn + 1))
+  [ "$turn" -gt 70 ] && break
+  sleep 0.1
+done
+admin "{\"type\":\"admin_post\",\"conversation_id\":\"$conversation\",\"count\":1}" >/dev/null
+wait $poll
+wait $live
+for name in poll live; do
+  want "$out/$name.txt" "inserted"
+  # The message that came while it was watching is an entry of its own.
+  [ "$(grep -c inserted "$out/$name.txt")" -ge 2 ] || { cat "$out/$name.txt"; exit 1; }
+done
+want "$out/live.txt" "^page: 5 messages"
+TIDELINE_LIBRARY=$lib/libtideline.so.1 out/venv/bin/python examples/python/examples/offline.py \
+  "$file" eva "$conversation" >"$out/python-offline.txt"
+want "$out/python-offline.txt" "^page: 10 messages"
+grep -h '^sync:\|^page:' "$out"/first.txt "$out"/second.txt "$out"/offline.txt "$out"/live.txt
+echo "examples: 6 passed, 0 failed"
