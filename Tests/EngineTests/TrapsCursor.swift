@@ -48,6 +48,28 @@ import Testing
     #expect(world.asked("get_deleted_since").count <= 2)
   }
 
+  /// While the walk goes on, eight messages arrive and one of them is pushed: the
+  /// watermark that the walk leaves stands below the seven others.
+  @Test(arguments: ServerKind.all)
+  func t03_aPushDuringTheWalkDoesNotRaiseItsWatermark(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    try world.missing(130)
+    world.before = { index, _ in
+      guard index == 3 else { return }
+      world.post(7, everyMs: 10_000)
+      do { try world.push { world.post(1, everyMs: 10_000) } } catch { Issue.record(error) }
+    }
+    try world.sync()
+    world.before = { _, _ in }
+    try world.run()
+    #expect(try world.tailFaults(150) == [])
+    #expect(try world.isWhole())
+    #expect(try world.lies() == [])
+  }
+
   /// Two conversations; only one is synced, and it is the newer one.
   @Test(arguments: ServerKind.all)
   func t29_eachConversationHasItsOwnWatermark(_ kind: ServerKind) throws {
