@@ -155,20 +155,20 @@ package struct Walk: Equatable, Sendable {
       edgeTime.map { time in
         rows.contains { $0.time == time && edgeIDs.contains($0.id) }
       } ?? false
-    if holdsLowest {
-      if probe == .confirm, asked + 1 == index {
-        low = .min
-        return .start
-      }
-      probe = .beyond
-      index = Swift.max(index, asked + rawCount)
-      asked = index
-      return .same
+    if probe == .confirm, asked + 1 == index, rawCount == 1 {
+      low = .min
+      return .start
     }
-    // Wholly newer than the low end: messages arrived since. Look further down.
-    probe = .none
-    index = Swift.max(index, asked + rawCount)
-    asked = Swift.max(asked + 1, asked + rawCount - 1)
+    index = asked + rawCount
+    if holdsLowest || rawCount == 1 {
+      // Nothing below it was shown: is there anything?
+      probe = .beyond
+      asked = index
+    } else {
+      // Newer than the low end: messages arrived since. Look further down.
+      probe = .none
+      asked = index - 1
+    }
     return .same
   }
 
