@@ -194,7 +194,7 @@ static void sync_client(tl_sync_kind kind) {
   must(status.result, "the sync");
 }
 
-/* Everything that is known without a gap, newest end first to be trusted. */
+/* Everything that is known without a gap, up to the newest message. */
 static void read_client(struct list *list, tl_coverage *coverage) {
   tl_query query = {.struct_size = sizeof query, .conversation = text(conversation),
                     .limit = 10000};
@@ -240,11 +240,11 @@ static size_t missing(const struct list *truth, const struct list *shown, size_t
   return missed;
 }
 
-static void print_side(struct traffic t, size_t missed, int same) {
+static void print_side(struct traffic t, size_t missed, int same, int width) {
   char verdict[40];
   if (missed > 0) snprintf(verdict, sizeof verdict, "%zu missed", missed);
-  printf(" | %5u %4u %6llu %6llu  %-10s", t.messages, t.requests, (unsigned long long)t.sent,
-         (unsigned long long)t.received, missed > 0 ? verdict : same ? "right" : "WRONG");
+  printf(" | %4u %4u %6llu %6llu  %-*s", t.messages, t.requests, (unsigned long long)t.sent,
+         (unsigned long long)t.received, width, missed > 0 ? verdict : same ? "right" : "WRONG");
 }
 
 /* Ends a situation: reads the truth, judges both and prints their row. */
@@ -260,8 +260,8 @@ static void judge(const char *name, size_t want) {
   same = same && coverage.whole == 1;
   wrong += missed > 0 || !same;
   printf("%-30s", name);
-  print_side(naive.traffic, naive_missed, naive_same);
-  print_side(wire.traffic, missed, same);
+  print_side(naive.traffic, naive_missed, naive_same, 10);
+  print_side(wire.traffic, missed, same, 0);
   printf("\n");
   naive.traffic = wire.traffic = (struct traffic){0};
 }
@@ -310,7 +310,7 @@ static void play(void) {
 
   close_both();
   open_both(NOWHERE);
-  judge("opened offline", AWAY);
+  judge("opened offline", PAGE);
 
   close_both();
   tell("admin_post", ",\"count\":3,\"over_s\":60");
@@ -340,7 +340,7 @@ int main(int argc, char **argv) {
   file = argv[4];
   make_key();
   if (dial(&admin, port, user) != 0) die("nobody listens on that port");
-  printf("%-30s | %-36s | %s\n", "", "naive client", "Tideline");
+  printf("%-30s | %-35s | %s\n", "", "naive client", "Tideline");
   printf("%-30s | msgs reqs   sent   recv  answer     | msgs reqs   sent   recv  answer\n",
          "situation");
   play();
