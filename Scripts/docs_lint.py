@@ -2,8 +2,9 @@
 """Keeps the pages true: titles, links, names of the header, make targets and quoted sentences.
 
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
-first block of code in the README is a program that is compiled and run, so it has to equal it. A test
-that quotes the header (`header: "…"` in a comment) is about a promise that must still be there.
+first block of code in the README is a program that is compiled and run, so it has to equal it. A
+test that quotes the header (`header: "…"` in a comment) is about a promise that must still
+be there.
 """
 
 import pathlib
