@@ -29,8 +29,13 @@ import Testing
       }
       return answer
     }
+    // Not even until the question for deletions.
+    world.before = { _, _ in
+      #expect((try? Set(world.cached()).isDisjoint(with: gone)) == true)
+    }
     try world.sync()
     world.alter = { $1 }
+    world.before = { _, _ in }
     #expect(gone.count >= 3)
     #expect(try Set(world.cached()).isDisjoint(with: gone))
     try world.sync()
