@@ -248,6 +248,11 @@ struct Visit {
     job.present ?? spans.newest?.high ?? .before(tick: .min + 1)
   }
 
+  /// Where no stamp can be borne out, a watermark that asks for everything again.
+  private func atTheEpoch(_ ingested: Ingested) -> Watermark? {
+    ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
+  }
+
   /// Up to where the first page still speaks for the end of a walk.
   ///
   /// A stamp years ahead puts every message that has arrived since below that page's
@@ -269,7 +274,7 @@ struct Visit {
       let position = core.plausibleTop(page, ingested, now),
       let stamp = ingested.stamps.first(where: { $0.position == position })?.stamp
     else {
-      job.top = record.fetch
+      job.top = record.fetch ?? atTheEpoch(ingested)
       return
     }
     job.top = Watermark(timeUs: stamp.timeUs, text: stamp.text)

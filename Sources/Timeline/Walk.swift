@@ -28,10 +28,11 @@ package struct Walk: Equatable, Sendable {
   private let tiesByID: Bool
 
   /// The proof that nothing older exists where a short page proves nothing: an
-  /// empty answer right below the run, and then the same last page again.
+  /// empty answer right below the run, and then the run's lowest message again, at
+  /// the same offset and with nothing below it.
   private enum Probe: Equatable {
     case none
-    case beyond(last: Int)
+    case beyond
     case confirm
   }
 
@@ -154,20 +155,20 @@ package struct Walk: Equatable, Sendable {
       edgeTime.map { time in
         rows.contains { $0.time == time && edgeIDs.contains($0.id) }
       } ?? false
-    if holdsLowest {
-      if probe == .confirm {
-        low = .min
-        return .start
-      }
-      probe = .beyond(last: asked)
-      index = asked + rawCount
-      asked = index
-      return .same
+    if probe == .confirm, asked + 1 == index, rawCount == 1 {
+      low = .min
+      return .start
     }
-    // Wholly newer than the low end: messages arrived since. Look further down.
-    probe = .none
-    index = Swift.max(index, asked + rawCount)
-    asked = Swift.max(asked + 1, asked + rawCount - 1)
+    index = asked + rawCount
+    if holdsLowest || rawCount == 1 {
+      // Nothing below it was shown: is there anything?
+      probe = .beyond
+      asked = index
+    } else {
+      // Newer than the low end: messages arrived since. Look further down.
+      probe = .none
+      asked = index - 1
+    }
     return .same
   }
 
@@ -175,10 +176,10 @@ package struct Walk: Equatable, Sendable {
   private mutating func missed(_ rawCount: Int) -> Verdict {
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
-    if case .beyond(let last) = probe {
-      // Something older exists after all: ask again from the anchor.
+    if probe == .beyond {
+      // Something older exists after all: ask again from the lowest message.
       probe = .none
-      asked = last
+      asked = Swift.max(0, index - 1)
       return .apart
     }
     probe = .none
@@ -195,9 +196,9 @@ package struct Walk: Equatable, Sendable {
       low = .min
       return .start
     }
-    if case .beyond(let last) = probe {
+    if probe == .beyond {
       probe = .confirm
-      asked = last
+      asked = index - 1
       return .same
     }
     probe = .none

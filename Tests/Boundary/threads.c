@@ -1,6 +1,7 @@
 /* Sixteen threads call everything at once on clients they share, one in memory and
-   three on files, while others read batches, close and wipe. Whatever they are told must be a documented
-   status, each error text its own thread's, and nothing may leak or crash. */
+   three on files, while others read batches, close and wipe. Whatever they are told
+   must be a documented status, each error text its own thread's, and nothing may
+   leak or crash. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
