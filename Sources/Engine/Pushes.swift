@@ -56,7 +56,10 @@ extension Core {
       return !ingested.bad.isEmpty
     }
     if isBad { stats.quarantined += 1 }
-    if caughtUp.contains(conversation) { catchUp(conversation) }
+    // What was lost before this push is asked for, also where a catch-up is under way:
+    // its first page may be older than the push.
+    let isAsking = jobs.contains { $0.request.conversation == conversation }
+    if isAsking || caughtUp.contains(conversation) { catchUp(conversation) }
     return isBad ? .quarantined : .applied
   }
 
