@@ -9,6 +9,19 @@ internal import Store
 internal import Timeline
 internal import Wire
 
+extension SyncJob {
+  /// Where the next deletions are asked from; nil where the server leads nowhere:
+  /// a cursor that was asked before, none at all, or empty answers without an end.
+  fileprivate mutating func nextCursor(_ page: DeletedPage) -> [UInt8]? {
+    idleDeletionPages = page.ids.isEmpty ? idleDeletionPages + 1 : 0
+    guard let next = page.nextSince, case .deletions(let since, _, _) = stage,
+      idleDeletionPages <= Limits.idlePagesMax, cursors.count < Limits.deletionPagesMax
+    else { return nil }
+    cursors.insert(since)
+    return cursors.contains(next) ? nil : next
+  }
+}
+
 extension Core {
   /// Sets the deletion stage of a job, or ends it where nothing is stored.
   func askDeletions(
@@ -47,13 +60,12 @@ extension Core {
         draft.status.removed += 1
       }
       try tx.dropReads(page.ids, record.cid)
-      if page.hasMore, let next = page.nextSince, case .deletions(let since, _, _) = draft.stage,
-        next != since
-      {
+      if page.hasMore {
+        guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
         return Step.next
       }
-      if !page.hasMore { self.moveDeletions(&record, page, knownUs: knownUs) }
+      self.moveDeletions(&record, page, knownUs: knownUs)
       let step = try self.afterDeletions(&draft, &record, tx)
       try tx.save(record)
       return step
