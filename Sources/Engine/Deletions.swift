@@ -154,7 +154,7 @@ extension Core {
   ///
   /// A mismatch is a hint, since a message or a deletion may be on its way: it is
   /// looked at once more, then the conversation is walked through once, and the same
-  /// two numbers are not looked into again.
+  /// difference is not looked into again.
   private func audit(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step? {
@@ -168,7 +168,13 @@ extension Core {
       record.auditedCount = nil
       return nil
     }
-    if record.auditedTotal == total, record.auditedCount == count { return nil }
+    // What was looked into is the difference: a server that always counts one more
+    // does so for each new message too.
+    if let auditedTotal = record.auditedTotal, let auditedCount = record.auditedCount,
+      auditedTotal &- auditedCount == total - count
+    {
+      return nil
+    }
     if !job.isRecheck {
       job.isRecheck = true
       job.beginAgain()
