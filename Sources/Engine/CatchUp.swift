@@ -100,13 +100,10 @@ extension Core {
   /// What a page tells about the server as a whole.
   private func learn(_ page: Page, _ ingested: Ingested, _ now: Instant) {
     facts.largestPage = max(facts.largestPage, page.items.count)
+    // The server's own word on its clock also mends what a lone stamp had set.
+    if let serverTime = page.serverTime?.timeUs { facts.serverTimeUs = serverTime }
     if let top = plausibleTop(page, ingested, now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, top.time)
-    }
-    if let serverTime = page.serverTime?.timeUs {
-      // The server's own word on its clock also mends what a lone stamp had set.
-      let known = facts.serverTimeUs ?? .min
-      facts.serverTimeUs = known > serverTime + Trust.dayUs ? serverTime : max(known, serverTime)
     }
     if ingested.queuedReads { readsWaiting = true }
   }
