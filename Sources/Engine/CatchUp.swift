@@ -85,6 +85,7 @@ extension Core {
       learn(page, ingested, now)
       let step = try visit.take(page, ingested, frame: ingest.frame, now)
       try tx.save(facts)
+      for id in ingested.ids { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
       draft = visit.job
       record = visit.record
       try tx.save(record)

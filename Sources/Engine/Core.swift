@@ -23,6 +23,8 @@ final class Core {
   var caughtUp: Set<[UInt8]> = []
   /// Conversations in which something arrived by push since their last catch-up.
   var dirty: Set<[UInt8]> = []
+  /// Messages that came by push and that no page has shown yet.
+  var onlyPushed: Set<PushedID> = []
   /// Whether read marks may be waiting, and when to try again after trouble.
   var readsWaiting = true
   var readAttempts = 0

@@ -162,7 +162,10 @@ extension Core {
     guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
       try tx.quarantined(record.cid).isEmpty
     else { return nil }
-    let count = Int64(try tx.count(record.cid, from: .min, to: .max))
+    let stored = Int64(try tx.count(record.cid, from: .min, to: .max))
+    var unsettled: Int64 = 0
+    for id in job.unsettled where try tx.row(id, record.cid) != nil { unsettled += 1 }
+    let count = stored - unsettled
     if count == total {
       record.auditedTotal = nil
       record.auditedCount = nil

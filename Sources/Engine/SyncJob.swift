@@ -51,6 +51,8 @@ struct SyncJob {
   var wanted = 0
   /// Stored messages that a whole answer did not show; a deletion may explain them.
   var suspects: [[UInt8]] = []
+  /// The same, stamped so late that the server may not show them yet.
+  var unsettled: Set<[UInt8]> = []
   /// The tick that the walk's low end cuts, with what was shown of it so far.
   var openTick: OpenTick?
   /// The request stamp of the answer being taken.
@@ -80,6 +82,7 @@ struct SyncJob {
     top = nil
     present = nil
     suspects = []
+    unsettled = []
     openTick = nil
     caughtUp = false
     sawBuried = false
