@@ -1,5 +1,104 @@
 #!/bin/sh
-# The demonstration; see examples/README.md once it is there.
+# The demonstration: a server on this machine, a naive client and Tideline side by side through one
+# day, measured on the socket; then the same file from Python. Ends with 0 only when all was right.
+# Ends the server and removes its files in any case.
 set -eu
-echo "demo: the demonstration program is not part of this tree" >&2
-exit 1
+cd "$(dirname "$0")/.."
+jobs=${JOBS:-$(nproc)}
+out=out/demo
+lib=$PWD/out/lib
+mkdir -p "$out"
+server="" work=""
+finish() {
+  code=$?
+  trap - EXIT INT TERM HUP
+  if [ -n "$server" ]; then
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+  fi
+  [ -z "$work" ] || rm -rf "$work"
+  exit "$code"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+quietly() { # quietly LOG COMMAND...: says nothing unless it fails
+  log=$1
+  shift
+  "$@" >"$log" 2>&1 || {
+    tail -n 40 "$log"
+    exit 1
+  }
+}
+echo "demo: building the library"
+quietly "$out/lib.log" make --no-print-directory lib "JOBS=$jobs"
+echo "demo: building the server"
+build="env -u CC -u CXX swift build -c release --package-path examples/server -j $jobs"
+# shellcheck disable=SC2086
+quietly "$out/server-build.log" $build
+program=$($build --show-bin-path)/tideline-server
+gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
+  -o "$out/demo" examples/c/demo.c -L"$lib" -ltideline -Wl,-rpath,"$lib"
+
+work=$(mktemp -d)
+"$program" --tcp-port 0 --ws-port 0 --seed 1 --db "$work/server.db" >"$out/server.log" 2>&1 &
+server=$!
+turn=0
+until grep -q '^tideline-server ready' "$out/server.log"; do
+  turn=$((turn + 1))
+  if [ "$turn" -gt 600 ] || ! kill -0 "$server" 2>/dev/null; then
+    cat "$out/server.log"
+    echo "demo: the server did not come up" >&2
+    exit 1
+  fi
+  sleep 0.1
+done
+cat "$out/server.log"
+port=$(sed -n 's/^tideline-server ready.* tcp=\([0-9]*\).*/\1/p' "$out/server.log")
+conversation=$(python3 Scripts/ask.py "$port" eva '{"type":"admin_conversations"}' | python3 -c '
+import json, sys
+rooms = json.load(sys.stdin)["data"]["conversations"]
+print(max(rooms, key=lambda room: room["message_count"])["conversation_id"])')
+echo
+
+file=$work/eva.tideline
+right=0
+"$out/demo" "$port" eva "$conversation" "$file" >"$out/table.txt" || right=$?
+cat "$out/table.txt"
+
+echo
+echo "The same file, read from Python:"
+TIDELINE_LIBRARY=$lib/libtideline.so.1 PYTHONPATH=examples/python/src \
+  python3 examples/python/examples/offline.py "$file" eva "$conversation" 3 >"$out/python.txt"
+cat "$out/python.txt"
+sed -n '/read from C:$/,$p' "$out/table.txt" | sed 1d >"$out/from-c.txt"
+grep -v '^page: ' "$out/python.txt" >"$out/from-python.txt"
+if [ ! -s "$out/from-c.txt" ] || ! cmp -s "$out/from-c.txt" "$out/from-python.txt"; then
+  echo "demo: C and Python do not show the same messages" >&2
+  right=1
+fi
+
+# What can be read on disk: the words of the newest message, in our files and in the server's own.
+newest=$(tail -n 1 "$out/from-c.txt" | cut -d ' ' -f 3-)
+found() { cat "$@" | grep -acF -e "$newest" -e "$conversation" || true; }
+ours=$(found "$file"*[!y]) plain=$(found "$work"/server.db*)
+echo
+echo "On disk: lines with the newest message or the conversation's id in Tideline's files: $ours;" \
+  "in the server's plain files: $plain"
+if [ "$ours" != 0 ] || [ "$plain" = 0 ]; then right=1; fi
+
+cat <<'END'
+
+msgs   messages received    reqs        requests sent
+sent   bytes written        recv        bytes read, both on the socket, login included
+right  what is shown equals the server's own list, read over another connection
+missed messages of the newest ones that the situation is about and the client does not show
+naive  asks for the newest 50 each time and keeps nothing when it is closed
+END
+if [ "$right" = 0 ]; then
+  echo "demo: every row of Tideline was right"
+else
+  echo "demo: NOT every row was right" >&2
+fi
+exit "$right"

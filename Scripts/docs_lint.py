@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Keeps the pages true: titles, links, names of the header, make targets and quoted sentences.
 
-A page that names a function or a target that does not exist is wrong, whatever else it says. A test
-that quotes the header (`header: "…"` in a comment) is about a promise that must still be there.
+A page that names a function or a target that does not exist is wrong, whatever else it says. The
+first block of code in the README is a program that is compiled and run, so it has to equal it. A
+test that quotes the header (`header: "…"` in a comment) is about a promise that must still
+be there.
 """
 
 import pathlib
@@ -12,6 +14,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_MAX = 350
+README_LINES_MAX = 200
+FIRST_BLOCK = "examples/c/first.c"
 
 
 def files(*patterns):
@@ -59,6 +63,18 @@ def page(path, header_names, targets):
             yield f"`make {name}` is not a target"
 
 
+def readme():
+    """The README is short, and its first C program is the example that is run."""
+    text = (ROOT / "README.md").read_text()
+    if len(text.splitlines()) >= README_LINES_MAX:
+        yield f"{len(text.splitlines())} lines, fewer than {README_LINES_MAX} are wanted"
+    block = re.search(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    if not block or block.group(1) != "c":
+        yield "its first block of code is no C"
+    elif block.group(2) != (ROOT / FIRST_BLOCK).read_text():
+        yield f"its first block of code is not {FIRST_BLOCK}"
+
+
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -85,6 +101,7 @@ def main():
     pages = files("*.md")
     for path in pages:
         trouble += [f"{path.relative_to(ROOT)}: {why}" for why in page(path, names, targets)]
+    trouble += [f"README.md: {why}" for why in readme()]
     prose = sentences(header)
     count = 0
     for path, number, quote in quotes():

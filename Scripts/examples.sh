@@ -18,7 +18,7 @@ if [ -z "$server" ]; then
   }
   server=$($build --show-bin-path)/tideline-server
 fi
-for name in quickstart poll; do
+for name in first quickstart poll; do
   gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
     -o "$out/$name" "examples/c/$name.c" -L"$lib" -ltideline -Wl,-rpath,"$lib"
 done
@@ -51,6 +51,11 @@ want() { # want FILE TEXT
     exit 1
   fi
 }
+for run in 1 2; do
+  (cd "$out" && ./first) >"$out/alone-$run.txt"
+  want "$out/alone-$run.txt" "^1 known, whole"
+done
+want "$out/alone-2.txt" "after_ts"
 file=$out/eva.tideline
 "$out/quickstart" "$tcp" eva "$conversation" "$file" >"$out/first.txt"
 want "$out/first.txt" "^sync: TL_OK"
@@ -86,4 +91,4 @@ TIDELINE_LIBRARY=$lib/libtideline.so.1 out/venv/bin/python examples/python/examp
   "$file" eva "$conversation" >"$out/python-offline.txt"
 want "$out/python-offline.txt" "^page: 10 messages"
 grep -h '^sync:\|^page:' "$out"/first.txt "$out"/second.txt "$out"/offline.txt "$out"/live.txt
-echo "examples: 6 passed, 0 failed"
+echo "examples: 7 passed, 0 failed"

@@ -2,8 +2,8 @@
 ///
 /// It only signals; the host pulls. Works with poll, epoll, libuv, GLib and
 /// asyncio. Setting it twice is the same as once.
-internal import Glibc
 internal import BaseC
+internal import Glibc
 
 package final class EventSignal: Sendable {
   /// The descriptor, or -1 where the system had none left.

@@ -51,7 +51,8 @@ extension Core {
     job.caughtUp = true
     let passable = try passable(record, tx)
     guard let newest = passable.newest, !newest.reachesStart else { return .ended(nil) }
-    if job.wanted == 0 { job.wanted = pageLimit }
+    // One page, whatever it brings: it shares a few messages with what is known.
+    if job.wanted == 0 { job.wanted = 1 }
     let above = try tx.count(record.cid, from: newest.low, to: .max)
     job.stage = .older(
       Walk(low: newest.low, above: above, tiesByID: config.profile.ties == .id))
@@ -105,7 +106,7 @@ extension Core {
     if let serverTime = page.serverTime?.timeUs {
       // The server's own word on its clock also mends what a lone stamp had set.
       let known = facts.serverTimeUs ?? .min
-      facts.serverTimeUs = known > serverTime + Trust.leapUs ? serverTime : max(known, serverTime)
+      facts.serverTimeUs = known > serverTime + Trust.dayUs ? serverTime : max(known, serverTime)
     }
     if ingested.queuedReads { readsWaiting = true }
   }

@@ -266,9 +266,9 @@ package final class Client: Sendable {
     _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
-    return try store.read(failure: { Failure($0) }) { rx throws(Failure) in
-      try body(Reading(rx))
-    }
+    return try store.read(
+      failure: { Failure($0) },
+      { rx throws(Failure) in try body(Reading(rx)) })
   }
 
   // MARK: Payloads

@@ -49,7 +49,7 @@ extension Core {
       }
       if let time = ingested.stamps.first?.stamp.timeUs {
         try self.lowerDeletions(&record, below: time, tx)
-        try self.endTrust(record, below: time, tx)
+        if !ingested.insertedAt.isEmpty { try self.endTrust(record, below: time, tx) }
         self.learnTime(time, now)
         try tx.save(self.facts)
       }

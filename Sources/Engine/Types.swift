@@ -41,7 +41,12 @@ package struct Sealed: Sendable {
   package var message: Range<Int>
 }
 
-package enum LogLevel: Int32, Sendable { case error = 1, warn, info, debug }
+package enum LogLevel: Int32, Sendable {
+  case error = 1
+  case warn
+  case info
+  case debug
+}
 
 /// How to open a client.
 package struct ClientConfig: Sendable {
@@ -83,7 +88,11 @@ package struct OutgoingFrame: Equatable, Sendable {
   package var bytes: [UInt8]
 }
 
-package enum Phase: Int32, Sendable { case offline = 0, catchingUp, upToDate }
+package enum Phase: Int32, Sendable {
+  case offline = 0
+  case catchingUp
+  case upToDate
+}
 
 package struct ClientState: Equatable, Sendable {
   package var phase = Phase.offline
@@ -97,8 +106,14 @@ package struct ClientState: Equatable, Sendable {
 }
 
 package struct SyncRequest: Equatable, Sendable {
-  package enum Kind: Int32, Sendable { case latest = 0, older }
-  package enum Policy: Int32, Sendable { case cacheThenNetwork = 0, cacheOnly }
+  package enum Kind: Int32, Sendable {
+    case latest = 0
+    case older
+  }
+  package enum Policy: Int32, Sendable {
+    case cacheThenNetwork = 0
+    case cacheOnly
+  }
 
   package var conversation: [UInt8]
   package var kind: Kind
@@ -120,7 +135,11 @@ package struct SyncRequest: Equatable, Sendable {
   }
 }
 
-package enum SyncPhase: Int32, Sendable { case waiting = 0, running, ended }
+package enum SyncPhase: Int32, Sendable {
+  case waiting = 0
+  case running
+  case ended
+}
 
 package struct SyncStatus: Equatable, Sendable {
   package var phase = SyncPhase.waiting
@@ -136,7 +155,8 @@ package struct SyncStatus: Equatable, Sendable {
 package struct MessageQuery: Equatable, Sendable {
   package enum From: Equatable, Sendable {
     case latest, oldest
-    case before(UInt64), after(UInt64)
+    case before(UInt64)
+    case after(UInt64)
     case time(Int64)
   }
 
@@ -145,7 +165,9 @@ package struct MessageQuery: Equatable, Sendable {
   package var descending: Bool
   package var limit: Int
 
-  package init(conversation: [UInt8], from: From = .latest, descending: Bool = false, limit: Int = 50) {
+  package init(
+    conversation: [UInt8], from: From = .latest, descending: Bool = false, limit: Int = 50
+  ) {
     self.conversation = conversation
     self.from = from
     self.descending = descending
@@ -169,7 +191,12 @@ package struct MessageView: Equatable, Sendable {
   package var rest: Range<Int>
 }
 
-package enum Stop: Int32, Sendable { case limit = 0, start, gap, present }
+package enum Stop: Int32, Sendable {
+  case limit = 0
+  case start
+  case gap
+  case present
+}
 
 package struct GapView: Equatable, Sendable {
   package var beforeRow: Int

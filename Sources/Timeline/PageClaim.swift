@@ -45,7 +45,8 @@ package struct PageClaim: Equatable, Sendable {
     self.high = top
     holes =
       rows.count == items.count
-      ? [] : Self.holes(items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor))
+      ? []
+      : Self.holes(items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor))
   }
 
   /// The pieces of the claim without its holes, oldest first.

@@ -200,7 +200,8 @@ import Testing
     let before = server.truth("c")
     let page =
       "{\"type\":\"get_messages\",\"request_id\":\"\\u010d\",\"conversation_id\":\"c\","
-      + "\"limit\":3,\"offset\":1,\"after_ts\":\"2026-02-15T22:15:45.120+01:00\",\"x\":[{},-1.5e3,true]}"
+      + "\"limit\":3,\"offset\":1,\"after_ts\":\"2026-02-15T22:15:45.120+01:00\","
+      + "\"x\":[{},-1.5e3,true]}"
     let read =
       "{\"type\":\"mark_read\",\"conversation_id\":\"c\",\"message_ids\":[\"1000\",\"1001\"]}"
     let marks = Array("\"\\{}[],:-+.eu019TZ".utf8) + [0x00, 0x0A, 0x80, 0xF0, 0xFF]

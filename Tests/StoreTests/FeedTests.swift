@@ -14,7 +14,8 @@ import Timeline
     }
     guard case .entries(let entries) = page else { return ["resync"] }
     return entries.map {
-      "\($0.seq) \($0.kind) \(String(decoding: $0.conversation, as: UTF8.self)) \($0.first)-\($0.last)"
+      let conversation = String(decoding: $0.conversation, as: UTF8.self)
+      return "\($0.seq) \($0.kind) \(conversation) \($0.first)-\($0.last)"
     }
   }
 
