@@ -106,7 +106,7 @@ extension Core {
     if let serverTime = page.serverTime?.timeUs {
       // The server's own word on its clock also mends what a lone stamp had set.
       let known = facts.serverTimeUs ?? .min
-      facts.serverTimeUs = known > serverTime + Trust.leapUs ? serverTime : max(known, serverTime)
+      facts.serverTimeUs = known > serverTime + Trust.dayUs ? serverTime : max(known, serverTime)
     }
     if ingested.queuedReads { readsWaiting = true }
   }

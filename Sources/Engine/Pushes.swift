@@ -49,14 +49,17 @@ extension Core {
       }
       if let time = ingested.stamps.first?.stamp.timeUs {
         try self.lowerDeletions(&record, below: time, tx)
-        try self.endTrust(record, below: time, tx)
+        if !ingested.insertedAt.isEmpty { try self.endTrust(record, below: time, tx) }
         self.learnTime(time, now)
         try tx.save(self.facts)
       }
       return !ingested.bad.isEmpty
     }
     if isBad { stats.quarantined += 1 }
-    if caughtUp.contains(conversation) { catchUp(conversation) }
+    // What was lost before this push is asked for, also where a catch-up is under way:
+    // its first page may be older than the push.
+    let isAsking = jobs.contains { $0.request.conversation == conversation }
+    if isAsking || caughtUp.contains(conversation) { catchUp(conversation) }
     return isBad ? .quarantined : .applied
   }
 

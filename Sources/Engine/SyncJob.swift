@@ -39,8 +39,8 @@ struct SyncJob {
   var top: Watermark?
   /// Up to where its first page reached, stamps that moved nothing included.
   var present: Position?
-  /// The newest message number when its first page was stored.
-  var firstNumber: UInt64 = 0
+  /// The greatest server time known when its first page was stored.
+  var knownUs: Int64?
   /// Nothing of the conversation was stored before this job's first page.
   var isFresh = false
   /// The catch-up part is over; what follows is the older part.

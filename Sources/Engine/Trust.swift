@@ -10,8 +10,11 @@ package import Timeline
 package import Wire
 
 package enum Trust {
-  /// A stamp this far ahead of the other server times moves nothing.
-  package static let leapUs: Int64 = 24 * 3_600 * 1_000_000
+  /// A stamp this far ahead of the other server times moves nothing. Conversations
+  /// do rest for weeks, so it is long.
+  package static let leapUs: Int64 = 180 * dayUs
+  /// How far a stamp may stand ahead of a clock.
+  package static let dayUs: Int64 = 24 * 3_600 * 1_000_000
   /// The overlap is never widened beyond this.
   package static let overlapUsMax: Int64 = 120 * 1_000_000
 
@@ -68,11 +71,19 @@ package enum Trust {
       // One or two rows and nothing to hold them against but the device's clock.
       reach = wallUs.map { min(lowest, $0) } ?? lowest
     }
+    var ceiling = saturating(reach, serverTime == nil ? leapUs : dayUs)
+    if serverTime == nil, let wallUs {
+      // A stamp in the device's future is not believed, unless the device's clock is
+      // behind what the server was known to say.
+      let end = saturating(wallUs, dayUs)
+      if (known ?? .min) <= end, times.count < 3 || times[times.count / 2] <= end {
+        ceiling = min(ceiling, end)
+      }
+    }
     var greatest: Int64?
     for time in times {
-      guard time <= saturating(reach, leapUs) else { break }
+      guard time <= ceiling else { break }
       greatest = time
-      if serverTime == nil { reach = max(reach, time) }
     }
     return greatest
   }

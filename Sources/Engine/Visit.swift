@@ -48,6 +48,7 @@ struct Visit {
       step = try takeNewest(page, ingested, whole, frame, now)
     case .walk(let walk), .older(let walk):
       endTrustAboveWatermark(ingested)
+      if !isOlder { noteLaterTop(ingested) }
       step = try takeWalk(walk, page, ingested, whole, frame)
     case .start, .deletions:
       step = .next
@@ -68,7 +69,7 @@ struct Visit {
   /// the watermark and them is not known.
   private mutating func endTrustAboveWatermark(_ ingested: Ingested) {
     guard isOlder, let fetch = record.fetch,
-      ingested.items.contains(where: { $0.map { $0.time > fetch.timeUs } ?? false })
+      ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
     else { return }
     spans.remove(.after(tick: fetch.timeUs), .max)
   }
@@ -132,18 +133,31 @@ struct Visit {
       tiesByID: tiesByID)
     let claim = PageClaim(
       items: ingested.items, low: .cut, high: .open(present), tiesByID: tiesByID)
-    if job.bound == nil, claim.low < claim.high {
+    if let tick = unprovenTick(claim) {
+      job.bound = min(job.bound ?? tick, tick)
+    }
+    guard let bound = job.bound else {
       try insert(claim, ingested, frame, low: claim.low, .toPresent)
       return try contentIsWhole()
     }
-    // Nothing was known before, and the page lies in one tick, of which it proves
-    // nothing: the walk goes on until that tick is whole.
-    let bound = job.bound ?? claim.rows.first.map { .before(tick: $0.time) } ?? .min
-    job.bound = bound
     // Until the walk is over, trust in the known range ends at the bound.
     spans.remove(bound, .max)
     try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
     return try goOn(walk)
+  }
+
+  /// Where a newest page lies in one tick, but for stamps ahead, it proves nothing of
+  /// it: the walk must go on until the newest messages are whole.
+  private func unprovenTick(_ claim: PageClaim) -> Position? {
+    guard let first = claim.rows.first, var last = claim.rows.last else {
+      return job.bound == nil ? .min : nil
+    }
+    if let top = job.top?.timeUs, let ordinary = claim.rows.last(where: { $0.time <= top }) {
+      last = ordinary
+    }
+    let tick = Position.before(tick: first.time)
+    let isProven = tiesByID || first.time != last.time || spans.covers(tick, last.successor)
+    return isProven ? nil : tick
   }
 
   private mutating func takeWalk(
@@ -195,7 +209,7 @@ struct Visit {
       job.stage = .older(walk)
     } else {
       if walk.low == .min || job.bound.map({ walk.low <= $0 }) ?? true {
-        spans.insert(walk.low, try claimedTop())
+        spans.insert(walk.low, claimedTop)
         for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
         return try contentIsWhole()
       }
@@ -253,23 +267,30 @@ struct Visit {
     ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
   }
 
-  /// Up to where the first page still speaks for the end of a walk.
-  ///
-  /// A stamp years ahead puts every message that has arrived since below that page's
-  /// last row; then the claim ends at the watermark.
-  private func claimedTop() throws(StoreFailure) -> Position {
-    guard let top = job.top.map({ Position.after(tick: $0.timeUs) }), top < present else {
-      return present
-    }
-    let above = try tx.rows(
-      record.cid, from: top, to: present, limit: Limits.readRowsMax, newestFirst: true)
-    return above.contains { $0.number > job.firstNumber } ? top : present
+  /// Up to where a walk of several pages speaks. A stamp years ahead puts every
+  /// message that arrived meanwhile below it, so that part is not claimed.
+  private var claimedTop: Position {
+    guard let top = job.top, top.timeUs > 0 else { return present }
+    return min(present, .after(tick: top.timeUs))
+  }
+
+  /// Where no row of the first page could set the watermark, a later one may, as far
+  /// as the server time that was known at the first.
+  private mutating func noteLaterTop(_ ingested: Ingested) {
+    guard job.top == record.fetch || job.top?.timeUs == 0, let known = job.knownUs else { return }
+    let borneOut = ingested.stamps.map(\.stamp).filter { $0.timeUs <= known }
+    guard let stamp = borneOut.max(by: { $0.timeUs < $1.timeUs }),
+      stamp.timeUs > job.top?.timeUs ?? .min
+    else { return }
+    job.top = Watermark(timeUs: stamp.timeUs, text: stamp.text)
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop(_ page: Page, _ ingested: Ingested, _ now: Instant) {
-    job.firstNumber = tx.newestNumber
-    job.present = ingested.items.compactMap { $0?.time }.max().map { .after(tick: $0) }
+    job.knownUs = core.facts.serverTimeUs
+    // A page that reaches the present says that nothing stands above its last row.
+    let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
+    job.present = times.max().map { .after(tick: $0) }
     guard
       let position = core.plausibleTop(page, ingested, now),
       let stamp = ingested.stamps.first(where: { $0.position == position })?.stamp

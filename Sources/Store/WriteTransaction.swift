@@ -78,9 +78,6 @@ package final class WriteTransaction: ReadTransaction {
     return counters
   }
 
-  /// The number of the message that was stored last.
-  package var newestNumber: UInt64 { counters.lastNumber }
-
   /// A local number for a new message.
   func nextNumber() -> UInt64 {
     counters.lastNumber &+= 1

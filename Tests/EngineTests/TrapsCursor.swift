@@ -30,6 +30,25 @@ import Testing
     #expect(try world.isWhole())
   }
 
+  /// The newest stamp is years ahead, so a push lands below it, in what was whole.
+  @Test(arguments: ServerKind.all)
+  func t03_aPushBelowAStampFromTheFutureOpensAGap(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(60)
+    world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000)
+    try world.connect()
+    try world.sync()
+    try world.missing(130)
+    try world.push { world.post(1) }
+    let page = try world.page()
+    // The future one is last, the pushed one before it.
+    #expect(page.coverage.gaps.contains { $0.beforeRow == page.rows.count - 2 })
+    #expect(page.rows.suffix(2).first.map { $0.flags & MessageBit.unverified != 0 } == true)
+    try world.sync()
+    #expect(try world.tailFaults(150) == [])
+    #expect(try world.lies() == [])
+  }
+
   /// A push where all is up to date asks for a catch-up by itself, one at a time.
   @Test(arguments: ServerKind.few)
   func t03_aPushIsFollowedByACatchUp(_ kind: ServerKind) throws {

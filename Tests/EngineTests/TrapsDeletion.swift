@@ -142,7 +142,10 @@ import Testing
     world.post(2)
     try world.sync()
     #expect(copies.count == 1)
-    for copy in copies { _ = try world.client.receive(copy) }
+    for copy in copies {
+      _ = try world.client.receive(copy)
+      #expect(try !world.cached().contains(victim))
+    }
     try world.run()
     #expect(try !world.cached().contains(victim))
     #expect(try world.tailFaults(140) == [])

@@ -75,7 +75,7 @@ import Testing
   @Test(arguments: ServerKind.all)
   func aCutConnectionLosesNothing(_ kind: ServerKind) throws {
     let world = try caughtUp(kind)
-    try world.missing(130)
+    try world.missing(400)
     let id = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
     for length in 1...6 {
       var seen = 0
@@ -91,9 +91,65 @@ import Testing
     try world.run()
     #expect(try world.client.syncStatus(id).trouble == nil)
     #expect(try world.client.syncStatus(id).phase == .ended)
-    try world.sync()
-    #expect(try world.tailFaults(290) == [])
+    // What arrived while it was cut is there without being asked for again.
+    #expect(try world.tailFaults(560) == [])
     #expect(try world.lies() == [])
+  }
+
+  /// The sync waits to ask for deletions again while the connection is cut; on the
+  /// next one it begins with the messages that were missed.
+  @Test(arguments: ServerKind.all)
+  func aSyncThatWaitedBeginsAgainOnTheNextConnection(_ kind: ServerKind) throws {
+    let world = try caughtUp(kind)
+    let id = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    world.before = { _, request in
+      if request.contains("get_deleted_since") { world.server.failNext("unavailable") }
+    }
+    try world.run()
+    world.before = { _, _ in }
+    #expect(try world.client.syncStatus(id).trouble == .unavailable)
+    try world.missing(130)
+    try world.run()
+    #expect(try world.client.syncStatus(id).trouble == nil)
+    #expect(try world.client.syncStatus(id).phase == .ended)
+    #expect(try world.tailFaults(280) == [])
+    #expect(try world.lies() == [])
+  }
+
+  /// Four questions at once, answered last first.
+  @Test(arguments: ServerKind.few)
+  func answersInAnyOrderFindTheirQuestions(_ kind: ServerKind) throws {
+    var kind = kind
+    kind.echoes = true
+    let world = try caughtUp(kind)
+    let rooms = ["a", "b", "c", "d"]
+    for room in rooms {
+      world.server.createConversation(room, participants: ["me", "you"])
+      for _ in 0..<130 {
+        world.tick(ms: 1_000)
+        world.put("\"in \(room)\"", in: room)
+      }
+    }
+    for room in rooms {
+      _ = try world.client.sync(
+        SyncRequest(conversation: Array(room.utf8), kind: .older, want: 1_000))
+    }
+    var most = 0
+    for _ in 0..<100 {
+      var frames: [OutgoingFrame] = []
+      while let frame = try world.client.nextFrame() { frames.append(frame) }
+      most = max(most, frames.count)
+      for frame in frames.reversed() {
+        for answer in world.server.handle(frame.bytes, user: "me") {
+          _ = try world.client.receive(answer)
+        }
+      }
+    }
+    #expect(most == 4)
+    for room in rooms {
+      #expect(try world.cached(in: room) == world.truth(in: room))
+      #expect(try world.lies(in: room) == [])
+    }
   }
 
   /// Without ids a late answer cannot be told from the next one: the connection is
@@ -152,7 +208,16 @@ import Testing
     #expect(try world.client.syncStatus(id).trouble == .timeout)
     #expect(try world.client.receive(Array(late[0].utf8)) == .ignored)
     #expect(try world.client.stats().answersUnmatched == 1)
+    // Nor is it taken for the answer to the second try.
+    world.tick(ms: try world.client.advance())
+    _ = try world.client.advance()
+    let second = try #require(try world.client.nextFrame())
+    #expect(try world.client.receive(Array(late[0].utf8)) == .ignored)
+    #expect(try world.client.stats().answersUnmatched == 2)
     #expect(try world.tailFaults(150).contains { $0.hasPrefix("not the server's newest") })
+    for answer in world.server.handle(second.bytes, user: "me") {
+      #expect(try world.client.receive(answer) == .applied)
+    }
     try world.settle()
     #expect(try world.client.syncStatus(id).trouble == nil)
     #expect(try world.tailFaults(280) == [])

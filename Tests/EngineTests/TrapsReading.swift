@@ -182,15 +182,23 @@ import Testing
     try world.missing(130)
     let ids = world.server.newestIDs(world.room, 3)
     world.server.markRead(conversation: world.room, ids: ids, user: "me")
+    world.server.markRead(conversation: world.room, ids: ids, user: "third")
+    func readers() throws -> [String] {
+      let page = try world.page()
+      #expect(page.rows.suffix(3).allSatisfy { $0.flags & MessageBit.unread == 0 })
+      return page.rows.suffix(3).map { String(decoding: page.bytes[$0.readBy], as: UTF8.self) }
+    }
     try world.sync()
-    #expect(try world.page().rows.suffix(3).allSatisfy { $0.flags & MessageBit.unread == 0 })
+    let known = try readers()
+    #expect(known.allSatisfy { $0.contains("\"third\"") })
     world.alter = { _, answer in
-      answer.replacingOccurrences(of: #"[{"user_id":"me"}]"#, with: "[]")
+      answer.replacingOccurrences(of: #"[{"user_id":"me"},{"user_id":"third"}]"#, with: "[]")
     }
     world.reset()
     try world.sync()
     #expect(world.bodies.contains(ids[0]))
-    #expect(try world.page().rows.suffix(3).allSatisfy { $0.flags & MessageBit.unread == 0 })
+    #expect(world.answers.allSatisfy { !$0.contains("third") })
+    #expect(try readers() == known)
   }
 
   @Test(arguments: ServerKind.all)
