@@ -34,10 +34,8 @@ quietly() { # quietly LOG COMMAND...: says nothing unless it fails
 echo "demo: building the library"
 quietly "$out/lib.log" make --no-print-directory lib "JOBS=$jobs"
 echo "demo: building the server"
-build="env -u CC -u CXX swift build -c release --package-path examples/server -j $jobs"
-# shellcheck disable=SC2086
-quietly "$out/server-build.log" $build
-program=$($build --show-bin-path)/tideline-server
+quietly "$out/server-build.log" make --no-print-directory server "JOBS=$jobs"
+program=out/tideline-server
 gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
   -o "$out/demo" examples/c/demo.c -L"$lib" -ltideline -Wl,-rpath,"$lib"
 

@@ -146,11 +146,14 @@ struct Visit {
     return try goOn(walk)
   }
 
-  /// Where a newest page lies in one tick, it proves nothing of it: the walk must
-  /// go on until the newest messages are whole.
+  /// Where a newest page lies in one tick, but for stamps ahead, it proves nothing of
+  /// it: the walk must go on until the newest messages are whole.
   private func unprovenTick(_ claim: PageClaim) -> Position? {
-    guard let first = claim.rows.first, let last = claim.rows.last else {
+    guard let first = claim.rows.first, var last = claim.rows.last else {
       return job.bound == nil ? .min : nil
+    }
+    if let top = job.top?.timeUs, let ordinary = claim.rows.last(where: { $0.time <= top }) {
+      last = ordinary
     }
     let tick = Position.before(tick: first.time)
     let isProven = tiesByID || first.time != last.time || spans.covers(tick, last.successor)

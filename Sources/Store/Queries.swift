@@ -63,6 +63,9 @@ enum Queries {
     WHERE verb = 1 ORDER BY operation.seq LIMIT ?
     """
 
+  static let queuedReads: StaticString =
+    "SELECT target FROM operation WHERE cid = ? AND verb = 1"
+
   static let pendingReadCount: StaticString = "SELECT count(*) FROM operation WHERE verb = 1"
 
   static let spans: StaticString = """
@@ -94,7 +97,7 @@ enum Queries {
 
   static let all: [StaticString] = [
     older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-    changes, pendingReads, pendingReadCount, spans, quarantined, count, conversation,
+    changes, pendingReads, queuedReads, pendingReadCount, spans, quarantined, count, conversation,
     conversationByCID,
   ]
 }

@@ -35,3 +35,29 @@ import Testing
     #expect(page.coverage.stop == .start)
   }
 }
+
+@Suite struct ReadMarksAtOnce {
+  @Test func aMarkedMessageIsReadAtOnceAlsoOffline() throws {
+    let world = try World()
+    let ids = world.post(120)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    let last = try #require(ids.last)
+    func isUnread() throws -> Bool {
+      let page = try world.page()
+      let row = try #require(page.rows.last)
+      return row.flags & (1 << 1) != 0
+    }
+    #expect(try isUnread())
+    let before = try world.client.state().changeSeq
+    try world.client.markRead(conversation: Array(world.room.utf8), ids: [Array(last.utf8)])
+    #expect(try !isUnread())
+    #expect(try world.client.state().readsPending == 1)
+    #expect(try world.client.changes(after: before, limit: 10) != .none)
+    try world.connect()
+    try world.run()
+    #expect(try !isUnread())
+    #expect(try world.client.state().readsPending == 0)
+  }
+}
