@@ -80,7 +80,9 @@ fi
 # What can be read on disk: the words of the newest message, in our files and in the server's own.
 newest=$(tail -n 1 "$out/from-c.txt" | cut -d ' ' -f 3-)
 found() { cat "$@" | grep -acF -e "$newest" -e "$conversation" || true; }
-ours=$(found "$file"*[!y]) plain=$(found "$work"/server.db*)
+set -- "$file"
+if [ -e "$file-wal" ]; then set -- "$file" "$file-wal"; fi
+ours=$(found "$@") plain=$(found "$work"/server.db*)
 echo
 echo "On disk: lines with the newest message or the conversation's id in Tideline's files: $ours;" \
   "in the server's plain files: $plain"

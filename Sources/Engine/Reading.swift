@@ -28,7 +28,7 @@ struct Reading {
         RowQuery(cid: record.cid, from: from, limit: query.limit))
       return try assemble(
         record, found, older: query.goesOlder, anchor: anchor,
-        full: found.rows.count >= query.limit, descending: query.descending)
+        full: found.rows.count >= query.limit || found.isCut, descending: query.descending)
     } catch let failure as Failure {
       throw failure
     } catch let failure as StoreFailure {
