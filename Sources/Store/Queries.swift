@@ -85,13 +85,13 @@ enum Queries {
 
   static let conversation: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+      total_count, restored_lsn, audited_total, audited_count
     FROM conversation WHERE id = ?
     """
 
   static let conversationByCID: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+      total_count, restored_lsn, audited_total, audited_count
     FROM conversation WHERE cid = ?
     """
 
