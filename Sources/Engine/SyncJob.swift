@@ -57,6 +57,10 @@ struct SyncJob {
   var issued: UInt64 = 0
   /// The server showed a message whose deletion is recorded here.
   var sawBuried = false
+  /// Where deletions were asked from by this job, so that it never goes round.
+  var cursors: Set<[UInt8]> = []
+  /// Answers in a row that promised more deletions and held none.
+  var idleDeletionPages = 0
   /// The server's count of the conversation, from the last page.
   var total: Int64?
   var restores = 0
@@ -79,6 +83,8 @@ struct SyncJob {
     openTick = nil
     caughtUp = false
     sawBuried = false
+    cursors = []
+    idleDeletionPages = 0
   }
 
   /// The request of this stage.
