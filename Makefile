@@ -18,7 +18,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-long faults asan tsan fuzz examples docs-lint demo install clean
+  sim-test sim-smoke sim-long faults asan tsan fuzz server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -113,6 +113,13 @@ faults: setup
 fuzz: setup
 	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)
 
+## The reference server: `out/tideline-server`.
+server: setup
+	$(SWIFT) build -c release --package-path examples/server -j $(JOBS)
+	@mkdir -p out
+	@ln -sf "$$($(SWIFT) build -c release --package-path examples/server \
+	  --show-bin-path)/tideline-server" out/tideline-server
+
 examples: lib
 	@sh Scripts/examples.sh $(LIB)
 
@@ -126,4 +133,4 @@ install: lib
 	@sh Scripts/install.sh "$(RELEASE)/libtideline.so" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"
 
 clean:
-	rm -rf .build .build-rel .build-asan .build-tsan .build-sim .build-fuzz out
+	rm -rf .build .build-rel .build-asan .build-tsan .build-sim examples/server/.build out

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles and runs the C tests of the boundary: boundary.sh release|address|thread FOLDER
-# The last line sums what ran.
+# Compiles and runs the C tests of the boundary: boundary.sh release|address|thread FOLDER [NAME]
+# With NAME only that one. The last line sums what ran.
 set -eu
 tests="Tests/Boundary/*.c"
 mode=$1 lib=$(cd "$2" && pwd)
@@ -24,6 +24,7 @@ elif [ "$mode" = thread ]; then
 else
   cc=gcc
 fi
+[ -z "${3:-}" ] || tests=Tests/Boundary/$3.c
 passed=0 failed=0
 for source in $tests; do
   name=$(basename "$source" .c)

@@ -34,10 +34,8 @@ quietly() { # quietly LOG COMMAND...: says nothing unless it fails
 echo "demo: building the library"
 quietly "$out/lib.log" make --no-print-directory lib "JOBS=$jobs"
 echo "demo: building the server"
-build="env -u CC -u CXX swift build -c release --package-path examples/server -j $jobs"
-# shellcheck disable=SC2086
-quietly "$out/server-build.log" $build
-program=$($build --show-bin-path)/tideline-server
+quietly "$out/server-build.log" make --no-print-directory server "JOBS=$jobs"
+program=out/tideline-server
 gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
   -o "$out/demo" examples/c/demo.c -L"$lib" -ltideline -Wl,-rpath,"$lib"
 
@@ -82,7 +80,9 @@ fi
 # What can be read on disk: the words of the newest message, in our files and in the server's own.
 newest=$(tail -n 1 "$out/from-c.txt" | cut -d ' ' -f 3-)
 found() { cat "$@" | grep -acF -e "$newest" -e "$conversation" || true; }
-ours=$(found "$file"*[!y]) plain=$(found "$work"/server.db*)
+set -- "$file"
+if [ -e "$file-wal" ]; then set -- "$file" "$file-wal"; fi
+ours=$(found "$@") plain=$(found "$work"/server.db*)
 echo
 echo "On disk: lines with the newest message or the conversation's id in Tideline's files: $ours;" \
   "in the server's plain files: $plain"

@@ -11,12 +11,11 @@ mkdir -p "$out"
 server=${TIDELINE_SERVER:-}
 if [ -z "$server" ]; then
   echo "examples: building the server"
-  build="env -u CC -u CXX swift build -c release --package-path examples/server"
-  $build >"$out/server-build.log" 2>&1 || {
+  make --no-print-directory server ${JOBS:+"JOBS=$JOBS"} >"$out/server-build.log" 2>&1 || {
     tail -n 40 "$out/server-build.log"
     exit 1
   }
-  server=$($build --show-bin-path)/tideline-server
+  server=out/tideline-server
 fi
 for name in first quickstart poll; do
   gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \

@@ -78,6 +78,11 @@ extension Core {
     var ingestedDuplicates = 0
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
+      if try newEpoch(page, tx) {
+        // The page is the new server's: begin again with nothing believed.
+        guard draft.restores < 2 else { return Step.ended(.incomplete) }
+        return try distrust(&draft, &record, tx)
+      }
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
       let ingested = try ingest.page(page.items, record, tx)
       badItems = ingested.bad.count
@@ -96,6 +101,19 @@ extension Core {
     job = draft
     if job.caughtUp { caughtUp.insert(job.request.conversation) }
     return step
+  }
+
+  /// Whether the server says that it is no longer the one it was.
+  private func newEpoch(_ page: Page, _ tx: WriteTransaction) throws(StoreFailure) -> Bool {
+    guard let epoch = page.epoch, epoch != facts.epoch else { return false }
+    let isChange = facts.epoch != nil
+    facts.epoch = epoch
+    if isChange {
+      facts.restoredLSN = tx.lsn
+      stats.restores += 1
+    }
+    try tx.save(facts)
+    return isChange
   }
 
   /// What a page tells about the server as a whole.

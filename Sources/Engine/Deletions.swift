@@ -137,7 +137,7 @@ extension Core {
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }
 
-  private func distrust(
+  func distrust(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     try distrust(&record, tx)
