@@ -345,8 +345,6 @@ int main(int argc, char **argv) {
          "situation");
   play();
   print_newest();
-  close_both();
-  clear(&view);
-  hang_up(&admin);
+  /* Nothing is closed, as when a process is killed: the log stays beside the file. */
   return wrong > 0;
 }
