@@ -69,9 +69,9 @@ import Testing
       #"{"message_id":"m\#(id)","conversation_id":"room","sender_id":"you","#
         + #""created_at":"2026-02-15T22:\#(10 + id / 60):\#(10 + id % 50)","payload":"x"}"#
     }
-    return Array(
-      (#"{"type":"get_messages","status":"ok","data":{"messages":[\#(rows.joined(separator: ","))],"#
-        + #""has_more":false,"epoch":"\#(epoch)"}}"#).utf8)
+    let head = #"{"type":"get_messages","status":"ok","data":{"messages":["#
+    let tail = #"],"has_more":false,"epoch":"\#(epoch)"}}"#
+    return Array((head + rows.joined(separator: ",") + tail).utf8)
   }
 
   @Test func anotherEpochDropsWhatTheServerLost() throws {
