@@ -92,7 +92,8 @@ import Testing
     try world.connect()
     world.alter = { request, answer in
       guard request.contains("get_messages") else { return answer }
-      return answer.replacingOccurrences(of: "\"messages\":", with: "\"has_more\":true,\"messages\":")
+      return answer.replacingOccurrences(
+        of: "\"messages\":", with: "\"has_more\":true,\"messages\":")
     }
     try world.sync()
     try world.missing(200)
