@@ -313,7 +313,8 @@ TL_API void tl_client_free(tl_client *client);
  * @brief Destroys a client's data for good and closes it: for log-out.
  *
  * The key slots are overwritten and synced first, so what an interrupted
- * deletion leaves behind cannot be read with any key; then the files go.
+ * deletion leaves behind cannot be read with any key; then the files go. A
+ * failure closes the client as well: open the file again to wipe what is left.
  * @param client The client.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
  */
@@ -352,8 +353,8 @@ TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
  * @param frame One JSON object, at most 16 MiB.
  * @return #TL_OK; #TL_IGNORED for a type, or an answer, that is of no use here;
  *         #TL_QUARANTINED; or #TL_E_FRAME (not JSON, not UTF-8, not a frame),
- *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (not connected), #TL_E_MISMATCH (the
- *         frame names another account), #TL_E_INVALID,
+ *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (not connected, or a connection that is
+ *         void), #TL_E_MISMATCH (the frame names another account), #TL_E_INVALID,
  *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL. After a failure nothing but
  *         a counter has changed.
  */
@@ -577,7 +578,7 @@ typedef struct tl_batch tl_batch;
 /** Why a read gave fewer messages than were asked, or stopped. */
 typedef int32_t tl_stop;
 enum {
-  TL_STOP_LIMIT = 0, /**< The limit was reached. */
+  TL_STOP_LIMIT = 0, /**< The limit was reached, or 64 MiB. */
   TL_STOP_START = 1, /**< The start of the conversation: nothing older exists. */
   TL_STOP_GAP = 2,   /**< Beyond lies a gap that only the network can fill. */
   TL_STOP_PRESENT = 3 /**< The newest message known; the server may have newer. */

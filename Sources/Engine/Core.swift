@@ -119,6 +119,7 @@ final class Core {
     if request.policy == .cacheOnly {
       job.status.phase = .ended
       remember(job)
+      hasNews = true
       return id
     }
     if !exchange.isUp { job.status.trouble = .offline }

@@ -72,11 +72,13 @@ package enum Trust {
       reach = wallUs.map { min(lowest, $0) } ?? lowest
     }
     var ceiling = saturating(reach, serverTime == nil ? leapUs : dayUs)
+    // Where most stamps are behind a clock, one ahead of it would hide all that arrives
+    // until then; where most are ahead, the clock is not theirs.
+    let usual = times.count > 2 ? times[times.count / 2] : min(lowest, known ?? lowest)
     if let serverTime {
-      // No stamp is newer than the server's own clock, unless its stamps run ahead of
-      // that clock as a whole. One that is would hide all that arrives until then.
-      let usual = times.count > 2 ? times[times.count / 2] : min(lowest, known ?? lowest)
       if usual <= serverTime { ceiling = serverTime }
+    } else if let wallUs, usual <= wallUs {
+      ceiling = min(ceiling, saturating(wallUs, overlapUsMax))
     }
     if serverTime == nil, let wallUs {
       // A stamp in the device's future is not believed, unless the device's clock is

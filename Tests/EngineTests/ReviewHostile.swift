@@ -103,10 +103,11 @@ import Testing
     #expect(try world.lies() == [])
   }
 
-  /// A message stamped hours ahead of the server's own clock, then ordinary ones.
-  @Test(arguments: ServerKind.all)
-  func aStampHoursAheadOfTheServersClockHidesNothing(_ kind: ServerKind) throws {
-    let world = try kind.world(knobs: { $0.sendsServerTime = true })
+  /// A message stamped hours ahead, then ordinary ones. The server's clock tells, or
+  /// the device's.
+  @Test(arguments: ServerKind.all, [true, false])
+  func aStampHoursAheadHidesNothing(_ kind: ServerKind, _ tellsTime: Bool) throws {
+    let world = try kind.world(knobs: { $0.sendsServerTime = tellsTime })
     world.post(60)
     try world.connect()
     try world.sync()
