@@ -87,7 +87,8 @@ let package = Package(
       dependencies: ["Vault", "VaultSupport", "Base", "CSQLite", "CSodium", "Support"],
       exclude: ["read_vault.py"]),
     tests("StoreTests", ["Store", "Timeline", "Vault", "VaultSupport", "Base"]),
-    tests("EngineTests", ["Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
+    tests(
+      "EngineTests", ["CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
     tests("SimulationTests", ["Simulation"]),
     tests("ServerTests", ["ReferenceServer"]),
   ],

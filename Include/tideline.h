@@ -542,7 +542,7 @@ enum {
 /** Flags of #tl_message. */
 enum {
   TL_MESSAGE_MINE = 1u << 0,      /**< Sent by this user. */
-  TL_MESSAGE_UNREAD = 1u << 1,    /**< Of another, and not known to be read by this user. */
+  TL_MESSAGE_UNREAD = 1u << 1,    /**< Of another, not known to be read, and not marked read here. */
   TL_MESSAGE_EDITED = 1u << 2,    /**< Edited since it was sent. */
   TL_MESSAGE_DELETED = 1u << 3,   /**< The server shows it as deleted. */
   TL_MESSAGE_PINNED = 1u << 4,    /**< Pinned. */

@@ -15,6 +15,14 @@ package struct Instant: Sendable, Equatable {
     self.monotonicMs = monotonicMs
     self.wallUs = wallUs
   }
+
+  /// The same within a range so wide that only a broken clock leaves it, and so narrow
+  /// that sums and differences of two instants and a time-out fit.
+  package var bounded: Instant {
+    let reach = Int64.max / 4
+    func bounded(_ time: Int64) -> Int64 { min(max(time, -reach), reach) }
+    return Instant(monotonicMs: bounded(monotonicMs), wallUs: wallUs.map(bounded))
+  }
 }
 
 package enum SystemClock {

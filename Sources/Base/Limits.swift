@@ -31,6 +31,11 @@ package enum Limits {
   /// Ids of one `mark_read` call, and of one `mark_read` request.
   package static let markReadMax = 10_000
   package static let markReadBatch = 200
+  /// Pushed messages remembered until a page shows them.
+  package static let pushesRemembered = 4_096
+  /// Answers of one walk through deletions, and those in a row that hold none.
+  package static let deletionPagesMax = 10_000
+  package static let idlePagesMax = 16
   /// Unread quarantined items kept with their bytes.
   package static let quarantineKept = 10_000
   /// Bytes of one quarantined item that are kept.

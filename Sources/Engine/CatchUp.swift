@@ -78,6 +78,11 @@ extension Core {
     var ingestedDuplicates = 0
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
+      if try newEpoch(page, tx) {
+        // The page is the new server's: begin again with nothing believed.
+        guard draft.restores < 2 else { return Step.ended(.incomplete) }
+        return try distrust(&draft, &record, tx)
+      }
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
       let ingested = try ingest.page(page.items, record, tx)
       badItems = ingested.bad.count
@@ -85,6 +90,7 @@ extension Core {
       learn(page, ingested, now)
       let step = try visit.take(page, ingested, frame: ingest.frame, now)
       try tx.save(facts)
+      for id in ingested.ids { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
       draft = visit.job
       record = visit.record
       try tx.save(record)
@@ -97,16 +103,26 @@ extension Core {
     return step
   }
 
+  /// Whether the server says that it is no longer the one it was.
+  private func newEpoch(_ page: Page, _ tx: WriteTransaction) throws(StoreFailure) -> Bool {
+    guard let epoch = page.epoch, epoch != facts.epoch else { return false }
+    let isChange = facts.epoch != nil
+    facts.epoch = epoch
+    if isChange {
+      facts.restoredLSN = tx.lsn
+      stats.restores += 1
+    }
+    try tx.save(facts)
+    return isChange
+  }
+
   /// What a page tells about the server as a whole.
   private func learn(_ page: Page, _ ingested: Ingested, _ now: Instant) {
     facts.largestPage = max(facts.largestPage, page.items.count)
+    // The server's own word on its clock also mends what a lone stamp had set.
+    if let serverTime = page.serverTime?.timeUs { facts.serverTimeUs = serverTime }
     if let top = plausibleTop(page, ingested, now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, top.time)
-    }
-    if let serverTime = page.serverTime?.timeUs {
-      // The server's own word on its clock also mends what a lone stamp had set.
-      let known = facts.serverTimeUs ?? .min
-      facts.serverTimeUs = known > serverTime + Trust.dayUs ? serverTime : max(known, serverTime)
     }
     if ingested.queuedReads { readsWaiting = true }
   }

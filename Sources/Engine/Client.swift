@@ -82,7 +82,7 @@ package final class Client: Sendable {
   private func input<Result>(
     _ body: (Core, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let now = config.clock()
+    let now = config.clock().bounded
     var lines: [(LogLevel, String)] = []
     var news = false
     defer {

@@ -23,9 +23,13 @@ final class Core {
   var caughtUp: Set<[UInt8]> = []
   /// Conversations in which something arrived by push since their last catch-up.
   var dirty: Set<[UInt8]> = []
+  /// Messages that came by push and that no page has shown yet.
+  var onlyPushed: Set<PushedID> = []
   /// Whether read marks may be waiting, and when to try again after trouble.
   var readsWaiting = true
   var readAttempts = 0
+  /// Marks of one request in conversations where the server refused a larger one.
+  var readBatches: [Int64: Int] = [:]
   var readsNotBeforeMs: Int64 = .min
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
@@ -55,6 +59,7 @@ final class Core {
     requeue(exchange.connect())
     caughtUp = []
     readsWaiting = true
+    readAttempts = 0
     readsNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     pump(now)
@@ -186,8 +191,10 @@ final class Core {
     case .reads:
       readsWaiting = true
       readAttempts += 1
+      let patience = readAttempts > Self.attemptsMax ? Self.readPauseMs : 0
       readsNotBeforeMs =
-        now.monotonicMs + exchange.backoffMs(attempt: readAttempts, atLeast: retryAfterMs)
+        now.monotonicMs
+        + exchange.backoffMs(attempt: readAttempts, atLeast: max(retryAfterMs, patience))
     case .sync(let id):
       guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
       jobs[index].inFlight = false
@@ -206,6 +213,8 @@ final class Core {
   }
 
   static let attemptsMax = 6
+  /// How long marks wait that a server would not take again and again.
+  static let readPauseMs: Int64 = 15 * 60_000
 
   /// Sends what may be sent now: read marks first, then syncs in the order asked,
   /// one at a time in each conversation.

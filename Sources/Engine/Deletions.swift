@@ -9,6 +9,19 @@ internal import Store
 internal import Timeline
 internal import Wire
 
+extension SyncJob {
+  /// Where the next deletions are asked from; nil where the server leads nowhere:
+  /// a cursor that was asked before, none at all, or empty answers without an end.
+  fileprivate mutating func nextCursor(_ page: DeletedPage) -> [UInt8]? {
+    idleDeletionPages = page.ids.isEmpty ? idleDeletionPages + 1 : 0
+    guard let next = page.nextSince, case .deletions(let since, _, _) = stage,
+      idleDeletionPages <= Limits.idlePagesMax, cursors.count < Limits.deletionPagesMax
+    else { return nil }
+    cursors.insert(since)
+    return cursors.contains(next) ? nil : next
+  }
+}
+
 extension Core {
   /// Sets the deletion stage of a job, or ends it where nothing is stored.
   func askDeletions(
@@ -47,13 +60,12 @@ extension Core {
         draft.status.removed += 1
       }
       try tx.dropReads(page.ids, record.cid)
-      if page.hasMore, let next = page.nextSince, case .deletions(let since, _, _) = draft.stage,
-        next != since
-      {
+      if page.hasMore {
+        guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
         return Step.next
       }
-      if !page.hasMore { self.moveDeletions(&record, page, knownUs: knownUs) }
+      self.moveDeletions(&record, page, knownUs: knownUs)
       let step = try self.afterDeletions(&draft, &record, tx)
       try tx.save(record)
       return step
@@ -125,7 +137,7 @@ extension Core {
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }
 
-  private func distrust(
+  func distrust(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     try distrust(&record, tx)
@@ -142,7 +154,7 @@ extension Core {
   ///
   /// A mismatch is a hint, since a message or a deletion may be on its way: it is
   /// looked at once more, then the conversation is walked through once, and the same
-  /// two numbers are not looked into again.
+  /// difference is not looked into again.
   private func audit(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step? {
@@ -150,13 +162,22 @@ extension Core {
     guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
       try tx.quarantined(record.cid).isEmpty
     else { return nil }
-    let count = Int64(try tx.count(record.cid, from: .min, to: .max))
+    let stored = Int64(try tx.count(record.cid, from: .min, to: .max))
+    var unsettled: Int64 = 0
+    for id in job.unsettled where try tx.row(id, record.cid) != nil { unsettled += 1 }
+    let count = stored - unsettled
     if count == total {
       record.auditedTotal = nil
       record.auditedCount = nil
       return nil
     }
-    if record.auditedTotal == total, record.auditedCount == count { return nil }
+    // What was looked into is the difference: a server that always counts one more
+    // does so for each new message too.
+    if let auditedTotal = record.auditedTotal, let auditedCount = record.auditedCount,
+      auditedTotal &- auditedCount == total - count
+    {
+      return nil
+    }
     if !job.isRecheck {
       job.isRecheck = true
       job.beginAgain()

@@ -8,7 +8,19 @@ internal import Store
 internal import Timeline
 internal import Wire
 
+/// A message that came by push.
+struct PushedID: Hashable {
+  let cid: Int64
+  let id: [UInt8]
+}
+
 extension Core {
+  /// Remembers a few pushes, until a page shows them.
+  private func remember(_ pushed: PushedID) {
+    if onlyPushed.count >= Limits.pushesRemembered { onlyPushed = [] }
+    onlyPushed.insert(pushed)
+  }
+
   func take(
     _ push: Push, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
   ) throws(StoreFailure) -> Receipt {
@@ -35,6 +47,7 @@ extension Core {
     _ conversation: [UInt8], _ item: PageItem, _ frame: [UInt8], _ opened: [OpenedPayload],
     _ now: Instant
   ) throws(StoreFailure) -> Receipt {
+    var pushed: PushedID?
     let isBad = try commit { tx throws(StoreFailure) in
       // Newer than every request that is on its way, older than the next one.
       let ingest = Ingest(
@@ -47,6 +60,9 @@ extension Core {
           record.cid, bytes: Array(frame[bad.range]), reason: bad.reason.code, low: .min,
           high: .min)
       }
+      if let position = ingested.insertedAt.first {
+        pushed = PushedID(cid: record.cid, id: position.id)
+      }
       if let time = ingested.stamps.first?.stamp.timeUs {
         try self.lowerDeletions(&record, below: time, tx)
         if !ingested.insertedAt.isEmpty { try self.endTrust(record, below: time, tx) }
@@ -55,6 +71,7 @@ extension Core {
       }
       return !ingested.bad.isEmpty
     }
+    if let pushed { remember(pushed) }
     if isBad { stats.quarantined += 1 }
     // What was lost before this push is asked for, also where a catch-up is under way:
     // its first page may be older than the push.

@@ -42,7 +42,7 @@ extension Core {
           left = true
           continue
         }
-        let ids = Array(group.ids.prefix(Limits.markReadBatch))
+        let ids = Array(group.ids.prefix(readBatches[group.cid] ?? Limits.markReadBatch))
         left = left || ids.count < group.ids.count
         stats.requests += 1
         exchange.send(
@@ -66,8 +66,9 @@ extension Core {
     case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
       trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
       return .applied
-    case .failed(.other, let retry?):
-      trouble(purpose, .unavailable, retryAfterMs: retry, now)
+    case .failed(.other, let retry):
+      // An error that says nothing here is no refusal: the marks are still owed.
+      trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
       return .applied
     case .failed(.exists, _), .done, .page, .deleted, .malformed:
       do {
@@ -78,10 +79,19 @@ extension Core {
         trouble(purpose, .storage(0), retryAfterMs: 0, now)
         throw error
       }
-    case .failed:
-      // Refused for good: asking again would be refused again.
-      try commit { tx throws(StoreFailure) in try tx.dropReads(ids, cid) }
-      logLines.append((.warn, "the server refused read marks"))
+      readBatches[cid] = readBatches[cid].flatMap { size in
+        size < Limits.markReadBatch / 2 ? size * 2 : nil
+      }
+    case .failed(let error, _):
+      let isOfAll = error == .forbidden || error == .unsupported
+      if ids.count > 1, !isOfAll {
+        // One of them may be the reason, and the others are still owed.
+        readBatches[cid] = ids.count / 2
+      } else {
+        // Refused for good: asking again would be refused again.
+        try commit { tx throws(StoreFailure) in try tx.dropReads(ids, cid) }
+        logLines.append((.warn, "the server refused read marks"))
+      }
     }
     readAttempts = 0
     readsWaiting = true

@@ -28,7 +28,7 @@ struct Reading {
         RowQuery(cid: record.cid, from: from, limit: query.limit))
       return try assemble(
         record, found, older: query.goesOlder, anchor: anchor,
-        full: found.rows.count >= query.limit, descending: query.descending)
+        full: found.rows.count >= query.limit || found.isCut, descending: query.descending)
     } catch let failure as Failure {
       throw failure
     } catch let failure as StoreFailure {
@@ -123,8 +123,12 @@ struct Reading {
     coverage.contentAsOfUs = record.fetch?.timeUs ?? 0
     coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
+    // What the user did lies over what the server said.
+    let marked = try rx.queuedReads(record.cid)
     var rows = zip(found.rows, positions).map { row, position in
-      view(row, isTrusted: spans.span(holding: position) != nil)
+      var view = view(row, isTrusted: spans.span(holding: position) != nil)
+      if marked.contains(position.id) { view.flags &= ~MessageFlags.unread }
+      return view
     }
     if descending {
       rows.reverse()
@@ -181,10 +185,12 @@ extension MessageQuery {
 
 /// `TL_MESSAGE_` flags of the header.
 enum MessageFlags {
+  static let unread: UInt32 = 1 << 1
+
   static func of(_ flags: RowFlags, isTrusted: Bool) -> UInt32 {
     var bits: UInt32 = 0
     if flags.contains(.mine) { bits |= 1 << 0 }
-    if !flags.contains(.mine), !flags.contains(.readByMe) { bits |= 1 << 1 }
+    if !flags.contains(.mine), !flags.contains(.readByMe) { bits |= unread }
     if flags.contains(.edited) { bits |= 1 << 2 }
     if flags.contains(.deleted) { bits |= 1 << 3 }
     if flags.contains(.pinned) { bits |= 1 << 4 }

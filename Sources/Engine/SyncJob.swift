@@ -51,12 +51,18 @@ struct SyncJob {
   var wanted = 0
   /// Stored messages that a whole answer did not show; a deletion may explain them.
   var suspects: [[UInt8]] = []
+  /// The same, stamped so late that the server may not show them yet.
+  var unsettled: Set<[UInt8]> = []
   /// The tick that the walk's low end cuts, with what was shown of it so far.
   var openTick: OpenTick?
   /// The request stamp of the answer being taken.
   var issued: UInt64 = 0
   /// The server showed a message whose deletion is recorded here.
   var sawBuried = false
+  /// Where deletions were asked from by this job, so that it never goes round.
+  var cursors: Set<[UInt8]> = []
+  /// Answers in a row that promised more deletions and held none.
+  var idleDeletionPages = 0
   /// The server's count of the conversation, from the last page.
   var total: Int64?
   var restores = 0
@@ -76,9 +82,12 @@ struct SyncJob {
     top = nil
     present = nil
     suspects = []
+    unsettled = []
     openTick = nil
     caughtUp = false
     sawBuried = false
+    cursors = []
+    idleDeletionPages = 0
   }
 
   /// The request of this stage.

@@ -72,6 +72,12 @@ package enum Trust {
       reach = wallUs.map { min(lowest, $0) } ?? lowest
     }
     var ceiling = saturating(reach, serverTime == nil ? leapUs : dayUs)
+    if let serverTime {
+      // No stamp is newer than the server's own clock, unless its stamps run ahead of
+      // that clock as a whole. One that is would hide all that arrives until then.
+      let usual = times.count > 2 ? times[times.count / 2] : min(lowest, known ?? lowest)
+      if usual <= serverTime { ceiling = serverTime }
+    }
     if serverTime == nil, let wallUs {
       // A stamp in the device's future is not believed, unless the device's clock is
       // behind what the server was known to say.

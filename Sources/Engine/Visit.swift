@@ -374,20 +374,38 @@ struct Visit {
   private mutating func judge(
     from low: Position, to high: Position, seen: Set<[UInt8]>, holes: [SpanSet.Span]
   ) throws(StoreFailure) {
-    guard low < high else { return }
-    let rows = try tx.rows(
-      record.cid, from: low, to: high, limit: Limits.readRowsMax, newestFirst: true)
-    for row in rows where !seen.contains(row.position.id) {
-      if holes.contains(where: { $0.contains(row.position) }) { continue }
-      let isLeftover = row.lsn < record.restoredLSN
-      guard isLeftover || row.lsn <= job.issued else { continue }
-      if isLeftover || core.config.profile.absenceIsDeletion {
-        // No tombstone: an answer that shows it again is believed.
-        if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
-      } else if job.suspects.count < Limits.pageItemsMax {
-        job.suspects.append(row.position.id)
+    var top = high
+    while low < top {
+      let rows = try tx.rows(
+        record.cid, from: low, to: top, limit: Limits.readRowsMax, newestFirst: true)
+      for row in rows where !seen.contains(row.position.id) {
+        if !holes.contains(where: { $0.contains(row.position) }) { try judge(row) }
       }
+      guard rows.count == Limits.readRowsMax, let lowest = rows.last?.position else { return }
+      top = lowest
     }
+  }
+
+  /// Judges a row that a whole answer did not show.
+  private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
+    let isLeftover = row.lsn < record.restoredLSN
+    guard isLeftover || row.lsn <= job.issued else { return }
+    if !isLeftover, row.position.time >= settledUs,
+      core.onlyPushed.contains(PushedID(cid: record.cid, id: row.position.id))
+    {
+      // A push may be faster than the commit behind it.
+      job.unsettled.insert(row.position.id)
+    } else if isLeftover || core.config.profile.absenceIsDeletion {
+      // No tombstone: an answer that shows it again is believed.
+      if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
+    } else if job.suspects.count < Limits.pageItemsMax {
+      job.suspects.append(row.position.id)
+    }
+  }
+
+  /// Messages stamped from here on may still be committing on the server.
+  private var settledUs: Int64 {
+    core.facts.serverTimeUs.map { $0 - core.overlapUs } ?? .max
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and

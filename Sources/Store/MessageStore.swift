@@ -106,7 +106,11 @@ package final class MessageStore: Sendable {
   /// Closes the store and destroys its file for good.
   package func wipe() throws(StoreFailure) {
     guard shut() else { throw .closed }
-    do throws(VaultFailure) { try vault?.destroy() } catch { throw StoreFailure(error) }
+    do throws(VaultFailure) { try vault?.destroy() } catch {
+      // Its lock and its keys are given up all the same, so that it can be opened again.
+      vault?.close()
+      throw StoreFailure(error)
+    }
   }
 
   /// Ends every connection: false where that had been done.

@@ -63,6 +63,9 @@ enum Queries {
     WHERE verb = 1 ORDER BY operation.seq LIMIT ?
     """
 
+  static let queuedReads: StaticString =
+    "SELECT target FROM operation WHERE cid = ? AND verb = 1"
+
   static let pendingReadCount: StaticString = "SELECT count(*) FROM operation WHERE verb = 1"
 
   static let spans: StaticString = """
@@ -82,19 +85,19 @@ enum Queries {
 
   static let conversation: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+      total_count, restored_lsn, audited_total, audited_count
     FROM conversation WHERE id = ?
     """
 
   static let conversationByCID: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, lateness_us, ended
+      total_count, restored_lsn, audited_total, audited_count
     FROM conversation WHERE cid = ?
     """
 
   static let all: [StaticString] = [
     older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-    changes, pendingReads, pendingReadCount, spans, quarantined, count, conversation,
+    changes, pendingReads, queuedReads, pendingReadCount, spans, quarantined, count, conversation,
     conversationByCID,
   ]
 }

@@ -62,8 +62,6 @@ package class ReadTransaction {
     record.restoredLSN = row.uint(8)
     record.auditedTotal = row.optionalInt(9)
     record.auditedCount = row.optionalInt(10)
-    record.latenessUs = row.int(11)
-    record.ended = row.int(12)
     return record
   }
 

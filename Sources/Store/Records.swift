@@ -32,9 +32,6 @@ package struct ConversationRecord: Equatable, Sendable {
   package var restoredLSN: UInt64 = 0
   package var auditedTotal: Int64?
   package var auditedCount: Int64?
-  package var latenessUs: Int64 = 0
-  /// 0 while syncing, else why the server ended it.
-  package var ended: Int64 = 0
 
   package init(cid: Int64, id: [UInt8]) {
     self.cid = cid

@@ -99,9 +99,7 @@ enum Schema {
         total_count INTEGER,
         restored_lsn INTEGER NOT NULL DEFAULT 0,
         audited_total INTEGER,
-        audited_count INTEGER,
-        lateness_us INTEGER NOT NULL DEFAULT 0,
-        ended INTEGER NOT NULL DEFAULT 0
+        audited_count INTEGER
       ) STRICT;
 
       CREATE TABLE message (

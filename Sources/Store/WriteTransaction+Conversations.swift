@@ -26,11 +26,11 @@ extension WriteTransaction {
       """
       UPDATE conversation SET fetch_us = ?, fetch_text = ?, deletions_us = ?,
         deletions_text = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?,
-        audited_total = ?, audited_count = ?, lateness_us = ?, ended = ?
+        audited_total = ?, audited_count = ?
       WHERE cid = ?
       """, record.fetch?.timeUs, record.fetch?.text, record.deletions?.timeUs,
       record.deletions?.text, record.lowestSinceUs, record.totalCount, record.restoredLSN,
-      record.auditedTotal, record.auditedCount, record.latenessUs, record.ended, record.cid)
+      record.auditedTotal, record.auditedCount, record.cid)
   }
 
   package func save(_ facts: ServerFacts) throws(StoreFailure) {

@@ -33,7 +33,9 @@ extension WriteTransaction {
     try connection.run(
       "INSERT OR IGNORE INTO operation (verb, cid, target, lsn) VALUES (?, ?, ?, ?)",
       OperationVerb.markRead.rawValue, cid, id, lsn)
-    return try connection.changes > 0
+    guard try connection.changes > 0 else { return false }
+    noteChange(cid, row.number, was: row.flags, now: row.flags)
+    return true
   }
 
   /// Takes in the server's confirmation: the marks are done, and the rows are
@@ -96,6 +98,16 @@ extension WriteTransaction {
 }
 
 extension ReadTransaction {
+  /// Messages of a conversation whose read marks the server has not confirmed.
+  ///
+  /// A read lays them over what the server said.
+  package func queuedReads(_ cid: Int64) throws(StoreFailure) -> Set<[UInt8]> {
+    let statement = try connection.statement(Queries.queuedReads, cid)
+    var ids: Set<[UInt8]> = []
+    while try statement.step() { ids.insert(statement.bytes(0)) }
+    return ids
+  }
+
   /// Read marks that the server has not confirmed, the oldest first, grouped by
   /// conversation.
   package func pendingReads(limit: Int) throws(StoreFailure) -> [PendingReads] {

@@ -35,3 +35,61 @@ import Testing
     #expect(page.coverage.stop == .start)
   }
 }
+
+@Suite struct ReadMarksAtOnce {
+  @Test func aMarkedMessageIsReadAtOnceAlsoOffline() throws {
+    let world = try World()
+    let ids = world.post(120)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    let last = try #require(ids.last)
+    func isUnread() throws -> Bool {
+      let page = try world.page()
+      let row = try #require(page.rows.last)
+      return row.flags & (1 << 1) != 0
+    }
+    #expect(try isUnread())
+    let before = try world.client.state().changeSeq
+    try world.client.markRead(conversation: Array(world.room.utf8), ids: [Array(last.utf8)])
+    #expect(try !isUnread())
+    #expect(try world.client.state().readsPending == 1)
+    #expect(try world.client.changes(after: before, limit: 10) != .none)
+    try world.connect()
+    try world.run()
+    #expect(try !isUnread())
+    #expect(try world.client.state().readsPending == 0)
+  }
+}
+
+@Suite struct Epochs {
+  /// A page of `ids`, one a second, as a server with epochs prints it.
+  private func page(_ ids: ClosedRange<Int>, epoch: String) -> [UInt8] {
+    let rows = ids.map { id in
+      #"{"message_id":"m\#(id)","conversation_id":"room","sender_id":"you","#
+        + #""created_at":"2026-02-15T22:\#(10 + id / 60):\#(10 + id % 50)","payload":"x"}"#
+    }
+    let head = #"{"type":"get_messages","status":"ok","data":{"messages":["#
+    let tail = #"],"has_more":false,"epoch":"\#(epoch)"}}"#
+    return Array((head + rows.joined(separator: ",") + tail).utf8)
+  }
+
+  @Test func anotherEpochDropsWhatTheServerLost() throws {
+    let world = try World()
+    let client = world.client
+    try client.connected()
+    func sync(_ answers: [[UInt8]]) throws {
+      _ = try client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+      for answer in answers {
+        _ = try #require(try client.nextFrame())
+        _ = try client.receive(answer)
+      }
+    }
+    try sync([page(1...9, epoch: "a")])
+    #expect(try world.cached().count == 9)
+    // The answer that names the new epoch is thrown away, the newest page asked anew.
+    try sync([page(5...6, epoch: "b"), page(1...6, epoch: "b")])
+    #expect(try world.cached() == (1...6).map { "m\($0)" })
+    #expect(try client.stats().restores == 1)
+  }
+}

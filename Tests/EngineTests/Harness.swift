@@ -20,7 +20,7 @@ final class World {
   var before: (_ index: Int, _ request: String) -> Void = { _, _ in }
   /// What becomes of an answer on its way; nil loses it.
   var alter: (_ request: String, _ answer: String) -> String? = { $1 }
-  let room = "room"
+  let room: String
 
   final class ManualClock: Sendable {
     private let now = Lock(Instant(monotonicMs: 1_000, wallUs: World.epochUs))
@@ -47,9 +47,11 @@ final class World {
   static let epochUs: Int64 = 1_771_193_745_000_000
 
   init(
-    knobs: ServerKnobs = ServerKnobs(), profile: Profile = Profile(), seed: UInt64 = 1,
+    room: String = "room", knobs: ServerKnobs = ServerKnobs(), profile: Profile = Profile(),
+    seed: UInt64 = 1,
     file: ClientConfig.File = .memory, change: (inout ClientConfig) -> Void = { _ in }
   ) throws {
+    self.room = room
     server = ReferenceServer(knobs: knobs, seed: seed)
     server.nowUs = Self.epochUs
     server.createConversation(room, participants: ["me", "you"])

@@ -200,7 +200,7 @@ import Testing
         var knobs = ServerKnobs()
         knobs.timeResolutionUs = text.contains(".") ? 1 : 1_000_000
         let zones = [0, 60, -570, 345, 0]
-        let form = Int((us / 1_000) % 5)
+        let form = Int((us / 1_000_000 + us / 100_000 % 10) % 5)
         knobs.zoneMinutes = zones[form]
         knobs.stampStyle = form == 0 ? .bare : form == 4 ? .zulu : .offset
         return key + ServerTime.text(us, knobs) + rest

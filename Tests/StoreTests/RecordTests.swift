@@ -24,8 +24,6 @@ import Timeline
       record.restoredLSN = 4
       record.auditedTotal = 5
       record.auditedCount = 6
-      record.latenessUs = 7
-      record.ended = -16
       try tx.save(record)
       try tx.save(facts)
       return record
