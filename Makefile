@@ -9,6 +9,7 @@ SEED ?= 1
 SEEDS ?= 2000
 TARGET ?= frame
 SECONDS ?= 60
+MINUTES ?= 60
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
@@ -104,7 +105,7 @@ sim-smoke: sim-bin
 
 ## An hour of seeds nobody has tried; prints where it began.
 sim-long: sim-bin
-	@sh Scripts/sim-long.sh $(JOBS)
+	@sh Scripts/sim-long.sh $(JOBS) $(MINUTES)
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup

@@ -25,6 +25,9 @@ mkdir -p "$corpus"
 # Each room is a module of its own, as in the package.
 flags="-g -O -wmo -swift-version 6 -package-name tideline -parse-as-library
   -sanitize=fuzzer,address -I $out"
+printf 'module BaseC { header "%s" export * }\n' "$PWD/Sources/BaseC/include/basec.h" \
+  >"$out/module.modulemap"
+gcc -std=c11 -g -O2 -c -I Sources/BaseC/include -o "$out/BaseC.o" Sources/BaseC/basec.c
 room() {
   # shellcheck disable=SC2086
   swiftc $flags -module-name "$1" -emit-module -emit-module-path "$out/$1.swiftmodule" \
@@ -33,7 +36,7 @@ room() {
 room Base
 room Wire
 # shellcheck disable=SC2086
-swiftc $flags -module-name Fuzz "Tests/Fuzz/$source" "$out/Base.o" "$out/Wire.o" -o "$out/fuzz"
+swiftc $flags -module-name Fuzz "Tests/Fuzz/$source" "$out/BaseC.o" "$out/Base.o" "$out/Wire.o" -o "$out/fuzz"
 
 # What the mutator should know of the language.
 words='"\"type\"" "\"status\"" "\"ok\"" "\"error\"" "\"data\"" "\"messages\"" "\"message_ids\""

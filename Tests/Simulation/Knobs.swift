@@ -2,7 +2,7 @@
 ///
 /// Each seed leaves most faults out (swarm testing): a world with everything at once hides what a
 /// world with two faults shows.
-package import Base
+internal import Base
 
 package struct Knobs: Sendable {
   package enum Declared: Sendable { case unknown, truth }

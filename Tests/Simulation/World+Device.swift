@@ -56,7 +56,7 @@ extension World {
     let chosen = rows.filter { _ in deviceDice.chance(0.4) }
     if chosen.isEmpty { return }
     trace.note(nowUs, "host: mark \(chosen.count) read in c\(conversation)")
-    let done = try input { try client.markRead(bytes, ids: chosen.map(\.id)) }
+    let done: Void? = try input { try client.markRead(bytes, ids: chosen.map(\.id)) }
     guard done != nil else { return }
     for row in chosen where row.unread {
       ledger.marked.insert(String(decoding: row.id, as: UTF8.self))
