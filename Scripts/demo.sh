@@ -40,7 +40,10 @@ gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O
   -o "$out/demo" examples/c/demo.c -L"$lib" -ltideline -Wl,-rpath,"$lib"
 
 work=$(mktemp -d)
-"$program" --tcp-port 0 --ws-port 0 --seed 1 --db "$work/server.db" >"$out/server.log" 2>&1 &
+# The day is played in seconds, so the server's clock runs ahead of this machine's: it names its
+# time in its answers, or stamps ahead of the device's clock would be asked for again.
+"$program" --tcp-port 0 --ws-port 0 --seed 1 --server-time --db "$work/server.db" \
+  >"$out/server.log" 2>&1 &
 server=$!
 turn=0
 until grep -q '^tideline-server ready' "$out/server.log"; do
