@@ -7,9 +7,10 @@
  * A host opens a client on an encrypted file, tells it what happened
  * (connected, a frame arrived, a deadline passed), sends the frames it is
  * handed, and reads pages of messages together with a statement of how
- * complete they are. The library opens no socket and starts no thread.
+ * complete they are, or watches a window of a conversation and applies the
+ * differences. The library opens no socket and starts no thread.
  *
- * The sections: library, open, turn, read, act, keep.
+ * The sections: library, open, turn, read, watch, act, keep.
  *
  * @par Threads
  * Any function may be called from any thread; calls on one client serialize
@@ -176,7 +177,22 @@ enum {
 enum {
   TL_PROFILE_AFTER_IS_INCLUSIVE = 1u << 0,   /**< `after_ts` means `>=`. */
   TL_PROFILE_PAGE_SIZE_VARIES = 1u << 1,     /**< A short page proves nothing. */
-  TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2   /**< A complete answer without a known id proves its deletion. */
+  TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2,  /**< A complete answer without a known id proves its deletion. */
+  TL_PROFILE_PUSH_LOSSLESS = 1u << 3         /**< While connected, no push is dropped or reordered. */
+};
+
+/**
+ * What the server can do beyond paging by offset: bits of `capabilities`. For
+ * each one that is missing the library has a lossless way round, or says
+ * #TL_E_UNSUPPORTED.
+ */
+enum {
+  TL_SERVER_BEFORE = 1u << 0,          /**< `get_messages` takes `before_ts` and `before_id`. */
+  TL_SERVER_AROUND = 1u << 1,          /**< `get_messages` takes `around_id` and `around_ts`. */
+  TL_SERVER_CHANGED_SINCE = 1u << 2,   /**< There is `get_changed_since`. */
+  TL_SERVER_IDEMPOTENT_SEND = 1u << 3, /**< A send carries a key; of use when sending. */
+  TL_SERVER_SEQUENCE = 1u << 4,        /**< Messages carry `seq`, which is their position. Bound to the file. */
+  TL_SERVER_ENVELOPE = 1u << 5         /**< Frames travel in envelopes, and updates are replied to. */
 };
 
 /**
@@ -189,11 +205,13 @@ typedef struct tl_profile {
   uint32_t page_limit;         /**< What `limit` to ask; 0 is 50, at most 1,000. */
   tl_truncates truncates;      /**< The end a full `after_ts` page keeps. */
   tl_ties ties;                /**< Order within one printed time. */
-  uint32_t capabilities;       /**< Must be zero in this version, or #TL_E_UNSUPPORTED. */
+  uint32_t capabilities;       /**< `TL_SERVER_` bits. */
   int64_t time_resolution_us;  /**< Resolution of `created_at`, at most a day; 0 reads it off the strings. */
   uint32_t overlap_ms;         /**< Asked again behind a watermark; 0 is 5,000. */
   uint32_t deletion_horizon_s; /**< How long deletions are remembered; 0 is for ever. */
   int32_t zone_offset_min;     /**< Zone of times without one, minutes east of UTC, less than a day. */
+  uint32_t ref_days;           /**< How long refs of updates are remembered; 0 is 30 days, at most 3,650. */
+  uint32_t refs_max;           /**< How many refs are remembered; 0 is 100,000, at most 10,000,000. */
   uint32_t reserved;           /**< Must be zero. */
 } tl_profile;
 
@@ -269,7 +287,7 @@ typedef struct tl_client_config {
   tl_view user_id;            /**< The user's id on the server; bound to the file. */
   const tl_profile *profile;  /**< The server, or NULL for the default one. */
   uint64_t cache_bytes;       /**< Memory for decrypted pages; 0 is 16 MiB, at most 1 TiB. */
-  uint32_t request_timeout_ms; /**< How long an answer may take; 0 is 30,000. */
+  uint32_t request_timeout_ms; /**< How long an answer may take at first; 0 is 30,000. It follows the network. */
   uint32_t requests_max;      /**< Requests in flight; 0 is 4, at most 64. */
   tl_open_hook open;          /**< Payload hook, or NULL to take payloads as they are. */
   void *open_context;         /**< Handed to `open`. */
@@ -428,8 +446,8 @@ typedef struct tl_state {
   uint32_t requests_in_flight; /**< Requests without an answer. */
   uint32_t frames_waiting;     /**< Frames to take. */
   uint32_t reconnect_wanted;   /**< 1: this connection is void; please reconnect. */
-  uint32_t reads_pending;      /**< Read marks the server has not confirmed. */
-  uint32_t reserved;           /**< Zero. */
+  uint32_t reads_pending;      /**< Read and listened marks the server has not confirmed. */
+  uint32_t replies_owed;       /**< Replies to updates not yet reported as sent. */
   uint64_t change_seq;         /**< Number of the newest change. */
   int64_t as_of_us;            /**< Greatest server time seen, 0 for none. */
 } tl_state;
@@ -456,7 +474,8 @@ TL_API TL_CHECK tl_status tl_frame_account(tl_view frame, tl_view *out);
 typedef int32_t tl_sync_kind;
 enum {
   TL_SYNC_LATEST = 0, /**< Catch up: everything newer than what is known, and deletions. */
-  TL_SYNC_OLDER = 1   /**< Older messages below the newest known range, filling gaps. */
+  TL_SYNC_OLDER = 1,  /**< Older messages below the newest known range, filling gaps. */
+  TL_SYNC_LIVE = 2    /**< Only the newest page and deletions: a gap may stay below it, recorded. */
 };
 
 /** Where a sync may look. */
@@ -549,7 +568,11 @@ enum {
   TL_MESSAGE_PINNED = 1u << 4,    /**< Pinned. */
   TL_MESSAGE_EVENT = 1u << 5,     /**< An event rather than a message. */
   TL_MESSAGE_SEALED = 1u << 6,    /**< The payload could not be opened yet; it is as it came. */
-  TL_MESSAGE_UNVERIFIED = 1u << 7 /**< Lies outside every trusted range. */
+  TL_MESSAGE_UNVERIFIED = 1u << 7, /**< Outside every trusted range, or its deletion may have been forgotten. */
+  TL_MESSAGE_GAP_BEFORE = 1u << 8, /**< Rows of a window: a split lies before this row. */
+  TL_MESSAGE_STALE = 1u << 9,      /**< Edits, reactions, pins and receipts are not verified on this connection. */
+  TL_MESSAGE_LISTENED = 1u << 10,  /**< This user has listened to it, or marked it so here. */
+  TL_MESSAGE_GONE = 1u << 11       /**< Rows of a window: it went since the last poll; only `number` is set. */
 };
 
 /**
@@ -570,6 +593,9 @@ typedef struct tl_message {
   tl_view reactions;      /**< JSON object of reactions as it came, or empty. */
   tl_view read_by;        /**< JSON array of user ids that have read it, or empty. */
   tl_view rest;           /**< JSON object of all members not named above, verbatim, or empty. */
+  tl_view delivered_by;   /**< JSON array of user ids it was delivered to, or empty. */
+  tl_view listened_by;    /**< JSON array of user ids that have listened to it, or empty. */
+  uint64_t sequence;      /**< The server's number under #TL_SERVER_SEQUENCE, otherwise 0. */
 } tl_message;
 
 /** Rows with the bytes behind them, in one allocation. Opaque. */
@@ -603,6 +629,9 @@ typedef struct tl_coverage {
   int64_t content_as_of_us;  /**< Server time up to which the newest range was fetched, 0 for none. */
   int64_t total_count;       /**< The server's last count of the conversation, -1 for none. */
   uint64_t known_count;      /**< Messages of the conversation stored here, hidden ones included. */
+  int64_t marks_as_of_us;    /**< Server time up to which edits and marks were fetched, 0 for none. */
+  uint32_t stale_count;      /**< Rows with #TL_MESSAGE_STALE. */
+  uint32_t reserved;         /**< Zero. */
 } tl_coverage;
 
 /** Where a read begins. */
@@ -612,7 +641,13 @@ enum {
   TL_FROM_OLDEST = 1, /**< The oldest message stored, going newer. */
   TL_FROM_BEFORE = 2, /**< Messages older than `number`. */
   TL_FROM_AFTER = 3,  /**< Messages newer than `number`. */
-  TL_FROM_TIME = 4    /**< Messages at or after `time_us`, going newer. */
+  TL_FROM_TIME = 4,   /**< Messages at or after `time_us`, going newer. */
+  TL_FROM_BEFORE_TIME = 5 /**< Messages before `time_us`, going older. */
+};
+
+/** Flags of #tl_query. */
+enum {
+  TL_QUERY_PINNED = 1u << 0 /**< Pinned messages only. */
 };
 
 /** Order of the rows of a batch. */
@@ -625,12 +660,12 @@ enum {
 /** Which messages to read. */
 typedef struct tl_query {
   uint32_t struct_size; /**< `sizeof(tl_query)` of the caller. */
-  uint32_t flags;       /**< Must be zero. */
+  uint32_t flags;       /**< `TL_QUERY_` flags. */
   tl_view conversation; /**< Which conversation. */
   tl_from from;         /**< Where to begin. */
   tl_order order;       /**< Order of the rows. */
   uint64_t number;      /**< For #TL_FROM_BEFORE and #TL_FROM_AFTER: a message's number. */
-  int64_t time_us;      /**< For #TL_FROM_TIME. */
+  int64_t time_us;      /**< For #TL_FROM_TIME and #TL_FROM_BEFORE_TIME. */
   uint32_t limit;       /**< How many visible messages; 0 is 50, at most 10,000. */
   uint32_t reserved;    /**< Must be zero. */
 } tl_query;
@@ -667,17 +702,24 @@ enum {
   TL_CHANGE_INSERTED = 1, /**< Messages appeared. */
   TL_CHANGE_UPDATED = 2,  /**< Messages changed. */
   TL_CHANGE_REMOVED = 3,  /**< Messages went. */
-  TL_CHANGE_COVERAGE = 4  /**< What is trusted changed; no numbers. */
+  TL_CHANGE_COVERAGE = 4, /**< What is trusted changed; no numbers. */
+  TL_CHANGE_EVENTS = 5,   /**< Events came; the numbers are those of #tl_event. */
+  TL_CHANGE_ENTITIES = 6  /**< Conversations, members or profiles changed; no numbers. */
+};
+
+/** Flags of #tl_change and #tl_event. */
+enum {
+  TL_CHANGE_SILENT = 1u << 0 /**< The server asks not to notify the user. */
 };
 
 /** One entry of the change feed: messages of one conversation, one commit. */
 typedef struct tl_change {
   uint64_t seq;         /**< Number of the entry; grows, survives restarts. */
   tl_change_kind kind;  /**< What happened. */
-  uint32_t reserved;    /**< Zero. */
+  uint32_t flags;       /**< `TL_CHANGE_` flags. */
   uint64_t first;       /**< First message number concerned, 0 for none. */
   uint64_t last;        /**< Last message number concerned; numbers between may belong elsewhere. */
-  tl_view conversation; /**< Conversation id. */
+  tl_view conversation; /**< Conversation id, empty for what belongs to none. */
 } tl_change;
 
 /**
@@ -734,6 +776,387 @@ TL_API TL_CHECK tl_status tl_batch_block(const tl_batch *batch, tl_view *out);
 /** @brief Releases a batch and all its views. @param batch The batch, or NULL. */
 TL_API void tl_batch_free(tl_batch *batch);
 
+/** What an event is. */
+typedef int32_t tl_event_kind;
+enum {
+  TL_EVENT_UNKNOWN = 1,      /**< An update that this version does not understand, as it came. */
+  TL_EVENT_TYPING = 2,       /**< Somebody types, pauses, or has finished. */
+  TL_EVENT_CONVERSATION = 3, /**< A conversation was created, changed or deleted. */
+  TL_EVENT_POISON = 4        /**< An update that could not be applied, as it came. */
+};
+
+/** What an update did, as its sender says. */
+typedef int32_t tl_action;
+enum {
+  TL_ACTION_NONE = 0,   /**< It did not say, or something unknown. */
+  TL_ACTION_NEW = 1,    /**< Made. */
+  TL_ACTION_UPDATE = 2, /**< Changed. */
+  TL_ACTION_DELETE = 3  /**< Deleted. */
+};
+
+/** Something the server told that is not a message: for the host to use. */
+typedef struct tl_event {
+  uint64_t seq;         /**< Number of the event; grows, survives restarts. */
+  tl_event_kind kind;   /**< What it is. */
+  tl_action action;     /**< What was done. */
+  uint32_t flags;       /**< `TL_CHANGE_` flags. */
+  uint32_t reserved;    /**< Zero. */
+  tl_view conversation; /**< Conversation id, or empty. */
+  tl_view entity;       /**< Name of the entity, or the type of the frame. */
+  tl_view body;         /**< JSON value, verbatim. */
+} tl_event;
+
+/**
+ * @brief Pulls events.
+ *
+ * Events are durable: the last 10,000 are kept, also across restarts, and an
+ * acknowledged update is replied to only when its event is on disk.
+ * @param client The client.
+ * @param after Give events with a greater `seq`; 0 for all that are kept.
+ * @param limit How many at most; 0 is 256, at most 10,000.
+ * @param out The batch on #TL_OK, NULL otherwise.
+ * @return #TL_OK, #TL_NONE when there is nothing newer, #TL_RESYNC when events
+ *         after `after` are no longer kept (go on from 0), or #TL_E_INVALID,
+ *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_events(tl_client *client, uint64_t after, uint32_t limit, tl_batch **out);
+
+/**
+ * @brief Gives the events of a batch.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The events, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_event *tl_batch_events(const tl_batch *batch, size_t *count);
+
+/** Small things that belong to messages: kept as they came, newest copy only. */
+typedef int32_t tl_entity_kind;
+enum {
+  TL_ENTITY_CONVERSATION = 1, /**< A conversation; `conversation` and `id` are its id. */
+  TL_ENTITY_MEMBER = 2,       /**< A member of a conversation; `id` is the user. */
+  TL_ENTITY_PROFILE = 3       /**< A user's profile; `conversation` is empty. */
+};
+
+/** One entity. */
+typedef struct tl_entity {
+  tl_entity_kind kind;  /**< What it is. */
+  uint32_t reserved;    /**< Zero. */
+  tl_view conversation; /**< Conversation id, or empty. */
+  tl_view id;           /**< Id. */
+  tl_view body;         /**< JSON object, verbatim. */
+} tl_entity;
+
+/**
+ * @brief Reads the entities of one kind from the cache, ordered by id.
+ * @param client The client.
+ * @param kind Which kind.
+ * @param conversation For members: whose. Empty for all of the kind.
+ * @param out The batch on #TL_OK, NULL otherwise; at most 10,000 entities.
+ * @return #TL_OK, #TL_NONE when there are none, or #TL_E_INVALID,
+ *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_entities(tl_client *client, tl_entity_kind kind, tl_view conversation, tl_batch **out);
+
+/**
+ * @brief Gives the entities of a batch.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The entities, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_entity *tl_batch_entities(const tl_batch *batch, size_t *count);
+
+/** Bytes that a function made. */
+typedef struct tl_text {
+  tl_view bytes; /**< UTF-8. */
+} tl_text;
+
+/**
+ * @brief Merges two lists of messages without a client: a pure function.
+ *
+ * Rules as in a client: one message an id, in the order of time and id, the
+ * newer side wins field by field (server version, then edit time, then the
+ * second list), read states only grow.
+ * @param base JSON array of messages as the server sends them.
+ * @param more The same; the later copies.
+ * @param out A JSON array on success, NULL otherwise. Free it with #tl_text_free.
+ * @return #TL_OK, #TL_QUARANTINED when unreadable items were left out, or
+ *         #TL_E_INVALID, #TL_E_FRAME (not a JSON array), #TL_E_TOO_LARGE (over
+ *         16 MiB).
+ */
+TL_API TL_CHECK tl_status tl_merge_messages(tl_view base, tl_view more, tl_text **out);
+
+/**
+ * @brief Merges changes into a list of messages without a client.
+ * @param base JSON array of messages.
+ * @param deltas JSON array of frames that tell a change, in order: `message_new`,
+ *        `message_edited`, `message_deleted`, `messages_read`, `message_reacted`,
+ *        `message_pinned`, `message_unpinned`, or an `update` envelope.
+ * @param out A JSON array on success, NULL otherwise. Free it with #tl_text_free.
+ * @return As #tl_merge_messages.
+ */
+TL_API TL_CHECK tl_status tl_merge_deltas(tl_view base, tl_view deltas, tl_text **out);
+
+/** @brief Releases a text. @param text The text, or NULL. */
+TL_API void tl_text_free(tl_text *text);
+
+/* ------------------------------------------------------------------------ */
+/* Watch: windows that are polled for differences                            */
+/* ------------------------------------------------------------------------ */
+
+/**
+ * One screen's view of a conversation: loaded messages in order, each once,
+ * with splits where messages may be missing or are not loaded. Opaque. Used by
+ * one thread at a time; several windows may watch one conversation.
+ */
+typedef struct tl_window tl_window;
+
+/** Where a window opens, and what a load is around. */
+typedef int32_t tl_at;
+enum {
+  TL_AT_LATEST = 0,  /**< The newest messages; the window follows the present. */
+  TL_AT_UNREAD = 1,  /**< The first message after all that this user has read or sent. */
+  TL_AT_MESSAGE = 2, /**< A message by id: a search hit, a quoted message. */
+  TL_AT_TIME = 3     /**< The first message at or after a time. */
+};
+
+/** Flags of #tl_window_config. */
+enum {
+  TL_WINDOW_CACHE_ONLY = 1u << 0, /**< Never ask the network for this window. */
+  TL_WINDOW_NO_REFRESH = 1u << 1  /**< Do not refresh stale ranges that are shown. */
+};
+
+/** How to open a window. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_window_config {
+  uint32_t struct_size; /**< `sizeof(tl_window_config)` of the caller. */
+  uint32_t flags;       /**< `TL_WINDOW_` flags. */
+  tl_view conversation; /**< Which conversation. */
+  tl_at at;             /**< Where to open. */
+  uint32_t count;       /**< Messages to begin with; 0 is 50, at most 1,000. */
+  tl_view id;           /**< For #TL_AT_MESSAGE. */
+  int64_t time_us;      /**< For #TL_AT_TIME. */
+  uint32_t rows_max;    /**< Messages in memory at most; 0 is 2,000, 100 to 200,000. */
+  uint32_t reserved;    /**< Must be zero. */
+} tl_window_config;
+
+/**
+ * @brief Opens a window on a conversation.
+ *
+ * It begins empty at version 0: the first #tl_window_poll brings what is
+ * cached. While connected it asks for what is missing, before any other work.
+ * @param client The client. The window keeps it alive until it is freed.
+ * @param config How to open it. Borrowed for the call.
+ * @param out The window on success, NULL otherwise.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW,
+ *         #TL_E_TOO_LARGE, #TL_E_FULL (over 1,024 windows), #TL_E_UNSUPPORTED
+ *         (a message that is not stored, on a server that cannot look for it),
+ *         #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_window_open(tl_client *client, const tl_window_config *config, tl_window **out);
+
+/** What to load. */
+typedef int32_t tl_load_kind;
+enum {
+  TL_LOAD_INITIAL = 0, /**< Replace all by the newest messages. */
+  TL_LOAD_BEFORE = 1,  /**< Older messages before a loaded one. */
+  TL_LOAD_AFTER = 2,   /**< Newer messages behind a loaded one. */
+  TL_LOAD_AROUND = 3,  /**< Messages around a place, beside what is loaded. */
+  TL_LOAD_LAST = 4     /**< The newest messages, beside what is loaded. */
+};
+
+/** Flags of #tl_load. */
+enum {
+  TL_LOAD_PAST_GAPS = 1u << 0 /**< Go on beyond a gap at once, leaving a split. */
+};
+
+/** One load. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_load {
+  uint32_t struct_size; /**< `sizeof(tl_load)` of the caller. */
+  uint32_t flags;       /**< `TL_LOAD_` flags. */
+  tl_load_kind kind;    /**< What to load. */
+  uint32_t count;       /**< How many visible messages; 0 is 50, at most 1,000. */
+  uint64_t number;      /**< Before or behind this message; 0 is the first or the last row. */
+  tl_at at;             /**< For #TL_LOAD_AROUND: #TL_AT_UNREAD, #TL_AT_MESSAGE or #TL_AT_TIME. */
+  uint32_t reserved;    /**< Must be zero. */
+  tl_view id;           /**< For #TL_AT_MESSAGE. */
+  int64_t time_us;      /**< For #TL_AT_TIME. */
+} tl_load;
+
+/**
+ * @brief Loads more into a window; #tl_window_poll brings it.
+ *
+ * Where a gap lies in the way, it is asked for first and the window grows as
+ * answers come; offline, or with #TL_LOAD_PAST_GAPS, it goes on beyond the gap.
+ * Beyond `rows_max` the messages farthest from the load leave the window.
+ * @param window The window.
+ * @param load What to load. Borrowed for the call.
+ * @return #TL_OK, #TL_NONE when nothing lies there, or #TL_E_NOT_FOUND (no row
+ *         with `number`), #TL_E_UNSUPPORTED (as #tl_window_open),
+ *         #TL_E_INVALID, #TL_E_TOO_NEW, #TL_E_TOO_LARGE, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status tl_window_load(tl_window *window, const tl_load *load);
+
+/** One step of a difference. */
+typedef int32_t tl_op_kind;
+enum {
+  TL_OP_INSERT = 1, /**< `count` new rows stand from `row` on. */
+  TL_OP_REMOVE = 2, /**< `count` rows from `row` on are gone. */
+  TL_OP_UPDATE = 3, /**< `count` rows from `row` on changed. */
+  TL_OP_MOVE = 4    /**< The row at `from` is taken out, then put in at `row`. */
+};
+
+/** One step. Row numbers count from the oldest row, 0. */
+typedef struct tl_op {
+  tl_op_kind kind; /**< What to do. */
+  uint32_t row;    /**< Where, as the list is after the steps before this one. */
+  uint32_t from;   /**< For #TL_OP_MOVE. */
+  uint32_t count;  /**< How many rows; 1 for #TL_OP_MOVE. */
+} tl_op;
+
+/** The difference between two versions of a window, in one allocation. */
+typedef struct tl_diff {
+  uint64_t from_version; /**< Version it applies to. */
+  uint64_t to_version;   /**< Version it leads to. */
+  uint64_t checksum;     /**< #tl_checksum of the row numbers after it. */
+  uint32_t row_count;    /**< Rows after it. */
+  uint32_t op_count;     /**< How many steps. */
+  const tl_op *ops;      /**< The steps, to be applied in order. */
+} tl_diff;
+
+/**
+ * @brief Moves a window to the newest committed state and tells what changed.
+ * @param window The window.
+ * @param out The difference on #TL_OK, NULL otherwise. Free it with #tl_diff_free.
+ * @return #TL_OK, #TL_NONE when nothing changed, or #TL_E_INVALID,
+ *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status tl_window_poll(tl_window *window, tl_diff **out);
+
+/** @brief Releases a difference. @param diff The difference, or NULL. */
+TL_API void tl_diff_free(tl_diff *diff);
+
+/**
+ * @brief Computes the checksum of a list of rows.
+ *
+ * A host compares that of its own list with a difference's: where they are not
+ * equal it has applied one wrongly and reads the window anew. The sum, modulo
+ * 2^64, over each row of `mix(previous, number)`, where `previous` is 0 for the
+ * first row and `mix(a, b)` is the finalizer of SplitMix64 applied to
+ * `a * 0x9E3779B97F4A7C15 + b`.
+ * @param numbers The `number` of each row, in order.
+ * @param count How many.
+ * @return The checksum; 0 for an empty list.
+ */
+TL_API uint64_t tl_checksum(const uint64_t *numbers, size_t count);
+
+/**
+ * @brief Reads rows of a window, as of its last poll.
+ *
+ * Content is that of the newest committed state: a row that changed since is
+ * given as it is now, one that went has #TL_MESSAGE_GONE.
+ * @param window The window.
+ * @param first First row.
+ * @param count How many, at most 10,000; fewer are given at the end.
+ * @param out The batch on success, NULL otherwise. Free it with #tl_batch_free.
+ * @return #TL_OK, #TL_NONE when no row is there, or #TL_E_INVALID,
+ *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_window_rows(tl_window *window, uint32_t first, uint32_t count, tl_batch **out);
+
+/**
+ * @brief Finds the row of a message by id, without a scan.
+ * @param window The window.
+ * @param id Message id.
+ * @param out The row, 0 on failure.
+ * @return #TL_OK, #TL_NONE when it is not loaded, or #TL_E_INVALID, #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status tl_window_find(tl_window *window, tl_view id, uint32_t *out);
+
+/**
+ * @brief Asks the network to fill the gap before a row.
+ * @param window The window.
+ * @param row The row below the gap; the row count means behind the last one.
+ * @return #TL_OK, #TL_NONE when no gap is there, or #TL_E_OFFLINE,
+ *         #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
+
+/**
+ * @brief Says which rows are on screen: what is stale there is refreshed, and
+ *        where rows must leave, those farthest from here go first.
+ * @param window The window.
+ * @param first First row on screen.
+ * @param count How many; 0 when none is.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint32_t count);
+
+/**
+ * @brief Keeps some rows and lets all others leave the window at the next poll.
+ * @param window The window.
+ * @param first First row to keep.
+ * @param count How many.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status tl_window_trim(tl_window *window, uint32_t first, uint32_t count);
+
+/** What a window waits for. */
+typedef int32_t tl_waiting;
+enum {
+  TL_WAITING_NOTHING = 0,    /**< Nothing. */
+  TL_WAITING_CONNECTION = 1, /**< A connection. */
+  TL_WAITING_PRESENT = 2,    /**< The newest messages. */
+  TL_WAITING_PLACE = 3,      /**< The place it was opened at, or a load around one. */
+  TL_WAITING_OLDER = 4,      /**< Older messages, to fill a gap. */
+  TL_WAITING_NEWER = 5,      /**< Newer messages, to fill a gap. */
+  TL_WAITING_REFRESH = 6     /**< Stale rows on screen being verified. */
+};
+
+/** Flags of #tl_window_status. */
+enum {
+  TL_WINDOW_AT_START = 1u << 0,   /**< The first row is the conversation's first message. */
+  TL_WINDOW_AT_END = 1u << 1,     /**< The window follows the present. */
+  TL_WINDOW_GAP_BEFORE = 1u << 2, /**< A gap lies before the first row. */
+  TL_WINDOW_GAP_AFTER = 1u << 3   /**< A gap lies behind the last row. */
+};
+
+/** How a window stands, as of its last poll. Set `struct_size` before the call. */
+typedef struct tl_window_status {
+  uint32_t struct_size; /**< `sizeof(tl_window_status)` of the caller. */
+  uint32_t flags;       /**< `TL_WINDOW_` flags of the status. */
+  uint64_t version;     /**< Version after the last poll. */
+  uint64_t checksum;    /**< Checksum of its rows. */
+  uint32_t row_count;   /**< Rows. */
+  uint32_t split_count; /**< Rows with #TL_MESSAGE_GAP_BEFORE. */
+  tl_waiting waiting;   /**< What it waits for. */
+  tl_status trouble;    /**< #TL_OK, or why what it last asked for failed. */
+  uint64_t anchor;      /**< Number of the message it was opened at or last loaded around, 0 for none. */
+} tl_window_status;
+
+/**
+ * @brief Reads how a window stands.
+ * @param window The window.
+ * @param out Filled on success.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW.
+ */
+TL_API TL_CHECK tl_status tl_window_state(tl_window *window, tl_window_status *out);
+
+/**
+ * @brief Closes a window: later calls on it fail, what it asked for is dropped.
+ * @param window The window, or NULL. Twice is allowed.
+ */
+TL_API void tl_window_close(tl_window *window);
+
+/**
+ * @brief Closes a window if it is open and releases its memory.
+ * @param window The window, or NULL. No other thread may be using it.
+ */
+TL_API void tl_window_free(tl_window *window);
+
 /* ------------------------------------------------------------------------ */
 /* Act                                                                        */
 /* ------------------------------------------------------------------------ */
@@ -753,6 +1176,19 @@ TL_API void tl_batch_free(tl_batch *batch);
  */
 TL_API TL_CHECK tl_status
 tl_client_mark_read(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
+
+/**
+ * @brief Marks messages, such as voice messages, as listened to by this user.
+ *
+ * As #tl_client_mark_read: durable when the call returns, sent until confirmed.
+ * @param client The client.
+ * @param conversation Conversation id.
+ * @param ids Message ids.
+ * @param count How many, at most 10,000.
+ * @return As #tl_client_mark_read.
+ */
+TL_API TL_CHECK tl_status
+tl_client_mark_listened(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
 
 /**
  * @brief Removes one message from this device only.
@@ -798,6 +1234,13 @@ typedef struct tl_stats {
   uint64_t commits;            /**< Transactions committed. */
   uint64_t file_bytes;         /**< Size of the file and its log. */
   int64_t overlap_us;          /**< The overlap in use now. */
+  uint64_t updates;            /**< Acknowledged updates applied. */
+  uint64_t updates_repeated;   /**< Those whose ref had been seen: replied to again. */
+  uint64_t replies;            /**< Replies handed out. */
+  uint64_t waiting;            /**< Marks kept for messages not yet known, in the file. */
+  uint64_t waiting_dropped;    /**< Those let go because there were too many. */
+  uint32_t page_limit;         /**< Messages asked in a page now. */
+  uint32_t request_timeout_ms; /**< How long an answer may take now. */
 } tl_stats;
 
 /**
