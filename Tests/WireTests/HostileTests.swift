@@ -72,7 +72,7 @@ import Wire
     var taken = 0
     var messages = 0
     var effects = 0
-    for _ in 0..<20_000 {
+    for _ in 0..<30_000 {
       var json = HostileTests.samples[random.below(HostileTests.samples.count)]
       for _ in 0...random.below(4) { mutate(&json, &random) }
       guard let frame = try? Frame(json, zoneOffsetMinutes: random.below(3_000) - 1_500) else {
@@ -83,7 +83,9 @@ import Wire
       messages += held.messages
       effects += held.effects
     }
-    #expect(taken > 2_000 && messages > 1_000 && effects > 1_000)
+    #expect(taken > 2_000)
+    #expect(messages > 1_000)
+    #expect(effects > 1_000)
   }
 
   private func mutate(_ json: inout [UInt8], _ random: inout Random) {
@@ -195,8 +197,9 @@ import Wire
       update("delete", "message", deleted.joined(separator: ","))
     ).effects
     #expect(effects.count == count)
-    #expect(effects.last == .messagesDeleted(
-      conversation: bytes("c\(count - 1)"), ids: [bytes("m")]))
+    #expect(
+      effects.last
+        == .messagesDeleted(conversation: bytes("c\(count - 1)"), ids: [bytes("m")]))
   }
 
   /// A message that is too large is set aside alone, in its conversation.

@@ -154,10 +154,10 @@ func pushed(_ json: String) throws -> [Effect]? {
     #"{"type":"typing","conversation_id":"c"}"#, #"{"type":"typing","user_id":"u"}"#,
     #"{"type":"conversation_updated"}"#, #"{"type":"conversation_updated","conversation":{}}"#,
     #"{"type":"conversation_deleted","conversation_id":"c","conversation":"c"}"#,
-    #"{"type":"conversation_updated","conversation_id":"c","conversation":{"conversation_id":"d"}}"#,
+    #"{"type":"conversation_updated","conversation_id":"c","conversation":{"conversation_id":7}}"#,
     #"{"type":"conversation_updated","conversation_id":"","conversation":{"conversation_id":"d"}}"#,
     #"{"type":"get_messages","data":{"messages":[]}}"#, #"{"type":7}"#, #"{"type":null}"#,
-    #"{"type":"command","payload":{"type":"message_pinned","conversation_id":"c","message_id":"m"}}"#,
+    #"{"type":"command","payload":{"type":"conversation_deleted","conversation_id":"c"}}"#,
     #"{"type":"member","user_id":"u","conversation_id":"c"}"#,
   ])
   func whatHasNoMeaningIsUnknown(_ json: String) throws {

@@ -283,7 +283,8 @@ func readUpdate(_ json: String) throws -> Update {
   }
 
   @Test func answersComeBareOrAsReplies() throws {
-    let bare = #"{"type":"get_deleted_since","request_id":"7","status":"ok","data":{"message_ids":[]}}"#
+    let bare =
+      #"{"type":"get_deleted_since","request_id":"7","status":"ok","data":{"message_ids":[]}}"#
     for json in [bare, #"{"account":"personal","type":"reply","payload":\#(bare)}"#] {
       let answer = try response(json)
       #expect(answer.verb == .getDeletedSince && answer.requestID == bytes("7"))
