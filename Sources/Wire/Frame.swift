@@ -38,7 +38,6 @@ extension Frame {
 
   private static func body(_ messages: MessageReader) -> Body {
     let document = messages.document
-    if let answer = AnswerReader(messages, document.root).response() { return .response(answer) }
     let type = document.text(Name.type, of: document.root)
     let payload = document.present(Name.payload, of: document.root)
     if type == Name.reply, let payload {
@@ -47,6 +46,7 @@ extension Frame {
     if type == Name.update {
       return payload.flatMap { UpdateReader(messages, $0).update() }.map { .update($0) } ?? .unknown
     }
+    if let answer = AnswerReader(messages, document.root).response() { return .response(answer) }
     return type.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
   }
 }
