@@ -10,7 +10,7 @@ extension Core {
     _ frame: Frame, _ opened: [OpenedPayload], _ now: Instant
   ) throws(Failure) -> Receipt {
     switch frame.body {
-    case .unknown:
+    case .unknown, .update:
       stats.framesIgnored += 1
       return .ignored
     case .push(let push):

@@ -276,7 +276,7 @@ package final class Client: Sendable {
   /// Opens every readable payload of a frame, in order, before any lock is taken.
   private func openPayloads(_ frame: Frame) -> ([OpenedPayload], failures: UInt64) {
     var failures: UInt64 = 0
-    let opened = frame.messages.map { conversation, message in
+    let opened = frameMessages(frame).map { conversation, message in
       open(message, conversation, frame, &failures)
     }
     return (opened, failures)

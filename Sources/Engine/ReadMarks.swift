@@ -70,7 +70,7 @@ extension Core {
       // An error that says nothing here is no refusal: the marks are still owed.
       trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
       return .applied
-    case .failed(.exists, _), .done, .page, .deleted, .malformed:
+    case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed:
       do {
         try commit { tx throws(StoreFailure) in
           _ = try tx.confirmReads(ids, cid)

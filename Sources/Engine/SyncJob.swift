@@ -98,12 +98,13 @@ struct SyncJob {
       return nil
     case .tail(let bound):
       return .getMessages(
-        conversation: conversation, limit: limit, offset: 0, after: bound.after)
+        conversation: conversation, limit: limit, place: .offset(0, after: bound.after))
     case .newest:
-      return .getMessages(conversation: conversation, limit: limit, offset: 0, after: nil)
+      return .getMessages(
+        conversation: conversation, limit: limit, place: .offset(0, after: nil))
     case .walk(let walk), .older(let walk):
       return .getMessages(
-        conversation: conversation, limit: limit, offset: walk.offset, after: nil)
+        conversation: conversation, limit: limit, place: .offset(walk.offset, after: nil))
     case .deletions(let since, _, _):
       return .getDeletedSince(conversation: conversation, since: since)
     }

@@ -49,25 +49,6 @@ extension ClientConfig {
   }
 }
 
-extension Frame {
-  /// The readable messages of a frame in order, each with the conversation it
-  /// belongs to where it names none itself.
-  var messages: [(conversation: [UInt8], message: WireMessage)] {
-    var found: [(conversation: [UInt8], message: WireMessage)] = []
-    switch body {
-    case .response(let response):
-      guard case .page(let page) = response.outcome else { return [] }
-      for case .message(let message) in page.items { found.append(([], message)) }
-    case .push(.messageNew(let conversation, .message(let message))),
-      .push(.messageEdited(let conversation, .message(let message))):
-      found.append((conversation, message))
-    case .push, .unknown:
-      break
-    }
-    return found
-  }
-}
-
 extension BadItem {
   /// The reason's number in the file; numbers are never reused.
   var code: Int64 {
@@ -83,6 +64,8 @@ extension BadItem {
     case .noPayload: 9
     case .badConversation: 10
     case .wrongConversation: 11
+    case .noUser: 12
+    case .noReactions: 13
     }
   }
 
