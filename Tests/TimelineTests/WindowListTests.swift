@@ -166,7 +166,8 @@ private struct World {
     let isNews = list.version != before.version
     if isNews == ops.isEmpty { return "version\n \(pictures)" }
     if ops.isEmpty, before.rows != wanted { return "no steps\n \(pictures)" }
-    for (row, item) in list.all.enumerated() {
+    for row in [0, random.below(list.count), list.count - 1] {
+      guard let item = list[row] else { continue }
       if list.row(ofNumber: item.number) != row { return "number \(item.number)\n \(pictures)" }
       if list.row(ofID: item.position.id) != row { return "id of \(row)\n \(pictures)" }
       if list.row(from: item.position) != row { return "place of \(row)\n \(pictures)" }
@@ -176,17 +177,17 @@ private struct World {
 }
 
 @Suite struct WindowListTests {
-  /// 240 lives of 150 steps.
+  /// 192 lives of 110 steps: 21,120.
   @Test(arguments: 1...24 as ClosedRange<UInt64>)
   func theFastListIsTheSlowOneAfterEveryStep(_ group: UInt64) throws {
     var largest = 0
     var splits = 0
-    for life in 0..<10 as Range<UInt64> {
+    for life in 0..<8 as Range<UInt64> {
       let seed = group * 100 + life
       var shape = Random(seed: seed)
       let rowsMax = [3, 20, 1_000][shape.below(3)]
       var world = World(seed: seed, rowsMax: rowsMax, ticks: Int64(4 + shape.below(40)))
-      for step in 0..<150 {
+      for step in 0..<110 {
         world.trail = []
         let change = world.step()
         let fault = world.check(change)
