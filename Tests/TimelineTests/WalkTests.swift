@@ -24,9 +24,11 @@ struct ModelList {
     self.tiesByID = tiesByID
   }
 
-  mutating func post(_ random: inout Random, poison: Double = 0) {
+  mutating func post(
+    _ random: inout Random, poison: Double = 0, isNewTick: Bool? = nil
+  ) {
     arrivals += 1
-    if random.chance(0.6) { now += 1 }
+    if isNewTick ?? random.chance(0.6) { now += 1 }
     let id = (0..<3).map { _ in UInt8(0x61 + random.below(26)) } + Array("-\(arrivals)".utf8)
     let item = Item(
       position: Position(time: now, id: id), arrival: arrivals,
