@@ -20,7 +20,7 @@ extension Core {
       pump(now)
       return receipt
     case .response(let response):
-      guard let flight = exchange.match(response) else {
+      guard let flight = exchange.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
         return .ignored
       }
@@ -51,7 +51,7 @@ extension Core {
       job.inFlight = false
       let ingest = Ingest(
         user: config.user, autoMarkRead: config.autoMarkRead, frame: frame, opened: opened,
-        issued: flight.issued)
+        issued: flight.issued, asked: flight.limit)
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)

@@ -74,6 +74,7 @@ extension Core {
   ) throws(StoreFailure) -> Step {
     var draft = job
     draft.issued = ingest.issued
+    draft.asked = ingest.asked
     var badItems = 0
     var ingestedDuplicates = 0
     let step = try commit { tx throws(StoreFailure) in

@@ -250,6 +250,8 @@ package final class Client: Sendable {
     var stats = try input { core, _ throws(Failure) in
       var stats = core.stats
       stats.overlapUs = core.overlapUs
+      stats.pageLimit = UInt32(clamping: core.exchange.pace.pageLimit)
+      stats.requestTimeoutMs = UInt32(clamping: core.exchange.pace.timeoutMs)
       return stats
     }
     stats.walFramesRejected = store.rejectedFrames

@@ -38,6 +38,8 @@ struct Ingest {
   let opened: [OpenedPayload]
   /// The commit after which the request was issued: the request stamp.
   let issued: UInt64
+  /// The page size asked for.
+  var asked = 0
 
   /// Stores the items of a page.
   func page(

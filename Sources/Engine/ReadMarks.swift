@@ -46,9 +46,9 @@ extension Core {
         left = left || ids.count < group.ids.count
         stats.requests += 1
         exchange.send(
-          .markRead(conversation: group.conversation, ids: ids), verb: .markRead,
+          .markRead(conversation: group.conversation, ids: ids),
           for: .reads(cid: group.cid, conversation: group.conversation, ids: ids),
-          issued: lastLSN)
+          issued: lastLSN, account: commander)
         hasNews = true
       }
       readsWaiting = left

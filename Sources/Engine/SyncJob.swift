@@ -25,7 +25,9 @@ struct SyncJob {
   }
 
   let id: UInt64
-  let request: SyncRequest
+  var request: SyncRequest
+  /// How many asked for it.
+  var holders = 1
   var status = SyncStatus()
   var stage = Stage.start
   var inFlight = false
@@ -55,8 +57,9 @@ struct SyncJob {
   var unsettled: Set<[UInt8]> = []
   /// The tick that the walk's low end cuts, with what was shown of it so far.
   var openTick: OpenTick?
-  /// The request stamp of the answer being taken.
+  /// The request stamp of the answer being taken, and the page size asked.
   var issued: UInt64 = 0
+  var asked = 0
   /// The server showed a message whose deletion is recorded here.
   var sawBuried = false
   /// Where deletions were asked from by this job, so that it never goes round.

@@ -81,7 +81,7 @@ struct Visit {
   private func isWhole(_ page: Page) -> Bool {
     if let hasMore = page.hasMore { return !hasMore }
     if core.config.profile.pageSizeVaries { return false }
-    return page.items.count < core.pageLimit && page.items.count < core.facts.largestPage
+    return page.items.count < job.asked && page.items.count < core.facts.largestPage
   }
 
   // MARK: The three kinds of page
