@@ -38,6 +38,28 @@ struct Wish {
   var tried: SyncRequest.Kind?
   /// It takes what the cache has and asks no more.
   var hasGivenUp = false
+  /// What would bring it on.
+  var next: SyncRequest?
+
+  init(_ aim: Aim, want: Int, atGap: AtGap) {
+    self.aim = aim
+    self.want = want
+    self.atGap = atGap
+  }
+
+  /// The newest messages: what is cached of them at once, then what lacks.
+  static func newest(_ want: Int) -> Wish {
+    Wish(.older(.max), want: want, atGap: .showAndAsk)
+  }
+
+  /// Whether the other wish is for the same side, or for the same gap.
+  func isLike(_ other: Wish) -> Bool {
+    switch (aim, other.aim) {
+    case (.older, .older), (.newer, .newer), (.place, .place): true
+    case (.fill(let mine, _), .fill(let theirs, _)): mine == theirs
+    default: false
+    }
+  }
 }
 
 /// One walk over the cache on behalf of a window's wishes.

@@ -111,9 +111,9 @@ extension Core {
     return live
   }
 
-  /// A window began to follow the present, or left it.
-  func follow(_ number: UInt64, _ isFollowing: Bool) {
-    windows.windows[number]?.isFollowing = isFollowing
+  /// A window came to show the present.
+  func follow(_ number: UInt64) {
+    windows.windows[number]?.isFollowing = true
   }
 
   /// A new connection: what screens show comes first.
