@@ -35,6 +35,8 @@ final class Core {
   /// Marks of one request in conversations where the server refused a larger one.
   var readBatches: [Int64: Int] = [:]
   var readsNotBeforeMs: Int64 = .min
+  /// The open windows: what they ask goes first.
+  let windows = WindowRegistry()
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -72,6 +74,7 @@ final class Core {
     readAttempts = 0
     readsNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
+    wakeWindows(now)
     pump(now)
   }
 
@@ -185,6 +188,7 @@ final class Core {
     job.status.trouble = trouble
     if trouble == .incomplete { stats.walksIncomplete += 1 }
     remember(job)
+    windows.ended(job.id, trouble)
     hasNews = true
     let conversation = job.request.conversation
     if dirty.contains(conversation), trouble == nil, exchange.isUp {

@@ -124,6 +124,7 @@ package struct ClientState: Equatable, Sendable {
   package var framesWaiting = 0
   package var reconnectWanted = false
   package var readsPending = 0
+  package var repliesOwed = 0
   package var changeSeq: UInt64 = 0
   package var asOfUs: Int64 = 0
 }
@@ -208,13 +209,17 @@ package struct MessageQuery: Equatable, Sendable {
     case latest, oldest
     case before(UInt64)
     case after(UInt64)
+    /// At or after this time, going newer.
     case time(Int64)
+    /// Before this time, going older.
+    case beforeTime(Int64)
   }
 
   package var conversation: [UInt8]
   package var from: From
   package var descending: Bool
   package var limit: Int
+  package var isPinnedOnly = false
 
   package init(
     conversation: [UInt8], from: From = .latest, descending: Bool = false, limit: Int = 50
@@ -240,6 +245,10 @@ package struct MessageView: Equatable, Sendable {
   package var reactions: Range<Int>
   package var readBy: Range<Int>
   package var rest: Range<Int>
+  package var deliveredBy: Range<Int>
+  package var listenedBy: Range<Int>
+  /// The server's number where that is the position, otherwise 0.
+  package var sequence: UInt64
 }
 
 package enum Stop: Int32, Sendable {
@@ -264,6 +273,8 @@ package struct Coverage: Equatable, Sendable {
   package var contentAsOfUs: Int64 = 0
   package var totalCount: Int64 = -1
   package var knownCount = 0
+  package var marksAsOfUs: Int64 = 0
+  package var staleCount = 0
 }
 
 /// Messages with the bytes behind them and how complete they are.
@@ -279,6 +290,7 @@ package struct ChangeView: Equatable, Sendable {
   package var seq: UInt64
   /// `TL_CHANGE_` kind of the header.
   package var kind: Int32
+  package var isSilent: Bool
   package var first: UInt64
   package var last: UInt64
   package var conversation: [UInt8]
@@ -314,6 +326,11 @@ package struct Stats: Equatable, Sendable {
   package var commits: UInt64 = 0
   package var fileBytes: UInt64 = 0
   package var overlapUs: Int64 = 0
+  package var updates: UInt64 = 0
+  package var updatesRepeated: UInt64 = 0
+  package var replies: UInt64 = 0
+  package var waiting: UInt64 = 0
+  package var waitingDropped: UInt64 = 0
   package var pageLimit: UInt32 = 0
   package var requestTimeoutMs: UInt32 = 0
 
