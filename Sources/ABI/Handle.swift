@@ -29,12 +29,12 @@ internal import Engine
 
   /// Puts a client behind a new handle.
   static func new(_ client: Client, _ hooks: Hooks) -> OpaquePointer {
-    new(Self.client, Occupant(client: client, hooks: hooks))
+    unsafe new(Self.client, Occupant(client: client, hooks: hooks))
   }
 
   /// Puts a window behind a new handle.
   static func new(_ window: Window) -> OpaquePointer {
-    new(Self.window, window)
+    unsafe new(Self.window, window)
   }
 
   private static func new(_ word: UInt64, _ object: AnyObject) -> OpaquePointer {

@@ -69,7 +69,7 @@ extension WindowConfig {
     guard flags & ~(cacheOnly | noRefresh) == 0 else {
       throw .invalid("an unknown flag of a window")
     }
-    let rowsMax = try unsafe count(
+    let rowsMax = try unsafe ABI.count(
       config.rows_max, zero: 2_000, atMost: Limits.windowRowsMax, "rows_max is over 200,000")
     guard rowsMax >= Limits.windowRowsMin else { throw .invalid("rows_max is under 100") }
     self.init(
@@ -83,7 +83,7 @@ extension WindowConfig {
 }
 
 private func loadCount(_ value: UInt32) throws(Failure) -> Int {
-  try count(value, zero: 50, atMost: Limits.windowLoadMax, "count is over 1,000")
+  try ABI.count(value, zero: 50, atMost: Limits.windowLoadMax, "count is over 1,000")
 }
 
 extension At {

@@ -132,7 +132,7 @@ struct Reading {
 
   func eventPage(after: UInt64, limit: Int) throws(Failure) -> EventPage {
     try storing { rx throws(StoreFailure) in
-      guard case .events(let events) = try rx.events(after: after, limit: limit) else {
+      guard case .entries(let events) = try rx.events(after: after, limit: limit) else {
         return .resync
       }
       if events.isEmpty { return .none }

@@ -5,7 +5,7 @@
 /// that last part, and only when there is something to ask.
 internal import Base
 internal import Store
-internal import Timeline
+package import Timeline
 
 package final class Window: Sendable {
   package let client: Client
