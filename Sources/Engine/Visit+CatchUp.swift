@@ -104,6 +104,7 @@ extension Visit {
       record.fetch = top
     }
     job.caughtUp = true
+    job.isLive = true
     try flush()
     if job.isFresh, record.deletions == nil, let stamp = reckoning.stamp(job.top) {
       // All that is stored was read just now: older deletions and marks are in it.

@@ -15,6 +15,8 @@ enum Standing {
   case runAtPresent
   /// Joined to a run whose low end was here.
   case run(to: Position)
+  /// Joined to a run that was whole from here up, and is up to there now.
+  case climbed(from: Position, to: Position)
   /// By itself.
   case apart
 }
@@ -39,17 +41,24 @@ extension Visit {
       absentHigh = .max
     case .run(let high):
       proven.insert(low, high)
+    case .climbed(let from, let to):
+      proven.insert(from, to)
     case .apart:
       break
     }
     for hole in claim.holes { proven.remove(hole.low, hole.high) }
     for piece in proven.spans { spans.insert(piece.low, min(piece.high, highest)) }
     for hole in claim.holes { spans.remove(hole.low, hole.high) }
-    for piece in claim.pieces { shown.insert(piece.low, piece.high) }
+    for piece in claim.pieces {
+      job.shown.insert(piece.low, piece.high)
+      stillUnverified.remove(piece.low, piece.high)
+    }
     try setAside(ingested, claim, frame)
     try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
-    if case .apart = standing { return }
-    try closeTick(claim, low: low)
+    switch standing {
+    case .toPresent, .runAtPresent, .run: try closeTick(claim, low: low)
+    case .climbed, .apart: break
+    }
   }
 
   /// Where claims must end for now: a message stamped within the overlap may still
@@ -132,6 +141,8 @@ extension Visit {
       guard low <= .before(tick: open.time) else { return }
       try judge(
         from: .before(tick: open.time), to: .after(tick: open.time), seen: open.seen, holes: [])
+      job.shown.insert(.before(tick: open.time), .after(tick: open.time))
+      stillUnverified.remove(.before(tick: open.time), .after(tick: open.time))
       job.openTick = nil
     }
     guard !reckoning.endsAreExact, let time = claim.rows.first?.time,

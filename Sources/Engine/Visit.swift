@@ -16,8 +16,9 @@ struct Visit {
   let tx: WriteTransaction
   var spans: SpanSet
   var stored: SpanSet
-  /// What this page showed whole, marks included.
-  var shown = SpanSet()
+  /// Where deletions were not known before this page, and where they are not now.
+  let unverified: SpanSet
+  var stillUnverified: SpanSet
 
   init(
     core: Core, record: ConversationRecord, job: SyncJob, tx: WriteTransaction
@@ -29,6 +30,8 @@ struct Visit {
     self.tx = tx
     stored = try tx.spans(record.cid)
     spans = record.trusted(stored)
+    unverified = try tx.unverified(record.cid)
+    stillUnverified = unverified
     if job.pages == 0, try tx.oldest(record.cid) == nil { self.job.isFresh = true }
   }
 
@@ -56,7 +59,7 @@ struct Visit {
     case .older(let walk):
       step = try takeWalk(walk, page, ingested, whole, frame)
     case .climb(let climb):
-      step = try takeClimb(climb, page, ingested, frame)
+      step = try takeClimb(climb, page, ingested, whole, frame)
     case .seek(let seek):
       step = try takeSeek(seek, page, ingested, whole, frame)
     case .spot(let spot):
@@ -113,5 +116,8 @@ struct Visit {
   mutating func flush() throws(StoreFailure) {
     try tx.save(spans: spans, replacing: stored, record.cid)
     stored = spans
+    guard stillUnverified != unverified else { return }
+    try tx.save(
+      unverified: stillUnverified, replacing: try tx.unverified(record.cid), record.cid)
   }
 }
