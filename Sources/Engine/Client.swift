@@ -176,7 +176,7 @@ package final class Client: Sendable {
       state.asOfUs = core.facts.serverTimeUs ?? 0
       (state.readsPending, state.changeSeq) = try core.storing { () throws(StoreFailure) in
         try self.store.read { rx throws(StoreFailure) in
-          (try rx.pendingReadCount(), try rx.lastChange())
+          (try rx.pendingMarkCount(), try rx.lastChange())
         }
       }
       return state

@@ -95,7 +95,7 @@ struct Ingest {
       result.sawBuried = true
       return
     }
-    if autoMarkRead, !readByMe, try tx.enqueueRead(message.id, record.cid) {
+    if autoMarkRead, !readByMe, try tx.enqueueMark(.read, message.id, record.cid) {
       result.queuedReads = true
     }
   }

@@ -40,13 +40,13 @@ extension Core {
       try commit { tx throws(StoreFailure) in
         let record = try tx.conversation(creating: conversation)
         for id in ids { _ = try tx.tombstone(id, record.cid, version: nil) }
-        try tx.dropReads(ids, record.cid)
+        try tx.dropMarks(.read, ids, record.cid)
       }
     case .receipts(let conversation, .read, let user, let ids):
       try commit { tx throws(StoreFailure) in
         guard let record = try tx.conversation(conversation) else { return }
         let isMe = user == self.config.user
-        _ = try tx.markReadBy(user: user, ids: ids, record.cid, isMe: isMe)
+        _ = try tx.receipts(.read, user: user, ids: ids, record.cid, isMe: isMe)
       }
     case .receipts, .reactions, .pin, .typing, .entity, .entityDeleted, .unknown, .bad:
       return .ignored
