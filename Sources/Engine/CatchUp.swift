@@ -125,7 +125,7 @@ extension Core {
     if let top = plausibleTop(page, ingested, now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, top.time)
     }
-    if ingested.queuedReads { readsWaiting = true }
+    if ingested.queuedMarks { marksWaiting = true }
   }
 
   /// A message that appeared below a watermark shows how late this server commits.
