@@ -285,6 +285,8 @@ package final class Client: Sendable {
     stats.messages = counts.messages
     stats.tombstones = counts.tombstones
     stats.quarantined = counts.quarantined
+    stats.waiting = counts.waiting
+    stats.waitingDropped = counts.waitingDropped
     return stats
   }
 

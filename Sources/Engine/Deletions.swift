@@ -59,7 +59,7 @@ extension Core {
       for id in page.ids where try tx.tombstone(id, record.cid, version: nil) != nil {
         draft.status.removed += 1
       }
-      try tx.dropReads(page.ids, record.cid)
+      try tx.dropMarks(.read, page.ids, record.cid)
       if page.hasMore {
         guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)

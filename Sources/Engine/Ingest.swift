@@ -133,8 +133,8 @@ struct Ingest {
       version: message.version, editedUs: message.editedUs, replyTo: message.replyTo,
       reactions: message.reactions.map { Array(frame[$0]) },
       readBy: message.readBy.map { mergedReadBy(stored: nil, adding: $0) },
+      rest: message.rest, raw: payload.sealed,
       deliveredBy: message.deliveredBy.map { mergedReadBy(stored: nil, adding: $0) },
-      listenedBy: message.listenedBy.map { mergedReadBy(stored: nil, adding: $0) },
-      rest: message.rest, raw: payload.sealed)
+      listenedBy: message.listenedBy.map { mergedReadBy(stored: nil, adding: $0) })
   }
 }

@@ -114,7 +114,8 @@ struct ItemReader {
   /// The first that any item is asked for, but for a profile.
   private func conversation() throws(Unusable) -> [UInt8] {
     guard document.kind(node) == .object else { throw Unusable(reason: .notAnObject) }
-    return try messages.id(document.present(Name.conversationID, of: node), orElse: .badConversation)
+    let named = document.present(Name.conversationID, of: node)
+    return try messages.id(named, orElse: .badConversation)
   }
 
   private func messageID() throws(Unusable) -> [UInt8] {
