@@ -28,7 +28,14 @@ enum Frames {
   }
 
   static func update(
-    _ ref: String, _ entity: String, _ action: String = "new", silent: Bool = false,
+    _ ref: String, _ entity: String, silent: Bool = false, account: String = "personal",
+    _ items: [String]
+  ) -> String {
+    update(ref, entity, "new", silent: silent, account: account, items)
+  }
+
+  static func update(
+    _ ref: String, _ entity: String, _ action: String, silent: Bool = false,
     account: String = "personal", _ items: [String]
   ) -> String {
     """

@@ -92,26 +92,4 @@ import Testing
       """)
     #expect(try world.client.state().readsPending == 0)
   }
-
-  /// Delivered and listened receipts of others are kept and only grow.
-  @Test func receiptsOfOthersOnlyGrow() throws {
-    let world = try World()
-    try world.connect()
-    let copy = Frames.message("a", atUs: World.epochUs)
-    try world.hand(Frames.push(copy))
-    for (type, user) in [
-      ("messages_delivered", "ada"), ("messages_listened", "bob"), ("messages_delivered", "eve"),
-    ] {
-      try world.hand(
-        """
-        {"type":"\(type)","conversation_id":"room","user_id":"\(user)","message_ids":["a"]}
-        """)
-    }
-    try world.hand(Frames.edit(copy))
-    let row = try #require(try world.shown("a"))
-    let delivered = String(decoding: row.page.bytes[row.view.deliveredBy], as: UTF8.self)
-    let heard = String(decoding: row.page.bytes[row.view.listenedBy], as: UTF8.self)
-    #expect(delivered.contains("ada") && delivered.contains("eve"))
-    #expect(heard.contains("bob"))
-  }
 }

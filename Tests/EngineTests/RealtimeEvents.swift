@@ -24,7 +24,7 @@ import Testing
     return try store.read(body)
   }
 
-  private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+  private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 
   private func start() throws -> (World, TrapsRestart.Folder) {
     let folder = try TrapsRestart.Folder()
@@ -142,6 +142,30 @@ import Testing
     }
     let inserted = entries.filter { $0.kind == .inserted }
     #expect(inserted.map(\.isSilent) == [false, true, false])
+  }
+
+  /// Delivered and listened receipts of others are kept and only grow.
+  @Test func receiptsOfOthersOnlyGrow() throws {
+    let (world, folder) = try start()
+    let copy = Frames.message("a", atUs: at)
+    func receipt(_ type: String, _ user: String) -> String {
+      """
+      {"type":"messages_\(type)","conversation_id":"room","user_id":"\(user)","message_ids":["a"]}
+      """
+    }
+    try world.hand(receipt("listened", "ada"))
+    try world.hand(Frames.push(copy))
+    for (type, user) in [("delivered", "ada"), ("listened", "bob"), ("delivered", "eve")] {
+      try world.hand(receipt(type, user))
+    }
+    try world.hand(Frames.edit(copy))
+    let (delivered, listened) = try stored(world, folder) { rx throws(StoreFailure) in
+      let page = try rx.messages(RowQuery(cid: 1, from: .latest, limit: 10))
+      guard let row = page.rows.first else { return ("", "") }
+      return (text(page.bytes[row.deliveredBy]), text(page.bytes[row.listenedBy]))
+    }
+    #expect(delivered.contains("ada") && delivered.contains("eve"))
+    #expect(listened.contains("ada") && listened.contains("bob"))
   }
 
   private func events(
