@@ -123,6 +123,7 @@ package struct ClientState: Equatable, Sendable {
   package var requestsInFlight = 0
   package var framesWaiting = 0
   package var reconnectWanted = false
+  /// Read and listened marks.
   package var readsPending = 0
   package var repliesOwed = 0
   package var changeSeq: UInt64 = 0
