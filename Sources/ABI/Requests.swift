@@ -6,8 +6,12 @@ internal import Engine
 extension SyncRequest {
   init(_ request: tl_sync_request) throws(Failure) {
     try unsafe mustBeZero(request.flags)
-    guard let kind = unsafe Kind(rawValue: request.kind) else {
-      throw .invalid("an unknown kind of sync")
+    let kind: Kind
+    switch unsafe Int(request.kind) {
+    case TL_SYNC_LATEST: kind = .latest
+    case TL_SYNC_OLDER: kind = .older
+    case TL_SYNC_LIVE: kind = .live
+    default: throw .invalid("an unknown kind of sync")
     }
     guard let policy = unsafe Policy(rawValue: request.policy) else {
       throw .invalid("an unknown policy")

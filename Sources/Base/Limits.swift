@@ -40,6 +40,10 @@ package enum Limits {
   package static let quarantineKept = 10_000
   /// Bytes of one quarantined item that are kept.
   package static let quarantineBytesMax = 64 << 10
+  /// Messages not yet known for which marks are kept.
+  package static let waitingKept = 10_000
+  /// Events kept for the host.
+  package static let eventsKept = 10_000
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.

@@ -10,7 +10,7 @@ extension Core {
     _ frame: Frame, _ opened: [OpenedPayload], _ now: Instant
   ) throws(Failure) -> Receipt {
     switch frame.body {
-    case .unknown:
+    case .unknown, .update:
       stats.framesIgnored += 1
       return .ignored
     case .push(let push):
@@ -20,7 +20,7 @@ extension Core {
       pump(now)
       return receipt
     case .response(let response):
-      guard let flight = exchange.match(response) else {
+      guard let flight = exchange.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
         return .ignored
       }
@@ -51,7 +51,7 @@ extension Core {
       job.inFlight = false
       let ingest = Ingest(
         user: config.user, autoMarkRead: config.autoMarkRead, frame: frame, opened: opened,
-        issued: flight.issued)
+        issued: flight.issued, asked: flight.limit)
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)
@@ -76,8 +76,13 @@ extension Core {
       step = .next
     case (.deletions(_, let sinceUs, let knownUs), .deleted(let page)):
       step = try takeDeletions(&job, page, sinceUs: sinceUs, knownUs: knownUs)
+    case (.changes(let since, let knownUs), .changed(let page)):
+      step = try takeChanges(&job, page, ingest, since: since, knownUs: knownUs)
+    case (.changes, .failed(.unknownCursor, _)):
+      step = try loseMarks(&job)
     case (.tail, .page(let page)), (.newest, .page(let page)), (.walk, .page(let page)),
-      (.older, .page(let page)):
+      (.older, .page(let page)), (.climb, .page(let page)), (.seek, .page(let page)),
+      (.spot, .page(let page)):
       step = try takePage(&job, page, ingest, now)
     case (_, .failed(let error, let retryAfterMs)):
       try refused(job, error, retryAfterMs, now)
@@ -115,7 +120,11 @@ extension Core {
       }
       job.beginAgain()
       replace(job)
-    case .notFound, .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
+    case .notFound:
+      // Where a message was looked for, it is the message that is not found.
+      if case .at = job.request.kind, case .spot = job.stage { return end(job, .notFound) }
+      end(job, .refused)
+    case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
       end(job, .refused)
     case .other:
       guard let retryAfterMs else { return end(job, .refused) }

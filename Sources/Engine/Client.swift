@@ -176,7 +176,7 @@ package final class Client: Sendable {
       state.asOfUs = core.facts.serverTimeUs ?? 0
       (state.readsPending, state.changeSeq) = try core.storing { () throws(StoreFailure) in
         try self.store.read { rx throws(StoreFailure) in
-          (try rx.pendingReadCount(), try rx.lastChange())
+          (try rx.pendingMarkCount(), try rx.lastChange())
         }
       }
       return state
@@ -250,6 +250,8 @@ package final class Client: Sendable {
     var stats = try input { core, _ throws(Failure) in
       var stats = core.stats
       stats.overlapUs = core.overlapUs
+      stats.pageLimit = UInt32(clamping: core.exchange.pace.pageLimit)
+      stats.requestTimeoutMs = UInt32(clamping: core.exchange.pace.timeoutMs)
       return stats
     }
     stats.walFramesRejected = store.rejectedFrames
@@ -276,7 +278,7 @@ package final class Client: Sendable {
   /// Opens every readable payload of a frame, in order, before any lock is taken.
   private func openPayloads(_ frame: Frame) -> ([OpenedPayload], failures: UInt64) {
     var failures: UInt64 = 0
-    let opened = frame.messages.map { conversation, message in
+    let opened = frameMessages(frame).map { conversation, message in
       open(message, conversation, frame, &failures)
     }
     return (opened, failures)

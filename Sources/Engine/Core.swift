@@ -19,8 +19,12 @@ final class Core {
   private var ended: [UInt64: SyncStatus] = [:]
   private var endedOrder: [UInt64] = []
   private var nextSync: UInt64 = 1
-  /// Conversations caught up on this connection.
+  /// Conversations whose catch-up ended well on this connection.
   var caughtUp: Set<[UInt8]> = []
+  /// By conversation, where a page of this connection showed all marks.
+  var fresh: [Int64: SpanSet] = [:]
+  /// How this server prints times, from the last page of any conversation.
+  var form: Stamp?
   /// Conversations in which something arrived by push since their last catch-up.
   var dirty: Set<[UInt8]> = []
   /// Messages that came by push and that no page has shown yet.
@@ -42,11 +46,16 @@ final class Core {
     facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
     lastLSN = store.lsn
     exchange = Exchange(
-      seed: config.seed, timeoutMs: config.requestTimeoutMs, flightsMax: config.requestsMax)
+      seed: config.seed,
+      pace: Pace(
+        configuredMs: config.requestTimeoutMs,
+        pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
+      flightsMax: config.requestsMax)
   }
 
-  var pageLimit: Int {
-    min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)
+  /// The account that requests are commands of; nil where they go out bare.
+  var commander: [UInt8]? {
+    config.profile.capabilities.contains(.envelope) ? config.account : nil
   }
 
   var overlapUs: Int64 {
@@ -58,6 +67,7 @@ final class Core {
   func connected(_ now: Instant) {
     requeue(exchange.connect())
     caughtUp = []
+    fresh = [:]
     readsWaiting = true
     readAttempts = 0
     readsNotBeforeMs = .min
@@ -68,6 +78,7 @@ final class Core {
   func disconnected() {
     requeue(exchange.disconnect())
     caughtUp = []
+    fresh = [:]
   }
 
   /// What was unanswered is asked again on the next connection.
@@ -111,7 +122,14 @@ final class Core {
   }
 
   func sync(_ request: SyncRequest, _ now: Instant) throws(Failure) -> UInt64 {
-    if let twin = jobs.first(where: { $0.request == request }) { return twin.id }
+    if let index = jobs.firstIndex(where: { $0.request.isTwin(of: request) }) {
+      jobs[index].holders += 1
+      if request.isUrgent, !jobs[index].request.isUrgent {
+        jobs[index].request.isUrgent = true
+        pump(now)
+      }
+      return jobs.indices.contains(index) ? jobs[index].id : 0
+    }
     guard jobs.count < Limits.syncsMax else { throw .full }
     let id = nextSync
     nextSync += 1
@@ -138,6 +156,17 @@ final class Core {
     end(job, .cancelled)
     pump(now)
     return true
+  }
+
+  /// Says that one of those who asked for a sync wants it no more; the last one
+  /// cancels it.
+  func release(_ id: UInt64, _ now: Instant) {
+    guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
+    jobs[index].holders -= 1
+    guard jobs[index].holders <= 0 else { return }
+    exchange.abandon(.sync(id))
+    end(jobs[index], .cancelled)
+    pump(now)
   }
 
   func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
@@ -217,28 +246,30 @@ final class Core {
   /// How long marks wait that a server would not take again and again.
   static let readPauseMs: Int64 = 15 * 60_000
 
-  /// Sends what may be sent now: read marks first, then syncs in the order asked,
-  /// one at a time in each conversation.
+  /// Sends what may be sent now: read marks first, then what a screen waits for,
+  /// then the other syncs in the order asked; one request at a time in each
+  /// conversation.
   func pump(_ now: Instant) {
     sendReads(now)
-    var busy: Set<[UInt8]> = []
-    var index = 0
-    while index < jobs.count {
-      guard exchange.hasRoom else { return }
-      let job = jobs[index]
-      let conversation = job.request.conversation
-      if !busy.insert(conversation).inserted || job.inFlight
-        || job.notBeforeMs > now.monotonicMs
-      {
-        index += 1
-        continue
-      }
-      launch(job, now)
-      if index < jobs.count, jobs[index].id == job.id {
-        index += 1
-      } else {
-        // It ended at once and has left the list; the next one may have its turn.
-        busy.remove(conversation)
+    var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
+    for isUrgent in [true, false] {
+      var index = 0
+      while index < jobs.count {
+        guard exchange.hasRoom else { return }
+        let job = jobs[index]
+        let conversation = job.request.conversation
+        let waits = job.inFlight || job.notBeforeMs > now.monotonicMs
+        if job.request.isUrgent != isUrgent || waits || !busy.insert(conversation).inserted {
+          index += 1
+          continue
+        }
+        launch(job, now)
+        if index < jobs.count, jobs[index].id == job.id {
+          index += 1
+        } else {
+          // It ended at once and has left the list; the next one may have its turn.
+          busy.remove(conversation)
+        }
       }
     }
   }
@@ -256,7 +287,7 @@ final class Core {
         return
       }
     }
-    guard let request = job.wireRequest(limit: pageLimit) else {
+    guard let request = job.wireRequest(limit: exchange.pace.pageLimit) else {
       end(job, .internal("a job without a request"))
       return
     }
@@ -265,7 +296,7 @@ final class Core {
     job.status.requests += 1
     stats.requests += 1
     replace(job)
-    exchange.send(request, verb: request.verb, for: .sync(job.id), issued: lastLSN)
+    exchange.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
     hasNews = true
   }
 

@@ -29,6 +29,11 @@ struct Ingested {
   var duplicates = 0
   var sawBuried = false
   var queuedReads = false
+
+  /// The server's time of the item at a position.
+  func time(at position: Position) -> Int64? {
+    stamps.first { $0.position == position }?.stamp.timeUs
+  }
 }
 
 struct Ingest {
@@ -38,6 +43,8 @@ struct Ingest {
   let opened: [OpenedPayload]
   /// The commit after which the request was issued: the request stamp.
   let issued: UInt64
+  /// The page size asked for.
+  var asked = 0
 
   /// Stores the items of a page.
   func page(
@@ -88,7 +95,7 @@ struct Ingest {
       result.sawBuried = true
       return
     }
-    if autoMarkRead, !readByMe, try tx.enqueueRead(message.id, record.cid) {
+    if autoMarkRead, !readByMe, try tx.enqueueMark(.read, message.id, record.cid) {
       result.queuedReads = true
     }
   }

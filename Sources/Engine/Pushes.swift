@@ -24,21 +24,32 @@ extension Core {
   func take(
     _ push: Push, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
   ) throws(StoreFailure) -> Receipt {
-    switch push {
-    case .messageNew(let conversation, let item), .messageEdited(let conversation, let item):
+    var receipt = Receipt.ignored
+    for effect in push.effects { receipt = try take(effect, frame, opened, now) }
+    if receipt == .ignored { stats.framesIgnored += 1 }
+    return receipt
+  }
+
+  private func take(
+    _ effect: Effect, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
+  ) throws(StoreFailure) -> Receipt {
+    switch effect {
+    case .message(let conversation, let item, _):
       return try takeMessage(conversation, item, frame, opened, now)
-    case .messageDeleted(let conversation, let ids):
+    case .messagesDeleted(let conversation, let ids):
       try commit { tx throws(StoreFailure) in
         let record = try tx.conversation(creating: conversation)
         for id in ids { _ = try tx.tombstone(id, record.cid, version: nil) }
-        try tx.dropReads(ids, record.cid)
+        try tx.dropMarks(.read, ids, record.cid)
       }
-    case .messagesRead(let conversation, let user, let ids):
+    case .receipts(let conversation, .read, let user, let ids):
       try commit { tx throws(StoreFailure) in
         guard let record = try tx.conversation(conversation) else { return }
         let isMe = user == self.config.user
-        _ = try tx.markReadBy(user: user, ids: ids, record.cid, isMe: isMe)
+        _ = try tx.receipts(.read, user: user, ids: ids, record.cid, isMe: isMe)
       }
+    case .receipts, .reactions, .pin, .typing, .entity, .entityDeleted, .unknown, .bad:
+      return .ignored
     }
     return .applied
   }

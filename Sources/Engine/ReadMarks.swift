@@ -13,7 +13,7 @@ extension Core {
       let queued = try commit { tx throws(StoreFailure) in
         guard let record = try tx.conversation(conversation) else { return false }
         var queued = false
-        for id in ids where try tx.enqueueRead(id, record.cid) { queued = true }
+        for id in ids where try tx.enqueueMark(.read, id, record.cid) { queued = true }
         return queued
       }
       if queued { try store.syncDurable() }
@@ -30,10 +30,10 @@ extension Core {
     guard readsWaiting, exchange.hasRoom, readsNotBeforeMs <= now.monotonicMs else { return }
     do {
       let groups = try store.read { rx throws(StoreFailure) in
-        try rx.pendingReads(limit: Limits.markReadMax)
+        try rx.pendingMarks(limit: Limits.markReadMax)
       }
       var left = false
-      for group in groups {
+      for group in groups where group.kind == .read {
         let isInFlight = exchange.flights.contains { flight in
           if case .reads(let cid, _, _) = flight.purpose { return cid == group.cid }
           return false
@@ -46,9 +46,9 @@ extension Core {
         left = left || ids.count < group.ids.count
         stats.requests += 1
         exchange.send(
-          .markRead(conversation: group.conversation, ids: ids), verb: .markRead,
+          .markRead(conversation: group.conversation, ids: ids),
           for: .reads(cid: group.cid, conversation: group.conversation, ids: ids),
-          issued: lastLSN)
+          issued: lastLSN, account: commander)
         hasNews = true
       }
       readsWaiting = left
@@ -70,10 +70,10 @@ extension Core {
       // An error that says nothing here is no refusal: the marks are still owed.
       trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
       return .applied
-    case .failed(.exists, _), .done, .page, .deleted, .malformed:
+    case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed:
       do {
         try commit { tx throws(StoreFailure) in
-          _ = try tx.confirmReads(ids, cid)
+          _ = try tx.confirmMarks(.read, ids, cid)
         }
       } catch {
         trouble(purpose, .storage(0), retryAfterMs: 0, now)
@@ -89,7 +89,7 @@ extension Core {
         readBatches[cid] = ids.count / 2
       } else {
         // Refused for good: asking again would be refused again.
-        try commit { tx throws(StoreFailure) in try tx.dropReads(ids, cid) }
+        try commit { tx throws(StoreFailure) in try tx.dropMarks(.read, ids, cid) }
         logLines.append((.warn, "the server refused read marks"))
       }
     }

@@ -114,7 +114,7 @@ struct Reading {
   ) throws -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
     let positions = found.rows.map { row in
-      Position(time: row.timeUs, id: Array(found.bytes[row.id]))
+      Position(time: row.order, id: Array(found.bytes[row.id]))
     }
     var coverage = completeness(
       spans, try rx.quarantined(record.cid), positions, older: older, anchor: anchor,
@@ -124,7 +124,7 @@ struct Reading {
     coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
     // What the user did lies over what the server said.
-    let marked = try rx.queuedReads(record.cid)
+    let marked = try rx.queuedMarks(.read, record.cid)
     var rows = zip(found.rows, positions).map { row, position in
       var view = view(row, isTrusted: spans.span(holding: position) != nil)
       if marked.contains(position.id) { view.flags &= ~MessageFlags.unread }

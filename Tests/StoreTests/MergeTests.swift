@@ -126,7 +126,7 @@ import Testing
       [message("a", at: 1, "kept", version: 3), message("b", at: 2)], cid, issued: 1)
     #expect(again == [.updated(1), .unchanged(2)])
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.markReadBy(user: bytes("eva"), ids: [bytes("gone")], cid, isMe: false)
+      _ = try tx.receipts(.read, user: bytes("eva"), ids: [bytes("gone")], cid, isMe: false)
     }
     let unseen = try fixture.read { tx throws(StoreFailure) in
       try tx.rows(cid, from: .min, to: .max, limit: 10, newestFirst: false)

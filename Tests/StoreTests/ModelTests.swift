@@ -199,15 +199,15 @@ private struct Model {
     case 74..<84:
       let user = users[random.below(3)]
       let isMe = user == bytes("me")
-      let changed = try tx.markReadBy(user: user, ids: [id], cid, isMe: isMe)
+      let changed = try tx.receipts(.read, user: user, ids: [id], cid, isMe: isMe)
       #expect(changed == [model.read(id, by: user, isMe: isMe)].compactMap { $0 })
     case 84..<94:
-      #expect(try tx.enqueueRead(id, cid) == model.enqueue(id))
+      #expect(try tx.enqueueMark(.read, id, cid) == model.enqueue(id))
     case 94..<97:
-      let changed = try tx.confirmReads([id], cid)
+      let changed = try tx.confirmMarks(.read, [id], cid)
       #expect(changed == [model.read(id, by: bytes("me"), isMe: true)].compactMap { $0 })
     case 97:
-      try tx.dropReads([id], cid)
+      try tx.dropMarks(.read, [id], cid)
       model.marks.removeAll { $0 == id }
     default:
       if random.chance(0.2) {
@@ -231,10 +231,10 @@ private struct Model {
       #expect(rows.map(\.position) == sorted.map(\.message.position))
       #expect(try tx.count(cid, from: .min, to: .max) == sorted.count)
       #expect(try tx.counts().tombstones == UInt64(model.deletions.count))
-      #expect(try tx.pendingReadCount() == model.marks.count)
+      #expect(try tx.pendingMarkCount() == model.marks.count)
     }
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.pendingReads(limit: 100).flatMap(\.ids) == model.marks)
+      #expect(try tx.pendingMarks(limit: 100).flatMap(\.ids) == model.marks)
       for id in model.deletions.keys { #expect(try tx.isTombstoned(id, cid)) }
     }
   }

@@ -85,7 +85,7 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
       for low in [Int64(1), 5] {
-        try tx.connection.run("INSERT INTO span VALUES (?, ?, x'', 9, x'')", cid, low)
+        try tx.connection.run("INSERT INTO span VALUES (?, 0, ?, x'', 9, x'')", cid, low)
       }
     }
     var good = SpanSet()
