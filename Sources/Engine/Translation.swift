@@ -45,7 +45,8 @@ extension ClientConfig {
         .file(path: path, key: key, create: create, strict: strict, baseVFS: baseVFS)
       }
     return StoreConfig(
-      kind: kind, account: account, user: user, positionKind: 0, cacheBytes: cacheBytes)
+      kind: kind, account: account, user: user, positionKind: profile.capabilities.contains(.sequence) ? 1 : 0,
+      cacheBytes: cacheBytes)
   }
 }
 
@@ -66,9 +67,12 @@ extension BadItem {
     case .wrongConversation: 11
     case .noUser: 12
     case .noReactions: 13
+    case .noSequence: 14
     }
   }
 
   /// A page of which nothing could be read.
   static let wholePageCode: Int64 = 100
+  /// An update of which nothing but the ref could be read.
+  static let brokenUpdateCode: Int64 = 101
 }
