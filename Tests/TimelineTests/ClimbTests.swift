@@ -135,7 +135,7 @@ import Timeline
   func noClaimGoesOverASkippedMessage(_ setting: Setting) {
     var present = 0
     var begun = 0
-    for seed in 1...100 as ClosedRange<UInt64> {
+    for seed in 1...50 as ClosedRange<UInt64> {
       let run = Self.climb(setting, seed: seed)
       #expect(run.fault == nil, "seed \(seed)")
       #expect(run.steps < 2_000, "seed \(seed)")
@@ -152,7 +152,7 @@ import Timeline
   @Test(arguments: [Ties.unknown, .byID, .never])
   func aListThatStandsStillIsReadToThePresent(_ ties: Ties) {
     let setting = Setting(ties: ties, arrivals: 0, deletions: 0)
-    for seed in 1...200 as ClosedRange<UInt64> {
+    for seed in 1...60 as ClosedRange<UInt64> {
       let run = Self.climb(setting, seed: seed)
       // A run that claims nothing has no end to climb from.
       if run.steps == 0 { continue }

@@ -209,7 +209,7 @@ private struct World {
     var random = Random(seed: seed)
     var list = WindowList(rowsMax: 12)
     var replay = Replay()
-    for step in 0..<300 {
+    for step in 0..<150 {
       var change = WindowChange()
       for _ in 0..<random.below(6) {
         change.upserted.append(
