@@ -52,4 +52,11 @@ package enum Limits {
   /// out whose sending is waited for.
   package static let repliesReady = 256
   package static let repliesHanded = 4_096
+  /// Open windows, messages in one of them, and messages of one load.
+  package static let windowsMax = 1_024
+  package static let windowRowsMin = 100
+  package static let windowRowsMax = 200_000
+  package static let windowLoadMax = 1_000
+  /// Entries of the feed that a window follows one by one; beyond, it reads itself anew.
+  package static let windowChangesMax = 5_000
 }
