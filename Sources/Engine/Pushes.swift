@@ -29,11 +29,18 @@ extension Application {
     _ conversation: [UInt8], _ items: [PushedItem]
   ) throws(StoreFailure) {
     var record = try tx.conversation(creating: conversation)
-    let count = items.count { if case .message = $0.item { true } else { false } }
+    var readable = 0
+    var newIDs: Set<[UInt8]> = []
+    for pushed in items {
+      guard case .message(let message) = pushed.item else { continue }
+      readable += 1
+      if pushed.isNew { newIDs.insert(message.id) }
+    }
     // Newer than every request that is on its way, older than the next one.
-    let ingest = Ingest(
-      core.config, frame: arrival.frame, opened: takePayloads(count), issued: tx.lsn,
+    var ingest = Ingest(
+      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: tx.lsn,
       autoMarkRead: false)
+    ingest.newIDs = newIDs
     let ingested = try ingest.page(items.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     for bad in ingested.bad {
