@@ -84,8 +84,13 @@ extension Core {
       step = .next
     case (.deletions(_, let sinceUs, let knownUs), .deleted(let page)):
       step = try takeDeletions(&job, page, sinceUs: sinceUs, knownUs: knownUs)
+    case (.changes(let since, let knownUs), .changed(let page)):
+      step = try takeChanges(&job, page, ingest, since: since, knownUs: knownUs)
+    case (.changes, .failed(.unknownCursor, _)):
+      step = try loseMarks(&job)
     case (.tail, .page(let page)), (.newest, .page(let page)), (.walk, .page(let page)),
-      (.older, .page(let page)):
+      (.older, .page(let page)), (.climb, .page(let page)), (.seek, .page(let page)),
+      (.spot, .page(let page)):
       step = try takePage(&job, page, ingest, now)
     case (_, .failed(let error, let retryAfterMs)):
       try refused(job, error, retryAfterMs, now)
@@ -123,7 +128,11 @@ extension Core {
       }
       job.beginAgain()
       replace(job)
-    case .notFound, .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
+    case .notFound:
+      // Where a message was looked for, it is the message that is not found.
+      if case .at = job.request.kind, case .spot = job.stage { return end(job, .notFound) }
+      end(job, .refused)
+    case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
       end(job, .refused)
     case .other:
       guard let retryAfterMs else { return end(job, .refused) }

@@ -29,6 +29,11 @@ struct Ingested {
   var duplicates = 0
   var sawBuried = false
   var queuedMarks = false
+
+  /// The server's time of the item at a position.
+  func time(at position: Position) -> Int64? {
+    stamps.first { $0.position == position }?.stamp.timeUs
+  }
 }
 
 struct Ingest {

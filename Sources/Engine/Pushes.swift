@@ -130,10 +130,10 @@ extension Application {
   /// not fetched again.
   private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
-    guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < stamp.timeUs,
+    guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
       core.isBorneOut(stamp.timeUs, arrival.now)
     else { return }
-    record.fetch = Watermark(timeUs: stamp.timeUs, text: stamp.text)
+    record.fetch = Watermark(timeUs: pushed.position.time, text: stamp.text)
   }
 }
 
@@ -152,7 +152,7 @@ extension Core {
 
   /// Whether a catch-up of the conversation has not yet reached the present.
   func isCatchingUp(_ conversation: [UInt8]) -> Bool {
-    jobs.contains { $0.request.conversation == conversation && !$0.caughtUp }
+    jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
   }
 
   /// Whether everything new of the conversation comes by push and nothing else can:
@@ -193,7 +193,9 @@ extension Core {
   /// can come to lie below a claim.
   func endTrust(_ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64) {
     guard !usesSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
-    spans.remove(.after(tick: fetch.timeUs), .max)
+    // Ranges above it were settled when they were claimed, and stay.
+    let top = Position.after(tick: fetch.timeUs)
+    if let span = spans.span(holding: top) { spans.remove(top, span.high) }
   }
 
   /// A lone stamp has nothing to bear it out, so a push moves the known server time
