@@ -49,6 +49,12 @@ struct Screen {
   /// Whether it shows the newest messages and goes on with them.
   var isAtEnd: Bool { list.loaded.spans.last?.high == .max }
 
+  /// Whether the first row is the conversation's first message.
+  var isAtStart: Bool {
+    guard let first = list.first?.position else { return false }
+    return list.spans.covers(.min, first) && list.loaded.span(holding: first)?.low == .min
+  }
+
   // MARK: The core's news
 
   /// Takes what stands on the board: ends of syncs, and a new connection.
@@ -97,7 +103,7 @@ struct Screen {
     case .before(let number):
       let row = try number == 0 ? 0 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
-      if list.spans.covers(.min, item.position), row == 0 { return false }
+      if row == 0, isAtStart { return false }
       replace(Wish(.older(item.position), want: load.count, atGap: atGap))
       focus = item.position
     case .after(let number):

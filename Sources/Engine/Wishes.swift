@@ -172,8 +172,7 @@ extension Screen {
     guard let first = list.first?.position, let last = list.last?.position else {
       return status
     }
-    status.isAtStart =
-      list.spans.covers(.min, first) && list.loaded.span(holding: first)?.low == .min
+    status.isAtStart = isAtStart
     status.hasGapBefore = hasGap(before: first)
     status.hasGapAfter = !isAtEnd && hasGap(behind: last)
     return status
