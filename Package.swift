@@ -88,7 +88,10 @@ let package = Package(
       exclude: ["read_vault.py"]),
     tests("StoreTests", ["Store", "Timeline", "Vault", "VaultSupport", "Base"]),
     tests(
-      "EngineTests", ["CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
+      "EngineTests",
+      [
+        "CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer", "VaultSupport",
+      ]),
     tests("SimulationTests", ["Simulation"]),
     tests("ServerTests", ["ReferenceServer"]),
   ],

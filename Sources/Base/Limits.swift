@@ -48,4 +48,8 @@ package enum Limits {
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.
   package static let pageLimitMax = 1_000
+  /// Replies held ready for the host, the others wait in the file; and those handed
+  /// out whose sending is waited for.
+  package static let repliesReady = 256
+  package static let repliesHanded = 4_096
 }

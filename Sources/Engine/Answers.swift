@@ -10,15 +10,13 @@ extension Core {
     _ frame: Frame, _ opened: [OpenedPayload], _ now: Instant
   ) throws(Failure) -> Receipt {
     switch frame.body {
-    case .unknown, .update:
+    case .unknown:
       stats.framesIgnored += 1
       return .ignored
     case .push(let push):
-      let receipt = try storing { () throws(StoreFailure) in
-        try take(push, frame.bytes, opened, now)
-      }
-      pump(now)
-      return receipt
+      return try receive(Delivery(push), frame.bytes, opened, now)
+    case .update(let update):
+      return try receive(Delivery(update), frame.bytes, opened, now)
     case .response(let response):
       guard let flight = exchange.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
@@ -26,6 +24,16 @@ extension Core {
       }
       return try answer(response.outcome, flight, frame.bytes, opened, now)
     }
+  }
+
+  private func receive(
+    _ delivery: Delivery, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
+  ) throws(Failure) -> Receipt {
+    let receipt = try storing { () throws(StoreFailure) in
+      try take(delivery, Arrival(frame: frame, opened: opened, now: now))
+    }
+    pump(now)
+    return receipt
   }
 
   private func answer(
@@ -37,9 +45,9 @@ extension Core {
       trouble(flight.purpose, .unavailable, retryAfterMs: 0, now)
       pump(now)
       throw .frame
-    case (.reads(let cid, let conversation, let ids), _):
+    case (.marks(let group, let conversation, let ids), _):
       let receipt = try storing { () throws(StoreFailure) in
-        try takeReadAnswer(outcome, cid, conversation, ids, now)
+        try takeMarkAnswer(outcome, group, conversation, ids, now)
       }
       pump(now)
       return receipt
@@ -50,8 +58,8 @@ extension Core {
       }
       job.inFlight = false
       let ingest = Ingest(
-        user: config.user, autoMarkRead: config.autoMarkRead, frame: frame, opened: opened,
-        issued: flight.issued, asked: flight.limit)
+        config, frame: frame, opened: opened, issued: flight.issued,
+        autoMarkRead: config.autoMarkRead, asked: flight.limit)
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)

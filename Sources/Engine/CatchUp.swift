@@ -154,7 +154,7 @@ extension Core {
     if let time = plausibleTime(page, ingested, now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
     }
-    if ingested.queuedReads { readsWaiting = true }
+    if ingested.queuedMarks { marksWaiting = true }
   }
 
   /// A message that appeared below a watermark shows how late this server commits.

@@ -44,7 +44,7 @@ extension Core {
       let ingested = try ingest.known(page.items, record, spans, tx)
       draft.status.received += page.items.count
       draft.status.inserted += ingested.insertedAt.count
-      if ingested.queuedReads { readsWaiting = true }
+      if ingested.queuedMarks { marksWaiting = true }
       if page.hasMore {
         let next = draft.nextCursor(page.nextSince, after: since, isIdle: page.items.isEmpty)
         guard let next else { return Step.ended(.incomplete) }
@@ -119,11 +119,12 @@ extension Ingest {
       let payload = opened.indices.contains(next) ? opened[next] : nil
       next += 1
       guard let payload, message.conversation == nil || message.conversation == record.id,
-        case let position = Position(time: message.stamp.timeUs, id: message.id)
+        let order = usesSequence ? message.sequence : message.stamp.timeUs
       else { continue }
+      let position = Position(time: order, id: message.id)
       let isKnown =
         try tx.row(message.id, record.cid) != nil || spans.span(holding: position) != nil
-      if isKnown { try one(message, payload, record, &result, tx) }
+      if isKnown { try one(message, order, payload, record, &result, tx) }
     }
     return result
   }

@@ -55,7 +55,10 @@ package final class Client: Sendable {
     }
     if !wasClosed {
       // Whoever is inside finishes first.
-      core.withLock { _ in store.close() }
+      core.withLock { core in
+        core.rememberSent()
+        store.close()
+      }
     }
     signal.set()
   }
@@ -127,13 +130,20 @@ package final class Client: Sendable {
       }
       throw failure
     }
+    if let account = frame.account, account != config.account {
+      // Not ours: nothing of it is looked at, and no hook sees it.
+      try input { core, _ throws(Failure) in
+        core.stats.framesIn += 1
+        core.stats.framesBad += 1
+        throw .mismatch
+      }
+    }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
     return try input { core, now throws(Failure) in
       core.stats.framesIn += 1
       core.stats.bytesIn += UInt64(bytes.count)
       core.stats.openFailures += failures
-      if let account = frame.account, account != self.config.account { throw .mismatch }
       guard core.exchange.isUp else { throw .offline }
       return try core.receive(frame, opened, now)
     }
@@ -141,10 +151,11 @@ package final class Client: Sendable {
 
   package func nextFrame() throws(Failure) -> OutgoingFrame? {
     try input { core, now throws(Failure) in
-      guard let frame = core.exchange.takeFrame(nowMs: now.monotonicMs) else {
-        self.signal.clear()
-        return nil
-      }
+      var next = core.exchange.takeFrame(nowMs: now.monotonicMs)
+      // Also where a reply fails: there is nothing more to take then.
+      defer { if next == nil { self.signal.clear() } }
+      if next == nil { next = try core.nextReply() }
+      guard let frame = next else { return nil }
       core.stats.framesOut += 1
       core.stats.bytesOut += UInt64(frame.bytes.count)
       return frame
@@ -154,7 +165,8 @@ package final class Client: Sendable {
   /// False for an unknown frame.
   package func frameSent(_ id: UInt64) throws(Failure) -> Bool {
     try input { core, now throws(Failure) in
-      core.exchange.startTimer(id, nowMs: now.monotonicMs)
+      if core.replySent(id) { return true }
+      return core.exchange.startTimer(id, nowMs: now.monotonicMs)
     }
   }
 
@@ -171,14 +183,16 @@ package final class Client: Sendable {
       state.phase = core.exchange.isUp ? (core.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
       state.syncsLeft = core.jobs.count
       state.requestsInFlight = core.exchange.flights.count
-      state.framesWaiting = core.exchange.outbox.count
+      state.framesWaiting = core.exchange.outbox.count + core.replies.ready.count
       state.reconnectWanted = core.exchange.link == .void
       state.asOfUs = core.facts.serverTimeUs ?? 0
-      (state.readsPending, state.changeSeq) = try core.storing { () throws(StoreFailure) in
+      let owed: Int
+      (state.readsPending, state.changeSeq, owed) = try core.storing { () throws(StoreFailure) in
         try self.store.read { rx throws(StoreFailure) in
-          (try rx.pendingMarkCount(), try rx.lastChange())
+          (try rx.pendingMarkCount(), try rx.lastChange(), try rx.owedCount())
         }
       }
+      state.repliesOwed = max(0, owed - core.replies.settled.count)
       return state
     }
   }
@@ -200,10 +214,20 @@ package final class Client: Sendable {
   // MARK: Act
 
   package func markRead(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {
+    try mark(.read, conversation, ids)
+  }
+
+  package func markListened(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {
+    try mark(.listened, conversation, ids)
+  }
+
+  private func mark(
+    _ kind: ReceiptKind, _ conversation: [UInt8], _ ids: [[UInt8]]
+  ) throws(Failure) {
     try check(conversation)
-    guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one mark_read") }
+    guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one call") }
     for id in ids { try check(id) }
-    try input { core, now throws(Failure) in try core.markRead(conversation, ids, now) }
+    try input { core, now throws(Failure) in try core.mark(kind, conversation, ids, now) }
   }
 
   package func forget(conversation: [UInt8], id: [UInt8]) throws(Failure) {
@@ -261,6 +285,8 @@ package final class Client: Sendable {
     stats.messages = counts.messages
     stats.tombstones = counts.tombstones
     stats.quarantined = counts.quarantined
+    stats.waiting = counts.waiting
+    stats.waitingDropped = counts.waitingDropped
     return stats
   }
 

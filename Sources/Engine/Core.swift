@@ -29,12 +29,14 @@ final class Core {
   var dirty: Set<[UInt8]> = []
   /// Messages that came by push and that no page has shown yet.
   var onlyPushed: Set<PushedID> = []
-  /// Whether read marks may be waiting, and when to try again after trouble.
-  var readsWaiting = true
-  var readAttempts = 0
+  /// Whether marks may be waiting, and when to try again after trouble.
+  var marksWaiting = true
+  var markAttempts = 0
   /// Marks of one request in conversations where the server refused a larger one.
-  var readBatches: [Int64: Int] = [:]
-  var readsNotBeforeMs: Int64 = .min
+  var markBatches: [MarkGroup: Int] = [:]
+  var marksNotBeforeMs: Int64 = .min
+  /// Replies owed to updates.
+  var replies = Replies()
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -68,10 +70,11 @@ final class Core {
     requeue(exchange.connect())
     caughtUp = []
     fresh = [:]
-    readsWaiting = true
-    readAttempts = 0
-    readsNotBeforeMs = .min
+    marksWaiting = true
+    markAttempts = 0
+    marksNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
+    beginReplies()
     pump(now)
   }
 
@@ -79,6 +82,7 @@ final class Core {
     requeue(exchange.disconnect())
     caughtUp = []
     fresh = [:]
+    replies.disconnect()
   }
 
   /// What was unanswered is asked again on the next connection.
@@ -92,8 +96,8 @@ final class Core {
         jobs[index].status.trouble = .offline
         // Offsets and bounds belong to the time they were asked in.
         jobs[index].beginAgain()
-      case .reads:
-        readsWaiting = true
+      case .marks:
+        marksWaiting = true
       }
     }
     for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
@@ -116,7 +120,7 @@ final class Core {
       for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
         next = min(next, job.notBeforeMs)
       }
-      if readsWaiting, readsNotBeforeMs > now.monotonicMs { next = min(next, readsNotBeforeMs) }
+      if marksWaiting, marksNotBeforeMs > now.monotonicMs { next = min(next, marksNotBeforeMs) }
     }
     return next == .max ? -1 : max(0, next - now.monotonicMs)
   }
@@ -218,13 +222,13 @@ final class Core {
     _ purpose: Flight.Purpose, _ failure: Failure, retryAfterMs: Int64, _ now: Instant
   ) {
     switch purpose {
-    case .reads:
-      readsWaiting = true
-      readAttempts += 1
-      let patience = readAttempts > Self.attemptsMax ? Self.readPauseMs : 0
-      readsNotBeforeMs =
+    case .marks:
+      marksWaiting = true
+      markAttempts += 1
+      let patience = markAttempts > Self.attemptsMax ? Self.markPauseMs : 0
+      marksNotBeforeMs =
         now.monotonicMs
-        + exchange.backoffMs(attempt: readAttempts, atLeast: max(retryAfterMs, patience))
+        + exchange.backoffMs(attempt: markAttempts, atLeast: max(retryAfterMs, patience))
     case .sync(let id):
       guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
       jobs[index].inFlight = false
@@ -244,13 +248,13 @@ final class Core {
 
   static let attemptsMax = 6
   /// How long marks wait that a server would not take again and again.
-  static let readPauseMs: Int64 = 15 * 60_000
+  static let markPauseMs: Int64 = 15 * 60_000
 
   /// Sends what may be sent now: read marks first, then what a screen waits for,
   /// then the other syncs in the order asked; one request at a time in each
   /// conversation.
   func pump(_ now: Instant) {
-    sendReads(now)
+    sendMarks(now)
     var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
     for isUrgent in [true, false] {
       var index = 0
@@ -311,7 +315,12 @@ final class Core {
   ) throws(StoreFailure) -> Result {
     let before = facts
     do {
-      let result = try store.write { tx throws(StoreFailure) in try body(tx) }
+      let result = try store.write { tx throws(StoreFailure) in
+        // First, since the body may owe one of them again.
+        if !replies.settled.isEmpty { try tx.settleReplies(replies.settled) }
+        return try body(tx)
+      }
+      replies.flushed()
       if store.lsn != lastLSN {
         lastLSN = store.lsn
         stats.commits += 1

@@ -10,7 +10,7 @@ internal import Wire
 struct Flight {
   enum Purpose: Equatable {
     case sync(UInt64)
-    case reads(cid: Int64, conversation: [UInt8], ids: [[UInt8]])
+    case marks(MarkGroup, conversation: [UInt8], ids: [[UInt8]])
   }
 
   let requestID: [UInt8]
@@ -87,6 +87,12 @@ struct Exchange {
       Flight(
         requestID: requestID, verb: request.verb, purpose: purpose, frame: frame, issued: issued,
         limit: request.limit))
+  }
+
+  /// The number of a frame that no answer is waited for.
+  mutating func newFrame() -> UInt64 {
+    defer { nextFrame += 1 }
+    return nextFrame
   }
 
   /// The next frame for the host.

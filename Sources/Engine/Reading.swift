@@ -73,15 +73,9 @@ struct Reading {
     }
   }
 
-  func counts() throws(Failure) -> (
-    conversations: UInt64, messages: UInt64, tombstones: UInt64, quarantined: UInt64
-  ) {
+  func counts() throws(Failure) -> StoreCounts {
     do {
-      let counts = try rx.counts()
-      return (
-        UInt64(clamping: counts.conversations), UInt64(clamping: counts.messages),
-        UInt64(clamping: counts.tombstones), UInt64(clamping: counts.quarantined)
-      )
+      return try rx.counts()
     } catch {
       throw Failure(error)
     }

@@ -119,6 +119,15 @@ struct SyncJob {
     }
   }
 
+  /// The present is not known because of it yet.
+  var isCatchingUp: Bool {
+    switch stage {
+    case .start: !caughtUp && (!stopsAtPage || request.kind == .live)
+    case .tail, .newest, .walk: true
+    case .older, .climb, .seek, .spot, .deletions, .changes: false
+    }
+  }
+
   /// Whether there is something to do beyond catching up.
   var hasGoal: Bool {
     switch request.kind {

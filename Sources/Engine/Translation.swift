@@ -67,9 +67,12 @@ extension BadItem {
     case .wrongConversation: 11
     case .noUser: 12
     case .noReactions: 13
+    case .noSequence: 14
     }
   }
 
   /// A page of which nothing could be read.
   static let wholePageCode: Int64 = 100
+  /// An update of which nothing but the ref could be read.
+  static let brokenUpdateCode: Int64 = 101
 }

@@ -123,7 +123,9 @@ package struct ClientState: Equatable, Sendable {
   package var requestsInFlight = 0
   package var framesWaiting = 0
   package var reconnectWanted = false
+  /// Read and listened marks.
   package var readsPending = 0
+  package var repliesOwed = 0
   package var changeSeq: UInt64 = 0
   package var asOfUs: Int64 = 0
 }
@@ -314,6 +316,11 @@ package struct Stats: Equatable, Sendable {
   package var commits: UInt64 = 0
   package var fileBytes: UInt64 = 0
   package var overlapUs: Int64 = 0
+  package var updates: UInt64 = 0
+  package var updatesRepeated: UInt64 = 0
+  package var replies: UInt64 = 0
+  package var waiting: UInt64 = 0
+  package var waitingDropped: UInt64 = 0
   package var pageLimit: UInt32 = 0
   package var requestTimeoutMs: UInt32 = 0
 

@@ -20,7 +20,8 @@ package struct Watermark: Equatable, Sendable {
 package struct ConversationRecord: Equatable, Sendable {
   package let cid: Int64
   package let id: [UInt8]
-  /// Up to where messages were fetched; lives only as the top of a stored span.
+  /// Up to where messages were fetched: the first part of a position, with the print
+  /// of its time. Lives only as the top of a stored span.
   package var fetch: Watermark?
   /// Up to where deletions were fetched.
   package var deletions: Watermark?

@@ -29,6 +29,8 @@ package enum BadItem: Equatable, Sendable {
   case badConversation
   /// A push whose message names another conversation than the frame does.
   case wrongConversation
+  /// No `seq`, where the server's numbers are the positions.
+  case noSequence
   /// An item of an update without the user it is about.
   case noUser
   /// An item of an update without a set of reactions.
