@@ -108,22 +108,27 @@ extension Application {
     of pushed: PushedMessage, _ spans: SpanSet, _ record: ConversationRecord, _ isLive: Bool
   ) throws(StoreFailure) -> SpanSet.Span? {
     // Without a watermark nothing is believed that could be joined.
-    guard record.fetch != nil, let newest = spans.newest, newest.high <= pushed.position
-    else { return nil }
-    let time = pushed.position.time
-    if isLive, core.isBorneOut(pushed.message.stamp.timeUs, arrival.now) {
-      return SpanSet.Span(low: newest.high, high: .after(tick: time))
-    }
-    if core.usesSequence, newest.high == .before(tick: time) {
-      return SpanSet.Span(low: newest.high, high: .after(tick: time))
-    }
-    guard let previous = pushed.message.previousID,
+    guard record.fetch != nil, let newest = spans.newest else { return nil }
+    return Joining.pushed(
+      pushed.position, onto: newest,
+      isLive: isLive && core.isBorneOut(pushed.message.stamp.timeUs, arrival.now),
+      named: try named(by: pushed, newest, record), core.reckoning.ties)
+  }
+
+  /// The newest row of the newest range, where a message names it as its predecessor
+  /// and no other row stands between.
+  private func named(
+    by pushed: PushedMessage, _ newest: SpanSet.Span, _ record: ConversationRecord
+  ) throws(StoreFailure) -> Position? {
+    guard let previous = pushed.message.previousID, newest.high <= pushed.position,
       let top = try tx.rows(
         record.cid, from: newest.low, to: newest.high, limit: 1, newestFirst: true
       ).first?.position, top.id == previous,
-      try tx.count(record.cid, from: top.successor, to: pushed.position) == 0
+      try tx.rows(
+        record.cid, from: top.successor, to: pushed.position, limit: 1, newestFirst: true
+      ).isEmpty
     else { return nil }
-    return SpanSet.Span(low: top, high: pushed.position.successor)
+    return top
   }
 
   /// In a live range the watermark follows what was applied, so that quiet hours are
@@ -148,8 +153,6 @@ private struct PushedMessage {
 }
 
 extension Core {
-  var usesSequence: Bool { config.profile.capabilities.contains(.sequence) }
-
   /// Whether a catch-up of the conversation has not yet reached the present.
   func isCatchingUp(_ conversation: [UInt8]) -> Bool {
     jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
@@ -192,7 +195,7 @@ extension Core {
   /// are given as messages become visible, so where they are the positions nothing
   /// can come to lie below a claim.
   func endTrust(_ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64) {
-    guard !usesSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
+    guard !reckoning.isSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
     // Ranges above it were settled when they were claimed, and stay.
     let top = Position.after(tick: fetch.timeUs)
     if let span = spans.span(holding: top) { spans.remove(top, span.high) }
