@@ -25,7 +25,7 @@ import Testing
       let reactions = try? JSONDecoder().decode(
         [String: [String]].self, from: Data(text(row.reactions).utf8))
       return Shown(
-        id: text(row.id), payload: text(row.payload), isPinned: row.flags.contains(.pinned),
+        id: text(row.id), payload: text(row.payload), isPinned: row.flags & (1 << 4) != 0,
         reactions: reactions ?? [:], isRead: text(row.readBy).contains("you"))
     }
   }
@@ -62,7 +62,7 @@ import Testing
     world.post(130, sender: "me")
     try world.connectListening()
     try world.sync()
-    try world.sync(.all)
+    try world.sync(.older, want: 10_000)
     for round in 0..<3 {
       let ids = world.post(12, sender: round == 1 ? "you" : "me")
       stir(world, ids)
@@ -82,7 +82,8 @@ import Testing
     let world = try kind.world()
     world.post(130, sender: "me")
     try world.connectListening()
-    try world.sync(.all)
+    try world.sync()
+    try world.sync(.older, want: 10_000)
     try world.disconnect()
     let old = Array(world.truth().suffix(40))
     if !kind.capabilities.isDisjoint(with: [.changedSince, .envelope]) { stir(world, old) }
