@@ -40,6 +40,8 @@ struct Wish {
   var hasGivenUp = false
   /// What would bring it on.
   var next: SyncRequest?
+  /// Where too many rows must leave, what it loads stays.
+  var isLoad = false
 
   init(_ aim: Aim, want: Int, atGap: AtGap) {
     self.aim = aim
@@ -103,9 +105,10 @@ struct Growth {
     var edge = top
     var left = want
     while left > 0, edge > floor {
-      guard let low = bottom(below: edge) else {
+      guard let bottom = bottom(below: edge) else {
         return try olderAtGap(edge, left, showsBeyond)
       }
+      let low = max(bottom, floor)
       let found = try rx.keys(cid, before: edge, limit: left, from: low)
       keys += found
       if found.count >= left, let first = found.map(\.position).min() {

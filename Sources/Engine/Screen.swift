@@ -29,6 +29,8 @@ struct Screen {
   var focus: Position?
   var anchor: UInt64 = 0
   var trouble: Failure?
+  /// What it was that failed; the same going well again takes the trouble away.
+  private var troubled: SyncRequest.Kind?
   private(set) var isUp = false
   private(set) var connections: UInt64 = 0
   /// The connection for which the present was asked.
@@ -71,9 +73,14 @@ struct Screen {
     for end in ends {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
+        if let failure = end.trouble, failure != .cancelled {
+          trouble = failure
+          troubled = ask.request.kind
+        } else if ask.request.kind == troubled {
+          trouble = nil
+        }
       }
       asked.removeAll { $0.sync == end.sync }
-      if end.trouble != .cancelled { trouble = end.trouble }
     }
   }
 
@@ -104,13 +111,17 @@ struct Screen {
       let row = try number == 0 ? 0 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == 0, isAtStart { return false }
-      replace(Wish(.older(item.position), want: load.count, atGap: atGap))
+      var wish = Wish(.older(item.position), want: load.count, atGap: atGap)
+      wish.isLoad = true
+      replace(wish)
       focus = item.position
     case .after(let number):
       let row = try number == 0 ? list.count - 1 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == list.count - 1, isAtEnd { return false }
-      replace(Wish(.newer(item.position.successor), want: load.count, atGap: atGap))
+      var wish = Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
+      wish.isLoad = true
+      replace(wish)
       focus = item.position
     case .around(let at):
       replace(Wish(.place(at), want: load.count, atGap: atGap))
@@ -251,6 +262,7 @@ struct Screen {
         break
       }
       change.upserted += found
+      if entry.kind == .updated { change.touched += found.map(\.number) }
       if entry.kind != .inserted { note(missing: entry, found, &change) }
     }
     seq = change.isWhole ? try rx.lastChange() : last.seq

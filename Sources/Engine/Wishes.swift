@@ -18,6 +18,7 @@ extension Screen {
   private mutating func grow(_ wish: Wish, _ growth: inout Growth) throws(StoreFailure) {
     let mayAsk = !config.isCacheOnly && !wish.hasGivenUp && wish.atGap != .show
     let showsBeyond = wish.atGap != .ask || !mayAsk || !isUp
+    let known = growth.keys.count
     let result: (outcome: Growth.Outcome, isSatisfied: Bool)
     switch wish.aim {
     case .older(let edge):
@@ -35,8 +36,21 @@ extension Screen {
       try grow(wish, at, mayAsk: mayAsk, &growth)
       return
     }
+    if wish.isLoad { lead(wish, growth.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
     try settle(wish, kind, want: want, mayAsk: mayAsk, &growth)
+  }
+
+  /// The bound keeps what was loaded now, and as much of where it was loaded from.
+  private mutating func lead(_ wish: Wish, _ keys: ArraySlice<RowKey>) {
+    guard !keys.isEmpty else { return }
+    let places = keys.map(\.position).sorted()
+    let reach = min(places.count, config.rowsMax / 2) - 1
+    if case .newer = wish.aim {
+      focus = places[reach]
+    } else {
+      focus = places[places.count - 1 - reach]
+    }
   }
 
   /// Keeps a wish that needs an answer, unless it has had it and nothing moved.
