@@ -35,6 +35,8 @@ struct Screen {
   private(set) var connections: UInt64 = 0
   /// The connection for which the present was asked.
   var liveAsked: UInt64?
+  /// Entries and keys read so far: the cost that tests hold to the change.
+  private(set) var read = 0
   /// Whether the core was told that this window shows the present.
   var isFollowing: Bool
 
@@ -204,7 +206,10 @@ struct Screen {
 
   /// Moves the list to the state that `rx` sees.
   mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
-    guard let record = try rx.conversation(config.conversation) else { return [] }
+    guard let record = try rx.conversation(config.conversation) else {
+      askBlindly()
+      return []
+    }
     var change = WindowChange()
     var loaded = kept ?? list.loaded
     if isReplaced { loaded = SpanSet() }
@@ -230,6 +235,7 @@ struct Screen {
       change.upserted += growth.keys
     }
     if loaded != list.loaded { change.loaded = loaded }
+    read += change.upserted.count + (change.spans?.spans.count ?? 0)
     change.focus = focus
     kept = nil
     isReplaced = false
@@ -248,6 +254,7 @@ struct Screen {
       change.isWhole = true
       return
     }
+    read += entries.count
     guard let last = entries.last else { return }
     var reads = 0
     for entry in entries where entry.cid == cid {

@@ -190,6 +190,11 @@ package final class Window: Sendable {
     try inside { screen in screen.status }
   }
 
+  /// What was read and touched so far: the cost that tests hold to the change.
+  package var work: Int {
+    screen.withLock { $0.list.work + $0.read }
+  }
+
   /// What is loaded, as of the last poll.
   package var loaded: SpanSet {
     screen.withLock { $0.list.loaded }

@@ -128,6 +128,28 @@ extension Screen {
     }
   }
 
+  /// Nothing is known of the conversation: places are asked for all the same.
+  mutating func askBlindly() {
+    for index in wishes.indices {
+      wishes[index].next = nil
+      let kind: SyncRequest.Kind
+      switch wishes[index].aim {
+      case .place(.message(let id)): kind = .at(id)
+      case .place(.time(let time)): kind = .time(time)
+      default: continue
+      }
+      if wishes[index].hasGivenUp || config.isCacheOnly { continue }
+      if wishes[index].tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
+        wishes[index].hasGivenUp = true
+        trouble = trouble ?? .notFound
+        continue
+      }
+      if isUp { wishes[index].tried = kind }
+      wishes[index].next = SyncRequest(
+        conversation: config.conversation, kind: kind, isUrgent: true)
+    }
+  }
+
   /// What is cached on both sides, gaps or not.
   private func showAround(
     _ position: Position, _ want: Int, _ growth: inout Growth

@@ -110,7 +110,6 @@ import Testing
     world.post(60)
     try world.connect()
     let screen = try world.window(.message(Array("nobody".utf8)))
-    print("NOB", try screen.state(), world.requests, world.answers)
     #expect(try screen.ids().isEmpty)
     #expect(try screen.state().trouble == .notFound)
     #expect(try screen.state().waiting == .nothing)
