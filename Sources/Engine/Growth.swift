@@ -146,15 +146,16 @@ struct Growth {
 
   // MARK: Newer
 
-  /// Loads up to `want` rows from `bottom` on.
+  /// Loads up to `want` rows from `bottom` on. Whether the newest range ends at the
+  /// present is known only where it was caught up.
   mutating func newer(
-    from bottom: Position, want: Int, showsBeyond: Bool
+    from bottom: Position, want: Int, showsBeyond: Bool, isCaughtUp: Bool
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
     var edge = bottom
     var left = want
     while left > 0, edge < .max {
       guard let span = passable.span(holding: edge) else {
-        if edge >= passable.newest?.high ?? .min {
+        if isCaughtUp, edge >= passable.newest?.high ?? .min {
           keys += try rx.keys(cid, from: edge, limit: left, to: nil)
           loaded.insert(edge, .max)
           return (.done, true)

@@ -32,6 +32,8 @@ struct Screen {
   /// What it was that failed; the same going well again takes the trouble away.
   private var troubled: SyncRequest.Kind?
   private(set) var isUp = false
+  /// Whether the newest range was caught up on this connection.
+  private(set) var isCaughtUp = false
   private(set) var connections: UInt64 = 0
   /// The connection for which the present was asked.
   var liveAsked: UInt64?
@@ -62,7 +64,9 @@ struct Screen {
   // MARK: The core's news
 
   /// Takes what stands on the board: ends of syncs, and a new connection.
-  mutating func note(isUp: Bool, connections: UInt64, ends: [Board.End]) {
+  mutating func note(_ board: Board, ends: [Board.End]) {
+    let connections = board.connections
+    isCaughtUp = board.caughtUp.contains(config.conversation)
     if connections != self.connections {
       self.connections = connections
       refreshed = SpanSet()
@@ -71,7 +75,7 @@ struct Screen {
         wishes[index].hasGivenUp = false
       }
     }
-    self.isUp = isUp
+    isUp = board.isUp
     for end in ends {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }

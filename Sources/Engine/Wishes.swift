@@ -29,7 +29,9 @@ extension Screen {
         return
       }
     case .newer(let edge):
-      result = try growth.newer(from: edge, want: wish.want, showsBeyond: showsBeyond)
+      result = try growth.newer(
+        from: edge, want: wish.want, showsBeyond: showsBeyond,
+        isCaughtUp: isCaughtUp || !isUp || !mayAsk)
     case .fill(let high, let low):
       result = try growth.older(from: high, want: wish.want, showsBeyond: false, floor: low)
     case .place(let at):
@@ -155,7 +157,8 @@ extension Screen {
     _ position: Position, _ want: Int, _ growth: inout Growth
   ) throws(StoreFailure) {
     _ = try growth.older(from: position, want: want / 2, showsBeyond: true)
-    _ = try growth.newer(from: position, want: want - want / 2, showsBeyond: true)
+    _ = try growth.newer(
+      from: position, want: want - want / 2, showsBeyond: true, isCaughtUp: true)
   }
 }
 

@@ -33,10 +33,11 @@ import Timeline
             payload: Array("1".utf8))
           _ = try tx.apply(message, record.cid, issued: tx.lsn)
         }
-        record.fetch = Watermark(timeUs: World.epochUs, text: Array("t".utf8))
+        let top = World.epochUs + Int64(count) * 1_000
+        record.fetch = Watermark(timeUs: top, text: Array("2026-02-15T22:20:00".utf8))
         try tx.save(record)
         var all = SpanSet()
-        all.insert(.min, .after(tick: World.epochUs + Int64(count) * 1_000))
+        all.insert(.min, .after(tick: top))
         try tx.save(spans: all, replacing: try tx.spans(record.cid), record.cid)
       }
     }

@@ -18,6 +18,7 @@ import Testing
     // Messages go on arriving while the first pages are under way.
     world.before = { index, _ in if index < 3 { world.post(1) } }
     try screen.settle(world)
+    world.before = { _, _ in }
     try world.sync()
     try screen.settle(world)
     let ids = try screen.ids()
@@ -107,6 +108,7 @@ import Testing
       _ = try world.client.advance()
     }
     try screen.settle(world)
+    print("LOCK", try screen.ids().map { truth.firstIndex(of: $0) ?? -1 }, try screen.state(), try screen.splits(), world.requests)
     #expect(try screen.ids() == Array(truth[110..<130]))
     #expect(try screen.splits().isEmpty)
     #expect(try screen.window.find(Array(truth[120].utf8)) == 10)
