@@ -1,15 +1,17 @@
 /// Finds by offset alone the page around a position, for servers that know nothing else.
 ///
 /// It halves the offsets between a page that was too new and one that was too old; where
-/// neither is known yet it leaps on. Arrivals and deletions shift offsets between
-/// requests: then the two sides cross, the older knowledge is dropped, and it goes on
-/// from the nearer one. The number of requests is bounded; the page found is an island
-/// like any other, from which `Walk` and `Climb` go on.
+/// one is not known it takes the list's own ends, or leaps on. Arrivals and deletions
+/// shift offsets between requests: then the two sides cross, the older knowledge is
+/// dropped, and it goes on from the nearer one. The number of requests is bounded; the
+/// page found is an island like any other, from which `Walk` and `Climb` go on.
 package struct Seek: Equatable, Sendable {
   package let target: Position
   /// The offset to ask next.
   package private(set) var offset: Int
   private let limit: Int
+  /// How many messages the server said it had: where to halve before `below` is known.
+  private let total: Int
   /// The target lies at or behind this offset: the page before it was too new.
   private var above: Int?
   /// It lies before this one: the page from here on was too old.
@@ -44,10 +46,10 @@ package struct Seek: Equatable, Sendable {
   ///   - limit: the page size.
   package init(target: Position, total: Int?, limit: Int) {
     self.target = target
-    self.limit = Swift.max(1, limit)
+    self.limit = Swift.max(1, Swift.min(limit, 1 << 20))
     // What a server says is kept far from where sums overflow.
-    let count = Swift.max(0, Swift.min(total ?? 0, 1 << 40))
-    offset = Swift.max(0, count - self.limit) / 2
+    self.total = Swift.max(0, Swift.min(total ?? 0, 1 << 40))
+    offset = Swift.max(0, self.total - self.limit) / 2
   }
 
   /// Takes the answer to `offset`.
@@ -89,6 +91,16 @@ package struct Seek: Equatable, Sendable {
 
   /// Chooses the next offset after a page on one side.
   private mutating func aim(toOlder: Bool) -> Verdict {
+    // Before the first surprise the list itself is the bracket.
+    let isFirst = leaps == 0 && seams == 0
+    if isFirst, toOlder, below == nil, let above, above < total {
+      offset = above + Swift.max(0, (total - above - limit) / 2)
+      return .again
+    }
+    if isFirst, !toOlder, above == nil {
+      offset /= 2
+      return .again
+    }
     switch (above, below) {
     case (let above?, let below?) where above < below:
       leaps = 0

@@ -103,6 +103,7 @@ final class World {
         continue
       }
       requests.append(request)
+      _ = try client.frameSent(frame.id)
       before(index, request)
       for sent in server.handle(frame.bytes, user: "me") {
         guard let text = alter(request, String(decoding: sent, as: UTF8.self)) else { continue }
