@@ -161,6 +161,28 @@ import Timeline
     #expect(try world.client.stats().restores == 0)
   }
 
+  /// A first opening that is cut after its first page is no first opening any more: what
+  /// was deleted since must be asked for.
+  @Test func aFirstOpeningThatWasCutAsksForDeletions() throws {
+    let world = try CapableKind.all[0].world()
+    world.post(60, everyMs: 0)
+    try world.connect()
+    world.alter = { request, answer in request.contains("\"offset\":0") ? answer : nil }
+    _ = try world.sync()
+    let stored = try world.cached()
+    #expect(stored.count == 20)
+    try world.client.disconnected()
+    world.tick(ms: 60_000)
+    world.server.delete(conversation: world.room, ids: [stored[7]])
+    world.tick(ms: 60_000)
+    world.post(30)
+    world.alter = { $1 }
+    try world.client.connected()
+    try world.run()
+    #expect(world.asked("get_deleted_since").count == 1)
+    #expect(try !world.cached().contains(stored[7]))
+  }
+
   /// T29: every conversation has watermarks of its own; syncing one says nothing of
   /// another.
   @Test(arguments: CapableKind.all)
