@@ -48,6 +48,13 @@ package enum Limits {
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.
   package static let pageLimitMax = 1_000
+  /// Open windows, messages in one of them, and messages of one load.
+  package static let windowsMax = 1_024
+  package static let windowRowsMin = 100
+  package static let windowRowsMax = 200_000
+  package static let windowLoadMax = 1_000
+  /// Entries of the feed that a window follows one by one; beyond, it reads itself anew.
+  package static let windowChangesMax = 5_000
   /// Replies held ready for the host, the others wait in the file; and those handed
   /// out whose sending is waited for.
   package static let repliesReady = 256

@@ -15,10 +15,13 @@ package final class Client: Sendable {
   private let config: ClientConfig
   private let signal: EventSignal
   private let isClosed = Lock(false)
+  /// What windows may know of the core without its lock.
+  let board: Lock<Board>
 
   private init(_ config: ClientConfig, _ store: MessageStore, _ core: sending Core) {
     self.config = config
     self.store = store
+    board = core.windows.board
     self.core = Lock(core)
     signal = EventSignal()
   }
@@ -77,12 +80,18 @@ package final class Client: Sendable {
     }
   }
 
-  private func ensureOpen() throws(Failure) {
+  func ensureOpen() throws(Failure) {
     if isClosed.withLock({ $0 }) { throw .closed }
   }
 
+  /// Makes the descriptor readable.
+  func signalNews() { signal.set() }
+
+  /// Whether a message that is not stored can be looked for.
+  var canLookAround: Bool { config.profile.capabilities.contains(.around) }
+
   /// Runs one input alone, then tells the host what it should hear.
-  private func input<Result>(
+  func input<Result>(
     _ body: (Core, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let now = config.clock().bounded
@@ -101,6 +110,8 @@ package final class Client: Sendable {
         core.logLines = []
         news = core.hasNews
         core.hasNews = false
+        core.windows.post(
+          isUp: core.exchange.isUp, caughtUp: core.caughtUp, fresh: core.fresh)
       }
       return try body(core, now)
     }
@@ -246,7 +257,7 @@ package final class Client: Sendable {
     }
   }
 
-  private func check(_ id: [UInt8]) throws(Failure) {
+  func check(_ id: [UInt8]) throws(Failure) {
     if id.isEmpty { throw .invalid("an id is empty") }
     if id.count > Limits.idBytesMax { throw .tooLarge("id") }
   }
@@ -270,6 +281,19 @@ package final class Client: Sendable {
     return try reading { rx throws(Failure) in try rx.changePage(after: after, limit: limit) }
   }
 
+  package func events(after: UInt64, limit: Int) throws(Failure) -> EventPage {
+    guard (1...Limits.changesMax).contains(limit) else { throw .invalid("limit") }
+    return try reading { rx throws(Failure) in try rx.eventPage(after: after, limit: limit) }
+  }
+
+  /// Entities of one kind, those of one conversation where it is given.
+  package func entities(
+    _ role: EntityRole, conversation: [UInt8]?
+  ) throws(Failure) -> [EntityView] {
+    if let conversation { try check(conversation) }
+    return try reading { rx throws(Failure) in try rx.entities(role, conversation) }
+  }
+
   package func stats() throws(Failure) -> Stats {
     var stats = try input { core, _ throws(Failure) in
       var stats = core.stats
@@ -281,22 +305,26 @@ package final class Client: Sendable {
     stats.walFramesRejected = store.rejectedFrames
     stats.fileBytes = store.fileBytes
     let counts = try reading { rx throws(Failure) in try rx.counts() }
-    stats.conversations = counts.conversations
-    stats.messages = counts.messages
-    stats.tombstones = counts.tombstones
-    stats.quarantined = counts.quarantined
-    stats.waiting = counts.waiting
-    stats.waitingDropped = counts.waitingDropped
+    stats.conversations = UInt64(clamping: counts.conversations)
+    stats.messages = UInt64(clamping: counts.messages)
+    stats.tombstones = UInt64(clamping: counts.tombstones)
+    stats.quarantined = UInt64(clamping: counts.quarantined)
+    stats.waiting = UInt64(clamping: counts.waiting)
+    stats.waitingDropped = UInt64(clamping: counts.waitingDropped)
     return stats
   }
 
-  private func reading<Result>(
+  func reading<Result>(
     _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
+    let fresh = board.withLock { $0.fresh }
+    let isNumbered = config.profile.capabilities.contains(.sequence)
     return try store.read(
       failure: { Failure($0) },
-      { rx throws(Failure) in try body(Reading(rx)) })
+      { rx throws(Failure) in
+        try body(Reading(rx, fresh: fresh, isNumbered: isNumbered))
+      })
   }
 
   // MARK: Payloads

@@ -37,6 +37,8 @@ final class Core {
   var marksNotBeforeMs: Int64 = .min
   /// Replies owed to updates.
   var replies = Replies()
+  /// The open windows: what they ask goes first.
+  let windows = WindowRegistry()
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -75,6 +77,7 @@ final class Core {
     marksNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     beginReplies()
+    wakeWindows(now)
     pump(now)
   }
 
@@ -189,6 +192,7 @@ final class Core {
     job.status.trouble = trouble
     if trouble == .incomplete { stats.walksIncomplete += 1 }
     remember(job)
+    windows.ended(job.id, trouble)
     hasNews = true
     let conversation = job.request.conversation
     if dirty.contains(conversation), trouble == nil, exchange.isUp {

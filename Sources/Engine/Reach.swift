@@ -172,7 +172,8 @@ extension Core {
         return .next
       }
     }
-    if let key = key(below: place, record) {
+    // The place itself belongs to the page.
+    if let key = key(below: place.successor, record) {
       job.key = key
       job.stage = .older(Walk(low: key.top, above: 0, ties: reckoning.ties))
       return .next

@@ -210,13 +210,17 @@ package struct MessageQuery: Equatable, Sendable {
     case latest, oldest
     case before(UInt64)
     case after(UInt64)
+    /// At or after this time, going newer.
     case time(Int64)
+    /// Before this time, going older.
+    case beforeTime(Int64)
   }
 
   package var conversation: [UInt8]
   package var from: From
   package var descending: Bool
   package var limit: Int
+  package var isPinnedOnly = false
 
   package init(
     conversation: [UInt8], from: From = .latest, descending: Bool = false, limit: Int = 50
@@ -242,6 +246,10 @@ package struct MessageView: Equatable, Sendable {
   package var reactions: Range<Int>
   package var readBy: Range<Int>
   package var rest: Range<Int>
+  package var deliveredBy: Range<Int>
+  package var listenedBy: Range<Int>
+  /// The server's number where that is the position, otherwise 0.
+  package var sequence: UInt64
 }
 
 package enum Stop: Int32, Sendable {
@@ -266,6 +274,8 @@ package struct Coverage: Equatable, Sendable {
   package var contentAsOfUs: Int64 = 0
   package var totalCount: Int64 = -1
   package var knownCount = 0
+  package var marksAsOfUs: Int64 = 0
+  package var staleCount = 0
 }
 
 /// Messages with the bytes behind them and how complete they are.
@@ -281,6 +291,7 @@ package struct ChangeView: Equatable, Sendable {
   package var seq: UInt64
   /// `TL_CHANGE_` kind of the header.
   package var kind: Int32
+  package var isSilent: Bool
   package var first: UInt64
   package var last: UInt64
   package var conversation: [UInt8]

@@ -94,9 +94,8 @@ struct AnswerReader {
   /// Nil where the object has no `status`.
   func response() -> Response? {
     guard let status = document.present(Name.status, of: answer) else { return nil }
-    let type = document.member(Name.type, of: answer).flatMap { document.string($0) }
-    let verb = type.flatMap { Verb(name: $0) }
-    let requestID = document.member(Name.requestID, of: answer).flatMap { document.string($0) }
+    let verb = document.text(Name.type, of: answer).flatMap { Verb(name: $0) }
+    let requestID = document.text(Name.requestID, of: answer)
     return Response(verb: verb, requestID: requestID, outcome: outcome(status, verb))
   }
 
@@ -119,23 +118,24 @@ struct AnswerReader {
     guard let error = document.present(Name.error, of: answer) else {
       return .failed(.other, retryAfterMs: nil)
     }
-    let code = document.member(Name.code, of: error).flatMap { document.string($0) }
-    let retry = document.member(Name.retryAfterMs, of: error).flatMap { document.integer($0) }
+    let code = document.text(Name.code, of: error)
+    let retry = document.number(Name.retryAfterMs, of: error)
     return .failed(ServerError(code: code), retryAfterMs: retry.flatMap { $0 < 0 ? nil : $0 })
   }
 
   private func page(_ data: Document.Node) -> Outcome? {
     guard let items = items(data) else { return nil }
-    let total = document.member(Name.totalCount, of: data).flatMap { document.integer($0) }
+    let total = document.number(Name.totalCount, of: data)
     return .page(
       Page(
         items: items,
         // No server counts beyond what a double holds exactly.
         totalCount: total.flatMap { $0 >= 0 && $0 < 1 << 53 ? $0 : nil },
-        serverTime: messages.stamp(document.member(Name.serverTime, of: data)),
-        hasMore: bool(Name.hasMore, data), hasMoreBefore: bool(Name.hasMoreBefore, data),
-        hasMoreAfter: bool(Name.hasMoreAfter, data),
-        epoch: messages.optionalID(document.member(Name.epoch, of: data))))
+        serverTime: messages.time(Name.serverTime, of: data),
+        hasMore: document.flag(Name.hasMore, of: data),
+        hasMoreBefore: document.flag(Name.hasMoreBefore, of: data),
+        hasMoreAfter: document.flag(Name.hasMoreAfter, of: data),
+        epoch: messages.optionalID(Name.epoch, of: data)))
   }
 
   private func changed(_ data: Document.Node) -> Outcome? {
@@ -143,9 +143,9 @@ struct AnswerReader {
     return .changed(
       ChangedPage(
         items: items,
-        nextSince: messages.optionalID(document.member(Name.nextSince, of: data)),
-        hasMore: bool(Name.hasMore, data) ?? false,
-        serverTime: messages.stamp(document.member(Name.serverTime, of: data))))
+        nextSince: messages.optionalID(Name.nextSince, of: data),
+        hasMore: document.flag(Name.hasMore, of: data) ?? false,
+        serverTime: messages.time(Name.serverTime, of: data)))
   }
 
   private func deleted(_ data: Document.Node) -> Outcome? {
@@ -155,9 +155,9 @@ struct AnswerReader {
     return .deleted(
       DeletedPage(
         ids: ids, badCount: badCount,
-        serverTime: messages.stamp(document.member(Name.serverTime, of: data)),
-        hasMore: bool(Name.hasMore, data) ?? false,
-        nextSince: messages.optionalID(document.member(Name.nextSince, of: data))))
+        serverTime: messages.time(Name.serverTime, of: data),
+        hasMore: document.flag(Name.hasMore, of: data) ?? false,
+        nextSince: messages.optionalID(Name.nextSince, of: data)))
   }
 
   /// The messages of an answer; nil where they are no list, or too long a one.
@@ -166,10 +166,6 @@ struct AnswerReader {
       let nodes = document.elements(of: array)
     else { return nil }
     return nodes.map { messages.item($0) }
-  }
-
-  private func bool(_ name: [UInt8], _ data: Document.Node) -> Bool? {
-    document.member(name, of: data).flatMap { document.bool($0) }
   }
 }
 

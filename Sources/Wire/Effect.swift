@@ -35,12 +35,12 @@ package struct Update: Sendable {
 }
 
 /// One thing that happened; the ranges point into the bytes of its frame.
-package enum Effect: Equatable, Sendable {
-  package enum ReceiptKind: Equatable, Sendable {
+package enum Effect: Sendable {
+  package enum ReceiptKind: Sendable {
     case read, delivered, listened
   }
 
-  package enum EntityKind: Equatable, Sendable {
+  package enum EntityKind: Sendable {
     case conversation, member, profile
   }
 

@@ -32,14 +32,13 @@ extension Frame {
     guard document.kind(document.root) == .object else { throw .notAFrame }
     let messages = MessageReader(document: document, zoneOffsetMinutes: zoneOffsetMinutes)
     self.bytes = bytes
-    account = document.member(Name.account, of: document.root).flatMap { document.string($0) }
+    account = document.text(Name.account, of: document.root)
     body = Frame.body(messages)
   }
 
   private static func body(_ messages: MessageReader) -> Body {
     let document = messages.document
-    if let answer = AnswerReader(messages, document.root).response() { return .response(answer) }
-    let type = document.present(Name.type, of: document.root).flatMap { document.string($0) }
+    let type = document.text(Name.type, of: document.root)
     let payload = document.present(Name.payload, of: document.root)
     if type == Name.reply, let payload {
       return AnswerReader(messages, payload).response().map { .response($0) } ?? .unknown
@@ -47,6 +46,7 @@ extension Frame {
     if type == Name.update {
       return payload.flatMap { UpdateReader(messages, $0).update() }.map { .update($0) } ?? .unknown
     }
+    if let answer = AnswerReader(messages, document.root).response() { return .response(answer) }
     return type.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
   }
 }

@@ -14,14 +14,9 @@ struct ItemReader {
     self.node = node
   }
 
-  /// What a pin says of itself; a pin that says nothing is one.
-  var isPinned: Bool {
-    document.member(Name.pinned, of: node).flatMap { document.bool($0) } ?? true
-  }
-
   func message(isNew: Bool) -> Effect {
     let item = messages.item(node)
-    let named = messages.optionalID(document.member(Name.conversationID, of: node))
+    let named = messages.optionalID(Name.conversationID, of: node)
     if let named { return .message(conversation: named, item: item, isNew: isNew) }
     guard case .bad(let range, let reason) = item else { return bad(.badConversation) }
     return .bad(range, reason)
@@ -56,59 +51,65 @@ struct ItemReader {
     }
   }
 
+  /// What any other item tells.
+  func effect(_ entity: EntityName, _ action: Update.Action) -> Effect {
+    do {
+      return try read(entity, action)
+    } catch {
+      return bad(error.reason)
+    }
+  }
+
+  private func read(
+    _ entity: EntityName, _ action: Update.Action
+  ) throws(Unusable) -> Effect {
+    guard document.kind(node) == .object else { throw Unusable(reason: .notAnObject) }
+    let body = document.range(node)
+    if entity == .profile {
+      let id = try messages.id(
+        document.present(Name.userID, of: node) ?? document.present(Name.profileID, of: node),
+        orElse: .noUser)
+      return small(.profile, action, nil, id, body)
+    }
+    let conversation = try conversation()
+    switch entity {
+    case .conversation: return small(.conversation, action, conversation, conversation, body)
+    case .member: return small(.member, action, conversation, try user(), body)
+    case .typing: return .typing(conversation: conversation, user: try user(), body: body)
+    case .reaction: return try reactions(conversation, action)
+    case .pin:
+      // A pin that says nothing of itself is one.
+      let isPinned = action != .delete && document.flag(Name.pinned, of: node) ?? true
+      return .pin(conversation: conversation, id: try messageID(), isPinned: isPinned)
+    // Read above, or by a function of their own.
+    case .message, .receipt, .profile: throw Unusable(reason: .notAnObject)
+    }
+  }
+
+  private func small(
+    _ kind: Effect.EntityKind, _ action: Update.Action, _ conversation: [UInt8]?, _ id: [UInt8],
+    _ body: Range<Int>
+  ) -> Effect {
+    action == .delete
+      ? .entityDeleted(kind, conversation: conversation, id: id, body: body)
+      : .entity(kind, conversation: conversation, id: id, body: body)
+  }
+
   /// The whole set. A deletion tells what is left, or that nothing is.
-  func reactions(_ action: Update.Action) -> Effect {
-    effect { () throws(Unusable) in
-      let conversation = try conversation()
-      let id = try messageID()
-      let start = document.range(node).lowerBound
-      var range = start..<start
-      if let set = document.present(Name.reactions, of: node) {
-        guard document.kind(set) == .object else { throw Unusable(reason: .noReactions) }
-        range = document.range(set)
-      } else if action != .delete {
-        throw Unusable(reason: .noReactions)
-      }
-      let version = document.member(Name.version, of: node).flatMap { document.integer($0) }
-      return .reactions(conversation: conversation, id: id, reactions: range, version: version)
+  private func reactions(
+    _ conversation: [UInt8], _ action: Update.Action
+  ) throws(Unusable) -> Effect {
+    let id = try messageID()
+    let start = document.range(node).lowerBound
+    var range = start..<start
+    if let set = document.present(Name.reactions, of: node) {
+      guard document.kind(set) == .object else { throw Unusable(reason: .noReactions) }
+      range = document.range(set)
+    } else if action != .delete {
+      throw Unusable(reason: .noReactions)
     }
-  }
-
-  func pin(isPinned: Bool) -> Effect {
-    effect { () throws(Unusable) in
-      .pin(conversation: try conversation(), id: try messageID(), isPinned: isPinned)
-    }
-  }
-
-  func typing() -> Effect {
-    effect { () throws(Unusable) in
-      .typing(
-        conversation: try conversation(), user: try user(), body: document.range(node))
-    }
-  }
-
-  func entity(_ kind: Effect.EntityKind, _ action: Update.Action) -> Effect {
-    effect { () throws(Unusable) in
-      var owner: [UInt8]? = nil
-      let id: [UInt8]
-      switch kind {
-      case .conversation:
-        id = try conversation()
-        owner = id
-      case .member:
-        owner = try conversation()
-        id = try user()
-      case .profile:
-        guard document.kind(node) == .object else { throw Unusable(reason: .notAnObject) }
-        id = try messages.id(
-          document.present(Name.userID, of: node) ?? document.present(Name.profileID, of: node),
-          orElse: .noUser)
-      }
-      let body = document.range(node)
-      return action == .delete
-        ? .entityDeleted(kind, conversation: owner, id: id, body: body)
-        : .entity(kind, conversation: owner, id: id, body: body)
-    }
+    let version = document.number(Name.version, of: node)
+    return .reactions(conversation: conversation, id: id, reactions: range, version: version)
   }
 
   /// The first that any item is asked for, but for a profile.
@@ -128,13 +129,5 @@ struct ItemReader {
 
   private func bad(_ reason: BadItem) -> Effect {
     .bad(document.range(node), reason)
-  }
-
-  private func effect(_ read: () throws(Unusable) -> Effect) -> Effect {
-    do {
-      return try read()
-    } catch {
-      return bad(error.reason)
-    }
   }
 }

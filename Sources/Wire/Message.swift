@@ -38,13 +38,13 @@ package enum BadItem: Equatable, Sendable {
 }
 
 /// An item of a page: a message, or bytes that are to be set aside.
-package enum PageItem: Equatable, Sendable {
-  case message(WireMessage)
+package enum PageItem: Sendable {
+  indirect case message(WireMessage)
   case bad(Range<Int>, BadItem)
 }
 
 /// A message; the ranges point into the bytes of its frame.
-package struct WireMessage: Equatable, Sendable {
+package struct WireMessage: Sendable {
   package let id: [UInt8]
   /// The conversation it names, nil where it names none.
   package let conversation: [UInt8]?
@@ -97,6 +97,7 @@ struct MessageReader {
   }
 
   /// An id that must be there.
+  @inline(never)
   func id(_ node: Document.Node?, orElse missing: BadItem) throws(Unusable) -> [UInt8] {
     guard let node, let (text, repaired) = document.unescaped(node), !text.isEmpty
     else { throw Unusable(reason: missing) }
@@ -106,6 +107,7 @@ struct MessageReader {
   }
 
   /// An id that may be missing or unusable.
+  @inline(never)
   func optionalID(_ node: Document.Node?) -> [UInt8]? {
     do {
       return try id(node, orElse: .noId)
@@ -114,6 +116,18 @@ struct MessageReader {
     }
   }
 
+  /// An id that a member may hold.
+  @inline(never)
+  func optionalID(_ name: [UInt8], of node: Document.Node) -> [UInt8]? {
+    optionalID(document.member(name, of: node))
+  }
+
+  /// A time that a member may hold.
+  func time(_ name: [UInt8], of node: Document.Node) -> Stamp? {
+    stamp(document.member(name, of: node))
+  }
+
+  @inline(never)
   func stamp(_ node: Document.Node?) -> Stamp? {
     guard let node, let text = document.string(node) else { return nil }
     return Stamp(text, zoneOffsetMinutes: zoneOffsetMinutes)

@@ -18,31 +18,28 @@ struct PushReader {
   }
 
   private func effect(_ type: String) -> Effect? {
-    switch type {
-    case "message_new": return message(isNew: true)
-    case "message_edited": return message(isNew: false)
-    case "message_deleted":
-      guard let conversation = id(Name.conversationID), let ids = ids() else { return nil }
-      return .messagesDeleted(conversation: conversation, ids: ids)
-    case "messages_read": return receipts(.read)
-    case "messages_delivered": return receipts(.delivered)
-    case "messages_listened": return receipts(.listened)
-    case "conversation_updated": return conversation(isDeleted: false)
-    case "conversation_deleted": return conversation(isDeleted: true)
-    default:
-      let item = ItemReader(messages, document.root)
-      let effect: Effect? =
-        switch type {
-        case "message_reacted": item.reactions(.update)
-        case "message_pinned": item.pin(isPinned: true)
-        case "message_unpinned": item.pin(isPinned: false)
-        case "typing": item.typing()
-        default: nil
-        }
-      guard let effect else { return nil }
-      if case .bad = effect { return nil }
-      return effect
+    switch PushName(rawValue: type) {
+    case .new: message(isNew: true)
+    case .edited: message(isNew: false)
+    case .deleted: deletion()
+    case .read: receipts(.read)
+    case .delivered: receipts(.delivered)
+    case .listened: receipts(.listened)
+    case .conversationUpdated: conversation(isDeleted: false)
+    case .conversationDeleted: conversation(isDeleted: true)
+    case .reacted: item(.reaction, .update)
+    case .pinned: item(.pin, .new)
+    case .unpinned: item(.pin, .delete)
+    case .typing: item(.typing, .new)
+    case nil: nil
     }
+  }
+
+  /// The frame read as an item; nil where it is a bad one.
+  private func item(_ entity: EntityName, _ action: Update.Action) -> Effect? {
+    let effect = ItemReader(messages, document.root).effect(entity, action)
+    if case .bad = effect { return nil }
+    return effect
   }
 
   /// A member of the frame, `null` taken as absent.
@@ -51,12 +48,17 @@ struct PushReader {
   }
 
   private func id(_ name: [UInt8]) -> [UInt8]? {
-    messages.optionalID(member(name))
+    messages.optionalID(name, of: document.root)
   }
 
   private func ids() -> [[UInt8]]? {
     guard let array = member(Name.messageIDs), document.kind(array) == .array else { return nil }
     return messages.ids(array).ids
+  }
+
+  private func deletion() -> Effect? {
+    guard let conversation = id(Name.conversationID), let ids = ids() else { return nil }
+    return .messagesDeleted(conversation: conversation, ids: ids)
   }
 
   private func receipts(_ kind: Effect.ReceiptKind) -> Effect? {
@@ -101,4 +103,20 @@ struct PushReader {
       ? .entityDeleted(.conversation, conversation: id, id: id, body: range)
       : .entity(.conversation, conversation: id, id: id, body: range)
   }
+}
+
+/// The types of the frames that are pushes.
+private enum PushName: String {
+  case new = "message_new"
+  case edited = "message_edited"
+  case deleted = "message_deleted"
+  case read = "messages_read"
+  case delivered = "messages_delivered"
+  case listened = "messages_listened"
+  case reacted = "message_reacted"
+  case pinned = "message_pinned"
+  case unpinned = "message_unpinned"
+  case conversationUpdated = "conversation_updated"
+  case conversationDeleted = "conversation_deleted"
+  case typing
 }

@@ -26,9 +26,9 @@ package enum Verb: Sendable, Equatable, CaseIterable {
   }
 }
 
-package enum Request: Sendable, Equatable {
+package enum Request: Sendable {
   /// Which messages a page is to hold.
-  package enum Place: Sendable, Equatable {
+  package enum Place: Sendable {
     /// So many from the newest end, of all or of those after a time.
     case offset(Int, after: [UInt8]?)
     /// Those before a time and, in its tick, before an id; less so many from the

@@ -17,44 +17,39 @@ struct UpdateReader {
 
   /// Nil where no `ref` can be read.
   func update() -> Update? {
-    guard let ref = messages.optionalID(document.present(Name.ref, of: node)) else { return nil }
-    let silent = document.member(Name.silent, of: node).flatMap { document.bool($0) } ?? false
+    guard let ref = messages.optionalID(Name.ref, of: node) else { return nil }
     let payload = document.present(Name.payload, of: node)
-    let name = payload.flatMap { messages.optionalID(document.member(Name.entity, of: $0)) }
-    let action = document.present(Name.action, of: node).flatMap { self.action($0) }
-    var effects: [Effect]? = []
+    let entity = payload.flatMap { messages.optionalID(Name.entity, of: $0) }
+    let verb = document.text(Name.action, of: node)
+    let action = verb.map { self.action($0) } ?? .other
+    var effects: [Effect]?
     var isKnown = false
-    if let payload, let name, let action {
-      let entity = EntityName(name)
-      isKnown = entity?.knows(action) ?? false
-      effects =
-        if isKnown, let entity {
-          self.effects(entity, action, payload)
-        } else {
-          [.unknown(name: name, body: document.range(node))]
-        }
-    } else {
-      effects = nil
+    if let payload, let entity, verb != nil {
+      let name = EntityName(rawValue: String(decoding: entity, as: UTF8.self))
+      if let name, name.knows(action) {
+        effects = self.effects(name, action, payload)
+        isKnown = effects != nil
+      } else {
+        effects = [.unknown(name: entity, body: document.range(node))]
+      }
     }
     return Update(
-      ref: ref, silent: silent, action: action ?? .other, entity: name ?? [],
-      effects: effects ?? [], raw: document.range(node), isKnown: isKnown && effects != nil,
+      ref: ref, silent: document.flag(Name.silent, of: node) ?? false, action: action,
+      entity: entity ?? [], effects: effects ?? [], raw: document.range(node), isKnown: isKnown,
       isBroken: effects == nil)
   }
 
-  /// Nil where it is no text.
-  private func action(_ node: Document.Node) -> Update.Action? {
-    document.string(node).map { name in
-      switch String(decoding: name, as: UTF8.self) {
-      case "new": .new
-      case "update": .update
-      case "delete": .delete
-      default: .other
-      }
+  private func action(_ name: [UInt8]) -> Update.Action {
+    switch String(decoding: name, as: UTF8.self) {
+    case "new": .new
+    case "update": .update
+    case "delete": .delete
+    default: .other
     }
   }
 
   /// The effects of the items, in their order; nil where the items are no list.
+  @inline(never)
   private func effects(
     _ entity: EntityName, _ action: Update.Action, _ payload: Document.Node
   ) -> [Effect]? {
@@ -68,12 +63,8 @@ struct UpdateReader {
       case .message where action == .delete: item.deletion(&groups)
       case .receipt: item.receipts(&groups)
       case .message: groups.add(item.message(isNew: action == .new))
-      case .reaction: groups.add(item.reactions(action))
-      case .pin: groups.add(item.pin(isPinned: action == .delete ? false : item.isPinned))
-      case .typing: groups.add(item.typing())
-      case .conversation: groups.add(item.entity(.conversation, action))
-      case .member: groups.add(item.entity(.member, action))
-      case .profile: groups.add(item.entity(.profile, action))
+      case .conversation, .reaction, .pin, .typing, .member, .profile:
+        groups.add(item.effect(entity, action))
       }
     }
     return groups.effects()
@@ -81,22 +72,8 @@ struct UpdateReader {
 }
 
 /// The entities that this version knows.
-private enum EntityName {
+enum EntityName: String {
   case message, conversation, receipt, reaction, pin, typing, member, profile
-
-  init?(_ name: [UInt8]) {
-    switch String(decoding: name, as: UTF8.self) {
-    case "message": self = .message
-    case "conversation": self = .conversation
-    case "receipt": self = .receipt
-    case "reaction": self = .reaction
-    case "pin": self = .pin
-    case "typing": self = .typing
-    case "member": self = .member
-    case "profile": self = .profile
-    default: return nil
-    }
-  }
 
   /// Receipts only grow, so to delete one has no meaning here.
   func knows(_ action: Update.Action) -> Bool {
@@ -137,14 +114,17 @@ struct Groups {
 
   /// All effects. Deletions and receipts do not depend on any order.
   func effects() -> [Effect] {
-    others
-      + groups.map { group in
-        if let kind = group.kind {
+    var effects = others
+    effects.reserveCapacity(others.count + groups.count)
+    for group in groups {
+      if let kind = group.kind {
+        effects.append(
           .receipts(
-            conversation: group.conversation, kind: kind, user: group.user, ids: group.ids)
-        } else {
-          .messagesDeleted(conversation: group.conversation, ids: group.ids)
-        }
+            conversation: group.conversation, kind: kind, user: group.user, ids: group.ids))
+      } else {
+        effects.append(.messagesDeleted(conversation: group.conversation, ids: group.ids))
       }
+    }
+    return effects
   }
 }
