@@ -100,7 +100,9 @@ import Testing
     world.post(130)
     try world.client.connected()
     try world.sync()
-    #expect(try Set(world.lies()).isSubset(of: gone.map { "still shows \($0)" }))
+    // What is whole but not known undeleted is flagged as unverified, row by row.
+    let lies = try world.lies().filter { !$0.contains("is unverified") }
+    #expect(Set(lies).isSubset(of: gone.map { "still shows \($0)" }))
     #expect(try world.client.stats().restores == 0)
     try world.sync(.older, want: 10_000)
     #expect(try world.cached() == world.truth())
