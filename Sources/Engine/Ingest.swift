@@ -47,6 +47,9 @@ struct Ingest {
   let issued: UInt64
   /// The page size asked for.
   let asked: Int
+  /// Ids of messages that are told as new: one that names no marks says nothing of
+  /// them, for they may have overtaken it.
+  var newIDs: Set<[UInt8]> = []
 
   init(
     _ config: ClientConfig, frame: [UInt8], opened: [OpenedPayload], issued: UInt64,
@@ -105,7 +108,9 @@ struct Ingest {
     let readByMe = isMine || message.readBy?.contains(user) ?? false
     var row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
     row.order = order
-    switch try tx.apply(row, record.cid, issued: issued) {
+    let saysMarks =
+      message.reactions != nil || message.pinned || !newIDs.contains(message.id)
+    switch try tx.apply(row, record.cid, issued: issued, saysMarks: saysMarks) {
     case .inserted:
       result.insertedAt.append(position)
     case .updated:

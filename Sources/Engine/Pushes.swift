@@ -29,11 +29,18 @@ extension Application {
     _ conversation: [UInt8], _ items: [PushedItem]
   ) throws(StoreFailure) {
     var record = try tx.conversation(creating: conversation)
-    let count = items.count { if case .message = $0.item { true } else { false } }
+    var readable = 0
+    var newIDs: Set<[UInt8]> = []
+    for pushed in items {
+      guard case .message(let message) = pushed.item else { continue }
+      readable += 1
+      if pushed.isNew { newIDs.insert(message.id) }
+    }
     // Newer than every request that is on its way, older than the next one.
-    let ingest = Ingest(
-      core.config, frame: arrival.frame, opened: takePayloads(count), issued: tx.lsn,
+    var ingest = Ingest(
+      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: tx.lsn,
       autoMarkRead: false)
+    ingest.newIDs = newIDs
     let ingested = try ingest.page(items.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     for bad in ingested.bad {
@@ -101,22 +108,27 @@ extension Application {
     of pushed: PushedMessage, _ spans: SpanSet, _ record: ConversationRecord, _ isLive: Bool
   ) throws(StoreFailure) -> SpanSet.Span? {
     // Without a watermark nothing is believed that could be joined.
-    guard record.fetch != nil, let newest = spans.newest, newest.high <= pushed.position
-    else { return nil }
-    let time = pushed.position.time
-    if isLive, core.isBorneOut(pushed.message.stamp.timeUs, arrival.now) {
-      return SpanSet.Span(low: newest.high, high: .after(tick: time))
-    }
-    if core.usesSequence, newest.high == .before(tick: time) {
-      return SpanSet.Span(low: newest.high, high: .after(tick: time))
-    }
-    guard let previous = pushed.message.previousID,
+    guard record.fetch != nil, let newest = spans.newest else { return nil }
+    return Joining.pushed(
+      pushed.position, onto: newest,
+      isLive: isLive && core.isBorneOut(pushed.message.stamp.timeUs, arrival.now),
+      named: try named(by: pushed, newest, record), core.reckoning.ties)
+  }
+
+  /// The newest row of the newest range, where a message names it as its predecessor
+  /// and no other row stands between.
+  private func named(
+    by pushed: PushedMessage, _ newest: SpanSet.Span, _ record: ConversationRecord
+  ) throws(StoreFailure) -> Position? {
+    guard let previous = pushed.message.previousID, newest.high <= pushed.position,
       let top = try tx.rows(
         record.cid, from: newest.low, to: newest.high, limit: 1, newestFirst: true
       ).first?.position, top.id == previous,
-      try tx.count(record.cid, from: top.successor, to: pushed.position) == 0
+      try tx.rows(
+        record.cid, from: top.successor, to: pushed.position, limit: 1, newestFirst: true
+      ).isEmpty
     else { return nil }
-    return SpanSet.Span(low: top, high: pushed.position.successor)
+    return top
   }
 
   /// In a live range the watermark follows what was applied, so that quiet hours are
@@ -141,8 +153,6 @@ private struct PushedMessage {
 }
 
 extension Core {
-  var usesSequence: Bool { config.profile.capabilities.contains(.sequence) }
-
   /// Whether a catch-up of the conversation has not yet reached the present.
   func isCatchingUp(_ conversation: [UInt8]) -> Bool {
     jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
@@ -185,7 +195,7 @@ extension Core {
   /// are given as messages become visible, so where they are the positions nothing
   /// can come to lie below a claim.
   func endTrust(_ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64) {
-    guard !usesSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
+    guard !reckoning.isSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
     spans.endTrust(at: .after(tick: fetch.timeUs), watermark: fetch)
   }
 

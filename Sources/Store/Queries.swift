@@ -135,7 +135,7 @@ enum Queries {
     """
 
   static let keysOfNumbers: StaticString = """
-    SELECT number, time, id, lsn FROM message
+    SELECT number, time, id, lsn FROM message INDEXED BY message_number
     WHERE number >= ? AND number <= ? AND cid = ? AND flags & ? = 0
     ORDER BY number LIMIT ?
     """

@@ -34,17 +34,19 @@ struct StoredMessage: Equatable {
 
   /// The row that `copy` makes of this one. `isLost` says that the row belongs
   /// to an epoch that the server lost: nothing in it outranks the copy then.
-  func merged(with copy: IncomingMessage, issued stamp: UInt64, isLost: Bool) -> StoredMessage {
+  func merged(
+    with copy: IncomingMessage, issued stamp: UInt64, isLost: Bool, saysMarks: Bool = true
+  ) -> StoredMessage {
     var result = self
     if isLost || isContentOlder(than: copy, issued: stamp) {
       result.takeContent(of: copy, issued: stamp, isLost: isLost)
     }
-    if isLost || reactionsYield(to: copy.version, issued: stamp) {
+    if isLost || saysMarks && reactionsYield(to: copy.version, issued: stamp) {
       result.message.reactions = copy.reactions
       result.marked = isLost ? stamp : Swift.max(marked, stamp)
       result.reactionsVersion = isLost ? copy.version : copy.version ?? reactionsVersion
     }
-    if isLost || stamp >= pinIssued {
+    if isLost || saysMarks && stamp >= pinIssued {
       result.message.flags.replace(.marks, from: copy.flags)
       result.pinIssued = stamp
     }

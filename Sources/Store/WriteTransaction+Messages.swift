@@ -7,22 +7,24 @@ internal import Base
 
 extension WriteTransaction {
   /// Takes in one message. `issued` is the sequence number at which the request
-  /// that brought it was issued; for a push, the number of this commit.
+  /// that brought it was issued; for a push, the number of this commit. A copy that
+  /// does not `sayMarks` leaves reactions and pin as they are, or wait.
   package func apply(
-    _ message: IncomingMessage, _ cid: Int64, issued: UInt64
+    _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true
   ) throws(StoreFailure) -> Applied {
     var copy = message
     copy.flags.remove(.forgotten)
     guard try !isBarred(copy, cid) else { return .tombstoned }
     guard let stored = try storedMessage(copy.id, cid) else {
-      return .inserted(try insert(copy, cid, issued: issued))
+      return .inserted(try insert(copy, cid, issued: issued, saysMarks))
     }
     let isLost = stored.lsn < (try restoredLSN(cid))
     if stored.message.flags.contains(.forgotten) {
       try moveHusk(stored, to: copy, cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)
     }
-    var result = stored.merged(with: copy, issued: issued, isLost: isLost)
+    var result = stored.merged(
+      with: copy, issued: issued, isLost: isLost, saysMarks: saysMarks)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost else { return .unchanged(stored.number) }
@@ -49,13 +51,19 @@ extension WriteTransaction {
   }
 
   private func insert(
-    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64
+    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
     message.readBy = ReaderList.union(nil, copy.readBy)
     message.deliveredBy = ReaderList.union(nil, copy.deliveredBy)
     message.listenedBy = ReaderList.union(nil, copy.listenedBy)
     var row = StoredMessage(message, number: nextNumber(), lsn: lsn, issued: issued)
+    if !saysMarks {
+      // Whatever says something of them is newer.
+      row.marked = 0
+      row.pinIssued = 0
+      row.reactionsVersion = nil
+    }
     if let waiting = try takeWaiting(copy.id, cid) {
       row.lay(waiting, user: user)
       message = row.message

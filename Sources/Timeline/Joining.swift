@@ -10,6 +10,8 @@
 ///    page is short, or the server says so. `isWhole`.
 /// 4. A link: the server names the message before, `link`, or both have consecutive
 ///    numbers, which touch by themselves, see `Ties.never`.
+/// 5. A push: as of the moment in which it is told, a message is whole from the range
+///    that it follows up to itself, `pushed`.
 ///
 /// Without one of them a page stands alone, with a gap beside it.
 package enum Joining {
@@ -64,6 +66,19 @@ package enum Joining {
   ) -> SpanSet.Span? {
     let high = cutHigh(linked, ties)
     return named.successor < high ? SpanSet.Span(low: named.successor, high: high) : nil
+  }
+
+  /// What a pushed message above the newest range proves: where that is live, nothing
+  /// between them is unknown here; a number that follows leaves no room; `named` is
+  /// the newest row of the range, where the message names it as the one before it.
+  package static func pushed(
+    _ position: Position, onto newest: SpanSet.Span, isLive: Bool, named: Position?, _ ties: Ties
+  ) -> SpanSet.Span? {
+    guard newest.high <= position else { return nil }
+    if isLive || ties == .never && newest.high == .before(tick: position.time) {
+      return SpanSet.Span(low: newest.high, high: .after(tick: position.time))
+    }
+    return named.map { SpanSet.Span(low: $0, high: position.successor) }
   }
 
   /// Whether one number is right behind another, so that nothing fits between them.

@@ -24,7 +24,9 @@ import Testing
     return try store.read(body)
   }
 
-  private func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
+  private func text(_ bytes: some Sequence<UInt8>) -> String {
+    String(decoding: Array(bytes), as: UTF8.self)
+  }
 
   private func start() throws -> (World, TrapsRestart.Folder) {
     let folder = try TrapsRestart.Folder()
@@ -44,7 +46,9 @@ import Testing
     #expect(try world.hand(broken) == .quarantined)
     let homeless = Frames.update("r3", "pin", ["{\"message_id\":\"b\"}", "5"])
     #expect(try world.hand(homeless) == .quarantined)
-    #expect(try world.hand(Frames.update("r4", "message", [Frames.message("c", atUs: at + 1)])) == .applied)
+    #expect(
+      try world.hand(Frames.update("r4", "message", [Frames.message("c", atUs: at + 1)]))
+        == .applied)
     #expect(try world.replies() == ["r1", "r2", "r3", "r4"])
     #expect(try world.cached() == ["a", "c"])
     #expect(try world.client.stats().quarantined >= 4)
@@ -52,7 +56,8 @@ import Testing
     #expect(try world.hand(mixed) == .applied)
     let events = try events(world, folder)
     #expect(events.map(\.kind) == [4, 4, 4])
-    #expect(text(events[0].body) == String(mixed.dropFirst(mixed.distance(to: "{\"ref\"")).dropLast()))
+    #expect(
+      text(events[0].body) == String(mixed.dropFirst(mixed.distance(to: "{\"ref\"")).dropLast()))
     #expect(text(events[1].body) == "{\"ref\":\"r2\",\"payload\":7}")
   }
 
@@ -99,10 +104,12 @@ import Testing
     }
     try world.hand(
       Frames.update("r1", "member", [member("x", "ada"), member("x", "bob"), member("y", "ada")]))
-    try world.hand(Frames.update("r2", "conversation", ["{\"conversation_id\":\"x\",\"title\":\"T\"}"]))
+    try world.hand(
+      Frames.update("r2", "conversation", ["{\"conversation_id\":\"x\",\"title\":\"T\"}"]))
     try world.hand(Frames.update("r3", "conversation", "delete", ["{\"conversation_id\":\"x\"}"]))
     try world.hand(
-      "{\"type\":\"conversation_updated\",\"conversation_id\":\"y\",\"conversation\":{\"title\":\"U\"}}")
+      "{\"type\":\"conversation_updated\",\"conversation_id\":\"y\",\"conversation\":{\"title\":\"U\"}}"
+    )
     let (members, rooms) = try stored(world, folder) { rx throws(StoreFailure) in
       (
         try rx.entities(kind: 2, cid: nil, limit: 100),

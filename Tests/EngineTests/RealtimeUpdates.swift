@@ -167,9 +167,12 @@ import Testing
       try world.hand(Frames.update("r\(id)", "message", [message(id, Int64(index))]))
     }
     #expect(try world.cached() == ids)
-    try world.hand(Frames.update("all", "message", ids.shuffled().map { id in
-      message(id, Int64(ids.firstIndex(of: id) ?? 0))
-    }))
+    try world.hand(
+      Frames.update(
+        "all", "message",
+        ids.shuffled().map { id in
+          message(id, Int64(ids.firstIndex(of: id) ?? 0))
+        }))
     #expect(try world.cached() == ids)
   }
 
@@ -234,7 +237,8 @@ import Testing
       }
     }
     try world.connect()
-    let items = [message("a"), "{\"message_id\":\"bad\",\"conversation_id\":\"room\"}"]
+    let items =
+      [message("a"), "{\"message_id\":\"bad\",\"conversation_id\":\"room\"}"]
       + (1..<130).map { message("m\($0)", Int64($0)) }
     #expect(try world.hand(Frames.update("r1", "message", items)) == .quarantined)
     for id in ["a", "m1", "m77", "m129"] { #expect(try world.payload(id) == "open \(id)") }

@@ -69,7 +69,8 @@ extension ReferenceServer {
     guard let index = accounts.firstIndex(where: { $0.user == user && $0.name == account }),
       let at = accounts[index].owed.firstIndex(where: { $0.ref == ref })
     else { return }
-    onChange?(.settled(accounts[index].owed.remove(at: at)))
+    let settled = accounts[index].owed.remove(at: at)
+    onChange?(.settled(settled))
   }
 
   // MARK: Telling
@@ -102,7 +103,8 @@ extension ReferenceServer {
       let account = accounts[index]
       let update = Update(ref: "u\(refs)", account: account.name, payload: body)
       if account.owed.count >= ReferenceServer.owedMax {
-        onChange?(.settled(accounts[index].owed.removeFirst()))
+        let forgotten = accounts[index].owed.removeFirst()
+        onChange?(.settled(forgotten))
       }
       accounts[index].owed.append(update)
       onChange?(.update(account, update))

@@ -159,8 +159,10 @@ public final class ReferenceServer {
   private func link(_ message: inout ServerMessage, in state: ConversationState) {
     guard let last = state.rows.last else { return }
     message.previousID = last.message.id
-    if Row(message, knobs).place.isBefore(last.place, knobs.ties) {
-      message.stampUs = last.place.tickUs + max(1, knobs.timeResolutionUs)
+    let unit = max(1, knobs.timeResolutionUs)
+    for stampUs in [message.stampUs, last.place.tickUs, last.place.tickUs + unit] {
+      message.stampUs = stampUs
+      if last.place.isBefore(Row(message, knobs).place, knobs.ties) { return }
     }
   }
 

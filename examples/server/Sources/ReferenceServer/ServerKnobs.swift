@@ -61,8 +61,8 @@ public struct ServerKnobs: Sendable, Equatable {
   /// Whether messages carry `seq` and every page is in its order.
   public var numbersMessages = false
   /// Whether messages carry `prev_id`. Without numbers a message that would not
-  /// stand at the end is then stamped one tick behind the newest, since a
-  /// `prev_id` promises that nothing ever comes in between.
+  /// stand at the end is then stamped like the newest, or one tick later, since
+  /// a `prev_id` promises that nothing ever comes in between.
   public var sendsPreviousIDs = false
   /// Whether pages say `has_more`.
   public var sendsHasMore = false
