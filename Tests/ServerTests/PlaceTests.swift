@@ -210,9 +210,11 @@ import Testing
         #expect(named == older || !order.contains(named))
       }
       #expect(zip(order, order.dropFirst()).count { before[$1] == $0 } > 200)
-      #expect(server.page(["limit": 999]).stamps == server.truth("c").map {
-        ServerTime.text($0.stampUs, server.knobs)
-      })
+      #expect(
+        server.page(["limit": 999]).stamps
+          == server.truth("c").map {
+            ServerTime.text($0.stampUs, server.knobs)
+          })
     }
   }
 }

@@ -135,9 +135,13 @@ import Testing
     #expect(server.ask("unpin_message", id).code == "")
     _ = server.ask("mark_delivered", ["message_ids": ["1000", "1001"]])
     _ = server.ask("mark_listened", ["message_ids": ["1000"]])
-    #expect(server.handle(Array("""
-      {"type":"typing","conversation_id":"c","event":"begin","at":"2026-02-15T22:15:45"}
-      """.utf8), user: "eva").isEmpty)
+    #expect(
+      server.handle(
+        Array(
+          """
+          {"type":"typing","conversation_id":"c","event":"begin","at":"2026-02-15T22:15:45"}
+          """.utf8), user: "eva"
+      ).isEmpty)
     #expect(server.ask("pin_message", ["message_id": "gone"]).code == "not_found")
     #expect(server.ask("pin_message").code == "invalid")
     #expect(server.ask("react_message", id).code == "invalid")
@@ -206,8 +210,11 @@ import Testing
     let again = server.subscribe(user: "eva")
     let second = updates(server, again)
     #expect(second.dropLast() == stride(from: 1, to: 120, by: 2).map { first[$0] })
-    #expect(second.last == Seen(
-      ref: second.last?.ref ?? "", entity: "message", action: "delete", isSilent: true, items: 2))
+    #expect(
+      second.last
+        == Seen(
+          ref: second.last?.ref ?? "", entity: "message", action: "delete", isSilent: true, items: 2
+        ))
     #expect(server.owedRefs(user: "eva") == second.map(\.ref))
     for update in second { reply(server, update.ref) }
     #expect(server.drain(server.subscribe(user: "eva")).isEmpty)

@@ -36,7 +36,8 @@ enum News {
       out.head("message_reacted", message.conversation)
       out.reactions(message)
     case .pinned(let message):
-      out.head(message.isPinned == true ? "message_pinned" : "message_unpinned", message.conversation)
+      let isPinned = message.isPinned ?? false
+      out.head(isPinned ? "message_pinned" : "message_unpinned", message.conversation)
       out.text("message_id", message.id)
     case .typing(let conversation, let user, let event, let us):
       out.head("typing", conversation)

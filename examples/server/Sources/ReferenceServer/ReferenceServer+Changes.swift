@@ -155,9 +155,10 @@ extension ReferenceServer {
   /// participants everybody could see it.
   @discardableResult
   public func removeMember(conversation: String, user: String) -> Bool {
-    guard let state = conversations[conversation],
-      state.participants.isEmpty || (state.participants.contains(user) && state.participants.count > 1)
-    else { return false }
+    guard let state = conversations[conversation] else { return false }
+    if !state.participants.isEmpty {
+      guard state.participants.contains(user), state.participants.count > 1 else { return false }
+    }
     let before = state.copy()
     state.participants.removeAll { $0 == user }
     onChange?(.conversation(conversation))
