@@ -116,7 +116,8 @@ extension ReadTransaction {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
     let statement = try connection.statement(
-      query.pinnedOnly ? Queries.pinnedOlder : Queries.older, query.cid, high.time, high.id, RowFlags.hidden.rawValue, limit)
+      query.pinnedOnly ? Queries.pinnedOlder : Queries.older,
+      query.cid, high.time, high.id, RowFlags.hidden.rawValue, limit)
     var page = RowPage()
     page.rows.reserveCapacity(Swift.min(limit, 64))
     while try statement.step(), page.append(statement) {}
@@ -128,7 +129,8 @@ extension ReadTransaction {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
     let statement = try connection.statement(
-      query.pinnedOnly ? Queries.pinnedNewer : Queries.newer, query.cid, low.time, low.id, RowFlags.hidden.rawValue, limit)
+      query.pinnedOnly ? Queries.pinnedNewer : Queries.newer,
+      query.cid, low.time, low.id, RowFlags.hidden.rawValue, limit)
     var page = RowPage()
     page.rows.reserveCapacity(Swift.min(limit, 64))
     while try statement.step(), page.append(statement) {}

@@ -108,7 +108,6 @@ import Testing
       _ = try world.client.advance()
     }
     try screen.settle(world)
-    print("LOCK", try screen.ids().map { truth.firstIndex(of: $0) ?? -1 }, try screen.state(), try screen.splits(), world.requests)
     #expect(try screen.ids() == Array(truth[110..<130]))
     #expect(try screen.splits().isEmpty)
     #expect(try screen.window.find(Array(truth[120].utf8)) == 10)

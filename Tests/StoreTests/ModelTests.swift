@@ -1,7 +1,8 @@
 /// Random operations against a model that is plain to see: a dictionary of
-/// messages, a set of deletions, marks that wait, queues of marks that are owed. After each step both agree on
-/// the outcome; every few steps on everything that can be read, and a consumer of
-/// the change feed has been told of every change that a screen would show.
+/// messages, a set of deletions, marks that wait, queues of marks that are owed.
+/// After each step both agree on the outcome; every few steps on everything that
+/// can be read, and a consumer of the change feed has been told of every change
+/// that a screen would show.
 import Base
 import Testing
 import Timeline

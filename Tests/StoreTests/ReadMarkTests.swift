@@ -32,7 +32,8 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       #expect(
         try tx.pendingMarks(limit: 10) == [
-          PendingMarks(kind: .read, cid: cid, conversation: bytes("c"), ids: ["b", "a"].map(bytes)),
+          PendingMarks(
+            kind: .read, cid: cid, conversation: bytes("c"), ids: ["b", "a"].map(bytes)),
           PendingMarks(kind: .read, cid: other, conversation: bytes("other"), ids: [bytes("x")]),
         ])
       #expect(try tx.pendingMarks(limit: 1).map(\.ids) == [[bytes("b")]])
@@ -62,13 +63,51 @@ import Timeline
     }
   }
 
+  @Test(arguments: Kind.allCases)
+  func listenedMarksAreOwedBesideReadOnes(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply(
+      ["a", "b"].map { message($0, at: 1, flags: .readByMe) } + [message("c", at: 2)], cid)
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.enqueueMark(.delivered, bytes("c"), cid) == false)
+      for id in ["c", "a", "b"] {
+        #expect(try tx.enqueueMark(.listened, bytes(id), cid))
+        #expect(try tx.enqueueMark(.listened, bytes(id), cid) == false)
+      }
+      #expect(try tx.enqueueMark(.read, bytes("c"), cid))
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      let pending = try tx.pendingMarks(limit: 10)
+      #expect(pending.map(\.kind) == [.read, .listened])
+      #expect(pending.map(\.ids) == [[bytes("c")], ["c", "a", "b"].map(bytes)])
+      #expect(try tx.pendingMarks(limit: 2).map(\.ids.count) == [1, 1])
+      #expect(try tx.queuedMarks(.listened, cid).count == 3)
+      #expect(try tx.queuedMarks(.read, cid) == [bytes("c")])
+      #expect(try tx.confirmMarks(.listened, [bytes("c")], cid) == [3])
+      // The server says of one that it is so; the other it refuses.
+      _ = try tx.apply(
+        message("a", at: 1, flags: [.readByMe, .listenedByMe]), cid, issued: tx.lsn)
+      try tx.dropMarks(.listened, [bytes("b")], cid)
+      #expect(try tx.pendingMarks(limit: 9).map(\.kind) == [.read])
+      #expect(try tx.enqueueMark(.listened, bytes("b"), cid))
+      _ = try tx.tombstone(bytes("b"), cid, version: nil)
+      #expect(try tx.pendingMarkCount() == 1)
+    }
+    let row = try #require(try fixture.message("c", cid))
+    #expect(row.flags == .listenedByMe && text(row.listenedBy) == #"["me"]"#)
+    #expect(row.readBy == nil)
+  }
+
   @Test func receiptsOfOthersGrowOnce() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1)], cid)
     for expected in [[1], []] as [[UInt64]] {
       let changed = try fixture.write { tx throws(StoreFailure) in
-        try tx.receipts(.read, user: bytes("e\"va"), ids: [bytes("a"), bytes("?")], cid, isMe: false)
+        try tx.receipts(
+          .read, user: bytes("e\"va"), ids: [bytes("a"), bytes("?")], cid, isMe: false)
       }
       #expect(changed == expected)
     }

@@ -45,12 +45,11 @@ import Testing
   }
 
   @Test func aRefGoesWithTheTransactionOfItsEffect() throws {
-    struct Undo: Error {}
     let fixture = try Fixture(.file)
-    #expect(throws: Undo.self) {
-      try fixture.store.write(failure: { $0 as any Error }) { tx throws(any Error) in
+    #expect(throws: StoreFailure.full) {
+      try fixture.write { tx throws(StoreFailure) in
         try tx.owe(bytes("a"), wallUs: 1)
-        throw Undo()
+        throw .full
       }
     }
     try fixture.reopen()
@@ -188,7 +187,8 @@ import Testing
     // The last that was trimmed is known, the one before it is too old to tell.
     let trimmed = UInt64(5 + beyond)
     #expect(try events(fixture, after: trimmed, limit: 1).first?.first?.isNumber == true)
-    #expect(try events(fixture, after: trimmed - 1) == (trimmed == 1 ? try events(fixture) : ["resync"]))
+    let told = trimmed == 1 ? try events(fixture) : ["resync"]
+    #expect(try events(fixture, after: trimmed - 1) == told)
   }
 
   @Test func aPageOfLargeEventsEndsEarlyAndGoesOn() throws {
