@@ -95,9 +95,14 @@ static void files(void) {
 static void profiles(void) {
   PROFILE((void)0, TL_OK);
   PROFILE(profile.struct_size = 0, TL_E_INVALID);
-  PROFILE(profile.flags = 7, TL_OK);
-  PROFILE(profile.flags = 8, TL_E_INVALID);
-  PROFILE(profile.capabilities = 1, TL_E_UNSUPPORTED);
+  PROFILE(profile.flags = 15, TL_OK);
+  PROFILE(profile.flags = 16, TL_E_INVALID);
+  PROFILE(profile.capabilities = 63, TL_OK);
+  PROFILE(profile.capabilities = 64, TL_E_INVALID);
+  PROFILE(profile.ref_days = 3650, TL_OK);
+  PROFILE(profile.ref_days = 3651, TL_E_INVALID);
+  PROFILE(profile.refs_max = 10000000, TL_OK);
+  PROFILE(profile.refs_max = 10000001, TL_E_INVALID);
   PROFILE(profile.reserved = 1, TL_E_INVALID);
   PROFILE(profile.page_limit = 1000, TL_OK);
   PROFILE(profile.page_limit = 1001, TL_E_INVALID);
