@@ -353,7 +353,7 @@ static void requests(void) {
   EXPECT(tl_client_sync(client, &request, NULL), expected)
   SYNC((void)0, TL_OK);
   SYNC(request.flags = 1, TL_E_INVALID);
-  SYNC(request.kind = 2, TL_E_INVALID);
+  SYNC(request.kind = 3, TL_E_INVALID);
   SYNC(request.policy = -1, TL_E_INVALID);
   SYNC(request.conversation = at_limit, TL_OK);
   SYNC(request.conversation = over, TL_E_TOO_LARGE);
@@ -375,9 +375,9 @@ static void requests(void) {
   READ((void)0, TL_OK);
   READ(query.limit = 10000, TL_OK);
   READ(query.limit = 10001, TL_E_INVALID);
-  READ(query.flags = 1, TL_E_INVALID);
+  READ(query.flags = 2, TL_E_INVALID);
   READ(query.reserved = 1, TL_E_INVALID);
-  READ(query.from = 5, TL_E_INVALID);
+  READ(query.from = 6, TL_E_INVALID);
   READ(query.order = 2, TL_E_INVALID);
   READ(query.conversation = over, TL_E_INVALID);
   READ(query.from = TL_FROM_BEFORE; query.number = UINT64_MAX, TL_E_NOT_FOUND);

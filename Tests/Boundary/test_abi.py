@@ -190,7 +190,8 @@ class Use(unittest.TestCase):
     def test_events_and_entities(self):
         def update(ref, entity, *items, **more):
             return json.dumps({"type": "update", "payload": {
-                "ref": ref, "action": "new", "payload": {"entity": entity, "items": items}, **more}})
+                "ref": ref, "action": "new", **more,
+                "payload": {"entity": entity, "items": items}}})
 
         with tideline.Client(user_id="me") as client:
             client.connected()
