@@ -615,7 +615,10 @@ enum {
   TL_STOP_PRESENT = 3 /**< The newest message known; the server may have newer. */
 };
 
-/** A place where messages may be missing. */
+/**
+ * A place where messages may be missing. Under #TL_SERVER_SEQUENCE ranges are of numbers, so its
+ * ends are told as the times of the nearest messages that are stored on either side.
+ */
 typedef struct tl_gap {
   uint32_t before_row; /**< The gap lies before this row; the row count means behind the last one. */
   uint32_t poisoned;   /**< 1 when it hides an item that could not be read. */

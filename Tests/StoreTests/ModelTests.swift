@@ -70,6 +70,7 @@ private struct Model {
   }
 
   var rows: [[UInt8]: Row] = [:]
+  var forgotten: Set<[UInt8]> = []
   var deletions: [[UInt8]: Int64?] = [:]
   var waiting: [[UInt8]: Waiting] = [:]
   var marks: [ReceiptKind: [[UInt8]]] = [.read: [], .listened: []]
@@ -122,7 +123,8 @@ private struct Model {
     var row = Row(
       message: m, number: lastNumber, contentStamp: stamp, reactionStamp: stamp,
       reactionVersion: m.version, pinStamp: stamp, users: users)
-    if let waited = waiting.removeValue(forKey: m.id) {
+    row.isHusk = forgotten.contains(m.id)
+    if let waited = waiting.removeValue(forKey: m.id), !row.isHusk {
       if let reactions = waited.reactions {
         row.react(reactions.json, reactions.version, reactions.stamp, tie: false)
       }
@@ -168,6 +170,7 @@ private struct Model {
     guard var row = rows[id] else { return nil }
     row.isHusk = true
     rows[id] = row
+    forgotten.insert(id)
     return row.number
   }
 
