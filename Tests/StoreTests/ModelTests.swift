@@ -297,10 +297,17 @@ private struct Model {
       try apply(id, stamp, version, tx, cid, &model, &random)
     case 45..<52:
       #expect(try tx.tombstone(id, cid, version: version) == model.tombstone(id, version))
-    case 52..<55:
+    case 52:
+      guard random.chance(0.2) else { return }
+      try tx.clearTombstones(cid)
+      model.deletions = [:]
+      model.waiting = [:]
+    case 53..<55:
       let place = model.rows[id]?.message.position ?? Position(time: 0, id: id)
       #expect(try tx.remove(place, cid) == (model.rows[id] == nil ? nil : model.delete(id)))
     case 55..<57:
+      // For good, so it is done to few of them.
+      let id = bytes("m\(random.below(4))")
       #expect(try tx.forget(id, cid) == model.forget(id))
     case 57..<69:
       let user = users[random.below(3)]
