@@ -11,9 +11,9 @@ import Testing
 
   private static let epochUs: Int64 = 1_771_193_745_000_000
 
-  private func message(_ id: String, _ second: Int64 = 1, _ text: String = "old", _ more: String = "")
-    -> String
-  {
+  private func message(
+    _ id: String, _ second: Int64 = 1, _ text: String = "old", _ more: String = ""
+  ) -> String {
     Frames.message(
       id, atUs: Self.epochUs + second * 1_000_000, payload: "\"\(text)\"",
       more: more.isEmpty ? "" : "," + more)
@@ -37,7 +37,9 @@ import Testing
     return try #require(items.first)
   }
 
-  private func ids(_ items: [Object]) -> [String] { items.compactMap { $0["message_id"] as? String } }
+  private func ids(_ items: [Object]) -> [String] {
+    items.compactMap { $0["message_id"] as? String }
+  }
 
   private func users(_ item: Object, _ name: String) -> [String] {
     (item[name] as? [Object] ?? []).compactMap { $0["user_id"] as? String }
@@ -78,14 +80,17 @@ import Testing
   }
 
   @Test func readersOnlyGrow() throws {
+    func by(_ name: String, _ users: String...) -> String {
+      let list = users.map { #"{"user_id":"\#($0)"}"# }
+      return #""\#(name)":[\#(list.joined(separator: ","))]"#
+    }
     for name in ["read_by", "delivered_by", "listened_by"] {
       let both = try one(
-        message("a", 1, "old", "\"\(name)\":[{\"user_id\":\"eva\"},{\"user_id\":\"jan\"}],\"version\":9"),
-        message("a", 1, "new", "\"\(name)\":[{\"user_id\":\"jan\"},{\"user_id\":\"ota\"}]"))
+        message("a", 1, "old", by(name, "eva", "jan") + #","version":9"#),
+        message("a", 1, "new", by(name, "jan", "ota")))
       #expect(Set(users(both, name)) == ["eva", "jan", "ota"])
       #expect(users(both, name).count == 3)
-      let kept = try one(
-        message("a", 1, "old", "\"\(name)\":[{\"user_id\":\"eva\"}]"), message("a", 1, "new"))
+      let kept = try one(message("a", 1, "old", by(name, "eva")), message("a", 1, "new"))
       #expect(users(kept, name) == ["eva"])
     }
   }
