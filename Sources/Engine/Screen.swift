@@ -79,6 +79,7 @@ struct Screen {
     for end in ends {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
+        if end.trouble == .cancelled, ask.request.kind == .live { liveAsked = nil }
         if let failure = end.trouble, failure != .cancelled {
           trouble = failure
           troubled = ask.request.kind
@@ -143,6 +144,8 @@ struct Screen {
       isReplaced = true
     }
     replace(.newest(count))
+    // The present could not be had: once more.
+    if troubled == .live { liveAsked = nil }
     focus = nil
     return true
   }
@@ -199,8 +202,23 @@ struct Screen {
 
   mutating func trim(first: Int, count: Int) throws(Failure) {
     guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
-    wishes = []
-    kept = list.loaded(keeping: first..<min(list.count, first + count))
+    let rows = first..<min(list.count, first + count)
+    wishes = wishes.filter { isWanted($0, keeping: rows) }
+    kept = list.loaded(keeping: rows)
+  }
+
+  /// Whether a wish goes on from a row that stays, and brings none back that leaves.
+  private func isWanted(_ wish: Wish, keeping rows: Range<Int>) -> Bool {
+    guard let low = list[rows.lowerBound]?.position, !rows.isEmpty,
+      let high = list[rows.upperBound - 1]?.position
+    else { return false }
+    let isLast = rows.upperBound == list.count
+    switch wish.aim {
+    case .older(let edge): return rows.lowerBound == 0 && (edge <= high || isLast)
+    case .newer(let edge): return isLast && low < edge
+    case .fill(let edge, _): return low < edge && edge <= high
+    case .place: return true
+    }
   }
 
   /// What is to stay loaded from the next look on.

@@ -210,7 +210,12 @@ extension Client {
     if case .message(let id) = config.at { try mustFind(id, config) }
     let number = try input { core, now throws(Failure) in
       let number = try core.openWindow(config)
-      _ = try core.askLive(number, now)
+      do throws(Failure) {
+        _ = try core.askLive(number, now)
+      } catch {
+        core.closeWindow(number, now)
+        throw error
+      }
       return number
     }
     signalNews()

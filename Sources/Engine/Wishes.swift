@@ -60,7 +60,12 @@ extension Screen {
     _ wish: Wish, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
     var wish = wish
-    if mayAsk, wish.tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
+    if mayAsk, let tried = wish.tried, kind.goesOn(tried),
+      let pending = asked.first(where: { $0.request.kind == tried })
+    {
+      // What is under way moved the edge and goes on from there by itself.
+      keep(wish, asking: pending.request)
+    } else if mayAsk, wish.tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
       wish.hasGivenUp = true
       try grow(wish, &growth)
     } else if mayAsk {
@@ -234,6 +239,15 @@ extension SyncRequest.Kind {
   fileprivate var isRefresh: Bool {
     if case .refresh = self { return true }
     return false
+  }
+
+  /// Whether it is the rest of what another asked for.
+  fileprivate func goesOn(_ other: SyncRequest.Kind) -> Bool {
+    switch (self, other) {
+    case (.below(let mine), .below(let theirs)): mine < theirs
+    case (.above(let mine), .above(let theirs)): theirs < mine
+    default: false
+    }
   }
 
   fileprivate var waiting: Waiting {
