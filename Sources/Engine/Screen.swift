@@ -29,6 +29,8 @@ struct Screen {
   var focus: Position?
   var anchor: UInt64 = 0
   var trouble: Failure?
+  /// What the host is told once the window is free.
+  var logLines: [(LogLevel, String)] = []
   /// What it was that failed; the same going well again takes the trouble away.
   private var troubled: SyncRequest.Kind?
   private(set) var isUp = false

@@ -40,8 +40,14 @@ package final class Window: Sendable {
     _ body: (inout Screen) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try client.ensureOpen()
+    var lines: [(LogLevel, String)] = []
+    defer { client.log(lines) }
     return try screen.withLock { screen throws(Failure) in
       if screen.isClosed { throw .closed }
+      defer {
+        lines = screen.logLines
+        screen.logLines = []
+      }
       return try body(&screen)
     }
   }
@@ -96,7 +102,9 @@ package final class Window: Sendable {
     let mustFollow = follows && !screen.isFollowing
     let mustAskLive = (mustFollow || screen.isFollowing) && screen.liveAsked != screen.connections
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
-    try client.input { core, now throws(Failure) in
+    var lines: [(LogLevel, String)] = []
+    defer { screen.logLines += lines }
+    try client.input(logging: &lines) { core, now throws(Failure) in
       if mustFollow {
         screen.isFollowing = true
         core.follow(number)
