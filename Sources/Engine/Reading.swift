@@ -226,10 +226,34 @@ struct Reading {
   ) throws(StoreFailure) {
     coverage.deletionsAsOfUs = record.deletions?.timeUs ?? 0
     coverage.contentAsOfUs = record.fetch?.timeUs ?? 0
+    if isNumbered { try tellTimes(&coverage, record) }
     coverage.marksAsOfUs = record.marks?.timeUs ?? 0
     coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
     coverage.staleCount = rows.count { $0.flags & MessageFlags.stale != 0 }
+  }
+
+  /// Where places are numbers, the host is told the times of the rows beside them.
+  private func tellTimes(
+    _ coverage: inout Coverage, _ record: ConversationRecord
+  ) throws(StoreFailure) {
+    if let fetch = record.fetch {
+      coverage.contentAsOfUs = try time(below: .after(tick: fetch.timeUs), record.cid) ?? 0
+    }
+    for (index, gap) in coverage.gaps.enumerated() {
+      let low = Position.before(tick: gap.lowUs)
+      let high = Position.before(tick: gap.highUs)
+      let below = try time(below: low, record.cid)
+      if low != .min { coverage.gaps[index].lowUs = below ?? .min }
+      guard high < .max else { continue }
+      let above = try rx.rows(record.cid, from: high, to: .max, limit: 1, newestFirst: false)
+      coverage.gaps[index].highUs = above.first?.timeUs ?? below ?? 0
+    }
+  }
+
+  /// The server's time of the newest row below a boundary.
+  private func time(below high: Position, _ cid: Int64) throws(StoreFailure) -> Int64? {
+    try rx.rows(cid, from: .min, to: high, limit: 1, newestFirst: true).first?.timeUs
   }
 
   private func completeness(

@@ -172,6 +172,9 @@ struct Application {
     case .messagesDeleted(let conversation, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       for id in ids { _ = try tx.tombstone(id, cid, version: nil) }
+      // What is gone is not owed any more.
+      try tx.dropMarks(.read, ids, cid)
+      try tx.dropMarks(.listened, ids, cid)
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.receipts(

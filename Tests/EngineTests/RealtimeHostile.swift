@@ -174,3 +174,37 @@ import Testing
     }
   }
 }
+
+extension RealtimeHostile {
+  /// Marks of a message that was deleted meanwhile are not owed any more.
+  @Test(arguments: [false, true])
+  func marksOfADeletedMessageAreNotOwed(_ isPushed: Bool) throws {
+    let world = try World()
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    let id = try #require(try world.cached().last)
+    try world.client.disconnected()
+    try world.client.markListened(conversation: Array("room".utf8), ids: [Array(id.utf8)])
+    try world.client.markRead(conversation: Array("room".utf8), ids: [Array(id.utf8)])
+    #expect(try world.client.state().readsPending == 2)
+    world.tick(ms: 10_000)
+    world.server.delete(conversation: "room", ids: [id])
+    world.tick(ms: 10_000)
+    // The marks' own requests are lost; the deletion is told.
+    world.alter = { request, answer in request.contains("mark_") ? nil : answer }
+    try world.client.connected()
+    if isPushed {
+      try world.hand(
+        "{\"type\":\"message_deleted\",\"conversation_id\":\"room\",\"message_ids\":[\"\(id)\"]}")
+    } else {
+      try world.sync()
+      world.tick(ms: 400_000)
+      _ = try world.client.advance()
+      try world.client.connected()
+      try world.sync()
+    }
+    #expect(try !world.cached().contains(id))
+    #expect(try world.client.state().readsPending == 0)
+  }
+}

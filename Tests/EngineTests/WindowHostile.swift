@@ -92,6 +92,26 @@ import Timeline
     #expect(try world.cached().filter { $0 != edge } == truth.filter { $0 != edge })
   }
 
+  /// Where places are numbers, what is told of times are times all the same.
+  @Test func numbersAreNeverToldAsTimes() throws {
+    let kind = CapableKind(name: "sequence", capabilities: [.sequence])
+    let world = try kind.world()
+    world.post(100)
+    try world.connect()
+    #expect(try world.reach(.live).trouble == nil)
+    let target = world.serverPosition(of: world.order()[40])
+    #expect(try world.reach(.near(target)).trouble == nil)
+    let coverage = try world.page().coverage
+    let times = world.server.truth(world.room).map(\.stampUs)
+    #expect(coverage.contentAsOfUs == times.last)
+    #expect(coverage.gaps.count >= 2)
+    for gap in coverage.gaps {
+      #expect(gap.lowUs == .min || times.contains(gap.lowUs))
+      #expect(times.contains(gap.highUs))
+      #expect(gap.lowUs < gap.highUs)
+    }
+  }
+
   /// Windows that could not be opened leave nothing behind.
   @Test func aFullQueueCostsNoWindow() throws {
     let world = try World()
