@@ -90,7 +90,15 @@ extension Screen {
   private mutating func grow(
     _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
-    switch try growth.find(at) {
+    var found = try growth.find(at)
+    if case .behind(let bound, let key) = found {
+      if mayAsk, isUp {
+        return try settle(wish, .above(bound), want: wish.want, mayAsk: true, &growth)
+      }
+      found = .at(key, isTrusted: true)
+    }
+    switch found {
+    case .behind: break
     case .latest:
       try grow(.newest(wish.want), &growth)
     case .at(let key, let isTrusted):

@@ -91,18 +91,23 @@ import Testing
     ]
     for number in 0..<60 {
       let own = "ref-of-an-update-\(number)"
-      let unknown = "\"conversation_id\":\"room\",\"message_id\":\"message-not-yet-known-\(number)\""
+      let unknown =
+        "\"conversation_id\":\"room\",\"message_id\":\"message-not-yet-known-\(number)\""
       for frame in [
         Frames.update("\(own)-a", "event-of-a-later-version", ["{\"x\":\"who-types-here\"}"]),
-        Frames.update("\(own)-b", "typing", ["{\"conversation_id\":\"room\",\"user_id\":\"who-types-here\"}"]),
-        Frames.update("\(own)-c", "profile", ["{\"user_id\":\"u\(number)\",\"n\":\"name-of-a-profile\"}"]),
+        Frames.update(
+          "\(own)-b", "typing", ["{\"conversation_id\":\"room\",\"user_id\":\"who-types-here\"}"]),
+        Frames.update(
+          "\(own)-c", "profile", ["{\"user_id\":\"u\(number)\",\"n\":\"name-of-a-profile\"}"]),
         Frames.update(
           "\(own)-d", "member",
           ["{\"conversation_id\":\"room\",\"user_id\":\"u\(number)\",\"n\":\"name-of-a-member\"}"]),
         Frames.update(
           "\(own)-e", "conversation", ["{\"conversation_id\":\"room\",\"t\":\"title-of-a-room\"}"]),
-        Frames.update("\(own)-f", "receipt", ["{\(unknown),\"user_id\":\"reader-of-the-unknown\"}"]),
-        Frames.update("\(own)-g", "reaction", ["{\(unknown),\"reactions\":{\"reaction-in-waiting\":[]}}"]),
+        Frames.update(
+          "\(own)-f", "receipt", ["{\(unknown),\"user_id\":\"reader-of-the-unknown\"}"]),
+        Frames.update(
+          "\(own)-g", "reaction", ["{\(unknown),\"reactions\":{\"reaction-in-waiting\":[]}}"]),
         Frames.update("\(own)-h", "message", ["{\"poison-body\":1}"]),
         Frames.update(
           "\(own)-i", "message",
@@ -149,8 +154,9 @@ import Testing
       try world.hand(
         Frames.push(
           Frames.message("m\(number)", atUs: World.epochUs + Int64(number))
-            .replacingOccurrences(of: "\"room\"", with: "\"elsewhere\""))
-          .replacingOccurrences(of: "\"room\"", with: "\"elsewhere\""))
+            .replacingOccurrences(of: "\"room\"", with: "\"elsewhere\"")
+        )
+        .replacingOccurrences(of: "\"room\"", with: "\"elsewhere\""))
     }
     #expect(try screen.poll() == nil)
     #expect(try screen.ids() == before)

@@ -112,6 +112,29 @@ import Timeline
     }
   }
 
+  /// A gap lies behind what was read: the first unread message lies in it, not above it.
+  @Test(arguments: CapableKind.all)
+  func theFirstUnreadIsLookedForBehindWhatWasRead(_ kind: CapableKind) throws {
+    let world = try kind.world()
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    let read = try world.cached().map { Array($0.utf8) }
+    try world.client.markRead(conversation: Array("room".utf8), ids: read)
+    try world.run()
+    try world.client.disconnected()
+    world.post(200)
+    try world.client.connected()
+    let truth = world.order()
+    let screen = try world.window(.unread, count: 10)
+    let ids = try screen.ids()
+    let row = try #require(try screen.window.find(Array(truth[60].utf8)))
+    let page = try #require(try screen.window.rows(first: row, count: 1))
+    #expect(try screen.state().anchor == page.rows[0].number)
+    #expect(ids.filter { (55..<65).contains(truth.firstIndex(of: $0) ?? -1) }.count == 10)
+    #expect(try screen.state().waiting == .nothing)
+  }
+
   /// Windows that could not be opened leave nothing behind.
   @Test func aFullQueueCostsNoWindow() throws {
     let world = try World()
