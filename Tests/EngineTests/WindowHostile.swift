@@ -263,3 +263,34 @@ import Timeline
     #expect(world.requests.contains { $0.contains("get_messages") })
   }
 }
+
+extension WindowHostile {
+  /// Changes that promise more for ever: with cursors that go round, that are always
+  /// new, or with none; the window comes to rest and says what is wrong.
+  @Test(arguments: ["round", "new", "none"])
+  func changesWithoutAnEndEnd(_ how: String) throws {
+    let kind = CapableKind(name: "changes", capabilities: [.changedSince])
+    let world = try kind.world()
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    var turn = 0
+    world.alter = { request, answer in
+      guard request.contains("get_changed_since") else { return answer }
+      turn += 1
+      let next = "\"next_since\":\"c\(how == "round" ? turn % 3 : turn)\""
+      let id = request.components(separatedBy: "\"request_id\":\"")[1].prefix { $0 != "\"" }
+      return """
+        {"type":"get_changed_since","request_id":"\(id)","status":"ok","data":\
+        {"messages":[],"has_more":true\(how == "none" ? "" : "," + next)}}
+        """
+    }
+    try world.connect()
+    let screen = try world.window()
+    #expect(turn > 0 && turn < 40)
+    #expect(try screen.state().waiting == .nothing)
+    #expect(try screen.state().trouble == .incomplete)
+    #expect(try screen.ids() == Array(world.truth().suffix(20)))
+  }
+}
