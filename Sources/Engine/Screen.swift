@@ -105,6 +105,9 @@ struct Screen {
 
   var isLivePending: Bool { asked.contains { $0.request.kind == .live } }
 
+  /// The present is asked for right after this look.
+  var isLiveNext: Bool { isUp && isFollowing && liveAsked != connections }
+
   // MARK: The host's wishes
 
   /// False where nothing lies there.

@@ -130,7 +130,11 @@ package final class Window: Sendable {
   ) throws(Failure) {
     let live = try core.askLive(number, now)
     screen.liveAsked = screen.connections
-    guard let live, core.jobs.contains(where: { $0.id == live }) else { return }
+    guard let live, core.jobs.contains(where: { $0.id == live }) else {
+      // It is over already: wishes that waited for it are judged by another look.
+      core.hasNews = true
+      return
+    }
     screen.didAsk(
       live, SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))
   }

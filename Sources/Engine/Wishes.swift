@@ -24,7 +24,7 @@ extension Screen {
     case .older(let edge):
       result = try growth.older(from: edge, want: wish.want, showsBeyond: showsBeyond)
       // What is older may come with the page of the present.
-      if edge == .max, mayAsk, isLivePending, !result.isSatisfied {
+      if edge == .max, mayAsk, isLivePending || isLiveNext, !result.isSatisfied {
         keep(wish, asking: nil)
         return
       }

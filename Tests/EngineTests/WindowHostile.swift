@@ -135,6 +135,29 @@ import Timeline
     #expect(try screen.state().waiting == .nothing)
   }
 
+  /// What is older is not asked for before the present has come, which may bring it.
+  @Test func theFirstLookAsksForThePresentOnly() throws {
+    let world = try World.exact()
+    world.post(100)
+    try world.connect()
+    try world.sync(.live)
+    try world.client.disconnected()
+    world.post(30)
+    try world.connect()
+    world.reset()
+    let screen = try TestScreen(world, count: 50)
+    try screen.poll()
+    try screen.settle(world)
+    #expect(try screen.ids().count == 50)
+    #expect(world.requests.count <= 4)
+    // Where the present had come before the first look, wishes go on all the same.
+    let second = try TestScreen(world, count: 120)
+    try world.run()
+    try second.settle(world)
+    #expect(try second.ids().count >= 119)
+    #expect(try second.state().waiting == .nothing)
+  }
+
   /// Windows that could not be opened leave nothing behind.
   @Test func aFullQueueCostsNoWindow() throws {
     let world = try World()
