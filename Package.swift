@@ -10,6 +10,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
+  // Names of fields are of use to a debugger only, and the library is to stay small.
+  .unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release)),
 ]
 
 /// The sanitizers' runtime comes with the host program, so its symbols stay open.
@@ -26,6 +28,7 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "-z", "-Xlinker", complete ? "defs" : "undefs",
     "-Xlinker", "-z", "-Xlinker", "nodelete",
     "-Xlinker", "--wrap=swift_copyAuxiliaryExecutablePath",
+    "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
   ])
 ]
 
@@ -88,7 +91,10 @@ let package = Package(
       exclude: ["read_vault.py"]),
     tests("StoreTests", ["Store", "Timeline", "Vault", "VaultSupport", "Base"]),
     tests(
-      "EngineTests", ["CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer"]),
+      "EngineTests",
+      [
+        "CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer", "VaultSupport",
+      ]),
     tests("SimulationTests", ["Simulation"]),
     tests("ServerTests", ["ReferenceServer"]),
   ],

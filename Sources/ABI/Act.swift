@@ -8,10 +8,29 @@ internal import Engine
 public func tl_client_mark_read(
   _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
 ) -> tl_status {
+  unsafe mark(client, conversation, ids, count, isListening: false)
+}
+
+@implementation @_cdecl("tl_client_mark_listened")
+public func tl_client_mark_listened(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
+) -> tl_status {
+  unsafe mark(client, conversation, ids, count, isListening: true)
+}
+
+private func mark(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int,
+  isListening: Bool
+) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
     let excess: Failure = .tooLarge("conversation is over 512 bytes")
-    try client.markRead(
-      conversation: unsafe conversation.id(or: excess), ids: unsafe ABI.ids(ids, count))
+    let conversation = try unsafe conversation.id(or: excess)
+    let ids = try unsafe ABI.ids(ids, count)
+    if isListening {
+      try client.markListened(conversation: conversation, ids: ids)
+    } else {
+      try client.markRead(conversation: conversation, ids: ids)
+    }
     return status(TL_OK)
   }
 }

@@ -1,8 +1,9 @@
 /// What a `tl_batch` pointer points to: one block of memory.
 ///
-/// A header, then the rows, then the gaps, then the bytes that all views point
-/// into. Plain memory with one owner, the host: it needs no client, so batches
-/// and clients may be freed in any order.
+/// A header, then the records (messages, changes, events or entities), then the
+/// gaps of messages, then the bytes that all views point into. Plain memory with
+/// one owner, the host: it needs no client, so batches and clients may be freed in
+/// any order.
 internal import CTideline
 internal import Engine
 
@@ -10,11 +11,14 @@ internal import Engine
   /// "batch of" in ASCII, read as a number.
   private static let magic: UInt64 = 0x666F_2068_6374_6162
 
+  /// What the records are.
+  private enum Kind { case messages, changes, events, entities }
+
   private var word: UInt64
   /// Bytes behind the header.
   private var size: Int
-  private var rowCount = 0
-  private var changeCount = 0
+  private var kind = Kind.messages
+  private var count = 0
   private var coverage: tl_coverage?
 
   /// Puts a page into a new batch.
@@ -42,26 +46,63 @@ internal import Engine
     for (index, gap) in page.coverage.gaps.enumerated() {
       unsafe (gapTarget + index).initialize(to: tl_gap(gap))
     }
-    unsafe block.pointee.rowCount = page.rows.count
+    unsafe block.pointee.count = page.rows.count
     unsafe block.pointee.coverage = tl_coverage(page.coverage, gaps: gapTarget)
     return OpaquePointer(block)
   }
 
   /// Puts changes into a new batch.
   static func new(_ changes: [ChangeView]) throws(Failure) -> OpaquePointer {
-    let entries = unsafe try extent(of: tl_change.self, changes.count)
-    let block = try unsafe allocate([entries] + changes.map(\.conversation.count))
-    let body = unsafe start(of: block)
-    let target = unsafe body.bindMemory(to: tl_change.self, capacity: changes.count)
-    var bytes = unsafe body + entries
+    let (block, views) = unsafe try records(
+      .changes, of: tl_change.self, changes.map { [$0.conversation] })
+    let target = unsafe start(of: block).bindMemory(to: tl_change.self, capacity: changes.count)
     for (index, change) in changes.enumerated() {
-      unsafe fill(bytes, change.conversation)
-      let conversation = unsafe view(bytes, 0..<change.conversation.count)
-      unsafe (target + index).initialize(to: tl_change(change, conversation))
-      unsafe bytes += change.conversation.count
+      unsafe (target + index).initialize(to: tl_change(change, views[index]))
     }
-    unsafe block.pointee.changeCount = changes.count
     return OpaquePointer(block)
+  }
+
+  /// Puts events into a new batch.
+  static func new(_ events: [EventView]) throws(Failure) -> OpaquePointer {
+    let (block, views) = unsafe try records(
+      .events, of: tl_event.self, events.map { [$0.conversation, $0.entity, $0.body] })
+    let target = unsafe start(of: block).bindMemory(to: tl_event.self, capacity: events.count)
+    for (index, event) in events.enumerated() {
+      unsafe (target + index).initialize(to: tl_event(event, views[(3 * index)...]))
+    }
+    return OpaquePointer(block)
+  }
+
+  /// Puts entities into a new batch.
+  static func new(_ entities: [EntityView]) throws(Failure) -> OpaquePointer {
+    let (block, views) = unsafe try records(
+      .entities, of: tl_entity.self, entities.map { [$0.conversation, $0.id, $0.body] })
+    let target = unsafe start(of: block).bindMemory(
+      to: tl_entity.self, capacity: entities.count)
+    for (index, entity) in entities.enumerated() {
+      unsafe (target + index).initialize(to: tl_entity(entity, views[(3 * index)...]))
+    }
+    return OpaquePointer(block)
+  }
+
+  /// A block with room for one record for each element of `texts`, and the texts
+  /// copied behind them, as views in order.
+  private static func records<Record>(
+    _ kind: Kind, of type: Record.Type, _ texts: [[[UInt8]]]
+  ) throws(Failure) -> (UnsafeMutablePointer<Batch>, [tl_view]) {
+    let head = try extent(of: type, texts.count)
+    let texts = texts.flatMap { $0 }
+    let block = try unsafe allocate([head] + texts.map(\.count))
+    unsafe block.pointee.kind = kind
+    unsafe block.pointee.count = head / MemoryLayout<Record>.stride
+    var bytes = unsafe start(of: block) + head
+    var views: [tl_view] = unsafe []
+    for text in texts {
+      unsafe fill(bytes, text)
+      unsafe views.append(view(bytes, 0..<text.count))
+      unsafe bytes += text.count
+    }
+    return unsafe (block, views)
   }
 
   static func free(_ handle: OpaquePointer?) {
@@ -70,28 +111,37 @@ internal import Engine
     unsafe block.deallocate()
   }
 
-  /// The messages, or NULL, and how many there are.
   static func rows(_ handle: OpaquePointer?) -> (UnsafePointer<tl_message>?, Int) {
-    guard let block = unsafe ours(handle), unsafe block.pointee.rowCount > 0 else {
-      return (nil, 0)
-    }
-    let rows = unsafe start(of: block).assumingMemoryBound(to: tl_message.self)
-    return unsafe (UnsafePointer(rows), block.pointee.rowCount)
+    unsafe contents(handle, .messages)
   }
 
-  /// The changes, or NULL, and how many there are.
   static func changes(_ handle: OpaquePointer?) -> (UnsafePointer<tl_change>?, Int) {
-    guard let block = unsafe ours(handle), unsafe block.pointee.changeCount > 0 else {
-      return (nil, 0)
-    }
-    let changes = unsafe start(of: block).assumingMemoryBound(to: tl_change.self)
-    return unsafe (UnsafePointer(changes), block.pointee.changeCount)
+    unsafe contents(handle, .changes)
   }
 
-  /// How complete the messages are; changes have no such answer.
+  static func events(_ handle: OpaquePointer?) -> (UnsafePointer<tl_event>?, Int) {
+    unsafe contents(handle, .events)
+  }
+
+  static func entities(_ handle: OpaquePointer?) -> (UnsafePointer<tl_entity>?, Int) {
+    unsafe contents(handle, .entities)
+  }
+
+  /// The records, or NULL, and how many there are; none where it holds others.
+  private static func contents<Record>(
+    _ handle: OpaquePointer?, _ kind: Kind
+  ) -> (UnsafePointer<Record>?, Int) {
+    guard let block = unsafe ours(handle), unsafe block.pointee.kind == kind,
+      unsafe block.pointee.count > 0
+    else { return (nil, 0) }
+    let records = unsafe start(of: block).assumingMemoryBound(to: Record.self)
+    return unsafe (UnsafePointer(records), block.pointee.count)
+  }
+
+  /// How complete the messages are; nothing else has such an answer.
   static func coverage(_ handle: OpaquePointer?) throws(Failure) -> tl_coverage {
     guard let coverage = try unsafe block(handle).pointee.coverage else {
-      throw .invalid("the batch holds changes")
+      throw .invalid("the batch holds no messages")
     }
     return unsafe coverage
   }

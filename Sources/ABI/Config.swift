@@ -99,9 +99,19 @@ extension Profile {
     self.init()
     let known =
       TL_PROFILE_AFTER_IS_INCLUSIVE | TL_PROFILE_PAGE_SIZE_VARIES
-      | TL_PROFILE_ABSENCE_IS_DELETION
+      | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS
     guard profile.flags & ~UInt32(known) == 0 else { throw .invalid("an unknown profile flag") }
-    guard profile.capabilities == 0 else { throw .unsupported("no capability is known yet") }
+    let servers =
+      TL_SERVER_BEFORE | TL_SERVER_AROUND | TL_SERVER_CHANGED_SINCE
+      | TL_SERVER_IDEMPOTENT_SEND | TL_SERVER_SEQUENCE | TL_SERVER_ENVELOPE
+    guard profile.capabilities & ~UInt32(servers) == 0 else {
+      throw .invalid("an unknown capability")
+    }
+    capabilities = Capabilities(rawValue: profile.capabilities)
+    pushIsLossless = has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
+    refDays = try count(profile.ref_days, zero: 30, atMost: 3_650, "ref_days is over 3,650")
+    refsMax = try count(
+      profile.refs_max, zero: 100_000, atMost: 10_000_000, "refs_max is over 10,000,000")
     try mustBeZero(profile.reserved)
     pageLimit = try count(
       profile.page_limit, zero: 50, atMost: Limits.pageLimitMax, "page_limit is over 1,000")

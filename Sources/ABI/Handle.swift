@@ -1,17 +1,20 @@
-/// What a `tl_client` pointer points to.
+/// What a `tl_client` or a `tl_window` pointer points to.
 ///
 /// A small block of plain memory that begins with a magic word, so that NULL, a
 /// batch or any other readable memory is refused before it is taken for an
-/// object. The block holds the only reference to the client and its hooks.
+/// object. The block holds one reference to its object; a window's object keeps
+/// its client, so the two may be freed in any order.
 internal import CTideline
 internal import Engine
 
 @safe struct Handle {
   /// "tideline" in ASCII, read as a number.
-  private static let magic: UInt64 = 0x656E_696C_6564_6974
+  private static let client: UInt64 = 0x656E_696C_6564_6974
+  /// "a window" in ASCII, read as a number.
+  private static let window: UInt64 = 0x776F_646E_6977_2061
 
   private var word: UInt64
-  private var occupant: Unmanaged<Occupant>
+  private var object: Unmanaged<AnyObject>
 
   /// A client with what must be released after it.
   private final class Occupant {
@@ -26,33 +29,64 @@ internal import Engine
 
   /// Puts a client behind a new handle.
   static func new(_ client: Client, _ hooks: Hooks) -> OpaquePointer {
+    unsafe new(Self.client, Occupant(client: client, hooks: hooks))
+  }
+
+  /// Puts a window behind a new handle.
+  static func new(_ window: Window) -> OpaquePointer {
+    unsafe new(Self.window, window)
+  }
+
+  private static func new(_ word: UInt64, _ object: AnyObject) -> OpaquePointer {
     let block = UnsafeMutablePointer<Handle>.allocate(capacity: 1)
-    let occupant = Occupant(client: client, hooks: hooks)
-    unsafe block.initialize(to: Handle(word: magic, occupant: .passRetained(occupant)))
+    unsafe block.initialize(to: Handle(word: word, object: .passRetained(object)))
     return OpaquePointer(block)
   }
 
   /// The client behind a handle.
   static func client(_ handle: OpaquePointer?) throws(Failure) -> Client {
-    guard let block = unsafe block(handle) else { throw .invalid("client is not a client") }
-    return unsafe block.pointee.occupant.takeUnretainedValue().client
+    guard let block = unsafe block(handle, client),
+      let occupant = unsafe block.pointee.object.takeUnretainedValue() as? Occupant
+    else { throw .invalid("client is not a client") }
+    return occupant.client
+  }
+
+  /// The window behind a handle.
+  static func window(_ handle: OpaquePointer?) throws(Failure) -> Window {
+    guard let block = unsafe block(handle, window),
+      let window = unsafe block.pointee.object.takeUnretainedValue() as? Window
+    else { throw .invalid("window is not a window") }
+    return window
   }
 
   /// Closes the client, lets its hooks go, and gives the memory back.
-  static func free(_ handle: OpaquePointer?) {
-    guard let block = unsafe block(handle) else { return }
-    let occupant = unsafe block.pointee.occupant.takeRetainedValue()
-    unsafe block.pointee.word = 0
-    unsafe block.deinitialize(count: 1)
-    unsafe block.deallocate()
+  static func freeClient(_ handle: OpaquePointer?) {
+    guard let occupant = unsafe take(handle, client) as? Occupant else { return }
     occupant.client.close()
     occupant.hooks.drop()
   }
 
-  private static func block(_ handle: OpaquePointer?) -> UnsafeMutablePointer<Handle>? {
+  /// Closes the window and gives the memory back.
+  static func freeWindow(_ handle: OpaquePointer?) {
+    guard let window = unsafe take(handle, window) as? Window else { return }
+    window.close()
+  }
+
+  private static func take(_ handle: OpaquePointer?, _ word: UInt64) -> AnyObject? {
+    guard let block = unsafe block(handle, word) else { return nil }
+    let object = unsafe block.pointee.object.takeRetainedValue()
+    unsafe block.pointee.word = 0
+    unsafe block.deinitialize(count: 1)
+    unsafe block.deallocate()
+    return object
+  }
+
+  private static func block(
+    _ handle: OpaquePointer?, _ word: UInt64
+  ) -> UnsafeMutablePointer<Handle>? {
     guard let handle = unsafe handle, unsafe isAligned(handle) else { return nil }
     let block = unsafe UnsafeMutablePointer<Handle>(handle)
-    return unsafe block.pointee.word == magic ? block : nil
+    return unsafe block.pointee.word == word ? block : nil
   }
 }
 

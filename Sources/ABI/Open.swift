@@ -12,7 +12,7 @@ public func tl_client_open(
   return boundary { () throws(Failure) in
     let client = try unsafe open(config)
     guard let out = unsafe out else {
-      unsafe Handle.free(client)
+      unsafe Handle.freeClient(client)
       throw .invalid("out is NULL")
     }
     unsafe out.pointee = client
@@ -31,7 +31,7 @@ public func tl_client_close(_ client: OpaquePointer?) {
 
 @implementation @_cdecl("tl_client_free")
 public func tl_client_free(_ client: OpaquePointer?) {
-  unsafe Handle.free(client)
+  unsafe Handle.freeClient(client)
 }
 
 @implementation @_cdecl("tl_client_wipe")

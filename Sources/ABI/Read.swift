@@ -51,6 +51,80 @@ public func tl_client_changes(
   }
 }
 
+@implementation @_cdecl("tl_client_events")
+public func tl_client_events(
+  _ client: OpaquePointer?, _ after: UInt64, _ limit: UInt32,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let limit = try count(limit, zero: 256, atMost: Limits.changesMax, "limit is over 10,000")
+    switch try client.events(after: after, limit: limit) {
+    case .none: return status(TL_NONE)
+    case .resync: return status(TL_RESYNC)
+    case .events(let events): unsafe out.pointee = try Batch.new(events)
+    }
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_entities")
+public func tl_client_entities(
+  _ client: OpaquePointer?, _ kind: tl_entity_kind, _ conversation: tl_view,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    guard let role = EntityRole(rawValue: kind) else {
+      throw .invalid("an unknown kind of entity")
+    }
+    let isOfAll = unsafe conversation.size == 0
+    let entities = try client.entities(
+      role, conversation: isOfAll ? nil : unsafe conversation.id())
+    if entities.isEmpty { return status(TL_NONE) }
+    unsafe out.pointee = try Batch.new(entities)
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_merge_messages")
+public func tl_merge_messages(
+  _ base: tl_view, _ more: tl_view, _ out: UnsafeMutablePointer<UnsafeMutablePointer<tl_text>?>?
+) -> tl_status {
+  unsafe merge(base, more, out, areDeltas: false)
+}
+
+@implementation @_cdecl("tl_merge_deltas")
+public func tl_merge_deltas(
+  _ base: tl_view, _ deltas: tl_view,
+  _ out: UnsafeMutablePointer<UnsafeMutablePointer<tl_text>?>?
+) -> tl_status {
+  unsafe merge(base, deltas, out, areDeltas: true)
+}
+
+private func merge(
+  _ base: tl_view, _ more: tl_view, _ out: UnsafeMutablePointer<UnsafeMutablePointer<tl_text>?>?,
+  areDeltas: Bool
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return boundary { () throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let excess: Failure = .tooLarge("a list is over 16 MiB")
+    let base = try unsafe base.bytes(atMost: Limits.frameBytesMax, or: excess)
+    let more = try unsafe more.bytes(atMost: Limits.frameBytesMax, or: excess)
+    let merged = try merged(base, with: more, areDeltas: areDeltas)
+    unsafe out.pointee = Block<tl_text>.new(merged.bytes)
+    return merged.hasBadItems ? status(TL_QUARANTINED) : status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_text_free")
+public func tl_text_free(_ text: UnsafeMutablePointer<tl_text>?) {
+  unsafe Block<tl_text>.free(text)
+}
+
 @implementation @_cdecl("tl_batch_rows")
 public func tl_batch_rows(
   _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
@@ -67,6 +141,24 @@ public func tl_batch_changes(
   let (changes, number) = unsafe Batch.changes(batch)
   unsafe count?.pointee = number
   return unsafe changes
+}
+
+@implementation @_cdecl("tl_batch_events")
+public func tl_batch_events(
+  _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<tl_event>? {
+  let (events, number) = unsafe Batch.events(batch)
+  unsafe count?.pointee = number
+  return unsafe events
+}
+
+@implementation @_cdecl("tl_batch_entities")
+public func tl_batch_entities(
+  _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<tl_entity>? {
+  let (entities, number) = unsafe Batch.entities(batch)
+  unsafe count?.pointee = number
+  return unsafe entities
 }
 
 @implementation @_cdecl("tl_batch_coverage")

@@ -6,8 +6,12 @@ internal import Engine
 extension SyncRequest {
   init(_ request: tl_sync_request) throws(Failure) {
     try unsafe mustBeZero(request.flags)
-    guard let kind = unsafe Kind(rawValue: request.kind) else {
-      throw .invalid("an unknown kind of sync")
+    let kind: Kind
+    switch unsafe Int(request.kind) {
+    case TL_SYNC_LATEST: kind = .latest
+    case TL_SYNC_OLDER: kind = .older
+    case TL_SYNC_LIVE: kind = .live
+    default: throw .invalid("an unknown kind of sync")
     }
     guard let policy = unsafe Policy(rawValue: request.policy) else {
       throw .invalid("an unknown policy")
@@ -22,12 +26,15 @@ extension SyncRequest {
 
 extension MessageQuery {
   init(_ query: tl_query) throws(Failure) {
-    try unsafe mustBeZero(query.flags, query.reserved)
+    try unsafe mustBeZero(query.reserved)
+    let known = UInt32(truncatingIfNeeded: TL_QUERY_PINNED)
+    guard unsafe query.flags & ~known == 0 else { throw .invalid("an unknown flag of a query") }
     self.init(
       conversation: try unsafe query.conversation.id(), from: try unsafe From(query),
       descending: try unsafe isDescending(query.order),
       limit: try unsafe count(
         query.limit, zero: 50, atMost: Limits.readRowsMax, "limit is over 10,000"))
+    isPinnedOnly = unsafe query.flags & known != 0
   }
 }
 
@@ -47,8 +54,70 @@ extension MessageQuery.From {
     case TL_FROM_BEFORE: unsafe self = .before(query.number)
     case TL_FROM_AFTER: unsafe self = .after(query.number)
     case TL_FROM_TIME: unsafe self = .time(query.time_us)
+    case TL_FROM_BEFORE_TIME: unsafe self = .beforeTime(query.time_us)
     default: throw .invalid("an unknown place to begin")
     }
+  }
+}
+
+extension WindowConfig {
+  init(_ config: tl_window_config) throws(Failure) {
+    try unsafe mustBeZero(config.reserved)
+    let flags = unsafe config.flags
+    let cacheOnly = UInt32(truncatingIfNeeded: TL_WINDOW_CACHE_ONLY)
+    let noRefresh = UInt32(truncatingIfNeeded: TL_WINDOW_NO_REFRESH)
+    guard flags & ~(cacheOnly | noRefresh) == 0 else {
+      throw .invalid("an unknown flag of a window")
+    }
+    let rowsMax = try unsafe ABI.count(
+      config.rows_max, zero: 2_000, atMost: Limits.windowRowsMax, "rows_max is over 200,000")
+    guard rowsMax >= Limits.windowRowsMin else { throw .invalid("rows_max is under 100") }
+    self.init(
+      conversation: try unsafe config.conversation.id(
+        or: .tooLarge("conversation is over 512 bytes")),
+      at: try unsafe At(config.at, id: config.id, timeUs: config.time_us),
+      count: try unsafe loadCount(config.count), rowsMax: rowsMax)
+    isCacheOnly = flags & cacheOnly != 0
+    leavesStale = flags & noRefresh != 0
+  }
+}
+
+private func loadCount(_ value: UInt32) throws(Failure) -> Int {
+  try ABI.count(value, zero: 50, atMost: Limits.windowLoadMax, "count is over 1,000")
+}
+
+extension At {
+  fileprivate init(_ at: tl_at, id: tl_view, timeUs: Int64) throws(Failure) {
+    switch Int(at) {
+    case TL_AT_LATEST: self = .latest
+    case TL_AT_UNREAD: self = .unread
+    case TL_AT_MESSAGE: self = .message(try unsafe id.id(or: .tooLarge("id is over 512 bytes")))
+    case TL_AT_TIME: self = .time(timeUs)
+    default: throw .invalid("an unknown place")
+    }
+  }
+}
+
+extension Load {
+  init(_ load: tl_load) throws(Failure) {
+    try unsafe mustBeZero(load.reserved)
+    let pastGaps = UInt32(truncatingIfNeeded: TL_LOAD_PAST_GAPS)
+    guard unsafe load.flags & ~pastGaps == 0 else { throw .invalid("an unknown flag of a load") }
+    let kind: Kind
+    switch unsafe Int(load.kind) {
+    case TL_LOAD_INITIAL: kind = .initial
+    case TL_LOAD_BEFORE: kind = unsafe .before(load.number)
+    case TL_LOAD_AFTER: kind = unsafe .after(load.number)
+    case TL_LOAD_AROUND:
+      let at = try unsafe At(load.at, id: load.id, timeUs: load.time_us)
+      if at == .latest { throw .invalid("a load around the latest") }
+      kind = .around(at)
+    case TL_LOAD_LAST: kind = .last
+    default: throw .invalid("an unknown kind of load")
+    }
+    self.init(
+      kind, count: try unsafe loadCount(load.count),
+      isPastGaps: unsafe load.flags & pastGaps != 0)
   }
 }
 

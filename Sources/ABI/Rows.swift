@@ -23,7 +23,7 @@ func fill(_ target: UnsafeMutableRawPointer, _ bytes: [UInt8]) {
 extension MessageView {
   /// Tells whether all ranges lie within `count` bytes.
   func fits(_ count: Int) -> Bool {
-    [id, sender, stamp, payload, replyTo, reactions, readBy, rest]
+    [id, sender, stamp, payload, replyTo, reactions, readBy, rest, deliveredBy, listenedBy]
       .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
   }
 }
@@ -36,7 +36,8 @@ extension tl_message {
       sender: view(bytes, row.sender), stamp: view(bytes, row.stamp),
       payload: view(bytes, row.payload), reply_to: view(bytes, row.replyTo),
       reactions: view(bytes, row.reactions), read_by: view(bytes, row.readBy),
-      rest: view(bytes, row.rest))
+      rest: view(bytes, row.rest), delivered_by: view(bytes, row.deliveredBy),
+      listened_by: view(bytes, row.listenedBy), sequence: row.sequence)
   }
 }
 
@@ -55,15 +56,56 @@ extension tl_coverage {
       gap_count: UInt32(clamping: coverage.gaps.count),
       gaps: coverage.gaps.isEmpty ? nil : gaps,
       deletions_as_of_us: coverage.deletionsAsOfUs, content_as_of_us: coverage.contentAsOfUs,
-      total_count: coverage.totalCount, known_count: UInt64(clamping: coverage.knownCount))
+      total_count: coverage.totalCount, known_count: UInt64(clamping: coverage.knownCount),
+      marks_as_of_us: coverage.marksAsOfUs, stale_count: UInt32(clamping: coverage.staleCount),
+      reserved: 0)
   }
 }
 
 extension tl_change {
   init(_ change: ChangeView, _ conversation: tl_view) {
     unsafe self.init(
-      seq: change.seq, kind: change.kind, reserved: 0, first: change.first, last: change.last,
-      conversation: conversation)
+      seq: change.seq, kind: change.kind, flags: change.isSilent ? silent : 0,
+      first: change.first, last: change.last, conversation: conversation)
+  }
+}
+
+private let silent = UInt32(truncatingIfNeeded: TL_CHANGE_SILENT)
+
+extension tl_event {
+  /// - Parameter views: conversation, entity and body come first.
+  init(_ event: EventView, _ views: ArraySlice<tl_view>) {
+    let first = unsafe views.startIndex
+    unsafe self.init(
+      seq: event.seq, kind: event.kind, action: event.action,
+      flags: event.isSilent ? silent : 0, reserved: 0, conversation: views[first],
+      entity: views[first + 1], body: views[first + 2])
+  }
+}
+
+extension tl_entity {
+  /// - Parameter views: conversation, id and body come first.
+  init(_ entity: EntityView, _ views: ArraySlice<tl_view>) {
+    let first = unsafe views.startIndex
+    unsafe self.init(
+      kind: entity.role.rawValue, reserved: 0, conversation: views[first],
+      id: views[first + 1], body: views[first + 2])
+  }
+}
+
+extension tl_window_status {
+  init(_ status: WindowStatus) {
+    let flags = [
+      (status.isAtStart, TL_WINDOW_AT_START), (status.isAtEnd, TL_WINDOW_AT_END),
+      (status.hasGapBefore, TL_WINDOW_GAP_BEFORE), (status.hasGapAfter, TL_WINDOW_GAP_AFTER),
+    ]
+    self.init(
+      struct_size: 0,
+      flags: flags.reduce(0) { $1.0 ? $0 | UInt32(truncatingIfNeeded: $1.1) : $0 },
+      version: status.version, checksum: status.checksum,
+      row_count: UInt32(clamping: status.rowCount),
+      split_count: UInt32(clamping: status.splitCount), waiting: status.waiting.rawValue,
+      trouble: status.trouble?.status ?? ABI.status(TL_OK), anchor: status.anchor)
   }
 }
 
@@ -74,7 +116,8 @@ extension tl_state {
       requests_in_flight: UInt32(clamping: state.requestsInFlight),
       frames_waiting: UInt32(clamping: state.framesWaiting),
       reconnect_wanted: state.reconnectWanted ? 1 : 0,
-      reads_pending: UInt32(clamping: state.readsPending), reserved: 0,
+      reads_pending: UInt32(clamping: state.readsPending),
+      replies_owed: UInt32(clamping: state.repliesOwed),
       change_seq: state.changeSeq, as_of_us: state.asOfUs)
   }
 }
@@ -102,6 +145,10 @@ extension tl_stats {
       timeouts: stats.timeouts, retries: stats.retries, duplicates: stats.duplicates,
       open_failures: stats.openFailures, walks_incomplete: stats.walksIncomplete,
       restores: stats.restores, audit_mismatches: stats.auditMismatches,
-      commits: stats.commits, file_bytes: stats.fileBytes, overlap_us: stats.overlapUs)
+      commits: stats.commits, file_bytes: stats.fileBytes, overlap_us: stats.overlapUs,
+      updates: stats.updates, updates_repeated: stats.updatesRepeated, replies: stats.replies,
+      waiting: stats.waiting, waiting_dropped: stats.waitingDropped,
+      page_limit: UInt32(clamping: stats.pageLimit),
+      request_timeout_ms: UInt32(clamping: stats.requestTimeoutMs))
   }
 }

@@ -40,7 +40,7 @@ public func tl_client_next_frame(
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
     guard let frame = try client.nextFrame() else { return status(TL_NONE) }
-    unsafe out.pointee = FrameBlock.new(frame)
+    unsafe out.pointee = Block<tl_frame>.new(frame)
     return status(TL_OK)
   }
 }
@@ -54,7 +54,7 @@ public func tl_client_frame_sent(_ client: OpaquePointer?, _ id: UInt64) -> tl_s
 
 @implementation @_cdecl("tl_frame_free")
 public func tl_frame_free(_ frame: UnsafeMutablePointer<tl_frame>?) {
-  unsafe FrameBlock.free(frame)
+  unsafe Block<tl_frame>.free(frame)
 }
 
 @implementation @_cdecl("tl_client_advance")

@@ -40,8 +40,23 @@ package enum Limits {
   package static let quarantineKept = 10_000
   /// Bytes of one quarantined item that are kept.
   package static let quarantineBytesMax = 64 << 10
+  /// Messages not yet known for which marks are kept.
+  package static let waitingKept = 10_000
+  /// Events kept for the host.
+  package static let eventsKept = 10_000
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.
   package static let pageLimitMax = 1_000
+  /// Open windows, messages in one of them, and messages of one load.
+  package static let windowsMax = 1_024
+  package static let windowRowsMin = 100
+  package static let windowRowsMax = 200_000
+  package static let windowLoadMax = 1_000
+  /// Entries of the feed that a window follows one by one; beyond, it reads itself anew.
+  package static let windowChangesMax = 5_000
+  /// Replies held ready for the host, the others wait in the file; and those handed
+  /// out whose sending is waited for.
+  package static let repliesReady = 256
+  package static let repliesHanded = 4_096
 }

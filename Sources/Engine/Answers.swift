@@ -14,18 +14,26 @@ extension Core {
       stats.framesIgnored += 1
       return .ignored
     case .push(let push):
-      let receipt = try storing { () throws(StoreFailure) in
-        try take(push, frame.bytes, opened, now)
-      }
-      pump(now)
-      return receipt
+      return try receive(Delivery(push), frame.bytes, opened, now)
+    case .update(let update):
+      return try receive(Delivery(update), frame.bytes, opened, now)
     case .response(let response):
-      guard let flight = exchange.match(response) else {
+      guard let flight = exchange.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
         return .ignored
       }
       return try answer(response.outcome, flight, frame.bytes, opened, now)
     }
+  }
+
+  private func receive(
+    _ delivery: Delivery, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
+  ) throws(Failure) -> Receipt {
+    let receipt = try storing { () throws(StoreFailure) in
+      try take(delivery, Arrival(frame: frame, opened: opened, now: now))
+    }
+    pump(now)
+    return receipt
   }
 
   private func answer(
@@ -37,9 +45,9 @@ extension Core {
       trouble(flight.purpose, .unavailable, retryAfterMs: 0, now)
       pump(now)
       throw .frame
-    case (.reads(let cid, let conversation, let ids), _):
+    case (.marks(let group, let conversation, let ids), _):
       let receipt = try storing { () throws(StoreFailure) in
-        try takeReadAnswer(outcome, cid, conversation, ids, now)
+        try takeMarkAnswer(outcome, group, conversation, ids, now)
       }
       pump(now)
       return receipt
@@ -50,8 +58,8 @@ extension Core {
       }
       job.inFlight = false
       let ingest = Ingest(
-        user: config.user, autoMarkRead: config.autoMarkRead, frame: frame, opened: opened,
-        issued: flight.issued)
+        config, frame: frame, opened: opened, issued: flight.issued,
+        autoMarkRead: config.autoMarkRead, asked: flight.limit)
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)
@@ -76,8 +84,13 @@ extension Core {
       step = .next
     case (.deletions(_, let sinceUs, let knownUs), .deleted(let page)):
       step = try takeDeletions(&job, page, sinceUs: sinceUs, knownUs: knownUs)
+    case (.changes(let since, let knownUs), .changed(let page)):
+      step = try takeChanges(&job, page, ingest, since: since, knownUs: knownUs)
+    case (.changes, .failed(.unknownCursor, _)):
+      step = try loseMarks(&job)
     case (.tail, .page(let page)), (.newest, .page(let page)), (.walk, .page(let page)),
-      (.older, .page(let page)):
+      (.older, .page(let page)), (.climb, .page(let page)), (.seek, .page(let page)),
+      (.spot, .page(let page)):
       step = try takePage(&job, page, ingest, now)
     case (_, .failed(let error, let retryAfterMs)):
       try refused(job, error, retryAfterMs, now)
@@ -115,7 +128,11 @@ extension Core {
       }
       job.beginAgain()
       replace(job)
-    case .notFound, .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
+    case .notFound:
+      // Where a message was looked for, it is the message that is not found.
+      if case .at = job.request.kind, case .spot = job.stage { return end(job, .notFound) }
+      end(job, .refused)
+    case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
       end(job, .refused)
     case .other:
       guard let retryAfterMs else { return end(job, .refused) }

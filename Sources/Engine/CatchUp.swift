@@ -16,23 +16,27 @@ extension Core {
   /// Decides the first request of a job.
   func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     let conversation = job.request.conversation
-    if job.caughtUp || job.request.kind == .older && caughtUp.contains(conversation) {
-      return try commit { tx throws(StoreFailure) in
-        try self.beginOlder(&job, try tx.conversation(creating: conversation), tx)
-      }
+    if job.request.kind == .live, config.profile.pushIsLossless,
+      caughtUp.contains(conversation), !dirty.contains(conversation)
+    {
+      // Whatever happens there is pushed, and nothing pushed is lost.
+      return .ended(nil)
     }
     let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
+    if needsNoCatchUp(job, record) {
+      return try commit { tx throws(StoreFailure) in
+        try self.beginGoal(&job, try tx.conversation(creating: conversation), tx)
+      }
+    }
     if var record, mustDistrust(record) {
       try commit { tx throws(StoreFailure) in try self.distrust(&record, tx) }
       job.stage = .newest
       return .next
     }
-    guard let record, let fetch = stamp(record.fetch) else {
+    guard let record, let fetch = record.fetch, let bound = reckoning.bound(fetch) else {
       job.stage = .newest
       return .next
     }
-    let bound = Trust.bound(
-      fetch, overlapUs: overlapUs, resolutionUs: config.profile.timeResolutionUs)
     job.bound = bound.position
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
@@ -40,23 +44,26 @@ extension Core {
     return .next
   }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? {
-    watermark.flatMap { Stamp($0.text, zoneOffsetMinutes: config.profile.zoneOffsetMinutes) }
+  /// Whether a job may go for its goal at once. Where a watermark is missing nothing
+  /// can be claimed, so a page of the present comes first.
+  private func needsNoCatchUp(_ job: SyncJob, _ record: ConversationRecord?) -> Bool {
+    if job.caughtUp { return true }
+    switch job.request.kind {
+    case .latest, .live:
+      return false
+    case .older:
+      return caughtUp.contains(job.request.conversation)
+    case .below, .above, .at, .near, .time, .refresh:
+      return record.map { $0.fetch != nil && !mustDistrust($0) } ?? false
+    }
   }
 
-  /// Begins the walk below the newest known range.
-  func beginOlder(
-    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
-    job.caughtUp = true
-    let passable = try passable(record, tx)
-    guard let newest = passable.newest, !newest.reachesStart else { return .ended(nil) }
-    // One page, whatever it brings: it shares a few messages with what is known.
-    if job.wanted == 0 { job.wanted = 1 }
-    let above = try tx.count(record.cid, from: newest.low, to: .max)
-    job.stage = .older(
-      Walk(low: newest.low, above: above, tiesByID: config.profile.ties == .id))
-    return .next
+  func stamp(_ watermark: Watermark?) -> Stamp? { reckoning.stamp(watermark) }
+
+  var reckoning: Reckoning { Reckoning(config.profile, overlapUs: overlapUs) }
+
+  func can(_ capability: Profile.Capabilities) -> Bool {
+    config.profile.capabilities.contains(capability)
   }
 
   /// The spans, with the places of unreadable items counted as seen.
@@ -74,8 +81,10 @@ extension Core {
   ) throws(StoreFailure) -> Step {
     var draft = job
     draft.issued = ingest.issued
+    draft.asked = ingest.asked
     var badItems = 0
     var ingestedDuplicates = 0
+    var shown: (cid: Int64, ranges: SpanSet)?
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
       if try newEpoch(page, tx) {
@@ -89,6 +98,7 @@ extension Core {
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
       let step = try visit.take(page, ingested, frame: ingest.frame, now)
+      shown = (record.cid, visit.job.shown)
       try tx.save(facts)
       for id in ingested.ids { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
       draft = visit.job
@@ -98,9 +108,28 @@ extension Core {
     }
     stats.quarantined += UInt64(badItems)
     stats.duplicates += UInt64(ingestedDuplicates)
+    if let shown {
+      fresh[shown.cid] = (fresh[shown.cid] ?? SpanSet()).union(shown.ranges)
+    }
+    if draft.isLive, !job.isLive { becameLive(draft) }
     job = draft
-    if job.caughtUp { caughtUp.insert(job.request.conversation) }
     return step
+  }
+
+  /// A catch-up ended well. Where it stopped at the newest page, what the longer ones
+  /// were to bring is a gap below the watermark now, and becomes their goal.
+  private func becameLive(_ job: SyncJob) {
+    let conversation = job.request.conversation
+    caughtUp.insert(conversation)
+    guard let left = job.left else { return }
+    for index in jobs.indices {
+      let other = jobs[index]
+      guard other.id != job.id, other.request.conversation == conversation,
+        !other.stopsAtPage, !other.caughtUp
+      else { continue }
+      jobs[index].floor = min(other.floor ?? left, left)
+      if !other.inFlight { jobs[index].beginAgain() }
+    }
   }
 
   /// Whether the server says that it is no longer the one it was.
@@ -119,12 +148,13 @@ extension Core {
   /// What a page tells about the server as a whole.
   private func learn(_ page: Page, _ ingested: Ingested, _ now: Instant) {
     facts.largestPage = max(facts.largestPage, page.items.count)
+    if let stamp = ingested.stamps.last?.stamp { form = stamp }
     // The server's own word on its clock also mends what a lone stamp had set.
     if let serverTime = page.serverTime?.timeUs { facts.serverTimeUs = serverTime }
-    if let top = plausibleTop(page, ingested, now) {
-      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, top.time)
+    if let time = plausibleTime(page, ingested, now) {
+      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
     }
-    if ingested.queuedReads { readsWaiting = true }
+    if ingested.queuedMarks { marksWaiting = true }
   }
 
   /// A message that appeared below a watermark shows how late this server commits.
@@ -132,14 +162,19 @@ extension Core {
     if latenessUs > 0 { facts.overlapUs = Trust.widened(overlapUs, latenessUs: latenessUs) }
   }
 
+  /// The greatest stamp that the other server times bear out.
+  private func plausibleTime(_ page: Page, _ ingested: Ingested, _ now: Instant) -> Int64? {
+    Trust.greatestPlausible(
+      ingested.stamps.map(\.stamp.timeUs).sorted(), known: facts.serverTimeUs,
+      serverTime: page.serverTime?.timeUs, wallUs: now.wallUs)
+  }
+
   /// The newest row whose stamp the other server times bear out.
-  func plausibleTop(_ page: Page, _ ingested: Ingested, _ now: Instant) -> Position? {
-    let times = ingested.stamps.map(\.stamp.timeUs).sorted()
-    guard
-      let greatest = Trust.greatestPlausible(
-        times, known: facts.serverTimeUs, serverTime: page.serverTime?.timeUs,
-        wallUs: now.wallUs)
-    else { return nil }
-    return ingested.stamps.map(\.position).filter { $0.time <= greatest }.max()
+  func plausibleTop(
+    _ page: Page, _ ingested: Ingested, _ now: Instant
+  ) -> (position: Position, stamp: Stamp)? {
+    guard let greatest = plausibleTime(page, ingested, now) else { return nil }
+    return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
+      .max { $0.position < $1.position }
   }
 }

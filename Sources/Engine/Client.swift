@@ -15,10 +15,13 @@ package final class Client: Sendable {
   private let config: ClientConfig
   private let signal: EventSignal
   private let isClosed = Lock(false)
+  /// What windows may know of the core without its lock.
+  let board: Lock<Board>
 
   private init(_ config: ClientConfig, _ store: MessageStore, _ core: sending Core) {
     self.config = config
     self.store = store
+    board = core.windows.board
     self.core = Lock(core)
     signal = EventSignal()
   }
@@ -55,7 +58,10 @@ package final class Client: Sendable {
     }
     if !wasClosed {
       // Whoever is inside finishes first.
-      core.withLock { _ in store.close() }
+      core.withLock { core in
+        core.rememberSent()
+        store.close()
+      }
     }
     signal.set()
   }
@@ -74,12 +80,18 @@ package final class Client: Sendable {
     }
   }
 
-  private func ensureOpen() throws(Failure) {
+  func ensureOpen() throws(Failure) {
     if isClosed.withLock({ $0 }) { throw .closed }
   }
 
+  /// Makes the descriptor readable.
+  func signalNews() { signal.set() }
+
+  /// Whether a message that is not stored can be looked for.
+  var canLookAround: Bool { config.profile.capabilities.contains(.around) }
+
   /// Runs one input alone, then tells the host what it should hear.
-  private func input<Result>(
+  func input<Result>(
     _ body: (Core, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let now = config.clock().bounded
@@ -98,6 +110,7 @@ package final class Client: Sendable {
         core.logLines = []
         news = core.hasNews
         core.hasNews = false
+        core.windows.post(isUp: core.exchange.isUp, fresh: core.fresh)
       }
       return try body(core, now)
     }
@@ -127,13 +140,20 @@ package final class Client: Sendable {
       }
       throw failure
     }
+    if let account = frame.account, account != config.account {
+      // Not ours: nothing of it is looked at, and no hook sees it.
+      try input { core, _ throws(Failure) in
+        core.stats.framesIn += 1
+        core.stats.framesBad += 1
+        throw .mismatch
+      }
+    }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
     return try input { core, now throws(Failure) in
       core.stats.framesIn += 1
       core.stats.bytesIn += UInt64(bytes.count)
       core.stats.openFailures += failures
-      if let account = frame.account, account != self.config.account { throw .mismatch }
       guard core.exchange.isUp else { throw .offline }
       return try core.receive(frame, opened, now)
     }
@@ -141,10 +161,11 @@ package final class Client: Sendable {
 
   package func nextFrame() throws(Failure) -> OutgoingFrame? {
     try input { core, now throws(Failure) in
-      guard let frame = core.exchange.takeFrame(nowMs: now.monotonicMs) else {
-        self.signal.clear()
-        return nil
-      }
+      var next = core.exchange.takeFrame(nowMs: now.monotonicMs)
+      // Also where a reply fails: there is nothing more to take then.
+      defer { if next == nil { self.signal.clear() } }
+      if next == nil { next = try core.nextReply() }
+      guard let frame = next else { return nil }
       core.stats.framesOut += 1
       core.stats.bytesOut += UInt64(frame.bytes.count)
       return frame
@@ -154,7 +175,8 @@ package final class Client: Sendable {
   /// False for an unknown frame.
   package func frameSent(_ id: UInt64) throws(Failure) -> Bool {
     try input { core, now throws(Failure) in
-      core.exchange.startTimer(id, nowMs: now.monotonicMs)
+      if core.replySent(id) { return true }
+      return core.exchange.startTimer(id, nowMs: now.monotonicMs)
     }
   }
 
@@ -171,14 +193,16 @@ package final class Client: Sendable {
       state.phase = core.exchange.isUp ? (core.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
       state.syncsLeft = core.jobs.count
       state.requestsInFlight = core.exchange.flights.count
-      state.framesWaiting = core.exchange.outbox.count
+      state.framesWaiting = core.exchange.outbox.count + core.replies.ready.count
       state.reconnectWanted = core.exchange.link == .void
       state.asOfUs = core.facts.serverTimeUs ?? 0
-      (state.readsPending, state.changeSeq) = try core.storing { () throws(StoreFailure) in
+      let owed: Int
+      (state.readsPending, state.changeSeq, owed) = try core.storing { () throws(StoreFailure) in
         try self.store.read { rx throws(StoreFailure) in
-          (try rx.pendingReadCount(), try rx.lastChange())
+          (try rx.pendingMarkCount(), try rx.lastChange(), try rx.owedCount())
         }
       }
+      state.repliesOwed = max(0, owed - core.replies.settled.count)
       return state
     }
   }
@@ -200,10 +224,20 @@ package final class Client: Sendable {
   // MARK: Act
 
   package func markRead(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {
+    try mark(.read, conversation, ids)
+  }
+
+  package func markListened(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {
+    try mark(.listened, conversation, ids)
+  }
+
+  private func mark(
+    _ kind: ReceiptKind, _ conversation: [UInt8], _ ids: [[UInt8]]
+  ) throws(Failure) {
     try check(conversation)
-    guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one mark_read") }
+    guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one call") }
     for id in ids { try check(id) }
-    try input { core, now throws(Failure) in try core.markRead(conversation, ids, now) }
+    try input { core, now throws(Failure) in try core.mark(kind, conversation, ids, now) }
   }
 
   package func forget(conversation: [UInt8], id: [UInt8]) throws(Failure) {
@@ -222,7 +256,7 @@ package final class Client: Sendable {
     }
   }
 
-  private func check(_ id: [UInt8]) throws(Failure) {
+  func check(_ id: [UInt8]) throws(Failure) {
     if id.isEmpty { throw .invalid("an id is empty") }
     if id.count > Limits.idBytesMax { throw .tooLarge("id") }
   }
@@ -246,29 +280,50 @@ package final class Client: Sendable {
     return try reading { rx throws(Failure) in try rx.changePage(after: after, limit: limit) }
   }
 
+  package func events(after: UInt64, limit: Int) throws(Failure) -> EventPage {
+    guard (1...Limits.changesMax).contains(limit) else { throw .invalid("limit") }
+    return try reading { rx throws(Failure) in try rx.eventPage(after: after, limit: limit) }
+  }
+
+  /// Entities of one kind, those of one conversation where it is given.
+  package func entities(
+    _ role: EntityRole, conversation: [UInt8]?
+  ) throws(Failure) -> [EntityView] {
+    if let conversation { try check(conversation) }
+    return try reading { rx throws(Failure) in try rx.entities(role, conversation) }
+  }
+
   package func stats() throws(Failure) -> Stats {
     var stats = try input { core, _ throws(Failure) in
       var stats = core.stats
       stats.overlapUs = core.overlapUs
+      stats.pageLimit = UInt32(clamping: core.exchange.pace.pageLimit)
+      stats.requestTimeoutMs = UInt32(clamping: core.exchange.pace.timeoutMs)
       return stats
     }
     stats.walFramesRejected = store.rejectedFrames
     stats.fileBytes = store.fileBytes
     let counts = try reading { rx throws(Failure) in try rx.counts() }
-    stats.conversations = counts.conversations
-    stats.messages = counts.messages
-    stats.tombstones = counts.tombstones
-    stats.quarantined = counts.quarantined
+    stats.conversations = UInt64(clamping: counts.conversations)
+    stats.messages = UInt64(clamping: counts.messages)
+    stats.tombstones = UInt64(clamping: counts.tombstones)
+    stats.quarantined = UInt64(clamping: counts.quarantined)
+    stats.waiting = UInt64(clamping: counts.waiting)
+    stats.waitingDropped = UInt64(clamping: counts.waitingDropped)
     return stats
   }
 
-  private func reading<Result>(
+  func reading<Result>(
     _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
+    let fresh = board.withLock { $0.fresh }
+    let isNumbered = config.profile.capabilities.contains(.sequence)
     return try store.read(
       failure: { Failure($0) },
-      { rx throws(Failure) in try body(Reading(rx)) })
+      { rx throws(Failure) in
+        try body(Reading(rx, fresh: fresh, isNumbered: isNumbered))
+      })
   }
 
   // MARK: Payloads
@@ -276,7 +331,7 @@ package final class Client: Sendable {
   /// Opens every readable payload of a frame, in order, before any lock is taken.
   private func openPayloads(_ frame: Frame) -> ([OpenedPayload], failures: UInt64) {
     var failures: UInt64 = 0
-    let opened = frame.messages.map { conversation, message in
+    let opened = frameMessages(frame).map { conversation, message in
       open(message, conversation, frame, &failures)
     }
     return (opened, failures)

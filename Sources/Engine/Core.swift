@@ -19,18 +19,26 @@ final class Core {
   private var ended: [UInt64: SyncStatus] = [:]
   private var endedOrder: [UInt64] = []
   private var nextSync: UInt64 = 1
-  /// Conversations caught up on this connection.
+  /// Conversations whose catch-up ended well on this connection.
   var caughtUp: Set<[UInt8]> = []
+  /// By conversation, where a page of this connection showed all marks.
+  var fresh: [Int64: SpanSet] = [:]
+  /// How this server prints times, from the last page of any conversation.
+  var form: Stamp?
   /// Conversations in which something arrived by push since their last catch-up.
   var dirty: Set<[UInt8]> = []
   /// Messages that came by push and that no page has shown yet.
   var onlyPushed: Set<PushedID> = []
-  /// Whether read marks may be waiting, and when to try again after trouble.
-  var readsWaiting = true
-  var readAttempts = 0
+  /// Whether marks may be waiting, and when to try again after trouble.
+  var marksWaiting = true
+  var markAttempts = 0
   /// Marks of one request in conversations where the server refused a larger one.
-  var readBatches: [Int64: Int] = [:]
-  var readsNotBeforeMs: Int64 = .min
+  var markBatches: [MarkGroup: Int] = [:]
+  var marksNotBeforeMs: Int64 = .min
+  /// Replies owed to updates.
+  var replies = Replies()
+  /// The open windows: what they ask goes first.
+  let windows = WindowRegistry()
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -42,11 +50,16 @@ final class Core {
     facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
     lastLSN = store.lsn
     exchange = Exchange(
-      seed: config.seed, timeoutMs: config.requestTimeoutMs, flightsMax: config.requestsMax)
+      seed: config.seed,
+      pace: Pace(
+        configuredMs: config.requestTimeoutMs,
+        pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
+      flightsMax: config.requestsMax)
   }
 
-  var pageLimit: Int {
-    min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)
+  /// The account that requests are commands of; nil where they go out bare.
+  var commander: [UInt8]? {
+    config.profile.capabilities.contains(.envelope) ? config.account : nil
   }
 
   var overlapUs: Int64 {
@@ -58,16 +71,21 @@ final class Core {
   func connected(_ now: Instant) {
     requeue(exchange.connect())
     caughtUp = []
-    readsWaiting = true
-    readAttempts = 0
-    readsNotBeforeMs = .min
+    fresh = [:]
+    marksWaiting = true
+    markAttempts = 0
+    marksNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
+    beginReplies()
+    wakeWindows(now)
     pump(now)
   }
 
   func disconnected() {
     requeue(exchange.disconnect())
     caughtUp = []
+    fresh = [:]
+    replies.disconnect()
   }
 
   /// What was unanswered is asked again on the next connection.
@@ -81,8 +99,8 @@ final class Core {
         jobs[index].status.trouble = .offline
         // Offsets and bounds belong to the time they were asked in.
         jobs[index].beginAgain()
-      case .reads:
-        readsWaiting = true
+      case .marks:
+        marksWaiting = true
       }
     }
     for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
@@ -105,13 +123,20 @@ final class Core {
       for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
         next = min(next, job.notBeforeMs)
       }
-      if readsWaiting, readsNotBeforeMs > now.monotonicMs { next = min(next, readsNotBeforeMs) }
+      if marksWaiting, marksNotBeforeMs > now.monotonicMs { next = min(next, marksNotBeforeMs) }
     }
     return next == .max ? -1 : max(0, next - now.monotonicMs)
   }
 
   func sync(_ request: SyncRequest, _ now: Instant) throws(Failure) -> UInt64 {
-    if let twin = jobs.first(where: { $0.request == request }) { return twin.id }
+    if let index = jobs.firstIndex(where: { $0.request.isTwin(of: request) }) {
+      jobs[index].holders += 1
+      if request.isUrgent, !jobs[index].request.isUrgent {
+        jobs[index].request.isUrgent = true
+        pump(now)
+      }
+      return jobs.indices.contains(index) ? jobs[index].id : 0
+    }
     guard jobs.count < Limits.syncsMax else { throw .full }
     let id = nextSync
     nextSync += 1
@@ -140,6 +165,17 @@ final class Core {
     return true
   }
 
+  /// Says that one of those who asked for a sync wants it no more; the last one
+  /// cancels it.
+  func release(_ id: UInt64, _ now: Instant) {
+    guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
+    jobs[index].holders -= 1
+    guard jobs[index].holders <= 0 else { return }
+    exchange.abandon(.sync(id))
+    end(jobs[index], .cancelled)
+    pump(now)
+  }
+
   func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
     if let job = jobs.first(where: { $0.id == id }) { return job.status }
     guard let status = ended[id] else { throw .notFound }
@@ -156,6 +192,7 @@ final class Core {
     job.status.trouble = trouble
     if trouble == .incomplete { stats.walksIncomplete += 1 }
     remember(job)
+    windows.ended(job.id, trouble)
     hasNews = true
     let conversation = job.request.conversation
     if dirty.contains(conversation), trouble == nil, exchange.isUp {
@@ -189,13 +226,13 @@ final class Core {
     _ purpose: Flight.Purpose, _ failure: Failure, retryAfterMs: Int64, _ now: Instant
   ) {
     switch purpose {
-    case .reads:
-      readsWaiting = true
-      readAttempts += 1
-      let patience = readAttempts > Self.attemptsMax ? Self.readPauseMs : 0
-      readsNotBeforeMs =
+    case .marks:
+      marksWaiting = true
+      markAttempts += 1
+      let patience = markAttempts > Self.attemptsMax ? Self.markPauseMs : 0
+      marksNotBeforeMs =
         now.monotonicMs
-        + exchange.backoffMs(attempt: readAttempts, atLeast: max(retryAfterMs, patience))
+        + exchange.backoffMs(attempt: markAttempts, atLeast: max(retryAfterMs, patience))
     case .sync(let id):
       guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
       jobs[index].inFlight = false
@@ -215,30 +252,32 @@ final class Core {
 
   static let attemptsMax = 6
   /// How long marks wait that a server would not take again and again.
-  static let readPauseMs: Int64 = 15 * 60_000
+  static let markPauseMs: Int64 = 15 * 60_000
 
-  /// Sends what may be sent now: read marks first, then syncs in the order asked,
-  /// one at a time in each conversation.
+  /// Sends what may be sent now: read marks first, then what a screen waits for,
+  /// then the other syncs in the order asked; one request at a time in each
+  /// conversation.
   func pump(_ now: Instant) {
-    sendReads(now)
-    var busy: Set<[UInt8]> = []
-    var index = 0
-    while index < jobs.count {
-      guard exchange.hasRoom else { return }
-      let job = jobs[index]
-      let conversation = job.request.conversation
-      if !busy.insert(conversation).inserted || job.inFlight
-        || job.notBeforeMs > now.monotonicMs
-      {
-        index += 1
-        continue
-      }
-      launch(job, now)
-      if index < jobs.count, jobs[index].id == job.id {
-        index += 1
-      } else {
-        // It ended at once and has left the list; the next one may have its turn.
-        busy.remove(conversation)
+    sendMarks(now)
+    var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
+    for isUrgent in [true, false] {
+      var index = 0
+      while index < jobs.count {
+        guard exchange.hasRoom else { return }
+        let job = jobs[index]
+        let conversation = job.request.conversation
+        let waits = job.inFlight || job.notBeforeMs > now.monotonicMs
+        if job.request.isUrgent != isUrgent || waits || !busy.insert(conversation).inserted {
+          index += 1
+          continue
+        }
+        launch(job, now)
+        if index < jobs.count, jobs[index].id == job.id {
+          index += 1
+        } else {
+          // It ended at once and has left the list; the next one may have its turn.
+          busy.remove(conversation)
+        }
       }
     }
   }
@@ -256,7 +295,7 @@ final class Core {
         return
       }
     }
-    guard let request = job.wireRequest(limit: pageLimit) else {
+    guard let request = job.wireRequest(limit: exchange.pace.pageLimit) else {
       end(job, .internal("a job without a request"))
       return
     }
@@ -265,7 +304,7 @@ final class Core {
     job.status.requests += 1
     stats.requests += 1
     replace(job)
-    exchange.send(request, verb: request.verb, for: .sync(job.id), issued: lastLSN)
+    exchange.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
     hasNews = true
   }
 
@@ -280,7 +319,12 @@ final class Core {
   ) throws(StoreFailure) -> Result {
     let before = facts
     do {
-      let result = try store.write { tx throws(StoreFailure) in try body(tx) }
+      let result = try store.write { tx throws(StoreFailure) in
+        // First, since the body may owe one of them again.
+        if !replies.settled.isEmpty { try tx.settleReplies(replies.settled) }
+        return try body(tx)
+      }
+      replies.flushed()
       if store.lsn != lastLSN {
         lastLSN = store.lsn
         stats.commits += 1

@@ -13,9 +13,14 @@ extension SyncJob {
   /// Where the next deletions are asked from; nil where the server leads nowhere:
   /// a cursor that was asked before, none at all, or empty answers without an end.
   fileprivate mutating func nextCursor(_ page: DeletedPage) -> [UInt8]? {
-    idleDeletionPages = page.ids.isEmpty ? idleDeletionPages + 1 : 0
-    guard let next = page.nextSince, case .deletions(let since, _, _) = stage,
-      idleDeletionPages <= Limits.idlePagesMax, cursors.count < Limits.deletionPagesMax
+    guard case .deletions(let since, _, _) = stage else { return nil }
+    return nextCursor(page.nextSince, after: since, isIdle: page.ids.isEmpty)
+  }
+
+  /// The same for any answer that is paged by cursors.
+  mutating func nextCursor(_ next: [UInt8]?, after since: [UInt8], isIdle: Bool) -> [UInt8]? {
+    idlePages = isIdle ? idlePages + 1 : 0
+    guard let next, idlePages <= Limits.idlePagesMax, cursors.count < Limits.deletionPagesMax
     else { return nil }
     cursors.insert(since)
     return cursors.contains(next) ? nil : next
@@ -31,22 +36,47 @@ extension Core {
       return try finish(&job, &record, tx)
     }
     let known = facts.serverTimeUs
+    var text = record.deletions?.text
+    var sinceUs: Int64
     if let watermark = record.deletions {
-      let horizon = config.profile.deletionHorizonUs
-      if horizon > 0, let known, known - watermark.timeUs > horizon, job.restores == 0 {
-        // Deletions that old are forgotten: nothing stored is verified any more.
-        return try distrust(&job, &record, tx)
-      }
-      job.stage = .deletions(since: watermark.text, sinceUs: watermark.timeUs, knownUs: known)
+      sinceUs = watermark.timeUs
     } else {
-      guard let oldest = try tx.oldest(record.cid) else { return try finish(&job, &record, tx) }
-      let time = oldest.time - overlapUs
-      job.stage = .deletions(since: form.printed(time), sinceUs: time, knownUs: known)
+      let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
+      guard let first = oldest.first else { return try finish(&job, &record, tx) }
+      sinceUs = first.timeUs - overlapUs
     }
-    if case .deletions(_, let sinceUs, _) = job.stage {
-      record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
+    let horizon = config.profile.deletionHorizonUs
+    if horizon > 0, let known, known - sinceUs > horizon {
+      try passHorizon(&job, record, tx)
+      // What the server still remembers is asked for, with room for its clock.
+      sinceUs = known - horizon / 8 * 7
+      text = nil
     }
+    job.cursors = []
+    job.idlePages = 0
+    job.stage = .deletions(
+      since: text ?? form.printed(sinceUs), sinceUs: sinceUs, knownUs: known)
+    record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
     return .next
+  }
+
+  /// Deletions that old are forgotten. What is stored stays and counts as whole, but
+  /// only what a page shows anew is known not to be deleted.
+  private func passHorizon(
+    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    let before = try tx.unverified(record.cid)
+    var unverified = before
+    let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
+    if let last = newest.first { unverified.insert(.min, last.position.successor) }
+    for span in job.shown.spans { unverified.remove(span.low, span.high) }
+    try tx.save(unverified: unverified, replacing: before, record.cid)
+    // No log explains them any more, so what a whole answer did not show is gone.
+    for id in job.suspects {
+      guard let row = try tx.row(id, record.cid) else { continue }
+      if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
+    }
+    job.suspects = []
   }
 
   /// Takes the answer: tombstones and watermark in one transaction.
@@ -59,7 +89,7 @@ extension Core {
       for id in page.ids where try tx.tombstone(id, record.cid, version: nil) != nil {
         draft.status.removed += 1
       }
-      try tx.dropReads(page.ids, record.cid)
+      try tx.dropMarks(.read, page.ids, record.cid)
       if page.hasMore {
         guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
@@ -101,16 +131,20 @@ extension Core {
       try tx.save(facts)
       return try distrust(&job, &record, tx)
     }
-    return try finish(&job, &record, tx)
+    return try askChanges(&job, &record, tx)
   }
 
   /// The content is whole and the deletions are known.
   func finish(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    if let step = try audit(&job, &record, tx) { return step }
-    guard job.request.kind == .older, !job.olderIsDone else { return .ended(nil) }
-    return try beginOlder(&job, record, tx)
+    if !job.stopsAtPage || job.request.kind == .live,
+      let step = try audit(&job, &record, tx)
+    {
+      return step
+    }
+    guard job.hasGoal, !job.goalIsDone else { return .ended(nil) }
+    return try beginGoal(&job, record, tx)
   }
 
   // MARK: Distrust
@@ -127,12 +161,14 @@ extension Core {
   ) throws(StoreFailure) {
     record.fetch = nil
     record.deletions = nil
+    record.marks = nil
     record.lowestSinceUs = nil
     record.auditedTotal = nil
     record.auditedCount = nil
     record.restoredLSN = tx.lsn
     try tx.save(record)
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
+    try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), record.cid)
     try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }
@@ -142,7 +178,7 @@ extension Core {
   ) throws(StoreFailure) -> Step {
     try distrust(&record, tx)
     job.beginAgain()
-    job.olderIsDone = false
+    job.goalIsDone = false
     job.restores += 1
     job.stage = .newest
     return .next
@@ -181,7 +217,7 @@ extension Core {
     if !job.isRecheck {
       job.isRecheck = true
       job.beginAgain()
-      job.olderIsDone = false
+      job.goalIsDone = false
       caughtUp.remove(record.id)
       return .next
     }

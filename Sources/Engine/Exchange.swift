@@ -10,7 +10,7 @@ internal import Wire
 struct Flight {
   enum Purpose: Equatable {
     case sync(UInt64)
-    case reads(cid: Int64, conversation: [UInt8], ids: [[UInt8]])
+    case marks(MarkGroup, conversation: [UInt8], ids: [[UInt8]])
   }
 
   let requestID: [UInt8]
@@ -19,6 +19,10 @@ struct Flight {
   let frame: UInt64
   /// The newest commit when the request was made: its request stamp.
   let issued: UInt64
+  /// The page size asked for; a shorter answer may be a whole one.
+  let limit: Int
+  /// When the frame was taken; nil until then.
+  var sentMs: Int64?
   /// When it times out; nil until the frame is taken.
   var deadlineMs: Int64?
 }
@@ -35,13 +39,13 @@ struct Exchange {
   private let prefix: [UInt8]
   private var nextRequest: UInt64 = 1
   private var nextFrame: UInt64 = 1
-  private let timeoutMs: Int64
+  private(set) var pace: Pace
   private let flightsMax: Int
 
-  init(seed: UInt64, timeoutMs: Int64, flightsMax: Int) {
+  init(seed: UInt64, pace: Pace, flightsMax: Int) {
     random = Random(seed: seed)
     prefix = Array(String(random.next(), radix: 36).utf8)
-    self.timeoutMs = timeoutMs
+    self.pace = pace
     self.flightsMax = max(1, min(flightsMax, Limits.requestsMax))
   }
 
@@ -70,15 +74,25 @@ struct Exchange {
     return lost
   }
 
-  /// Queues a request.
-  mutating func send(_ request: Request, verb: Verb, for purpose: Flight.Purpose, issued: UInt64) {
+  /// Queues a request: bare, or as a command of an account.
+  mutating func send(
+    _ request: Request, for purpose: Flight.Purpose, issued: UInt64, account: [UInt8]?
+  ) {
     let requestID = prefix + [UInt8(ascii: "-")] + Array(String(nextRequest).utf8)
     let frame = nextFrame
     nextRequest += 1
     nextFrame += 1
-    outbox.append(OutgoingFrame(id: frame, bytes: request.encoded(id: requestID)))
+    outbox.append(OutgoingFrame(id: frame, bytes: request.encoded(id: requestID, account: account)))
     flights.append(
-      Flight(requestID: requestID, verb: verb, purpose: purpose, frame: frame, issued: issued))
+      Flight(
+        requestID: requestID, verb: request.verb, purpose: purpose, frame: frame, issued: issued,
+        limit: request.limit))
+  }
+
+  /// The number of a frame that no answer is waited for.
+  mutating func newFrame() -> UInt64 {
+    defer { nextFrame += 1 }
+    return nextFrame
   }
 
   /// The next frame for the host.
@@ -92,13 +106,14 @@ struct Exchange {
   /// The host wrote a frame; false for an unknown one.
   mutating func startTimer(_ frame: UInt64, nowMs: Int64) -> Bool {
     guard let index = flights.firstIndex(where: { $0.frame == frame }) else { return false }
-    let (deadline, overflow) = nowMs.addingReportingOverflow(timeoutMs)
+    let (deadline, overflow) = nowMs.addingReportingOverflow(pace.timeoutMs)
+    flights[index].sentMs = nowMs
     flights[index].deadlineMs = overflow ? .max : deadline
     return true
   }
 
   /// The flight that an answer belongs to, taken out; nil when nobody waits for it.
-  mutating func match(_ response: Response) -> Flight? {
+  mutating func match(_ response: Response, nowMs: Int64) -> Flight? {
     let index: Int?
     if let requestID = response.requestID {
       index = flights.firstIndex { $0.requestID == requestID }
@@ -110,13 +125,16 @@ struct Exchange {
     }
     guard let index else { return nil }
     if let verb = response.verb, verb != flights[index].verb { return nil }
-    return flights.remove(at: index)
+    let flight = flights.remove(at: index)
+    if let sentMs = flight.sentMs { pace.answered(afterMs: nowMs - sentMs) }
+    return flight
   }
 
   /// Takes out what has timed out. Voids the connection where ids are not echoed.
   mutating func expire(nowMs: Int64) -> [Flight] {
     let late = flights.filter { flight in flight.deadlineMs.map { $0 <= nowMs } ?? false }
     guard !late.isEmpty else { return [] }
+    pace.timedOut()
     if !echoes { return drop(.void) }
     flights.removeAll { flight in late.contains { $0.requestID == flight.requestID } }
     return late
@@ -142,5 +160,13 @@ struct Exchange {
     let base = min(Int64(1_000) << Int64(min(max(attempt - 1, 0), 6)), 60_000)
     let jitter = Int64(random.below(Int(base / 2) + 1))
     return max(base * 3 / 4 + jitter, min(max(atLeast, 0), 86_400_000))
+  }
+}
+
+extension Request {
+  /// How many messages it asks for.
+  fileprivate var limit: Int {
+    if case .getMessages(_, let limit, _) = self { return limit }
+    return 0
   }
 }

@@ -28,16 +28,41 @@ struct Ingested {
   var insertedAt: [Position] = []
   var duplicates = 0
   var sawBuried = false
-  var queuedReads = false
+  var queuedMarks = false
+
+  /// The server's time of the item at a position.
+  func time(at position: Position) -> Int64? {
+    stamps.first { $0.position == position }?.stamp.timeUs
+  }
 }
 
 struct Ingest {
   let user: [UInt8]
   let autoMarkRead: Bool
+  /// Whether the server's number is the first part of a position.
+  let usesSequence: Bool
   let frame: [UInt8]
   let opened: [OpenedPayload]
   /// The commit after which the request was issued: the request stamp.
   let issued: UInt64
+  /// The page size asked for.
+  let asked: Int
+  /// Ids of messages that are told as new: one that names no marks says nothing of
+  /// them, for they may have overtaken it.
+  var newIDs: Set<[UInt8]> = []
+
+  init(
+    _ config: ClientConfig, frame: [UInt8], opened: [OpenedPayload], issued: UInt64,
+    autoMarkRead: Bool, asked: Int = 0
+  ) {
+    user = config.user
+    self.autoMarkRead = autoMarkRead
+    usesSequence = config.profile.capabilities.contains(.sequence)
+    self.frame = frame
+    self.opened = opened
+    self.issued = issued
+    self.asked = asked
+  }
 
   /// Stores the items of a page.
   func page(
@@ -59,7 +84,12 @@ struct Ingest {
           result.bad.append((index, message.object, .wrongConversation))
           continue
         }
-        try one(message, payload, record, &result, tx)
+        guard let order = usesSequence ? message.sequence : message.stamp.timeUs else {
+          result.items.append(nil)
+          result.bad.append((index, message.object, .noSequence))
+          continue
+        }
+        try one(message, order, payload, record, &result, tx)
       }
     }
     return result
@@ -67,17 +97,20 @@ struct Ingest {
 
   /// Stores one message and tells the feed.
   func one(
-    _ message: WireMessage, _ payload: OpenedPayload, _ record: ConversationRecord,
-    _ result: inout Ingested, _ tx: WriteTransaction
+    _ message: WireMessage, _ order: Int64, _ payload: OpenedPayload,
+    _ record: ConversationRecord, _ result: inout Ingested, _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    let position = Position(time: message.stamp.timeUs, id: message.id)
+    let position = Position(time: order, id: message.id)
     result.items.append(position)
     result.ids.insert(message.id)
     result.stamps.append((position, message.stamp))
     let isMine = message.sender == user
     let readByMe = isMine || message.readBy?.contains(user) ?? false
-    let row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
-    switch try tx.apply(row, record.cid, issued: issued) {
+    var row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
+    row.order = order
+    let saysMarks =
+      message.reactions != nil || message.pinned || !newIDs.contains(message.id)
+    switch try tx.apply(row, record.cid, issued: issued, saysMarks: saysMarks) {
     case .inserted:
       result.insertedAt.append(position)
     case .updated:
@@ -88,8 +121,8 @@ struct Ingest {
       result.sawBuried = true
       return
     }
-    if autoMarkRead, !readByMe, try tx.enqueueRead(message.id, record.cid) {
-      result.queuedReads = true
+    if autoMarkRead, !readByMe, try tx.enqueueMark(.read, message.id, record.cid) {
+      result.queuedMarks = true
     }
   }
 
@@ -98,6 +131,7 @@ struct Ingest {
   ) -> IncomingMessage {
     var flags = payload.flags
     if isMine { flags.insert(.mine) }
+    if message.listenedBy?.contains(user) ?? false { flags.insert(.listenedByMe) }
     if readByMe { flags.insert(.readByMe) }
     if message.edited { flags.insert(.edited) }
     if message.deleted { flags.insert(.deleted) }
@@ -109,6 +143,8 @@ struct Ingest {
       version: message.version, editedUs: message.editedUs, replyTo: message.replyTo,
       reactions: message.reactions.map { Array(frame[$0]) },
       readBy: message.readBy.map { mergedReadBy(stored: nil, adding: $0) },
-      rest: message.rest, raw: payload.sealed)
+      rest: message.rest, raw: payload.sealed,
+      deliveredBy: message.deliveredBy.map { mergedReadBy(stored: nil, adding: $0) },
+      listenedBy: message.listenedBy.map { mergedReadBy(stored: nil, adding: $0) })
   }
 }

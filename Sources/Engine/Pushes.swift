@@ -1,8 +1,11 @@
-/// Realtime without acknowledgement: each push is an island.
+/// Messages that come by push: an island, unless something proves that they join.
 ///
-/// A pushed message is stored and shown at once, claims nothing and moves no
-/// watermark, because pushes may be lost or overtake each other. It asks for a
-/// catch-up that closes the gap.
+/// A pushed message is stored and shown at once. By itself it claims nothing and moves
+/// no watermark, because pushes may be lost or overtake each other, and it asks for a
+/// catch-up that closes the gap. It joins the newest range where the profile says that
+/// nothing is lost while connected and the range is live, where the message names its
+/// predecessor, or where its number follows. Only a live range lets the watermark
+/// follow.
 internal import Base
 internal import Store
 internal import Timeline
@@ -14,75 +17,168 @@ struct PushedID: Hashable {
   let id: [UInt8]
 }
 
+/// A pushed item: a new message, or one that was changed.
+struct PushedItem {
+  let item: PageItem
+  let isNew: Bool
+}
+
+extension Application {
+  /// Takes messages of one conversation.
+  mutating func messages(
+    _ conversation: [UInt8], _ items: [PushedItem]
+  ) throws(StoreFailure) {
+    var record = try tx.conversation(creating: conversation)
+    var readable = 0
+    var newIDs: Set<[UInt8]> = []
+    for pushed in items {
+      guard case .message(let message) = pushed.item else { continue }
+      readable += 1
+      if pushed.isNew { newIDs.insert(message.id) }
+    }
+    // Newer than every request that is on its way, older than the next one.
+    var ingest = Ingest(
+      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: tx.lsn,
+      autoMarkRead: false)
+    ingest.newIDs = newIDs
+    let ingested = try ingest.page(items.map(\.item), record, tx)
+    news.duplicates += ingested.duplicates
+    for bad in ingested.bad {
+      try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
+      try poison(bad.range, cid: record.cid)
+    }
+    let inserted = Set(ingested.insertedAt)
+    for position in inserted { news.pushed.append(PushedID(cid: record.cid, id: position.id)) }
+    var pushed: [PushedMessage] = []
+    for (item, position) in zip(items, ingested.items) {
+      guard let position, case .message(let message) = item.item else { continue }
+      pushed.append(
+        PushedMessage(
+          message: message, position: position, isNew: item.isNew,
+          isInserted: inserted.contains(position)))
+    }
+    try place(pushed.sorted { $0.position < $1.position }, &record)
+    for message in pushed { core.learnTime(message.message.stamp.timeUs, arrival.now) }
+    try tx.save(core.facts)
+  }
+
+  /// Sees what each message joins, and what must be asked for where it joins nothing.
+  private mutating func place(
+    _ pushed: [PushedMessage], _ record: inout ConversationRecord
+  ) throws(StoreFailure) {
+    let isLive = core.isLive(record)
+    let isCatchingUp = core.isCatchingUp(record.id)
+    let stored = try tx.spans(record.cid)
+    var spans = stored
+    for message in pushed {
+      if message.isInserted {
+        try core.lowerDeletions(&record, below: message.message.stamp.timeUs, tx)
+      }
+      news.shown.append((record.cid, message.span))
+      if spans.span(holding: message.position) != nil {
+        if isLive {
+          follow(message, &record)
+        } else if message.isInserted || !message.isNew {
+          news.behind.insert(record.id)
+        }
+      } else if message.isNew, let reach = try reach(of: message, spans, record, isLive) {
+        spans.insert(reach.low, reach.high)
+        for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
+        news.shown.append((record.cid, reach))
+        if isLive { follow(message, &record) }
+        if isCatchingUp { news.behind.insert(record.id) }
+        continue
+      } else if !isLive || isAbove(message, spans) {
+        news.behind.insert(record.id)
+      }
+      if message.isInserted, !isLive || isAbove(message, spans) {
+        core.endTrust(&spans, record, below: message.message.stamp.timeUs)
+      }
+    }
+    try tx.save(spans: spans, replacing: stored, record.cid)
+    try tx.save(record)
+  }
+
+  private func isAbove(_ message: PushedMessage, _ spans: SpanSet) -> Bool {
+    spans.newest.map { $0.high <= message.position } ?? true
+  }
+
+  /// What is proven whole by a message above the newest range; nil where nothing is.
+  private func reach(
+    of pushed: PushedMessage, _ spans: SpanSet, _ record: ConversationRecord, _ isLive: Bool
+  ) throws(StoreFailure) -> SpanSet.Span? {
+    // Without a watermark nothing is believed that could be joined.
+    guard record.fetch != nil, let newest = spans.newest else { return nil }
+    return Joining.pushed(
+      pushed.position, onto: newest,
+      isLive: isLive && core.isBorneOut(pushed.message.stamp.timeUs, arrival.now),
+      named: try named(by: pushed, newest, record), core.reckoning.ties)
+  }
+
+  /// The newest row of the newest range, where a message names it as its predecessor
+  /// and no other row stands between.
+  private func named(
+    by pushed: PushedMessage, _ newest: SpanSet.Span, _ record: ConversationRecord
+  ) throws(StoreFailure) -> Position? {
+    guard let previous = pushed.message.previousID, newest.high <= pushed.position,
+      let top = try tx.rows(
+        record.cid, from: newest.low, to: newest.high, limit: 1, newestFirst: true
+      ).first?.position, top.id == previous,
+      try tx.rows(
+        record.cid, from: top.successor, to: pushed.position, limit: 1, newestFirst: true
+      ).isEmpty
+    else { return nil }
+    return top
+  }
+
+  /// In a live range the watermark follows what was applied, so that quiet hours are
+  /// not fetched again.
+  private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
+    let stamp = pushed.message.stamp
+    guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
+      core.isBorneOut(stamp.timeUs, arrival.now)
+    else { return }
+    record.fetch = Watermark(timeUs: pushed.position.time, text: stamp.text)
+  }
+}
+
+/// A readable pushed message in its place.
+private struct PushedMessage {
+  let message: WireMessage
+  let position: Position
+  let isNew: Bool
+  let isInserted: Bool
+
+  var span: SpanSet.Span { SpanSet.Span(low: position, high: position.successor) }
+}
+
 extension Core {
-  /// Remembers a few pushes, until a page shows them.
-  private func remember(_ pushed: PushedID) {
-    if onlyPushed.count >= Limits.pushesRemembered { onlyPushed = [] }
-    onlyPushed.insert(pushed)
+  /// Whether a catch-up of the conversation has not yet reached the present.
+  func isCatchingUp(_ conversation: [UInt8]) -> Bool {
+    jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
   }
 
-  func take(
-    _ push: Push, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
-  ) throws(StoreFailure) -> Receipt {
-    switch push {
-    case .messageNew(let conversation, let item), .messageEdited(let conversation, let item):
-      return try takeMessage(conversation, item, frame, opened, now)
-    case .messageDeleted(let conversation, let ids):
-      try commit { tx throws(StoreFailure) in
-        let record = try tx.conversation(creating: conversation)
-        for id in ids { _ = try tx.tombstone(id, record.cid, version: nil) }
-        try tx.dropReads(ids, record.cid)
-      }
-    case .messagesRead(let conversation, let user, let ids):
-      try commit { tx throws(StoreFailure) in
-        guard let record = try tx.conversation(conversation) else { return }
-        let isMe = user == self.config.user
-        _ = try tx.markReadBy(user: user, ids: ids, record.cid, isMe: isMe)
-      }
-    }
-    return .applied
+  /// Whether everything new of the conversation comes by push and nothing else can:
+  /// a catch-up ended well on this connection, and nothing was put in doubt since.
+  func isLive(_ record: ConversationRecord) -> Bool {
+    config.profile.pushIsLossless && exchange.isUp && caughtUp.contains(record.id)
+      && record.fetch != nil && facts.serverTimeUs != nil && !mustDistrust(record)
+      && !isCatchingUp(record.id)
   }
 
-  private func takeMessage(
-    _ conversation: [UInt8], _ item: PageItem, _ frame: [UInt8], _ opened: [OpenedPayload],
-    _ now: Instant
-  ) throws(StoreFailure) -> Receipt {
-    var pushed: PushedID?
-    let isBad = try commit { tx throws(StoreFailure) in
-      // Newer than every request that is on its way, older than the next one.
-      let ingest = Ingest(
-        user: self.config.user, autoMarkRead: false, frame: frame, opened: opened,
-        issued: tx.lsn)
-      var record = try tx.conversation(creating: conversation)
-      let ingested = try ingest.page([item], record, tx)
-      for bad in ingested.bad {
-        try tx.quarantine(
-          record.cid, bytes: Array(frame[bad.range]), reason: bad.reason.code, low: .min,
-          high: .min)
-      }
-      if let position = ingested.insertedAt.first {
-        pushed = PushedID(cid: record.cid, id: position.id)
-      }
-      if let time = ingested.stamps.first?.stamp.timeUs {
-        try self.lowerDeletions(&record, below: time, tx)
-        if !ingested.insertedAt.isEmpty { try self.endTrust(record, below: time, tx) }
-        self.learnTime(time, now)
-        try tx.save(self.facts)
-      }
-      return !ingested.bad.isEmpty
-    }
-    if let pushed { remember(pushed) }
-    if isBad { stats.quarantined += 1 }
-    // What was lost before this push is asked for, also where a catch-up is under way:
-    // its first page may be older than the push.
-    let isAsking = jobs.contains { $0.request.conversation == conversation }
-    if isAsking || caughtUp.contains(conversation) { catchUp(conversation) }
-    return isBad ? .quarantined : .applied
+  /// Whether a lone stamp may move what will be asked from: one ahead of the server's
+  /// clock would hide what arrives until then.
+  func isBorneOut(_ time: Int64, _ now: Instant) -> Bool {
+    guard let known = facts.serverTimeUs else { return false }
+    let (ahead, overflow) = time.subtractingReportingOverflow(known)
+    guard !overflow, ahead <= Trust.dayUs else { return false }
+    return Trust.greatestPlausible([time], known: known, serverTime: nil, wallUs: now.wallUs)
+      != nil
   }
 
   /// A row that came from no page may have been deleted before the lowest time that
   /// deletions were ever asked from: the watermark goes below it.
-  private func lowerDeletions(
+  func lowerDeletions(
     _ record: inout ConversationRecord, below time: Int64, _ tx: WriteTransaction
   ) throws(StoreFailure) {
     guard let watermark = stamp(record.deletions), let lowest = record.lowestSinceUs,
@@ -95,20 +191,19 @@ extension Core {
   }
 
   /// A row above the watermark that came from no page: what was missed may lie below
-  /// it, so nothing above the watermark is claimed until the next catch-up.
-  private func endTrust(
-    _ record: ConversationRecord, below time: Int64, _ tx: WriteTransaction
-  ) throws(StoreFailure) {
-    guard let fetch = record.fetch, time > fetch.timeUs else { return }
-    let stored = try tx.spans(record.cid)
-    var spans = stored
-    spans.remove(.after(tick: fetch.timeUs), .max)
-    try tx.save(spans: spans, replacing: stored, record.cid)
+  /// it, so nothing above the watermark is claimed until the next catch-up. Numbers
+  /// are given as messages become visible, so where they are the positions nothing
+  /// can come to lie below a claim.
+  func endTrust(_ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64) {
+    guard !reckoning.isSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
+    // Ranges above it were settled when they were claimed, and stay.
+    let top = Position.after(tick: fetch.timeUs)
+    if let span = spans.span(holding: top) { spans.remove(top, span.high) }
   }
 
   /// A lone stamp has nothing to bear it out, so a push moves the known server time
   /// on but never sets the first one.
-  private func learnTime(_ time: Int64, _ now: Instant) {
+  func learnTime(_ time: Int64, _ now: Instant) {
     guard facts.serverTimeUs != nil else { return }
     let plausible = Trust.greatestPlausible(
       [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)

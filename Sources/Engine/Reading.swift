@@ -8,128 +8,205 @@ internal import Timeline
 
 struct Reading {
   private let rx: ReadTransaction
+  /// By conversation, where all marks were verified on this connection.
+  private let fresh: [Int64: SpanSet]
+  /// The server's number is a position's first part.
+  private let isNumbered: Bool
 
-  init(_ rx: ReadTransaction) {
+  init(_ rx: ReadTransaction, fresh: [Int64: SpanSet], isNumbered: Bool) {
     self.rx = rx
+    self.fresh = fresh
+    self.isNumbered = isNumbered
+  }
+
+  /// Runs something of the store's, with its failures as the engine's.
+  func storing<Result>(
+    _ body: (ReadTransaction) throws(StoreFailure) -> Result
+  ) throws(Failure) -> Result {
+    do {
+      return try body(rx)
+    } catch {
+      throw Failure(error)
+    }
   }
 
   func page(_ query: MessageQuery) throws(Failure) -> MessagePage {
-    do {
-      guard let record = try rx.conversation(query.conversation) else {
-        if case .before = query.from { throw Failure.notFound }
-        if case .after = query.from { throw Failure.notFound }
-        return MessagePage(
-          conversation: query.conversation, rows: [], bytes: [],
-          coverage: completeness(
-            SpanSet(), [], [], older: query.goesOlder, anchor: nil, full: false))
+    guard let record = try storing({ rx throws(StoreFailure) in
+      try rx.conversation(query.conversation)
+    }) else {
+      if case .before = query.from { throw .notFound }
+      if case .after = query.from { throw .notFound }
+      return MessagePage(
+        conversation: query.conversation, rows: [], bytes: [],
+        coverage: completeness(
+          SpanSet(), [], [], older: query.goesOlder, anchor: nil, full: false))
+    }
+    let start = try start(query, record)
+    return try storing { rx throws(StoreFailure) in
+      var rows = RowQuery(cid: record.cid, from: start.from, limit: query.limit)
+      rows.pinnedOnly = query.isPinnedOnly
+      let found = try rx.messages(rows)
+      var anchor = start.anchor
+      if isNumbered, start.isTime {
+        // Numbers say nothing of times, so the read begins at its first row.
+        anchor = query.goesOlder
+          ? found.rows.last.map { found.position(of: $0).successor }
+          : found.rows.first.map { found.position(of: $0) }
       }
-      let (from, anchor) = try start(query, record)
-      let found = try rx.messages(
-        RowQuery(cid: record.cid, from: from, limit: query.limit))
       return try assemble(
         record, found, older: query.goesOlder, anchor: anchor,
         full: found.rows.count >= query.limit || found.isCut, descending: query.descending)
-    } catch let failure as Failure {
-      throw failure
-    } catch let failure as StoreFailure {
-      throw Failure(failure)
-    } catch {
-      throw .internal("an error of no room")
     }
   }
 
   func page(conversation: [UInt8], id: [UInt8]) throws(Failure) -> MessagePage {
-    do {
-      guard let record = try rx.conversation(conversation) else { throw Failure.notFound }
+    let page = try storing { rx throws(StoreFailure) -> MessagePage? in
+      guard let record = try rx.conversation(conversation) else { return nil }
       let found = try rx.message(id, record.cid)
-      if found.rows.isEmpty { throw Failure.notFound }
+      if found.rows.isEmpty { return nil }
       return try assemble(
         record, found, older: true, anchor: nil, full: true, descending: false)
-    } catch let failure as Failure {
-      throw failure
-    } catch let failure as StoreFailure {
-      throw Failure(failure)
-    } catch {
-      throw .internal("an error of no room")
+    }
+    guard let page else { throw .notFound }
+    return page
+  }
+
+  /// Rows of a window with content as it is now. A row that went keeps its place.
+  func page(
+    _ screen: borrowing Screen, _ items: [WindowList.Item], first: Int
+  ) throws(Failure) -> MessagePage {
+    let spans = screen.list.spans
+    let poisoned = screen.poisoned
+    let conversation = screen.config.conversation
+    return try storing { rx throws(StoreFailure) in
+      guard let record = try rx.conversation(conversation) else {
+        return MessagePage(conversation: conversation, rows: [], bytes: [], coverage: Coverage())
+      }
+      let found = try rx.messages(record.cid, keys: items.map(\.position)[...])
+      let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid])
+      var views: [MessageView] = []
+      var next = 0
+      for (index, item) in items.enumerated() {
+        if found.rows.indices.contains(next), found.rows[next].number == item.number {
+          views.append(view(found, found.rows[next], marks))
+          next += 1
+        } else if found.isCut, next >= found.rows.count {
+          break
+        } else {
+          // Another message may stand there now.
+          if found.rows.indices.contains(next),
+            found.position(of: found.rows[next]) == item.position
+          {
+            next += 1
+          }
+          views.append(MessageView(gone: item.number))
+        }
+        if item.splitBefore { views[index].flags |= MessageFlags.gapBefore }
+      }
+      let shown = items.prefix(views.count)
+      var coverage = completeness(
+        spans, poisoned, shown.map(\.position), older: true, anchor: nil, full: true)
+      coverage.gaps.removeAll { $0.beforeRow > shown.count }
+      if shown.dropFirst().contains(where: \.splitBefore) { coverage.whole = false }
+      try fill(&coverage, record, views)
+      return MessagePage(
+        conversation: record.id, rows: views, bytes: found.bytes, coverage: coverage)
     }
   }
 
   func changePage(after: UInt64, limit: Int) throws(Failure) -> ChangePage {
-    do {
-      switch try rx.changes(after: after, limit: limit) {
-      case .resync:
+    try storing { rx throws(StoreFailure) in
+      guard case .entries(let entries) = try rx.changes(after: after, limit: limit) else {
         return .resync
-      case .entries(let entries):
-        if entries.isEmpty { return .none }
-        return .changes(
-          entries.map { entry in
-            ChangeView(
-              seq: entry.seq, kind: Int32(truncatingIfNeeded: entry.kind.rawValue),
-              first: entry.first, last: entry.last, conversation: entry.conversation)
-          })
       }
-    } catch {
-      throw Failure(error)
+      if entries.isEmpty { return .none }
+      return .changes(
+        entries.map { entry in
+          ChangeView(
+            seq: entry.seq, kind: Int32(truncatingIfNeeded: entry.kind.rawValue),
+            isSilent: entry.isSilent, first: entry.first, last: entry.last,
+            conversation: entry.conversation)
+        })
     }
   }
 
-  func counts() throws(Failure) -> (
-    conversations: UInt64, messages: UInt64, tombstones: UInt64, quarantined: UInt64
-  ) {
-    do {
-      let counts = try rx.counts()
-      return (
-        UInt64(clamping: counts.conversations), UInt64(clamping: counts.messages),
-        UInt64(clamping: counts.tombstones), UInt64(clamping: counts.quarantined)
-      )
-    } catch {
-      throw Failure(error)
+  func eventPage(after: UInt64, limit: Int) throws(Failure) -> EventPage {
+    try storing { rx throws(StoreFailure) in
+      guard case .entries(let events) = try rx.events(after: after, limit: limit) else {
+        return .resync
+      }
+      if events.isEmpty { return .none }
+      return .events(
+        events.map { event in
+          EventView(
+            seq: event.seq, kind: Int32(truncatingIfNeeded: event.kind),
+            action: Int32(truncatingIfNeeded: event.action), isSilent: event.isSilent,
+            conversation: event.conversation, entity: event.entity, body: event.body)
+        })
     }
+  }
+
+  func entities(
+    _ role: EntityRole, _ conversation: [UInt8]?
+  ) throws(Failure) -> [EntityView] {
+    try storing { rx throws(StoreFailure) in
+      var cid: Int64?
+      if let conversation {
+        guard let record = try rx.conversation(conversation) else { return [] }
+        cid = record.cid
+      }
+      return try rx.entities(
+        kind: Int64(role.rawValue), cid: cid, limit: Limits.readRowsMax
+      ).map { entity in
+        EntityView(
+          role: role, conversation: entity.conversation, id: entity.id, body: entity.body)
+      }
+    }
+  }
+
+  func counts() throws(Failure) -> StoreCounts {
+    try storing { rx throws(StoreFailure) in try rx.counts() }
   }
 
   /// Where the read begins, and the position it leaves from.
   private func start(
     _ query: MessageQuery, _ record: ConversationRecord
-  ) throws -> (RowQuery.From, Position?) {
+  ) throws(Failure) -> (from: RowQuery.From, anchor: Position?, isTime: Bool) {
     switch query.from {
-    case .latest: return (.latest, nil)
-    case .oldest: return (.oldest, nil)
-    case .time(let time): return (.atTime(time), .before(tick: time))
+    case .latest: return (.latest, nil, false)
+    case .oldest: return (.oldest, nil, false)
+    case .time(let time): return (.atTime(time), .before(tick: time), true)
+    case .beforeTime(let time): return (.beforeTime(time), .before(tick: time), true)
     case .before(let number):
-      guard let position = try rx.position(ofNumber: number, record.cid) else {
-        throw Failure.notFound
-      }
-      return (.before(position), position)
+      let position = try position(of: number, record)
+      return (.before(position), position, false)
     case .after(let number):
-      guard let position = try rx.position(ofNumber: number, record.cid) else {
-        throw Failure.notFound
-      }
-      return (.after(position), position.successor)
+      let position = try position(of: number, record)
+      return (.after(position), position.successor, false)
     }
+  }
+
+  private func position(
+    of number: UInt64, _ record: ConversationRecord
+  ) throws(Failure) -> Position {
+    let position = try storing { rx throws(StoreFailure) in
+      try rx.position(ofNumber: number, record.cid)
+    }
+    guard let position else { throw .notFound }
+    return position
   }
 
   private func assemble(
     _ record: ConversationRecord, _ found: RowPage, older: Bool, anchor: Position?, full: Bool,
     descending: Bool
-  ) throws -> MessagePage {
+  ) throws(StoreFailure) -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
-    let positions = found.rows.map { row in
-      Position(time: row.timeUs, id: Array(found.bytes[row.id]))
-    }
     var coverage = completeness(
-      spans, try rx.quarantined(record.cid), positions, older: older, anchor: anchor,
-      full: full)
-    coverage.deletionsAsOfUs = record.deletions?.timeUs ?? 0
-    coverage.contentAsOfUs = record.fetch?.timeUs ?? 0
-    coverage.totalCount = record.totalCount ?? -1
-    coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
-    // What the user did lies over what the server said.
-    let marked = try rx.queuedReads(record.cid)
-    var rows = zip(found.rows, positions).map { row, position in
-      var view = view(row, isTrusted: spans.span(holding: position) != nil)
-      if marked.contains(position.id) { view.flags &= ~MessageFlags.unread }
-      return view
-    }
+      spans, try rx.quarantined(record.cid), found.rows.map { found.position(of: $0) },
+      older: older, anchor: anchor, full: full)
+    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid])
+    var rows = found.rows.map { view(found, $0, marks) }
+    try fill(&coverage, record, rows)
     if descending {
       rows.reverse()
       for index in coverage.gaps.indices {
@@ -138,6 +215,18 @@ struct Reading {
     }
     return MessagePage(
       conversation: record.id, rows: rows, bytes: found.bytes, coverage: coverage)
+  }
+
+  /// What the conversation as a whole says, beside its gaps.
+  private func fill(
+    _ coverage: inout Coverage, _ record: ConversationRecord, _ rows: [MessageView]
+  ) throws(StoreFailure) {
+    coverage.deletionsAsOfUs = record.deletions?.timeUs ?? 0
+    coverage.contentAsOfUs = record.fetch?.timeUs ?? 0
+    coverage.marksAsOfUs = record.marks?.timeUs ?? 0
+    coverage.totalCount = record.totalCount ?? -1
+    coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
+    coverage.staleCount = rows.count { $0.flags & MessageFlags.stale != 0 }
   }
 
   private func completeness(
@@ -164,12 +253,63 @@ struct Reading {
     return coverage
   }
 
-  private func view(_ row: RowView, isTrusted: Bool) -> MessageView {
+  private func view(_ page: RowPage, _ row: RowView, _ marks: Marks) -> MessageView {
     MessageView(
-      number: row.number, timeUs: row.timeUs,
-      flags: MessageFlags.of(row.flags, isTrusted: isTrusted), id: row.id, sender: row.sender,
-      stamp: row.stamp, payload: row.payload, replyTo: row.replyTo, reactions: row.reactions,
-      readBy: row.readBy, rest: row.rest)
+      number: row.number, timeUs: row.timeUs, flags: marks.flags(row, page.position(of: row)),
+      id: row.id, sender: row.sender, stamp: row.stamp, payload: row.payload,
+      replyTo: row.replyTo, reactions: row.reactions, readBy: row.readBy, rest: row.rest,
+      deliveredBy: row.deliveredBy, listenedBy: row.listenedBy,
+      sequence: isNumbered ? UInt64(clamping: row.order) : 0)
+  }
+}
+
+extension MessageView {
+  /// A row of a window that went since the last poll.
+  fileprivate init(gone number: UInt64) {
+    self.init(
+      number: number, timeUs: 0, flags: MessageFlags.gone, id: 0..<0, sender: 0..<0,
+      stamp: 0..<0, payload: 0..<0, replyTo: 0..<0, reactions: 0..<0, readBy: 0..<0,
+      rest: 0..<0, deliveredBy: 0..<0, listenedBy: 0..<0, sequence: 0)
+  }
+}
+
+/// What is known about the rows of one conversation beside their content.
+private struct Marks {
+  private let spans: SpanSet
+  private let unverified: SpanSet
+  private let fresh: SpanSet
+  /// What the user did lies over what the server said.
+  private let read: Set<[UInt8]>
+  private let listened: Set<[UInt8]>
+
+  init(
+    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?
+  ) throws(StoreFailure) {
+    self.spans = spans
+    self.fresh = fresh ?? SpanSet()
+    unverified = try rx.unverified(record.cid)
+    read = try rx.queuedMarks(.read, record.cid)
+    listened = try rx.queuedMarks(.listened, record.cid)
+  }
+
+  /// `TL_MESSAGE_` flags of the header.
+  func flags(_ row: RowView, _ position: Position) -> UInt32 {
+    let flags = row.flags
+    var bits: UInt32 = 0
+    if flags.contains(.mine) { bits |= 1 << 0 }
+    if !flags.contains(.mine), !flags.contains(.readByMe), !read.contains(position.id) {
+      bits |= 1 << 1
+    }
+    if flags.contains(.edited) { bits |= 1 << 2 }
+    if flags.contains(.deleted) { bits |= 1 << 3 }
+    if flags.contains(.pinned) { bits |= 1 << 4 }
+    if flags.contains(.event) { bits |= 1 << 5 }
+    if flags.contains(.sealed) { bits |= 1 << 6 }
+    let isForgotten = unverified.span(holding: position) != nil
+    if isForgotten || spans.span(holding: position) == nil { bits |= 1 << 7 }
+    if isForgotten || fresh.span(holding: position) == nil { bits |= MessageFlags.stale }
+    if flags.contains(.listenedByMe) || listened.contains(position.id) { bits |= 1 << 10 }
+    return bits
   }
 }
 
@@ -177,26 +317,15 @@ extension MessageQuery {
   /// Whether the read goes towards older messages.
   var goesOlder: Bool {
     switch from {
-    case .latest, .before: true
+    case .latest, .before, .beforeTime: true
     case .oldest, .after, .time: false
     }
   }
 }
 
-/// `TL_MESSAGE_` flags of the header.
 enum MessageFlags {
-  static let unread: UInt32 = 1 << 1
-
-  static func of(_ flags: RowFlags, isTrusted: Bool) -> UInt32 {
-    var bits: UInt32 = 0
-    if flags.contains(.mine) { bits |= 1 << 0 }
-    if !flags.contains(.mine), !flags.contains(.readByMe) { bits |= unread }
-    if flags.contains(.edited) { bits |= 1 << 2 }
-    if flags.contains(.deleted) { bits |= 1 << 3 }
-    if flags.contains(.pinned) { bits |= 1 << 4 }
-    if flags.contains(.event) { bits |= 1 << 5 }
-    if flags.contains(.sealed) { bits |= 1 << 6 }
-    if !isTrusted { bits |= 1 << 7 }
-    return bits
-  }
+  static let pinned: UInt32 = 1 << 4
+  static let gapBefore: UInt32 = 1 << 8
+  static let stale: UInt32 = 1 << 9
+  static let gone: UInt32 = 1 << 11
 }

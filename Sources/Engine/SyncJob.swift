@@ -18,14 +18,32 @@ struct SyncJob {
     case newest
     /// Back in time from the newest page until the bound is reached.
     case walk(Walk)
-    /// Back in time from the oldest end of the newest range.
+    /// Back in time from the oldest end of a known range.
     case older(Walk)
+    /// Up by offset from the newest end of a known range.
+    case climb(Climb)
+    /// Looking by offset for a place.
+    case seek(Seek)
+    /// One page at a place that the server can find.
+    case spot(Spot)
     /// Deletions since a watermark; `knownUs` is the greatest server time when asked.
     case deletions(since: [UInt8], sinceUs: Int64, knownUs: Int64?)
+    /// Changed messages since a watermark, the same.
+    case changes(since: [UInt8], knownUs: Int64?)
+
+    /// It is past catching up.
+    var isReaching: Bool {
+      switch self {
+      case .older, .climb, .seek, .spot: true
+      case .start, .tail, .newest, .walk, .deletions, .changes: false
+      }
+    }
   }
 
   let id: UInt64
-  let request: SyncRequest
+  var request: SyncRequest
+  /// How many asked for it.
+  var holders = 1
   var status = SyncStatus()
   var stage = Stage.start
   var inFlight = false
@@ -43,26 +61,44 @@ struct SyncJob {
   var knownUs: Int64?
   /// Nothing of the conversation was stored before this job's first page.
   var isFresh = false
-  /// The catch-up part is over; what follows is the older part.
+  /// The catch-up part is over, or was not needed; what follows is the goal.
   var caughtUp = false
-  /// The older part is over; only deletions are still asked.
-  var olderIsDone = false
-  /// Messages still wanted of the older part.
+  /// Its catch-up ended well, on this connection.
+  var isLive = false
+  /// Where a catch-up that stopped at the newest page left off.
+  var left: Position?
+  /// Another sync moved the watermark over what this one was to bring: down to here
+  /// it is its goal.
+  var floor: Position?
+  /// The goal is reached; only deletions are still asked.
+  var goalIsDone = false
+  var goal = Goal()
+  /// What `walk` and `older` page through; nil for all.
+  var key: Reckoning.Key?
+  /// Messages still wanted of the goal.
   var wanted = 0
+  /// The offset of the request in flight.
+  var offset = 0
+  /// What its pages showed whole, marks included.
+  var shown = SpanSet()
+  /// Changed messages were asked for.
+  var changesAreDone = false
   /// Stored messages that a whole answer did not show; a deletion may explain them.
   var suspects: [[UInt8]] = []
   /// The same, stamped so late that the server may not show them yet.
   var unsettled: Set<[UInt8]> = []
   /// The tick that the walk's low end cuts, with what was shown of it so far.
   var openTick: OpenTick?
-  /// The request stamp of the answer being taken.
+  /// The request stamp of the answer being taken, and the page size asked.
   var issued: UInt64 = 0
+  var asked = 0
   /// The server showed a message whose deletion is recorded here.
   var sawBuried = false
-  /// Where deletions were asked from by this job, so that it never goes round.
+  /// Where deletions or changes were asked from by this job, so that it never goes
+  /// round.
   var cursors: Set<[UInt8]> = []
-  /// Answers in a row that promised more deletions and held none.
-  var idleDeletionPages = 0
+  /// Answers in a row that promised more deletions or changes and held none.
+  var idlePages = 0
   /// The server's count of the conversation, from the last page.
   var total: Int64?
   var restores = 0
@@ -75,6 +111,32 @@ struct SyncJob {
     wanted = request.want
   }
 
+  /// It is content with the newest page: what lies between is left as a gap.
+  var stopsAtPage: Bool {
+    switch request.kind {
+    case .latest, .older: false
+    case .live, .below, .above, .at, .near, .time, .refresh: true
+    }
+  }
+
+  /// The present is not known because of it yet.
+  var isCatchingUp: Bool {
+    switch stage {
+    case .start: !caughtUp && (!stopsAtPage || request.kind == .live)
+    case .tail, .newest, .walk: true
+    case .older, .climb, .seek, .spot, .deletions, .changes: false
+    }
+  }
+
+  /// Whether there is something to do beyond catching up.
+  var hasGoal: Bool {
+    switch request.kind {
+    case .latest: floor != nil
+    case .live: false
+    case .older, .below, .above, .at, .near, .time, .refresh: true
+    }
+  }
+
   /// Forgets what it was about and begins again from the store.
   mutating func beginAgain() {
     stage = .start
@@ -85,29 +147,73 @@ struct SyncJob {
     unsettled = []
     openTick = nil
     caughtUp = false
+    isLive = false
+    left = nil
+    goal = Goal()
+    key = nil
+    shown = SpanSet()
+    changesAreDone = false
     sawBuried = false
     cursors = []
-    idleDeletionPages = 0
+    idlePages = 0
   }
 
   /// The request of this stage.
-  func wireRequest(limit: Int) -> Request? {
+  mutating func wireRequest(limit: Int) -> Request? {
     let conversation = request.conversation
+    offset = 0
+    let place: Request.Place
     switch stage {
     case .start:
       return nil
-    case .tail(let bound):
-      return .getMessages(
-        conversation: conversation, limit: limit, offset: 0, after: bound.after)
-    case .newest:
-      return .getMessages(conversation: conversation, limit: limit, offset: 0, after: nil)
-    case .walk(let walk), .older(let walk):
-      return .getMessages(
-        conversation: conversation, limit: limit, offset: walk.offset, after: nil)
     case .deletions(let since, _, _):
       return .getDeletedSince(conversation: conversation, since: since)
+    case .changes(let since, _):
+      return .getChangedSince(conversation: conversation, since: since)
+    case .tail(let bound), .spot(.after(let bound)):
+      place = .offset(0, after: bound.after)
+    case .newest:
+      place = .offset(0, after: nil)
+    case .walk(let walk), .older(let walk):
+      offset = walk.offset
+      place =
+        key.map { .before(stamp: $0.text, id: nil, offset: walk.offset) }
+        ?? .offset(walk.offset, after: nil)
+    case .climb(let climb):
+      offset = climb.offset(limit: limit)
+      place = .offset(offset, after: nil)
+    case .seek(let seek):
+      offset = seek.offset
+      place = .offset(offset, after: nil)
+    case .spot(.aroundID(let id)):
+      place = .aroundID(id)
+    case .spot(.aroundTime(let text)):
+      place = .aroundTime(text)
     }
+    return .getMessages(conversation: conversation, limit: limit, place: place)
   }
+}
+
+/// A place that a server can find by itself.
+enum Spot {
+  case aroundID([UInt8])
+  case aroundTime([UInt8])
+  /// From a time on, where the server keeps the oldest of what it cuts.
+  case after(Trust.Bound)
+}
+
+/// How far a job goes beyond catching up.
+struct Goal {
+  /// Down: not below this.
+  var floor = Position.min
+  /// Known ranges on the way are passed over.
+  var jumps = true
+  /// It ends at the next known range.
+  var endsJoined = false
+  /// The end of the known range that it goes on from.
+  var from = Position.min
+  /// The server was already asked for its own page at that end, and it brought nothing.
+  var isStuck = false
 }
 
 /// A tick that lies on both sides of a page's end.

@@ -45,26 +45,8 @@ extension ClientConfig {
         .file(path: path, key: key, create: create, strict: strict, baseVFS: baseVFS)
       }
     return StoreConfig(
-      kind: kind, account: account, user: user, positionKind: 0, cacheBytes: cacheBytes)
-  }
-}
-
-extension Frame {
-  /// The readable messages of a frame in order, each with the conversation it
-  /// belongs to where it names none itself.
-  var messages: [(conversation: [UInt8], message: WireMessage)] {
-    var found: [(conversation: [UInt8], message: WireMessage)] = []
-    switch body {
-    case .response(let response):
-      guard case .page(let page) = response.outcome else { return [] }
-      for case .message(let message) in page.items { found.append(([], message)) }
-    case .push(.messageNew(let conversation, .message(let message))),
-      .push(.messageEdited(let conversation, .message(let message))):
-      found.append((conversation, message))
-    case .push, .unknown:
-      break
-    }
-    return found
+      kind: kind, account: account, user: user, positionKind: profile.capabilities.contains(.sequence) ? 1 : 0,
+      cacheBytes: cacheBytes)
   }
 }
 
@@ -83,9 +65,14 @@ extension BadItem {
     case .noPayload: 9
     case .badConversation: 10
     case .wrongConversation: 11
+    case .noUser: 12
+    case .noReactions: 13
+    case .noSequence: 14
     }
   }
 
   /// A page of which nothing could be read.
   static let wholePageCode: Int64 = 100
+  /// An update of which nothing but the ref could be read.
+  static let brokenUpdateCode: Int64 = 101
 }

@@ -2,6 +2,7 @@
 ///
 /// They mirror the structs of the header one to one, without pointers.
 package import Base
+package import Timeline
 
 /// What the host knows of its server. The defaults are the first server's.
 package struct Profile: Equatable, Sendable {
@@ -20,8 +21,30 @@ package struct Profile: Equatable, Sendable {
   /// 0 is for ever.
   package var deletionHorizonUs: Int64 = 0
   package var zoneOffsetMinutes = 0
+  package var capabilities: Capabilities = []
+  /// While connected, nothing pushed is dropped or overtaken.
+  package var pushIsLossless = false
+  /// How long, and how many, refs of updates are remembered.
+  package var refDays = 30
+  package var refsMax = 100_000
 
   package init() {}
+
+  /// What the server can do beyond paging by offset.
+  package struct Capabilities: OptionSet, Equatable, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+      self.rawValue = rawValue
+    }
+
+    package static let before = Capabilities(rawValue: 1 << 0)
+    package static let around = Capabilities(rawValue: 1 << 1)
+    package static let changedSince = Capabilities(rawValue: 1 << 2)
+    package static let idempotentSend = Capabilities(rawValue: 1 << 3)
+    package static let sequence = Capabilities(rawValue: 1 << 4)
+    package static let envelope = Capabilities(rawValue: 1 << 5)
+  }
 }
 
 /// The answer of the payload hook.
@@ -100,15 +123,35 @@ package struct ClientState: Equatable, Sendable {
   package var requestsInFlight = 0
   package var framesWaiting = 0
   package var reconnectWanted = false
+  /// Read and listened marks.
   package var readsPending = 0
+  package var repliesOwed = 0
   package var changeSeq: UInt64 = 0
   package var asOfUs: Int64 = 0
 }
 
+/// One wish of the host or of a window: which part of a conversation to bring.
 package struct SyncRequest: Equatable, Sendable {
-  package enum Kind: Int32, Sendable {
-    case latest = 0
+  package enum Kind: Equatable, Sendable {
+    /// Everything newer than what is known, and deletions.
+    case latest
+    /// Back in time from the oldest end of the newest range.
     case older
+    /// The newest page and deletions; a gap may stay below it, recorded.
+    case live
+    /// The gap next below this boundary, page by page: until `want` messages came,
+    /// it is filled, or the start is reached.
+    case below(Position)
+    /// The same upwards, from this boundary on.
+    case above(Position)
+    /// The page around a message that is not stored.
+    case at([UInt8])
+    /// A page around this place, joined to nothing.
+    case near(Position)
+    /// A page around a server time; where positions are times, as `near`.
+    case time(Int64)
+    /// Asks the pages of a trusted range again: what is absent, and all marks.
+    case refresh(Position, Position)
   }
   package enum Policy: Int32, Sendable {
     case cacheThenNetwork = 0
@@ -118,20 +161,30 @@ package struct SyncRequest: Equatable, Sendable {
   package var conversation: [UInt8]
   package var kind: Kind
   package var policy: Policy
-  /// For `.older`: how many more messages; 0 is one page.
+  /// For `.older`, `.below` and `.above`: how many more messages; 0 is one page.
   package var want: Int
   /// 0 is no bound.
   package var pagesMax: Int
+  /// A screen waits for it: it goes before all that is not urgent, also between two
+  /// pages of a longer sync of the same conversation.
+  package var isUrgent: Bool
 
   package init(
     conversation: [UInt8], kind: Kind = .latest, policy: Policy = .cacheThenNetwork,
-    want: Int = 0, pagesMax: Int = 0
+    want: Int = 0, pagesMax: Int = 0, isUrgent: Bool = false
   ) {
     self.conversation = conversation
     self.kind = kind
     self.policy = policy
     self.want = want
     self.pagesMax = pagesMax
+    self.isUrgent = isUrgent
+  }
+
+  /// Whether both bring the same, however urgent.
+  func isTwin(of other: SyncRequest) -> Bool {
+    conversation == other.conversation && kind == other.kind && policy == other.policy
+      && want == other.want && pagesMax == other.pagesMax
   }
 }
 
@@ -157,13 +210,17 @@ package struct MessageQuery: Equatable, Sendable {
     case latest, oldest
     case before(UInt64)
     case after(UInt64)
+    /// At or after this time, going newer.
     case time(Int64)
+    /// Before this time, going older.
+    case beforeTime(Int64)
   }
 
   package var conversation: [UInt8]
   package var from: From
   package var descending: Bool
   package var limit: Int
+  package var isPinnedOnly = false
 
   package init(
     conversation: [UInt8], from: From = .latest, descending: Bool = false, limit: Int = 50
@@ -189,6 +246,10 @@ package struct MessageView: Equatable, Sendable {
   package var reactions: Range<Int>
   package var readBy: Range<Int>
   package var rest: Range<Int>
+  package var deliveredBy: Range<Int>
+  package var listenedBy: Range<Int>
+  /// The server's number where that is the position, otherwise 0.
+  package var sequence: UInt64
 }
 
 package enum Stop: Int32, Sendable {
@@ -213,6 +274,8 @@ package struct Coverage: Equatable, Sendable {
   package var contentAsOfUs: Int64 = 0
   package var totalCount: Int64 = -1
   package var knownCount = 0
+  package var marksAsOfUs: Int64 = 0
+  package var staleCount = 0
 }
 
 /// Messages with the bytes behind them and how complete they are.
@@ -228,6 +291,7 @@ package struct ChangeView: Equatable, Sendable {
   package var seq: UInt64
   /// `TL_CHANGE_` kind of the header.
   package var kind: Int32
+  package var isSilent: Bool
   package var first: UInt64
   package var last: UInt64
   package var conversation: [UInt8]
@@ -263,6 +327,13 @@ package struct Stats: Equatable, Sendable {
   package var commits: UInt64 = 0
   package var fileBytes: UInt64 = 0
   package var overlapUs: Int64 = 0
+  package var updates: UInt64 = 0
+  package var updatesRepeated: UInt64 = 0
+  package var replies: UInt64 = 0
+  package var waiting: UInt64 = 0
+  package var waitingDropped: UInt64 = 0
+  package var pageLimit: UInt32 = 0
+  package var requestTimeoutMs: UInt32 = 0
 
   package init() {}
 }

@@ -13,6 +13,7 @@ package final class MessageStore: Sendable {
 
   private let vault: Vault?
   private let user: [UInt8]
+  private let positionKind: Int64
   private let readerCacheBytes: UInt64
   private let gate = Gate()
   private let writer: Lock<Writer>
@@ -34,6 +35,7 @@ package final class MessageStore: Sendable {
   ) {
     self.vault = vault
     user = config.user
+    positionKind = config.positionKind
     readerCacheBytes = config.cacheBytes / 4
     writer = Lock(Writer(connection: connection, counters: counters))
   }
@@ -149,7 +151,8 @@ package final class MessageStore: Sendable {
   ) throws(Failure) -> Result {
     try writer.withLock { (writer) throws(Failure) -> Result in
       guard let connection = writer.connection else { throw failure(.closed) }
-      let transaction = WriteTransaction(connection, writer.counters, user: user)
+      let transaction = WriteTransaction(
+        connection, writer.counters, user: user, positionKind: positionKind)
       do throws(StoreFailure) {
         try transaction.begin()
       } catch {
@@ -207,7 +210,7 @@ package final class MessageStore: Sendable {
     _ failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let transaction = ReadTransaction(connection)
+    let transaction = ReadTransaction(connection, positionKind: positionKind)
     defer { transaction.end() }
     do throws(StoreFailure) { try transaction.beginSnapshot() } catch { throw failure(error) }
     return try body(transaction)

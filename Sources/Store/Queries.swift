@@ -2,19 +2,22 @@
 /// it would run each: by a key, with no scan of a table and no sorting.
 enum Queries {
   static let older: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest
+    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
+      sent_us, delivered_by, listened_by
     FROM message WHERE cid = ? AND (time, id) < (?, ?) AND flags & ? = 0
     ORDER BY time DESC, id DESC LIMIT ?
     """
 
   static let newer: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest
+    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
+      sent_us, delivered_by, listened_by
     FROM message WHERE cid = ? AND (time, id) >= (?, ?) AND flags & ? = 0
     ORDER BY time, id LIMIT ?
     """
 
   static let one: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest
+    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
+      sent_us, delivered_by, listened_by
     FROM message WHERE cid = ? AND id = ? AND flags & ? = 0
     """
 
@@ -22,7 +25,7 @@ enum Queries {
     "SELECT time, id FROM message WHERE number = ? AND cid = ?"
 
   static let byID: StaticString =
-    "SELECT time, id, number, lsn, flags FROM message WHERE cid = ? AND id = ?"
+    "SELECT time, id, number, lsn, flags, sent_us FROM message WHERE cid = ? AND id = ?"
 
   static let oldest: StaticString =
     "SELECT time, id FROM message WHERE cid = ? ORDER BY time, id LIMIT 1"
@@ -31,20 +34,21 @@ enum Queries {
     "SELECT time, id FROM message WHERE cid = ? ORDER BY time DESC, id DESC LIMIT 1"
 
   static let rangeUp: StaticString = """
-    SELECT time, id, number, lsn, flags FROM message
+    SELECT time, id, number, lsn, flags, sent_us FROM message
     WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
     ORDER BY time, id LIMIT ?
     """
 
   static let rangeDown: StaticString = """
-    SELECT time, id, number, lsn, flags FROM message
+    SELECT time, id, number, lsn, flags, sent_us FROM message
     WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
     ORDER BY time DESC, id DESC LIMIT ?
     """
 
   static let stored: StaticString = """
     SELECT time, number, flags, lsn, issued, marked, version, edited_us, sender, stamp,
-      reply_to, reactions, read_by, payload, rest, raw
+      reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued, reactions_version,
+      delivered_by, listened_by
     FROM message WHERE cid = ? AND id = ?
     """
 
@@ -52,25 +56,26 @@ enum Queries {
     "SELECT version FROM tombstone WHERE cid = ? AND id = ?"
 
   static let changes: StaticString = """
-    SELECT change.seq, kind, change.cid, first, last, conversation.id
-    FROM change JOIN conversation ON conversation.cid = change.cid
+    SELECT change.seq, kind, change.cid, first, last, conversation.id, silent
+    FROM change LEFT JOIN conversation ON conversation.cid = change.cid
     WHERE change.seq > ? ORDER BY change.seq LIMIT ?
     """
 
-  static let pendingReads: StaticString = """
+  static let pendingMarks: StaticString = """
     SELECT operation.cid, conversation.id, target
     FROM operation JOIN conversation ON conversation.cid = operation.cid
-    WHERE verb = 1 ORDER BY operation.seq LIMIT ?
+    WHERE verb = ? ORDER BY operation.seq LIMIT ?
     """
 
-  static let queuedReads: StaticString =
-    "SELECT target FROM operation WHERE cid = ? AND verb = 1"
+  static let queuedMarks: StaticString =
+    "SELECT target FROM operation WHERE cid = ? AND verb = ?"
 
-  static let pendingReadCount: StaticString = "SELECT count(*) FROM operation WHERE verb = 1"
+  static let pendingMarkCount: StaticString =
+    "SELECT count(*) FROM operation WHERE verb IN (1, 3)"
 
   static let spans: StaticString = """
     SELECT low_time, low_id, high_time, high_id FROM span
-    WHERE cid = ? ORDER BY low_time, low_id
+    WHERE cid = ? AND kind = ? ORDER BY low_time, low_id
     """
 
   static let quarantined: StaticString = """
@@ -85,19 +90,103 @@ enum Queries {
 
   static let conversation: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count
+      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text
     FROM conversation WHERE id = ?
     """
 
   static let conversationByCID: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count
+      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text
     FROM conversation WHERE cid = ?
     """
 
+  static let pinnedOlder: StaticString = """
+    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
+      sent_us, delivered_by, listened_by
+    FROM message INDEXED BY message_pinned
+    WHERE cid = ? AND (time, id) < (?, ?) AND flags & 16 != 0 AND flags & ? = 0
+    ORDER BY time DESC, id DESC LIMIT ?
+    """
+
+  static let pinnedNewer: StaticString = """
+    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
+      sent_us, delivered_by, listened_by
+    FROM message INDEXED BY message_pinned
+    WHERE cid = ? AND (time, id) >= (?, ?) AND flags & 16 != 0 AND flags & ? = 0
+    ORDER BY time, id LIMIT ?
+    """
+
+  static let at: StaticString = """
+    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
+      sent_us, delivered_by, listened_by
+    FROM message WHERE cid = ? AND time = ? AND id = ? AND flags & ? = 0
+    """
+
+  static let keysDown: StaticString = """
+    SELECT number, time, id, lsn FROM message
+    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
+    ORDER BY time DESC, id DESC LIMIT ?
+    """
+
+  static let keysUp: StaticString = """
+    SELECT number, time, id, lsn FROM message
+    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
+    ORDER BY time, id LIMIT ?
+    """
+
+  static let keysOfNumbers: StaticString = """
+    SELECT number, time, id, lsn FROM message INDEXED BY message_number
+    WHERE number >= ? AND number <= ? AND cid = ? AND flags & ? = 0
+    ORDER BY number LIMIT ?
+    """
+
+  static let newestFlags: StaticString = """
+    SELECT time, id, flags FROM message WHERE cid = ? AND flags & ? = 0
+    ORDER BY time DESC, id DESC
+    """
+
+  static let timeFrom: StaticString = """
+    SELECT time, sent_us FROM message WHERE cid = ? AND (time, id) >= (?, x'')
+    ORDER BY time, id LIMIT 1
+    """
+
+  static let waiting: StaticString = """
+    SELECT marked, reactions_version, reactions, pin_issued, pinned, read_by, delivered_by,
+      listened_by
+    FROM waiting WHERE cid = ? AND id = ?
+    """
+
+  static let events: StaticString = """
+    SELECT event.seq, kind, action, silent, event.cid, conversation.id, entity, body
+    FROM event LEFT JOIN conversation ON conversation.cid = event.cid
+    WHERE event.seq > ? ORDER BY event.seq LIMIT ?
+    """
+
+  static let entities: StaticString = """
+    SELECT kind, entity.cid, conversation.id, entity.id, body
+    FROM entity LEFT JOIN conversation ON conversation.cid = entity.cid
+    WHERE kind = ? AND entity.cid = ? ORDER BY entity.id LIMIT ?
+    """
+
+  static let entitiesOfKind: StaticString = """
+    SELECT kind, entity.cid, conversation.id, entity.id, body
+    FROM entity LEFT JOIN conversation ON conversation.cid = entity.cid
+    WHERE kind = ? ORDER BY entity.cid, entity.id LIMIT ?
+    """
+
+  static let seen: StaticString = "SELECT 1 FROM ref WHERE ref = ?"
+
+  static let owed: StaticString =
+    "SELECT ref FROM ref INDEXED BY ref_owed WHERE owed = 1 AND seq > 0 ORDER BY seq LIMIT ?"
+
+  static let owedCount: StaticString =
+    "SELECT count(*) FROM ref INDEXED BY ref_owed WHERE owed = 1 AND seq > 0"
+
   static let all: [StaticString] = [
     older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-    changes, pendingReads, queuedReads, pendingReadCount, spans, quarantined, count, conversation,
-    conversationByCID,
+    changes, pendingMarks, queuedMarks, pendingMarkCount, spans, quarantined, count,
+    conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
+    keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
+    owedCount,
   ]
 }

@@ -7,9 +7,12 @@ package struct ChangeEntry: Equatable, Sendable {
   package var kind: ChangeKind
   package var cid: Int64
   package var conversation: [UInt8]
-  /// Local numbers from first to last; 0 for none.
+  /// Local numbers from first to last; 0 for none. The conversation of an entry
+  /// that belongs to none is 0 and empty.
   package var first: UInt64
   package var last: UInt64
+  /// The server asked not to notify the user.
+  package var isSilent: Bool
 }
 
 package enum ChangesPage: Equatable, Sendable {
@@ -33,7 +36,8 @@ extension ReadTransaction {
       entries.append(
         ChangeEntry(
           seq: statement.uint(0), kind: kind, cid: statement.int(2),
-          conversation: statement.bytes(5), first: statement.uint(3), last: statement.uint(4)))
+          conversation: statement.bytes(5), first: statement.uint(3), last: statement.uint(4),
+          isSilent: statement.int(6) != 0))
     }
     return .entries(entries)
   }

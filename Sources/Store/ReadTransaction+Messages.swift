@@ -20,23 +20,29 @@ package struct RowQuery: Sendable {
     case after(Position)
     /// Stamped at or after this time, going newer.
     case atTime(Int64)
+    /// Stamped before this time, going older.
+    case beforeTime(Int64)
   }
 
   package var cid: Int64
   package var from: From
   /// Visible messages at most.
   package var limit: Int
+  package var pinnedOnly: Bool
 
-  package init(cid: Int64, from: From, limit: Int) {
+  package init(cid: Int64, from: From, limit: Int, pinnedOnly: Bool = false) {
     self.cid = cid
     self.from = from
     self.limit = limit
+    self.pinnedOnly = pinnedOnly
   }
 }
 
 /// One message of a page; the ranges point into the page's arena.
 package struct RowView: Equatable, Sendable {
   package var number: UInt64
+  /// First part of its position: its time, or the server's number.
+  package var order: Int64
   package var timeUs: Int64
   package var flags: RowFlags
   package var lsn: UInt64
@@ -48,6 +54,8 @@ package struct RowView: Equatable, Sendable {
   package var reactions: Range<Int>
   package var readBy: Range<Int>
   package var rest: Range<Int>
+  package var deliveredBy: Range<Int>
+  package var listenedBy: Range<Int>
 }
 
 /// Messages, oldest first, with the bytes behind them.
@@ -61,7 +69,7 @@ package struct RowPage: Equatable, Sendable {
   static let bytesMax = 64 << 20
 
   package func position(of row: RowView) -> Position {
-    Position(time: row.timeUs, id: Array(self[row.id]))
+    Position(time: row.order, id: Array(self[row.id]))
   }
 
   /// The bytes of a field; empty for a range that is not of this page.
@@ -77,18 +85,20 @@ package struct RowPage: Equatable, Sendable {
     }
     rows.append(
       RowView(
-        number: row.uint(0), timeUs: row.int(1), flags: RowFlags(rawValue: row.int(2)),
-        lsn: row.uint(3), id: row.append(4, to: &bytes), sender: row.append(5, to: &bytes),
-        stamp: row.append(6, to: &bytes), payload: row.append(7, to: &bytes),
-        replyTo: row.append(8, to: &bytes), reactions: row.append(9, to: &bytes),
-        readBy: row.append(10, to: &bytes), rest: row.append(11, to: &bytes)))
+        number: row.uint(0), order: row.int(1), timeUs: row.optionalInt(12) ?? row.int(1),
+        flags: RowFlags(rawValue: row.int(2)), lsn: row.uint(3), id: row.append(4, to: &bytes),
+        sender: row.append(5, to: &bytes), stamp: row.append(6, to: &bytes),
+        payload: row.append(7, to: &bytes), replyTo: row.append(8, to: &bytes),
+        reactions: row.append(9, to: &bytes), readBy: row.append(10, to: &bytes),
+        rest: row.append(11, to: &bytes), deliveredBy: row.append(13, to: &bytes),
+        listenedBy: row.append(14, to: &bytes)))
     return true
   }
 }
 
 extension ReadTransaction {
   /// Above every message: an id is never this long.
-  private static let beyond = Position(
+  static let beyond = Position(
     time: .max, id: [UInt8](repeating: 0xFF, count: Limits.idBytesMax + 1))
 
   package func messages(_ query: RowQuery) throws(StoreFailure) -> RowPage {
@@ -97,7 +107,8 @@ extension ReadTransaction {
     case .before(let position): try older(than: position, query)
     case .oldest: try newer(from: .min, query)
     case .after(let position): try newer(from: position.successor, query)
-    case .atTime(let time): try newer(from: .before(tick: time), query)
+    case .atTime(let time): try newer(from: boundary(atTime: time, query.cid), query)
+    case .beforeTime(let time): try older(than: boundary(atTime: time, query.cid), query)
     }
   }
 
@@ -105,7 +116,8 @@ extension ReadTransaction {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
     let statement = try connection.statement(
-      Queries.older, query.cid, high.time, high.id, RowFlags.hidden.rawValue, limit)
+      query.pinnedOnly ? Queries.pinnedOlder : Queries.older,
+      query.cid, high.time, high.id, RowFlags.hidden.rawValue, limit)
     var page = RowPage()
     page.rows.reserveCapacity(Swift.min(limit, 64))
     while try statement.step(), page.append(statement) {}
@@ -117,7 +129,8 @@ extension ReadTransaction {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
     let statement = try connection.statement(
-      Queries.newer, query.cid, low.time, low.id, RowFlags.hidden.rawValue, limit)
+      query.pinnedOnly ? Queries.pinnedNewer : Queries.newer,
+      query.cid, low.time, low.id, RowFlags.hidden.rawValue, limit)
     var page = RowPage()
     page.rows.reserveCapacity(Swift.min(limit, 64))
     while try statement.step(), page.append(statement) {}
@@ -178,6 +191,7 @@ extension ReadTransaction {
   private static func storedRow(_ row: borrowing Statement) -> StoredRow {
     StoredRow(
       position: Position(time: row.int(0), id: row.bytes(1)), number: row.uint(2),
-      lsn: row.uint(3), flags: RowFlags(rawValue: row.int(4)))
+      lsn: row.uint(3), flags: RowFlags(rawValue: row.int(4)),
+      timeUs: row.optionalInt(5))
   }
 }

@@ -11,9 +11,13 @@ package class ReadTransaction {
   private var hasEnded = false
   /// Rows inserted less rows removed by this transaction, not yet in the table.
   var countDelta: [Int64: Int64] = [:]
+  /// What the first part of a position is.
+  let positionKind: Int64
+  private var snapshotLSN: UInt64 = 0
 
-  init(_ connection: Connection) {
+  init(_ connection: Connection, positionKind: Int64) {
     owned = connection
+    self.positionKind = positionKind
   }
 
   /// The connection, as long as the transaction lasts.
@@ -27,8 +31,11 @@ package class ReadTransaction {
   /// Begins, and fixes the state that is seen: SQLite does so at the first read.
   func beginSnapshot() throws(StoreFailure) {
     try owned.run("BEGIN")
-    _ = try owned.number("SELECT lsn FROM meta WHERE one = 1")
+    snapshotLSN = UInt64(clamping: try owned.number("SELECT lsn FROM meta WHERE one = 1") ?? 0)
   }
+
+  /// The commit that made the state that is seen; in a write, the one to come.
+  package var lsn: UInt64 { snapshotLSN }
 
   /// Ends without effect.
   func end() {
@@ -62,6 +69,7 @@ package class ReadTransaction {
     record.restoredLSN = row.uint(8)
     record.auditedTotal = row.optionalInt(9)
     record.auditedCount = row.optionalInt(10)
+    record.marks = watermark(row, 11)
     return record
   }
 
@@ -88,8 +96,29 @@ package class ReadTransaction {
   /// The trusted ranges. Stored ones that are not sorted and apart prove
   /// nothing, so they count as none.
   package func spans(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    let statement = try connection.statement(Queries.spans, cid)
-    return SpanSet(stored: try Self.ranges(statement)) ?? SpanSet()
+    try ranges(cid, .content)
+  }
+
+  /// Ranges of the content whose deletions are not known any more.
+  package func unverified(_ cid: Int64) throws(StoreFailure) -> SpanSet {
+    try ranges(cid, .unverified)
+  }
+
+  /// Everything, as one range.
+  static let whole = SpanSet(stored: [SpanSet.Span(low: .min, high: .max)]) ?? SpanSet()
+
+  /// What a stored range says. The values are part of the file's format.
+  enum SpanKind: Int64 {
+    case content = 0
+    case unverified = 1
+
+    /// What ranges that make no sense are read as: nothing is proven by them.
+    var unknown: SpanSet { self == .content ? SpanSet() : ReadTransaction.whole }
+  }
+
+  private func ranges(_ cid: Int64, _ kind: SpanKind) throws(StoreFailure) -> SpanSet {
+    let statement = try connection.statement(Queries.spans, cid, kind.rawValue)
+    return SpanSet(stored: try Self.ranges(statement)) ?? kind.unknown
   }
 
   /// Where unreadable items were set aside, oldest first.
@@ -128,8 +157,8 @@ package class ReadTransaction {
     return Int(clamping: counted ?? 0)
   }
 
-  package func pendingReadCount() throws(StoreFailure) -> Int {
-    Int(clamping: try connection.number(Queries.pendingReadCount) ?? 0)
+  package func pendingMarkCount() throws(StoreFailure) -> Int {
+    Int(clamping: try connection.number(Queries.pendingMarkCount) ?? 0)
   }
 
   /// How much the store holds.
@@ -138,11 +167,13 @@ package class ReadTransaction {
       """
       SELECT (SELECT count(*) FROM conversation),
         (SELECT coalesce(sum(message_count), 0) FROM conversation),
-        (SELECT count(*) FROM tombstone), (SELECT count(*) FROM quarantine)
+        (SELECT count(*) FROM tombstone), (SELECT count(*) FROM quarantine),
+        (SELECT count(*) FROM waiting), (SELECT waiting_dropped FROM meta WHERE one = 1)
       """)
     guard try statement.step() else { throw .damaged }
     return StoreCounts(
       conversations: statement.uint(0), messages: statement.uint(1),
-      tombstones: statement.uint(2), quarantined: statement.uint(3))
+      tombstones: statement.uint(2), quarantined: statement.uint(3),
+      waiting: statement.uint(4), waitingDropped: statement.uint(5))
   }
 }

@@ -1,4 +1,4 @@
-/// The JSON array of user ids that have read a message.
+/// The JSON array of user ids that have read, got or heard a message.
 ///
 /// It only grows: two lists become their union, in the order of first
 /// appearance. Ids are compared as text, so two spellings of one id (escaped or
@@ -19,6 +19,11 @@ enum ReaderList {
   static func adding(_ user: [UInt8], to stored: [UInt8]?) -> [UInt8]? {
     let old = stored.flatMap(decode) ?? []
     return joined(old, [user]) ?? stored
+  }
+
+  /// Whether a user is on a list.
+  static func contains(_ user: [UInt8], _ list: [UInt8]) -> Bool {
+    decode(list)?.contains(user) ?? false
   }
 
   /// The joined list as JSON; nil where nothing came to it, or too much would.

@@ -20,10 +20,13 @@ package struct Watermark: Equatable, Sendable {
 package struct ConversationRecord: Equatable, Sendable {
   package let cid: Int64
   package let id: [UInt8]
-  /// Up to where messages were fetched; lives only as the top of a stored span.
+  /// Up to where messages were fetched: the first part of a position, with the print
+  /// of its time. Lives only as the top of a stored span.
   package var fetch: Watermark?
   /// Up to where deletions were fetched.
   package var deletions: Watermark?
+  /// Up to where edits, reactions, pins and receipts were fetched.
+  package var marks: Watermark?
   /// The oldest `since` that deletions were ever asked from.
   package var lowestSinceUs: Int64?
   /// The server's last count.
@@ -77,20 +80,30 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   package static let control = RowFlags(rawValue: 1 << 7)
   /// Removed by the user on this device: a husk without content.
   package static let forgotten = RowFlags(rawValue: 1 << 8)
+  /// Listened to by this user; only grows.
+  package static let listenedByMe = RowFlags(rawValue: 1 << 9)
 
   /// What a screen never shows.
   package static let hidden: RowFlags = [.control, .forgotten]
   /// What only grows, whoever says it.
-  static let growing: RowFlags = [.readByMe]
+  static let growing: RowFlags = [.readByMe, .listenedByMe]
   /// What follows the stamp of the request rather than the content's version.
   static let marks: RowFlags = [.pinned]
+}
+
+/// What a receipt says that a user did. The values are part of no file.
+package enum ReceiptKind: Int64, Sendable {
+  case read, delivered, listened
 }
 
 /// One message as the server gave it, ready to be stored.
 package struct IncomingMessage: Equatable, Sendable {
   package var id: [UInt8]
   package var sender: [UInt8]
+  /// When the server made it.
   package var timeUs: Int64
+  /// First part of its position: its time, or the server's number.
+  package var order: Int64
   /// `created_at` as printed.
   package var stamp: [UInt8]
   package var payload: [UInt8]
@@ -100,8 +113,10 @@ package struct IncomingMessage: Equatable, Sendable {
   package var replyTo: [UInt8]?
   /// JSON object, as it came.
   package var reactions: [UInt8]?
-  /// JSON array of user ids.
+  /// JSON arrays of user ids.
   package var readBy: [UInt8]?
+  package var deliveredBy: [UInt8]?
+  package var listenedBy: [UInt8]?
   /// JSON object of all other members, or empty.
   package var rest: [UInt8]
   /// The payload as it came, where it could not be opened yet.
@@ -111,11 +126,13 @@ package struct IncomingMessage: Equatable, Sendable {
     id: [UInt8], sender: [UInt8], timeUs: Int64, stamp: [UInt8], payload: [UInt8],
     flags: RowFlags = [], version: Int64? = nil, editedUs: Int64? = nil,
     replyTo: [UInt8]? = nil, reactions: [UInt8]? = nil, readBy: [UInt8]? = nil,
-    rest: [UInt8] = [], raw: [UInt8]? = nil
+    rest: [UInt8] = [], raw: [UInt8]? = nil, order: Int64? = nil,
+    deliveredBy: [UInt8]? = nil, listenedBy: [UInt8]? = nil
   ) {
     self.id = id
     self.sender = sender
     self.timeUs = timeUs
+    self.order = order ?? timeUs
     self.stamp = stamp
     self.payload = payload
     self.flags = flags
@@ -124,6 +141,8 @@ package struct IncomingMessage: Equatable, Sendable {
     self.replyTo = replyTo
     self.reactions = reactions
     self.readBy = readBy
+    self.deliveredBy = deliveredBy
+    self.listenedBy = listenedBy
     self.rest = rest
     self.raw = raw
   }
@@ -133,7 +152,7 @@ package struct IncomingMessage: Equatable, Sendable {
     set { if newValue { flags.insert(.readByMe) } else { flags.remove(.readByMe) } }
   }
 
-  package var position: Position { Position(time: timeUs, id: id) }
+  package var position: Position { Position(time: order, id: id) }
 }
 
 /// What became of an incoming message. The number is the row's local one.
@@ -154,12 +173,17 @@ package struct StoredRow: Equatable, Sendable {
   /// The commit that last changed it.
   package var lsn: UInt64
   package var flags: RowFlags
+  /// When the server made the message; its position may say something else.
+  package var timeUs: Int64
 
-  package init(position: Position, number: UInt64, lsn: UInt64, flags: RowFlags) {
+  package init(
+    position: Position, number: UInt64, lsn: UInt64, flags: RowFlags, timeUs: Int64? = nil
+  ) {
     self.position = position
     self.number = number
     self.lsn = lsn
     self.flags = flags
+    self.timeUs = timeUs ?? position.time
   }
 }
 
@@ -169,10 +193,14 @@ package enum ChangeKind: Int64, Sendable {
   case updated = 2
   case removed = 3
   case coverage = 4
+  /// The numbers are those of events.
+  case events = 5
+  case entities = 6
 }
 
-/// Read marks of one conversation that the server has not confirmed.
-package struct PendingReads: Equatable, Sendable {
+/// Marks of one kind and one conversation that the server has not confirmed.
+package struct PendingMarks: Equatable, Sendable {
+  package var kind: ReceiptKind
   package var cid: Int64
   package var conversation: [UInt8]
   package var ids: [[UInt8]]
@@ -184,4 +212,7 @@ package struct StoreCounts: Equatable, Sendable {
   package var messages: UInt64
   package var tombstones: UInt64
   package var quarantined: UInt64
+  /// Messages not yet known for which marks wait, and how many were let go.
+  package var waiting: UInt64
+  package var waitingDropped: UInt64
 }

@@ -41,7 +41,10 @@ enum Schema {
     guard isNew || application == applicationID else { throw .notOurs }
     guard found <= version else { throw .tooNew }
     guard isNew || found >= 1 else { throw .damaged }
-    if found < 1 { try migrate1(connection) }
+    if found < 1 {
+      try migrate1(connection)
+      try migrate1Realtime(connection)
+    }
     return found < version
   }
 
@@ -84,7 +87,8 @@ enum Schema {
         largest_page INTEGER NOT NULL DEFAULT 0,
         overlap_us INTEGER NOT NULL DEFAULT 0,
         epoch BLOB,
-        restored_lsn INTEGER NOT NULL DEFAULT 0
+        restored_lsn INTEGER NOT NULL DEFAULT 0,
+        waiting_dropped INTEGER NOT NULL DEFAULT 0
       ) STRICT;
 
       CREATE TABLE conversation (
@@ -95,6 +99,8 @@ enum Schema {
         fetch_text BLOB,
         deletions_us INTEGER,
         deletions_text BLOB,
+        marks_us INTEGER,
+        marks_text BLOB,
         lowest_since_us INTEGER,
         total_count INTEGER,
         restored_lsn INTEGER NOT NULL DEFAULT 0,
@@ -111,13 +117,18 @@ enum Schema {
         lsn INTEGER NOT NULL,
         issued INTEGER NOT NULL,
         marked INTEGER NOT NULL,
+        pin_issued INTEGER,
         version INTEGER,
+        reactions_version INTEGER,
         edited_us INTEGER,
+        sent_us INTEGER,
         sender BLOB NOT NULL,
         stamp BLOB NOT NULL,
         reply_to BLOB,
         reactions BLOB,
         read_by BLOB,
+        delivered_by BLOB,
+        listened_by BLOB,
         payload BLOB NOT NULL,
         rest BLOB NOT NULL,
         raw BLOB,
@@ -125,6 +136,7 @@ enum Schema {
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX message_number ON message (number);
       CREATE UNIQUE INDEX message_id ON message (cid, id);
+      CREATE INDEX message_pinned ON message (cid, time, id) WHERE flags & 16 != 0;
 
       CREATE TABLE tombstone (
         cid INTEGER NOT NULL,
@@ -136,11 +148,12 @@ enum Schema {
 
       CREATE TABLE span (
         cid INTEGER NOT NULL,
+        kind INTEGER NOT NULL,
         low_time INTEGER NOT NULL,
         low_id BLOB NOT NULL,
         high_time INTEGER NOT NULL,
         high_id BLOB NOT NULL,
-        PRIMARY KEY (cid, low_time, low_id)
+        PRIMARY KEY (cid, kind, low_time, low_id)
       ) STRICT, WITHOUT ROWID;
 
       CREATE TABLE quarantine (
@@ -168,7 +181,7 @@ enum Schema {
         body BLOB,
         lsn INTEGER NOT NULL
       ) STRICT;
-      CREATE UNIQUE INDEX operation_read ON operation (cid, target) WHERE verb = 1;
+      CREATE INDEX operation_target ON operation (cid, verb, target);
       CREATE INDEX operation_verb ON operation (verb);
 
       CREATE TABLE change (
@@ -177,11 +190,59 @@ enum Schema {
         kind INTEGER NOT NULL,
         cid INTEGER NOT NULL,
         first INTEGER NOT NULL,
-        last INTEGER NOT NULL
+        last INTEGER NOT NULL,
+        silent INTEGER NOT NULL
       ) STRICT;
 
       PRAGMA application_id = 1414087756;
       PRAGMA user_version = 1;
+      """)
+  }
+
+  /// Of the first form: what realtime brings beside messages.
+  private static func migrate1Realtime(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      CREATE TABLE waiting (
+        seq INTEGER NOT NULL PRIMARY KEY,
+        cid INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        marked INTEGER,
+        reactions_version INTEGER,
+        reactions BLOB,
+        pin_issued INTEGER,
+        pinned INTEGER,
+        read_by BLOB,
+        delivered_by BLOB,
+        listened_by BLOB
+      ) STRICT;
+      CREATE UNIQUE INDEX waiting_id ON waiting (cid, id);
+
+      CREATE TABLE event (
+        seq INTEGER NOT NULL PRIMARY KEY,
+        kind INTEGER NOT NULL,
+        action INTEGER NOT NULL,
+        silent INTEGER NOT NULL,
+        cid INTEGER NOT NULL,
+        entity BLOB NOT NULL,
+        body BLOB NOT NULL
+      ) STRICT;
+
+      CREATE TABLE entity (
+        kind INTEGER NOT NULL,
+        cid INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        body BLOB NOT NULL,
+        PRIMARY KEY (kind, cid, id)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE ref (
+        seq INTEGER NOT NULL PRIMARY KEY,
+        ref BLOB NOT NULL UNIQUE,
+        at_us INTEGER NOT NULL,
+        owed INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX ref_owed ON ref (seq) WHERE owed = 1;
       """)
   }
 }

@@ -3,8 +3,9 @@
 /// Rule protected: the newer side wins, never the cached one for being there. The
 /// content goes by server version, then by edit time, then by the stamp of the
 /// request (the sequence number at which it was issued): a copy that was asked
-/// for before the stored one cannot put it back. Reactions and pins carry no
-/// version, so they go by the stamp alone. Who has read a message only grows.
+/// for before the stored one cannot put it back. Reactions go by the version and
+/// the stamp at which they were as they are, since they also come on their own. A
+/// pin carries no version and goes by its own stamp. Receipts only grow.
 struct StoredMessage: Equatable {
   var message: IncomingMessage
   var number: UInt64
@@ -12,34 +13,57 @@ struct StoredMessage: Equatable {
   var lsn: UInt64
   /// Stamp of the request that brought the content.
   var issued: UInt64
-  /// Stamp of the request that brought reactions and pins.
+  /// Stamp of the request that brought the reactions, and of the one that brought
+  /// the pin.
   var marked: UInt64
+  var pinIssued: UInt64
+  /// The server's version when the reactions were as they are.
+  var reactionsVersion: Int64?
 
   init(
-    _ message: IncomingMessage, number: UInt64, lsn: UInt64, issued: UInt64, marked: UInt64
+    _ message: IncomingMessage, number: UInt64, lsn: UInt64, issued: UInt64
   ) {
     self.message = message
     self.number = number
     self.lsn = lsn
     self.issued = issued
-    self.marked = marked
+    marked = issued
+    pinIssued = issued
+    reactionsVersion = message.version
   }
 
   /// The row that `copy` makes of this one. `isLost` says that the row belongs
   /// to an epoch that the server lost: nothing in it outranks the copy then.
-  func merged(with copy: IncomingMessage, issued stamp: UInt64, isLost: Bool) -> StoredMessage {
+  func merged(
+    with copy: IncomingMessage, issued stamp: UInt64, isLost: Bool, saysMarks: Bool = true
+  ) -> StoredMessage {
     var result = self
     if isLost || isContentOlder(than: copy, issued: stamp) {
       result.takeContent(of: copy, issued: stamp, isLost: isLost)
     }
-    if isLost || stamp >= marked {
+    if isLost || saysMarks && reactionsYield(to: copy.version, issued: stamp) {
       result.message.reactions = copy.reactions
+      result.marked = isLost ? stamp : Swift.max(marked, stamp)
+      result.reactionsVersion = isLost ? copy.version : copy.version ?? reactionsVersion
+    }
+    if isLost || saysMarks && stamp >= pinIssued {
       result.message.flags.replace(.marks, from: copy.flags)
-      result.marked = stamp
+      result.pinIssued = stamp
     }
     result.message.flags.formUnion(copy.flags.intersection(.growing))
     result.message.readBy = ReaderList.union(message.readBy, copy.readBy)
+    result.message.deliveredBy = ReaderList.union(message.deliveredBy, copy.deliveredBy)
+    result.message.listenedBy = ReaderList.union(message.listenedBy, copy.listenedBy)
     return result
+  }
+
+  /// Whether other reactions outrank those of the row. Of two with one stamp the
+  /// later received wins, which is the other one, mostly.
+  func reactionsYield(
+    to version: Int64?, issued stamp: UInt64, isTieNewer: Bool = true
+  ) -> Bool {
+    if let mine = reactionsVersion, let version, mine != version { return mine < version }
+    return isTieNewer ? marked <= stamp : marked < stamp
   }
 
   private func isContentOlder(than copy: IncomingMessage, issued stamp: UInt64) -> Bool {
@@ -68,7 +92,7 @@ struct StoredMessage: Equatable {
 
 extension RowFlags {
   /// Takes the bits in `mask` from `other`.
-  fileprivate mutating func replace(_ mask: RowFlags, from other: RowFlags) {
+  mutating func replace(_ mask: RowFlags, from other: RowFlags) {
     subtract(mask)
     formUnion(other.intersection(mask))
   }

@@ -25,12 +25,12 @@ extension WriteTransaction {
     try connection.run(
       """
       UPDATE conversation SET fetch_us = ?, fetch_text = ?, deletions_us = ?,
-        deletions_text = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?,
-        audited_total = ?, audited_count = ?
+        deletions_text = ?, marks_us = ?, marks_text = ?, lowest_since_us = ?, total_count = ?,
+        restored_lsn = ?, audited_total = ?, audited_count = ?
       WHERE cid = ?
       """, record.fetch?.timeUs, record.fetch?.text, record.deletions?.timeUs,
-      record.deletions?.text, record.lowestSinceUs, record.totalCount, record.restoredLSN,
-      record.auditedTotal, record.auditedCount, record.cid)
+      record.deletions?.text, record.marks?.timeUs, record.marks?.text, record.lowestSinceUs,
+      record.totalCount, record.restoredLSN, record.auditedTotal, record.auditedCount, record.cid)
   }
 
   package func save(_ facts: ServerFacts) throws(StoreFailure) {
@@ -50,22 +50,37 @@ extension WriteTransaction {
   package func save(
     spans new: SpanSet, replacing old: SpanSet, _ cid: Int64
   ) throws(StoreFailure) {
+    try save(new, replacing: old, cid, .content)
+  }
+
+  /// The same for the ranges whose deletions are not known any more; `old` is what
+  /// `unverified` gave.
+  package func save(
+    unverified new: SpanSet, replacing old: SpanSet, _ cid: Int64
+  ) throws(StoreFailure) {
+    try save(new, replacing: old, cid, .unverified)
+  }
+
+  private func save(
+    _ new: SpanSet, replacing old: SpanSet, _ cid: Int64, _ kind: SpanKind
+  ) throws(StoreFailure) {
     guard new != old else { return }
-    if old.isEmpty {
-      // Stored ranges that made no sense were read as none; now they go.
-      try connection.run("DELETE FROM span WHERE cid = ?", cid)
+    let isSuspect = old == kind.unknown
+    if isSuspect {
+      // Stored ranges that made no sense were read as this; now they go.
+      try connection.run("DELETE FROM span WHERE cid = ? AND kind = ?", cid, kind.rawValue)
     }
     for span in old.spans where new.exact(span.low) == nil {
       try connection.run(
-        "DELETE FROM span WHERE cid = ? AND low_time = ? AND low_id = ?",
-        cid, span.low.time, span.low.id)
+        "DELETE FROM span WHERE cid = ? AND kind = ? AND low_time = ? AND low_id = ?",
+        cid, kind.rawValue, span.low.time, span.low.id)
     }
-    for span in new.spans where old.exact(span.low) != span {
+    for span in new.spans where isSuspect || old.exact(span.low) != span {
       try connection.run(
         """
-        INSERT OR REPLACE INTO span (cid, low_time, low_id, high_time, high_id)
-        VALUES (?, ?, ?, ?, ?)
-        """, cid, span.low.time, span.low.id, span.high.time, span.high.id)
+        INSERT OR REPLACE INTO span (cid, kind, low_time, low_id, high_time, high_id)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """, cid, kind.rawValue, span.low.time, span.low.id, span.high.time, span.high.id)
     }
     feed.add(.coverage, cid, 0...0)
   }

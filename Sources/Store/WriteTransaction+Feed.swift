@@ -9,28 +9,37 @@ struct FeedRuns {
   private struct Group {
     var cid: Int64
     var kind: ChangeKind
+    var isSilent: Bool
     var runs: [ClosedRange<UInt64>]
+
+    func run(_ numbers: ClosedRange<UInt64>) -> Run {
+      Run(cid: cid, kind: kind, isSilent: isSilent, numbers: numbers)
+    }
   }
 
   struct Run: Equatable {
     var cid: Int64
     var kind: ChangeKind
+    var isSilent = false
     var numbers: ClosedRange<UInt64>
   }
 
   private struct Key: Hashable {
     var cid: Int64
     var kind: ChangeKind
+    var isSilent: Bool
   }
 
+  /// Whether what is added is silent.
+  var isSilent = false
   private var groups: [Group] = []
   private var index: [Key: Int] = [:]
 
   mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
-    let key = Key(cid: cid, kind: kind)
+    let key = Key(cid: cid, kind: kind, isSilent: isSilent)
     guard let place = index[key] else {
       index[key] = groups.count
-      groups.append(Group(cid: cid, kind: kind, runs: [numbers]))
+      groups.append(Group(cid: cid, kind: kind, isSilent: isSilent, runs: [numbers]))
       return
     }
     // Numbers mostly come in order, so the last run is the one that grows.
@@ -54,11 +63,11 @@ struct FeedRuns {
         if Self.touch(open, run) {
           last = Self.hull(open, run)
         } else {
-          result.append(Run(cid: group.cid, kind: group.kind, numbers: open))
+          result.append(group.run(open))
           last = run
         }
       }
-      if let last { result.append(Run(cid: group.cid, kind: group.kind, numbers: last)) }
+      if let last { result.append(group.run(last)) }
     }
     return result
   }
@@ -104,9 +113,11 @@ extension WriteTransaction {
     for run in runs {
       counters.lastChange &+= 1
       try connection.run(
-        "INSERT INTO change (seq, lsn, kind, cid, first, last) VALUES (?, ?, ?, ?, ?, ?)",
-        counters.lastChange, lsn, run.kind.rawValue, run.cid, run.numbers.lowerBound,
-        run.numbers.upperBound)
+        """
+        INSERT INTO change (seq, lsn, kind, cid, first, last, silent)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """, counters.lastChange, lsn, run.kind.rawValue, run.cid, run.numbers.lowerBound,
+        run.numbers.upperBound, run.isSilent ? 1 : 0)
     }
     let kept = UInt64(Limits.changesKept)
     guard counters.lastChange > kept else { return }

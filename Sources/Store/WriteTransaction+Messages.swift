@@ -7,32 +7,34 @@ internal import Base
 
 extension WriteTransaction {
   /// Takes in one message. `issued` is the sequence number at which the request
-  /// that brought it was issued; for a push, the number of this commit.
+  /// that brought it was issued; for a push, the number of this commit. A copy that
+  /// does not `sayMarks` leaves reactions and pin as they are, or wait.
   package func apply(
-    _ message: IncomingMessage, _ cid: Int64, issued: UInt64
+    _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true
   ) throws(StoreFailure) -> Applied {
     var copy = message
     copy.flags.remove(.forgotten)
     guard try !isBarred(copy, cid) else { return .tombstoned }
     guard let stored = try storedMessage(copy.id, cid) else {
-      return .inserted(try insert(copy, cid, issued: issued))
+      return .inserted(try insert(copy, cid, issued: issued, saysMarks))
     }
     let isLost = stored.lsn < (try restoredLSN(cid))
     if stored.message.flags.contains(.forgotten) {
       try moveHusk(stored, to: copy, cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)
     }
-    var result = stored.merged(with: copy, issued: issued, isLost: isLost)
+    var result = stored.merged(
+      with: copy, issued: issued, isLost: isLost, saysMarks: saysMarks)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost else { return .unchanged(stored.number) }
     result.lsn = lsn
     try write(result, over: stored, cid)
     guard isChanged else { return .unchanged(stored.number) }
-    if result.message.readByMe && !stored.message.readByMe {
-      // The server says so itself, so it need not be told.
-      try dropRead(copy.id, cid)
-    }
+    // What the server says itself it need not be told.
+    let grown = result.message.flags.subtracting(stored.message.flags)
+    if grown.contains(.readByMe) { try dropMark(.markRead, copy.id, cid) }
+    if grown.contains(.listenedByMe) { try dropMark(.markListened, copy.id, cid) }
     noteChange(cid, stored.number, was: stored.message.flags, now: result.message.flags)
     return .updated(stored.number)
   }
@@ -49,21 +51,34 @@ extension WriteTransaction {
   }
 
   private func insert(
-    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64
+    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
     message.readBy = ReaderList.union(nil, copy.readBy)
-    let row = StoredMessage(
-      message, number: nextNumber(), lsn: lsn, issued: issued, marked: issued)
+    message.deliveredBy = ReaderList.union(nil, copy.deliveredBy)
+    message.listenedBy = ReaderList.union(nil, copy.listenedBy)
+    var row = StoredMessage(message, number: nextNumber(), lsn: lsn, issued: issued)
+    if !saysMarks {
+      // Whatever says something of them is newer.
+      row.marked = 0
+      row.pinIssued = 0
+      row.reactionsVersion = nil
+    }
+    if let waiting = try takeWaiting(copy.id, cid) {
+      row.lay(waiting, user: user)
+      message = row.message
+    }
     try connection.run(
       """
       INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,
-        sender, stamp, reply_to, reactions, read_by, payload, rest, raw)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, cid, message.timeUs, message.id, row.number, message.flags.rawValue, row.lsn,
+        sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued,
+        reactions_version, delivered_by, listened_by)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, cid, message.order, message.id, row.number, message.flags.rawValue, row.lsn,
       row.issued, row.marked, message.version, message.editedUs, message.sender, message.stamp,
       message.replyTo, message.reactions, message.readBy, message.payload, message.rest,
-      message.raw)
+      message.raw, message.sentUs, row.pinColumn, row.reactionsVersion, message.deliveredBy,
+      message.listenedBy)
     noteRows(cid, 1)
     noteChange(cid, row.number, was: nil, now: message.flags)
     return row.number
@@ -74,13 +89,18 @@ extension WriteTransaction {
     let row = try connection.statement(Queries.stored, cid, id)
     guard try row.step() else { return nil }
     let message = IncomingMessage(
-      id: id, sender: row.bytes(8), timeUs: row.int(0), stamp: row.bytes(9),
+      id: id, sender: row.bytes(8), timeUs: row.optionalInt(16) ?? row.int(0), stamp: row.bytes(9),
       payload: row.bytes(13), flags: RowFlags(rawValue: row.int(2)),
       version: row.optionalInt(6), editedUs: row.optionalInt(7),
       replyTo: row.optionalBytes(10), reactions: row.optionalBytes(11),
-      readBy: row.optionalBytes(12), rest: row.bytes(14), raw: row.optionalBytes(15))
-    return StoredMessage(
-      message, number: row.uint(1), lsn: row.uint(3), issued: row.uint(4), marked: row.uint(5))
+      readBy: row.optionalBytes(12), rest: row.bytes(14), raw: row.optionalBytes(15),
+      order: row.int(0), deliveredBy: row.optionalBytes(19), listenedBy: row.optionalBytes(20))
+    var stored = StoredMessage(
+      message, number: row.uint(1), lsn: row.uint(3), issued: row.uint(4))
+    stored.marked = row.uint(5)
+    stored.pinIssued = row.isNull(17) ? stored.marked : row.uint(17)
+    stored.reactionsVersion = row.optionalInt(18)
+    return stored
   }
 
   /// Writes a row over the one that it was. Only a move touches the indexes.
@@ -88,20 +108,22 @@ extension WriteTransaction {
     _ row: StoredMessage, over old: StoredMessage, _ cid: Int64
   ) throws(StoreFailure) {
     let message = row.message
-    if message.timeUs != old.message.timeUs {
+    if message.order != old.message.order {
       try connection.run(
         "UPDATE message SET time = ? WHERE cid = ? AND time = ? AND id = ?",
-        message.timeUs, cid, old.message.timeUs, message.id)
+        message.order, cid, old.message.order, message.id)
     }
     try connection.run(
       """
       UPDATE message SET flags = ?, lsn = ?, issued = ?, marked = ?, version = ?, edited_us = ?,
         sender = ?, stamp = ?, reply_to = ?, reactions = ?, read_by = ?, payload = ?, rest = ?,
-        raw = ?
+        raw = ?, sent_us = ?, pin_issued = ?, reactions_version = ?, delivered_by = ?,
+        listened_by = ?
       WHERE cid = ? AND time = ? AND id = ?
       """, message.flags.rawValue, row.lsn, row.issued, row.marked, message.version,
       message.editedUs, message.sender, message.stamp, message.replyTo, message.reactions,
-      message.readBy, message.payload, message.rest, message.raw, cid, message.timeUs,
+      message.readBy, message.payload, message.rest, message.raw, message.sentUs, row.pinColumn,
+      row.reactionsVersion, message.deliveredBy, message.listenedBy, cid, message.order,
       message.id)
   }
 
@@ -111,7 +133,9 @@ extension WriteTransaction {
     _ husk: StoredMessage, to copy: IncomingMessage, _ cid: Int64, issued: UInt64, isLost: Bool
   ) throws(StoreFailure) {
     var row = husk
-    if copy.timeUs != husk.message.timeUs, isLost || issued >= husk.issued {
+    let isMoved = copy.order != husk.message.order || copy.timeUs != husk.message.timeUs
+    if isMoved, isLost || issued >= husk.issued {
+      row.message.order = copy.order
       row.message.timeUs = copy.timeUs
       row.issued = issued
     }
@@ -128,8 +152,9 @@ extension WriteTransaction {
     var husk = stored
     husk.message = IncomingMessage(
       id: id, sender: [], timeUs: stored.message.timeUs, stamp: [], payload: [],
-      flags: stored.message.flags.intersection([.mine, .readByMe]).union(.forgotten),
-      version: stored.message.version)
+      flags: stored.message.flags.intersection([.mine, .readByMe, .listenedByMe])
+        .union(.forgotten),
+      version: stored.message.version, order: stored.message.order)
     try write(husk, over: stored, cid)
     noteChange(cid, stored.number, was: stored.message.flags, now: husk.message.flags)
     return stored.number
@@ -144,4 +169,14 @@ extension WriteTransaction {
     restored[cid] = lsn
     return lsn
   }
+}
+
+extension IncomingMessage {
+  /// The column of the server's time, empty where the position says it.
+  fileprivate var sentUs: Int64? { timeUs == order ? nil : timeUs }
+}
+
+extension StoredMessage {
+  /// The column of the pin's stamp, empty where it is that of the reactions.
+  var pinColumn: UInt64? { pinIssued == marked ? nil : pinIssued }
 }

@@ -22,7 +22,10 @@ extension WriteTransaction {
       WHERE excluded.version IS NOT NULL
         AND (tombstone.version IS NULL OR excluded.version > tombstone.version)
       """, cid, id, version, lsn)
-    guard let found else { return nil }
+    guard let found else {
+      _ = try takeWaiting(id, cid)
+      return nil
+    }
     try delete(found, id, cid)
     return found.number
   }
@@ -41,9 +44,11 @@ extension WriteTransaction {
     return try statement.step() ? Deletion(version: statement.optionalInt(0)) : nil
   }
 
-  /// Drops the tombstones of a conversation whose server was restored.
+  /// Drops the tombstones of a conversation whose server was restored, and what
+  /// waits: both may be of the epoch that was lost.
   package func clearTombstones(_ cid: Int64) throws(StoreFailure) {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
+    try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.
@@ -74,8 +79,9 @@ extension WriteTransaction {
   private func delete(_ place: Place, _ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
     try connection.run(
       "DELETE FROM message WHERE cid = ? AND time = ? AND id = ?", cid, place.time, id)
-    // There is nothing left to be marked as read.
-    try dropRead(id, cid)
+    // There is nothing left to be marked.
+    try dropMark(.markRead, id, cid)
+    try dropMark(.markListened, id, cid)
     noteRows(cid, -1)
     noteChange(cid, place.number, was: place.flags, now: nil)
   }

@@ -34,19 +34,27 @@ package final class WriteTransaction: ReadTransaction {
   var feed = FeedRuns()
   /// `restoredLSN` of conversations that were asked for.
   var restored: [Int64: UInt64] = [:]
+  /// Whether anything waits for its message, once it was asked.
+  var someWait: Bool?
   private var changesAtBegin: Int32 = 0
 
-  init(_ connection: Connection, _ counters: Counters, user: [UInt8]) {
+  init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {
     self.user = user
     before = counters
     self.counters = counters
-    super.init(connection)
+    super.init(connection, positionKind: positionKind)
     // Numbers end long after the sun; wrapping keeps a damaged file from trapping.
     self.counters.lsn = counters.lsn &+ 1
   }
 
   /// The sequence number that this commit will have.
-  package var lsn: UInt64 { counters.lsn }
+  package override var lsn: UInt64 { counters.lsn }
+
+  /// Marks the feed entries and events that follow as silent.
+  package var isSilent: Bool {
+    get { feed.isSilent }
+    set { feed.isSilent = newValue }
+  }
 
   func begin() throws(StoreFailure) {
     try connection.run("BEGIN IMMEDIATE")

@@ -4,8 +4,7 @@
 /// ends is whole. What needs care is the ends, and items that cannot be read:
 ///
 /// - A cut end claims no part of its last tick (messages with the same printed
-///   time), because the rest of that tick may lie on the other side of the cut.
-///   Only where ties are ordered by id is the end exact.
+///   time) unless the order of ties is known: see `Joining`.
 /// - An open end claims up to the boundary that the request itself drew.
 /// - An unreadable item leaves a hole between its neighbours. At an end, nothing
 ///   beyond the nearest readable row is claimed.
@@ -30,7 +29,7 @@ package struct PageClaim: Equatable, Sendable {
   ///   - items: the page in the order sent, nil for an unreadable item.
   ///   - low: its older end.
   ///   - high: its newer end.
-  package init(items: [Position?], low: End, high: End, tiesByID: Bool) {
+  package init(items: [Position?], low: End, high: End, ties: Ties) {
     let rows = items.compactMap { $0 }.sorted()
     self.rows = rows
     guard let first = rows.first, let last = rows.last else {
@@ -39,14 +38,18 @@ package struct PageClaim: Equatable, Sendable {
       holes = []
       return
     }
-    let bottom = Self.boundary(low, cut: tiesByID ? first : .after(tick: first.time))
-    let top = Self.boundary(high, cut: tiesByID ? last.successor : .before(tick: last.time))
+    let bottom = Self.boundary(low, cut: Joining.cutLow(first, ties))
+    let top = Self.boundary(high, cut: Joining.cutHigh(last, ties))
     self.low = bottom
     self.high = top
     holes =
       rows.count == items.count
       ? []
       : Self.holes(items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor))
+  }
+
+  package init(items: [Position?], low: End, high: End, tiesByID: Bool) {
+    self.init(items: items, low: low, high: high, ties: tiesByID ? .byID : .unknown)
   }
 
   /// The pieces of the claim without its holes, oldest first.

@@ -34,6 +34,12 @@ package struct Position: Hashable, Sendable {
   package var successor: Position {
     Position(time: time, id: id + [0])
   }
+
+  /// Whether this is the other's successor.
+  func follows(_ other: Position) -> Bool {
+    time == other.time && id.count == other.id.count + 1 && id.last == 0
+      && id.starts(with: other.id)
+  }
 }
 
 extension Position: Comparable {

@@ -71,6 +71,15 @@ package struct SpanSet: Equatable, Sendable {
     return high <= span.high
   }
 
+  /// Whether nothing is missing between two messages: that all of
+  /// `a.successor ..< b` is whole, asked without making the successor.
+  package func joins(_ a: Position, _ b: Position) -> Bool {
+    if b.follows(a) { return true }
+    let index = firstIndex(reaching: b)
+    guard index < spans.count else { return false }
+    return spans[index].low <= a || spans[index].low.follows(a)
+  }
+
   /// Adds a proven range. It joins every span that it overlaps or touches.
   ///
   /// This is the one place where two ranges merge.

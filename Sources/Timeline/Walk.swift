@@ -13,8 +13,7 @@ package struct Walk: Equatable, Sendable {
   /// The run is whole from here up.
   package private(set) var low: Position
   /// Messages of the run in the tick that its low end cuts.
-  private var edgeTime: Int64?
-  private var edgeIDs: Set<[UInt8]> = []
+  private var edge = CutEdge()
   /// The server's offset right below the run, as last seen.
   private var index: Int
   /// Rows of the run that the next page should contain.
@@ -25,7 +24,7 @@ package struct Walk: Equatable, Sendable {
   private var asked: Int
   private var lowestUnjoined: Int?
   private var stepsOver = false
-  private let tiesByID: Bool
+  private let ties: Ties
 
   /// The proof that nothing older exists where a short page proves nothing: an
   /// empty answer right below the run, and then the run's lowest message again, at
@@ -55,17 +54,17 @@ package struct Walk: Equatable, Sendable {
   }
 
   /// Begins below a run that is whole from `low` up and has `above` messages in it.
-  package init(low: Position, above: Int, tiesByID: Bool) {
+  package init(low: Position, above: Int, ties: Ties) {
     self.low = low
-    self.tiesByID = tiesByID
+    self.ties = ties
     index = above
     anchors = Swift.min(4, Swift.max(1, above / 3))
     asked = Swift.max(0, above - anchors)
   }
 
   /// Begins with a newest page that is cut at its older end.
-  package init(newest rows: [Position], rawCount: Int, tiesByID: Bool) {
-    self.tiesByID = tiesByID
+  package init(newest rows: [Position], rawCount: Int, ties: Ties) {
+    self.ties = ties
     low = .max
     index = rawCount
     asked = 0
@@ -77,6 +76,14 @@ package struct Walk: Equatable, Sendable {
     }
   }
 
+  package init(low: Position, above: Int, tiesByID: Bool) {
+    self.init(low: low, above: above, ties: tiesByID ? .byID : .unknown)
+  }
+
+  package init(newest rows: [Position], rawCount: Int, tiesByID: Bool) {
+    self.init(newest: rows, rawCount: rawCount, ties: tiesByID ? .byID : .unknown)
+  }
+
   /// The offset to ask next.
   package var offset: Int { asked }
 
@@ -84,8 +91,7 @@ package struct Walk: Equatable, Sendable {
   package mutating func jump(to low: Position, skipping count: Int) {
     guard low < self.low else { return }
     self.low = low
-    edgeTime = nil
-    edgeIDs = []
+    edge = CutEdge()
     index += count
     aim(Swift.max(3, count))
   }
@@ -106,9 +112,9 @@ package struct Walk: Equatable, Sendable {
       return resumes ? .resumed : .start
     }
     let beforeLow = low
-    let beforeEdge = edgeIDs
+    let beforeEdge = edge
     if bottom <= low { lowerEdge(to: rows) }
-    if low < beforeLow || edgeIDs != beforeEdge {
+    if low < beforeLow || edge != beforeEdge {
       stuck = 0
       lowestUnjoined = nil
       probe = .none
@@ -121,22 +127,15 @@ package struct Walk: Equatable, Sendable {
 
   /// Whether a page with this newest row is joined to the run.
   private func reachesRun(_ top: Position, _ rows: [Position]) -> Bool {
-    let claimedTop = tiesByID ? top.successor : .before(tick: top.time)
-    if claimedTop >= low { return true }
-    guard let edgeTime, top.time >= edgeTime else { return false }
-    return rows.contains { $0.time == edgeTime && edgeIDs.contains($0.id) }
+    Joining.reachesUp(top, to: low, ties) || edge.isShared(rows)
   }
 
   /// Moves the low end down to the cut end of a joined page.
   private mutating func lowerEdge(to rows: [Position]) {
     guard let bottom = rows.first else { return }
-    let newLow = tiesByID ? bottom : Position.after(tick: bottom.time)
-    let ids = rows.prefix { $0.time == bottom.time }.map(\.id)
-    if edgeTime == bottom.time {
-      edgeIDs.formUnion(ids)
-    } else if newLow <= low {
-      edgeTime = bottom.time
-      edgeIDs = Set(ids)
+    let newLow = Joining.cutLow(bottom, ties)
+    if edge.time == bottom.time || newLow <= low {
+      edge.move(to: bottom.time, rows.prefix { $0.time == bottom.time })
     }
     low = Swift.min(low, newLow)
   }
@@ -151,10 +150,7 @@ package struct Walk: Equatable, Sendable {
   private mutating func idle(_ rows: [Position], _ rawCount: Int) -> Verdict {
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
-    let holdsLowest =
-      edgeTime.map { time in
-        rows.contains { $0.time == time && edgeIDs.contains($0.id) }
-      } ?? false
+    let holdsLowest = edge.isShared(rows)
     if probe == .confirm, asked + 1 == index, rawCount == 1 {
       low = .min
       return .start
@@ -210,8 +206,7 @@ package struct Walk: Equatable, Sendable {
     stuck += 1
     if stuck > Self.stuckMax || complete { return .gaveUp }
     stepsOver = true
-    edgeTime = nil
-    edgeIDs = []
+    edge = CutEdge()
     index = asked + rawCount
     asked = index
     return .apart

@@ -24,6 +24,9 @@ struct FileIdentity: Hashable, Sendable {
   /// Frames written to the log, and how many of them are known to be on disk.
   let written = Atomic<UInt64>(0)
   let synced = Atomic<UInt64>(0)
+  /// What an earlier process left in the log may not be on disk, and only a sync of
+  /// this one can tell.
+  private let isInherited = Atomic<Bool>(true)
   /// A sync of the log failed: what it held may be gone, and no later sync can tell.
   let logBroken = Atomic<Bool>(false)
   let rejected = Atomic<UInt32>(0)
@@ -47,12 +50,16 @@ struct FileIdentity: Hashable, Sendable {
   func syncLog() -> Int32 {
     let target = written.load(ordering: .acquiring)
     if logBroken.load(ordering: .acquiring) { return Code.syncFailed }
-    if synced.load(ordering: .acquiring) >= target { return SQLITE_OK }
+    if isSynced(target) { return SQLITE_OK }
     return unsafe log.withLock { file -> Int32 in
-      if synced.load(ordering: .acquiring) >= target { return SQLITE_OK }
-      guard let file = unsafe file else { return Code.syncFailed }
+      if isSynced(target) { return SQLITE_OK }
+      guard let file = unsafe file else { return target == 0 ? SQLITE_OK : Code.syncFailed }
       return unsafe syncLogFile(file, SQLITE_SYNC_NORMAL)
     }
+  }
+
+  private func isSynced(_ target: UInt64) -> Bool {
+    !isInherited.load(ordering: .acquiring) && synced.load(ordering: .acquiring) >= target
   }
 
   /// Syncs the log and remembers how far it is on disk.
@@ -61,6 +68,7 @@ struct FileIdentity: Hashable, Sendable {
     let result = unsafe file.sync(flags)
     if result == SQLITE_OK {
       synced.max(target, ordering: .acquiringAndReleasing)
+      isInherited.store(false, ordering: .releasing)
     } else {
       logBroken.store(true, ordering: .releasing)
     }

@@ -131,6 +131,26 @@ package struct Document: Sendable {
     return value
   }
 
+  // Kept out of line: frames have many small members, and each has its reader.
+
+  /// The text of a member that is a string.
+  @inline(never)
+  func text(_ name: [UInt8], of node: Node) -> [UInt8]? {
+    member(name, of: node).flatMap { string($0) }
+  }
+
+  /// A member that is true or false.
+  @inline(never)
+  func flag(_ name: [UInt8], of node: Node) -> Bool? {
+    member(name, of: node).flatMap { bool($0) }
+  }
+
+  /// A member that is a whole number.
+  @inline(never)
+  func number(_ name: [UInt8], of node: Node) -> Int64? {
+    member(name, of: node).flatMap { integer($0) }
+  }
+
   /// Whether a string's text, unescaped, is `text`.
   private func isText(of node: Node, equal text: [UInt8]) -> Bool {
     let entry = tape[node.index]

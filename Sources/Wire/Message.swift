@@ -25,25 +25,35 @@ package enum BadItem: Equatable, Sendable {
   case badTime
   /// No `payload`.
   case noPayload
-  /// A `conversation_id` that is empty or not a string.
+  /// A `conversation_id` that is empty or not a string, or none where one is needed.
   case badConversation
   /// A push whose message names another conversation than the frame does.
   case wrongConversation
+  /// No `seq`, where the server's numbers are the positions.
+  case noSequence
+  /// An item of an update without the user it is about.
+  case noUser
+  /// An item of an update without a set of reactions.
+  case noReactions
 }
 
 /// An item of a page: a message, or bytes that are to be set aside.
-package enum PageItem: Equatable, Sendable {
-  case message(WireMessage)
+package enum PageItem: Sendable {
+  indirect case message(WireMessage)
   case bad(Range<Int>, BadItem)
 }
 
 /// A message; the ranges point into the bytes of its frame.
-package struct WireMessage: Equatable, Sendable {
+package struct WireMessage: Sendable {
   package let id: [UInt8]
   /// The conversation it names, nil where it names none.
   package let conversation: [UInt8]?
   package let sender: [UInt8]
   package let stamp: Stamp
+  /// The server's number of it, 0 or more.
+  package let sequence: Int64?
+  /// The id of the message right before it.
+  package let previousID: [UInt8]?
   /// The JSON value of `payload`, which may be `null`.
   package let payload: Range<Int>
   /// The whole object.
@@ -61,6 +71,10 @@ package struct WireMessage: Equatable, Sendable {
   package let moderated: Bool
   /// Users that have read it, nil where the server did not say.
   package let readBy: [[UInt8]]?
+  /// Users that it was delivered to, likewise.
+  package let deliveredBy: [[UInt8]]?
+  /// Users that have listened to it, likewise.
+  package let listenedBy: [[UInt8]]?
   package let clientID: [UInt8]?
   /// A JSON object of all other members, verbatim; empty where there are none.
   package let rest: [UInt8]
@@ -83,6 +97,7 @@ struct MessageReader {
   }
 
   /// An id that must be there.
+  @inline(never)
   func id(_ node: Document.Node?, orElse missing: BadItem) throws(Unusable) -> [UInt8] {
     guard let node, let (text, repaired) = document.unescaped(node), !text.isEmpty
     else { throw Unusable(reason: missing) }
@@ -92,6 +107,7 @@ struct MessageReader {
   }
 
   /// An id that may be missing or unusable.
+  @inline(never)
   func optionalID(_ node: Document.Node?) -> [UInt8]? {
     do {
       return try id(node, orElse: .noId)
@@ -100,6 +116,18 @@ struct MessageReader {
     }
   }
 
+  /// An id that a member may hold.
+  @inline(never)
+  func optionalID(_ name: [UInt8], of node: Document.Node) -> [UInt8]? {
+    optionalID(document.member(name, of: node))
+  }
+
+  /// A time that a member may hold.
+  func time(_ name: [UInt8], of node: Document.Node) -> Stamp? {
+    stamp(document.member(name, of: node))
+  }
+
+  @inline(never)
   func stamp(_ node: Document.Node?) -> Stamp? {
     guard let node, let text = document.string(node) else { return nil }
     return Stamp(text, zoneOffsetMinutes: zoneOffsetMinutes)
@@ -130,6 +158,10 @@ struct MessageReader {
     guard let time = members[.time] else { throw Unusable(reason: .noTime) }
     guard let stamp = stamp(time) else { throw Unusable(reason: .badTime) }
     guard let payload = members.payload else { throw Unusable(reason: .noPayload) }
+    let sequence = members.take(.sequence) {
+      document.integer($0).flatMap { $0 < 0 ? nil : $0 }
+    }
+    let previousID = members.take(.previousID) { optionalID($0) }
     let version = members.take(.version) { document.integer($0) }
     let editedUs = members.take(.editedAt) { self.stamp($0)?.timeUs }
     let replyTo = members.take(.replyTo) { optionalID($0) }
@@ -143,10 +175,13 @@ struct MessageReader {
     let clientID = members.take(.clientID) { optionalID($0) }
     return WireMessage(
       id: id, conversation: conversation, sender: sender, stamp: stamp,
-      payload: document.range(payload), object: object, version: version, editedUs: editedUs,
-      edited: members[.editedAt] != nil, replyTo: replyTo, reactions: reactions,
-      pinned: pinned, deleted: deleted, isEvent: isEvent, moderated: moderated,
-      readBy: members[.readBy].flatMap { readers(document, $0) }, clientID: clientID,
+      sequence: sequence, previousID: previousID, payload: document.range(payload),
+      object: object, version: version, editedUs: editedUs, edited: members[.editedAt] != nil,
+      replyTo: replyTo, reactions: reactions, pinned: pinned, deleted: deleted,
+      isEvent: isEvent, moderated: moderated,
+      readBy: members[.readBy].flatMap { readers(document, $0) },
+      deliveredBy: members[.deliveredBy].flatMap { readers(document, $0) },
+      listenedBy: members[.listenedBy].flatMap { readers(document, $0) }, clientID: clientID,
       rest: members.rest())
   }
 
@@ -168,9 +203,10 @@ private struct Members {
   private let document: Document
   private let node: Document.Node
   /// Place on the tape of each value; 0, the place of the root, where absent.
-  private var found = InlineArray<16, Int>(repeating: 0)
+  /// There is room for more of them than `Member` has.
+  private var found = InlineArray<20, Int>(repeating: 0)
   /// Members whose value has no meaning here; they are kept for the host.
-  private var unused = InlineArray<16, Bool>(repeating: false)
+  private var unused = InlineArray<20, Bool>(repeating: false)
   private var keepsAny = false
 
   init(_ document: Document, _ node: Document.Node) {

@@ -13,6 +13,23 @@ enum Name {
   static let code = bytes("code")
   static let retryAfterMs = bytes("retry_after_ms")
   static let account = bytes("account")
+  static let ref = bytes("ref")
+  static let silent = bytes("silent")
+  static let action = bytes("action")
+  static let payload = bytes("payload")
+  static let entity = bytes("entity")
+  static let items = bytes("items")
+  static let reply = bytes("reply")
+  static let update = bytes("update")
+  static let conversation = bytes("conversation")
+  static let messageID = bytes("message_id")
+  static let profileID = bytes("profile_id")
+  static let readAt = bytes("read_at")
+  static let deliveredAt = bytes("delivered_at")
+  static let listenedAt = bytes("listened_at")
+  static let reactions = bytes("reactions")
+  static let pinned = bytes("pinned")
+  static let version = bytes("version")
   static let conversationID = bytes("conversation_id")
   static let message = bytes("message")
   static let messages = bytes("messages")
@@ -21,6 +38,8 @@ enum Name {
   static let totalCount = bytes("total_count")
   static let serverTime = bytes("server_time")
   static let hasMore = bytes("has_more")
+  static let hasMoreBefore = bytes("has_more_before")
+  static let hasMoreAfter = bytes("has_more_after")
   static let nextSince = bytes("next_since")
   static let epoch = bytes("epoch")
   static let event = bytes("event")
@@ -36,6 +55,7 @@ enum Name {
 enum Member: Int, CaseIterable {
   case id, conversation, sender, time, payload, version, editedAt, replyTo, reactions
   case pinned, deleted, kind, moderated, readBy, clientID
+  case sequence, previousID, deliveredBy, listenedBy
 
   var name: StaticString {
     switch self {
@@ -54,6 +74,10 @@ enum Member: Int, CaseIterable {
     case .moderated: "moderated"
     case .readBy: "read_by"
     case .clientID: "client_id"
+    case .sequence: "seq"
+    case .previousID: "prev_id"
+    case .deliveredBy: "delivered_by"
+    case .listenedBy: "listened_by"
     }
   }
 

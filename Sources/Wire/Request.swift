@@ -4,14 +4,16 @@
 /// same request is the same bytes.
 
 package enum Verb: Sendable, Equatable, CaseIterable {
-  case getMessages, getDeletedSince, markRead
+  case getMessages, getDeletedSince, getChangedSince, markRead, markListened
 
   /// The name on the wire.
   package var name: StaticString {
     switch self {
     case .getMessages: "get_messages"
     case .getDeletedSince: "get_deleted_since"
+    case .getChangedSince: "get_changed_since"
     case .markRead: "mark_read"
+    case .markListened: "mark_listened"
     }
   }
 
@@ -24,39 +26,76 @@ package enum Verb: Sendable, Equatable, CaseIterable {
   }
 }
 
-package enum Request: Sendable, Equatable {
-  case getMessages(conversation: [UInt8], limit: Int, offset: Int, after: [UInt8]?)
+package enum Request: Sendable {
+  /// Which messages a page is to hold.
+  package enum Place: Sendable {
+    /// So many from the newest end, of all or of those after a time.
+    case offset(Int, after: [UInt8]?)
+    /// Those before a time and, in its tick, before an id; less so many from the
+    /// newest end of them.
+    case before(stamp: [UInt8], id: [UInt8]?, offset: Int)
+    /// Those around a message, itself included.
+    case aroundID([UInt8])
+    /// Those around a time.
+    case aroundTime([UInt8])
+  }
+
+  case getMessages(conversation: [UInt8], limit: Int, place: Place)
   case getDeletedSince(conversation: [UInt8], since: [UInt8])
+  case getChangedSince(conversation: [UInt8], since: [UInt8])
   case markRead(conversation: [UInt8], ids: [[UInt8]])
+  case markListened(conversation: [UInt8], ids: [[UInt8]])
 
   package var verb: Verb {
     switch self {
     case .getMessages: .getMessages
     case .getDeletedSince: .getDeletedSince
+    case .getChangedSince: .getChangedSince
     case .markRead: .markRead
+    case .markListened: .markListened
     }
   }
 
-  /// The frame to send, under the id that the answer is to echo.
-  package func encoded(id: [UInt8]) -> [UInt8] {
+  /// The frame to send, under the id that the answer is to echo: bare, or as a
+  /// command of an account.
+  package func encoded(id: [UInt8], account: [UInt8]? = nil) -> [UInt8] {
     var line = Line()
     line.add("type", Name.bytes(verb.name))
     line.add("request_id", id)
     switch self {
-    case .getMessages(let conversation, let limit, let offset, let after):
+    case .getMessages(let conversation, let limit, let place):
       line.add("conversation_id", conversation)
       line.add("limit", limit)
-      line.add("offset", offset)
-      if let after { line.add("after_ts", after) }
-    case .getDeletedSince(let conversation, let since):
+      line.add(place)
+    case .getDeletedSince(let conversation, let since),
+      .getChangedSince(let conversation, let since):
       line.add("conversation_id", conversation)
       line.add("since", since)
-    case .markRead(let conversation, let ids):
+    case .markRead(let conversation, let ids), .markListened(let conversation, let ids):
       line.add("conversation_id", conversation)
       line.add("message_ids", ids)
     }
-    return line.closed()
+    let request = line.closed()
+    guard let account else { return request }
+    return enveloped("command", request, account: account)
   }
+}
+
+/// The frame that says that an update has been applied and is on disk.
+package func encodedReply(ref: [UInt8], account: [UInt8]?) -> [UInt8] {
+  var line = Line()
+  line.add("ref", ref)
+  return enveloped("reply", line.closed(), account: account)
+}
+
+private func enveloped(
+  _ type: StaticString, _ payload: [UInt8], account: [UInt8]?
+) -> [UInt8] {
+  var line = Line()
+  if let account { line.add("account", account) }
+  line.add("type", Name.bytes(type))
+  line.add("payload", json: payload)
+  return line.closed()
 }
 
 /// A JSON object under construction.
@@ -81,6 +120,27 @@ private struct Line {
       appendQuoted(text, to: &json)
     }
     json.append(Character.closeBracket)
+  }
+
+  mutating func add(_ name: StaticString, json value: [UInt8]) {
+    begin(name)
+    json += value
+  }
+
+  mutating func add(_ place: Request.Place) {
+    switch place {
+    case .offset(let offset, let after):
+      add("offset", offset)
+      if let after { add("after_ts", after) }
+    case .before(let stamp, let id, let offset):
+      add("offset", offset)
+      add("before_ts", stamp)
+      if let id { add("before_id", id) }
+    case .aroundID(let id):
+      add("around_id", id)
+    case .aroundTime(let stamp):
+      add("around_ts", stamp)
+    }
   }
 
   func closed() -> [UInt8] {

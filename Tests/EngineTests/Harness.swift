@@ -21,6 +21,10 @@ final class World {
   /// What becomes of an answer on its way; nil loses it.
   var alter: (_ request: String, _ answer: String) -> String? = { $1 }
   let room: String
+  /// Replies to updates that have reached the server.
+  private(set) var replies: [String] = []
+  /// The connection's queue of pushes, while the device listens.
+  private var subscription: Int?
 
   final class ManualClock: Sendable {
     private let now = Lock(Instant(monotonicMs: 1_000, wallUs: World.epochUs))
@@ -89,9 +93,17 @@ final class World {
   /// Carries frames until both sides are quiet; `drop` loses an answer.
   func run(drop: (Int, [UInt8]) -> Bool = { _, _ in false }) throws {
     var index = 0
+    try takePushes()
     while let frame = try client.nextFrame() {
       let request = String(decoding: frame.bytes, as: UTF8.self)
+      if subscription != nil, request.contains(Self.replyMark) {
+        replies.append(request)
+        _ = server.handle(frame.bytes, user: "me")
+        _ = try client.frameSent(frame.id)
+        continue
+      }
       requests.append(request)
+      _ = try client.frameSent(frame.id)
       before(index, request)
       for sent in server.handle(frame.bytes, user: "me") {
         guard let text = alter(request, String(decoding: sent, as: UTF8.self)) else { continue }
@@ -101,9 +113,32 @@ final class World {
         answers.append(text)
         receipts.append(try client.receive(answer))
       }
+      try takePushes()
       index += 1
       if index > 1_000 { throw Endless() }
     }
+  }
+
+  private static let replyMark = "\"type\":\"reply\""
+
+  /// A new connection on which the server's pushes and updates come, too.
+  func connectListening() throws {
+    try client.connected()
+    if let subscription { server.unsubscribe(subscription) }
+    subscription = server.subscribe(
+      user: "me", account: String(decoding: config.account, as: UTF8.self))
+  }
+
+  /// The connection breaks; what was on its way is lost.
+  func disconnect() throws {
+    if let subscription { server.unsubscribe(subscription) }
+    subscription = nil
+    try client.disconnected()
+  }
+
+  private func takePushes() throws {
+    guard let subscription else { return }
+    for push in server.drain(subscription) { receipts.append(try client.receive(push)) }
   }
 
   @discardableResult
@@ -128,6 +163,7 @@ final class World {
 
   func reset() {
     requests = []
+    replies = []
     answers = []
     receipts = []
     bytesDown = 0

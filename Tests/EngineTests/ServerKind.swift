@@ -14,8 +14,26 @@ struct ServerKind: Sendable, CustomTestStringConvertible {
   var cap: Int
   var echoes: Bool
   var ties: ServerKnobs.Ties
+  var capabilities: Profile.Capabilities = []
+  var sendsPreviousIDs = false
+  var pushIsLossless = false
 
   var testDescription: String {
+    var words = capabilityNames
+    if sendsPreviousIDs { words.append("prev_id") }
+    if pushIsLossless { words.append("lossless") }
+    return plainDescription + (words.isEmpty ? "" : ", \(words.joined(separator: " "))")
+  }
+
+  private var capabilityNames: [String] {
+    let all: [(Profile.Capabilities, String)] = [
+      (.before, "before"), (.around, "around"), (.changedSince, "changed_since"),
+      (.sequence, "sequence"), (.envelope, "envelope"),
+    ]
+    return all.filter { capabilities.contains($0.0) }.map(\.1)
+  }
+
+  private var plainDescription: String {
     "keeps \(keeps.rawValue)\(isDeclared ? "" : " (unknown)"), \(resolutionUs) µs, cap \(cap), "
       + "ties by \(ties.rawValue), \(echoes ? "echoes ids" : "no ids")"
   }
@@ -42,8 +60,32 @@ struct ServerKind: Sendable, CustomTestStringConvertible {
   /// One kind of each end and declaration, for what depends on little else.
   static let few: [ServerKind] = [all[0], all[5], all[10], all[15]]
 
+  /// One kind for each thing that a server may be able to do, and some of all.
+  static let capable: [ServerKind] = {
+    let sets: [Profile.Capabilities] = [
+      [], .before, .around, [.before, .around], .changedSince, .sequence,
+      [.sequence, .before, .around], .envelope, [.before, .around, .changedSince, .envelope],
+      [.sequence, .before, .around, .changedSince, .envelope],
+    ]
+    return sets.enumerated().map { index, capabilities in
+      var kind = few[index % few.count]
+      kind.capabilities = capabilities
+      kind.pushIsLossless = index % 3 == 2
+      kind.sendsPreviousIDs = index % 4 == 3
+      if capabilities.contains(.envelope) { kind.echoes = true }
+      return kind
+    }
+  }()
+
   var knobs: ServerKnobs {
     var knobs = ServerKnobs()
+    knobs.takesBefore = capabilities.contains(.before)
+    knobs.takesAround = capabilities.contains(.around)
+    knobs.tellsChanges = capabilities.contains(.changedSince)
+    knobs.numbersMessages = capabilities.contains(.sequence)
+    knobs.envelope = capabilities.contains(.envelope)
+    knobs.sendsPreviousIDs = sendsPreviousIDs
+    knobs.pushIsLossless = pushIsLossless
     knobs.truncates = keeps
     knobs.timeResolutionUs = resolutionUs
     knobs.pageCap = cap
@@ -54,6 +96,8 @@ struct ServerKind: Sendable, CustomTestStringConvertible {
 
   var profile: Profile {
     var profile = Profile()
+    profile.capabilities = capabilities
+    profile.pushIsLossless = pushIsLossless
     if isDeclared { profile.truncates = keeps == .oldest ? .oldest : .newest }
     return profile
   }

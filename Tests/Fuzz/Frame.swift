@@ -18,19 +18,63 @@ private func check(_ frame: Frame) {
   case .response(let response):
     switch response.outcome {
     case .page(let page): for item in page.items { check(item, frame) }
+    case .changed(let page):
+      for item in page.items { check(item, frame) }
+      if let since = page.nextSince { checkID(since) }
     case .deleted(let page): for id in page.ids { checkID(id) }
     case .done, .failed, .malformed: break
     }
-  case .push(.messageNew(let conversation, let item)),
-    .push(.messageEdited(let conversation, let item)):
-    checkID(conversation)
-    check(item, frame)
-  case .push(.messageDeleted(let conversation, let ids)):
-    for id in [conversation] + ids { checkID(id) }
-  case .push(.messagesRead(let conversation, let user, let ids)):
-    for id in [conversation, user] + ids { checkID(id) }
+  case .push(let push):
+    demand(!push.effects.isEmpty, "a push has an effect")
+    for effect in push.effects { check(effect, frame) }
+  case .update(let update):
+    checkID(update.ref)
+    demand(isJSON(frame.bytes[update.raw]), "an update is a JSON value")
+    demand(!update.isBroken || update.effects.isEmpty, "what is broken has no effect")
+    demand(!update.isBroken || !update.isKnown, "what is broken is not known")
+    let reply = encodedReply(ref: update.ref, account: frame.account)
+    demand(isJSON(reply[...]), "a reply is a JSON value")
+    if let account = frame.account, let again = try? Frame(reply, zoneOffsetMinutes: 0) {
+      demand(again.account == account, "a reply names the same account")
+    }
+    for effect in update.effects { check(effect, frame) }
   case .unknown:
     break
+  }
+  for (conversation, message) in frameMessages(frame) {
+    let isNamed = conversation.isEmpty || message.conversation ?? conversation == conversation
+    demand(isNamed, "a message is of the conversation that its frame names")
+  }
+}
+
+private func check(_ effect: Effect, _ frame: Frame) {
+  switch effect {
+  case .message(let conversation, let item, _):
+    checkID(conversation)
+    check(item, frame)
+  case .messagesDeleted(let conversation, let ids):
+    for id in [conversation] + ids { checkID(id) }
+  case .receipts(let conversation, _, let user, let ids):
+    for id in [conversation, user] + ids { checkID(id) }
+  case .reactions(let conversation, let id, let reactions, _):
+    for id in [conversation, id] { checkID(id) }
+    let set = frame.bytes[reactions]
+    demand(set.isEmpty || isJSON(set) && set.first == 0x7B, "reactions are a JSON object")
+  case .pin(let conversation, let id, _):
+    for id in [conversation, id] { checkID(id) }
+  case .typing(let conversation, let user, let body):
+    for id in [conversation, user] { checkID(id) }
+    demand(isJSON(frame.bytes[body]), "a body is a JSON value")
+  case .entity(_, let conversation, let id, let body),
+    .entityDeleted(_, let conversation, let id, let body):
+    checkID(id)
+    if let conversation { checkID(conversation) }
+    demand(isJSON(frame.bytes[body]), "a body is a JSON value")
+  case .unknown(let name, let body):
+    checkID(name)
+    demand(isJSON(frame.bytes[body]), "a body is a JSON value")
+  case .bad(let range, _):
+    demand(isJSON(frame.bytes[range]), "a bad item is a JSON value")
   }
 }
 
@@ -47,12 +91,17 @@ private func check(_ item: PageItem, _ frame: Frame) {
     }
     checkID(message.id)
     checkID(message.sender)
-    if let readBy = message.readBy {
+    demand(message.sequence ?? 0 >= 0, "a number is not negative")
+    if let previous = message.previousID { checkID(previous) }
+    for readBy in [message.readBy, message.deliveredBy, message.listenedBy] {
+      guard let readBy else { continue }
       let stored = mergedReadBy(stored: nil, adding: readBy)
       demand(Set(userIDs(inReadBy: stored)) == Set(readBy), "readers survive being stored")
     }
     let request = Request.getDeletedSince(conversation: message.id, since: message.stamp.text)
     demand(isJSON(request.encoded(id: message.sender)[...]), "a request is a JSON value")
+    let command = request.encoded(id: message.sender, account: frame.account ?? [])
+    demand(isJSON(command[...]), "a command is a JSON value")
     _ = hasControlMember(Array(frame.bytes[message.payload]))
   }
 }

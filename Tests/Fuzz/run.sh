@@ -47,7 +47,13 @@ words='"\"type\"" "\"status\"" "\"ok\"" "\"error\"" "\"data\"" "\"messages\"" "\
   "\"message_edited\"" "\"message_deleted\"" "\"messages_read\"" "\"code\"" "\"rate_limited\""
   "\"retry_after_ms\"" "\"account\"" "\"_control\"" "\"message\"" "\"message\":{" "null" "true"
   "false" "\\ud83d" "\\ude00" "\\u0000" "1e3" "-0.5" "9223372036854775807" "+01:00" "Z" ".123456"
-  "2026-02-15T22:15:45" "{}" "[]" "[[[[[[[[" ":60"'
+  "2026-02-15T22:15:45" "{}" "[]" "[[[[[[[[" ":60" "\"ref\"" "\"silent\"" "\"action\"" "\"entity\""
+  "\"items\":[" "\"update\"" "\"reply\"" "\"command\"" "\"new\"" "\"delete\"" "\"conversation\"" "\"receipt\""
+  "\"reaction\"" "\"pin\"" "\"typing\"" "\"member\"" "\"profile\"" "\"profile_id\"" "\"pinned\"" "\"seq\""
+  "\"prev_id\"" "\"delivered_by\"" "\"listened_by\"" "\"read_at\"" "\"delivered_at\"" "\"listened_at\""
+  "\"has_more_before\"" "\"has_more_after\"" "\"get_changed_since\"" "\"mark_listened\"" "\"message_reacted\""
+  "\"message_pinned\"" "\"message_unpinned\"" "\"messages_delivered\"" "\"messages_listened\""
+  "\"conversation_updated\"" "\"conversation_deleted\""'
 printf '%s\n' "$words" | tr -s ' ' '\n' | grep . > "$out/words"
 
 seed() {
@@ -70,6 +76,28 @@ frame)
   seed gone '{"type":"message_deleted","conversation_id":"c","message_ids":["a"]}'
   seed seen '{"type":"messages_read","conversation_id":"c","user_id":"u","message_ids":["a"]}'
   seed control '{"a":1,"\u005fcontrol":{}}'
+  ids='"conversation_id":"c","message_id":"m"'
+  update() {
+    seed "update-$1-$2" "{\"account\":\"p\",\"type\":\"update\",\"payload\":{\"ref\":\"r\",\"silent\":true,\"action\":\"$1\",\"payload\":{\"entity\":\"$2\",\"items\":[$3]}}}"
+  }
+  update new message "$one,\"seq\":7,\"prev_id\":\"l\",\"delivered_by\":[\"a\"]},7"
+  update update message "$one,$more,\"listened_by\":[{\"user_id\":\"a\"}]}"
+  update delete message "{$ids},{\"conversation_id\":\"d\",\"message_id\":\"n\"},{}"
+  update new receipt "{$ids,\"user_id\":\"u\",\"read_at\":\"t\",\"delivered_at\":\"t\"},{$ids,\"user_id\":\"u\",\"listened_at\":\"t\"}"
+  update update reaction "{$ids,\"reactions\":{\"+\":[\"u\"]},\"version\":2}"
+  update delete reaction "{$ids}"
+  update new pin "{$ids,\"pinned\":false}"
+  update new typing '{"conversation_id":"c","user_id":"u","event":"begin"}'
+  update update conversation '{"conversation_id":"c","title":"T"}'
+  update new member '{"conversation_id":"c","user_id":"u"}'
+  update delete profile '{"user_id":"u"},{"profile_id":"v"}'
+  update new poll '{"a":1}'
+  seed broken '{"type":"update","payload":{"ref":"r","action":"new"}}'
+  seed changed "{\"type\":\"reply\",\"payload\":{\"type\":\"get_changed_since\",\"status\":\"ok\",\"data\":{\"messages\":[$one}],\"next_since\":\"x\"}}}"
+  seed around "$page$one}],\"has_more_before\":true,\"has_more_after\":false}}"
+  seed reacted "{\"type\":\"message_reacted\",$ids,\"reactions\":{},\"version\":1}"
+  seed pinned "{\"type\":\"message_pinned\",$ids}"
+  seed conversation '{"type":"conversation_updated","conversation":{"conversation_id":"c"}}'
   seed readers '["a",{"user_id":"b"},null]'
   ;;
 stamp)

@@ -70,6 +70,59 @@ import Testing
     }
   }
 
+  @Test func whatIsOwedAndNumbersAndMarksComeBackToo() throws {
+    try withPath { path in
+      var knobs = ServerKnobs()
+      knobs.envelope = true
+      knobs.numbersMessages = true
+      knobs.sendsPreviousIDs = true
+      knobs.tellsChanges = true
+      var frames: [[UInt8]] = []
+      var seen: [[UInt8]] = []
+      let since = ["since": "1970-01-01T00:00:00Z"]
+      do {
+        let server = ReferenceServer(knobs: knobs, seed: 7)
+        let file = try ServerFile(path: path, server: server)
+        let token = server.subscribe(user: "eva")
+        server.fill(120)
+        server.pin(conversation: "c", id: "1001")
+        server.pin(conversation: "c", id: "1002")
+        server.pin(conversation: "c", id: "1002", isPinned: false)
+        server.mark(.listened, conversation: "c", ids: ["1003"], user: "eva")
+        server.mark(.delivered, conversation: "c", ids: ["1003"], user: "eva")
+        server.setProfile(user: "petr", name: "Petr")
+        server.setProfile(user: "jan", name: "Jan")
+        server.deleteProfiles(["jan"])
+        server.rename(conversation: "c", title: "New")
+        server.createConversation("gone")
+        server.post(conversation: "gone", sender: "jan", payload: "1")
+        try file.save()
+        server.deleteConversation("gone")
+        server.delete(conversation: "c", ids: ["1119"])
+        try file.save()
+        let refs = server.owedRefs(user: "eva")
+        for ref in refs.prefix(100) { server.settle(ref: ref, user: "eva", account: "personal") }
+        try file.save()
+        frames = Array(server.drain(token).dropFirst(100))
+        seen = view(server) + [server.ask("get_changed_since", since).frame]
+      }
+      let again = ReferenceServer(knobs: knobs, seed: 8)
+      let file = try ServerFile(path: path, server: again)
+      #expect(view(again) + [again.ask("get_changed_since", since).frame] == seen)
+      let token = again.subscribe(user: "eva")
+      #expect(again.drain(token) == frames)
+      #expect(again.profiles == ["petr": "Petr"])
+      #expect(again.title(of: "c") == "New")
+      #expect(again.conversationIDs == ["c"])
+      again.post(conversation: "c", sender: "jan", payload: "1", id: "next")
+      try file.save()
+      // The number of the deleted newest message is not given again, nor is a ref.
+      #expect(again.message("c", "next")?.number == 121)
+      let refs = again.owedRefs(user: "eva")
+      #expect(Set(refs).count == refs.count)
+    }
+  }
+
   @Test func anotherProgramsFileIsRefusedUnchangedAndOneInUseToo() throws {
     try withPath { path in
       do {

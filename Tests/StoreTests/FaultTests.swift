@@ -20,6 +20,11 @@ import VaultSupport
     var spans = old
     spans.insert(.before(tick: Int64(step)), .after(tick: Int64(step)))
     try tx.save(spans: spans, replacing: old, record.cid)
+    let ref = bytes("ref \(step)")
+    try tx.owe(ref, wallUs: 0)
+    try tx.addEvent(kind: 1, action: 0, isSilent: false, cid: nil, entity: ref, body: [])
+    let next = bytes("\(step + 1)-1")
+    _ = try tx.receipts(.read, user: bytes("me"), ids: [next], record.cid, isMe: true)
     record.fetch = Watermark(timeUs: Int64(step), text: bytes("\(step)"))
     try tx.save(record)
   }
@@ -37,7 +42,12 @@ import VaultSupport
       #expect(try tx.count(record.cid, from: .min, to: .max) == rows.count)
       #expect(try tx.counts().tombstones == UInt64(max(0, inputs - 1)))
       #expect(try tx.spans(record.cid).newest?.high == .after(tick: Int64(inputs - 1)))
-      #expect(try tx.lastChange() == UInt64(inputs == 0 ? 0 : 3 * inputs - 1))
+      #expect(try tx.lastChange() == UInt64(inputs == 0 ? 0 : 4 * inputs - 1))
+      #expect(try tx.owedCount() == inputs)
+      #expect(try tx.lastEvent() == UInt64(inputs))
+      // Only the receipt of the input to come waits; the others were laid over their row.
+      #expect(try tx.counts().waiting == UInt64(min(inputs, 1)))
+      #expect(rows.count { $0.flags.contains(.readByMe) } == max(0, inputs - 1))
       return inputs
     }
   }
@@ -49,7 +59,7 @@ import VaultSupport
     var failures = 0
     for write in 1...40 {
       let kind: WriteFault = write % 2 == 0 ? .fail(13) : .short(bytes: 700, 778)
-      fault.failWrite(write % 25 + 1, kind)
+      fault.failWrite(write % 45 + 1, kind)
       do {
         try fixture.write { tx throws(StoreFailure) in try Self.input(tx, done) }
         done += 1

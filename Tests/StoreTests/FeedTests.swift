@@ -27,8 +27,8 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       _ = try tx.tombstone(bytes("m7"), cid, version: nil)
       _ = try tx.forget(bytes("m3"), cid)
-      _ = try tx.markReadBy(
-        user: bytes("eva"), ids: ["m9", "m7", "m20", "m8"].map(bytes), cid, isMe: false)
+      _ = try tx.receipts(
+        .read, user: bytes("eva"), ids: ["m9", "m7", "m20", "m8"].map(bytes), cid, isMe: false)
       tx.change(.updated, cid, numbers: 9...10)
       var spans = SpanSet()
       spans.insert(.min, .max)

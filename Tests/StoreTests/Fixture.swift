@@ -16,15 +16,17 @@ final class Fixture {
   let kind: Kind
   private let folder: URL
   private let baseVFS: String?
+  private let positionKind: Int64
   private(set) var store: MessageStore
 
-  init(_ kind: Kind, baseVFS: String? = nil) throws {
+  init(_ kind: Kind, baseVFS: String? = nil, positionKind: Int64 = 0) throws {
     self.kind = kind
     self.baseVFS = baseVFS
+    self.positionKind = positionKind
     folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    store = try MessageStore.open(Fixture.config(kind, folder, baseVFS))
+    store = try MessageStore.open(Fixture.config(kind, folder, baseVFS, positionKind))
   }
 
   deinit {
@@ -34,7 +36,9 @@ final class Fixture {
 
   var path: String { folder.appendingPathComponent("chat.tideline").path }
 
-  private static func config(_ kind: Kind, _ folder: URL, _ baseVFS: String?) -> StoreConfig {
+  private static func config(
+    _ kind: Kind, _ folder: URL, _ baseVFS: String?, _ positionKind: Int64
+  ) -> StoreConfig {
     let path = folder.appendingPathComponent("chat.tideline").path
     return StoreConfig(
       kind: kind == .memory
@@ -42,10 +46,10 @@ final class Fixture {
         : .file(
           path: path, key: [UInt8](repeating: 7, count: 32), create: true, strict: false,
           baseVFS: baseVFS),
-      account: bytes("work"), user: bytes("me"))
+      account: bytes("work"), user: bytes("me"), positionKind: positionKind)
   }
 
-  var config: StoreConfig { Fixture.config(kind, folder, baseVFS) }
+  var config: StoreConfig { Fixture.config(kind, folder, baseVFS, positionKind) }
 
   /// Closes the file and opens it again; a memory store stays as it is.
   func reopen() throws {

@@ -63,24 +63,29 @@ import Testing
     #expect(try payload() == "e3")
   }
 
-  @Test func reactionsAndPinsFollowTheStampWhateverTheVersion() throws {
+  @Test func reactionsGoByTheVersionThenTheStampAndPinsByTheStamp() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1, "1", version: 1, reactions: "{1}")], cid, issued: 5)
-    // A newer content, asked for before the stored reactions were.
+    // A newer copy, asked for before the stored one: what it shows was so later.
     try fixture.apply(
-      [message("a", at: 1, "2", flags: .pinned, version: 2, reactions: "{0}")], cid, issued: 4)
+      [message("a", at: 1, "2", flags: .pinned, version: 2, reactions: "{2}")], cid, issued: 4)
     var stored = try fixture.message("a", cid)
     #expect(text(stored?.payload) == "2")
-    #expect(text(stored?.reactions) == "{1}")
+    #expect(text(stored?.reactions) == "{2}")
     #expect(stored?.flags.contains(.pinned) == false)
-    // An older content, asked for later.
+    // An older copy, asked for later.
     try fixture.apply(
-      [message("a", at: 1, "1", flags: .pinned, version: 1, reactions: "{2}")], cid, issued: 6)
+      [message("a", at: 1, "1", flags: .pinned, version: 1, reactions: "{0}")], cid, issued: 6)
     stored = try fixture.message("a", cid)
     #expect(text(stored?.payload) == "2")
     #expect(text(stored?.reactions) == "{2}")
     #expect(stored?.flags.contains(.pinned) == true)
+    // Without a version the stamp says.
+    try fixture.apply([message("a", at: 1, "2", reactions: "{3}")], cid, issued: 3)
+    #expect(text(try fixture.message("a", cid)?.reactions) == "{2}")
+    try fixture.apply([message("a", at: 1, "2", reactions: "{4}")], cid, issued: 7)
+    #expect(text(try fixture.message("a", cid)?.reactions) == "{4}")
   }
 
   @Test func readersOnlyGrow() throws {
@@ -126,7 +131,7 @@ import Testing
       [message("a", at: 1, "kept", version: 3), message("b", at: 2)], cid, issued: 1)
     #expect(again == [.updated(1), .unchanged(2)])
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.markReadBy(user: bytes("eva"), ids: [bytes("gone")], cid, isMe: false)
+      _ = try tx.receipts(.read, user: bytes("eva"), ids: [bytes("gone")], cid, isMe: false)
     }
     let unseen = try fixture.read { tx throws(StoreFailure) in
       try tx.rows(cid, from: .min, to: .max, limit: 10, newestFirst: false)

@@ -1,12 +1,20 @@
 /// Random operations against a model that is plain to see: a dictionary of
-/// messages, a set of deletions, a queue of marks. After each step both agree on
-/// the outcome; every few steps on everything that can be read, and a consumer of
-/// the change feed has been told of every change that a screen would show.
+/// messages, a set of deletions, marks that wait, queues of marks that are owed.
+/// After each step both agree on the outcome; every few steps on everything that
+/// can be read, and a consumer of the change feed has been told of every change
+/// that a screen would show.
 import Base
 import Testing
 import Timeline
 
 @testable import Store
+
+/// Marks that came on their own, before their message.
+private struct Waiting {
+  var reactions: (json: [UInt8]?, version: Int64?, stamp: UInt64)?
+  var pin: (isPinned: Bool, stamp: UInt64)?
+  var users: [ReceiptKind: [[UInt8]]] = [:]
+}
 
 /// What the store should hold of one conversation.
 private struct Model {
@@ -14,79 +22,137 @@ private struct Model {
     var message: IncomingMessage
     var number: UInt64
     var contentStamp: UInt64
-    var markStamp: UInt64
-    var readers: [[UInt8]]
+    var reactionStamp: UInt64
+    var reactionVersion: Int64?
+    var pinStamp: UInt64
+    var users: [ReceiptKind: [[UInt8]]]
     var isHusk = false
 
     /// What a screen sees.
     var face: String? {
       guard !isHusk, !message.flags.contains(.control) else { return nil }
-      let names = readers.map { String(decoding: $0, as: UTF8.self) }
+      let names = [ReceiptKind.read, .delivered, .listened].map { kind in
+        users[kind, default: []].map { String(decoding: $0, as: UTF8.self) }
+      }
       return [
-        "\(number) \(message.timeUs) \(text(message.id) ?? "") \(message.flags.rawValue)",
-        "\(text(message.payload) ?? "") \(text(message.reactions) ?? "-") \(names)",
+        "\(number) \(message.order) \(message.timeUs) \(text(message.id) ?? "")",
+        "\(message.flags.rawValue) \(text(message.payload) ?? "")",
+        "\(text(message.reactions) ?? "-") \(names)",
       ].joined(separator: " ")
+    }
+
+    mutating func react(_ json: [UInt8]?, _ version: Int64?, _ stamp: UInt64, tie: Bool) {
+      var isNewer = tie ? stamp >= reactionStamp : stamp > reactionStamp
+      if let a = reactionVersion, let b = version, a != b { isNewer = b > a }
+      guard isNewer else { return }
+      message.reactions = json
+      reactionStamp = max(reactionStamp, stamp)
+      if version != nil { reactionVersion = version }
+    }
+
+    mutating func pin(_ isPinned: Bool, _ stamp: UInt64, tie: Bool) {
+      guard stamp > pinStamp || tie && stamp == pinStamp else { return }
+      message.flags.remove(.pinned)
+      if isPinned { message.flags.insert(.pinned) }
+      pinStamp = stamp
+    }
+
+    mutating func add(_ more: [ReceiptKind: [[UInt8]]]) {
+      for (kind, names) in more {
+        for user in names where !users[kind, default: []].contains(user) {
+          users[kind, default: []].append(user)
+        }
+        guard names.contains(bytes("me")) else { continue }
+        if kind == .read { message.flags.insert(.readByMe) }
+        if kind == .listened { message.flags.insert(.listenedByMe) }
+      }
     }
   }
 
   var rows: [[UInt8]: Row] = [:]
   var deletions: [[UInt8]: Int64?] = [:]
-  var marks: [[UInt8]] = []
+  var waiting: [[UInt8]: Waiting] = [:]
+  var marks: [ReceiptKind: [[UInt8]]] = [.read: [], .listened: []]
   var lastNumber: UInt64 = 0
 
-  mutating func apply(_ m: IncomingMessage, _ readers: [[UInt8]], _ stamp: UInt64) -> Applied {
+  mutating func apply(
+    _ m: IncomingMessage, _ users: [ReceiptKind: [[UInt8]]], _ stamp: UInt64
+  ) -> Applied {
     if let deletion = deletions[m.id] {
       guard let version = m.version, let deleted = deletion, version > deleted else {
         return .tombstoned
       }
       deletions[m.id] = nil
     }
-    guard var row = rows[m.id] else {
-      lastNumber += 1
-      rows[m.id] = Row(
-        message: m, number: lastNumber, contentStamp: stamp, markStamp: stamp, readers: readers)
-      return .inserted(lastNumber)
-    }
+    guard var row = rows[m.id] else { return insert(m, users, stamp) }
     if row.isHusk {
-      if stamp >= row.contentStamp, m.timeUs != row.message.timeUs {
+      let isMoved = m.order != row.message.order || m.timeUs != row.message.timeUs
+      if stamp >= row.contentStamp, isMoved {
         row.message.timeUs = m.timeUs
+        row.message.order = m.order
         row.contentStamp = stamp
       }
       rows[m.id] = row
       return .forgotten(row.number)
     }
     let old = row
-    var isNewer = stamp >= row.contentStamp
-    if let a = row.message.editedUs, let b = m.editedUs, a != b { isNewer = b > a }
-    if let a = row.message.version, let b = m.version, a != b { isNewer = b > a }
-    if isNewer {
-      row.message.payload = m.payload
-      row.message.timeUs = m.timeUs
-      row.message.stamp = m.stamp
-      row.message.editedUs = m.editedUs
-      if m.version != nil { row.message.version = m.version }
-      for flag in [RowFlags.control, .edited, .mine] {
-        row.message.flags.remove(flag)
-        if m.flags.contains(flag) { row.message.flags.insert(flag) }
+    take(m, stamp, &row)
+    row.react(m.reactions, m.version, stamp, tie: true)
+    row.pin(m.flags.contains(.pinned), stamp, tie: true)
+    for flag in [RowFlags.readByMe, .listenedByMe] where m.flags.contains(flag) {
+      row.message.flags.insert(flag)
+    }
+    for (kind, names) in users {
+      for user in names where !row.users[kind, default: []].contains(user) {
+        row.users[kind, default: []].append(user)
       }
-      row.contentStamp = max(row.contentStamp, stamp)
     }
-    if stamp >= row.markStamp {
-      row.message.reactions = m.reactions
-      row.markStamp = stamp
-    }
-    if m.readByMe { row.message.readByMe = true }
-    for reader in readers where !row.readers.contains(reader) { row.readers.append(reader) }
-    let isSame =
-      old.message == row.message && old.readers == row.readers
-    if isSame { return .unchanged(row.number) }
-    if row.message.readByMe && !old.message.readByMe { marks.removeAll { $0 == m.id } }
+    if old.message == row.message && old.users == row.users { return .unchanged(row.number) }
+    let grown = row.message.flags.subtracting(old.message.flags)
+    if grown.contains(.readByMe) { marks[.read]?.removeAll { $0 == m.id } }
+    if grown.contains(.listenedByMe) { marks[.listened]?.removeAll { $0 == m.id } }
     rows[m.id] = row
     return .updated(row.number)
   }
 
+  private mutating func insert(
+    _ m: IncomingMessage, _ users: [ReceiptKind: [[UInt8]]], _ stamp: UInt64
+  ) -> Applied {
+    lastNumber += 1
+    var row = Row(
+      message: m, number: lastNumber, contentStamp: stamp, reactionStamp: stamp,
+      reactionVersion: m.version, pinStamp: stamp, users: users)
+    if let waited = waiting.removeValue(forKey: m.id) {
+      if let reactions = waited.reactions {
+        row.react(reactions.json, reactions.version, reactions.stamp, tie: false)
+      }
+      if let pin = waited.pin { row.pin(pin.isPinned, pin.stamp, tie: false) }
+      row.add(waited.users)
+    }
+    rows[m.id] = row
+    return .inserted(lastNumber)
+  }
+
+  private func take(_ m: IncomingMessage, _ stamp: UInt64, _ row: inout Row) {
+    var isNewer = stamp >= row.contentStamp
+    if let a = row.message.editedUs, let b = m.editedUs, a != b { isNewer = b > a }
+    if let a = row.message.version, let b = m.version, a != b { isNewer = b > a }
+    guard isNewer else { return }
+    row.message.payload = m.payload
+    row.message.timeUs = m.timeUs
+    row.message.order = m.order
+    row.message.stamp = m.stamp
+    row.message.editedUs = m.editedUs
+    if m.version != nil { row.message.version = m.version }
+    for flag in [RowFlags.control, .edited, .mine] {
+      row.message.flags.remove(flag)
+      if m.flags.contains(flag) { row.message.flags.insert(flag) }
+    }
+    row.contentStamp = max(row.contentStamp, stamp)
+  }
+
   mutating func delete(_ id: [UInt8]) -> UInt64? {
-    marks.removeAll { $0 == id }
+    for kind in [ReceiptKind.read, .listened] { marks[kind]?.removeAll { $0 == id } }
     return rows.removeValue(forKey: id)?.number
   }
 
@@ -94,6 +160,7 @@ private struct Model {
     if let row = rows[id]?.message.version, let version, row > version { return nil }
     let known = deletions[id] ?? nil
     deletions[id] = .some(version.map { max($0, known ?? $0) } ?? known)
+    waiting[id] = nil
     return rows[id] == nil ? nil : delete(id)
   }
 
@@ -104,28 +171,76 @@ private struct Model {
     return row.number
   }
 
-  mutating func read(_ id: [UInt8], by user: [UInt8], isMe: Bool) -> UInt64? {
-    if isMe { marks.removeAll { $0 == id } }
-    guard var row = rows[id] else { return nil }
-    var isChanged = false
-    if isMe, !row.message.readByMe {
-      row.message.readByMe = true
-      isChanged = true
+  mutating func receipt(
+    _ kind: ReceiptKind, _ id: [UInt8], by user: [UInt8], isMe: Bool
+  ) -> UInt64? {
+    if isMe { marks[kind]?.removeAll { $0 == id } }
+    guard var row = rows[id] else {
+      guard deletions[id] == nil else { return nil }
+      var users = waiting[id, default: Waiting()].users[kind, default: []]
+      if !users.contains(user) { users.append(user) }
+      waiting[id, default: Waiting()].users[kind] = users
+      return nil
     }
-    if !row.isHusk, !row.readers.contains(user) {
-      row.readers.append(user)
-      isChanged = true
+    let old = row
+    if row.isHusk {
+      if isMe, kind == .read { row.message.flags.insert(.readByMe) }
+      if isMe, kind == .listened { row.message.flags.insert(.listenedByMe) }
+    } else {
+      row.add([kind: [user]])
     }
     rows[id] = row
-    return isChanged ? row.number : nil
+    return old.message == row.message && old.users == row.users ? nil : row.number
   }
 
-  mutating func enqueue(_ id: [UInt8]) -> Bool {
-    guard let row = rows[id], !row.isHusk, !row.message.readByMe,
-      !row.message.flags.contains(.mine), !marks.contains(id)
+  mutating func react(
+    _ id: [UInt8], _ json: [UInt8]?, _ version: Int64?, _ stamp: UInt64
+  ) -> UInt64? {
+    guard var row = rows[id] else {
+      guard deletions[id] == nil else { return nil }
+      let known = waiting[id]?.reactions
+      var isNewer = stamp >= known?.stamp ?? 0
+      if let a = known?.version, let b = version, a != b { isNewer = b > a }
+      if isNewer {
+        waiting[id, default: Waiting()].reactions = (json, version ?? known?.version, stamp)
+      }
+      return nil
+    }
+    let old = row.message
+    if !row.isHusk { row.react(json, version, stamp, tie: true) }
+    rows[id] = row
+    return row.message == old ? nil : row.number
+  }
+
+  mutating func pin(_ id: [UInt8], _ isPinned: Bool, _ stamp: UInt64) -> UInt64? {
+    guard var row = rows[id] else {
+      guard deletions[id] == nil else { return nil }
+      if stamp >= waiting[id]?.pin?.stamp ?? 0 {
+        waiting[id, default: Waiting()].pin = (isPinned, stamp)
+      }
+      return nil
+    }
+    let old = row.message
+    if !row.isHusk { row.pin(isPinned, stamp, tie: true) }
+    rows[id] = row
+    return row.message == old ? nil : row.number
+  }
+
+  mutating func enqueue(_ kind: ReceiptKind, _ id: [UInt8]) -> Bool {
+    guard let row = rows[id], !row.isHusk, !row.message.flags.contains(.mine),
+      !row.message.flags.contains(kind == .read ? .readByMe : .listenedByMe),
+      marks[kind]?.contains(id) == false
     else { return false }
-    marks.append(id)
+    marks[kind]?.append(id)
     return true
+  }
+
+  var firstUnread: Position? {
+    let tail = sorted.filter { $0.face != nil }.reversed().prefix { row in
+      row.message.flags.isDisjoint(with: [.mine, .readByMe])
+        && marks[.read]?.contains(row.message.id) == false
+    }
+    return tail.last?.message.position
   }
 
   var sorted: [Row] { rows.values.sorted { $0.message.position < $1.message.position } }
@@ -169,52 +284,81 @@ private struct Model {
 
   private static func step(
     _ tx: WriteTransaction, _ cid: Int64, _ model: inout Model, _ random: inout Random
-  ) throws {
+  ) throws(StoreFailure) {
     let id = bytes("m\(random.below(24))")
+    let kind = [ReceiptKind.read, .delivered, .listened][random.below(3)]
+    let stamp = tx.lsn - min(tx.lsn, UInt64(random.below(12)))
+    let version = random.chance(0.5) ? Int64(random.below(4)) : nil
     switch random.below(100) {
-    case 0..<60:
-      var new = message(
-        "", at: Int64(random.below(8)), "text \(random.below(4))",
-        version: random.chance(0.3) ? Int64(random.below(5)) : nil,
-        edited: random.chance(0.3) ? Int64(random.below(5)) : nil,
-        reactions: random.chance(0.5) ? "{\(random.below(3))}" : nil)
-      new.id = id
-      if random.chance(0.1) { new.flags.insert(.control) }
-      if random.chance(0.2) { new.flags.insert(.edited) }
-      if random.chance(0.1) { new.readByMe = true }
-      let readers = users.filter { _ in random.chance(0.1) }
-      if !readers.isEmpty { new.readBy = ReaderList.encode(readers) }
-      let stamp = tx.lsn - min(tx.lsn, UInt64(random.below(12)))
-      let outcome = try tx.apply(new, cid, issued: stamp)
-      new.readBy = nil
-      #expect(outcome == model.apply(new, readers, stamp))
-    case 60..<68:
-      let version = random.chance(0.7) ? Int64(random.below(4)) : nil
+    case 0..<45:
+      try apply(id, stamp, version, tx, cid, &model, &random)
+    case 45..<52:
       #expect(try tx.tombstone(id, cid, version: version) == model.tombstone(id, version))
-    case 68..<72:
+    case 52..<55:
       let place = model.rows[id]?.message.position ?? Position(time: 0, id: id)
       #expect(try tx.remove(place, cid) == (model.rows[id] == nil ? nil : model.delete(id)))
-    case 72..<74:
+    case 55..<57:
       #expect(try tx.forget(id, cid) == model.forget(id))
-    case 74..<84:
+    case 57..<69:
       let user = users[random.below(3)]
       let isMe = user == bytes("me")
-      let changed = try tx.markReadBy(user: user, ids: [id], cid, isMe: isMe)
-      #expect(changed == [model.read(id, by: user, isMe: isMe)].compactMap { $0 })
-    case 84..<94:
-      #expect(try tx.enqueueRead(id, cid) == model.enqueue(id))
+      let changed = try tx.receipts(kind, user: user, ids: [id], cid, isMe: isMe)
+      #expect(changed == [model.receipt(kind, id, by: user, isMe: isMe)].compactMap { $0 })
+    case 69..<78:
+      let json = random.chance(0.3) ? nil : bytes("{\(random.below(9))}")
+      let changed = try tx.reactions(id, cid, json: json, version: version, issued: stamp)
+      #expect(changed == model.react(id, json, version, stamp))
+    case 78..<86:
+      let isPinned = random.chance(0.5)
+      let changed = try tx.pin(id, cid, isPinned: isPinned, issued: stamp)
+      #expect(changed == model.pin(id, isPinned, stamp))
+    case 86..<94:
+      let expected = kind == .delivered ? false : model.enqueue(kind, id)
+      #expect(try tx.enqueueMark(kind, id, cid) == expected)
     case 94..<97:
-      let changed = try tx.confirmReads([id], cid)
-      #expect(changed == [model.read(id, by: bytes("me"), isMe: true)].compactMap { $0 })
+      let changed = try tx.confirmMarks(kind, [id], cid)
+      let expected = model.receipt(kind, id, by: bytes("me"), isMe: true)
+      #expect(changed == [expected].compactMap { $0 })
     case 97:
-      try tx.dropReads([id], cid)
-      model.marks.removeAll { $0 == id }
+      try tx.dropMarks(kind, [id], cid)
+      model.marks[kind]?.removeAll { $0 == id }
     default:
       if random.chance(0.2) {
         try tx.clearTombstones(cid)
         model.deletions = [:]
+        model.waiting = [:]
       }
     }
+  }
+
+  private static func apply(
+    _ id: [UInt8], _ stamp: UInt64, _ version: Int64?, _ tx: WriteTransaction, _ cid: Int64,
+    _ model: inout Model, _ random: inout Random
+  ) throws(StoreFailure) {
+    // The place of a message may be its time, or a number of its own.
+    let order = random.chance(0.5) ? Int64(random.below(8)) : nil
+    var new = IncomingMessage(
+      id: id, sender: bytes("eva"), timeUs: Int64(random.below(8)), stamp: [],
+      payload: bytes("text \(random.below(4))"), version: version,
+      editedUs: random.chance(0.3) ? Int64(random.below(4)) : nil,
+      reactions: random.chance(0.5) ? bytes("{\(random.below(3))}") : nil, order: order)
+    if random.chance(0.1) { new.flags.insert(.control) }
+    if random.chance(0.2) { new.flags.insert(.edited) }
+    if random.chance(0.2) { new.flags.insert(.pinned) }
+    if random.chance(0.1) { new.flags.insert(.readByMe) }
+    if random.chance(0.1) { new.flags.insert(.listenedByMe) }
+    var lists: [ReceiptKind: [[UInt8]]] = [:]
+    for kind in [ReceiptKind.read, .delivered, .listened] where random.chance(0.3) {
+      lists[kind] = [users[random.below(3)]]
+    }
+    new.readBy = lists[.read].map(ReaderList.encode)
+    new.deliveredBy = lists[.delivered].map(ReaderList.encode)
+    new.listenedBy = lists[.listened].map(ReaderList.encode)
+    let outcome = try tx.apply(new, cid, issued: stamp)
+    new.readBy = nil
+    new.deliveredBy = nil
+    new.listenedBy = nil
+    #expect(outcome == model.apply(new, lists, stamp))
   }
 
   /// Everything that can be read.
@@ -226,27 +370,45 @@ private struct Model {
       #expect(Self.faces(up) == visible)
       let down = try tx.messages(RowQuery(cid: cid, from: .latest, limit: 5))
       #expect(Self.faces(down) == visible.suffix(5))
+      let pins = try tx.messages(
+        RowQuery(cid: cid, from: .latest, limit: 1_000, pinnedOnly: true))
+      let pinned = sorted.filter { $0.message.flags.contains(.pinned) }
+      #expect(Self.faces(pins) == pinned.compactMap(\.face))
       let rows = try tx.rows(cid, from: .min, to: .max, limit: 1_000, newestFirst: false)
       #expect(rows.map(\.number) == sorted.map(\.number))
       #expect(rows.map(\.position) == sorted.map(\.message.position))
+      #expect(rows.map(\.timeUs) == sorted.map(\.message.timeUs))
       #expect(try tx.count(cid, from: .min, to: .max) == sorted.count)
       #expect(try tx.counts().tombstones == UInt64(model.deletions.count))
-      #expect(try tx.pendingReadCount() == model.marks.count)
+      #expect(try tx.counts().waiting == UInt64(model.waiting.count))
+      #expect(try tx.pendingMarkCount() == model.marks.values.joined().count)
+      let keys = try tx.keys(cid, from: .min, limit: 1_000, to: nil)
+      #expect(keys.map(\.number) == sorted.filter { $0.face != nil }.map(\.number))
+      let first = try tx.firstUnread(cid)
+      #expect(first == model.firstUnread)
     }
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.pendingReads(limit: 100).flatMap(\.ids) == model.marks)
+      let pending = try tx.pendingMarks(limit: 100)
+      for kind in [ReceiptKind.read, .listened] {
+        let ids = pending.filter { $0.kind == kind }.flatMap(\.ids)
+        #expect(ids == model.marks[kind])
+      }
       for id in model.deletions.keys { #expect(try tx.isTombstoned(id, cid)) }
     }
   }
 
   private static func faces(_ page: RowPage) -> [String] {
     page.rows.map { row in
-      let readers = row.readBy.isEmpty ? [] : ReaderList.decode(Array(page[row.readBy])) ?? []
-      let names = readers.map { String(decoding: $0, as: UTF8.self) }
+      let names = [row.readBy, row.deliveredBy, row.listenedBy].map { list in
+        (list.isEmpty ? [] : ReaderList.decode(Array(page[list])) ?? []).map {
+          String(decoding: $0, as: UTF8.self)
+        }
+      }
       let reactions = row.reactions.isEmpty ? "-" : text(Array(page[row.reactions])) ?? ""
       return [
-        "\(row.number) \(row.timeUs) \(text(Array(page[row.id])) ?? "") \(row.flags.rawValue)",
-        "\(text(Array(page[row.payload])) ?? "") \(reactions) \(names)",
+        "\(row.number) \(row.order) \(row.timeUs) \(text(Array(page[row.id])) ?? "")",
+        "\(row.flags.rawValue) \(text(Array(page[row.payload])) ?? "")",
+        "\(reactions) \(names)",
       ].joined(separator: " ")
     }
   }

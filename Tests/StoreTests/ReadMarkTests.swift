@@ -18,30 +18,31 @@ import Timeline
     try fixture.apply([message("x", at: 1)], other)
     try fixture.write { tx throws(StoreFailure) in
       _ = try tx.forget(bytes("husk"), cid)
-      #expect(try tx.enqueueRead(bytes("b"), cid))
-      #expect(try tx.enqueueRead(bytes("x"), other))
-      #expect(try tx.enqueueRead(bytes("a"), cid))
+      #expect(try tx.enqueueMark(.read, bytes("b"), cid))
+      #expect(try tx.enqueueMark(.read, bytes("x"), other))
+      #expect(try tx.enqueueMark(.read, bytes("a"), cid))
       for id in ["a", "mine", "read", "husk", "unknown"] {
-        #expect(try tx.enqueueRead(bytes(id), cid) == false, "\(id)")
+        #expect(try tx.enqueueMark(.read, bytes(id), cid) == false, "\(id)")
       }
     }
     try fixture.reopen()
     try fixture.read { tx throws(StoreFailure) in
-      #expect(try tx.pendingReadCount() == 3)
+      #expect(try tx.pendingMarkCount() == 3)
     }
     try fixture.write { tx throws(StoreFailure) in
       #expect(
-        try tx.pendingReads(limit: 10) == [
-          PendingReads(cid: cid, conversation: bytes("c"), ids: ["b", "a"].map(bytes)),
-          PendingReads(cid: other, conversation: bytes("other"), ids: [bytes("x")]),
+        try tx.pendingMarks(limit: 10) == [
+          PendingMarks(
+            kind: .read, cid: cid, conversation: bytes("c"), ids: ["b", "a"].map(bytes)),
+          PendingMarks(kind: .read, cid: other, conversation: bytes("other"), ids: [bytes("x")]),
         ])
-      #expect(try tx.pendingReads(limit: 1).map(\.ids) == [[bytes("b")]])
-      #expect(try tx.pendingReads(limit: -1).isEmpty)
-      #expect(try tx.confirmReads(["b", "unknown"].map(bytes), cid) == [2])
-      try tx.dropReads([bytes("x")], other)
-      #expect(try tx.pendingReads(limit: 10).map(\.ids) == [[bytes("a")]])
-      #expect(try tx.enqueueRead(bytes("b"), cid) == false)
-      #expect(try tx.enqueueRead(bytes("x"), other))
+      #expect(try tx.pendingMarks(limit: 1).map(\.ids) == [[bytes("b")]])
+      #expect(try tx.pendingMarks(limit: -1).isEmpty)
+      #expect(try tx.confirmMarks(.read, ["b", "unknown"].map(bytes), cid) == [2])
+      try tx.dropMarks(.read, [bytes("x")], other)
+      #expect(try tx.pendingMarks(limit: 10).map(\.ids) == [[bytes("a")]])
+      #expect(try tx.enqueueMark(.read, bytes("b"), cid) == false)
+      #expect(try tx.enqueueMark(.read, bytes("x"), other))
     }
     let stored = try #require(try fixture.message("b", cid))
     #expect(stored.readByMe)
@@ -53,13 +54,50 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply(["a", "b", "c", "d"].map { message($0, at: 1) }, cid)
     try fixture.write { tx throws(StoreFailure) in
-      for id in ["a", "b", "c", "d"] { #expect(try tx.enqueueRead(bytes(id), cid)) }
+      for id in ["a", "b", "c", "d"] { #expect(try tx.enqueueMark(.read, bytes(id), cid)) }
       _ = try tx.tombstone(bytes("a"), cid, version: nil)
       _ = try tx.apply(message("b", at: 1, flags: .readByMe), cid, issued: 0)
-      let changed = try tx.markReadBy(user: bytes("me"), ids: [bytes("c")], cid, isMe: true)
+      let changed = try tx.receipts(.read, user: bytes("me"), ids: [bytes("c")], cid, isMe: true)
       #expect(changed == [3])
-      #expect(try tx.pendingReads(limit: 9).map(\.ids) == [[bytes("d")]])
+      #expect(try tx.pendingMarks(limit: 9).map(\.ids) == [[bytes("d")]])
     }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func listenedMarksAreOwedBesideReadOnes(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply(
+      ["a", "b"].map { message($0, at: 1, flags: .readByMe) } + [message("c", at: 2)], cid)
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.enqueueMark(.delivered, bytes("c"), cid) == false)
+      for id in ["c", "a", "b"] {
+        #expect(try tx.enqueueMark(.listened, bytes(id), cid))
+        #expect(try tx.enqueueMark(.listened, bytes(id), cid) == false)
+      }
+      #expect(try tx.enqueueMark(.read, bytes("c"), cid))
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      let pending = try tx.pendingMarks(limit: 10)
+      #expect(pending.map(\.kind) == [.read, .listened])
+      #expect(pending.map(\.ids) == [[bytes("c")], ["c", "a", "b"].map(bytes)])
+      #expect(try tx.pendingMarks(limit: 2).map(\.ids.count) == [1, 1])
+      #expect(try tx.queuedMarks(.listened, cid).count == 3)
+      #expect(try tx.queuedMarks(.read, cid) == [bytes("c")])
+      #expect(try tx.confirmMarks(.listened, [bytes("c")], cid) == [3])
+      // The server says of one that it is so; the other it refuses.
+      _ = try tx.apply(
+        message("a", at: 1, flags: [.readByMe, .listenedByMe]), cid, issued: tx.lsn)
+      try tx.dropMarks(.listened, [bytes("b")], cid)
+      #expect(try tx.pendingMarks(limit: 9).map(\.kind) == [.read])
+      #expect(try tx.enqueueMark(.listened, bytes("b"), cid))
+      _ = try tx.tombstone(bytes("b"), cid, version: nil)
+      #expect(try tx.pendingMarkCount() == 1)
+    }
+    let row = try #require(try fixture.message("c", cid))
+    #expect(row.flags == .listenedByMe && text(row.listenedBy) == #"["me"]"#)
+    #expect(row.readBy == nil)
   }
 
   @Test func receiptsOfOthersGrowOnce() throws {
@@ -68,7 +106,8 @@ import Timeline
     try fixture.apply([message("a", at: 1)], cid)
     for expected in [[1], []] as [[UInt64]] {
       let changed = try fixture.write { tx throws(StoreFailure) in
-        try tx.markReadBy(user: bytes("e\"va"), ids: [bytes("a"), bytes("?")], cid, isMe: false)
+        try tx.receipts(
+          .read, user: bytes("e\"va"), ids: [bytes("a"), bytes("?")], cid, isMe: false)
       }
       #expect(changed == expected)
     }

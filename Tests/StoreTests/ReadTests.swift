@@ -140,6 +140,10 @@ import Timeline
     #expect(
       try connection.plan(of: Queries.older).first
         == "SEARCH message USING PRIMARY KEY (cid=? AND (time,id)<(?,?))")
+    for query in [Queries.pinnedOlder, Queries.pinnedNewer] {
+      let plan = try connection.plan(of: query).first
+      #expect(plan?.contains("INDEX message_pinned (cid=? AND (time,id)") == true)
+    }
     #expect(
       try connection.plan(of: Queries.byNumber).first
         == "SEARCH message USING COVERING INDEX message_number (number=?)")

@@ -19,6 +19,7 @@ import Timeline
       var record = try tx.conversation(creating: bytes("c"))
       record.fetch = Watermark(timeUs: .max, text: bytes("2030-01-01T00:00:00Z"))
       record.deletions = Watermark(timeUs: 0, text: [])
+      record.marks = Watermark(timeUs: 7, text: bytes("m"))
       record.lowestSinceUs = .min
       record.totalCount = 3
       record.restoredLSN = 4
@@ -80,12 +81,62 @@ import Timeline
     }
   }
 
+  @Test(arguments: Kind.allCases)
+  func whatIsUnverifiedIsKeptBesideWhatIsWhole(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    var content = SpanSet()
+    for step in 0..<30 {
+      content.insert(position(Int64(step) * 10, "a"), position(Int64(step) * 10 + 5, ""))
+    }
+    var less = content
+    less.remove(position(42, ""), position(203, "x"))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.save(spans: content, replacing: SpanSet(), cid)
+      try tx.save(unverified: content, replacing: SpanSet(), cid)
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.unverified(cid) == content)
+      try tx.save(unverified: less, replacing: content, cid)
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.unverified(cid) == less)
+      #expect(try tx.spans(cid) == content)
+      try tx.save(unverified: SpanSet(), replacing: less, cid)
+      try tx.save(spans: less, replacing: content, cid)
+      #expect(try tx.unverified(cid).isEmpty)
+      #expect(try tx.spans(cid) == less)
+      #expect(try tx.lastChange() == 2)
+    }
+  }
+
+  @Test func storedRangesThatMakeNoSenseVerifyNothing() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    var whole = SpanSet()
+    whole.insert(.min, .max)
+    var part = whole
+    part.remove(position(2, ""), position(3, ""))
+    try fixture.write { tx throws(StoreFailure) in
+      for low in [Int64(1), 5] {
+        try tx.connection.run("INSERT INTO span VALUES (?, 1, ?, x'', 9, x'')", cid, low)
+      }
+      let stored = try tx.unverified(cid)
+      #expect(stored == whole)
+      try tx.save(unverified: part, replacing: stored, cid)
+      #expect(try tx.unverified(cid) == part)
+      #expect(try tx.spans(cid).isEmpty)
+    }
+  }
+
   @Test func storedSpansThatMakeNoSenseProveNothing() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
       for low in [Int64(1), 5] {
-        try tx.connection.run("INSERT INTO span VALUES (?, ?, x'', 9, x'')", cid, low)
+        try tx.connection.run("INSERT INTO span VALUES (?, 0, ?, x'', 9, x'')", cid, low)
       }
     }
     var good = SpanSet()

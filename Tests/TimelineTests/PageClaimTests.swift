@@ -15,6 +15,7 @@ import Timeline
     var tiesByID = false
     var pieces: String
 
+    var ties: Ties { tiesByID ? .byID : .unknown }
     var testDescription: String { name }
   }
 
@@ -72,7 +73,7 @@ import Timeline
       guard word != "!", let time = word.first?.wholeNumberValue else { return nil }
       return at(Int64(time), String(word.dropFirst()))
     }
-    let claim = PageClaim(items: items, low: item.low, high: item.high, tiesByID: item.tiesByID)
+    let claim = PageClaim(items: items, low: item.low, high: item.high, ties: item.ties)
     let pieces = claim.pieces.map { "\(Self.text($0.low))..\(Self.text($0.high))" }
     #expect(pieces.joined(separator: " ") == item.pieces)
     #expect(claim.rows == items.compactMap { $0 }.sorted())
@@ -85,7 +86,7 @@ import Timeline
       guard word != "!", let time = word.first?.wholeNumberValue else { return nil }
       return at(Int64(time), String(word.dropFirst()))
     }
-    let claim = PageClaim(items: items, low: item.low, high: item.high, tiesByID: item.tiesByID)
+    let claim = PageClaim(items: items, low: item.low, high: item.high, ties: item.ties)
     if !items.contains(nil) { #expect(claim.holes.isEmpty) }
     if item.page.contains(" ! "), !claim.rows.isEmpty { #expect(!claim.holes.isEmpty) }
     let isSorted = !item.name.contains("without order") && !item.name.contains("one tick")

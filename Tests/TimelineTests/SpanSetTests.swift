@@ -55,6 +55,52 @@ import Timeline
     }
   }
 
+  private func random(_ random: inout Random) -> (SpanSet, Bitmap) {
+    var set = SpanSet()
+    var model = Bitmap()
+    for _ in 0..<random.below(8) {
+      let ends = [random.below(49), random.below(49)].sorted()
+      set = set.inserting(boundary(ends[0]), boundary(ends[1]))
+      for cell in ends[0]..<ends[1] { model.cells[cell] = true }
+    }
+    return (set, model)
+  }
+
+  @Test(arguments: 1...10 as ClosedRange<UInt64>)
+  func setsOfRangesAreAsSetsOfBits(_ seed: UInt64) throws {
+    var generator = Random(seed: seed)
+    for _ in 0..<100 {
+      let (a, bitsA) = random(&generator)
+      let (b, bitsB) = random(&generator)
+      let both = zip(bitsA.cells, bitsB.cells)
+      let note = "seed \(seed): \(a.picture) and \(b.picture)"
+      let union = Bitmap(cells: both.map { $0 || $1 })
+      try #require(a.union(b).picture == union.picture, "\(note)")
+      let intersection = Bitmap(cells: both.map { $0 && $1 })
+      try #require(a.intersection(b).picture == intersection.picture, "\(note)")
+      let difference = Bitmap(cells: both.map { $0 != $1 })
+      let pieces = SpanSet(stored: a.difference(with: b))
+      try #require(pieces?.picture == difference.picture, "\(note)")
+      for result in [a.union(b), a.intersection(b)] {
+        try #require(SpanSet(stored: result.spans) == result, "\(note)")
+      }
+    }
+  }
+
+  /// Asked without making a successor, the same answer.
+  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  func neighboursAreJoinedWhereAllBetweenThemIsWhole(_ seed: UInt64) {
+    var generator = Random(seed: seed)
+    for _ in 0..<300 {
+      let ends = [1 + generator.below(47), 1 + generator.below(47)].sorted()
+      let a = boundary(ends[0])
+      let b = generator.chance(0.2) ? a.successor : boundary(ends[1] + 1)
+      var (set, _) = random(&generator)
+      if generator.chance(0.3) { set.insert(a.successor, boundary(48)) }
+      #expect(set.joins(a, b) == set.covers(a.successor, b), "\(set.picture) \(ends)")
+    }
+  }
+
   @Test func rangesThatTouchAreOneAndRangesWithAGapAreTwo() {
     var set = SpanSet()
     set.insert(boundary(3), boundary(6))

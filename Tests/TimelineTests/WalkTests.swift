@@ -24,9 +24,11 @@ struct ModelList {
     self.tiesByID = tiesByID
   }
 
-  mutating func post(_ random: inout Random, poison: Double = 0) {
+  mutating func post(
+    _ random: inout Random, poison: Double = 0, isNewTick: Bool? = nil
+  ) {
     arrivals += 1
-    if random.chance(0.6) { now += 1 }
+    if isNewTick ?? random.chance(0.6) { now += 1 }
     let id = (0..<3).map { _ in UInt8(0x61 + random.below(26)) } + Array("-\(arrivals)".utf8)
     let item = Item(
       position: Position(time: now, id: id), arrival: arrivals,
@@ -50,6 +52,8 @@ struct ModelList {
     var arrivals: Int
     var deletions: Int
     var poison: Double
+
+    var ties: Ties { tiesByID ? .byID : .unknown }
 
     var testDescription: String {
       "ties by id: \(tiesByID), sizes vary: \(varies), +\(arrivals) -\(deletions) !\(poison)"
@@ -101,7 +105,7 @@ struct ModelList {
     func readable(_ page: ArraySlice<ModelList.Item>) -> [Position] {
       page.filter { !$0.isPoison }.map(\.position).sorted()
     }
-    var walk = Walk(newest: readable(page), rawCount: page.count, tiesByID: setting.tiesByID)
+    var walk = Walk(newest: readable(page), rawCount: page.count, ties: setting.ties)
     run.seen.formUnion(readable(page).map(\.id))
     let first = claim(page, low: .cut, high: .open(.max), setting)
     for piece in first.pieces { run.proven.insert(piece.low, piece.high) }
@@ -136,7 +140,7 @@ struct ModelList {
   ) -> PageClaim {
     PageClaim(
       items: page.map { $0.isPoison ? nil : $0.position }, low: low, high: high,
-      tiesByID: setting.tiesByID)
+      ties: setting.ties)
   }
 
   private static func change(
@@ -181,7 +185,7 @@ struct ModelList {
   /// A page that lies wholly below the run is not joined to it.
   @Test func aPageBelowTheRunStandsAlone() {
     let rows = (1...20).map { at(Int64($0), "m") }
-    var walk = Walk(newest: Array(rows[10...]), rawCount: 10, tiesByID: false)
+    var walk = Walk(newest: Array(rows[10...]), rawCount: 10, ties: .unknown)
     #expect(walk.low == .after(tick: 11))
     #expect(walk.offset < 10)
     // Four were deleted above: what comes back ends right below the low end.
@@ -194,11 +198,11 @@ struct ModelList {
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
     let newest = [ticks[2], ticks[3], at(8, "x"), at(9, "y")]
-    var joined = Walk(newest: newest, rawCount: 4, tiesByID: false)
+    var joined = Walk(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
       joined.take(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
         == .extended)
-    var apart = Walk(newest: newest, rawCount: 4, tiesByID: false)
+    var apart = Walk(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
       apart.take(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
         == .apart)
@@ -206,7 +210,7 @@ struct ModelList {
 
   /// It never goes on for ever.
   @Test func aListThatNeverShowsTheAnchorEndsTheWalk() {
-    var walk = Walk(newest: (50..<60).map { at($0, "m") }, rawCount: 10, tiesByID: false)
+    var walk = Walk(newest: (50..<60).map { at($0, "m") }, rawCount: 10, ties: .unknown)
     var verdict = Walk.Verdict.same
     var steps = 0
     while verdict != .gaveUp, steps < 100 {

@@ -24,6 +24,12 @@ func page(_ items: String, _ more: String = "") throws -> Page {
 
 struct Unexpected: Error { let text: String }
 
+extension PageItem {
+  var isMessage: Bool {
+    if case .message = self { true } else { false }
+  }
+}
+
 func message(_ id: String, _ more: String = "") -> String {
   #"{"message_id":"\#(id)","sender_id":"u","created_at":"2026-02-15T22:15:45","#
     + #""payload":"p"\#(more)}"#
@@ -54,7 +60,8 @@ func message(_ id: String, _ more: String = "") -> String {
        "metadata" : {"k": "v"},"version":3,"edited_at":"2026-02-15T22:16:00Z",
        "reply_to":"m-0","reactions":{"👍":["u"]},
        "pinned":true,"deleted":false,"kind":"event","moderated":true,"client_id":"x",
-       "read_by":[{"user_id":"a","at":1},"b",{},3],"attachment":null}
+       "read_by":[{"user_id":"a","at":1},"b",{},3],"delivered_by":["a",{"user_id":"c"}],
+       "prev_id":"m-\u0030","listened_by":[],"attachment":null}
       """#
     let message = try only(json)
     let source = try frame(
@@ -73,7 +80,9 @@ func message(_ id: String, _ more: String = "") -> String {
     #expect(message.replyTo == bytes("m-0"))
     #expect(message.pinned && !message.deleted && message.isEvent && message.moderated)
     #expect(message.readBy == [bytes("a"), bytes("b")])
-    #expect(text(message.rest) == #"{"seq":7,"metadata" : {"k": "v"},"attachment":null}"#)
+    #expect(message.deliveredBy == [bytes("a"), bytes("c")] && message.listenedBy == [])
+    #expect(message.sequence == 7 && message.previousID == bytes("m-0"))
+    #expect(text(message.rest) == #"{"metadata" : {"k": "v"},"attachment":null}"#)
   }
 
   @Test func whatIsMissingIsNil() throws {
@@ -82,6 +91,8 @@ func message(_ id: String, _ more: String = "") -> String {
     #expect(!message.edited && message.replyTo == nil && message.reactions == nil)
     #expect(!message.pinned && !message.deleted && !message.isEvent && !message.moderated)
     #expect(message.readBy == nil && message.clientID == nil && message.rest == [])
+    #expect(message.deliveredBy == nil && message.listenedBy == nil)
+    #expect(message.sequence == nil && message.previousID == nil)
     let nulls = try only(
       WireTests.message(
         "m",
@@ -94,10 +105,19 @@ func message(_ id: String, _ more: String = "") -> String {
   @Test func unusableMembersStayWithTheRest() throws {
     let more =
       #","version":"v2","reply_to":{"id":1},"kind":"poll","#
-      + #""edited_at":"noon","pinned":1,"reactions":[]"#
+      + #""edited_at":"noon","pinned":1,"reactions":[],"seq":-1,"prev_id":7"#
     let message = try only(message("m", more))
     #expect(text(message.rest) == "{" + more.dropFirst() + "}")
     #expect(message.edited && message.editedUs == nil && message.replyTo == nil)
+    #expect(message.sequence == nil && message.previousID == nil)
+  }
+
+  @Test(arguments: [
+    ("0", 0), ("9223372036854775807", .max), ("7.0", 7), ("1e3", 1_000), ("7.5", nil), ("-1", nil),
+    ("9223372036854775808", nil), (#""7""#, nil), ("null", nil), ("[7]", nil),
+  ])
+  func aNumberIsWholeAndNotNegative(_ json: String, _ expected: Int64?) throws {
+    #expect(try only(message("m", #","seq":\#(json)"#)).sequence == expected)
   }
 
   @Test func theLastOfTwoMembersWins() throws {
@@ -204,6 +224,51 @@ func message(_ id: String, _ more: String = "") -> String {
     #expect(try page("", #","total_count":9007199254740992"#).totalCount == nil)
     #expect(try page("", #","total_count":1e300"#).totalCount == nil)
     #expect(try page("").items.isEmpty)
+    #expect(full.hasMoreBefore == nil && full.hasMoreAfter == nil)
+    let around = try page("", #","has_more_before":true,"has_more_after":false"#)
+    #expect(around.hasMoreBefore == true && around.hasMoreAfter == false && around.hasMore == nil)
+    let unsaid = try page("", #","has_more_before":1,"has_more_after":null"#)
+    #expect(unsaid.hasMoreBefore == nil && unsaid.hasMoreAfter == nil)
+  }
+
+  @Test func changesAreMessagesAndWhereToGoOn() throws {
+    func changed(_ data: String) throws -> ChangedPage? {
+      let json = #"{"type":"get_changed_since","status":"ok","data":\#(data)}"#
+      guard case .changed(let page) = try response(json).outcome else { return nil }
+      #expect(frameMessages(try frame(json)).count == page.items.count { $0.isMessage })
+      return page
+    }
+    let page = try #require(
+      try changed(
+        #"{"messages":[\#(message("m")),7],"next_since":"t2","has_more":true,"#
+          + #""server_time":"2026-02-15T22:15:46"}"#))
+    #expect(page.items.map(\.isMessage) == [true, false])
+    #expect(page.nextSince == bytes("t2") && page.hasMore)
+    #expect(page.serverTime?.timeUs == 1_771_193_746_000_000)
+    let bare = try #require(try changed(#"{"messages":[],"next_since":7,"has_more":"yes"}"#))
+    #expect(bare.items.isEmpty && bare.nextSince == nil && !bare.hasMore && bare.serverTime == nil)
+    for data in ["null", "[]", "{}", #"{"messages":{}}"#, #"{"message_ids":[]}"#] {
+      #expect(try changed(data) == nil)
+    }
+  }
+
+  @Test func theMessagesOfAFrameComeInTheirOrder() throws {
+    let items = message("a") + ",7," + message("b", #","conversation_id":"c""#)
+    let page = #"{"type":"get_messages","status":"ok","data":{"messages":[\#(items)]}}"#
+    let wrapped = #"{"type":"reply","payload":\#(page)}"#
+    for json in [page, wrapped] {
+      let found = frameMessages(try frame(json))
+      #expect(found.map { text($0.message.id) } == ["a", "b"])
+      #expect(found.map { text($0.conversation) } == ["", ""])
+    }
+    let push = #"{"type":"message_new","conversation_id":"d","message":\#(message("a"))}"#
+    #expect(frameMessages(try frame(push)).map { text($0.conversation) } == ["d"])
+    for json in [
+      #"{"type":"message_new","conversation_id":"d","message":{}}"#, "{}",
+      #"{"type":"mark_read","status":"ok"}"#,
+    ] {
+      #expect(frameMessages(try frame(json)).isEmpty)
+    }
   }
 
   @Test func answersAreMatchedByTheirTextualId() throws {
@@ -211,6 +276,9 @@ func message(_ id: String, _ more: String = "") -> String {
       #"{"type":"mark_read","request_id":"r\u002d1","status":"ok","data":{}}"#)
     #expect(answer.verb == .markRead && answer.requestID == bytes("r-1"))
     guard case .done = answer.outcome else { throw Unexpected(text: "not done") }
+    let listened = try response(#"{"type":"mark_listened","request_id":"r","status":"ok"}"#)
+    #expect(listened.verb == .markListened)
+    guard case .done = listened.outcome else { throw Unexpected(text: "not done") }
     let bare = try response(
       #"{"type":"get_deleted_since","status":"ok","data":{"message_ids":[]}}"#)
     #expect(bare.verb == .getDeletedSince && bare.requestID == nil)
@@ -227,6 +295,9 @@ func message(_ id: String, _ more: String = "") -> String {
     #"{"type":"get_messages","status":"OK","data":{"messages":[]}}"#,
     #"{"type":"get_messages","status":1,"data":{"messages":[]}}"#, #"{"status":"ok","data":{}}"#,
     #"{"type":"surprise","status":"ok","data":{}}"#,
+    #"{"type":"get_changed_since","status":"ok","data":{"messages":7}}"#,
+    #"{"type":"reply","payload":{"type":"get_messages","status":"ok"}}"#,
+    #"{"type":"reply","payload":{"type":"get_messages","status":"maybe"}}"#,
   ])
   func answersOfTheWrongShapeAreMalformed(_ json: String) throws {
     #expect(try isMalformed(json))

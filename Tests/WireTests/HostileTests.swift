@@ -30,6 +30,29 @@ import Wire
       #"{"account":"p","type":"messages_read","conversation_id":"c","#
         + #""user_id":"u","message_ids":["a"]}"#
     ),
+    bytes(
+      update(
+        "new", "message",
+        message("m1", #","conversation_id":"c","seq":7,"prev_id":"m\\u0030","delivered_by":["a"]"#)
+          + ",7," + message("m2", #","conversation_id":"d","listened_by":[{"user_id":"a"}]"#))),
+    bytes(
+      update(
+        "update", "reaction",
+        #"{"conversation_id":"c","message_id":"m","reactions":{"👍":["u"]},"version":2},{}"#)),
+    bytes(
+      update(
+        "delete", "receipt",
+        #"{"conversation_id":"c","message_id":"m","user_id":"u","read_at":"t"}"#)),
+    bytes(
+      update(
+        "new", "receipt",
+        #"{"conversation_id":"c","message_id":"m","user_id":"u","listened_at":"t"}"#)),
+    bytes(update("delete", "profile", #"{"user_id":"u"},{"profile_id":"\\ud83d\\ude00"}"#)),
+    bytes(
+      #"{"account":"p","type":"reply","payload":{"type":"get_changed_since","status":"ok","#
+        + #""data":{"messages":[\#(message("m"))],"next_since":"x","has_more":true}}}"#),
+    bytes(
+      #"{"type":"conversation_updated","conversation":{"conversation_id":"c","title":"T"}}"#),
   ]
 
   @Test func aCutFrameIsNeverTaken() {
@@ -48,16 +71,21 @@ import Wire
     var random = Random(seed: 1)
     var taken = 0
     var messages = 0
-    for _ in 0..<20_000 {
+    var effects = 0
+    for _ in 0..<30_000 {
       var json = HostileTests.samples[random.below(HostileTests.samples.count)]
       for _ in 0...random.below(4) { mutate(&json, &random) }
       guard let frame = try? Frame(json, zoneOffsetMinutes: random.below(3_000) - 1_500) else {
         continue
       }
       taken += 1
-      messages += try check(frame)
+      let held = try check(frame)
+      messages += held.messages
+      effects += held.effects
     }
-    #expect(taken > 2_000 && messages > 1_000)
+    #expect(taken > 2_000)
+    #expect(messages > 1_000)
+    #expect(effects > 1_000)
   }
 
   private func mutate(_ json: inout [UInt8], _ random: inout Random) {
@@ -78,30 +106,110 @@ import Wire
     if json.isEmpty { json = [0x7B] }
   }
 
-  /// What was taken keeps its promises; gives how many messages it held.
-  private func check(_ frame: Frame) throws -> Int {
-    let items: [PageItem]
+  /// What was taken keeps its promises; gives how many messages and effects it held.
+  private func check(_ frame: Frame) throws -> (messages: Int, effects: Int) {
+    var effects: [Effect] = []
     switch frame.body {
-    case .response(let response):
-      guard case .page(let page) = response.outcome else { return 0 }
-      items = page.items
-    case .push(.messageNew(_, let item)), .push(.messageEdited(_, let item)):
-      items = [item]
-    default:
-      return 0
+    case .push(let push):
+      effects = push.effects
+      #expect(!effects.isEmpty)
+    case .update(let update):
+      effects = update.effects
+      #expect((1...Limits.idBytesMax).contains(update.ref.count))
+      #expect(String(validating: update.ref, as: UTF8.self) != nil)
+      #expect(failure(Array(frame.bytes[update.raw])) == nil)
+      #expect(failure(encodedReply(ref: update.ref, account: frame.account)) == nil)
+      #expect(!update.isBroken || effects.isEmpty && !update.isKnown)
+    case .response, .unknown:
+      break
     }
-    var count = 0
-    for item in items {
-      guard case .message(let message) = item else { continue }
-      count += 1
+    for effect in effects { check(effect, frame) }
+    let messages = frameMessages(frame)
+    for (_, message) in messages {
       #expect(failure(Array(frame.bytes[message.payload])) == nil)
       #expect(failure(Array(frame.bytes[message.object])) == nil)
       #expect(message.rest.isEmpty || failure(message.rest) == nil)
-      #expect((1...Limits.idBytesMax).contains(message.id.count))
-      #expect(String(validating: message.id, as: UTF8.self) != nil)
+      checkID(message.id)
+      #expect(message.sequence.map { $0 >= 0 } ?? true)
       let floor = message.stamp.printed(message.stamp.timeUs)
       #expect(floor.count == message.stamp.text.count)
     }
-    return count
+    return (messages.count, effects.count)
+  }
+
+  private func check(_ effect: Effect, _ frame: Frame) {
+    var ids: [[UInt8]] = []
+    var range: Range<Int>?
+    switch effect {
+    case .message(let conversation, let item, _):
+      ids = [conversation]
+      if case .bad(let bad, _) = item { range = bad }
+    case .messagesDeleted(let conversation, let deleted): ids = [conversation] + deleted
+    case .receipts(let conversation, _, let user, let marked): ids = [conversation, user] + marked
+    case .reactions(let conversation, let id, let set, _):
+      ids = [conversation, id]
+      range = set.isEmpty ? nil : set
+    case .pin(let conversation, let id, _): ids = [conversation, id]
+    case .typing(let conversation, let user, let body):
+      ids = [conversation, user]
+      range = body
+    case .entity(_, let conversation, let id, let body),
+      .entityDeleted(_, let conversation, let id, let body):
+      ids = [id] + (conversation.map { [$0] } ?? [])
+      range = body
+    case .unknown(let name, let body):
+      ids = [name]
+      range = body
+    case .bad(let bad, _): range = bad
+    }
+    for id in ids { checkID(id) }
+    if let range { #expect(failure(Array(frame.bytes[range])) == nil) }
+  }
+
+  private func checkID(_ id: [UInt8]) {
+    #expect((1...Limits.idBytesMax).contains(id.count))
+    #expect(String(validating: id, as: UTF8.self) != nil)
+  }
+
+  /// Nesting up to the bound is read, wherever it lies; beyond it the frame is refused.
+  @Test func deepUpdatesAreReadOrRefused() throws {
+    func deep(_ depth: Int) -> String {
+      update(
+        "new", "profile",
+        #"{"user_id":"u","x":\#(String(repeating: "[", count: depth))"#
+          + String(repeating: "]", count: depth) + "}")
+    }
+    let outer = 5
+    #expect(try readUpdate(deep(Limits.jsonDepthMax - outer - 1)).effects.count == 1)
+    #expect(try readUpdate(deep(Limits.jsonDepthMax - outer)).effects.count == 1)
+    #expect(throws: WireFailure.tooDeep) { try frame(deep(Limits.jsonDepthMax - outer + 1)) }
+  }
+
+  /// Ten thousand messages, each in a conversation of its own, and as many deletions.
+  @Test func aFullUpdateIsReadWhole() throws {
+    let count = Limits.pageItemsMax
+    let new = (0..<count).map { message("m\($0)", #","conversation_id":"c\#($0)""#) }
+    let frame = try frame(update("new", "message", new.joined(separator: ",")))
+    #expect(frameMessages(frame).count == count)
+    #expect(try check(frame).effects == count)
+    let deleted = (0..<count).map { #"{"conversation_id":"c\#($0)","message_id":"m"}"# }
+    let effects = try readUpdate(
+      update("delete", "message", deleted.joined(separator: ","))
+    ).effects
+    #expect(effects.count == count)
+    #expect(
+      effects.last
+        == .messagesDeleted(conversation: bytes("c\(count - 1)"), ids: [bytes("m")]))
+  }
+
+  /// A message that is too large is set aside alone, in its conversation.
+  @Test func aHugeItemIsSetAside() throws {
+    let filler = String(repeating: "x", count: Limits.messageBytesMax)
+    let large = message("m1", #","conversation_id":"c","x":"\#(filler)""#)
+    let small = message("m2", #","conversation_id":"c""#)
+    let effects = try readUpdate(update("new", "message", large + "," + small)).effects
+    guard effects.count == 2, case .message(bytes("c"), .bad(_, .tooLarge), true) = effects[0],
+      case .message(bytes("c"), .message, true) = effects[1]
+    else { throw Unexpected(text: "\(effects.count)") }
   }
 }

@@ -1,21 +1,29 @@
-/// Frames that the server sends unasked.
+/// Frames that the server sends unasked and without wanting a reply.
 import Base
-import Foundation
 import Testing
 import Wire
 
+/// The effects of a push, nil where it is none.
+func pushed(_ json: String) throws -> [Effect]? {
+  guard case .push(let push) = try frame(json).body else { return nil }
+  return push.effects
+}
+
 @Suite struct PushTests {
-  private func push(_ json: String) throws -> Push? {
-    guard case .push(let push) = try frame(json).body else { return nil }
-    return push
+  /// The only effect of a push.
+  private func only(_ json: String) throws -> Effect {
+    let effects = try #require(try pushed(json), "no push: \(json)")
+    #expect(effects.count == 1)
+    return try #require(effects.first)
   }
 
-  private func new(_ json: String) throws -> (conversation: String, item: PageItem)? {
-    switch try push(json) {
-    case .messageNew(let conversation, let item), .messageEdited(let conversation, let item):
-      (text(conversation), item)
-    default: nil
+  private func new(
+    _ json: String
+  ) throws -> (conversation: String, item: PageItem, isNew: Bool) {
+    guard case .message(let conversation, let item, let isNew) = try only(json) else {
+      throw Unexpected(text: json)
     }
+    return (text(conversation), item, isNew)
   }
 
   @Test func aMessageTakesTheConversationOfItsFrame() throws {
@@ -27,31 +35,103 @@ import Wire
       #"{"type":"message_edited","conversation_id":"c","message":\#(message("m"))}"#)
     let inner = try new(
       #"{"type":"message_new","message":\#(named)}"#)
+    #expect(both.isNew && !outer.isNew && inner.isNew)
     for found in [both, outer, inner] {
-      #expect(found?.conversation == "c")
-      guard case .message(let message) = found?.item else { throw Unexpected(text: "no message") }
+      #expect(found.conversation == "c")
+      guard case .message(let message) = found.item else { throw Unexpected(text: "no message") }
       #expect(message.id == bytes("m"))
     }
     let other = try new(
       #"{"type":"message_new","conversation_id":"d","message":\#(named)}"#
     )
-    guard case .bad(_, .wrongConversation) = other?.item else { throw Unexpected(text: "taken") }
-    #expect(other?.conversation == "d")
+    guard case .bad(_, .wrongConversation) = other.item else { throw Unexpected(text: "taken") }
+    #expect(other.conversation == "d")
     let bad = try new(#"{"type":"message_new","conversation_id":"c","message":{"message_id":"m"}}"#)
-    guard case .bad(_, .noSender) = bad?.item else { throw Unexpected(text: "taken") }
+    guard case .bad(_, .noSender) = bad.item else { throw Unexpected(text: "taken") }
   }
 
-  @Test func deletionsAndReadsNameTheirIds() throws {
-    guard
-      case .messageDeleted(let conversation, let ids) = try push(
-        #"{"type":"message_deleted","conversation_id":"c","message_ids":["a",3,"b"]}"#)
-    else { throw Unexpected(text: "no deletion") }
-    #expect(conversation == bytes("c") && ids == [bytes("a"), bytes("b")])
-    guard
-      case .messagesRead(let place, let user, let read) = try push(
-        #"{"type":"messages_read","conversation_id":"c","user_id":"u","message_ids":["a"]}"#)
-    else { throw Unexpected(text: "no read") }
-    #expect(place == bytes("c") && user == bytes("u") && read == [bytes("a")])
+  @Test func deletionsAndReceiptsNameTheirIds() throws {
+    #expect(
+      try only(#"{"type":"message_deleted","conversation_id":"c","message_ids":["a",3,"b"]}"#)
+        == .messagesDeleted(conversation: bytes("c"), ids: [bytes("a"), bytes("b")]))
+    let kinds: [(String, Effect.ReceiptKind)] = [
+      ("read", .read), ("delivered", .delivered), ("listened", .listened),
+    ]
+    for (name, kind) in kinds {
+      let json =
+        #"{"type":"messages_\#(name)","conversation_id":"c","user_id":"u","message_ids":["a"]}"#
+      #expect(
+        try only(json)
+          == .receipts(conversation: bytes("c"), kind: kind, user: bytes("u"), ids: [bytes("a")]))
+    }
+  }
+
+  @Test func reactionsAreAWholeSet() throws {
+    let json =
+      #"{"type":"message_reacted","conversation_id":"c","message_id":"m","#
+      + #""reactions": {"👍":["u"]} ,"version":4}"#
+    guard case .reactions(let conversation, let id, let range, let version) = try only(json)
+    else { throw Unexpected(text: json) }
+    #expect(conversation == bytes("c") && id == bytes("m") && version == 4)
+    #expect(text(bytes(json)[range]) == #"{"👍":["u"]}"#)
+    let none =
+      #"{"type":"message_reacted","conversation_id":"c","message_id":"m","reactions":{}}"#
+    guard case .reactions(_, _, let empty, nil) = try only(none) else {
+      throw Unexpected(text: none)
+    }
+    #expect(text(bytes(none)[empty]) == "{}")
+  }
+
+  @Test func pinsSayWhichWay() throws {
+    for (name, isPinned) in [("pinned", true), ("unpinned", false)] {
+      #expect(
+        try only(#"{"type":"message_\#(name)","conversation_id":"c","message_id":"m"}"#)
+          == .pin(conversation: bytes("c"), id: bytes("m"), isPinned: isPinned))
+    }
+  }
+
+  @Test func typingComesWhole() throws {
+    let json =
+      #" {"type":"typing","conversation_id":"c","user_id":"u","event":"begin","at":"x"}"#
+    guard case .typing(let conversation, let user, let body) = try only(json) else {
+      throw Unexpected(text: json)
+    }
+    #expect(conversation == bytes("c") && user == bytes("u"))
+    #expect(text(bytes(json)[body]) == json.dropFirst())
+  }
+
+  @Test func conversationsComeAsObjectOrAsFrame() throws {
+    let id = bytes("c")
+    for (json, expected) in [
+      (
+        #"{"type":"conversation_updated","conversation":{"conversation_id":"c","title":"T"}}"#,
+        #"{"conversation_id":"c","title":"T"}"#
+      ),
+      (
+        #"{"type":"conversation_updated","conversation_id":"c","conversation":{"title":"T"}}"#,
+        #"{"title":"T"}"#
+      ),
+      (
+        #"{"type":"conversation_updated","conversation_id":"c","title":"T"}"#,
+        #"{"type":"conversation_updated","conversation_id":"c","title":"T"}"#
+      ),
+    ] {
+      guard case .entity(.conversation, id, id, let body) = try only(json) else {
+        throw Unexpected(text: json)
+      }
+      #expect(text(bytes(json)[body]) == expected)
+    }
+    let gone = #"{"type":"conversation_deleted","conversation_id":"c"}"#
+    guard case .entityDeleted(.conversation, id, id, let body) = try only(gone) else {
+      throw Unexpected(text: gone)
+    }
+    #expect(text(bytes(gone)[body]) == gone)
+  }
+
+  @Test func aPushSaysItsName() throws {
+    let json = #"{"type":"message_pinn\u0065d","conversation_id":"c","message_id":"m"}"#
+    guard case .push(let push) = try frame(json).body else { throw Unexpected(text: json) }
+    #expect(push.name == bytes("message_pinned"))
   }
 
   @Test(arguments: [
@@ -62,102 +142,28 @@ import Wire
     #"{"type":"message_deleted","message_ids":["a"]}"#,
     #"{"type":"messages_read","conversation_id":"c","message_ids":["a"]}"#,
     #"{"type":"messages_read","user_id":"u","message_ids":["a"]}"#, #"{"type":"typing"}"#,
+    #"{"type":"messages_listened","conversation_id":"c","user_id":"","message_ids":["a"]}"#,
+    #"{"type":"messages_delivered","conversation_id":"c","user_id":"u"}"#,
+    #"{"type":"message_reacted","conversation_id":"c","message_id":"m"}"#,
+    #"{"type":"message_reacted","conversation_id":"c","message_id":"m","reactions":null}"#,
+    #"{"type":"message_reacted","conversation_id":"c","message_id":"m","reactions":[]}"#,
+    #"{"type":"message_reacted","conversation_id":"c","reactions":{}}"#,
+    #"{"type":"message_pinned","message_id":"m"}"#,
+    #"{"type":"message_pinned","conversation_id":"c","message_id":"\ud800"}"#,
+    #"{"type":"message_unpinned","conversation_id":"c","message_id":7}"#,
+    #"{"type":"typing","conversation_id":"c"}"#, #"{"type":"typing","user_id":"u"}"#,
+    #"{"type":"conversation_updated"}"#, #"{"type":"conversation_updated","conversation":{}}"#,
+    #"{"type":"conversation_deleted","conversation_id":"c","conversation":"c"}"#,
+    #"{"type":"conversation_updated","conversation_id":"c","conversation":{"conversation_id":7}}"#,
+    #"{"type":"conversation_updated","conversation_id":"","conversation":{"conversation_id":"d"}}"#,
     #"{"type":"get_messages","data":{"messages":[]}}"#, #"{"type":7}"#, #"{"type":null}"#,
-    #"{"account":"a","type":"update","payload":{"ref":"1"}}"#,
+    #"{"type":"command","payload":{"type":"conversation_deleted","conversation_id":"c"}}"#,
+    #"{"type":"member","user_id":"u","conversation_id":"c"}"#,
   ])
   func whatHasNoMeaningIsUnknown(_ json: String) throws {
     guard case .unknown = try frame(json).body else {
       Issue.record("taken: \(json)")
       return
     }
-  }
-}
-
-@Suite struct RequestTests {
-  private func line(_ request: Request, _ id: String = "r1") -> String {
-    text(request.encoded(id: bytes(id)))
-  }
-
-  @Test func requestsAreOneLineInAFixedOrder() {
-    let first = Request.getMessages(conversation: bytes("c"), limit: 50, offset: 0, after: nil)
-    #expect(
-      line(first)
-        == #"{"type":"get_messages","request_id":"r1","conversation_id":"c","limit":50,"offset":0}"#
-    )
-    let next = Request.getMessages(
-      conversation: bytes("c"), limit: 50, offset: 7, after: bytes("2026-02-15T22:15:45"))
-    #expect(
-      line(next)
-        == #"{"type":"get_messages","request_id":"r1","conversation_id":"c","limit":50,"#
-        + #""offset":7,"after_ts":"2026-02-15T22:15:45"}"#
-    )
-    let deleted = Request.getDeletedSince(conversation: bytes("c"), since: bytes("t"))
-    #expect(
-      line(deleted)
-        == #"{"type":"get_deleted_since","request_id":"r1","conversation_id":"c","since":"t"}"#)
-    let read = Request.markRead(conversation: bytes("c"), ids: [bytes("a"), bytes("b")])
-    #expect(
-      line(read)
-        == #"{"type":"mark_read","request_id":"r1","conversation_id":"c","message_ids":["a","b"]}"#)
-    #expect(line(.markRead(conversation: bytes("c"), ids: [])).hasSuffix(#""message_ids":[]}"#))
-  }
-
-  /// Whatever an id holds, the line stays one line of JSON that says the same.
-  @Test func anyIdSurvives() throws {
-    var random = Random(seed: 5)
-    for _ in 0..<2_000 {
-      var id = ""
-      for _ in 0..<random.below(12) {
-        let scalar = UInt32(random.below(random.chance(0.6) ? 0x80 : 0x11_0000))
-        id.unicodeScalars.append(Unicode.Scalar(scalar) ?? "x")
-      }
-      let json = Request.markRead(conversation: bytes(id), ids: [bytes(id)]).encoded(id: bytes(id))
-      #expect(!json.contains(0x0A) && !json.contains(0x0D))
-      let document = try Document(json)
-      for name in ["request_id", "conversation_id"] {
-        let node = try #require(document.member(bytes(name), of: document.root))
-        #expect(document.string(node) == bytes(id))
-      }
-      let ids = try #require(document.member(bytes("message_ids"), of: document.root))
-      #expect(document.firstChild(of: ids).flatMap { document.string($0) } == bytes(id))
-    }
-    // Bytes that are no text cannot make a frame that is none.
-    let json = Request.getDeletedSince(conversation: [0xFF, 0x22], since: [0xC3]).encoded(id: [0x80]
-    )
-    #expect(failure(json) == nil)
-  }
-}
-
-/// The protocol page is what servers are written from, so its frames are read too.
-@Suite struct PageTests {
-  @Test func everyFrameOfThePageIsTaken() throws {
-    let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../docs/PROTOCOL.md")
-    let page = try String(contentsOf: place, encoding: .utf8)
-    var frames: [String] = []
-    for (index, part) in page.components(separatedBy: "```").enumerated() where index % 2 == 1 {
-      guard part.hasPrefix("json\n") else { continue }
-      for line in part.dropFirst(5).split(separator: "\n") {
-        if line.hasPrefix("{") { frames.append("") }
-        frames.append((frames.popLast() ?? "") + line)
-      }
-    }
-    var answers = 0
-    var pushes = 0
-    for json in frames where !json.contains("<verb>") {
-      switch try frame(json).body {
-      case .response(let response):
-        answers += 1
-        if case .malformed = response.outcome { Issue.record("malformed: \(json)") }
-      case .push(.messageNew(_, .bad)), .push(.messageEdited(_, .bad)):
-        Issue.record("bad message: \(json)")
-      case .push:
-        pushes += 1
-      case .unknown:
-        let names = Verb.allCases.map { "\($0.name)" }
-        #expect(names.contains { json.hasPrefix(#"{"type":"\#($0)""#) }, "unknown: \(json)")
-      }
-    }
-    #expect(answers == 3 && pushes == 4)
   }
 }

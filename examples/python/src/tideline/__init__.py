@@ -9,23 +9,29 @@
 ...     page = client.messages("general")
 """
 
-from .client import KEY_BYTES, Client, frame_account, version
+from .client import (
+    KEY_BYTES, Client, frame_account, merge_deltas, merge_messages, version)
 from .errors import (
     ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
     MismatchError, NotFoundError, NotOursError, OfflineError, Status, StorageError, TidelineError,
     TooLargeError, TooNewError, UnsupportedError, WrongKeyError)
 from .values import (
-    Change, ChangeKind, Changes, Coverage, Frame, From, Gap, Message, MessageFlags, Page, Phase,
-    Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase, SyncStatus,
-    Ties, Truncates)
+    Action, At, Capabilities, Change, ChangeKind, Changes, Coverage, Diff, Entity, EntityKind,
+    Event, EventKind, Events, Frame, From, Gap, LoadKind, Message, MessageFlags, Op, OpKind, Page,
+    Phase, Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase,
+    SyncStatus, Ties, Truncates, Waiting, WindowState)
+from .window import Rows, Window, apply, checksum
 
 __all__ = [
-    "KEY_BYTES", "Client", "frame_account", "version",
+    "KEY_BYTES", "Client", "frame_account", "merge_deltas", "merge_messages", "version",
     "ClosedError", "DamagedError", "FrameError", "FullError", "InternalError", "InvalidError",
     "LockedError", "MismatchError", "NotFoundError", "NotOursError", "OfflineError", "Status",
     "StorageError", "TidelineError", "TooLargeError", "TooNewError", "UnsupportedError",
     "WrongKeyError",
-    "Change", "ChangeKind", "Changes", "Coverage", "Frame", "From", "Gap", "Message",
-    "MessageFlags", "Page", "Phase", "Plain", "Policy", "Profile", "SealedMessage", "State",
-    "Stats", "Stop", "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates",
+    "Action", "At", "Capabilities", "Change", "ChangeKind", "Changes", "Coverage", "Diff",
+    "Entity", "EntityKind", "Event", "EventKind", "Events", "Frame", "From", "Gap", "LoadKind",
+    "Message", "MessageFlags", "Op", "OpKind", "Page", "Phase", "Plain", "Policy", "Profile",
+    "SealedMessage", "State", "Stats", "Stop", "SyncKind", "SyncPhase", "SyncStatus", "Ties",
+    "Truncates", "Waiting", "WindowState",
+    "Rows", "Window", "apply", "checksum",
 ]

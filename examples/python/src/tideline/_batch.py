@@ -8,11 +8,17 @@ from typing import Callable
 
 from . import _library as c
 from .errors import check
-from .values import Change, ChangeKind, Coverage, Gap, Message, MessageFlags, Page, Stop
+from .values import (
+    Action, Change, ChangeKind, Coverage, Entity, EntityKind, Event, EventKind, Gap, Message,
+    MessageFlags, Page, Stop)
 
-# `tl_message` and `tl_change`, each view as an address and a size.
-_MESSAGE = struct.Struct("=QqiI18Q")
+# `tl_message` and its fellows, each view as an address and a size.
+_MESSAGE = struct.Struct("=QqiI22QQ")
 _CHANGE = struct.Struct("=QiIQQQQ")
+_EVENT = struct.Struct("=QiiII6Q")
+_ENTITY = struct.Struct("=iI6Q")
+
+_SILENT = 1
 
 
 def _block(batch: ctypes.c_void_p) -> tuple[bytes, Callable[[int, int], bytes]]:
@@ -38,11 +44,11 @@ def messages(batch: ctypes.c_void_p) -> tuple[Message, ...]:
     for row in _MESSAGE.iter_unpack(block[:count.value * _MESSAGE.size]):
         number, time_us, _, flags = row[:4]
         (id_, conversation, sender, stamp, payload, reply_to, reactions, read_by,
-         rest) = map(part, row[4::2], row[5::2])
+         rest, delivered_by, listened_by) = map(part, row[4:26:2], row[5:26:2])
         rows.append(Message(
             number, time_us, MessageFlags(flags), id_.decode(), conversation.decode(),
             sender.decode(), stamp.decode(), payload, reply_to.decode() or None, reactions,
-            read_by, rest))
+            read_by, rest, delivered_by, listened_by, row[26]))
     return tuple(rows)
 
 
@@ -56,7 +62,8 @@ def page(batch: ctypes.c_void_p) -> Page:
     total = coverage.total_count
     return Page(messages(batch), Coverage(
         bool(coverage.whole), Stop(coverage.stop), gaps, coverage.deletions_as_of_us,
-        coverage.content_as_of_us, None if total < 0 else total, coverage.known_count))
+        coverage.content_as_of_us, None if total < 0 else total, coverage.known_count,
+        coverage.marks_as_of_us, coverage.stale_count))
 
 
 def changes(batch: ctypes.c_void_p) -> tuple[Change, ...]:
@@ -65,6 +72,34 @@ def changes(batch: ctypes.c_void_p) -> tuple[Change, ...]:
     c.library.tl_batch_changes(batch, ctypes.byref(count))
     block, part = _block(batch)
     return tuple(
-        Change(seq, ChangeKind(kind), first, last, part(address, size).decode())
-        for seq, kind, _, first, last, address, size
+        Change(seq, ChangeKind(kind), first, last, part(address, size).decode(),
+               bool(flags & _SILENT))
+        for seq, kind, flags, first, last, address, size
         in _CHANGE.iter_unpack(block[:count.value * _CHANGE.size]))
+
+
+def events(batch: ctypes.c_void_p) -> tuple[Event, ...]:
+    """The events of a batch."""
+    count = ctypes.c_size_t()
+    c.library.tl_batch_events(batch, ctypes.byref(count))
+    block, part = _block(batch)
+    found = []
+    for row in _EVENT.iter_unpack(block[:count.value * _EVENT.size]):
+        seq, kind, action, flags = row[:4]
+        conversation, entity, body = map(part, row[5::2], row[6::2])
+        found.append(Event(
+            seq, EventKind(kind), Action(action), conversation.decode(), entity.decode(), body,
+            bool(flags & _SILENT)))
+    return tuple(found)
+
+
+def entities(batch: ctypes.c_void_p) -> tuple[Entity, ...]:
+    """The entities of a batch."""
+    count = ctypes.c_size_t()
+    c.library.tl_batch_entities(batch, ctypes.byref(count))
+    block, part = _block(batch)
+    found = []
+    for row in _ENTITY.iter_unpack(block[:count.value * _ENTITY.size]):
+        conversation, id_, body = map(part, row[2::2], row[3::2])
+        found.append(Entity(EntityKind(row[0]), conversation.decode(), id_.decode(), body))
+    return tuple(found)

@@ -27,7 +27,8 @@ class Profile(ctypes.Structure):
         ("struct_size", c_uint32), ("flags", c_uint32), ("page_limit", c_uint32),
         ("truncates", c_int32), ("ties", c_int32), ("capabilities", c_uint32),
         ("time_resolution_us", c_int64), ("overlap_ms", c_uint32),
-        ("deletion_horizon_s", c_uint32), ("zone_offset_min", c_int32), ("reserved", c_uint32),
+        ("deletion_horizon_s", c_uint32), ("zone_offset_min", c_int32), ("ref_days", c_uint32),
+        ("refs_max", c_uint32), ("reserved", c_uint32),
     ]
 
 
@@ -77,7 +78,7 @@ class State(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32), ("phase", c_int32), ("syncs_left", c_uint32),
         ("requests_in_flight", c_uint32), ("frames_waiting", c_uint32),
-        ("reconnect_wanted", c_uint32), ("reads_pending", c_uint32), ("reserved", c_uint32),
+        ("reconnect_wanted", c_uint32), ("reads_pending", c_uint32), ("replies_owed", c_uint32),
         ("change_seq", c_uint64), ("as_of_us", c_int64),
     ]
 
@@ -108,7 +109,7 @@ class Message(ctypes.Structure):
         ("number", c_uint64), ("time_us", c_int64), ("state", c_int32), ("flags", c_uint32),
         ("id", View), ("conversation", View), ("sender", View), ("stamp", View),
         ("payload", View), ("reply_to", View), ("reactions", View), ("read_by", View),
-        ("rest", View),
+        ("rest", View), ("delivered_by", View), ("listened_by", View), ("sequence", c_uint64),
     ]
 
 
@@ -128,6 +129,7 @@ class Coverage(ctypes.Structure):
         ("struct_size", c_uint32), ("whole", c_uint32), ("stop", c_int32),
         ("gap_count", c_uint32), ("gaps", POINTER(Gap)), ("deletions_as_of_us", c_int64),
         ("content_as_of_us", c_int64), ("total_count", c_int64), ("known_count", c_uint64),
+        ("marks_as_of_us", c_int64), ("stale_count", c_uint32), ("reserved", c_uint32),
     ]
 
 
@@ -145,8 +147,79 @@ class Change(ctypes.Structure):
     """``tl_change``."""
 
     _fields_ = [
-        ("seq", c_uint64), ("kind", c_int32), ("reserved", c_uint32), ("first", c_uint64),
+        ("seq", c_uint64), ("kind", c_int32), ("flags", c_uint32), ("first", c_uint64),
         ("last", c_uint64), ("conversation", View),
+    ]
+
+
+class Event(ctypes.Structure):
+    """``tl_event``."""
+
+    _fields_ = [
+        ("seq", c_uint64), ("kind", c_int32), ("action", c_int32), ("flags", c_uint32),
+        ("reserved", c_uint32), ("conversation", View), ("entity", View), ("body", View),
+    ]
+
+
+class Entity(ctypes.Structure):
+    """``tl_entity``."""
+
+    _fields_ = [
+        ("kind", c_int32), ("reserved", c_uint32), ("conversation", View), ("id", View),
+        ("body", View),
+    ]
+
+
+class Text(ctypes.Structure):
+    """``tl_text``."""
+
+    _fields_ = [("bytes", View)]
+
+
+class WindowConfig(ctypes.Structure):
+    """``tl_window_config``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View), ("at", c_int32),
+        ("count", c_uint32), ("id", View), ("time_us", c_int64), ("rows_max", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Load(ctypes.Structure):
+    """``tl_load``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("kind", c_int32), ("count", c_uint32),
+        ("number", c_uint64), ("at", c_int32), ("reserved", c_uint32), ("id", View),
+        ("time_us", c_int64),
+    ]
+
+
+class Op(ctypes.Structure):
+    """``tl_op``."""
+
+    _fields_ = [
+        ("kind", c_int32), ("row", c_uint32), ("from_", c_uint32), ("count", c_uint32),
+    ]
+
+
+class Diff(ctypes.Structure):
+    """``tl_diff``."""
+
+    _fields_ = [
+        ("from_version", c_uint64), ("to_version", c_uint64), ("checksum", c_uint64),
+        ("row_count", c_uint32), ("op_count", c_uint32), ("ops", POINTER(Op)),
+    ]
+
+
+class WindowStatus(ctypes.Structure):
+    """``tl_window_status``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("version", c_uint64),
+        ("checksum", c_uint64), ("row_count", c_uint32), ("split_count", c_uint32),
+        ("waiting", c_int32), ("trouble", c_int32), ("anchor", c_uint64),
     ]
 
 
@@ -159,10 +232,13 @@ class Stats(ctypes.Structure):
             "frames_ignored", "answers_unmatched", "frames_out", "bytes_in", "bytes_out",
             "requests", "timeouts", "retries", "duplicates", "open_failures", "walks_incomplete",
             "restores", "audit_mismatches", "commits", "file_bytes")
-    ] + [("overlap_us", c_int64)]
+    ] + [("overlap_us", c_int64)] + [
+        (name, c_uint64) for name in (
+            "updates", "updates_repeated", "replies", "waiting", "waiting_dropped")
+    ] + [("page_limit", c_uint32), ("request_timeout_ms", c_uint32)]
 
 
-_client, _batch = c_void_p, c_void_p
+_client, _batch, _window = c_void_p, c_void_p, c_void_p
 _FUNCTIONS = {
     "tl_abi": (c_uint32, []),
     "tl_version": (c_uint32, []),
@@ -190,14 +266,35 @@ _FUNCTIONS = {
     "tl_client_messages": (c_int32, [_client, POINTER(Query), POINTER(_batch)]),
     "tl_client_message": (c_int32, [_client, View, View, POINTER(_batch)]),
     "tl_client_changes": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
+    "tl_client_events": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
+    "tl_client_entities": (c_int32, [_client, c_int32, View, POINTER(_batch)]),
     "tl_batch_rows": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_changes": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_events": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_entities": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_coverage": (c_int32, [_batch, POINTER(Coverage)]),
     "tl_batch_block": (c_int32, [_batch, POINTER(View)]),
     "tl_batch_free": (None, [_batch]),
     "tl_client_mark_read": (c_int32, [_client, View, POINTER(View), c_size_t]),
+    "tl_client_mark_listened": (c_int32, [_client, View, POINTER(View), c_size_t]),
     "tl_client_forget": (c_int32, [_client, View, View]),
     "tl_client_stats": (c_int32, [_client, POINTER(Stats)]),
+    "tl_merge_messages": (c_int32, [View, View, POINTER(POINTER(Text))]),
+    "tl_merge_deltas": (c_int32, [View, View, POINTER(POINTER(Text))]),
+    "tl_text_free": (None, [POINTER(Text)]),
+    "tl_window_open": (c_int32, [_client, POINTER(WindowConfig), POINTER(_window)]),
+    "tl_window_load": (c_int32, [_window, POINTER(Load)]),
+    "tl_window_poll": (c_int32, [_window, POINTER(POINTER(Diff))]),
+    "tl_diff_free": (None, [POINTER(Diff)]),
+    "tl_checksum": (c_uint64, [POINTER(c_uint64), c_size_t]),
+    "tl_window_rows": (c_int32, [_window, c_uint32, c_uint32, POINTER(_batch)]),
+    "tl_window_find": (c_int32, [_window, View, POINTER(c_uint32)]),
+    "tl_window_fill": (c_int32, [_window, c_uint32]),
+    "tl_window_show": (c_int32, [_window, c_uint32, c_uint32]),
+    "tl_window_trim": (c_int32, [_window, c_uint32, c_uint32]),
+    "tl_window_state": (c_int32, [_window, POINTER(WindowStatus)]),
+    "tl_window_close": (None, [_window]),
+    "tl_window_free": (None, [_window]),
 }
 
 

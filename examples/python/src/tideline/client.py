@@ -13,8 +13,9 @@ from . import _batch
 from . import _library as c
 from .errors import Status, check
 from .values import (
-    Changes, Frame, From, Message, Page, Phase, Plain, Policy, Profile, SealedMessage, State,
-    Stats, SyncKind, SyncPhase, SyncStatus)
+    At, Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
+    Profile, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus)
+from .window import Window
 
 OpenFunction = Callable[[SealedMessage], Union[bytes, Plain, None]]
 LogFunction = Callable[[int, str], None]
@@ -174,7 +175,8 @@ class Client:
         check(c.library.tl_client_state(self._handle, ctypes.byref(out)))
         return State(
             Phase(out.phase), out.syncs_left, out.requests_in_flight, out.frames_waiting,
-            bool(out.reconnect_wanted), out.reads_pending, out.change_seq, out.as_of_us)
+            bool(out.reconnect_wanted), out.reads_pending, out.change_seq, out.as_of_us,
+            out.replies_owed)
 
     def sync(
         self, conversation: str, kind: SyncKind = SyncKind.LATEST,
@@ -206,13 +208,13 @@ class Client:
 
     def messages(
         self, conversation: str, from_: From = From.LATEST, *, number: int = 0, time_us: int = 0,
-        limit: int = 0, descending: bool = False,
+        limit: int = 0, descending: bool = False, pinned: bool = False,
     ) -> Page:
         """Reads messages from the cache. Never waits for the network."""
         text = conversation.encode()
         query = c.Query(
-            struct_size=ctypes.sizeof(c.Query), conversation=_view(text), from_=from_,
-            order=int(descending), number=number, time_us=time_us, limit=limit)
+            struct_size=ctypes.sizeof(c.Query), flags=int(pinned), conversation=_view(text),
+            from_=from_, order=int(descending), number=number, time_us=time_us, limit=limit)
         batch = ctypes.c_void_p()
         check(c.library.tl_client_messages(
             self._handle, ctypes.byref(query), ctypes.byref(batch)))
@@ -244,13 +246,58 @@ class Client:
         finally:
             c.library.tl_batch_free(batch)
 
+    def events(self, after: int = 0, limit: int = 0) -> Events:
+        """Pulls what the server told that is not a message, with a greater ``seq``."""
+        batch = ctypes.c_void_p()
+        status = check(c.library.tl_client_events(
+            self._handle, after, limit, ctypes.byref(batch)))
+        if status != Status.OK:
+            return Events((), status == Status.RESYNC)
+        try:
+            return Events(_batch.events(batch))
+        finally:
+            c.library.tl_batch_free(batch)
+
+    def entities(self, kind: EntityKind, conversation: str = "") -> tuple[Entity, ...]:
+        """Reads conversations, members or profiles from the cache, ordered by id."""
+        text, batch = conversation.encode(), ctypes.c_void_p()
+        status = check(c.library.tl_client_entities(
+            self._handle, kind, _view(text), ctypes.byref(batch)))
+        if status == Status.NONE:
+            return ()
+        try:
+            return _batch.entities(batch)
+        finally:
+            c.library.tl_batch_free(batch)
+
+    # Watch.
+
+    def window(
+        self, conversation: str, at: At = At.LATEST, count: int = 0, *, id: str = "",
+        time_us: int = 0, rows_max: int = 0, cache_only: bool = False, refresh: bool = True,
+    ) -> Window:
+        """Opens a window on a conversation; its first ``poll`` brings what is cached."""
+        texts = conversation.encode(), id.encode()
+        config = c.WindowConfig(
+            struct_size=ctypes.sizeof(c.WindowConfig), flags=cache_only | (not refresh) << 1,
+            conversation=_view(texts[0]), at=at, count=count, id=_view(texts[1]),
+            time_us=time_us, rows_max=rows_max)
+        return Window(self, config)
+
     # Act.
 
     def mark_read(self, conversation: str, ids: Iterable[str]) -> None:
         """Marks messages as read by this user; durable when it returns."""
+        self._mark(c.library.tl_client_mark_read, conversation, ids)
+
+    def mark_listened(self, conversation: str, ids: Iterable[str]) -> None:
+        """Marks messages as listened to by this user; durable when it returns."""
+        self._mark(c.library.tl_client_mark_listened, conversation, ids)
+
+    def _mark(self, function: Callable[..., int], conversation: str, ids: Iterable[str]) -> None:
         text, texts = conversation.encode(), [id.encode() for id in ids]
         views = (c.View * len(texts))(*map(_view, texts))
-        check(c.library.tl_client_mark_read(self._handle, _view(text), views, len(texts)))
+        check(function(self._handle, _view(text), views, len(texts)))
 
     def forget(self, conversation: str, id: str) -> None:
         """Removes one message from this device only, for good."""
@@ -304,12 +351,13 @@ class Client:
 
 def _profile(profile: Profile) -> c.Profile:
     flags = (profile.after_is_inclusive | profile.page_size_varies << 1
-             | profile.absence_is_deletion << 2)
+             | profile.absence_is_deletion << 2 | profile.push_lossless << 3)
     return c.Profile(
         struct_size=ctypes.sizeof(c.Profile), flags=flags, page_limit=profile.page_limit,
-        truncates=profile.truncates, ties=profile.ties,
+        truncates=profile.truncates, ties=profile.ties, capabilities=profile.capabilities,
         time_resolution_us=profile.time_resolution_us, overlap_ms=profile.overlap_ms,
-        deletion_horizon_s=profile.deletion_horizon_s, zone_offset_min=profile.zone_offset_min)
+        deletion_horizon_s=profile.deletion_horizon_s, zone_offset_min=profile.zone_offset_min,
+        ref_days=profile.ref_days, refs_max=profile.refs_max)
 
 
 def frame_account(frame: Union[bytes, str]) -> Optional[str]:
@@ -318,6 +366,29 @@ def frame_account(frame: Union[bytes, str]) -> Optional[str]:
     out = c.View()
     status = check(c.library.tl_frame_account(_view(data), ctypes.byref(out)))
     return None if status == Status.NONE else _bytes(out).decode()
+
+
+def _merged(
+    function: Callable[..., int], base: Union[bytes, str], more: Union[bytes, str],
+) -> bytes:
+    texts = [text.encode() if isinstance(text, str) else bytes(text) for text in (base, more)]
+    out = ctypes.POINTER(c.Text)()
+    check(function(_view(texts[0]), _view(texts[1]), ctypes.byref(out)))
+    try:
+        return _bytes(out.contents.bytes)
+    finally:
+        c.library.tl_text_free(out)
+
+
+def merge_messages(base: Union[bytes, str], more: Union[bytes, str]) -> bytes:
+    """Merges two JSON arrays of messages, the later copies second, into one. No client is needed;
+    what cannot be read is left out."""
+    return _merged(c.library.tl_merge_messages, base, more)
+
+
+def merge_deltas(base: Union[bytes, str], deltas: Union[bytes, str]) -> bytes:
+    """Merges a JSON array of pushed frames, in order, into a JSON array of messages."""
+    return _merged(c.library.tl_merge_deltas, base, deltas)
 
 
 def version() -> str:

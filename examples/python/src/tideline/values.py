@@ -26,6 +26,17 @@ class Ties(enum.IntEnum):
     ARRIVAL = 2
 
 
+class Capabilities(enum.IntFlag):
+    """What the server can do beyond paging by offset."""
+
+    BEFORE = 1 << 0
+    AROUND = 1 << 1
+    CHANGED_SINCE = 1 << 2
+    IDEMPOTENT_SEND = 1 << 3
+    SEQUENCE = 1 << 4
+    ENVELOPE = 1 << 5
+
+
 @dataclasses.dataclass(frozen=True)
 class Profile:
     """What the host knows of its server. The defaults are the protocol's first server."""
@@ -40,6 +51,10 @@ class Profile:
     overlap_ms: int = 0
     deletion_horizon_s: int = 0
     zone_offset_min: int = 0
+    capabilities: Capabilities = Capabilities(0)
+    push_lossless: bool = False
+    ref_days: int = 0
+    refs_max: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +105,7 @@ class State:
     reads_pending: int
     change_seq: int
     as_of_us: int
+    replies_owed: int = 0
 
 
 class SyncKind(enum.IntEnum):
@@ -97,6 +113,7 @@ class SyncKind(enum.IntEnum):
 
     LATEST = 0
     OLDER = 1
+    LIVE = 2
 
 
 class Policy(enum.IntEnum):
@@ -137,6 +154,10 @@ class MessageFlags(enum.IntFlag):
     EVENT = 1 << 5
     SEALED = 1 << 6
     UNVERIFIED = 1 << 7
+    GAP_BEFORE = 1 << 8
+    STALE = 1 << 9
+    LISTENED = 1 << 10
+    GONE = 1 << 11
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,6 +176,9 @@ class Message:
     reactions: bytes
     read_by: bytes
     rest: bytes
+    delivered_by: bytes
+    listened_by: bytes
+    sequence: int
 
     @property
     def json(self) -> Any:
@@ -192,6 +216,8 @@ class Coverage:
     content_as_of_us: int
     total_count: Optional[int]
     known_count: int
+    marks_as_of_us: int
+    stale_count: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,6 +236,7 @@ class From(enum.IntEnum):
     BEFORE = 2
     AFTER = 3
     TIME = 4
+    BEFORE_TIME = 5
 
 
 class ChangeKind(enum.IntEnum):
@@ -219,6 +246,8 @@ class ChangeKind(enum.IntEnum):
     UPDATED = 2
     REMOVED = 3
     COVERAGE = 4
+    EVENTS = 5
+    ENTITIES = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -230,6 +259,7 @@ class Change:
     first: int
     last: int
     conversation: str
+    silent: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -239,6 +269,63 @@ class Changes:
 
     entries: tuple[Change, ...]
     resync: bool = False
+
+
+class EventKind(enum.IntEnum):
+    """What an event is."""
+
+    UNKNOWN = 1
+    TYPING = 2
+    CONVERSATION = 3
+    POISON = 4
+
+
+class Action(enum.IntEnum):
+    """What an update did, as its sender says."""
+
+    NONE = 0
+    NEW = 1
+    UPDATE = 2
+    DELETE = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """Something the server told that is not a message; ``body`` is JSON as it came."""
+
+    seq: int
+    kind: EventKind
+    action: Action
+    conversation: str
+    entity: str
+    body: bytes
+    silent: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Events:
+    """A pull of events. ``resync``: older ones are gone, go on from 0."""
+
+    entries: tuple[Event, ...]
+    resync: bool = False
+
+
+class EntityKind(enum.IntEnum):
+    """Which small thing beside messages it is."""
+
+    CONVERSATION = 1
+    MEMBER = 2
+    PROFILE = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Entity:
+    """One entity; ``body`` is the newest JSON object as it came."""
+
+    kind: EntityKind
+    conversation: str
+    id: str
+    body: bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,3 +355,88 @@ class Stats:
     commits: int
     file_bytes: int
     overlap_us: int
+    updates: int
+    updates_repeated: int
+    replies: int
+    waiting: int
+    waiting_dropped: int
+    page_limit: int
+    request_timeout_ms: int
+
+
+class At(enum.IntEnum):
+    """Where a window opens, and what a load is around."""
+
+    LATEST = 0
+    UNREAD = 1
+    MESSAGE = 2
+    TIME = 3
+
+
+class LoadKind(enum.IntEnum):
+    """What to load into a window."""
+
+    INITIAL = 0
+    BEFORE = 1
+    AFTER = 2
+    AROUND = 3
+    LAST = 4
+
+
+class OpKind(enum.IntEnum):
+    """One step of a difference."""
+
+    INSERT = 1
+    REMOVE = 2
+    UPDATE = 3
+    MOVE = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Op:
+    """One step: row numbers count from the oldest row, as the list is after the steps before."""
+
+    kind: OpKind
+    row: int
+    from_: int
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Diff:
+    """The difference between two versions of a window."""
+
+    from_version: int
+    to_version: int
+    checksum: int
+    row_count: int
+    ops: tuple[Op, ...]
+
+
+class Waiting(enum.IntEnum):
+    """What a window waits for."""
+
+    NOTHING = 0
+    CONNECTION = 1
+    PRESENT = 2
+    PLACE = 3
+    OLDER = 4
+    NEWER = 5
+    REFRESH = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class WindowState:
+    """How a window stands, as of its last poll."""
+
+    at_start: bool
+    at_end: bool
+    gap_before: bool
+    gap_after: bool
+    version: int
+    checksum: int
+    row_count: int
+    split_count: int
+    waiting: Waiting
+    trouble: Status
+    anchor: int

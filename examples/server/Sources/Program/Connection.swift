@@ -9,8 +9,8 @@ final class Connection {
   private let channel: any Channel
   private let transport: Transport
   var user: String?
-  /// The queue of pushes, once the user is known.
-  var token: Int?
+  /// The queues of pushes by account, once the user is known.
+  var queues: [(account: String, token: Int)] = []
   /// Frames whose delay is not over, the oldest first: order survives the delay.
   private var delayed: [[UInt8]] = []
   private var unsentBytes = 0

@@ -38,7 +38,7 @@ func listenForWebSockets(
             let whole = NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1 << 16,
               maxAccumulatedFrameSize: frameBytesMax)
-            let handler = WebSocketHandler(world.value, user: userInQuery(head.uri))
+            let handler = WebSocketHandler(world.value, query: WebSocketQuery(head.uri))
             try channel.pipeline.syncOperations.addHandlers(whole, handler)
           }
         })
@@ -51,12 +51,23 @@ func listenForWebSockets(
     }
 }
 
-/// The `user` of a query, percent-decoded, or nil.
-func userInQuery(_ uri: String) -> String? {
-  guard let query = uri.split(separator: "?", maxSplits: 1).dropFirst().first else { return nil }
-  for pair in query.split(separator: "&") where pair.hasPrefix("user=") {
+/// Who connects, as the query of a WebSocket's address says it.
+struct WebSocketQuery {
+  let user: String?
+  let account: String?
+
+  init(_ uri: String) {
+    let query = uri.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+    user = WebSocketQuery.member("user=", query)
+    account = WebSocketQuery.member("account=", query)
+  }
+
+  /// A member of the query, percent-decoded, or nil.
+  private static func member(_ name: String, _ query: Substring) -> String? {
+    guard let pair = query.split(separator: "&").first(where: { $0.hasPrefix(name) })
+    else { return nil }
     var bytes: [UInt8] = []
-    var rest = pair.utf8.dropFirst(5)
+    var rest = pair.utf8.dropFirst(name.utf8.count)
     while let byte = rest.popFirst() {
       let digits = rest.prefix(2)
       if byte == UInt8(ascii: "%"), digits.count == 2,
@@ -68,11 +79,10 @@ func userInQuery(_ uri: String) -> String? {
         bytes.append(byte)
       }
     }
-    guard let user = String(validating: bytes, as: UTF8.self), !user.isEmpty, bytes.count <= 256
+    guard let text = String(validating: bytes, as: UTF8.self), !text.isEmpty, bytes.count <= 256
     else { return nil }
-    return user
+    return text
   }
-  return nil
 }
 
 /// Cuts the stream at line feeds; a carriage return before one goes with it.
@@ -147,19 +157,21 @@ private final class WebSocketHandler: ChannelInboundHandler {
   typealias OutboundOut = WebSocketFrame
 
   private let world: World
-  private let user: String?
+  private let query: WebSocketQuery
   private var connection: Connection?
 
-  init(_ world: World, user: String?) {
+  init(_ world: World, query: WebSocketQuery) {
     self.world = world
-    self.user = user
+    self.query = query
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
     let connection = Connection(context.channel, .webSocket)
     self.connection = connection
     world.join(connection)
-    if let user { world.login(connection, user) }
+    if let user = query.user {
+      world.login(connection, user, query.account ?? World.account)
+    }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {

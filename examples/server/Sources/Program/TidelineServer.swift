@@ -98,6 +98,31 @@ struct WorldOptions: ParsableArguments, Sendable {
   }
 }
 
+/// What a server can do beyond the protocol's first form.
+enum Capability: String, ExpressibleByArgument, CaseIterable {
+  case before, around
+  case changedSince = "changed_since"
+  case sequence
+  case prevID = "prev_id"
+  case envelope
+
+  func turnOn(_ knobs: inout ServerKnobs) {
+    switch self {
+    case .before: knobs.takesBefore = true
+    case .around: knobs.takesAround = true
+    case .changedSince: knobs.tellsChanges = true
+    case .sequence: knobs.numbersMessages = true
+    case .prevID: knobs.sendsPreviousIDs = true
+    case .envelope: knobs.envelope = true
+    }
+  }
+}
+
+enum PushKind: String, ExpressibleByArgument, CaseIterable {
+  case bestEffort = "best-effort"
+  case lossless
+}
+
 extension ServerKnobs.Truncation: ExpressibleByArgument {}
 extension ServerKnobs.StampStyle: ExpressibleByArgument {}
 extension ServerKnobs.Ties: ExpressibleByArgument {}
@@ -106,6 +131,24 @@ extension ServerKnobs.IDStyle: ExpressibleByArgument {}
 
 /// Each knob of the model as an option.
 struct KnobOptions: ParsableArguments, Sendable {
+  @Option(help: "A capability to have; give it once for each.")
+  var capability: [Capability] = []
+
+  @Option(help: "Whether --drop-rate takes pushes and updates too.")
+  var push = PushKind.bestEffort
+
+  @Option(help: "How many of the newest messages are pushed to a new connection.")
+  var pushesAtConnect = 0
+
+  @Flag(inversion: .prefixedNo, help: "Send answers to commands in envelopes.")
+  var envelopedAnswers = true
+
+  @Flag(inversion: .prefixedNo, help: "Send has_more with pages.")
+  var hasMore = false
+
+  @Option(help: "The largest answer of changes; 0 for no cap.")
+  var changeCap = 0
+
   @Option(help: "Which end of a full after_ts page is kept.")
   var truncates = ServerKnobs.Truncation.newest
 
@@ -165,12 +208,19 @@ struct KnobOptions: ParsableArguments, Sendable {
 
   func make() throws -> ServerKnobs {
     let bounds = [
-      pageCap, deletionCap, lateMs, lateDeletionsMs, latencyMs, deletionHorizonS,
+      pageCap, deletionCap, lateMs, lateDeletionsMs, latencyMs, deletionHorizonS, changeCap,
+      pushesAtConnect,
     ]
     guard bounds.allSatisfy({ (0...1_000_000_000).contains($0) }), (0...1).contains(dropRate),
       (-1_439...1_439).contains(zone)
     else { throw ValidationError("A knob is out of its range.") }
     var knobs = ServerKnobs()
+    for each in capability { each.turnOn(&knobs) }
+    knobs.pushIsLossless = push == .lossless
+    knobs.pushesAtConnect = pushesAtConnect
+    knobs.answersInEnvelope = envelopedAnswers
+    knobs.sendsHasMore = hasMore
+    knobs.changePageCap = changeCap
     knobs.truncates = truncates
     knobs.pageCap = pageCap
     knobs.pageSizesVary = pagesVary

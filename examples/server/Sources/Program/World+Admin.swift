@@ -21,11 +21,13 @@ extension World {
     switch request.type {
     case "admin_conversations": return listing()
     case "admin_post":
-      let ids = try post(try conversation(request), try count(request), request.overSeconds ?? 0)
+      let ids = try post(
+        try conversation(request), try count(request), request.overSeconds ?? 0,
+        isSilent: request.isSilent ?? false)
       return "{\"message_ids\":\(array(ids)),\(now)}"
     case "admin_delete":
       let conversation = try conversation(request)
-      let ids = server.newestIDs(conversation, try count(request))
+      let ids = try targets(request, conversation)
       server.delete(conversation: conversation, ids: ids)
       return "{\"message_ids\":\(array(ids)),\(now)}"
     case "admin_advance":
@@ -42,6 +44,43 @@ extension World {
       return "{\"epoch\":\"\(server.epoch)\",\(now)}"
     case "admin_disconnect":
       closeOthers(than: connection)
+      return "{\(now)}"
+    default: return try act(request)
+    }
+  }
+
+  /// What others do in the world.
+  private func act(_ request: Request) throws(ServerFailure) -> String {
+    switch request.type {
+    case "admin_edit", "admin_react", "admin_unreact", "admin_pin", "admin_unpin":
+      return "{\"message_ids\":\(array([try change(request)])),\(now)}"
+    case "admin_read", "admin_delivered", "admin_listened":
+      return "{\"message_ids\":\(array(try mark(request))),\(now)}"
+    case "admin_typing":
+      let room = try conversation(request)
+      let user = request.user ?? other(in: room)
+      server.typing(conversation: room, user: user, event: request.event ?? "begin")
+      return "{\(now)}"
+    case "admin_rename":
+      let title = try needed(request.title, "title")
+      server.rename(conversation: try conversation(request), title: title)
+      return "{\(now)}"
+    case "admin_conversation_delete":
+      server.deleteConversation(try conversation(request))
+      return "{\(now)}"
+    case "admin_member_add", "admin_member_remove": return try member(request)
+    case "admin_profile":
+      server.setProfile(
+        user: try needed(request.user, "user"), name: try needed(request.name, "name"))
+      return "{\(now)}"
+    case "admin_profile_delete":
+      server.deleteProfiles([try needed(request.user, "user")])
+      return "{\(now)}"
+    case "admin_update":
+      server.announce(
+        entity: try needed(request.entity, "entity"), action: request.action ?? "new",
+        items: String(decoding: request.items ?? Array("[]".utf8), as: UTF8.self),
+        isSilent: request.isSilent ?? false)
       return "{\(now)}"
     default: throw ServerFailure("unsupported", "no such admin request")
     }
@@ -76,16 +115,81 @@ extension World {
 
   /// Posts messages, evenly over the seconds that pass meanwhile.
   private func post(
-    _ conversation: String, _ count: Int, _ overSeconds: Int
+    _ conversation: String, _ count: Int, _ overSeconds: Int, isSilent: Bool
   ) throws(ServerFailure) -> [String] {
     let whole = try span(overSeconds)
     let step = whole / Int64(count)
     let ids = (0..<count).map { _ in
       advance(us: step)
-      return postOne(conversation)
+      return postOne(conversation, isSilent: isSilent)
     }
     advance(us: whole - step * Int64(count))
     return ids
+  }
+
+  private func needed(_ text: String?, _ name: String) throws(ServerFailure) -> String {
+    guard let text, !text.isEmpty, text.utf8.count <= 512 else {
+      throw ServerFailure("invalid", "\(name) is missing or too long")
+    }
+    return text
+  }
+
+  /// Anybody of a conversation but the data set's reader.
+  private func other(in conversation: String) -> String {
+    let members = server.participants(of: conversation)
+    return (members.isEmpty ? DataSet.users : members).first { $0 != DataSet.reader }
+      ?? DataSet.reader
+  }
+
+  /// The messages that are named, else the newest.
+  private func targets(_ request: Request, _ room: String) throws(ServerFailure) -> [String] {
+    if let ids = request.messageIDs { return ids }
+    if let id = request.messageID { return [id] }
+    return server.newestIDs(room, try count(request))
+  }
+
+  /// Changes one message, the newest unless another is named.
+  private func change(_ request: Request) throws(ServerFailure) -> String {
+    let room = try conversation(request)
+    guard let id = request.messageID ?? server.newestIDs(room, 1).first,
+      server.message(room, id) != nil
+    else { throw ServerFailure("not_found", "no such message") }
+    let user = request.user ?? other(in: room)
+    let reaction = request.reaction ?? "👍"
+    switch request.type {
+    case "admin_edit":
+      let payload = request.payload ?? Array("\"edited\"".utf8)
+      server.edit(
+        conversation: room, id: id, payload: String(decoding: payload, as: UTF8.self))
+    case "admin_pin": server.pin(conversation: room, id: id)
+    case "admin_unpin": server.pin(conversation: room, id: id, isPinned: false)
+    default:
+      server.react(
+        conversation: room, id: id, user: user, reaction: reaction,
+        isSet: request.type == "admin_react")
+    }
+    return id
+  }
+
+  /// Marks messages for a user; returns which ones that was news of.
+  private func mark(_ request: Request) throws(ServerFailure) -> [String] {
+    let room = try conversation(request)
+    let ids = try targets(request, room)
+    let marks: [String: ServerMark] = ["admin_read": .read, "admin_delivered": .delivered]
+    let mark = marks[request.type] ?? .listened
+    return server.mark(
+      mark, conversation: room, ids: ids, user: request.user ?? other(in: room))
+  }
+
+  private func member(_ request: Request) throws(ServerFailure) -> String {
+    let room = try conversation(request)
+    let user = try needed(request.user, "user")
+    let isDone =
+      request.type == "admin_member_add"
+      ? server.addMember(conversation: room, user: user)
+      : server.removeMember(conversation: room, user: user)
+    guard isDone else { throw ServerFailure("conflict", "nothing to change") }
+    return "{\"participant_ids\":\(array(server.participants(of: room))),\(now)}"
   }
 
   private func listing() -> String {

@@ -8,6 +8,9 @@ import NIOCore
 import ReferenceServer
 
 final class World {
+  /// The account of who names none.
+  static let account = "personal"
+
   let server: ReferenceServer
   let options: WorldOptions
   private let knobs: ServerKnobs
@@ -87,13 +90,14 @@ final class World {
 
   /// A message of anybody but the data set's reader.
   @discardableResult
-  func postOne(_ conversation: String) -> String {
+  func postOne(_ conversation: String, isSilent: Bool = false) -> String {
     let members = server.participants(of: conversation)
     let others = (members.isEmpty ? DataSet.users : members).filter { $0 != DataSet.reader }
     let sender = others.isEmpty ? DataSet.reader : others[dice.below(others.count)]
     let languages = Phrases.Language.allCases
     let payload = Phrases.payload(languages[dice.below(languages.count)], &dice)
-    return server.post(conversation: conversation, sender: sender, payload: payload)
+    return server.post(
+      conversation: conversation, sender: sender, payload: payload, isSilent: isSilent)
   }
 
   // MARK: Connections
@@ -104,50 +108,62 @@ final class World {
 
   func leave(_ connection: Connection) {
     connections[ObjectIdentifier(connection)] = nil
-    if let token = connection.token { server.unsubscribe(token) }
-    connection.token = nil
+    for queue in connection.queues { server.unsubscribe(queue.token) }
+    connection.queues = []
   }
 
   func closeOthers(than connection: Connection) {
     for other in connections.values where other !== connection { other.close() }
   }
 
-  /// Ties a connection to a user; pushes start here.
-  func login(_ connection: Connection, _ user: String) {
+  /// Ties a connection to a user's account; pushes start here. A connection may
+  /// carry several accounts of one user.
+  func login(_ connection: Connection, _ user: String, _ account: String) {
     connection.user = user
-    connection.token = server.subscribe(user: user)
+    guard !connection.queues.contains(where: { $0.account == account }) else { return }
+    connection.queues.append((account, server.subscribe(user: user, account: account)))
   }
 
   /// Handles one frame of a connection.
   func receive(_ frame: [UInt8], from connection: Connection) {
     moveClock()
-    let request = Request(frame)
+    let outer = Request(frame)
+    let request = outer?.type == "command" ? outer?.command : outer
+    let answers: [[UInt8]]
     if let request, request.type == "hello" {
-      sendSurely(hello(request, connection), to: connection)
-    } else if let user = connection.user {
-      if let request, request.type.hasPrefix("admin_") {
-        let answer = admin(request, connection)
-        guard save() else { return }
-        sendSurely(answer, to: connection)
-      } else {
-        let answers = server.handle(frame, user: user)
-        guard save() else { return }
-        for answer in answers { send(answer, to: connection) }
-      }
-    } else {
+      answers = [hello(request, connection, outer?.account)]
+    } else if connection.user == nil {
       let failure = ServerFailure("forbidden", "the first frame says hello and names the user")
-      sendSurely(server.answer(request ?? .unreadable, failure: failure), to: connection)
+      answers = [server.answer(request ?? .unreadable, failure: failure)]
+    } else if let request, request.type.hasPrefix("admin_") {
+      answers = [admin(request, connection)]
+    } else {
+      // What comes in an envelope is answered in one by the model itself.
+      let made = server.handle(frame, user: connection.user ?? "")
+      guard save() else { return }
+      for answer in made { send(answer, to: connection) }
+      return settle()
+    }
+    guard save() else { return }
+    let account = outer?.type == "command" ? outer?.account : nil
+    for answer in answers {
+      sendSurely(account.map { server.wrap(answer, $0) } ?? answer, to: connection)
     }
     settle()
   }
 
-  private func hello(_ request: Request, _ connection: Connection) -> [UInt8] {
+  private func hello(
+    _ request: Request, _ connection: Connection, _ envelope: String?
+  ) -> [UInt8] {
+    let account = request.account ?? envelope ?? World.account
     guard let user = request.user, !user.isEmpty, user.utf8.count <= 256,
+      !account.isEmpty, account.utf8.count <= 256, connection.queues.count < 16,
       connection.user == nil || connection.user == user
     else {
-      return server.answer(request, failure: ServerFailure("invalid", "user is missing or another"))
+      return server.answer(
+        request, failure: ServerFailure("invalid", "user or account is missing or another"))
     }
-    if connection.user == nil { login(connection, user) }
+    login(connection, user, account)
     let data = "{\"user\":\(ServerJSON.quote(user)),\"epoch\":\"\(server.epoch)\"}"
     return server.answer(request, data: Array(data.utf8))
   }
@@ -156,8 +172,15 @@ final class World {
   private func settle() {
     guard save() else { return }
     for connection in connections.values {
-      guard let token = connection.token else { continue }
-      for frame in server.drain(token) { send(frame, to: connection) }
+      for queue in connection.queues {
+        for frame in server.drain(queue.token) {
+          if knobs.pushIsLossless {
+            sendSurely(frame, to: connection)
+          } else {
+            send(frame, to: connection)
+          }
+        }
+      }
     }
   }
 

@@ -11,6 +11,10 @@ final class ConversationState {
   private var places: [String: Place] = [:]
   /// The last version of what was deleted, so that a re-created id goes on.
   private(set) var deadVersions: [String: Int] = [:]
+  /// Who changed when, the oldest first. An entry whose message has changed
+  /// again or is gone counts no more.
+  private var changes: [ServerEntry] = []
+  private var changedUs: [String: Int64] = [:]
 
   init(id: String, title: String, participants: [String]) {
     self.id = id
@@ -24,6 +28,8 @@ final class ConversationState {
     twin.deletions = deletions
     twin.places = places
     twin.deadVersions = deadVersions
+    twin.changes = changes
+    twin.changedUs = changedUs
     return twin
   }
 
@@ -49,7 +55,12 @@ final class ConversationState {
     firstIndex { inclusive ? $0.place.tickUs >= us : $0.place.tickUs > us }
   }
 
-  private func firstIndex(where isBehind: (Row) -> Bool) -> Int {
+  /// Where a message stands, if it is there.
+  func index(_ id: String, _ ties: ServerKnobs.Ties) -> Int? {
+    places[id].map { index(of: $0, ties) }
+  }
+
+  func firstIndex(where isBehind: (Row) -> Bool) -> Int {
     var low = 0
     var high = rows.count
     while low < high {
@@ -62,6 +73,7 @@ final class ConversationState {
   /// Puts a message at its place, or in the place of its earlier version.
   func put(_ message: ServerMessage, _ knobs: ServerKnobs) {
     let row = Row(message, knobs)
+    logChange(message)
     if let known = places[message.id] {
       rows[index(of: known, knobs.ties)] = row
       return
@@ -77,8 +89,30 @@ final class ConversationState {
   func remove(_ deletion: ServerDeletion, _ knobs: ServerKnobs) -> Bool {
     guard let place = places.removeValue(forKey: deletion.id) else { return false }
     let gone = rows.remove(at: index(of: place, knobs.ties))
+    if changedUs.removeValue(forKey: deletion.id) != nil {
+      changes.removeAll { $0.id == deletion.id }
+    }
     log(deletion, version: gone.message.version + 1, knobs)
     return true
+  }
+
+  private func logChange(_ message: ServerMessage) {
+    guard let us = message.changedUs, changedUs[message.id] != us else { return }
+    var at = changes.count
+    while at > 0, changes[at - 1].us > us { at -= 1 }
+    changes.insert(ServerEntry(us: us, id: message.id), at: at)
+    changedUs[message.id] = us
+    if changes.count > 2 * changedUs.count + 64 {
+      changes = changes.filter { changedUs[$0.id] == $0.us }
+    }
+  }
+
+  /// The messages that changed at or after a time, each once, the first to
+  /// change first.
+  func changed(since us: Int64) -> [ServerEntry] {
+    var first = changes.count
+    while first > 0, changes[first - 1].us >= us { first -= 1 }
+    return changes[first...].filter { changedUs[$0.id] == $0.us }
   }
 
   /// Adds an entry to the log, which is sorted by printed time, then arrival.
@@ -92,4 +126,10 @@ final class ConversationState {
     deletions.insert(deletion, at: at)
     deadVersions[deletion.id] = version
   }
+}
+
+/// One entry of the log of changes.
+struct ServerEntry: Equatable {
+  let us: Int64
+  let id: String
 }

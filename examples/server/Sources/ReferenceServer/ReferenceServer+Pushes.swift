@@ -1,17 +1,28 @@
 /// Realtime frames, and the view that checkers take of the world.
 ///
-/// Each committed change is pushed once to every subscriber who may see it, in
-/// the order of the commits. Losing frames is the owner's business.
+/// Each committed change is told once to everybody who may see it, in the order
+/// of the commits: as a plain push to the connections, or, with envelopes, as an
+/// update to each account, which is repeated on every connection until it is
+/// replied to. Losing frames on the way is the owner's business.
 extension ReferenceServer {
   struct Subscriber {
     let user: String
+    let account: String
     var queue: [[UInt8]] = []
   }
 
-  /// Starts a queue of pushes for `user` and returns its token.
-  public func subscribe(user: String) -> Int {
+  /// The most updates an account is owed; beyond, the oldest are forgotten, as
+  /// for a device that never comes back.
+  static let owedMax = 100_000
+
+  /// Starts a connection's queue of pushes and returns its token. With
+  /// envelopes it begins with all that the account has not replied to.
+  public func subscribe(user: String, account: String = "personal") -> Int {
     subscriberCount += 1
-    subscribers[subscriberCount] = Subscriber(user: user)
+    var first = Subscriber(user: user, account: account)
+    if knobs.pushesAtConnect > 0 { first.queue = newest(for: user) }
+    if knobs.envelope { first.queue += accounts[register(user, account)].owed.map(\.frame) }
+    subscribers[subscriberCount] = first
     return subscriberCount
   }
 
@@ -26,14 +37,83 @@ extension ReferenceServer {
     return queue
   }
 
-  func push(to state: ConversationState, _ frame: () -> [UInt8]) {
+  /// The refs of what an account has not replied to, the oldest first.
+  public func owedRefs(user: String, account: String = "personal") -> [String] {
+    accounts.first { $0.user == user && $0.name == account }?.owed.map(\.ref) ?? []
+  }
+
+  /// The newest messages that `user` may see, the oldest of them first.
+  private func newest(for user: String) -> [[UInt8]] {
+    var rows: [Row] = []
+    for id in conversationIDs {
+      guard let state = conversations[id], state.admits(user) else { continue }
+      rows += state.rows.suffix(knobs.pushesAtConnect)
+    }
+    rows.sort { ($0.place.tickUs, $0.place.arrival) < ($1.place.tickUs, $1.place.arrival) }
+    return rows.suffix(knobs.pushesAtConnect).compactMap {
+      News.message($0, isNew: true, isSilent: true).plain(knobs)
+    }
+  }
+
+  private func register(_ user: String, _ name: String) -> Int {
+    if let known = accounts.firstIndex(where: { $0.user == user && $0.name == name }) {
+      return known
+    }
+    accounts.append(Account(user: user, name: name))
+    onChange?(.account(Account(user: user, name: name)))
+    return accounts.count - 1
+  }
+
+  /// Takes a reply; one to a ref that is not owed changes nothing.
+  func settle(ref: String, user: String, account: String) {
+    guard let index = accounts.firstIndex(where: { $0.user == user && $0.name == account }),
+      let at = accounts[index].owed.firstIndex(where: { $0.ref == ref })
+    else { return }
+    let settled = accounts[index].owed.remove(at: at)
+    onChange?(.settled(settled))
+  }
+
+  // MARK: Telling
+
+  /// Tells everybody who may see `state`, or everybody, save one user.
+  func push(_ news: News, to state: ConversationState?, except: String? = nil) {
+    func hears(_ user: String) -> Bool { user != except && state?.admits(user) ?? true }
+    if knobs.envelope { return update(news, hears) }
     guard !subscribers.isEmpty else { return }
     var made: [UInt8]?
-    for token in subscribers.keys {
-      guard let user = subscribers[token]?.user, state.admits(user) else { continue }
-      let bytes = made ?? frame()
+    for token in subscribers.keys.sorted() {
+      guard let user = subscribers[token]?.user, hears(user),
+        let bytes = made ?? news.plain(knobs)
+      else { continue }
       made = bytes
-      subscribers[token]?.queue.append(bytes)
+      if !isDropped { subscribers[token]?.queue.append(bytes) }
+    }
+  }
+
+  private var isDropped: Bool {
+    knobs.pushDropShare > 0 && pushDice.chance(knobs.pushDropShare)
+  }
+
+  private func update(_ news: News, _ hears: (String) -> Bool) {
+    var payload: [UInt8]?
+    for index in accounts.indices where hears(accounts[index].user) {
+      let body = payload ?? news.payload(knobs)
+      payload = body
+      refs += 1
+      let account = accounts[index]
+      let update = Update(ref: "u\(refs)", account: account.name, payload: body)
+      if account.owed.count >= ReferenceServer.owedMax {
+        let forgotten = accounts[index].owed.removeFirst()
+        onChange?(.settled(forgotten))
+      }
+      accounts[index].owed.append(update)
+      onChange?(.update(account, update))
+      for token in subscribers.keys.sorted() {
+        guard let subscriber = subscribers[token], subscriber.user == account.user,
+          subscriber.account == account.name
+        else { continue }
+        if !isDropped { subscribers[token]?.queue.append(update.frame) }
+      }
     }
   }
 
@@ -46,6 +126,7 @@ extension ReferenceServer {
     public let payload: String
     public let version: Int
     public let arrival: Int
+    public let number: Int64
     public let flaw: ServerMessage.Flaw
   }
 
@@ -56,7 +137,7 @@ extension ReferenceServer {
       return TrueRow(
         id: message.id, stampUs: row.place.tickUs, sender: message.sender,
         payload: message.payload, version: message.version, arrival: message.arrival,
-        flaw: message.flaw)
+        number: message.number, flaw: message.flaw)
     }
   }
 
@@ -84,47 +165,31 @@ extension ReferenceServer {
   }
 }
 
-/// The push frames.
-enum Push {
-  static func message(_ type: String, _ row: Row) -> [UInt8] {
-    var out = head(type, row.message.conversation)
-    out.append(contentsOf: ",\"message\":".utf8)
-    out.append(contentsOf: row.rendered)
-    out.append(0x7D)
-    return out
+/// One account of a user, and what it has not replied to.
+struct Account {
+  let user: String
+  let name: String
+  var owed: [Update] = []
+}
+
+/// One update, with the frame that carries it.
+struct Update {
+  let ref: String
+  let frame: [UInt8]
+
+  init(ref: String, frame: [UInt8]) {
+    self.ref = ref
+    self.frame = frame
   }
 
-  static func reacted(_ message: ServerMessage) -> [UInt8] {
-    var out = head("message_reacted", message.conversation)
-    out.append(contentsOf: ",\"message_id\":".utf8)
-    ServerJSON.write(message.id, into: &out)
-    out.append(contentsOf: ",\"reactions\":".utf8)
-    message.writeReactions(into: &out)
-    out.append(contentsOf: ",\"version\":\(message.version)}".utf8)
-    return out
-  }
-
-  static func deleted(_ conversation: String, _ ids: [String]) -> [UInt8] {
-    var out = head("message_deleted", conversation)
-    out.append(contentsOf: ",\"message_ids\":".utf8)
-    ServerJSON.write(ids, into: &out)
-    out.append(0x7D)
-    return out
-  }
-
-  static func read(_ conversation: String, _ user: String, _ ids: [String]) -> [UInt8] {
-    var out = head("messages_read", conversation)
-    out.append(contentsOf: ",\"user_id\":".utf8)
-    ServerJSON.write(user, into: &out)
-    out.append(contentsOf: ",\"message_ids\":".utf8)
-    ServerJSON.write(ids, into: &out)
-    out.append(0x7D)
-    return out
-  }
-
-  private static func head(_ type: String, _ conversation: String) -> [UInt8] {
-    var out = Array("{\"type\":\"\(type)\",\"conversation_id\":".utf8)
-    ServerJSON.write(conversation, into: &out)
-    return out
+  init(ref: String, account: String, payload: [UInt8]) {
+    var out = Array("{\"account\":".utf8)
+    ServerJSON.write(account, into: &out)
+    out.append(contentsOf: ",\"type\":\"update\",\"payload\":{\"ref\":".utf8)
+    ServerJSON.write(ref, into: &out)
+    out.append(0x2C)
+    out.append(contentsOf: payload)
+    out.append(contentsOf: "}}".utf8)
+    self.init(ref: ref, frame: out)
   }
 }

@@ -3,32 +3,78 @@
 /// One frame in, its answers out. What is not understood is answered as an
 /// error and changes nothing.
 extension ReferenceServer {
-  /// Answers one request frame of `user`.
+  /// Answers one frame of `user`: a request, bare or as a command, or a reply
+  /// to an update, which has no answer.
   public func handle(_ frame: [UInt8], user: String) -> [[UInt8]] {
     guard let request = Request(frame) else {
       return [answer(Request.unreadable, failure: ServerFailure("invalid", "not a request"))]
     }
+    switch request.type {
+    case "command":
+      guard let account = request.account, let command = request.command else {
+        return [answer(request, failure: ServerFailure("invalid", "not a command"))]
+      }
+      return respond(command, user).map { wrap($0, account) }
+    case "reply":
+      if let account = request.account, let ref = request.repliedRef {
+        settle(ref: ref, user: user, account: account)
+      }
+      return []
+    default: return respond(request, user)
+    }
+  }
+
+  /// An answer as the account gets it.
+  public func wrap(_ answer: [UInt8], _ account: String) -> [UInt8] {
+    guard knobs.answersInEnvelope else { return answer }
+    var out = Array("{\"account\":".utf8)
+    ServerJSON.write(account, into: &out)
+    out.append(contentsOf: ",\"type\":\"reply\",\"payload\":".utf8)
+    out.append(contentsOf: answer)
+    out.append(0x7D)
+    return out
+  }
+
+  private func respond(_ request: Request, _ user: String) -> [[UInt8]] {
     if !failures.isEmpty { return [answer(request, failure: failures.removeFirst())] }
     do throws(ServerFailure) {
-      switch request.type {
-      case "get_messages": return [try getMessages(request, user)]
-      case "get_deleted_since": return [try getDeletedSince(request, user)]
-      case "mark_read": return [try markRead(request, user)]
-      case "subscribe": return [answer(request, data: subscription())]
-      case "unsubscribe": return [answer(request, data: Array("{}".utf8))]
-      default: throw ServerFailure("unsupported", "no such request")
-      }
+      return try perform(request, user).map { [answer(request, data: $0)] } ?? []
     } catch {
       return [answer(request, failure: error)]
     }
   }
+
+  /// Does what a request asks and gives the data of its answer, if it has one.
+  private func perform(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8]? {
+    switch request.type {
+    case "get_messages": return try getMessages(request, user)
+    case "get_deleted_since": return try getDeletedSince(request, user)
+    case "get_changed_since": return try getChangedSince(request, user)
+    case "mark_read": return try mark(.read, request, user)
+    case "mark_delivered": return try mark(.delivered, request, user)
+    case "mark_listened": return try mark(.listened, request, user)
+    case "react_message": return try react(request, user, isSet: true)
+    case "unreact_message": return try react(request, user, isSet: false)
+    case "pin_message": return try pin(request, user, isPinned: true)
+    case "unpin_message": return try pin(request, user, isPinned: false)
+    case "typing":
+      guard let event = request.event else { throw ServerFailure("invalid", "event is missing") }
+      typing(conversation: try room(request, user).id, user: user, event: event)
+      return nil
+    case "subscribe": return Array((knobs.sendsEpoch ? "{\"epoch\":\"\(epoch)\"}" : "{}").utf8)
+    case "unsubscribe": return ReferenceServer.nothing
+    default: throw ServerFailure("unsupported", "no such request")
+    }
+  }
+
+  private static let nothing = Array("{}".utf8)
 
   /// Lets the next request fail in this way, and those asked for after it.
   public func failNext(_ code: String, retryAfterMs: Int? = nil) {
     failures.append(ServerFailure(code, "as asked for", retryAfterMs: retryAfterMs))
   }
 
-  private func room(_ request: Request, _ user: String) throws(ServerFailure) -> ConversationState {
+  func room(_ request: Request, _ user: String) throws(ServerFailure) -> ConversationState {
     guard let id = request.conversation else {
       throw ServerFailure("invalid", "conversation_id is missing")
     }
@@ -39,122 +85,49 @@ extension ReferenceServer {
     return state
   }
 
-  /// A received time on the printed resolution.
-  private func cursor(_ text: String) throws(ServerFailure) -> Int64 {
-    guard let us = ServerTime.parse(text, zoneMinutes: knobs.zoneMinutes) else {
-      throw ServerFailure("invalid", "not a time")
+  private func target(
+    _ request: Request, _ state: ConversationState
+  ) throws(ServerFailure) -> String {
+    guard let id = request.messageID else {
+      throw ServerFailure("invalid", "message_id is missing")
     }
-    return ServerTime.tick(us, resolutionUs: knobs.timeResolutionUs)
+    guard state.contains(id) else { throw ServerFailure("not_found", "no such message") }
+    return id
   }
 
-  private func getMessages(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
-    let state = try room(request, user)
-    let asked = request.limit ?? 50
-    let offset = request.offset ?? 0
-    guard asked > 0, offset >= 0 else { throw ServerFailure("invalid", "limit or offset") }
-    var first = 0
-    if let after = request.afterTs {
-      first = state.start(after: try cursor(after), inclusive: knobs.afterInclusive)
-    }
-    let all = state.rows
-    var size = knobs.pageCap > 0 ? min(asked, knobs.pageCap) : asked
-    if knobs.pageSizesVary { size = 1 + dice.below(size) }
-    let skipped = min(offset, all.count - first)
-    let page: ArraySlice<Row>
-    if request.afterTs != nil, knobs.truncates == .oldest {
-      let from = first + skipped
-      page = all[from..<min(all.count, from + min(size, all.count))]
-    } else {
-      let to = all.count - skipped
-      page = all[max(first, to - min(size, to))..<to]
-    }
-    return answer(request, data: messages(page, total: all.count))
-  }
-
-  private func messages(_ page: ArraySlice<Row>, total: Int) -> [UInt8] {
-    var out: [UInt8] = []
-    out.reserveCapacity(page.reduce(128) { $0 + $1.rendered.count + 1 })
-    out.append(contentsOf: "{\"messages\":[".utf8)
-    let count = page.count
-    for step in 0..<count {
-      if step > 0 { out.append(0x2C) }
-      let index = knobs.arrayOrder == .ascending ? step : count - 1 - step
-      out.append(contentsOf: page[page.startIndex + index].rendered)
-    }
-    out.append(0x5D)
-    if knobs.sendsTotalCount { out.append(contentsOf: ",\"total_count\":\(total)".utf8) }
-    writeServerTime(into: &out)
-    out.append(0x7D)
-    return out
-  }
-
-  private func getDeletedSince(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8]
-  {
-    let state = try room(request, user)
-    guard let since = request.since else { throw ServerFailure("invalid", "since is missing") }
-    let cursor = try cursor(since)
-    let unit = knobs.timeResolutionUs
-    let horizon = knobs.deletionHorizonUs > 0 ? nowUs - knobs.deletionHorizonUs : Int64.min
-    // The log is sorted by printed time, so the answer is a run at its end.
-    var first = state.deletions.count
-    while first > 0 {
-      let tick = ServerTime.tick(state.deletions[first - 1].deletedUs, resolutionUs: unit)
-      guard knobs.afterInclusive ? tick >= cursor : tick > cursor else { break }
-      first -= 1
-    }
-    var found = state.deletions[first...].filter { $0.deletedUs >= horizon }
-    var nextSince: Int64?
-    if knobs.deletionPageCap > 0, found.count > knobs.deletionPageCap {
-      nextSince = cutDeletions(&found, above: cursor)
-    }
-    var out = Array("{\"message_ids\":".utf8)
-    ServerJSON.write(found.map(\.id), into: &out)
-    if let nextSince {
-      out.append(contentsOf: ",\"has_more\":true,\"next_since\":\"".utf8)
-      ServerTime.write(nextSince, knobs, into: &out)
-      out.append(0x22)
-    }
-    writeServerTime(into: &out)
-    out.append(0x7D)
-    return answer(request, data: out)
-  }
-
-  /// Keeps the oldest entries, and with them the whole of their last tick, so
-  /// that the next request misses none. Returns where that one starts, or nil
-  /// where nothing was cut or where it would start at this one's own tick.
-  private func cutDeletions(_ found: inout [ServerDeletion], above cursor: Int64) -> Int64? {
-    let unit = knobs.timeResolutionUs
-    func tick(_ index: Int) -> Int64 {
-      ServerTime.tick(found[index].deletedUs, resolutionUs: unit)
-    }
-    var count = knobs.deletionPageCap
-    while count < found.count, tick(count) == tick(count - 1) || tick(count - 1) == cursor {
-      count += 1
-    }
-    guard count < found.count else { return nil }
-    let last = tick(count - 1)
-    found.removeSubrange(count...)
-    return last
-  }
-
-  private func markRead(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
+  private func mark(
+    _ mark: ServerMark, _ request: Request, _ user: String
+  ) throws(ServerFailure) -> [UInt8] {
     let state = try room(request, user)
     guard let ids = request.messageIDs else {
       throw ServerFailure("invalid", "message_ids is missing")
     }
-    markRead(conversation: state.id, ids: ids, user: user)
-    return answer(request, data: Array("{}".utf8))
+    self.mark(mark, conversation: state.id, ids: ids, user: user)
+    return ReferenceServer.nothing
   }
 
-  private func subscription() -> [UInt8] {
-    Array((knobs.sendsEpoch ? "{\"epoch\":\"\(epoch)\"}" : "{}").utf8)
+  private func react(
+    _ request: Request, _ user: String, isSet: Bool
+  ) throws(ServerFailure) -> [UInt8] {
+    let state = try room(request, user)
+    let id = try target(request, state)
+    guard let reaction = request.reaction, !reaction.isEmpty else {
+      throw ServerFailure("invalid", "reaction is missing")
+    }
+    react(conversation: state.id, id: id, user: user, reaction: reaction, isSet: isSet)
+    var out = Array("{\"message\":".utf8)
+    state.message(id, knobs.ties)?.write(knobs, into: &out)
+    out.append(0x7D)
+    return out
   }
 
-  private func writeServerTime(into out: inout [UInt8]) {
-    guard knobs.sendsServerTime else { return }
-    out.append(contentsOf: ",\"server_time\":\"".utf8)
-    ServerTime.write(nowUs, knobs, into: &out)
-    out.append(0x22)
+  private func pin(
+    _ request: Request, _ user: String, isPinned: Bool
+  ) throws(ServerFailure) -> [UInt8] {
+    let state = try room(request, user)
+    let id = try target(request, state)
+    pin(conversation: state.id, id: id, isPinned: isPinned)
+    return ReferenceServer.nothing
   }
 
   // MARK: Frames

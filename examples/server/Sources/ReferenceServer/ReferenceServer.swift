@@ -18,13 +18,22 @@ public final class ReferenceServer {
   var conversations: [String: ConversationState] = [:]
   /// Conversations in the order of their making.
   public internal(set) var conversationIDs: [String] = []
-  private var arrivals = 0
+  var arrivals = 0
   private var posted = 0
   private var tickets = 0
   /// What is stamped and not yet visible, the soonest last.
   private var pending: [Pending] = []
   var subscribers: [Int: Subscriber] = [:]
   var subscriberCount = 0
+  /// Chances of pushes have dice of their own, so that they change nothing else.
+  var pushDice: ServerDice
+  var accounts: [Account] = []
+  var refs = 0
+  /// The names of users, as far as any were told.
+  public internal(set) var profiles: [String: String] = [:]
+  /// The newest number given in each conversation, for ever: none is given
+  /// twice, not even after a restore.
+  var lastNumbers: [String: Int64] = [:]
   var failures: [ServerFailure] = []
   /// Hears of each committed change; the journal listens here.
   var onChange: ((ServerChange) -> Void)?
@@ -32,10 +41,11 @@ public final class ReferenceServer {
   public init(knobs: ServerKnobs = ServerKnobs(), seed: UInt64) {
     self.knobs = knobs
     dice = ServerDice(seed: seed)
+    pushDice = ServerDice(seed: seed ^ 0x7075_7368)
   }
 
   private enum Commit {
-    case message(ServerMessage)
+    case message(ServerMessage, isSilent: Bool)
     case deletion(conversation: String, ids: [String], deletedUs: Int64)
   }
 
@@ -72,7 +82,7 @@ public final class ReferenceServer {
   public func post(
     conversation: String, sender: String, payload: String, id: String? = nil,
     stampUs: Int64? = nil, lateUs: Int64? = nil, replyTo: String? = nil,
-    flaw: ServerMessage.Flaw = .none
+    flaw: ServerMessage.Flaw = .none, isSilent: Bool = false
   ) -> String {
     createConversation(conversation)
     posted += 1
@@ -80,7 +90,7 @@ public final class ReferenceServer {
     let message = ServerMessage(
       id: newID, conversation: conversation, sender: sender, stampUs: stampUs ?? nowUs,
       arrival: 0, payload: payload, replyTo: replyTo, flaw: flaw)
-    enqueue(.message(message), lateUs ?? lateness(knobs.commitLatenessMaxUs))
+    enqueue(.message(message, isSilent: isSilent), lateUs ?? lateness(knobs.commitLatenessMaxUs))
     return newID
   }
 
@@ -88,78 +98,6 @@ public final class ReferenceServer {
   public func delete(conversation: String, ids: [String], lateUs: Int64? = nil) {
     let late = lateUs ?? lateness(knobs.deletionLatenessMaxUs)
     enqueue(.deletion(conversation: conversation, ids: ids, deletedUs: nowUs), late)
-  }
-
-  /// Replaces a payload; the version grows.
-  @discardableResult
-  public func edit(conversation: String, id: String, payload: String) -> Bool {
-    change(conversation, id) { message in
-      message.payload = payload
-      message.version += 1
-      message.editedUs = nowUs
-      return true
-    } push: {
-      Push.message("message_edited", $0)
-    }
-  }
-
-  /// Sets or takes back a reaction; the version grows.
-  @discardableResult
-  public func react(
-    conversation: String, id: String, user: String, reaction: String, isSet: Bool = true
-  ) -> Bool {
-    change(conversation, id) { message in
-      let index = message.reactions.firstIndex { $0.name == reaction }
-      if let index {
-        let has = message.reactions[index].users.contains(user)
-        if has == isSet { return false }
-        if isSet {
-          message.reactions[index].users.append(user)
-        } else {
-          message.reactions[index].users.removeAll { $0 == user }
-          if message.reactions[index].users.isEmpty { message.reactions.remove(at: index) }
-        }
-      } else {
-        guard isSet else { return false }
-        message.reactions.append(.init(name: reaction, users: [user]))
-      }
-      message.version += 1
-      return true
-    } push: {
-      Push.reacted($0.message)
-    }
-  }
-
-  /// Notes that `user` has read messages of others; returns the ids that were
-  /// news. Read marks have no version.
-  @discardableResult
-  public func markRead(conversation: String, ids: [String], user: String) -> [String] {
-    guard let state = conversations[conversation] else { return [] }
-    var news: [String] = []
-    for id in ids {
-      guard var message = state.message(id, knobs.ties), message.sender != user,
-        !message.readBy.contains(user)
-      else { continue }
-      message.readBy.append(user)
-      state.put(message, knobs)
-      onChange?(.message(message))
-      news.append(id)
-    }
-    if !news.isEmpty { push(to: state) { Push.read(conversation, user, news) } }
-    return news
-  }
-
-  private func change(
-    _ conversation: String, _ id: String, _ body: (inout ServerMessage) -> Bool,
-    push frame: (Row) -> [UInt8]
-  ) -> Bool {
-    guard let state = conversations[conversation], var message = state.message(id, knobs.ties),
-      body(&message)
-    else { return false }
-    state.put(message, knobs)
-    onChange?(.message(message))
-    push(to: state) { frame(Row(message, knobs)) }
-    return true
   }
 
   // MARK: Commits
@@ -182,15 +120,7 @@ public final class ReferenceServer {
 
   private func apply(_ commit: Commit) {
     switch commit {
-    case .message(var message):
-      guard let state = conversations[message.conversation], !state.contains(message.id)
-      else { return }
-      arrivals += 1
-      message.arrival = arrivals
-      if let dead = state.deadVersions[message.id] { message.version = dead + 1 }
-      state.put(message, knobs)
-      onChange?(.message(message))
-      push(to: state) { Push.message("message_new", Row(message, knobs)) }
+    case .message(let message, let isSilent): show(message, isSilent)
     case .deletion(let conversation, let ids, let deletedUs):
       guard let state = conversations[conversation] else { return }
       var gone: [String] = []
@@ -201,7 +131,38 @@ public final class ReferenceServer {
         gone.append(id)
         onChange?(.deletion(conversation, entry, version: state.deadVersions[id] ?? 0))
       }
-      if !gone.isEmpty { push(to: state) { Push.deleted(conversation, gone) } }
+      if !gone.isEmpty { push(.deleted(conversation, gone), to: state) }
+    }
+  }
+
+  /// A message becomes visible: it gets its number and its place.
+  private func show(_ posted: ServerMessage, _ isSilent: Bool) {
+    guard let state = conversations[posted.conversation], !state.contains(posted.id)
+    else { return }
+    var message = posted
+    arrivals += 1
+    message.arrival = arrivals
+    let number = (lastNumbers[state.id] ?? 0) + 1
+    lastNumbers[state.id] = number
+    message.number = number
+    if knobs.sendsPreviousIDs { link(&message, in: state) }
+    if let dead = state.deadVersions[message.id] {
+      message.version = dead + 1
+      message.changedUs = nowUs
+    }
+    state.put(message, knobs)
+    onChange?(.message(message))
+    push(.message(Row(message, knobs), isNew: true, isSilent: isSilent), to: state)
+  }
+
+  /// Names the message before, and sees to it that none comes in between.
+  private func link(_ message: inout ServerMessage, in state: ConversationState) {
+    guard let last = state.rows.last else { return }
+    message.previousID = last.message.id
+    let unit = max(1, knobs.timeResolutionUs)
+    for stampUs in [message.stampUs, last.place.tickUs, last.place.tickUs + unit] {
+      message.stampUs = stampUs
+      if last.place.isBefore(Row(message, knobs).place, knobs.ties) { return }
     }
   }
 
@@ -255,12 +216,15 @@ public final class ReferenceServer {
       conversations[state.id] = state.copy()
       conversationIDs.append(state.id)
     }
+    // What was to be told is of a time that never was.
+    for index in accounts.indices { accounts[index].owed.removeAll() }
     onChange?(.everything)
   }
 
   /// Takes up a stored state; for the journal.
-  func adopt(epoch: Int, arrivals: Int, posted: Int) {
+  func adopt(epoch: Int, arrivals: Int, posted: Int, refs: Int) {
     self.epoch = epoch
+    self.refs = refs
     self.arrivals = arrivals
     self.posted = posted
   }
@@ -277,5 +241,10 @@ enum ServerChange {
   case conversation(String)
   case message(ServerMessage)
   case deletion(String, ServerDeletion, version: Int)
+  case conversationDeletion(String)
+  case account(Account)
+  case update(Account, Update)
+  case settled(Update)
+  case profile(String)
   case everything
 }

@@ -8,11 +8,30 @@ public struct Request: Sendable {
   public var limit: Int?
   public var offset: Int?
   public var afterTs: String?
+  public var beforeTs: String?
+  public var beforeID: String?
+  public var aroundTs: String?
+  public var aroundID: String?
   public var since: String?
   public var messageIDs: [String]?
+  public var messageID: String?
+  public var reaction: String?
+  public var event: String?
   public var user: String?
   public var count: Int?
   public var overSeconds: Int?
+  public var title: String?
+  public var name: String?
+  public var entity: String?
+  public var action: String?
+  public var isSilent: Bool?
+  /// JSON text of a list, as it came.
+  public var items: [UInt8]?
+  /// The account that an envelope names.
+  public var account: String?
+  /// JSON text, as it came: what an envelope holds, or a new payload.
+  public var payload: [UInt8]?
+  public var ref: String?
 
   /// Stands for a frame whose type could not be read.
   public static let unreadable: Request = {
@@ -24,12 +43,24 @@ public struct Request: Sendable {
   private init() {}
 
   public init?(_ frame: [UInt8]) {
+    self.init(frame, needsType: true)
+  }
+
+  private init?(_ frame: [UInt8], needsType: Bool) {
     var cursor = JSONCursor(frame)
     var request = Request()
     guard cursor.object({ request.read(&$0, $1) }) else { return nil }
     cursor.skipSpace()
-    guard cursor.isAtEnd, !request.type.isEmpty else { return nil }
+    guard cursor.isAtEnd, !needsType || !request.type.isEmpty else { return nil }
     self = request
+  }
+
+  /// The request that a command's envelope holds.
+  public var command: Request? { payload.flatMap { Request($0) } }
+
+  /// The ref that a reply's envelope holds.
+  public var repliedRef: String? {
+    payload.flatMap { Request($0, needsType: false) }?.ref
   }
 
   private mutating func read(_ cursor: inout JSONCursor, _ key: String) -> Bool {
@@ -43,6 +74,24 @@ public struct Request: Sendable {
       requestID = Array(bytes)
     case "conversation_id": return Request.text(&cursor, &conversation)
     case "after_ts": return Request.text(&cursor, &afterTs)
+    case "before_ts": return Request.text(&cursor, &beforeTs)
+    case "before_id": return Request.text(&cursor, &beforeID)
+    case "around_ts": return Request.text(&cursor, &aroundTs)
+    case "around_id": return Request.text(&cursor, &aroundID)
+    case "message_id": return Request.text(&cursor, &messageID)
+    case "reaction": return Request.text(&cursor, &reaction)
+    case "event": return Request.text(&cursor, &event)
+    case "title": return Request.text(&cursor, &title)
+    case "name": return Request.text(&cursor, &name)
+    case "entity": return Request.text(&cursor, &entity)
+    case "action": return Request.text(&cursor, &action)
+    case "account": return Request.text(&cursor, &account)
+    case "ref": return Request.text(&cursor, &ref)
+    case "items": return cursor.peek == 0x5B && Request.bytes(&cursor, &items)
+    case "payload": return Request.bytes(&cursor, &payload)
+    case "silent":
+      isSilent = cursor.bool()
+      return isSilent != nil
     case "since": return Request.text(&cursor, &since)
     case "user": return Request.text(&cursor, &user)
     case "limit": return Request.number(&cursor, &limit)
@@ -59,6 +108,11 @@ public struct Request: Sendable {
 
   private static func text(_ cursor: inout JSONCursor, _ value: inout String?) -> Bool {
     value = cursor.string()
+    return value != nil
+  }
+
+  private static func bytes(_ cursor: inout JSONCursor, _ value: inout [UInt8]?) -> Bool {
+    value = cursor.skip().map { Array($0) }
     return value != nil
   }
 

@@ -14,7 +14,7 @@ public final class ServerFile {
   private var changes: [ServerChange] = []
   /// "tdls", so that no other program's file is taken for one.
   private static let applicationID: Int64 = 0x7464_6C73
-  private static let version: Int64 = 1
+  private static let version: Int64 = 2
 
   /// Opens or makes the file, loads it into `server` (which must be new) and
   /// follows the server's changes from then on.
@@ -52,7 +52,16 @@ public final class ServerFile {
           stamp_us INTEGER NOT NULL, arrival INTEGER NOT NULL, payload TEXT NOT NULL,
           version INTEGER NOT NULL, edited_us INTEGER, reply_to TEXT,
           reactions TEXT NOT NULL, read_by TEXT NOT NULL, flaw INTEGER NOT NULL,
+          delivered_by TEXT NOT NULL, listened_by TEXT NOT NULL, pinned INTEGER,
+          changed_us INTEGER, number INTEGER NOT NULL, previous TEXT,
           PRIMARY KEY (conversation, id)) WITHOUT ROWID;
+        CREATE TABLE number (conversation TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+        CREATE TABLE profile (user TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE account (
+          position INTEGER PRIMARY KEY, user TEXT NOT NULL, name TEXT NOT NULL);
+        CREATE TABLE owed (
+          position INTEGER PRIMARY KEY, user TEXT NOT NULL, account TEXT NOT NULL,
+          ref TEXT NOT NULL UNIQUE, frame TEXT NOT NULL);
         CREATE TABLE deletion (
           conversation TEXT NOT NULL, id TEXT NOT NULL, deleted_us INTEGER NOT NULL,
           arrival INTEGER NOT NULL, version INTEGER NOT NULL,
@@ -83,7 +92,8 @@ public final class ServerFile {
     try database.each(
       """
       SELECT conversation, id, sender, stamp_us, arrival, payload, version, edited_us, reply_to,
-      reactions, read_by, flaw FROM message ORDER BY arrival
+      reactions, read_by, flaw, delivered_by, listened_by, pinned, changed_us, number, previous
+      FROM message ORDER BY arrival
       """
     ) { row in
       let message = ServerMessage(
@@ -91,6 +101,10 @@ public final class ServerFile {
         arrival: Int(row.number(4)), payload: row.text(5), version: Int(row.number(6)),
         editedUs: row.isNull(7) ? nil : row.number(7), replyTo: row.isNull(8) ? nil : row.text(8),
         reactions: ServerFile.reactions(row.text(9)), readBy: ServerFile.list(row.text(10)),
+        deliveredBy: ServerFile.list(row.text(12)), listenedBy: ServerFile.list(row.text(13)),
+        isPinned: row.isNull(14) ? nil : row.number(14) != 0,
+        changedUs: row.isNull(15) ? nil : row.number(15), number: row.number(16),
+        previousID: row.isNull(17) ? nil : row.text(17),
         flaw: ServerMessage.Flaw(rawValue: Int(row.number(11))) ?? .none)
       server.conversations[message.conversation]?.put(message, knobs)
     }
@@ -104,10 +118,32 @@ public final class ServerFile {
         ServerDeletion(id: row.text(1), deletedUs: row.number(2), arrival: Int(row.number(3))),
         version: Int(row.number(4)), knobs)
     }
+    try loadAccounts()
     server.adopt(
       epoch: Int(meta["epoch"] ?? 1), arrivals: Int(meta["arrivals"] ?? 0),
-      posted: Int(meta["posted"] ?? 0))
+      posted: Int(meta["posted"] ?? 0),
+      refs: Int(meta["refs"] ?? 0))
     if let now = meta["now_us"] { server.nowUs = now }
+  }
+
+  private func loadAccounts() throws(ServerFileFailure) {
+    try database.each("SELECT conversation, last FROM number") { row in
+      server.lastNumbers[row.text(0)] = row.number(1)
+    }
+    try database.each("SELECT user, name FROM profile") { row in
+      server.profiles[row.text(0)] = row.text(1)
+    }
+    try database.each("SELECT user, name FROM account ORDER BY position") { row in
+      server.accounts.append(Account(user: row.text(0), name: row.text(1)))
+    }
+    try database.each("SELECT user, account, ref, frame FROM owed ORDER BY position") { row in
+      let index = server.accounts.firstIndex {
+        $0.user == row.text(0) && $0.name == row.text(1)
+      }
+      guard let index else { return }
+      server.accounts[index].owed.append(
+        Update(ref: row.text(2), frame: Array(row.text(3).utf8)))
+    }
   }
 
   private static func list(_ json: String) -> [String] {
@@ -137,6 +173,7 @@ public final class ServerFile {
       let counters = server.counters
       try meta("arrivals", Int64(counters.arrivals))
       try meta("posted", Int64(counters.posted))
+      try meta("refs", Int64(server.refs))
       try meta("epoch", Int64(server.epoch))
       try meta("now_us", server.nowUs)
       try database.run("COMMIT")
@@ -157,8 +194,31 @@ public final class ServerFile {
         "DELETE FROM message WHERE conversation = ? AND id = ?",
         [.text(conversation), .text(entry.id)])
       try writeDeletion(conversation, entry, version)
+    case .conversationDeletion(let id):
+      for table in ["message", "deletion"] {
+        try database.run("DELETE FROM \(table) WHERE conversation = ?", [.text(id)])
+      }
+      try database.run("DELETE FROM conversation WHERE id = ?", [.text(id)])
+    case .account(let account):
+      try database.run(
+        "INSERT INTO account (user, name) VALUES (?, ?)",
+        [.text(account.user), .text(account.name)])
+    case .update(let account, let update):
+      try database.run(
+        "INSERT INTO owed (user, account, ref, frame) VALUES (?, ?, ?, ?)",
+        [.text(account.user), .text(account.name), .text(update.ref), .bytes(update.frame)])
+    case .settled(let update):
+      try database.run("DELETE FROM owed WHERE ref = ?", [.text(update.ref)])
+    case .profile(let user):
+      try database.run("DELETE FROM profile WHERE user = ?", [.text(user)])
+      if let name = server.profiles[user] {
+        try database.run("INSERT INTO profile VALUES (?, ?)", [.text(user), .text(name)])
+      }
     case .everything:
-      try database.run("DELETE FROM message; DELETE FROM deletion; DELETE FROM conversation")
+      try database.run(
+        """
+        DELETE FROM message; DELETE FROM deletion; DELETE FROM conversation; DELETE FROM owed
+        """)
       for id in server.conversationIDs {
         guard let state = server.conversations[id] else { continue }
         try writeConversation(id)
@@ -175,24 +235,38 @@ public final class ServerFile {
     var participants: [UInt8] = []
     ServerJSON.write(state.participants, into: &participants)
     try database.run(
-      "INSERT OR IGNORE INTO conversation (id, title, participants) VALUES (?, ?, ?)",
+      """
+      INSERT INTO conversation (id, title, participants) VALUES (?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET title = excluded.title, participants = excluded.participants
+      """,
       [.text(id), .text(state.title), .bytes(participants)])
   }
 
   private func writeMessage(_ message: ServerMessage) throws(ServerFileFailure) {
     var reactions: [UInt8] = []
     message.writeReactions(into: &reactions)
-    var readBy: [UInt8] = []
-    ServerJSON.write(message.readBy, into: &readBy)
+    func list(_ users: [String]) -> Database.Value {
+      var bytes: [UInt8] = []
+      ServerJSON.write(users, into: &bytes)
+      return .bytes(bytes)
+    }
     try database.run(
-      "INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       [
         .text(message.conversation), .text(message.id), .text(message.sender),
         .number(message.stampUs), .number(Int64(message.arrival)), .text(message.payload),
         .number(Int64(message.version)), message.editedUs.map(Database.Value.number) ?? .null,
-        message.replyTo.map(Database.Value.text) ?? .null, .bytes(reactions), .bytes(readBy),
-        .number(Int64(message.flaw.rawValue)),
+        message.replyTo.map(Database.Value.text) ?? .null, .bytes(reactions), list(message.readBy),
+        .number(Int64(message.flaw.rawValue)), list(message.deliveredBy), list(message.listenedBy),
+        message.isPinned.map { .number($0 ? 1 : 0) } ?? .null,
+        message.changedUs.map(Database.Value.number) ?? .null, .number(message.number),
+        message.previousID.map(Database.Value.text) ?? .null,
       ])
+    try database.run(
+      """
+      INSERT INTO number VALUES (?, ?)
+      ON CONFLICT (conversation) DO UPDATE SET last = max(last, excluded.last)
+      """, [.text(message.conversation), .number(message.number)])
     guard message.version > 1 else { return }
     // A re-created message leaves the deletion log.
     try database.run(

@@ -172,6 +172,14 @@ struct JSONCursor {
     return Int(String(decoding: bytes[start..<at], as: UTF8.self))
   }
 
+  mutating func bool() -> Bool? {
+    switch skip().map(Array.init) {
+    case Array("true".utf8): true
+    case Array("false".utf8): false
+    default: nil
+    }
+  }
+
   /// Steps over any value and returns its bytes.
   mutating func skip(depth: Int = 0) -> ArraySlice<UInt8>? {
     guard depth < 64, let first = peek else { return nil }

@@ -51,6 +51,39 @@ public struct ServerKnobs: Sendable, Equatable {
   public var idStyle = IDStyle.random
   /// Whether some messages carry members that only the host knows.
   public var hostMembers = true
+
+  /// Whether `get_messages` takes `before_ts` and `before_id`.
+  public var takesBefore = false
+  /// Whether `get_messages` takes `around_id` and `around_ts`.
+  public var takesAround = false
+  /// Whether there is `get_changed_since`.
+  public var tellsChanges = false
+  /// Whether messages carry `seq` and every page is in its order.
+  public var numbersMessages = false
+  /// Whether messages carry `prev_id`. Without numbers a message that would not
+  /// stand at the end is then stamped like the newest, or one tick later, since
+  /// a `prev_id` promises that nothing ever comes in between.
+  public var sendsPreviousIDs = false
+  /// Whether pages say `has_more`.
+  public var sendsHasMore = false
+  /// Whether pages around a message say what lies beyond their two ends.
+  public var sendsHasMoreAround = true
+  /// The largest answer of changes before it is continued; 0 for no cap.
+  public var changePageCap = 0
+  /// Whether `next_since` of changes is a word of the server's own, no time.
+  public var opaqueCursors = false
+
+  /// Whether what happens comes as updates that are repeated until replied to.
+  public var envelope = false
+  /// Whether answers to commands come in an envelope, or bare.
+  public var answersInEnvelope = true
+  /// How many of the newest messages are pushed to each new connection.
+  public var pushesAtConnect = 0
+  /// The share of pushes that are never made. An update that is not made is
+  /// made at the next connection.
+  public var pushDropShare = 0.0
+  /// Whether the program's `dropRate` spares pushes and updates.
+  public var pushIsLossless = false
   /// The share of answers and pushes that never leave; the program's alone.
   public var dropRate = 0.0
   /// The delay of each answer and push; the program's alone.

@@ -28,6 +28,16 @@ public struct ServerMessage: Sendable, Equatable {
   public var replyTo: String?
   public var reactions: [Reaction] = []
   public var readBy: [String] = []
+  public var deliveredBy: [String] = []
+  public var listenedBy: [String] = []
+  /// Nil until it is pinned for the first time.
+  public var isPinned: Bool?
+  /// When it was last edited, reacted to, pinned or marked.
+  public var changedUs: Int64?
+  /// Its number in the conversation, in the order of visibility.
+  public var number: Int64 = 0
+  /// The message right before it when it became visible.
+  public var previousID: String?
   public var flaw = Flaw.none
 
   func write(_ knobs: ServerKnobs, into out: inout [UInt8]) {
@@ -54,16 +64,17 @@ public struct ServerMessage: Sendable, Equatable {
     out.append(contentsOf: ",\"version\":\(version)".utf8)
     if let editedUs { time(",\"edited_at\":\"", editedUs, knobs, &out) }
     if let replyTo { text(",\"reply_to\":", replyTo, &out) }
-    if !reactions.isEmpty {
+    // Of a changed message the set is told even where it is empty again.
+    if !reactions.isEmpty || version > 1 {
       out.append(contentsOf: ",\"reactions\":".utf8)
       writeReactions(into: &out)
     }
-    out.append(contentsOf: ",\"read_by\":[".utf8)
-    for (index, user) in readBy.enumerated() {
-      text(index > 0 ? ",{\"user_id\":" : "{\"user_id\":", user, &out)
-      out.append(0x7D)
-    }
-    out.append(0x5D)
+    if let isPinned { out.append(contentsOf: ",\"pinned\":\(isPinned)".utf8) }
+    users(",\"read_by\":[", readBy, &out)
+    if !deliveredBy.isEmpty { users(",\"delivered_by\":[", deliveredBy, &out) }
+    if !listenedBy.isEmpty { users(",\"listened_by\":[", listenedBy, &out) }
+    if knobs.numbersMessages { out.append(contentsOf: ",\"seq\":\(number)".utf8) }
+    if knobs.sendsPreviousIDs, let previousID { text(",\"prev_id\":", previousID, &out) }
     if knobs.hostMembers { writeHostMembers(into: &out) }
     out.append(0x7D)
   }
@@ -90,6 +101,15 @@ public struct ServerMessage: Sendable, Equatable {
     }
   }
 
+  private func users(_ key: StaticString, _ users: [String], _ out: inout [UInt8]) {
+    key.withUTF8Buffer { out.append(contentsOf: $0) }
+    for (index, user) in users.enumerated() {
+      text(index > 0 ? ",{\"user_id\":" : "{\"user_id\":", user, &out)
+      out.append(0x7D)
+    }
+    out.append(0x5D)
+  }
+
   private func text(_ key: StaticString, _ value: String, _ out: inout [UInt8]) {
     key.withUTF8Buffer { out.append(contentsOf: $0) }
     ServerJSON.write(value, into: &out)
@@ -104,13 +124,17 @@ public struct ServerMessage: Sendable, Equatable {
   }
 }
 
-/// A place in a conversation's order: the printed time, then what breaks ties.
+/// A place in a conversation's order: the number where the server gives numbers,
+/// else the printed time, then what breaks ties.
 struct Place: Equatable {
+  /// 0 for all where the server gives none.
+  var number: Int64
   var tickUs: Int64
   var arrival: Int
   var id: String
 
   func isBefore(_ other: Place, _ ties: ServerKnobs.Ties) -> Bool {
+    if number != other.number { return number < other.number }
     if tickUs != other.tickUs { return tickUs < other.tickUs }
     switch ties {
     case .arrival: return arrival < other.arrival
@@ -128,6 +152,7 @@ struct Row {
   init(_ message: ServerMessage, _ knobs: ServerKnobs) {
     self.message = message
     place = Place(
+      number: knobs.numbersMessages ? message.number : 0,
       tickUs: ServerTime.tick(message.stampUs, resolutionUs: knobs.timeResolutionUs),
       arrival: message.arrival, id: message.id)
     var bytes: [UInt8] = []

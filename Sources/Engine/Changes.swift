@@ -1,0 +1,131 @@
+/// Changes of messages that are known: edits, reactions, pins and receipts made while
+/// nobody was connected.
+///
+/// Asked only of servers that keep such a log, and with a watermark of its own. After a
+/// whole answer all that is claimed is fresh; on other servers only what a page of this
+/// connection showed is, see `Core.fresh`.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Core {
+  /// Sets the stage that asks for changes, where a catch-up has not yet done so.
+  func askChanges(
+    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    guard can(.changedSince), job.isLive, !job.changesAreDone,
+      let form = stamp(record.fetch)
+    else { return try finish(&job, &record, tx) }
+    var since = record.marks?.text
+    if since == nil {
+      let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
+      since = oldest.first.map { form.printed($0.timeUs - overlapUs) }
+    }
+    guard let since else { return try finish(&job, &record, tx) }
+    job.cursors = []
+    job.idlePages = 0
+    job.stage = .changes(since: since, knownUs: facts.serverTimeUs)
+    return .next
+  }
+
+  /// Takes the answer: the changed messages that are stored, or that belong into a
+  /// range that is claimed.
+  func takeChanges(
+    _ job: inout SyncJob, _ page: ChangedPage, _ ingest: Ingest, since: [UInt8], knownUs: Int64?
+  ) throws(StoreFailure) -> Step {
+    var draft = job
+    var isDone = false
+    var claims: (cid: Int64, ranges: SpanSet)?
+    let step = try commit { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: draft.request.conversation)
+      let spans = try tx.spans(record.cid)
+      claims = (record.cid, spans)
+      let ingested = try ingest.known(page.items, record, spans, tx)
+      draft.status.received += page.items.count
+      draft.status.inserted += ingested.insertedAt.count
+      if ingested.queuedMarks { marksWaiting = true }
+      if page.hasMore {
+        let next = draft.nextCursor(page.nextSince, after: since, isIdle: page.items.isEmpty)
+        guard let next else { return Step.ended(.incomplete) }
+        draft.stage = .changes(since: next, knownUs: knownUs)
+        return Step.next
+      }
+      isDone = true
+      draft.changesAreDone = true
+      self.moveMarks(&record, page, knownUs: knownUs)
+      let step = try self.finish(&draft, &record, tx)
+      try tx.save(record)
+      return step
+    }
+    if isDone, let claims {
+      fresh[claims.cid] = (fresh[claims.cid] ?? SpanSet()).union(claims.ranges)
+    }
+    job = draft
+    return step
+  }
+
+  /// The server no longer knows the watermark of changes: from now on, then. What is
+  /// stale is asked again when it is looked at.
+  func loseMarks(_ job: inout SyncJob) throws(StoreFailure) -> Step {
+    var draft = job
+    let step = try commit { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: draft.request.conversation)
+      draft.changesAreDone = true
+      record.marks = nil
+      if let form = self.stamp(record.fetch), let known = self.facts.serverTimeUs {
+        let time = known - self.overlapUs
+        record.marks = Watermark(timeUs: time, text: form.printed(time))
+      }
+      let step = try self.finish(&draft, &record, tx)
+      try tx.save(record)
+      return step
+    }
+    job = draft
+    return step
+  }
+
+  /// Less the overlap, as for deletions; a cursor that is no time is kept as it came.
+  private func moveMarks(
+    _ record: inout ConversationRecord, _ page: ChangedPage, knownUs: Int64?
+  ) {
+    let zone = config.profile.zoneOffsetMinutes
+    var nextUs: Int64?
+    if let next = page.nextSince {
+      guard let stamp = Stamp(next, zoneOffsetMinutes: zone) else {
+        record.marks = Watermark(timeUs: page.serverTime?.timeUs ?? knownUs ?? 0, text: next)
+        return
+      }
+      nextUs = stamp.timeUs
+    }
+    guard let form = stamp(record.fetch),
+      let base = page.serverTime?.timeUs ?? knownUs ?? nextUs
+    else { return }
+    let time = min(base, nextUs ?? base) - overlapUs
+    if record.marks.map({ $0.timeUs < time }) ?? true {
+      record.marks = Watermark(timeUs: time, text: form.printed(time))
+    }
+  }
+}
+
+extension Ingest {
+  /// Stores those of the items that are known already, or that a claim says must be.
+  fileprivate func known(
+    _ items: [PageItem], _ record: ConversationRecord, _ spans: SpanSet, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Ingested {
+    var result = Ingested()
+    var next = 0
+    for case .message(let message) in items {
+      let payload = opened.indices.contains(next) ? opened[next] : nil
+      next += 1
+      guard let payload, message.conversation == nil || message.conversation == record.id,
+        let order = usesSequence ? message.sequence : message.stamp.timeUs
+      else { continue }
+      let position = Position(time: order, id: message.id)
+      let isKnown =
+        try tx.row(message.id, record.cid) != nil || spans.span(holding: position) != nil
+      if isKnown { try one(message, order, payload, record, &result, tx) }
+    }
+    return result
+  }
+}

@@ -1,0 +1,225 @@
+/// How a window grows: what a wish loads from the cache, and what it must ask for.
+///
+/// A wish leaves from a boundary and wants so many visible messages on one side of
+/// it. It walks the trusted ranges, where the cache is whole; at a gap it stops and
+/// asks, or goes on with what is cached beyond, leaving a split. It is judged anew
+/// at each poll, so answers, pushes and other windows all move it on.
+internal import Base
+internal import Store
+internal import Timeline
+
+/// Something a window wants to have loaded.
+struct Wish {
+  enum Aim {
+    /// Towards older messages, from below this boundary.
+    case older(Position)
+    /// Towards newer messages, from this boundary on.
+    case newer(Position)
+    /// A place that has to be found first.
+    case place(At)
+    /// From this boundary down to the other: one gap.
+    case fill(from: Position, to: Position)
+  }
+
+  /// What is done where a gap lies in the way.
+  enum AtGap {
+    /// It is asked for; offline, what is cached beyond it is shown.
+    case ask
+    /// What is cached beyond it is shown, and only what then lacks is asked for.
+    case showAndAsk
+    /// What is cached beyond it is shown.
+    case show
+  }
+
+  var aim: Aim
+  var want: Int
+  var atGap: AtGap
+  /// What was asked for it last; when that ended and nothing moved, it gives up.
+  var tried: SyncRequest.Kind?
+  /// It takes what the cache has and asks no more.
+  var hasGivenUp = false
+  /// What would bring it on.
+  var next: SyncRequest?
+
+  init(_ aim: Aim, want: Int, atGap: AtGap) {
+    self.aim = aim
+    self.want = want
+    self.atGap = atGap
+  }
+
+  /// The newest messages: what is cached of them at once, then what lacks.
+  static func newest(_ want: Int) -> Wish {
+    Wish(.older(.max), want: want, atGap: .showAndAsk)
+  }
+
+  /// Whether the other wish is for the same side, or for the same gap.
+  func isLike(_ other: Wish) -> Bool {
+    switch (aim, other.aim) {
+    case (.older, .older), (.newer, .newer), (.place, .place): true
+    case (.fill(let mine, _), .fill(let theirs, _)): mine == theirs
+    default: false
+    }
+  }
+}
+
+/// One walk over the cache on behalf of a window's wishes.
+struct Growth {
+  let rx: ReadTransaction
+  let cid: Int64
+  /// Trusted ranges, and places of unreadable items, which no request can fill.
+  let passable: SpanSet
+  /// Whether gaps may be asked for now.
+  let isUp: Bool
+  var loaded: SpanSet
+  /// Rows of what was loaded.
+  var keys: [RowKey] = []
+
+  init(
+    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, loaded: SpanSet,
+    isUp: Bool
+  ) throws(StoreFailure) {
+    self.rx = rx
+    cid = record.cid
+    self.isUp = isUp
+    self.loaded = loaded
+    var passable = spans
+    for hole in try rx.quarantined(record.cid) { passable.insert(hole.low, hole.high) }
+    self.passable = passable
+  }
+
+  /// What became of a wish.
+  enum Outcome {
+    case done
+    /// A gap lies in the way, and what would fill it.
+    case gap(SyncRequest.Kind, want: Int)
+  }
+
+  // MARK: Older
+
+  /// Loads up to `want` rows below `top`, down to `floor`.
+  mutating func older(
+    from top: Position, want: Int, showsBeyond: Bool, floor: Position = .min
+  ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
+    var edge = top
+    var left = want
+    while left > 0, edge > floor {
+      guard let low = bottom(below: edge) else {
+        return try olderAtGap(edge, left, showsBeyond)
+      }
+      let found = try rx.keys(cid, before: edge, limit: left, from: low)
+      keys += found
+      if found.count >= left, let first = found.map(\.position).min() {
+        loaded.insert(first, edge)
+        return (.done, true)
+      }
+      loaded.insert(low, edge)
+      left -= found.count
+      edge = low
+    }
+    return (.done, true)
+  }
+
+  /// The older end of the trusted range that reaches up to `edge`. What lies above the
+  /// newest range is the present, not a gap.
+  private func bottom(below edge: Position) -> Position? {
+    if edge == .max { return passable.newest?.low }
+    guard let span = passable.spans.last(where: { $0.low < edge }) else { return nil }
+    if edge <= span.high { return span.low }
+    return span == passable.newest && loaded.covers(edge, .max) ? span.low : nil
+  }
+
+  private mutating func olderAtGap(
+    _ edge: Position, _ left: Int, _ showsBeyond: Bool
+  ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
+    var isSatisfied = false
+    if showsBeyond {
+      let found = try rx.keys(cid, before: edge, limit: left, from: nil)
+      keys += found
+      if let first = found.map(\.position).min() { loaded.insert(first, edge) }
+      isSatisfied = found.count >= left
+    }
+    return (.gap(.below(edge), want: left), isSatisfied)
+  }
+
+  // MARK: Newer
+
+  /// Loads up to `want` rows from `bottom` on.
+  mutating func newer(
+    from bottom: Position, want: Int, showsBeyond: Bool
+  ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
+    var edge = bottom
+    var left = want
+    while left > 0, edge < .max {
+      guard let span = passable.span(holding: edge) else {
+        if edge >= passable.newest?.high ?? .min {
+          keys += try rx.keys(cid, from: edge, limit: left, to: nil)
+          loaded.insert(edge, .max)
+          return (.done, true)
+        }
+        var isSatisfied = false
+        if showsBeyond {
+          let found = try rx.keys(cid, from: edge, limit: left, to: nil)
+          keys += found
+          if let last = found.map(\.position).max() { loaded.insert(edge, last.successor) }
+          isSatisfied = found.count >= left
+        }
+        return (.gap(.above(edge), want: left), isSatisfied)
+      }
+      let found = try rx.keys(cid, from: edge, limit: left, to: span.high)
+      keys += found
+      if found.count >= left, let last = found.map(\.position).max() {
+        loaded.insert(edge, last.successor)
+        return (.done, true)
+      }
+      loaded.insert(edge, span.high)
+      left -= found.count
+      edge = span.high
+    }
+    return (.done, true)
+  }
+
+  // MARK: Places
+
+  /// Where a place is, and whether the cache is whole there.
+  enum Found {
+    case at(RowKey, isTrusted: Bool)
+    /// Behind everything that is stored.
+    case latest
+    case unknown
+  }
+
+  func find(_ at: At) throws(StoreFailure) -> Found {
+    switch at {
+    case .latest:
+      return .latest
+    case .unread:
+      guard let position = try rx.firstUnread(cid) else { return .unknown }
+      return try row(at: position)
+    case .message(let id):
+      guard let position = try rx.place(ofID: id, cid) else { return .unknown }
+      return try row(at: position)
+    case .time(let time):
+      return try find(time: time)
+    }
+  }
+
+  private func row(at position: Position) throws(StoreFailure) -> Found {
+    let found = try rx.keys(cid, from: position, limit: 1, to: position.successor)
+    guard let key = found.first else { return .unknown }
+    return .at(key, isTrusted: passable.span(holding: position) != nil)
+  }
+
+  /// The first row at or after a time is that of the server only where nothing can
+  /// lie between it and the row before.
+  private func find(time: Int64) throws(StoreFailure) -> Found {
+    let after = try rx.messages(RowQuery(cid: cid, from: .atTime(time), limit: 1))
+    let before = try rx.messages(RowQuery(cid: cid, from: .beforeTime(time), limit: 1))
+    let low = before.rows.first.map { before.position(of: $0).successor } ?? .min
+    guard let row = after.rows.first else {
+      return before.rows.isEmpty ? .unknown : .latest
+    }
+    let position = after.position(of: row)
+    let key = RowKey(number: row.number, position: position, revision: row.lsn)
+    return .at(key, isTrusted: passable.covers(low, position.successor))
+  }
+}

@@ -1,0 +1,115 @@
+/// Read and listened marks: durable, batched, each id sent until confirmed and never
+/// after.
+///
+/// Fetching is not reading; marking what was fetched is a setting. Only ids of
+/// others that this user is not known to have read, or listened to, are ever queued.
+internal import Base
+internal import Store
+internal import Wire
+
+/// Marks of one kind in one conversation.
+struct MarkGroup: Hashable {
+  let kind: ReceiptKind
+  let cid: Int64
+}
+
+extension Core {
+  /// Queues marks for the host; synced before it returns.
+  func mark(
+    _ kind: ReceiptKind, _ conversation: [UInt8], _ ids: [[UInt8]], _ now: Instant
+  ) throws(Failure) {
+    let queued = try storing { () throws(StoreFailure) in
+      let queued = try commit { tx throws(StoreFailure) in
+        guard let record = try tx.conversation(conversation) else { return false }
+        var queued = false
+        for id in ids where try tx.enqueueMark(kind, id, record.cid) { queued = true }
+        return queued
+      }
+      if queued { try store.syncDurable() }
+      return queued
+    }
+    if queued {
+      marksWaiting = true
+      pump(now)
+    }
+  }
+
+  /// Sends what is queued, one request a conversation and kind.
+  func sendMarks(_ now: Instant) {
+    guard marksWaiting, exchange.hasRoom, marksNotBeforeMs <= now.monotonicMs else { return }
+    do {
+      let groups = try store.read { rx throws(StoreFailure) in
+        try rx.pendingMarks(limit: Limits.markReadMax)
+      }
+      var left = false
+      for group in groups {
+        let key = MarkGroup(kind: group.kind, cid: group.cid)
+        let isInFlight = exchange.flights.contains { flight in
+          if case .marks(key, _, _) = flight.purpose { true } else { false }
+        }
+        guard !isInFlight, exchange.hasRoom else {
+          left = true
+          continue
+        }
+        let ids = Array(group.ids.prefix(markBatches[key] ?? Limits.markReadBatch))
+        left = left || ids.count < group.ids.count
+        stats.requests += 1
+        let request: Request =
+          group.kind == .listened
+          ? .markListened(conversation: group.conversation, ids: ids)
+          : .markRead(conversation: group.conversation, ids: ids)
+        exchange.send(
+          request, for: .marks(key, conversation: group.conversation, ids: ids),
+          issued: lastLSN, account: commander)
+        hasNews = true
+      }
+      marksWaiting = left
+    } catch {
+      logLines.append((.error, "marks could not be read"))
+    }
+  }
+
+  /// Takes the answer to a `mark_read` or a `mark_listened`.
+  func takeMarkAnswer(
+    _ outcome: Outcome, _ group: MarkGroup, _ conversation: [UInt8], _ ids: [[UInt8]],
+    _ now: Instant
+  ) throws(StoreFailure) -> Receipt {
+    let purpose = Flight.Purpose.marks(group, conversation: conversation, ids: ids)
+    switch outcome {
+    case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
+      trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
+      return .applied
+    case .failed(.other, let retry):
+      // An error that says nothing here is no refusal: the marks are still owed.
+      trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
+      return .applied
+    case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed:
+      do {
+        try commit { tx throws(StoreFailure) in
+          _ = try tx.confirmMarks(group.kind, ids, group.cid)
+        }
+      } catch {
+        trouble(purpose, .storage(0), retryAfterMs: 0, now)
+        throw error
+      }
+      markBatches[group] = markBatches[group].flatMap { size in
+        size < Limits.markReadBatch / 2 ? size * 2 : nil
+      }
+    case .failed(let error, _):
+      let isOfAll = error == .forbidden || error == .unsupported
+      if ids.count > 1, !isOfAll {
+        // One of them may be the reason, and the others are still owed.
+        markBatches[group] = ids.count / 2
+      } else {
+        // Refused for good: asking again would be refused again.
+        try commit { tx throws(StoreFailure) in
+          try tx.dropMarks(group.kind, ids, group.cid)
+        }
+        logLines.append((.warn, "the server refused marks"))
+      }
+    }
+    markAttempts = 0
+    marksWaiting = true
+    return .applied
+  }
+}

@@ -1,0 +1,183 @@
+/// Merging lists of messages without a client of the host's.
+///
+/// The rules are a client's because it is one that runs them: a client in memory takes
+/// both lists as updates and gives back what it holds. Each message's whole object is
+/// kept as its payload, so what comes out is the newer copy verbatim, with the marks
+/// that both copies agree on.
+internal import Base
+internal import Timeline
+internal import Wire
+
+/// - Parameter more: later copies, or with `areDeltas` frames that tell changes.
+package func merged(
+  _ base: [UInt8], with more: [UInt8], areDeltas: Bool
+) throws(Failure) -> (bytes: [UInt8], hasBadItems: Bool) {
+  let first = try MergeList(base)
+  let second = try MergeList(more)
+  var config = ClientConfig(file: .memory, account: [], user: [0])
+  config.seed = 1
+  config.open = { sealed in
+    .plain(Array(sealed.frame[sealed.message]), control: false, event: false)
+  }
+  if areDeltas { config.account = second.account }
+  let client = try Client.open(config)
+  defer { client.close() }
+  try client.connected()
+  var hasBadItems = false
+  func take(_ frame: [UInt8]) throws(Failure) {
+    do throws(Failure) {
+      if try client.receive(frame) != .applied { hasBadItems = true }
+    } catch .frame {
+      hasBadItems = true
+    } catch .mismatch {
+      hasBadItems = true
+    } catch .tooLarge {
+      hasBadItems = true
+    }
+  }
+  for frame in first.updates("a") { try take(frame) }
+  for frame in areDeltas ? second.elements : second.updates("b") { try take(frame) }
+  return (try client.mergedList(), hasBadItems)
+}
+
+/// A JSON array of the host's.
+private struct MergeList {
+  private let document: Document
+  private let ranges: [Range<Int>]
+
+  init(_ bytes: [UInt8]) throws(Failure) {
+    do throws(WireFailure) {
+      document = try Document(bytes)
+    } catch {
+      throw error == .tooLarge ? .tooLarge("a list is over 16 MiB") : .frame
+    }
+    guard document.kind(document.root) == .array else { throw .frame }
+    var ranges: [Range<Int>] = []
+    var child = document.firstChild(of: document.root)
+    while let element = child {
+      ranges.append(document.range(element))
+      child = document.next(after: element, in: document.root)
+    }
+    self.ranges = ranges
+  }
+
+  var elements: [[UInt8]] { ranges.map { Array(document.bytes[$0]) } }
+
+  /// The account that its frames name, empty where none does.
+  var account: [UInt8] {
+    var child = document.firstChild(of: document.root)
+    while let element = child {
+      if document.kind(element) == .object,
+        let named = document.member(Array("account".utf8), of: element),
+        let account = document.string(named), !account.isEmpty
+      {
+        return account
+      }
+      child = document.next(after: element, in: document.root)
+    }
+    return []
+  }
+
+  /// The elements as messages of updates, many in each but not too many bytes.
+  func updates(_ name: String) -> [[UInt8]] {
+    var frames: [[UInt8]] = []
+    var items: [UInt8] = []
+    var count = 0
+    for (index, range) in ranges.enumerated() {
+      if count > 0 { items.append(UInt8(ascii: ",")) }
+      items += document.bytes[range]
+      count += 1
+      if count == 500 || items.count > 4 << 20 || index == ranges.count - 1 {
+        let head =
+          #"{"type":"update","payload":{"ref":"\u0001\#(name)\#(frames.count)","action":"new","#
+          + #""payload":{"entity":"message","items":["#
+        frames.append(Array(head.utf8) + items + Array("]}}}".utf8))
+        items = []
+        count = 0
+      }
+    }
+    return frames
+  }
+}
+
+extension Client {
+  /// Everything that this client holds, as messages of one array.
+  fileprivate func mergedList() throws(Failure) -> [UInt8] {
+    var conversations: Set<[UInt8]> = []
+    var seq: UInt64 = 0
+    while case .changes(let changes) = try changes(after: seq, limit: Limits.changesMax) {
+      for change in changes {
+        conversations.insert(change.conversation)
+        seq = change.seq
+      }
+    }
+    var found: [(position: Position, object: [UInt8])] = []
+    for conversation in conversations where !conversation.isEmpty {
+      var from = MessageQuery.From.oldest
+      while true {
+        let page = try messages(
+          MessageQuery(conversation: conversation, from: from, limit: Limits.readRowsMax))
+        guard let last = page.rows.last else { break }
+        for row in page.rows {
+          let position = Position(time: row.timeUs, id: Array(page.bytes[row.id]))
+          found.append((position, try mergedObject(row, page)))
+        }
+        from = .after(last.number)
+      }
+    }
+    found.sort { $0.position < $1.position }
+    var list = [UInt8(ascii: "[")]
+    for (index, item) in found.enumerated() {
+      if index > 0 { list.append(UInt8(ascii: ",")) }
+      list += item.object
+    }
+    return list + [UInt8(ascii: "]")]
+  }
+
+  /// The newer copy of a message, with the marks of both.
+  private func mergedObject(_ row: MessageView, _ page: MessagePage) throws(Failure) -> [UInt8] {
+    var object = [UInt8(ascii: "{")]
+    func add(_ member: some Sequence<UInt8>) {
+      if object.count > 1 { object.append(UInt8(ascii: ",")) }
+      object += member
+    }
+    let marks = ["reactions", "pinned", "read_by", "delivered_by", "listened_by"]
+    try eachChild(Array(page.bytes[row.payload])) { document, key, value in
+      let name = document.string(key).map { String(decoding: $0, as: UTF8.self) }
+      if let name, marks.contains(name) { return }
+      add(document.bytes[document.range(key).lowerBound..<document.range(value).upperBound])
+    }
+    if !row.reactions.isEmpty { add(Array(#""reactions":"#.utf8) + page.bytes[row.reactions]) }
+    if row.flags & MessageFlags.pinned != 0 { add(Array(#""pinned":true"#.utf8)) }
+    for (name, range) in zip(marks[2...], [row.readBy, row.deliveredBy, row.listenedBy])
+    where !range.isEmpty {
+      var users: [UInt8] = []
+      try eachChild(Array(page.bytes[range])) { document, user, _ in
+        if !users.isEmpty { users.append(UInt8(ascii: ",")) }
+        users += Array(#"{"user_id":"#.utf8) + document.bytes[document.range(user)]
+        users.append(UInt8(ascii: "}"))
+      }
+      add(Array("\"\(name)\":[".utf8) + users + [UInt8(ascii: "]")])
+    }
+    return object + [UInt8(ascii: "}")]
+  }
+
+  /// The members of an object as key and value, or the elements of an array, twice each.
+  private func eachChild(
+    _ bytes: [UInt8], _ body: (Document, Document.Node, Document.Node) -> Void
+  ) throws(Failure) {
+    let document: Document
+    do throws(WireFailure) {
+      document = try Document(bytes)
+    } catch {
+      throw .internal("a stored value is not JSON")
+    }
+    let isObject = document.kind(document.root) == .object
+    var child = document.firstChild(of: document.root)
+    while let first = child {
+      let last = isObject ? document.next(after: first, in: document.root) ?? first : first
+      body(document, first, last)
+      child = document.next(after: last, in: document.root)
+    }
+  }
+}

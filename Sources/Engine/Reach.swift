@@ -1,0 +1,195 @@
+/// Going elsewhere than to the present: which request comes next, for each server.
+///
+/// A server that pages by keys (`before`) is asked for all below the edge's own tick and
+/// up, so nothing can hide between two pages; one that finds messages (`around`) for the
+/// page around the edge's message; one that keeps the oldest of a cut answer for all
+/// after the edge. Otherwise offsets are searched, and `Walk` or `Climb` prove the joins.
+/// Under numbers a selection by time may leave out what was committed late, so it is
+/// never used to go on from an edge.
+///
+/// Rule protected: where a capability is missing the way is longer, not less safe.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Core {
+  /// Sets the first request of what a job is about beyond catching up.
+  func beginGoal(
+    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    job.caughtUp = true
+    job.goal = Goal()
+    let known = try passable(record, tx)
+    // One page at least: it shares a few messages with what is known.
+    job.wanted = max(job.wanted, 1)
+    switch job.request.kind {
+    case .live:
+      return .ended(nil)
+    case .latest, .older:
+      guard let newest = known.newest, !newest.reachesStart else { return .ended(nil) }
+      if job.request.kind == .latest {
+        job.goal.floor = job.floor ?? .min
+        job.wanted = .max
+        guard newest.low > job.goal.floor else { return .ended(nil) }
+      }
+      return try goDown(&job, from: newest.low, known, record, tx)
+    case .below(let place):
+      job.goal.endsJoined = true
+      let edge = known.touching(place)?.low ?? place
+      return edge == .min ? .ended(nil) : try goDown(&job, from: edge, known, record, tx)
+    case .above(let place):
+      job.goal.endsJoined = true
+      let edge = known.touching(place)?.high ?? place
+      return try goUp(&job, from: edge, known, record, tx)
+    case .at(let id):
+      guard let row = try tx.row(id, record.cid) else {
+        guard can(.around) else { return .ended(.unsupported("the server finds no message")) }
+        job.stage = .spot(.aroundID(id))
+        return .next
+      }
+      return try goNear(&job, row.position, known, record, tx)
+    case .near(let place):
+      return try goNear(&job, place, known, record, tx)
+    case .time(let time):
+      return try goNear(&job, time: time, known, record, tx)
+    case .refresh(let low, let high):
+      job.goal.floor = low
+      job.goal.jumps = false
+      job.wanted = .max
+      guard low < high else { return .ended(nil) }
+      return try goDown(&job, from: high, known, record, tx)
+    }
+  }
+
+  // MARK: Down
+
+  /// Goes on below a boundary.
+  func goDown(
+    _ job: inout SyncJob, from edge: Position, _ known: SpanSet, _ record: ConversationRecord,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    job.goal.from = edge
+    let span = known.touching(edge)
+    if let key = key(below: edge, record) {
+      job.key = key
+      // Without a known range the selection itself is the upper end.
+      let low = span == nil || !job.goal.jumps ? key.top : edge
+      job.stage = .older(Walk(low: low, above: 0, ties: reckoning.ties))
+      return .next
+    }
+    if let span, span == known.newest, caughtUp.contains(record.id) {
+      let above = try tx.count(record.cid, from: edge, to: .max)
+      job.stage = .older(Walk(low: edge, above: above, ties: reckoning.ties))
+      return .next
+    }
+    if can(.around), job.goal.jumps, !job.goal.isStuck,
+      let row = try tx.rows(
+        record.cid, from: edge, to: .max, limit: 1, newestFirst: false
+      ).first, span?.contains(row.position) ?? false
+    {
+      job.stage = .spot(.aroundID(row.position.id))
+      return .next
+    }
+    seek(&job, edge, record)
+    return .next
+  }
+
+  /// The selection for the page below a boundary, on servers that page by keys.
+  func key(below edge: Position, _ record: ConversationRecord) -> Reckoning.Key? {
+    guard can(.before), !reckoning.isSequence, edge != .max, edge != .min,
+      let form = form ?? stamp(record.fetch)
+    else { return nil }
+    return reckoning.key(below: edge, form: form)
+  }
+
+  private func seek(_ job: inout SyncJob, _ target: Position, _ record: ConversationRecord) {
+    let total = record.totalCount.map { Int(clamping: $0) }
+    job.stage = .seek(
+      Seek(target: target, total: total, limit: exchange.pace.pageLimit))
+  }
+
+  // MARK: Up
+
+  /// Goes on above a boundary.
+  func goUp(
+    _ job: inout SyncJob, from edge: Position, _ known: SpanSet, _ record: ConversationRecord,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    job.goal.from = edge
+    if config.profile.truncates == .oldest, !reckoning.isSequence, !job.goal.isStuck,
+      let form = form ?? stamp(record.fetch)
+    {
+      job.stage = .spot(.after(reckoning.tail(above: edge, form: form)))
+      return .next
+    }
+    let low = known.touching(edge)?.low ?? edge
+    let rows = try tx.rows(record.cid, from: low, to: edge, limit: 50, newestFirst: true)
+    if can(.around), !job.goal.isStuck {
+      var id = rows.first?.position.id
+      if id == nil, !edge.id.isEmpty, let row = try tx.row(edge.id, record.cid) {
+        id = row.position.id
+      }
+      if let id {
+        job.stage = .spot(.aroundID(id))
+        return .next
+      }
+    }
+    let index = try tx.count(record.cid, from: edge, to: .max)
+    job.stage = .climb(
+      Climb(
+        high: edge, index: index, rows: rows.map(\.position).sorted(), ties: reckoning.ties))
+    return .next
+  }
+
+  // MARK: Anywhere
+
+  private func goNear(
+    _ job: inout SyncJob, _ place: Position, _ known: SpanSet, _ record: ConversationRecord,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    if let span = known.span(holding: place), span.low < place { return .ended(nil) }
+    if can(.around) {
+      if !place.id.isEmpty, try tx.row(place.id, record.cid) != nil {
+        job.stage = .spot(.aroundID(place.id))
+        return .next
+      }
+      if !reckoning.isSequence, let form = form ?? stamp(record.fetch) {
+        job.stage = .spot(.aroundTime(form.printed(place.time)))
+        return .next
+      }
+    }
+    if let key = key(below: place, record) {
+      job.key = key
+      job.stage = .older(Walk(low: key.top, above: 0, ties: reckoning.ties))
+      return .next
+    }
+    seek(&job, place, record)
+    return .next
+  }
+
+  /// A page around a time. Under numbers a time is looked for among the times of pages,
+  /// which follow the numbers closely enough to come near.
+  private func goNear(
+    _ job: inout SyncJob, time: Int64, _ known: SpanSet, _ record: ConversationRecord,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    guard reckoning.isSequence else {
+      return try goNear(&job, .before(tick: time), known, record, tx)
+    }
+    if can(.around), let form = form ?? stamp(record.fetch) {
+      job.stage = .spot(.aroundTime(form.printed(time)))
+      return .next
+    }
+    seek(&job, .before(tick: time), record)
+    return .next
+  }
+}
+
+extension SpanSet {
+  /// The range that a boundary lies in or at the end of.
+  func touching(_ boundary: Position) -> Span? {
+    if let span = span(holding: boundary) { return span }
+    return spans.last { $0.low <= boundary && boundary <= $0.high }
+  }
+}

@@ -1,0 +1,216 @@
+/// What the server tells unasked, applied once.
+///
+/// Rule protected: all effects of a frame, the ref under which it is remembered and
+/// the reply that is owed for it are one transaction. A ref that was seen is replied
+/// to again and changes nothing. What cannot be applied is kept as it came, counted
+/// and replied to, so that it never blocks what stands behind it.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+/// A push or an update, in one form.
+struct Delivery {
+  /// The entity of an update, the type of a push.
+  let name: [UInt8]
+  let action: EventAction
+  let isSilent: Bool
+  /// Nil for a push, which nobody waits for.
+  let ref: [UInt8]?
+  let effects: [Effect]
+  /// The whole update.
+  let raw: Range<Int>?
+  let isBroken: Bool
+
+  init(_ push: Push) {
+    name = push.name
+    action = EventAction(push)
+    isSilent = false
+    ref = nil
+    effects = push.effects
+    raw = nil
+    isBroken = false
+  }
+
+  init(_ update: Update) {
+    name = update.entity
+    action = EventAction(update.action)
+    isSilent = update.silent
+    ref = update.ref
+    effects = update.effects
+    raw = update.raw
+    isBroken = update.isBroken
+  }
+}
+
+/// The frame of a delivery, and when it came.
+struct Arrival {
+  let frame: [UInt8]
+  /// One for each readable message, in their order.
+  let opened: [OpenedPayload]
+  let now: Instant
+}
+
+extension Core {
+  /// Takes a delivery in one transaction.
+  func take(_ delivery: Delivery, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
+    var isRepeated = false
+    var news = Application.News()
+    try commit { tx throws(StoreFailure) in
+      if let ref = delivery.ref, try tx.seen(ref) {
+        isRepeated = true
+        return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
+      }
+      tx.isSilent = delivery.isSilent
+      var application = Application(self, tx, delivery, arrival)
+      try application.run()
+      news = application.news
+      if let ref = delivery.ref { try self.remember(ref, arrival.now, tx) }
+    }
+    if let ref = delivery.ref {
+      replies.owe(ref)
+      hasNews = true
+      if isRepeated { stats.updatesRepeated += 1 } else { stats.updates += 1 }
+    }
+    if isRepeated { return .applied }
+    tell(news)
+    return news.quarantined > 0 ? .quarantined : .applied
+  }
+
+  /// Notes a ref and the reply owed; from time to time old refs are let go.
+  private func remember(
+    _ ref: [UInt8], _ now: Instant, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    // Without a clock a ref does not age; there are only so many of them.
+    try tx.owe(ref, wallUs: now.wallUs ?? .max)
+    replies.untrimmed += 1
+    guard replies.untrimmed >= Replies.trimEvery else { return }
+    replies.untrimmed = 0
+    let memoryUs = Int64(config.profile.refDays) * Trust.dayUs
+    try tx.trimRefs(
+      kept: config.profile.refsMax, beforeUs: now.wallUs.map { $0 - memoryUs } ?? .min)
+  }
+
+  /// What the memory learns once a delivery is committed.
+  private func tell(_ news: Application.News) {
+    stats.quarantined += UInt64(news.quarantined)
+    stats.duplicates += UInt64(news.duplicates)
+    for pushed in news.pushed { remember(pushed) }
+    for (cid, span) in news.shown { fresh[cid, default: SpanSet()].insert(span.low, span.high) }
+    for conversation in news.behind {
+      // What was lost before this push is asked for, also where a catch-up is under
+      // way: its first page may be older than the push.
+      let isAsking = jobs.contains { $0.request.conversation == conversation }
+      if isAsking || caughtUp.contains(conversation) { catchUp(conversation) }
+    }
+  }
+
+  /// Remembers a few pushes, until a page shows them.
+  private func remember(_ pushed: PushedID) {
+    if onlyPushed.count >= Limits.pushesRemembered { onlyPushed = [] }
+    onlyPushed.insert(pushed)
+  }
+}
+
+/// One delivery on its way into the store; lives for one transaction.
+struct Application {
+  /// What is to be done when the transaction is over.
+  struct News {
+    var quarantined = 0
+    var duplicates = 0
+    var pushed: [PushedID] = []
+    /// Where marks are known as of now.
+    var shown: [(cid: Int64, span: SpanSet.Span)] = []
+    /// Conversations in which something may be missing below what came.
+    var behind: Set<[UInt8]> = []
+  }
+
+  let core: Core
+  let tx: WriteTransaction
+  let delivery: Delivery
+  let arrival: Arrival
+  var news = News()
+  /// The host has been told that something could not be applied.
+  var isPoisoned = false
+  private var nextPayload = 0
+
+  init(_ core: Core, _ tx: WriteTransaction, _ delivery: Delivery, _ arrival: Arrival) {
+    self.core = core
+    self.tx = tx
+    self.delivery = delivery
+    self.arrival = arrival
+  }
+
+  mutating func run() throws(StoreFailure) {
+    if delivery.isBroken, let raw = delivery.raw {
+      try setAside(raw, reason: BadItem.brokenUpdateCode, cid: 0)
+      return try poison(raw, cid: nil)
+    }
+    var index = 0
+    while index < delivery.effects.count {
+      guard case .message(let conversation, _, _) = delivery.effects[index] else {
+        try apply(delivery.effects[index])
+        index += 1
+        continue
+      }
+      // Neighbours of one conversation are one small page.
+      var items: [PushedItem] = []
+      while index < delivery.effects.count,
+        case .message(conversation, let item, let isNew) = delivery.effects[index]
+      {
+        items.append(PushedItem(item: item, isNew: isNew))
+        index += 1
+      }
+      try messages(conversation, items)
+    }
+  }
+
+  private mutating func apply(_ effect: Effect) throws(StoreFailure) {
+    switch effect {
+    case .message:
+      break
+    case .messagesDeleted(let conversation, let ids):
+      let cid = try tx.conversation(creating: conversation).cid
+      for id in ids { _ = try tx.tombstone(id, cid, version: nil) }
+    case .receipts(let conversation, let kind, let user, let ids):
+      let cid = try tx.conversation(creating: conversation).cid
+      _ = try tx.receipts(
+        ReceiptKind(kind), user: user, ids: ids, cid, isMe: user == core.config.user)
+    case .reactions(let conversation, let id, let range, let version):
+      let cid = try tx.conversation(creating: conversation).cid
+      let json = range.isEmpty ? nil : Array(arrival.frame[range])
+      _ = try tx.reactions(id, cid, json: json, version: version, issued: tx.lsn)
+    case .pin(let conversation, let id, let isPinned):
+      let cid = try tx.conversation(creating: conversation).cid
+      _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
+    case .typing(let conversation, _, let body):
+      try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
+    case .entity(let kind, let conversation, let id, let body):
+      try entity(kind, conversation, id, body, isDeleted: false)
+    case .entityDeleted(let kind, let conversation, let id, let body):
+      try entity(kind, conversation, id, body, isDeleted: true)
+    case .unknown(let name, let body):
+      try event(.unknown, body, cid: nil, named: name)
+    case .bad(let range, let reason):
+      try setAside(range, reason: reason.code, cid: 0)
+      try poison(range, cid: nil)
+    }
+  }
+
+  /// The opened payloads of the next readable messages.
+  mutating func takePayloads(_ count: Int) -> [OpenedPayload] {
+    let first = min(nextPayload, arrival.opened.count)
+    let last = min(first + count, arrival.opened.count)
+    nextPayload = last
+    return Array(arrival.opened[first..<last])
+  }
+
+  /// Keeps bytes that could not be applied. They have no place among the messages.
+  mutating func setAside(
+    _ range: Range<Int>, reason: Int64, cid: Int64
+  ) throws(StoreFailure) {
+    news.quarantined += 1
+    try tx.quarantine(
+      cid, bytes: Array(arrival.frame[range]), reason: reason, low: .min, high: .min)
+  }
+}

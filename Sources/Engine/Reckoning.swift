@@ -1,0 +1,97 @@
+/// What positions and times mean to each other on this server.
+///
+/// A position is a server time, or the server's number of the message. Numbers are
+/// given in the order in which messages become visible and never again: no two
+/// messages share one, nothing appears below a number that was seen, so an end is
+/// exact and content needs no overlap. Rule protected: what is compared with a clock
+/// is a time, and what is compared with a range is a position.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+struct Reckoning {
+  /// Positions are the server's numbers.
+  let isSequence: Bool
+  /// The order of messages with one printed time; numbers know no ties.
+  let ties: Ties
+  let overlapUs: Int64
+  private let resolutionUs: Int64
+  private let zoneOffsetMinutes: Int
+
+  init(_ profile: Profile, overlapUs: Int64) {
+    isSequence = profile.capabilities.contains(.sequence)
+    ties = isSequence ? .never : profile.ties == .id ? .byID : .unknown
+    resolutionUs = profile.timeResolutionUs
+    zoneOffsetMinutes = profile.zoneOffsetMinutes
+    self.overlapUs = overlapUs
+  }
+
+  /// A page's end is exact: nothing beyond its last row shares that row's place.
+  var endsAreExact: Bool { ties != .unknown }
+
+  func stamp(_ watermark: Watermark?) -> Stamp? {
+    watermark.flatMap { Stamp($0.text, zoneOffsetMinutes: zoneOffsetMinutes) }
+  }
+
+  /// Where a catch-up begins: what lies below need not be asked for again.
+  ///
+  /// The text asks by time. Under numbers the range ends right above the newest known
+  /// one, and whether anything was committed late shows as a missing number.
+  func bound(_ fetch: Watermark) -> Trust.Bound? {
+    guard let stamp = stamp(fetch) else { return nil }
+    var bound = Trust.bound(stamp, overlapUs: overlapUs, resolutionUs: resolutionUs)
+    if isSequence { bound.position = .after(tick: fetch.timeUs) }
+    return bound
+  }
+
+  /// The top of a range that ends the overlap below a watermark.
+  func settled(below watermark: Watermark) -> Position {
+    isSequence ? .max : .before(tick: watermark.timeUs - overlapUs)
+  }
+
+  /// The claim of a page; `nil` is an end where the server cuts.
+  func claim(_ items: [Position?], low: Position?, high: Position?) -> PageClaim {
+    PageClaim(
+      items: items, low: low.map { .open($0) } ?? .cut, high: high.map { .open($0) } ?? .cut,
+      ties: ties)
+  }
+
+  /// Whether the numbers from `low` up to the last of `rows` are all there: what was
+  /// committed late, and what was deleted, leaves a hole.
+  func isUnbroken(_ rows: [Position], from low: Position) -> Bool {
+    guard isSequence else { return true }
+    // The boundary above a number is the one below the next.
+    var next = low.time
+    for row in rows.sorted() where row >= low {
+      guard row.time == next, next < .max else { return false }
+      next += 1
+    }
+    return true
+  }
+
+  /// The selection of all that stands at or above a boundary.
+  func tail(above edge: Position, form: Stamp) -> Trust.Bound {
+    let unit = max(form.resolutionUs, resolutionUs, 1)
+    let time = Trust.floor(max(edge.time, .min / 2), to: unit)
+    return Trust.Bound(position: .before(tick: time), after: form.printed(time - unit))
+  }
+
+  /// A selection of everything before a time.
+  struct Key: Equatable {
+    /// The time, exclusive, as the server prints times.
+    var text: [UInt8]
+    /// Nothing at or above it is in the selection; all below it is.
+    var top: Position
+  }
+
+  /// The selection that holds the whole tick of a run's low end, so that late
+  /// arrivals and ties cannot hide between the run and its next page.
+  func key(below low: Position, form: Stamp) -> Key {
+    let unit = max(form.resolutionUs, resolutionUs, 1)
+    let tick = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
+    let (time, overflow) = Trust.floor(tick, to: unit).addingReportingOverflow(unit)
+    let top = overflow ? Int64.max : time
+    return Key(text: form.printed(top), top: .before(tick: top))
+  }
+}

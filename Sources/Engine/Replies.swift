@@ -1,0 +1,139 @@
+/// Replies to updates: apply, commit, sync, then reply.
+///
+/// Rule protected: no reply is handed out before its effect is on disk, and each is
+/// owed until the host reports its frame as sent. What is owed is in the file, from
+/// the transaction of the effect on; here is only what is next, so a lost process
+/// loses nothing: all that is still owed is handed out again on each connection.
+internal import Base
+internal import Store
+internal import Wire
+
+struct Replies {
+  /// Refs whose replies can be handed out, oldest first.
+  private(set) var ready: [[UInt8]] = []
+  /// Handed out and not yet reported as sent.
+  private var handed: [(frame: UInt64, ref: [UInt8])] = []
+  /// Reported as sent, which the file does not know yet.
+  private(set) var settled: [[UInt8]] = []
+  /// Whether the file may owe replies that are not here.
+  private(set) var hasMore = false
+  /// The newest commit that is known to be on disk.
+  var syncedLSN: UInt64 = 0
+  /// Updates applied since refs were last trimmed.
+  var untrimmed = Replies.trimEvery
+  static let trimEvery = 256
+
+  /// A new connection: whatever is owed is to be handed out again.
+  mutating func connect() {
+    ready = []
+    handed = []
+    hasMore = true
+  }
+
+  mutating func disconnect() {
+    ready = []
+    handed = []
+    hasMore = false
+  }
+
+  /// A reply is owed, also where it had been handed out before.
+  mutating func owe(_ ref: [UInt8]) {
+    handed.removeAll { $0.ref == ref }
+    guard !ready.contains(ref) else { return }
+    if ready.count < Limits.repliesReady {
+      ready.append(ref)
+    } else {
+      hasMore = true
+    }
+  }
+
+  /// How many to ask the file for, so that those handed out hide none.
+  var loadLimit: Int { handed.count + settled.count + Limits.repliesReady }
+
+  /// Takes in what the file owes, oldest first.
+  mutating func load(_ owed: [[UInt8]]) {
+    let known = Set(handed.map(\.ref)).union(settled)
+    hasMore = owed.count >= loadLimit
+    for ref in owed where !known.contains(ref) { ready.append(ref) }
+  }
+
+  /// The next reply has become a frame.
+  mutating func handOut(_ frame: UInt64) {
+    guard !ready.isEmpty else { return }
+    // A host that reports nothing is owed no memory; the file still knows.
+    if handed.count >= Limits.repliesHanded {
+      handed.removeFirst()
+      hasMore = false
+    }
+    handed.append((frame, ready.removeFirst()))
+  }
+
+  /// The host wrote a frame: false where it is no reply.
+  mutating func report(_ frame: UInt64) -> Bool {
+    guard let index = handed.firstIndex(where: { $0.frame == frame }) else { return false }
+    settled.append(handed.remove(at: index).ref)
+    return true
+  }
+
+  /// The file knows.
+  mutating func flushed() {
+    settled = []
+  }
+}
+
+extension Core {
+  /// Hands the owed replies out again.
+  func beginReplies() {
+    replies.connect()
+    do {
+      try loadReplies()
+      if !replies.ready.isEmpty { hasNews = true }
+    } catch {
+      hasNews = true
+    }
+  }
+
+  private func loadReplies() throws(StoreFailure) {
+    guard replies.ready.isEmpty, replies.hasMore else { return }
+    let limit = replies.loadLimit
+    replies.load(
+      try store.read { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
+  }
+
+  /// The next reply as a frame, made only when all effects are on disk: one sync
+  /// serves all that are ready.
+  func nextReply() throws(Failure) -> OutgoingFrame? {
+    guard exchange.isUp else { return nil }
+    return try storing { () throws(StoreFailure) in
+      try loadReplies()
+      guard let ref = replies.ready.first else { return nil }
+      if replies.syncedLSN < lastLSN {
+        try store.syncDurable()
+        replies.syncedLSN = lastLSN
+      }
+      let frame = exchange.newFrame()
+      replies.handOut(frame)
+      stats.replies += 1
+      let account = config.account.isEmpty ? nil : config.account
+      return OutgoingFrame(id: frame, bytes: encodedReply(ref: ref, account: account))
+    }
+  }
+
+  /// The host wrote a reply: false where the frame is none.
+  func replySent(_ frame: UInt64) -> Bool {
+    guard replies.report(frame) else { return false }
+    if replies.settled.count >= Limits.repliesReady { rememberSent() }
+    return true
+  }
+
+  /// Writes down which replies were sent, where no commit has done it on its way. What
+  /// cannot be written is replied to once more, which does no harm.
+  func rememberSent() {
+    guard !replies.settled.isEmpty else { return }
+    do {
+      try commit { _ throws(StoreFailure) in }
+    } catch {
+      logLines.append((.warn, "sent replies could not be noted"))
+    }
+  }
+}

@@ -1,0 +1,292 @@
+/// What one window knows: its list, its wishes, and what it waits for.
+///
+/// A look reads one committed state of the store: the changes since the last look,
+/// the trusted ranges, and what the wishes load. All of it becomes one step of the
+/// list. Afterwards it says what to ask of the network; nothing here asks by itself.
+internal import Base
+internal import Store
+internal import Timeline
+
+struct Screen {
+  let config: WindowConfig
+  var list: WindowList
+  var isClosed = false
+  /// The conversation's number, once it is known.
+  private(set) var cid: Int64?
+  /// The newest entry of the change feed that the list stands for.
+  private var seq: UInt64 = 0
+  var wishes: [Wish] = []
+  /// Requests without an end, by their number.
+  private(set) var asked: [(sync: UInt64, request: SyncRequest)] = []
+  /// Ranges whose deletions are not known any more.
+  private(set) var unverified = SpanSet()
+  /// Places of items that could not be read.
+  private(set) var poisoned: [SpanSet.Span] = []
+  /// What the user sees, and what was refreshed for it on this connection.
+  private(set) var shown: SpanSet.Span?
+  private(set) var refreshed = SpanSet()
+  /// Where too many rows must leave, those farthest from here go first.
+  var focus: Position?
+  var anchor: UInt64 = 0
+  var trouble: Failure?
+  private(set) var isUp = false
+  private(set) var connections: UInt64 = 0
+  /// The connection for which the present was asked.
+  var liveAsked: UInt64?
+  /// Whether the core was told that this window shows the present.
+  var isFollowing: Bool
+
+  init(_ config: WindowConfig) {
+    self.config = config
+    list = WindowList(rowsMax: config.rowsMax)
+    isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
+    switch config.at {
+    case .latest: wishes = [.newest(config.count)]
+    default: wishes = [Wish(.place(config.at), want: config.count, atGap: .ask)]
+    }
+  }
+
+  /// Whether it shows the newest messages and goes on with them.
+  var isAtEnd: Bool { list.loaded.spans.last?.high == .max }
+
+  /// Whether the first row is the conversation's first message.
+  var isAtStart: Bool {
+    guard let first = list.first?.position else { return false }
+    return list.spans.covers(.min, first) && list.loaded.span(holding: first)?.low == .min
+  }
+
+  // MARK: The core's news
+
+  /// Takes what stands on the board: ends of syncs, and a new connection.
+  mutating func note(isUp: Bool, connections: UInt64, ends: [Board.End]) {
+    if connections != self.connections {
+      self.connections = connections
+      refreshed = SpanSet()
+      for index in wishes.indices {
+        wishes[index].tried = nil
+        wishes[index].hasGivenUp = false
+      }
+    }
+    self.isUp = isUp
+    for end in ends {
+      for ask in asked where ask.sync == end.sync {
+        if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
+      }
+      asked.removeAll { $0.sync == end.sync }
+      if end.trouble != .cancelled { trouble = end.trouble }
+    }
+  }
+
+  mutating func didAsk(_ sync: UInt64, _ request: SyncRequest) {
+    if asked.contains(where: { $0.sync == sync }) { return }
+    asked.append((sync, request))
+  }
+
+  /// It is wanted no more.
+  mutating func forget(_ sync: UInt64) {
+    asked.removeAll { $0.sync == sync }
+  }
+
+  var isLivePending: Bool { asked.contains { $0.request.kind == .live } }
+
+  // MARK: The host's wishes
+
+  /// False where nothing lies there.
+  mutating func load(_ load: Load) throws(Failure) -> Bool {
+    let atGap: Wish.AtGap = load.isPastGaps ? .show : .ask
+    trouble = nil
+    switch load.kind {
+    case .initial:
+      return show(newestOf: load.count, replacing: true)
+    case .last:
+      return show(newestOf: load.count, replacing: false)
+    case .before(let number):
+      let row = try number == 0 ? 0 : self.row(number)
+      guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
+      if row == 0, isAtStart { return false }
+      replace(Wish(.older(item.position), want: load.count, atGap: atGap))
+      focus = item.position
+    case .after(let number):
+      let row = try number == 0 ? list.count - 1 : self.row(number)
+      guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
+      if row == list.count - 1, isAtEnd { return false }
+      replace(Wish(.newer(item.position.successor), want: load.count, atGap: atGap))
+      focus = item.position
+    case .around(let at):
+      replace(Wish(.place(at), want: load.count, atGap: atGap))
+    }
+    return true
+  }
+
+  private mutating func show(newestOf count: Int, replacing: Bool) -> Bool {
+    if replacing {
+      wishes = []
+      anchor = 0
+      shown = nil
+      isReplaced = true
+    }
+    replace(.newest(count))
+    focus = nil
+    return true
+  }
+
+  /// All that is loaded is to be let go at the next look.
+  private var isReplaced = false
+
+  private func row(_ number: UInt64) throws(Failure) -> Int {
+    guard let row = list.row(ofNumber: number) else { throw .notFound }
+    return row
+  }
+
+  /// A new wish takes the place of one like it.
+  private mutating func replace(_ wish: Wish) {
+    wishes.removeAll { $0.isLike(wish) }
+    wishes.append(wish)
+  }
+
+  /// False where no gap lies before the row.
+  mutating func fill(row: Int) throws(Failure) -> Bool {
+    guard row >= 0, row <= list.count else { throw .invalid("no such row") }
+    let low = list[row - 1]?.position.successor ?? .min
+    let high = list[row]?.position ?? .max
+    let isEnd = row == list.count
+    if isEnd, isAtEnd || list.isEmpty { return false }
+    if !isEnd, row > 0, list[row]?.splitBefore == false { return false }
+    if row == 0, list.spans.covers(low, high) { return false }
+    let isGap = isEnd ? !isCached(from: low) : !list.spans.covers(low, high)
+    if isGap, !isUp || config.isCacheOnly { throw .offline }
+    trouble = nil
+    focus = isEnd ? low : high
+    if isEnd {
+      replace(Wish(.newer(low), want: config.count, atGap: .ask))
+    } else {
+      replace(Wish(.fill(from: high, to: low), want: Limits.windowLoadMax, atGap: .ask))
+    }
+    return true
+  }
+
+  private func isCached(from position: Position) -> Bool {
+    list.spans.span(holding: position) != nil
+  }
+
+  mutating func show(first: Int, count: Int) throws(Failure) {
+    guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
+    let last = min(list.count, first + count) - 1
+    guard count > 0, let low = list[first]?.position, let high = list[last]?.position else {
+      shown = nil
+      return
+    }
+    shown = SpanSet.Span(low: low, high: high.successor)
+    focus = list[(first + last) / 2]?.position
+  }
+
+  mutating func trim(first: Int, count: Int) throws(Failure) {
+    guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
+    wishes = []
+    kept = list.loaded(keeping: first..<min(list.count, first + count))
+  }
+
+  /// What is to stay loaded from the next look on.
+  private var kept: SpanSet?
+
+  // MARK: A look
+
+  /// Moves the list to the state that `rx` sees.
+  mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
+    guard let record = try rx.conversation(config.conversation) else { return [] }
+    var change = WindowChange()
+    var loaded = kept ?? list.loaded
+    if isReplaced { loaded = SpanSet() }
+    if cid == nil {
+      cid = record.cid
+      seq = try rx.lastChange()
+      change.isWhole = true
+    } else {
+      try follow(rx, record.cid, &change)
+    }
+    var spans = list.spans
+    if change.isWhole || change.spans != nil {
+      spans = record.trusted(try rx.spans(record.cid))
+      change.spans = spans
+      unverified = try rx.unverified(record.cid)
+      poisoned = try rx.quarantined(record.cid)
+    }
+    if change.isWhole { try reload(rx, record.cid, loaded, &change) }
+    if !wishes.isEmpty {
+      var growth = try Growth(rx, record, spans: spans, loaded: loaded, isUp: isUp)
+      try grow(&growth)
+      loaded = growth.loaded
+      change.upserted += growth.keys
+    }
+    if loaded != list.loaded { change.loaded = loaded }
+    change.focus = focus
+    kept = nil
+    isReplaced = false
+    return list.apply(change)
+  }
+
+  /// What the feed says of this conversation since the last look.
+  private mutating func follow(
+    _ rx: ReadTransaction, _ cid: Int64, _ change: inout WindowChange
+  ) throws(StoreFailure) {
+    let limit = Limits.windowChangesMax
+    guard case .entries(let entries) = try rx.changes(after: seq, limit: limit),
+      entries.count < limit
+    else {
+      seq = try rx.lastChange()
+      change.isWhole = true
+      return
+    }
+    guard let last = entries.last else { return }
+    var reads = 0
+    for entry in entries where entry.cid == cid {
+      change.spans = SpanSet()
+      guard [.inserted, .updated, .removed].contains(entry.kind), entry.first <= entry.last,
+        entry.first > 0
+      else { continue }
+      let found = try rx.keys(numbers: entry.first...entry.last, cid, limit: limit)
+      reads += found.count
+      if reads >= limit {
+        change.isWhole = true
+        break
+      }
+      change.upserted += found
+      if entry.kind != .inserted { note(missing: entry, found, &change) }
+    }
+    seq = change.isWhole ? try rx.lastChange() : last.seq
+  }
+
+  /// Rows of an entry that are not to be seen any more.
+  private func note(missing entry: ChangeEntry, _ found: [RowKey], _ change: inout WindowChange) {
+    let there = Set(found.map(\.number))
+    if entry.last - entry.first < UInt64(list.count) {
+      for number in entry.first...entry.last where !there.contains(number) {
+        change.removed.append(number)
+      }
+    } else {
+      for item in list.items(0..<list.count)
+      where item.number >= entry.first && item.number <= entry.last {
+        if !there.contains(item.number) { change.removed.append(item.number) }
+      }
+    }
+  }
+
+  /// Everything that is loaded, read anew.
+  private func reload(
+    _ rx: ReadTransaction, _ cid: Int64, _ loaded: SpanSet, _ change: inout WindowChange
+  ) throws(StoreFailure) {
+    change.removed = []
+    change.upserted = []
+    for span in loaded.spans {
+      var low = span.low
+      while true {
+        let found = try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: span.high)
+        change.upserted += found
+        guard found.count >= Limits.readRowsMax, let last = found.map(\.position).max() else {
+          break
+        }
+        low = last.successor
+      }
+    }
+  }
+}

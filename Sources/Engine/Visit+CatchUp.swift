@@ -1,0 +1,165 @@
+/// Pages that catch a conversation up: the tail, the newest page, the walk below it.
+///
+/// Rule protected: the watermark moves when the content is whole up to the present,
+/// and to a stamp of the first page, which was read before all others.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Visit {
+  mutating func takeTail(
+    _ page: Page, _ ingested: Ingested, _ bound: Trust.Bound, _ whole: Bool, _ frame: [UInt8],
+    _ now: Instant
+  ) throws(StoreFailure) -> Step {
+    noteTop(page, ingested, now)
+    if whole || page.items.isEmpty, try isUnbroken(ingested, bound.position) {
+      let claim = reckoning.claim(ingested.items, low: bound.position, high: present)
+      try insert(claim, ingested, frame, low: bound.position, .toPresent)
+      return try contentIsWhole()
+    }
+    // Until the catch-up is over, trust in the known range ends at the bound.
+    if !reckoning.isSequence { endTrust(at: bound.position) }
+    guard core.config.profile.truncates == .newest, !reckoning.isSequence else {
+      // Which end was cut is not known, or it is the newer one: newest page first.
+      let claim = reckoning.claim(ingested.items, low: nil, high: nil)
+      try setAside(ingested, claim, frame)
+      job.stage = .newest
+      return .next
+    }
+    return try beginRun(page, ingested, frame)
+  }
+
+  /// Whether the rows of a tail leave no number out that may be a message: it was
+  /// selected by time, and one committed late has a number above its time's place.
+  private func isUnbroken(
+    _ ingested: Ingested, _ low: Position
+  ) throws(StoreFailure) -> Bool {
+    guard reckoning.isSequence else { return true }
+    guard reckoning.isUnbroken(ingested.items.compactMap { $0 }, from: low) else { return false }
+    let known = try tx.rows(
+      record.cid, from: low, to: .max, limit: Limits.readRowsMax, newestFirst: true)
+    return known.allSatisfy { ingested.ids.contains($0.position.id) }
+  }
+
+  mutating func takeNewest(
+    _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8], _ now: Instant
+  ) throws(StoreFailure) -> Step {
+    noteTop(page, ingested, now)
+    if whole || page.items.isEmpty {
+      let claim = reckoning.claim(ingested.items, low: .min, high: present)
+      try insert(claim, ingested, frame, low: .min, .toPresent)
+      if page.items.isEmpty { spans.insert(.min, .before(tick: .min + 1)) }
+      return try contentIsWhole()
+    }
+    return try beginRun(page, ingested, frame)
+  }
+
+  /// A page that claims up to the present and is cut at its older end.
+  private mutating func beginRun(
+    _ page: Page, _ ingested: Ingested, _ frame: [UInt8]
+  ) throws(StoreFailure) -> Step {
+    let walk = Walk(
+      newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
+      ties: reckoning.ties)
+    let claim = reckoning.claim(ingested.items, low: nil, high: present)
+    if let bound = job.bound, !reckoning.isSequence {
+      // Until the walk is over, trust in the known range ends at the bound.
+      endTrust(at: bound)
+    }
+    let unproven = unprovenTick(claim)
+    if job.stopsAtPage {
+      // What lies below is a gap, recorded; the newest messages must be whole though.
+      job.left = job.bound ?? job.left
+      job.bound = unproven
+    } else if let unproven {
+      job.bound = min(job.bound ?? unproven, unproven)
+    }
+    guard job.bound != nil else {
+      try insert(claim, ingested, frame, low: claim.low, .toPresent)
+      return try contentIsWhole()
+    }
+    try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
+    return try goOn(walk)
+  }
+
+  /// Where a newest page lies in one tick, but for stamps ahead, it proves nothing of
+  /// it: the walk must go on until the newest messages are whole.
+  private func unprovenTick(_ claim: PageClaim) -> Position? {
+    guard let first = claim.rows.first, var last = claim.rows.last else {
+      return job.bound == nil || job.stopsAtPage ? .min : nil
+    }
+    if let top = job.top?.timeUs, let ordinary = claim.rows.last(where: { $0.time <= top }) {
+      last = ordinary
+    }
+    let tick = Position.before(tick: first.time)
+    let isProven =
+      reckoning.endsAreExact || first.time != last.time || spans.covers(tick, last.successor)
+    return isProven ? nil : tick
+  }
+
+  /// The content is whole up to the present: the watermark moves, now and only now.
+  mutating func contentIsWhole() throws(StoreFailure) -> Step {
+    if let top = job.top, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
+      record.fetch = top
+    }
+    job.caughtUp = true
+    job.isLive = true
+    try flush()
+    if job.isFresh, record.deletions == nil, let stamp = reckoning.stamp(job.top) {
+      // All that is stored was read just now: older deletions and marks are in it.
+      let time = stamp.timeUs - reckoning.overlapUs
+      let known = Watermark(timeUs: time, text: stamp.printed(time))
+      record.deletions = known
+      record.lowestSinceUs = time
+      if core.can(.changedSince) { record.marks = known }
+      return try core.finish(&job, &record, tx)
+    }
+    return try core.askDeletions(&job, &record, tx)
+  }
+
+  // MARK: Tops
+
+  /// Up to where the first page of this catch-up reached.
+  var present: Position {
+    job.present ?? spans.newest?.high ?? .before(tick: .min + 1)
+  }
+
+  /// Up to where a walk of several pages speaks. A stamp years ahead puts every
+  /// message that arrived meanwhile below it, so that part is not claimed.
+  var claimedTop: Position {
+    guard let top = job.top, top.timeUs > 0 else { return present }
+    return min(present, .after(tick: top.timeUs))
+  }
+
+  /// Where no row of the first page could set the watermark, a later one may, as far
+  /// as the server time that was known at the first.
+  mutating func noteLaterTop(_ ingested: Ingested) {
+    guard job.top == record.fetch || job.top?.timeUs == 0, let known = job.knownUs else { return }
+    let borneOut = ingested.stamps.filter { $0.stamp.timeUs <= known }
+    guard let top = borneOut.max(by: { $0.position < $1.position }),
+      top.position.time > job.top?.timeUs ?? .min
+    else { return }
+    job.top = Watermark(timeUs: top.position.time, text: top.stamp.text)
+  }
+
+  /// The first page of a catch-up sets the watermark it will leave behind.
+  private mutating func noteTop(_ page: Page, _ ingested: Ingested, _ now: Instant) {
+    job.knownUs = core.facts.serverTimeUs
+    // A page that reaches the present says that nothing stands above its last row.
+    let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
+    job.present = times.max().map { .after(tick: $0) }
+    let plausible = core.plausibleTop(page, ingested, now)
+    let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
+    if reckoning.isSequence {
+      // A number needs nothing to bear it out; only the time beside it does.
+      let text = plausible?.stamp.text ?? record.fetch?.text ?? epoch?.text
+      job.top = text.flatMap { text in times.max().map { Watermark(timeUs: $0, text: text) } }
+    } else if let plausible {
+      job.top = Watermark(timeUs: plausible.position.time, text: plausible.stamp.text)
+    } else {
+      // Where no stamp can be borne out, a watermark that asks for everything again.
+      job.top = record.fetch ?? epoch
+    }
+  }
+}

@@ -1,0 +1,154 @@
+/// What a page proves: its claim, its holes, and what it shows to be absent.
+///
+/// Rule protected: a claim never reaches further than its evidence, and absence is
+/// judged only inside what an answer showed whole.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+/// How a page stands to what is known.
+enum Standing {
+  /// Whole from `low` up to the present; nothing is left to ask.
+  case toPresent
+  /// The newest part of a run that has not reached its goal.
+  case runAtPresent
+  /// Joined to a run whose low end was here.
+  case run(to: Position)
+  /// Joined to a run that was whole from here up, and is up to there now.
+  case climbed(from: Position, to: Position)
+  /// By itself.
+  case apart
+}
+
+extension Visit {
+  mutating func insert(
+    _ claim: PageClaim, _ ingested: Ingested, _ frame: [UInt8], low: Position,
+    _ standing: Standing
+  ) throws(StoreFailure) {
+    try tx.clearQuarantine(record.cid, low: claim.low, high: claim.high)
+    var proven = SpanSet()
+    proven.insert(claim.low, claim.high)
+    var highest = ceiling
+    var absentLow = claim.low
+    var absentHigh = claim.high
+    switch standing {
+    case .toPresent:
+      highest = .max
+      absentLow = low
+      absentHigh = .max
+    case .runAtPresent:
+      absentHigh = .max
+    case .run(let high):
+      proven.insert(low, high)
+    case .climbed(let from, let to):
+      proven.insert(from, to)
+    case .apart:
+      break
+    }
+    for hole in claim.holes { proven.remove(hole.low, hole.high) }
+    for piece in proven.spans { spans.insert(piece.low, min(piece.high, highest)) }
+    for hole in claim.holes { spans.remove(hole.low, hole.high) }
+    for piece in claim.pieces {
+      job.shown.insert(piece.low, piece.high)
+      stillUnverified.remove(piece.low, piece.high)
+    }
+    try setAside(ingested, claim, frame)
+    try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
+    switch standing {
+    case .toPresent, .runAtPresent, .run: try closeTick(claim, low: low)
+    case .climbed, .apart: break
+    }
+  }
+
+  /// Where claims must end for now: a message stamped within the overlap may still
+  /// appear, and only the watermark knows to ask for it.
+  private var ceiling: Position {
+    if job.stage.isReaching {
+      guard !reckoning.isSequence, let fetch = record.fetch else { return .max }
+      let settled = core.facts.serverTimeUs.map { Position.before(tick: $0 - core.overlapUs) }
+      return max(.after(tick: fetch.timeUs), settled ?? .min)
+    }
+    guard !job.caughtUp, job.bound != nil, let top = job.top else { return .max }
+    return reckoning.settled(below: top)
+  }
+
+  /// Keeps the unreadable items with their place.
+  func setAside(
+    _ ingested: Ingested, _ claim: PageClaim, _ frame: [UInt8]
+  ) throws(StoreFailure) {
+    for (order, bad) in ingested.bad.enumerated() {
+      let hole =
+        claim.holes.indices.contains(order)
+        ? claim.holes[order]
+        : claim.holes.last ?? SpanSet.Span(low: .min, high: .min)
+      try tx.quarantine(
+        record.cid, bytes: Array(frame[bad.range]), reason: bad.reason.code, low: hole.low,
+        high: hole.high)
+    }
+  }
+
+  // MARK: Absence
+
+  /// Rows that a whole range does not show: leftovers of a lost epoch go, deletions
+  /// where the profile says so or nothing else can tell any more; the rest is
+  /// suspected until deletions are known.
+  private mutating func judge(
+    from low: Position, to high: Position, seen: Set<[UInt8]>, holes: [SpanSet.Span]
+  ) throws(StoreFailure) {
+    var top = high
+    while low < top {
+      let rows = try tx.rows(
+        record.cid, from: low, to: top, limit: Limits.readRowsMax, newestFirst: true)
+      for row in rows where !seen.contains(row.position.id) {
+        if !holes.contains(where: { $0.contains(row.position) }) { try judge(row) }
+      }
+      guard rows.count == Limits.readRowsMax, let lowest = rows.last?.position else { return }
+      top = lowest
+    }
+  }
+
+  /// Judges a row that a whole answer did not show.
+  private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
+    let isLeftover = row.lsn < record.restoredLSN
+    guard isLeftover || row.lsn <= job.issued else { return }
+    if !isLeftover, row.timeUs >= settledUs,
+      core.onlyPushed.contains(PushedID(cid: record.cid, id: row.position.id))
+    {
+      // A push may be faster than the commit behind it.
+      job.unsettled.insert(row.position.id)
+    } else if isLeftover || core.config.profile.absenceIsDeletion
+      || unverified.span(holding: row.position) != nil
+    {
+      // No tombstone: an answer that shows it again is believed.
+      if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
+    } else if job.suspects.count < Limits.pageItemsMax {
+      job.suspects.append(row.position.id)
+    }
+  }
+
+  /// Messages stamped from here on may still be committing on the server.
+  private var settledUs: Int64 {
+    core.facts.serverTimeUs.map { $0 - core.overlapUs } ?? .max
+  }
+
+  /// Judges the tick that a run's low end cut, once the run has passed it, and
+  /// opens the one that the low end cuts now.
+  private mutating func closeTick(_ claim: PageClaim, low: Position) throws(StoreFailure) {
+    if var open = job.openTick {
+      open.seen.formUnion(claim.rows.filter { $0.time == open.time }.map(\.id))
+      job.openTick = open
+      guard low <= .before(tick: open.time) else { return }
+      try judge(
+        from: .before(tick: open.time), to: .after(tick: open.time), seen: open.seen, holes: [])
+      job.shown.insert(.before(tick: open.time), .after(tick: open.time))
+      stillUnverified.remove(.before(tick: open.time), .after(tick: open.time))
+      job.openTick = nil
+    }
+    guard !reckoning.endsAreExact, let time = claim.rows.first?.time,
+      low == .after(tick: time)
+    else { return }
+    let seen = claim.rows.prefix { $0.time == time }.map(\.id)
+    job.openTick = OpenTick(time: time, seen: Set(seen))
+  }
+}

@@ -1,0 +1,255 @@
+/// Pages that go elsewhere than to the present: down, up, and to a place.
+///
+/// Each page claims what it proves by itself; whether a join was reached is read off the
+/// ranges afterwards, because ranges merge in one place only. Rule protected: a page that
+/// is not joined stays an island with its gaps.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Visit {
+  // MARK: Down
+
+  mutating func takeWalk(
+    _ before: Walk, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+  ) throws(StoreFailure) -> Step {
+    var walk = before
+    let rows = ingested.items.compactMap { $0 }.sorted()
+    let verdict = walk.take(rows: rows, rawCount: page.items.count, complete: whole)
+    let claim = reckoning.claim(
+      ingested.items, low: walk.low == .min ? .min : nil, high: upperEnd(ingested))
+    switch verdict {
+    case .extended, .start:
+      let known = try tx.count(record.cid, from: walk.low, to: before.low)
+      try insert(claim, ingested, frame, low: walk.low, .run(to: before.low))
+      job.wanted -= known
+    case .resumed:
+      try insert(claim, ingested, frame, low: claim.low, .apart)
+      try tx.quarantine(
+        record.cid, bytes: [], reason: BadItem.wholePageCode, low: claim.high,
+        high: before.low)
+    case .apart:
+      try insert(claim, ingested, frame, low: claim.low, .apart)
+    case .same:
+      try setAside(ingested, claim, frame)
+    case .gaveUp:
+      try setAside(ingested, claim, frame)
+      return .ended(.incomplete)
+    }
+    return try goOn(walk)
+  }
+
+  /// Where a page of a walk ends above: the selection's own end, or the present.
+  private func upperEnd(_ ingested: Ingested) -> Position? {
+    guard job.offset == 0 else { return nil }
+    if let key = job.key { return key.top }
+    return job.stage.isReaching ? newestEnd(ingested) : nil
+  }
+
+  /// Nothing newer than its last row existed when a page was made.
+  private func newestEnd(_ ingested: Ingested) -> Position? {
+    ingested.items.compactMap { $0?.time }.max().map { .after(tick: $0) }
+  }
+
+  /// After a page of a walk: the run may have met a span; is the goal reached?
+  mutating func goOn(_ walk: Walk) throws(StoreFailure) -> Step {
+    var walk = walk
+    let isOlder = job.stage.isReaching
+    if job.goal.jumps {
+      var passable = spans
+      for hole in try tx.quarantined(record.cid) { passable.insert(hole.low, hole.high) }
+      // A page cut inside its only tick claims nothing yet, so it meets nothing.
+      if let met = passable.spans.last(where: { $0.low < walk.low && walk.low <= $0.high }) {
+        let isJoined = spans.spans.contains { $0.low < walk.low && walk.low <= $0.high }
+        let between = try tx.count(record.cid, from: met.low, to: walk.low)
+        walk.jump(to: met.low, skipping: between)
+        job.openTick = nil
+        if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
+        job.wanted -= between
+      }
+    }
+    if isOlder {
+      if walk.low <= job.goal.floor || job.wanted <= 0 { return try endGoal() }
+      job.stage = .older(turned(walk))
+    } else {
+      if walk.low == .min || job.bound.map({ walk.low <= $0 }) ?? true {
+        spans.insert(walk.low, claimedTop)
+        for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
+        return try contentIsWhole()
+      }
+      job.stage = .walk(turned(walk))
+    }
+    return askAgain()
+  }
+
+  /// On servers that page by keys, a run that reached a lower tick goes on from there.
+  private mutating func turned(_ walk: Walk) -> Walk {
+    guard walk.low != .max, let key = core.key(below: walk.low, record), key != job.key
+    else { return walk }
+    job.key = key
+    return Walk(low: walk.low, above: 0, ties: reckoning.ties)
+  }
+
+  // MARK: Up
+
+  mutating func takeClimb(
+    _ before: Climb, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+  ) throws(StoreFailure) -> Step {
+    var climb = before
+    let rows = ingested.items.compactMap { $0 }.sorted()
+    let isNewest = job.offset == 0 || page.hasMoreAfter == false
+    let verdict = climb.take(
+      rows: rows, rawCount: page.items.count, offset: job.offset, endsAtStart: whole,
+      endsAtPresent: page.hasMoreAfter == false)
+    let claim = reckoning.claim(
+      ingested.items, low: whole ? .min : nil, high: isNewest ? newestEnd(ingested) : nil)
+    switch verdict {
+    case .extended, .present:
+      try insert(
+        claim, ingested, frame, low: claim.low,
+        .climbed(from: before.high, to: max(climb.high, claim.high)))
+    case .resumed, .apart:
+      try insert(claim, ingested, frame, low: claim.low, .apart)
+    case .same:
+      try setAside(ingested, claim, frame)
+    case .gaveUp:
+      try setAside(ingested, claim, frame)
+      return .ended(.incomplete)
+    }
+    if isNewest, verdict != .apart { return try endGoal() }
+    if verdict == .extended, try hasRisen(claim) { return try endGoal() }
+    job.stage = .climb(climb)
+    return askAgain()
+  }
+
+  /// After a page that may have raised the range: is the goal reached?
+  private mutating func hasRisen(_ claim: PageClaim) throws(StoreFailure) -> Bool {
+    guard let span = spans.touching(job.goal.from), span.high > job.goal.from else {
+      return false
+    }
+    job.wanted -= try tx.count(record.cid, from: job.goal.from, to: span.high)
+    job.goal.from = span.high
+    job.goal.isStuck = false
+    return job.wanted <= 0 || span.high > max(claim.high, claim.low)
+  }
+
+  // MARK: To a place
+
+  mutating func takeSeek(
+    _ before: Seek, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+  ) throws(StoreFailure) -> Step {
+    var seek = before
+    let rows = ingested.items.compactMap { $0 }.sorted()
+    var looked = rows
+    if case .time = job.request.kind, reckoning.isSequence {
+      looked = ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }
+        .sorted()
+    }
+    let verdict = seek.take(rows: looked, rawCount: page.items.count, endsAtStart: whole)
+    let claim = reckoning.claim(
+      ingested.items, low: whole ? .min : nil,
+      high: job.offset == 0 ? newestEnd(ingested) : nil)
+    try insert(claim, ingested, frame, low: claim.low, .apart)
+    switch verdict {
+    case .again:
+      job.stage = .seek(seek)
+      return askAgain()
+    case .gaveUp:
+      return .ended(.incomplete)
+    case .found, .absent:
+      break
+    }
+    switch job.request.kind {
+    case .at, .near, .time, .live:
+      return try endGoal()
+    case .latest, .older, .below, .above, .refresh:
+      return try walkOn(from: rows, page.items.count)
+    }
+  }
+
+  /// The page at an edge is found: a walk goes on from there, anchored.
+  private mutating func walkOn(
+    from rows: [Position], _ rawCount: Int
+  ) throws(StoreFailure) -> Step {
+    let edge = job.goal.from
+    var low = edge
+    if job.goal.jumps, let span = spans.touching(edge) { low = span.low }
+    job.wanted -= try tx.count(record.cid, from: low, to: edge)
+    let isJoined = low < (rows.first ?? low)
+    let isReached = low <= job.goal.floor || job.wanted <= 0
+    if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
+    var above = job.offset + rawCount - rows.prefix { $0 < low }.count
+    if isJoined, let first = rows.first {
+      above += try tx.count(record.cid, from: low, to: first)
+    }
+    job.stage = .older(Walk(low: low, above: above, ties: reckoning.ties))
+    return askAgain()
+  }
+
+  mutating func takeSpot(
+    _ spot: Spot, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+  ) throws(StoreFailure) -> Step {
+    var low: Position? = page.hasMoreBefore == false ? .min : nil
+    var isNewest = page.hasMoreAfter == false
+    if case .after(let bound) = spot {
+      low = bound.position
+      isNewest = whole
+    }
+    let claim = reckoning.claim(
+      ingested.items, low: low, high: isNewest ? newestEnd(ingested) : nil)
+    try insert(claim, ingested, frame, low: claim.low, .apart)
+    switch job.request.kind {
+    case .at(let id):
+      return ingested.ids.contains(id) ? try endGoal() : .ended(.notFound)
+    case .near, .time, .live, .refresh:
+      return try endGoal()
+    case .above:
+      if isNewest || page.items.isEmpty { return try endGoal() }
+      if try hasRisen(claim) { return try endGoal() }
+      job.goal.isStuck = !(spans.touching(job.goal.from)?.high == claim.high)
+      return try goUp()
+    case .latest, .older, .below:
+      return try sink(claim)
+    }
+  }
+
+  private mutating func goUp() throws(StoreFailure) -> Step {
+    try flush()
+    let known = try core.passable(record, tx)
+    let step = try core.goUp(&job, from: job.goal.from, known, record, tx)
+    if case .next = step { return askAgain() }
+    return step
+  }
+
+  /// After a page around the low edge: is the goal reached, and if not, on from where?
+  private mutating func sink(_ claim: PageClaim) throws(StoreFailure) -> Step {
+    let edge = job.goal.from
+    let low = spans.touching(edge)?.low ?? edge
+    job.wanted -= try tx.count(record.cid, from: low, to: edge)
+    job.goal.isStuck = low >= edge
+    let isJoined = low < claim.low && low < edge
+    let isReached = low <= job.goal.floor || job.wanted <= 0
+    if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
+    try flush()
+    let known = try core.passable(record, tx)
+    let step = try core.goDown(&job, from: low, known, record, tx)
+    if case .next = step { return askAgain() }
+    return step
+  }
+
+  // MARK: Ending
+
+  private func askAgain() -> Step {
+    let pagesMax = job.request.pagesMax
+    return pagesMax > 0 && job.pages >= pagesMax ? .ended(.incomplete) : .next
+  }
+
+  private mutating func endGoal() throws(StoreFailure) -> Step {
+    job.wanted = 0
+    job.goalIsDone = true
+    if !job.suspects.isEmpty { return try core.askDeletions(&job, &record, tx) }
+    try flush()
+    return try core.finish(&job, &record, tx)
+  }
+}

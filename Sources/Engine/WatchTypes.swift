@@ -1,0 +1,147 @@
+/// The values of windows, events and entities that cross the engine's border.
+///
+/// They mirror the structs of the header one to one, without pointers.
+
+/// Where a window opens, and what a load is around.
+package enum At: Equatable, Sendable {
+  case latest
+  case unread
+  case message([UInt8])
+  case time(Int64)
+}
+
+/// How to open a window.
+package struct WindowConfig: Equatable, Sendable {
+  package var conversation: [UInt8]
+  package var at: At
+  package var count: Int
+  /// Messages in memory at most.
+  package var rowsMax: Int
+  /// Never ask the network.
+  package var isCacheOnly = false
+  /// Leave stale rows on screen as they are.
+  package var leavesStale = false
+
+  package init(
+    conversation: [UInt8], at: At = .latest, count: Int = 50, rowsMax: Int = 2_000
+  ) {
+    self.conversation = conversation
+    self.at = at
+    self.count = count
+    self.rowsMax = rowsMax
+  }
+}
+
+/// What to load into a window.
+package struct Load: Equatable, Sendable {
+  package enum Kind: Equatable, Sendable {
+    case initial
+    /// Older than the row with this number, or than the first row for 0.
+    case before(UInt64)
+    /// Newer than the row with this number, or than the last row for 0.
+    case after(UInt64)
+    case around(At)
+    case last
+  }
+
+  package var kind: Kind
+  package var count: Int
+  /// Go on beyond a gap at once.
+  package var isPastGaps: Bool
+
+  package init(_ kind: Kind, count: Int = 50, isPastGaps: Bool = false) {
+    self.kind = kind
+    self.count = count
+    self.isPastGaps = isPastGaps
+  }
+}
+
+/// One step of a difference; the kinds are those of the header.
+package struct WindowOp: Equatable, Sendable {
+  package enum Kind: Int32, Sendable {
+    case insert = 1
+    case remove
+    case update
+    case move
+  }
+
+  package var kind: Kind
+  package var row: Int
+  package var from: Int
+  package var count: Int
+
+  package init(_ kind: Kind, row: Int, from: Int = 0, count: Int = 1) {
+    self.kind = kind
+    self.row = row
+    self.from = from
+    self.count = count
+  }
+}
+
+/// The difference between two versions of a window.
+package struct WindowDiff: Equatable, Sendable {
+  package var from: UInt64
+  package var to: UInt64
+  package var checksum: UInt64
+  package var rowCount: Int
+  package var ops: [WindowOp]
+}
+
+/// What a window waits for.
+package enum Waiting: Int32, Sendable {
+  case nothing = 0
+  case connection
+  case present
+  case place
+  case older
+  case newer
+  case refresh
+}
+
+/// How a window stands.
+package struct WindowStatus: Equatable, Sendable {
+  package var isAtStart = false
+  package var isAtEnd = false
+  package var hasGapBefore = false
+  package var hasGapAfter = false
+  package var version: UInt64 = 0
+  package var checksum: UInt64 = 0
+  package var rowCount = 0
+  package var splitCount = 0
+  package var waiting = Waiting.nothing
+  package var trouble: Failure?
+  package var anchor: UInt64 = 0
+}
+
+/// Something the server told that is not a message.
+package struct EventView: Equatable, Sendable {
+  package var seq: UInt64
+  /// `TL_EVENT_` kind and `TL_ACTION_` of the header.
+  package var kind: Int32
+  package var action: Int32
+  package var isSilent: Bool
+  package var conversation: [UInt8]
+  package var entity: [UInt8]
+  package var body: [UInt8]
+}
+
+package enum EventPage: Equatable, Sendable {
+  case none
+  case resync
+  case events([EventView])
+}
+
+/// The values are those of the header.
+package enum EntityRole: Int32, Sendable {
+  case conversation = 1
+  case member
+  case profile
+}
+
+/// A small thing beside messages, as it came.
+package struct EntityView: Equatable, Sendable {
+  package var role: EntityRole
+  package var conversation: [UInt8]
+  package var id: [UInt8]
+  package var body: [UInt8]
+}

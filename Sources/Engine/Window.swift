@@ -1,0 +1,233 @@
+/// One screen's view of a conversation, as the host holds it.
+///
+/// A poll takes the core's news from the board, reads one committed state, makes one
+/// step of the list, and tells the core what to ask. The core's lock is taken only for
+/// that last part, and only when there is something to ask.
+internal import Base
+internal import Store
+package import Timeline
+
+package final class Window: Sendable {
+  package let client: Client
+  private let number: UInt64
+  private let screen: Lock<Screen>
+
+  fileprivate init(_ client: Client, _ number: UInt64, _ config: WindowConfig) {
+    self.client = client
+    self.number = number
+    screen = Lock(Screen(config))
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Idempotent. What it asked for is dropped, later calls fail.
+  package func close() {
+    let wasClosed = screen.withLock { screen in
+      defer { screen.isClosed = true }
+      return screen.isClosed
+    }
+    if wasClosed { return }
+    do {
+      try client.input { core, now throws(Failure) in core.closeWindow(number, now) }
+    } catch {
+      // The client is closed, and its windows with it.
+    }
+  }
+
+  private func inside<Result>(
+    _ body: (inout Screen) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try client.ensureOpen()
+    return try screen.withLock { screen throws(Failure) in
+      if screen.isClosed { throw .closed }
+      return try body(&screen)
+    }
+  }
+
+  /// Moves to the newest committed state; nil where nothing changed.
+  package func poll() throws(Failure) -> WindowDiff? {
+    try inside { screen throws(Failure) in
+      let from = screen.list.version
+      let fresh = note(&screen)
+      let wasLoaded = screen.list.loaded
+      let ops = try client.reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
+      }
+      if screen.list.loaded != wasLoaded { pin(screen) }
+      try ask(&screen, fresh)
+      if ops.isEmpty { return nil }
+      return WindowDiff(
+        from: from, to: screen.list.version, checksum: screen.list.checksum,
+        rowCount: screen.list.count,
+        ops: ops.map { op in
+          WindowOp(
+            WindowOp.Kind(rawValue: op.kind.rawValue) ?? .update, row: op.row, from: op.from,
+            count: op.count)
+        })
+    }
+  }
+
+  /// What stands on the board is the window's; gives what is fresh.
+  private func note(_ screen: inout Screen) -> [Int64: SpanSet] {
+    client.board.withLock { board in
+      screen.note(
+        isUp: board.isUp, connections: board.connections, ends: board.ends[number] ?? [])
+      board.ends[number] = nil
+      return board.fresh
+    }
+  }
+
+  private func pin(_ screen: Screen) {
+    let loaded = screen.list.loaded
+    client.board.withLock { $0.loaded[number] = (screen.config.conversation, loaded) }
+  }
+
+  /// Tells the core what is wanted of the network, and what no more.
+  private func ask(_ screen: inout Screen, _ fresh: [Int64: SpanSet]) throws(Failure) {
+    let wanted = screen.requests(fresh: fresh)
+    let new = wanted.filter { request in
+      !screen.asked.contains { $0.request.kind == request.kind }
+    }
+    let old = screen.asked.filter { ask in
+      ask.request.kind != .live && !wanted.contains { $0.kind == ask.request.kind }
+    }
+    let follows = !screen.config.isCacheOnly && screen.isAtEnd
+    let mustFollow = follows && !screen.isFollowing
+    let mustAskLive = (mustFollow || screen.isFollowing) && screen.liveAsked != screen.connections
+    guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
+    try client.input { core, now throws(Failure) in
+      if mustFollow {
+        screen.isFollowing = true
+        core.follow(number)
+      }
+      for ask in old {
+        screen.forget(ask.sync)
+        core.drop(number, ask.sync, now)
+      }
+      do throws(Failure) {
+        if mustAskLive { try askLive(core, &screen, now) }
+        for request in new {
+          let sync = try core.ask(number, request, now)
+          screen.didAsk(sync, request)
+        }
+      } catch .full {
+        screen.trouble = .full
+      }
+    }
+  }
+
+  private func askLive(
+    _ core: Core, _ screen: inout Screen, _ now: Instant
+  ) throws(Failure) {
+    let live = try core.askLive(number, now)
+    screen.liveAsked = screen.connections
+    guard let live, core.jobs.contains(where: { $0.id == live }) else { return }
+    screen.didAsk(
+      live, SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))
+  }
+
+  /// False where nothing lies there.
+  package func load(_ load: Load) throws(Failure) -> Bool {
+    guard (1...Limits.windowLoadMax).contains(load.count) else { throw .invalid("count") }
+    return try wish { screen throws(Failure) in
+      if case .around(.message(let id)) = load.kind {
+        try client.mustFind(id, screen.config)
+      }
+      return try screen.load(load)
+    }
+  }
+
+  /// False where no gap lies before the row.
+  package func fill(row: Int) throws(Failure) -> Bool {
+    try wish { screen throws(Failure) in try screen.fill(row: row) }
+  }
+
+  package func show(first: Int, count: Int) throws(Failure) {
+    try inside { screen throws(Failure) in
+      let fresh = note(&screen)
+      try screen.show(first: first, count: count)
+      try ask(&screen, fresh)
+    }
+  }
+
+  package func trim(first: Int, count: Int) throws(Failure) {
+    _ = try wish { screen throws(Failure) in
+      try screen.trim(first: first, count: count)
+      return true
+    }
+  }
+
+  /// What only the next poll shows makes the descriptor readable.
+  private func wish(
+    _ body: (inout Screen) throws(Failure) -> Bool
+  ) throws(Failure) -> Bool {
+    let isThere = try inside { screen throws(Failure) in
+      _ = note(&screen)
+      return try body(&screen)
+    }
+    if isThere { client.signalNews() }
+    return isThere
+  }
+
+  /// Rows as of the last poll with content as it is now; nil where no row is there.
+  package func rows(first: Int, count: Int) throws(Failure) -> MessagePage? {
+    try inside { screen throws(Failure) in
+      let items = screen.list.items(first..<first + count)
+      guard !items.isEmpty else { return nil }
+      return try client.reading { reading throws(Failure) in
+        try reading.page(screen, items, first: first)
+      }
+    }
+  }
+
+  package func find(_ id: [UInt8]) throws(Failure) -> Int? {
+    try inside { screen in screen.list.row(ofID: id) }
+  }
+
+  package func state() throws(Failure) -> WindowStatus {
+    try inside { screen in screen.status }
+  }
+
+  /// What is loaded, as of the last poll.
+  package var loaded: SpanSet {
+    screen.withLock { $0.list.loaded }
+  }
+}
+
+extension Client {
+  package func openWindow(_ config: WindowConfig) throws(Failure) -> Window {
+    try check(config.conversation)
+    guard (1...Limits.windowLoadMax).contains(config.count) else { throw .invalid("count") }
+    guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
+      throw .invalid("rows_max")
+    }
+    if case .message(let id) = config.at { try mustFind(id, config) }
+    let number = try input { core, now throws(Failure) in
+      let number = try core.openWindow(config)
+      _ = try core.askLive(number, now)
+      return number
+    }
+    signalNews()
+    return Window(self, number, config)
+  }
+
+  /// A message that is not stored can be looked for by some servers only.
+  fileprivate func mustFind(_ id: [UInt8], _ config: WindowConfig) throws(Failure) {
+    try check(id)
+    if !config.isCacheOnly, canLookAround { return }
+    let isStored = try reading { reading throws(Failure) in
+      try reading.storing { rx throws(StoreFailure) in
+        guard let record = try rx.conversation(config.conversation) else { return false }
+        return try rx.place(ofID: id, record.cid) != nil
+      }
+    }
+    if !isStored { throw .unsupported("the message is not stored, and cannot be looked for") }
+  }
+}
+
+/// The checksum of a list of row numbers, as the header defines it.
+package func checksum(_ numbers: [UInt64]) -> UInt64 {
+  windowChecksum(numbers)
+}

@@ -1,0 +1,134 @@
+/// The open windows as the core sees them: whose syncs go first, and who is told
+/// of their ends.
+///
+/// A window never holds the core's lock while it reads. What it must know of the
+/// core stands on a board with a lock of its own, so a screen does not wait for a
+/// merge. Locks are taken in one order: window, core, board.
+internal import Base
+internal import Timeline
+
+/// What windows may know of the core without waiting for it.
+struct Board {
+  struct End {
+    var sync: UInt64
+    var trouble: Failure?
+  }
+
+  var isUp = false
+  /// Counts connections, so that a window notices a new one.
+  var connections: UInt64 = 0
+  /// By conversation, where all marks were verified on this connection.
+  var fresh: [Int64: SpanSet] = [:]
+  /// By window, syncs of its that ended since it last looked.
+  var ends: [UInt64: [End]] = [:]
+  /// By window, what its screen has loaded: never to be purged.
+  var loaded: [UInt64: (conversation: [UInt8], ranges: SpanSet)] = [:]
+}
+
+final class WindowRegistry {
+  struct Entry {
+    var conversation: [UInt8]
+    /// It shows the newest messages, so it asks for the present at each connection.
+    var isFollowing: Bool
+    /// Its sync of the present on this connection.
+    var live: UInt64?
+    /// Its syncs that have not ended.
+    var syncs: Set<UInt64> = []
+  }
+
+  let board = Lock(Board())
+  fileprivate(set) var windows: [UInt64: Entry] = [:]
+  fileprivate var next: UInt64 = 1
+
+  /// Tells windows how the connection stands after an input.
+  func post(isUp: Bool, fresh: [Int64: SpanSet]) {
+    board.withLock { board in
+      board.isUp = isUp
+      board.fresh = fresh
+    }
+  }
+
+  /// A sync ended: those who asked for it are told.
+  func ended(_ sync: UInt64, _ trouble: Failure?) {
+    for (number, entry) in windows where entry.syncs.contains(sync) {
+      windows[number]?.syncs.remove(sync)
+      board.withLock { $0.ends[number, default: []].append(Board.End(sync: sync, trouble: trouble)) }
+    }
+  }
+}
+
+extension Core {
+  func openWindow(_ config: WindowConfig) throws(Failure) -> UInt64 {
+    guard windows.windows.count < Limits.windowsMax else { throw .full }
+    let number = windows.next
+    windows.next += 1
+    let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
+    windows.windows[number] = WindowRegistry.Entry(
+      conversation: config.conversation, isFollowing: isFollowing)
+    return number
+  }
+
+  /// What only this window asked for is dropped.
+  func closeWindow(_ number: UInt64, _ now: Instant) {
+    guard let entry = windows.windows.removeValue(forKey: number) else { return }
+    windows.board.withLock { board in
+      board.ends[number] = nil
+      board.loaded[number] = nil
+    }
+    for sync in entry.syncs.sorted() { release(sync, now) }
+  }
+
+  /// Asks for something on a window's account, before all other work.
+  func ask(
+    _ number: UInt64, _ request: SyncRequest, _ now: Instant
+  ) throws(Failure) -> UInt64 {
+    let sync = try sync(request, now)
+    if jobs.contains(where: { $0.id == sync }) {
+      windows.windows[number]?.syncs.insert(sync)
+    } else {
+      // It had nothing to ask and ended at once.
+      let trouble = try syncStatus(sync).trouble
+      windows.board.withLock {
+        $0.ends[number, default: []].append(Board.End(sync: sync, trouble: trouble))
+      }
+    }
+    return sync
+  }
+
+  /// A window wants an unanswered request no more.
+  func drop(_ number: UInt64, _ sync: UInt64, _ now: Instant) {
+    guard windows.windows[number]?.syncs.remove(sync) != nil else { return }
+    release(sync, now)
+  }
+
+  /// The sync of the present that a window waits for on this connection.
+  func askLive(_ number: UInt64, _ now: Instant) throws(Failure) -> UInt64? {
+    guard let entry = windows.windows[number], entry.isFollowing else { return nil }
+    if let live = entry.live { return live }
+    let request = SyncRequest(conversation: entry.conversation, kind: .live, isUrgent: true)
+    let live = try ask(number, request, now)
+    windows.windows[number]?.live = live
+    return live
+  }
+
+  /// A window came to show the present.
+  func follow(_ number: UInt64) {
+    windows.windows[number]?.isFollowing = true
+  }
+
+  /// A new connection: what screens show comes first.
+  func wakeWindows(_ now: Instant) {
+    windows.board.withLock { $0.connections += 1 }
+    for number in windows.windows.keys.sorted() {
+      if let live = windows.windows[number]?.live, jobs.contains(where: { $0.id == live }) {
+        continue
+      }
+      windows.windows[number]?.live = nil
+      do {
+        _ = try askLive(number, now)
+      } catch {
+        logLines.append((.warn, "too many syncs wait for a window to ask for its own"))
+      }
+    }
+  }
+}

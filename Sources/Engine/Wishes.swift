@@ -1,0 +1,224 @@
+/// A window's wishes on one state of the store: which are done, which must ask.
+///
+/// The present comes before what is older, and a place before what surrounds it. A
+/// wish that was answered and did not move gives up and takes what the cache has, so
+/// that no window asks for ever.
+internal import Base
+internal import Store
+internal import Timeline
+
+extension Screen {
+  /// Lets every wish load what it can, and forgets those that have what they want.
+  mutating func grow(_ growth: inout Growth) throws(StoreFailure) {
+    let pending = wishes
+    wishes = []
+    for wish in pending { try grow(wish, &growth) }
+  }
+
+  private mutating func grow(_ wish: Wish, _ growth: inout Growth) throws(StoreFailure) {
+    let mayAsk = !config.isCacheOnly && !wish.hasGivenUp && wish.atGap != .show
+    let showsBeyond = wish.atGap != .ask || !mayAsk || !isUp
+    let result: (outcome: Growth.Outcome, isSatisfied: Bool)
+    switch wish.aim {
+    case .older(let edge):
+      result = try growth.older(from: edge, want: wish.want, showsBeyond: showsBeyond)
+      // What is older may come with the page of the present.
+      if edge == .max, mayAsk, isLivePending, !result.isSatisfied {
+        keep(wish, asking: nil)
+        return
+      }
+    case .newer(let edge):
+      result = try growth.newer(from: edge, want: wish.want, showsBeyond: showsBeyond)
+    case .fill(let high, let low):
+      result = try growth.older(from: high, want: wish.want, showsBeyond: false, floor: low)
+    case .place(let at):
+      try grow(wish, at, mayAsk: mayAsk, &growth)
+      return
+    }
+    guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
+    try settle(wish, kind, want: want, mayAsk: mayAsk, &growth)
+  }
+
+  /// Keeps a wish that needs an answer, unless it has had it and nothing moved.
+  private mutating func settle(
+    _ wish: Wish, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool, _ growth: inout Growth
+  ) throws(StoreFailure) {
+    var wish = wish
+    if mayAsk, wish.tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
+      wish.hasGivenUp = true
+      try grow(wish, &growth)
+    } else if mayAsk {
+      if isUp { wish.tried = kind }
+      keep(
+        wish,
+        asking: SyncRequest(
+          conversation: config.conversation, kind: kind, want: want, isUrgent: true))
+    } else if case .older(.max) = wish.aim, growth.keys.isEmpty, list.isEmpty {
+      // An empty window takes whatever comes first.
+      keep(wish, asking: nil)
+    }
+  }
+
+  private mutating func keep(_ wish: Wish, asking request: SyncRequest?) {
+    var wish = wish
+    wish.next = request
+    wishes.append(wish)
+  }
+
+  /// Looks for a place; once it is found, loads both sides of it.
+  private mutating func grow(
+    _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
+  ) throws(StoreFailure) {
+    switch try growth.find(at) {
+    case .latest:
+      try grow(.newest(wish.want), &growth)
+    case .at(let key, let isTrusted):
+      anchor = key.number
+      focus = key.position
+      growth.loaded.insert(key.position, key.position.successor)
+      growth.keys.append(key)
+      if isTrusted || !mayAsk {
+        let older = wish.want / 2
+        let atGap = wish.hasGivenUp ? Wish.AtGap.show : wish.atGap
+        try grow(Wish(.older(key.position), want: older, atGap: atGap), &growth)
+        try grow(Wish(.newer(key.position), want: wish.want - older, atGap: atGap), &growth)
+        return
+      }
+      if !isUp { try showAround(key.position, wish.want, &growth) }
+      let kind: SyncRequest.Kind =
+        if case .time(let time) = at { .time(time) } else { .near(key.position) }
+      try settle(wish, kind, want: 0, mayAsk: mayAsk, &growth)
+    case .unknown:
+      try growToUnknown(wish, at, mayAsk: mayAsk, &growth)
+    }
+  }
+
+  private mutating func growToUnknown(
+    _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
+  ) throws(StoreFailure) {
+    switch at {
+    case .latest, .unread:
+      // Nothing unread is known: the newest, until the present has answered.
+      if isUp, isLivePending, mayAsk {
+        _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
+        keep(wish, asking: nil)
+      } else {
+        try grow(.newest(wish.want), &growth)
+      }
+    case .message(let id):
+      if !mayAsk { trouble = trouble ?? .notFound }
+      try settle(wish, .at(id), want: 0, mayAsk: mayAsk, &growth)
+    case .time(let time):
+      if !mayAsk { trouble = trouble ?? .notFound }
+      try settle(wish, .time(time), want: 0, mayAsk: mayAsk, &growth)
+    }
+  }
+
+  /// What is cached on both sides, gaps or not.
+  private func showAround(
+    _ position: Position, _ want: Int, _ growth: inout Growth
+  ) throws(StoreFailure) {
+    _ = try growth.older(from: position, want: want / 2, showsBeyond: true)
+    _ = try growth.newer(from: position, want: want - want / 2, showsBeyond: true)
+  }
+}
+
+// MARK: What to ask, and how it stands
+
+extension Screen {
+  /// What this window wants of the network now.
+  func requests(fresh: [Int64: SpanSet]) -> [SyncRequest] {
+    if config.isCacheOnly { return [] }
+    return wishes.compactMap(\.next) + refresh(fresh)
+  }
+
+  /// Stale rows on screen, as one range; one request at a time.
+  private func refresh(_ fresh: [Int64: SpanSet]) -> [SyncRequest] {
+    if let pending = asked.first(where: { $0.request.kind.isRefresh }) {
+      return [pending.request]
+    }
+    guard isUp, !config.leavesStale, !isLivePending, let shown, let cid else { return [] }
+    var good = fresh[cid] ?? SpanSet()
+    for span in unverified.spans { good.remove(span.low, span.high) }
+    good = good.union(refreshed)
+    var stale: [SpanSet.Span] = []
+    for span in list.spans.intersection(SpanSet().inserting(shown.low, shown.high)).spans {
+      stale += good.gaps(in: span.low, span.high)
+    }
+    guard let low = stale.first?.low, let high = stale.last?.high else { return [] }
+    return [
+      SyncRequest(
+        conversation: config.conversation, kind: .refresh(low, high), isUrgent: true)
+    ]
+  }
+
+  private var waiting: Waiting {
+    if config.isCacheOnly { return .nothing }
+    let kinds = asked.map(\.request.kind) + wishes.compactMap(\.next?.kind)
+    if !isUp { return isFollowing || !kinds.isEmpty ? .connection : .nothing }
+    return kinds.map(\.waiting).min { $0.rank < $1.rank } ?? .nothing
+  }
+
+  var status: WindowStatus {
+    var status = WindowStatus()
+    status.version = list.version
+    status.checksum = list.checksum
+    status.rowCount = list.count
+    status.splitCount = list.splitCount
+    status.waiting = waiting
+    status.trouble = trouble
+    status.anchor = anchor
+    status.isAtEnd = isAtEnd
+    guard let first = list.first?.position, let last = list.last?.position else {
+      return status
+    }
+    status.isAtStart = isAtStart
+    status.hasGapBefore = hasGap(before: first)
+    status.hasGapAfter = !isAtEnd && hasGap(behind: last)
+    return status
+  }
+
+  /// Whether the trusted range ends where the first loaded one does.
+  private func hasGap(before position: Position) -> Bool {
+    guard let span = list.spans.span(holding: position) else { return true }
+    guard span.low > .min else { return false }
+    return list.loaded.covers(span.low, position)
+  }
+
+  private func hasGap(behind position: Position) -> Bool {
+    guard let span = list.spans.span(holding: position) else { return true }
+    return span != list.spans.newest && list.loaded.covers(position, span.high)
+  }
+}
+
+extension SyncRequest.Kind {
+  fileprivate var isRefresh: Bool {
+    if case .refresh = self { return true }
+    return false
+  }
+
+  fileprivate var waiting: Waiting {
+    switch self {
+    case .at, .near, .time: .place
+    case .latest, .live: .present
+    case .older, .below: .older
+    case .above: .newer
+    case .refresh: .refresh
+    }
+  }
+}
+
+extension Waiting {
+  /// What the user misses most comes first.
+  fileprivate var rank: Int {
+    switch self {
+    case .connection: 0
+    case .place: 1
+    case .present: 2
+    case .older: 3
+    case .newer: 4
+    case .refresh: 5
+    case .nothing: 6
+    }
+  }
+}

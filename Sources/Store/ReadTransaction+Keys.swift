@@ -1,0 +1,118 @@
+/// What a window reads of a conversation: keys of rows without their content,
+/// content of given rows, and the places where a window opens.
+///
+/// Each read goes by a key, so a window over a long conversation costs what it
+/// shows. Keys are of visible rows only.
+internal import Base
+package import Timeline
+
+extension ReadTransaction {
+  /// The newest keys in `low ..< high`, oldest first; nil for `low` is no bound.
+  package func keys(
+    _ cid: Int64, before high: Position, limit: Int, from low: Position?
+  ) throws(StoreFailure) -> [RowKey] {
+    Array(try keys(Queries.keysDown, cid, low ?? .min, high, limit).reversed())
+  }
+
+  /// The oldest keys in `low ..< high`, oldest first; nil for `high` is no bound.
+  package func keys(
+    _ cid: Int64, from low: Position, limit: Int, to high: Position?
+  ) throws(StoreFailure) -> [RowKey] {
+    try keys(Queries.keysUp, cid, low, high ?? Self.beyond, limit)
+  }
+
+  private func keys(
+    _ query: StaticString, _ cid: Int64, _ low: Position, _ high: Position, _ limit: Int
+  ) throws(StoreFailure) -> [RowKey] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0, low < high else { return [] }
+    return try keys(
+      try connection.statement(
+        query, cid, low.time, low.id, high.time, high.id, RowFlags.hidden.rawValue, limit))
+  }
+
+  /// Keys of the rows with these local numbers, in the order of numbers.
+  package func keys(
+    numbers: ClosedRange<UInt64>, _ cid: Int64, limit: Int
+  ) throws(StoreFailure) -> [RowKey] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    return try keys(
+      try connection.statement(
+        Queries.keysOfNumbers, numbers.lowerBound, numbers.upperBound, cid,
+        RowFlags.hidden.rawValue, limit))
+  }
+
+  private func keys(_ row: consuming Statement) throws(StoreFailure) -> [RowKey] {
+    var keys: [RowKey] = []
+    while try row.step() {
+      keys.append(
+        RowKey(
+          number: row.uint(0), position: Position(time: row.int(1), id: row.bytes(2)),
+          revision: row.uint(3)))
+    }
+    return keys
+  }
+
+  /// Content of the visible rows at these places, in their order; those that are
+  /// not there are left out.
+  package func messages(
+    _ cid: Int64, keys: ArraySlice<Position>
+  ) throws(StoreFailure) -> RowPage {
+    var page = RowPage()
+    for key in keys.prefix(Limits.readRowsMax) {
+      let row = try connection.statement(
+        Queries.at, cid, key.time, key.id, RowFlags.hidden.rawValue)
+      if try row.step(), !page.append(row) { break }
+    }
+    return page
+  }
+
+  // MARK: Places
+
+  /// Where the message with an id stands, hidden or not.
+  package func place(ofID id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Position? {
+    try row(id, cid)?.position
+  }
+
+  /// The oldest of the visible messages behind all that this user has read, marked
+  /// as read, or sent; nil where the newest is none.
+  package func firstUnread(_ cid: Int64) throws(StoreFailure) -> Position? {
+    let queued = try queuedMarks(.read, cid)
+    let row = try connection.statement(Queries.newestFlags, cid, RowFlags.hidden.rawValue)
+    var first: Position?
+    while try row.step() {
+      let flags = RowFlags(rawValue: row.int(2))
+      let position = Position(time: row.int(0), id: row.bytes(1))
+      guard flags.isDisjoint(with: [.mine, .readByMe]), !queued.contains(position.id) else {
+        break
+      }
+      first = position
+    }
+    return first
+  }
+
+  /// The boundary before the first message made at or after `time`.
+  ///
+  /// Where positions are the server's numbers it is found by halving: exact as far
+  /// as times grow with the numbers, and near it otherwise.
+  package func boundary(atTime time: Int64, _ cid: Int64) throws(StoreFailure) -> Position {
+    guard positionKind != 0 else { return .before(tick: time) }
+    guard var low = try oldest(cid)?.time, let newest = try newest(cid)?.time else {
+      return .before(tick: 0)
+    }
+    var high = newest == .max ? newest : newest + 1
+    while low < high {
+      // The mean, rounded down, without overflow.
+      let middle = (low & high) &+ ((low ^ high) >> 1)
+      let row = try connection.statement(Queries.timeFrom, cid, middle)
+      guard try row.step(), row.int(0) < high, row.optionalInt(1) ?? row.int(0) < time else {
+        high = middle
+        continue
+      }
+      // Below `high`, so it has a successor.
+      low = row.int(0) + 1
+    }
+    return .before(tick: low)
+  }
+}

@@ -1,0 +1,147 @@
+/// What the server tells beside messages: events for the host, and small
+/// entities of which the newest copy is kept.
+///
+/// Both are written in the transaction of the update that brought them, and the
+/// feed tells of them. Events are a bounded journal, entities a cache.
+internal import Base
+
+/// Something that the host may have to act on.
+package struct EventEntry: Equatable, Sendable {
+  package var seq: UInt64
+  package var kind: Int64
+  package var action: Int64
+  package var isSilent: Bool
+  /// 0 and empty for none.
+  package var cid: Int64
+  package var conversation: [UInt8]
+  package var entity: [UInt8]
+  package var body: [UInt8]
+}
+
+package enum EventsPage: Equatable, Sendable {
+  /// Fewer than asked where their bytes would have become too many, yet one at least.
+  case entries([EventEntry])
+  /// What lies after the asked number is no longer kept, or never was.
+  case resync
+}
+
+/// The newest copy of a small thing, as it came.
+package struct EntityRow: Equatable, Sendable {
+  package var kind: Int64
+  /// 0 and empty for none.
+  package var cid: Int64
+  package var conversation: [UInt8]
+  package var id: [UInt8]
+  package var body: [UInt8]
+}
+
+extension WriteTransaction {
+  /// Adds an event, silent where it or the transaction is. Returns its number.
+  @discardableResult
+  package func addEvent(
+    kind: Int64, action: Int64, isSilent: Bool, cid: Int64?, entity: [UInt8], body: [UInt8]
+  ) throws(StoreFailure) -> UInt64 {
+    let seq = (try lastEvent()) &+ 1
+    let wasSilent = feed.isSilent
+    feed.isSilent = wasSilent || isSilent
+    defer { feed.isSilent = wasSilent }
+    try connection.run(
+      """
+      INSERT INTO event (seq, kind, action, silent, cid, entity, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
+      """, seq, kind, action, feed.isSilent ? 1 : 0, cid ?? 0, entity, body)
+    feed.add(.events, cid ?? 0, seq...seq)
+    if seq > UInt64(Limits.eventsKept) {
+      try connection.run("DELETE FROM event WHERE seq <= ?", seq - UInt64(Limits.eventsKept))
+    }
+    return seq
+  }
+
+  /// Keeps an entity; `cid` 0 is for what belongs to no conversation. False where
+  /// it is stored as it is.
+  @discardableResult
+  package func putEntity(
+    kind: Int64, cid: Int64, id: [UInt8], body: [UInt8]
+  ) throws(StoreFailure) -> Bool {
+    try connection.run(
+      """
+      INSERT INTO entity (kind, cid, id, body) VALUES (?, ?, ?, ?)
+      ON CONFLICT (kind, cid, id) DO UPDATE SET body = excluded.body WHERE body != excluded.body
+      """, kind, cid, id, body)
+    return try noteEntities(cid)
+  }
+
+  @discardableResult
+  package func removeEntity(kind: Int64, cid: Int64, id: [UInt8]) throws(StoreFailure) -> Bool {
+    try connection.run(
+      "DELETE FROM entity WHERE kind = ? AND cid = ? AND id = ?", kind, cid, id)
+    return try noteEntities(cid)
+  }
+
+  /// Removes the entities of a conversation, of all kinds: 1 to 3.
+  @discardableResult
+  package func removeEntities(of cid: Int64) throws(StoreFailure) -> Bool {
+    try connection.run("DELETE FROM entity WHERE kind IN (1, 2, 3) AND cid = ?", cid)
+    return try noteEntities(cid)
+  }
+
+  private func noteEntities(_ cid: Int64) throws(StoreFailure) -> Bool {
+    guard try connection.changes > 0 else { return false }
+    feed.add(.entities, cid, 0...0)
+    return true
+  }
+}
+
+extension ReadTransaction {
+  /// Events after a number, oldest first; after 0, all that are kept.
+  package func events(after: UInt64, limit: Int) throws(StoreFailure) -> EventsPage {
+    let last = try lastEvent()
+    let trimmed = last - Swift.min(last, UInt64(Limits.eventsKept))
+    if after > last || (after > 0 && after < trimmed) { return .resync }
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return .entries([]) }
+    let row = try connection.statement(Queries.events, after, limit)
+    var entries: [EventEntry] = []
+    var size = 0
+    while try row.step() {
+      size += row.size(7)
+      if !entries.isEmpty, size > RowPage.bytesMax { break }
+      entries.append(
+        EventEntry(
+          seq: row.uint(0), kind: row.int(1), action: row.int(2), isSilent: row.int(3) != 0,
+          cid: row.int(4), conversation: row.bytes(5), entity: row.bytes(6), body: row.bytes(7)))
+    }
+    return .entries(entries)
+  }
+
+  /// The number of the newest event.
+  package func lastEvent() throws(StoreFailure) -> UInt64 {
+    UInt64(clamping: try connection.number("SELECT max(seq) FROM event") ?? 0)
+  }
+
+  /// Entities of a kind, by id: of one conversation, of none (0), or of all (nil).
+  package func entities(
+    kind: Int64, cid: Int64?, limit: Int
+  ) throws(StoreFailure) -> [EntityRow] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    guard let cid else {
+      return try entities(try connection.statement(Queries.entitiesOfKind, kind, limit))
+    }
+    return try entities(try connection.statement(Queries.entities, kind, cid, limit))
+  }
+
+  private func entities(_ row: consuming Statement) throws(StoreFailure) -> [EntityRow] {
+    var rows: [EntityRow] = []
+    var size = 0
+    while try row.step() {
+      size += row.size(4)
+      if !rows.isEmpty, size > RowPage.bytesMax { break }
+      rows.append(
+        EntityRow(
+          kind: row.int(0), cid: row.int(1), conversation: row.bytes(2), id: row.bytes(3),
+          body: row.bytes(4)))
+    }
+    return rows
+  }
+}

@@ -1,0 +1,267 @@
+/// Marks of messages: receipts, reactions and pins from the server, and the read
+/// and listened marks that it is owed.
+///
+/// Rule protected: a mark changes its own field only, in whatever order marks,
+/// copies and deletions come. Receipts only grow. A mark that is owed is an
+/// operation: durable, sent until the server confirms it, and never after.
+internal import Base
+
+/// What an operation asks of the server. The values are part of the file's
+/// format; operations of other verbs share the table.
+enum OperationVerb: Int64 {
+  case markRead = 1
+  case markListened = 3
+}
+
+extension ReceiptKind {
+  /// The operation that says it; nobody is told of a delivery.
+  fileprivate var verb: OperationVerb? {
+    switch self {
+    case .read: .markRead
+    case .delivered: nil
+    case .listened: .markListened
+    }
+  }
+
+  /// What it means for a row when this user did it.
+  var ownFlag: RowFlags {
+    switch self {
+    case .read: .readByMe
+    case .delivered: []
+    case .listened: .listenedByMe
+    }
+  }
+}
+
+/// The lists of users of one message.
+struct ReceiptLists: Equatable {
+  var readBy: [UInt8]?
+  var deliveredBy: [UInt8]?
+  var listenedBy: [UInt8]?
+
+  mutating func add(_ user: [UInt8], _ kind: ReceiptKind) {
+    switch kind {
+    case .read: readBy = ReaderList.adding(user, to: readBy)
+    case .delivered: deliveredBy = ReaderList.adding(user, to: deliveredBy)
+    case .listened: listenedBy = ReaderList.adding(user, to: listenedBy)
+    }
+  }
+}
+
+extension WriteTransaction {
+  // MARK: From the server
+
+  /// Notes that messages were read, delivered or listened to by `user`. Returns the
+  /// numbers of the rows that changed; for unknown messages it waits.
+  package func receipts(
+    _ kind: ReceiptKind, user: [UInt8], ids: [[UInt8]], _ cid: Int64, isMe: Bool
+  ) throws(StoreFailure) -> [UInt64] {
+    var changed: [UInt64] = []
+    for id in ids {
+      if isMe, let verb = kind.verb { try dropMark(verb, id, cid) }
+      guard let known = try markedRow(id, cid) else {
+        try wait(id, cid) { $0.lists.add(user, kind) }
+        continue
+      }
+      var row = known
+      if isMe { row.flags.formUnion(kind.ownFlag) }
+      // A husk keeps no names.
+      if !row.flags.contains(.forgotten) { row.lists.add(user, kind) }
+      if row != known {
+        try write(row, was: known.flags, id, cid)
+        changed.append(row.number)
+      }
+    }
+    return changed
+  }
+
+  /// Takes in the whole set of a message's reactions, nil for none left. Returns the
+  /// number of the row that changed; for an unknown message it waits.
+  package func reactions(
+    _ id: [UInt8], _ cid: Int64, json: [UInt8]?, version: Int64?, issued: UInt64
+  ) throws(StoreFailure) -> UInt64? {
+    guard var row = try storedMessage(id, cid) else {
+      try wait(id, cid) { waiting in
+        guard waiting.reactionsYield(to: version, issued: issued) else { return }
+        waiting.marked = issued
+        waiting.reactionsVersion = version ?? waiting.reactionsVersion
+        waiting.reactions = json
+      }
+      return nil
+    }
+    guard !row.message.flags.contains(.forgotten),
+      row.reactionsYield(to: version, issued: issued)
+    else { return nil }
+    let old = row.message
+    row.message.reactions = json
+    row.marked = Swift.max(row.marked, issued)
+    row.reactionsVersion = version ?? row.reactionsVersion
+    return try writeMarks(row, was: old, cid)
+  }
+
+  /// Takes in that a message is pinned, or not. Returns the number of the row that
+  /// changed; for an unknown message it waits.
+  package func pin(
+    _ id: [UInt8], _ cid: Int64, isPinned: Bool, issued: UInt64
+  ) throws(StoreFailure) -> UInt64? {
+    guard var row = try storedMessage(id, cid) else {
+      try wait(id, cid) { waiting in
+        guard waiting.pinIssued ?? 0 <= issued else { return }
+        waiting.pinIssued = issued
+        waiting.isPinned = isPinned
+      }
+      return nil
+    }
+    guard !row.message.flags.contains(.forgotten), row.pinIssued <= issued else { return nil }
+    let old = row.message
+    row.message.flags.replace(.marks, from: isPinned ? .pinned : [])
+    row.pinIssued = issued
+    return try writeMarks(row, was: old, cid)
+  }
+
+  /// Writes what marks alone change. The stamps are written also where nothing is
+  /// seen to change: a page that was asked for before must not undo it.
+  private func writeMarks(
+    _ row: StoredMessage, was old: IncomingMessage, _ cid: Int64
+  ) throws(StoreFailure) -> UInt64? {
+    let isChanged = row.message != old
+    try connection.run(
+      """
+      UPDATE message SET flags = ?, reactions = ?, marked = ?, pin_issued = ?,
+        reactions_version = ?, lsn = ?
+      WHERE cid = ? AND time = ? AND id = ?
+      """, row.message.flags.rawValue, row.message.reactions, row.marked, row.pinColumn,
+      row.reactionsVersion, isChanged ? try lsn(over: row.lsn, cid) : row.lsn, cid,
+      row.message.order, row.message.id)
+    guard isChanged else { return nil }
+    noteChange(cid, row.number, was: old.flags, now: row.message.flags)
+    return row.number
+  }
+
+  /// The lsn of a row that changes now. That of a row of a lost epoch waits for a
+  /// copy of the row itself.
+  private func lsn(over old: UInt64, _ cid: Int64) throws(StoreFailure) -> UInt64 {
+    old < (try restoredLSN(cid)) ? old : lsn
+  }
+
+  private struct MarkedRow: Equatable {
+    var order: Int64
+    var number: UInt64
+    var lsn: UInt64
+    var flags: RowFlags
+    var lists: ReceiptLists
+  }
+
+  private func markedRow(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> MarkedRow? {
+    let row = try connection.statement(
+      """
+      SELECT time, number, lsn, flags, read_by, delivered_by, listened_by FROM message
+      WHERE cid = ? AND id = ?
+      """, cid, id)
+    guard try row.step() else { return nil }
+    return MarkedRow(
+      order: row.int(0), number: row.uint(1), lsn: row.uint(2),
+      flags: RowFlags(rawValue: row.int(3)), lists: ReceiptLists(row, from: 4))
+  }
+
+  private func write(
+    _ row: MarkedRow, was old: RowFlags, _ id: [UInt8], _ cid: Int64
+  ) throws(StoreFailure) {
+    try connection.run(
+      """
+      UPDATE message SET flags = ?, read_by = ?, delivered_by = ?, listened_by = ?, lsn = ?
+      WHERE cid = ? AND time = ? AND id = ?
+      """, row.flags.rawValue, row.lists.readBy, row.lists.deliveredBy, row.lists.listenedBy,
+      try lsn(over: row.lsn, cid), cid, row.order, id)
+    noteChange(cid, row.number, was: old, now: row.flags)
+  }
+
+  // MARK: Owed to the server
+
+  /// Queues a mark. False where it is not owed: the message is unknown, forgotten,
+  /// this user's own, already so marked, or the mark is queued.
+  package func enqueueMark(
+    _ kind: ReceiptKind, _ id: [UInt8], _ cid: Int64
+  ) throws(StoreFailure) -> Bool {
+    guard let verb = kind.verb, let row = try row(id, cid),
+      row.flags.isDisjoint(with: [.mine, .forgotten, kind.ownFlag])
+    else { return false }
+    try connection.run(
+      """
+      INSERT INTO operation (verb, cid, target, lsn) SELECT ?, ?, ?, ?
+      WHERE NOT EXISTS (SELECT 1 FROM operation WHERE cid = ? AND verb = ? AND target = ?)
+      """, verb.rawValue, cid, id, lsn, cid, verb.rawValue, id)
+    guard try connection.changes > 0 else { return false }
+    noteChange(cid, row.number, was: row.flags, now: row.flags)
+    return true
+  }
+
+  /// Takes in the server's confirmation: the marks are done, and the rows are so
+  /// marked. Returns the numbers of the rows that changed.
+  package func confirmMarks(
+    _ kind: ReceiptKind, _ ids: [[UInt8]], _ cid: Int64
+  ) throws(StoreFailure) -> [UInt64] {
+    try receipts(kind, user: user, ids: ids, cid, isMe: true)
+  }
+
+  /// Gives marks up that the server refuses for good.
+  package func dropMarks(
+    _ kind: ReceiptKind, _ ids: [[UInt8]], _ cid: Int64
+  ) throws(StoreFailure) {
+    guard let verb = kind.verb else { return }
+    for id in ids { try dropMark(verb, id, cid) }
+  }
+
+  func dropMark(_ verb: OperationVerb, _ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+    try connection.run(
+      "DELETE FROM operation WHERE cid = ? AND verb = ? AND target = ?", cid, verb.rawValue, id)
+  }
+}
+
+extension ReceiptLists {
+  /// The three columns of a row.
+  init(_ row: borrowing Statement, from column: Int32) {
+    readBy = row.optionalBytes(column)
+    deliveredBy = row.optionalBytes(column + 1)
+    listenedBy = row.optionalBytes(column + 2)
+  }
+}
+
+extension ReadTransaction {
+  /// Messages of a conversation whose marks of one kind the server has not
+  /// confirmed. A read lays them over what the server said.
+  package func queuedMarks(
+    _ kind: ReceiptKind, _ cid: Int64
+  ) throws(StoreFailure) -> Set<[UInt8]> {
+    guard let verb = kind.verb else { return [] }
+    let statement = try connection.statement(Queries.queuedMarks, cid, verb.rawValue)
+    var ids: Set<[UInt8]> = []
+    while try statement.step() { ids.insert(statement.bytes(0)) }
+    return ids
+  }
+
+  /// Marks that the server has not confirmed, the oldest of each kind first, grouped
+  /// by kind and conversation.
+  package func pendingMarks(limit: Int) throws(StoreFailure) -> [PendingMarks] {
+    var left = Swift.min(Swift.max(0, limit), Limits.readRowsMax)
+    var groups: [PendingMarks] = []
+    for kind in [ReceiptKind.read, .listened] {
+      guard let verb = kind.verb, left > 0 else { continue }
+      let statement = try connection.statement(Queries.pendingMarks, verb.rawValue, left)
+      var places: [Int64: Int] = [:]
+      while try statement.step() {
+        left -= 1
+        let cid = statement.int(0)
+        if let place = places[cid] {
+          groups[place].ids.append(statement.bytes(2))
+        } else {
+          places[cid] = groups.count
+          groups.append(
+            PendingMarks(
+              kind: kind, cid: cid, conversation: statement.bytes(1), ids: [statement.bytes(2)]))
+        }
+      }
+    }
+    return groups
+  }
+}

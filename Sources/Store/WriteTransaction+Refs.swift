@@ -1,0 +1,55 @@
+/// Updates that were applied, and the replies owed for them.
+///
+/// Rule protected: a ref is stored in the transaction of its effect, so what was
+/// applied is known, across restarts, and is applied once. The reply stays owed
+/// until it was sent; a ref that is owed is never forgotten.
+internal import Base
+
+extension WriteTransaction {
+  /// Remembers a ref and that its reply is owed, also where it had been sent.
+  package func owe(_ ref: [UInt8], wallUs: Int64) throws(StoreFailure) {
+    try connection.run(
+      """
+      INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, 1)
+      ON CONFLICT (ref) DO UPDATE SET owed = 1 WHERE owed = 0
+      """, ref, wallUs)
+  }
+
+  /// Notes that replies were sent.
+  package func settleReplies(_ refs: [[UInt8]]) throws(StoreFailure) {
+    for ref in refs {
+      try connection.run("UPDATE ref SET owed = 0 WHERE ref = ? AND owed = 1", ref)
+    }
+  }
+
+  /// Forgets the oldest refs beyond `kept`, and the oldest of those seen before
+  /// `beforeUs`. One that came later by the device's clock shields those behind it:
+  /// a clock that jumps costs memory, bounded by the number, and no update.
+  package func trimRefs(kept: Int, beforeUs: Int64) throws(StoreFailure) {
+    let newest = try connection.number("SELECT max(seq) FROM ref") ?? 0
+    let (beyond, overflow) = newest.subtractingReportingOverflow(Int64(Swift.max(0, kept)))
+    let young = try connection.number(
+      "SELECT seq FROM ref WHERE at_us >= ? ORDER BY seq LIMIT 1", beforeUs)
+    let limit = Swift.max(overflow ? 0 : beyond, young.map { $0 &- 1 } ?? newest)
+    try connection.run("DELETE FROM ref WHERE seq <= ? AND owed = 0", limit)
+  }
+}
+
+extension ReadTransaction {
+  /// Whether an update was applied before.
+  package func seen(_ ref: [UInt8]) throws(StoreFailure) -> Bool {
+    try connection.number(Queries.seen, ref) != nil
+  }
+
+  /// Refs whose replies are owed, oldest first.
+  package func owedReplies(limit: Int) throws(StoreFailure) -> [[UInt8]] {
+    let statement = try connection.statement(Queries.owed, Swift.max(0, limit))
+    var refs: [[UInt8]] = []
+    while try statement.step() { refs.append(statement.bytes(0)) }
+    return refs
+  }
+
+  package func owedCount() throws(StoreFailure) -> Int {
+    Int(clamping: try connection.number(Queries.owedCount) ?? 0)
+  }
+}

@@ -1,0 +1,121 @@
+/// Marks that came before their message.
+///
+/// They wait for it, field by field, and are laid over the first copy of it by
+/// the same rules as if they had come behind it. A deletion ends the wait. The
+/// number is bounded, the oldest go first and are counted: a server that marks
+/// what it never sends cannot fill the file.
+internal import Base
+
+/// What waits for one message.
+struct WaitingMarks: Equatable {
+  /// Stamp of the reactions; nil where none wait.
+  var marked: UInt64?
+  var reactionsVersion: Int64?
+  var reactions: [UInt8]?
+  /// Stamp of the pin; nil where none waits.
+  var pinIssued: UInt64?
+  var isPinned = false
+  var lists = ReceiptLists()
+
+  func reactionsYield(to version: Int64?, issued stamp: UInt64) -> Bool {
+    guard let marked else { return true }
+    if let mine = reactionsVersion, let version, mine != version { return mine < version }
+    return marked <= stamp
+  }
+}
+
+extension StoredMessage {
+  /// Lays marks over the first copy. Of two with one stamp the copy stays: it was
+  /// received later.
+  mutating func lay(_ waiting: WaitingMarks, user: [UInt8]) {
+    if let stamp = waiting.marked,
+      reactionsYield(to: waiting.reactionsVersion, issued: stamp, isTieNewer: false)
+    {
+      message.reactions = waiting.reactions
+      marked = Swift.max(marked, stamp)
+      reactionsVersion = waiting.reactionsVersion ?? reactionsVersion
+    }
+    if let stamp = waiting.pinIssued, stamp > pinIssued {
+      message.flags.replace(.marks, from: waiting.isPinned ? .pinned : [])
+      pinIssued = stamp
+    }
+    message.readBy = ReaderList.union(message.readBy, waiting.lists.readBy)
+    message.deliveredBy = ReaderList.union(message.deliveredBy, waiting.lists.deliveredBy)
+    message.listenedBy = ReaderList.union(message.listenedBy, waiting.lists.listenedBy)
+    if waiting.lists.readBy.map({ ReaderList.contains(user, $0) }) ?? false {
+      message.flags.insert(.readByMe)
+    }
+    if waiting.lists.listenedBy.map({ ReaderList.contains(user, $0) }) ?? false {
+      message.flags.insert(.listenedByMe)
+    }
+  }
+}
+
+extension WriteTransaction {
+  /// Changes what waits for an unknown message. For a deleted one nothing waits.
+  func wait(
+    _ id: [UInt8], _ cid: Int64, _ change: (inout WaitingMarks) -> Void
+  ) throws(StoreFailure) {
+    guard try deletion(id, cid) == nil else { return }
+    let known = try waiting(id, cid)
+    var marks = known ?? WaitingMarks()
+    change(&marks)
+    guard marks != known else { return }
+    if known != nil {
+      try connection.run(
+        """
+        UPDATE waiting SET marked = ?, reactions_version = ?, reactions = ?, pin_issued = ?,
+          pinned = ?, read_by = ?, delivered_by = ?, listened_by = ?
+        WHERE cid = ? AND id = ?
+        """, marks.marked, marks.reactionsVersion, marks.reactions, marks.pinIssued,
+        marks.isPinned ? 1 : 0, marks.lists.readBy, marks.lists.deliveredBy,
+        marks.lists.listenedBy, cid, id)
+      return
+    }
+    try connection.run(
+      """
+      INSERT INTO waiting (marked, reactions_version, reactions, pin_issued, pinned, read_by,
+        delivered_by, listened_by, cid, id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, marks.marked, marks.reactionsVersion, marks.reactions, marks.pinIssued,
+      marks.isPinned ? 1 : 0, marks.lists.readBy, marks.lists.deliveredBy,
+      marks.lists.listenedBy, cid, id)
+    someWait = true
+    try boundWaiting()
+  }
+
+  /// What waits for a message, taken out.
+  func takeWaiting(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> WaitingMarks? {
+    guard let marks = try waiting(id, cid) else { return nil }
+    try connection.run("DELETE FROM waiting WHERE cid = ? AND id = ?", cid, id)
+    return marks
+  }
+
+  /// Mostly nothing waits, which is asked once a transaction.
+  private func waiting(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> WaitingMarks? {
+    if someWait == nil {
+      someWait = try connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
+    }
+    guard someWait == true else { return nil }
+    let row = try connection.statement(Queries.waiting, cid, id)
+    guard try row.step() else { return nil }
+    return WaitingMarks(
+      marked: row.isNull(0) ? nil : row.uint(0), reactionsVersion: row.optionalInt(1),
+      reactions: row.optionalBytes(2), pinIssued: row.isNull(3) ? nil : row.uint(3),
+      isPinned: row.int(4) != 0, lists: ReceiptLists(row, from: 5))
+  }
+
+  private func boundWaiting() throws(StoreFailure) {
+    // Numbers have holes, so the rows are counted only where there may be too many.
+    let reach = try connection.number(
+      "SELECT (SELECT max(seq) FROM waiting) - (SELECT min(seq) FROM waiting)")
+    guard reach ?? 0 >= Int64(Limits.waitingKept) else { return }
+    let count = try connection.number("SELECT count(*) FROM waiting") ?? 0
+    let extra = count - Int64(Limits.waitingKept)
+    guard extra > 0 else { return }
+    try connection.run(
+      "DELETE FROM waiting WHERE seq IN (SELECT seq FROM waiting ORDER BY seq LIMIT ?)", extra)
+    try connection.run(
+      "UPDATE meta SET waiting_dropped = waiting_dropped + ? WHERE one = 1", extra)
+  }
+}

@@ -1,0 +1,165 @@
+/// The way up towards the present by offset: the mirror of `Walk`.
+///
+/// A climb owns a *run* that is whole up to its high end. Each page is asked so that it
+/// overlaps the run's newest rows; it extends the run only by the evidence of `Joining`.
+/// Arrivals push a page above the run, deletions pull it into the run: then the next one
+/// is asked between the nearest pages known to lie on either side, until one shows both
+/// or the climb gives up and leaves the gap recorded. An offset is only a guess of where
+/// to look; nothing is believed because of it, but that offset 0 is the newest page.
+///
+/// A climb is a value without I/O: `take` is the whole decision.
+package struct Climb: Equatable, Sendable {
+  /// The run is whole up to here.
+  package private(set) var high: Position
+  /// A joined page was the newest one.
+  package private(set) var isAtPresent = false
+  /// Messages of the run in the tick that its high end cuts.
+  private var edge = CutEdge()
+  /// The server's offset of the run's newest row, as far as known.
+  private var index: Int
+  /// The run's newest row lies at or behind this offset: a page before it was apart.
+  private var above: Int?
+  /// It lies at or before this one: a page from here on showed nothing newer.
+  private var below: Int?
+  /// Pages in a row that did not extend the run.
+  private var stuck = 0
+  private var stepsOver = false
+  private let ties: Ties
+
+  package static let stuckMax = 32
+
+  /// What a page did for the climb.
+  package enum Verdict: Equatable, Sendable {
+    /// The run now reaches up to `high`.
+    case extended
+    /// The run goes on above a page of which nothing could be read.
+    case resumed
+    /// The page belongs to the run and brought nothing newer.
+    case same
+    /// The page joins the run to the present: nothing newer existed when it was made.
+    case present
+    /// Not joined to the run: what the page claims stands alone.
+    case apart
+    /// Too many steps without an anchor.
+    case gaveUp
+  }
+
+  /// Begins above a run that is whole up to `high`.
+  /// - Parameters:
+  ///   - index: the offset at which its newest row is guessed.
+  ///   - rows: the run's newest rows where they are known, ascending.
+  package init(high: Position, index: Int, rows: [Position] = [], ties: Ties) {
+    self.high = high
+    // A guess may come from the server; offsets stay far from where sums overflow.
+    self.index = Swift.max(0, Swift.min(index, 1 << 40))
+    self.ties = ties
+    if let top = rows.last { moveEdge(to: top.time, rows) }
+  }
+
+  /// The offset to ask next with a limit: a few rows of the run, then what is newer.
+  package func offset(limit: Int) -> Int {
+    let anchors = stepsOver ? 0 : Swift.min(4, Swift.max(1, limit / 3))
+    return Swift.max(0, index - Swift.max(0, limit - anchors))
+  }
+
+  /// The run joined a span that reaches up to `high`, with `count` messages between.
+  package mutating func jump(to high: Position, skipping count: Int) {
+    guard high > self.high else { return }
+    self.high = high
+    edge = CutEdge()
+    forget()
+    index = Swift.max(0, index - count)
+  }
+
+  /// Takes the answer to a request.
+  /// - Parameters:
+  ///   - rows: its readable rows, ascending.
+  ///   - rawCount: its items, unreadable ones included.
+  ///   - offset: what was asked.
+  ///   - endsAtStart: nothing older existed beyond this page; where it is apart, all of
+  ///     the run is gone from the server.
+  ///   - endsAtPresent: nothing newer did, by the server's own word.
+  package mutating func take(
+    rows: [Position], rawCount: Int, offset: Int, endsAtStart: Bool = false,
+    endsAtPresent: Bool = false
+  ) -> Verdict {
+    let isNewest = offset <= 0 || endsAtPresent
+    guard let bottom = rows.first, let top = rows.last else {
+      if rawCount > 0 { return stepOver(offset, isNewest) }
+      isAtPresent = isNewest
+      return isNewest ? .present : same(offset)
+    }
+    let resumes = stepsOver
+    let isJoined = edge.isShared(rows) || Joining.reachesDown(bottom, to: high, ties)
+    guard isJoined || endsAtStart || resumes else { return apart(offset, rawCount) }
+    let beforeHigh = high
+    let beforeEdge = edge
+    raiseEdge(rows, top)
+    stepsOver = false
+    isAtPresent = isNewest
+    if isNewest { return resumes ? .resumed : .present }
+    guard high > beforeHigh || edge != beforeEdge else { return same(offset) }
+    forget()
+    index = offset
+    return resumes ? .resumed : .extended
+  }
+
+  /// Moves the high end up to the cut end of a joined page.
+  private mutating func raiseEdge(_ rows: [Position], _ top: Position) {
+    let newHigh = Joining.cutHigh(top, ties)
+    if edge.time == top.time || newHigh >= high {
+      moveEdge(to: top.time, rows)
+    }
+    high = Swift.max(high, newHigh)
+  }
+
+  private mutating func moveEdge(to time: Int64, _ rows: [Position]) {
+    edge.move(to: time, rows[(rows.firstIndex { $0.time == time } ?? rows.count)...])
+  }
+
+  private mutating func forget() {
+    stuck = 0
+    above = nil
+    below = nil
+  }
+
+  /// A joined page that brought nothing newer: look at smaller offsets.
+  private mutating func same(_ offset: Int) -> Verdict {
+    stuck += 1
+    if stuck > Self.stuckMax { return .gaveUp }
+    below = offset
+    if let other = above, other >= offset { above = nil }
+    aim(from: offset, step: -1)
+    return .same
+  }
+
+  /// A page above the run: messages arrived since. Look at larger offsets.
+  private mutating func apart(_ offset: Int, _ rawCount: Int) -> Verdict {
+    stuck += 1
+    if stuck > Self.stuckMax { return .gaveUp }
+    above = offset + rawCount
+    if let other = below, other <= offset { below = nil }
+    aim(from: offset + rawCount, step: Swift.max(1, rawCount / 2))
+    return .apart
+  }
+
+  /// Between the two sides where both are known, else on in growing steps.
+  private mutating func aim(from offset: Int, step: Int) {
+    if let above, let below, above < below {
+      index = above + (below - above) / 2
+    } else {
+      let reach = 1 << Swift.min(stuck - 1, 20)
+      index = Swift.max(0, offset + (step < 0 ? 1 - reach : step * reach))
+    }
+  }
+
+  /// A page of which no item can be read: the climb goes on above it.
+  private mutating func stepOver(_ offset: Int, _ isNewest: Bool) -> Verdict {
+    stuck += 1
+    if stuck > Self.stuckMax || isNewest { return .gaveUp }
+    stepsOver = true
+    edge = CutEdge()
+    index = offset
+    return .apart
+  }
+}

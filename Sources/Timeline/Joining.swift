@@ -1,0 +1,124 @@
+/// When two ranges merge: every rule of evidence, in one place.
+///
+/// Ranges merge in `SpanSet.insert`, and only because they overlap or touch. So the
+/// question is what may be inserted. A page is an unbroken run of the server's order;
+/// these rules say how far it speaks, and what ties it to a run that is known:
+///
+/// 1. Across: it has rows on both sides of the run's end. `reachesUp`, `reachesDown`.
+/// 2. A shared message, where both end in the same tick. `CutEdge.isShared`.
+/// 3. An open end: nothing lies beyond it, because the request drew the boundary, the
+///    page is short, or the server says so. `isWhole`.
+/// 4. A link: the server names the message before, `link`, or both have consecutive
+///    numbers, which touch by themselves, see `Ties.never`.
+/// 5. A push: as of the moment in which it is told, a message is whole from the range
+///    that it follows up to itself, `pushed`.
+///
+/// Without one of them a page stands alone, with a gap beside it.
+package enum Joining {
+  /// How far down a page speaks that is cut below its oldest row.
+  ///
+  /// The rest of that row's tick may lie on the other side of the cut. Only where
+  /// the order inside a tick is known is the end exact.
+  package static func cutLow(_ oldest: Position, _ ties: Ties) -> Position {
+    switch ties {
+    case .unknown: .after(tick: oldest.time)
+    case .byID: oldest
+    case .never: .before(tick: oldest.time)
+    }
+  }
+
+  /// How far up a page speaks that is cut above its newest row.
+  package static func cutHigh(_ newest: Position, _ ties: Ties) -> Position {
+    switch ties {
+    case .unknown: .before(tick: newest.time)
+    case .byID: newest.successor
+    case .never: .after(tick: newest.time)
+    }
+  }
+
+  /// Whether a page from below lies across, or touches, the low end of a run.
+  package static func reachesUp(_ newest: Position, to low: Position, _ ties: Ties) -> Bool {
+    cutHigh(newest, ties) >= low
+  }
+
+  /// Whether a page from above lies across, or touches, the high end of a run.
+  package static func reachesDown(_ oldest: Position, to high: Position, _ ties: Ties) -> Bool {
+    cutLow(oldest, ties) <= high
+  }
+
+  /// Whether nothing lies beyond a page at the end where the server cuts.
+  ///
+  /// Short means fewer items than asked, unreadable ones counted, and fewer than this
+  /// server has ever given, where page sizes are exact; the server's word outranks it.
+  package static func isWhole(
+    items: Int, asked limit: Int, largestPage: Int, sizesVary: Bool, hasMore: Bool?
+  ) -> Bool {
+    if let hasMore { return !hasMore }
+    return !sizesVary && items < limit && items < largestPage
+  }
+
+  /// What a link proves: that nothing stands between a message and the one it names.
+  ///
+  /// The rest of the newer one's tick is not proven where ties are unordered: a
+  /// message that is linked behind it may stand before it.
+  package static func link(
+    from named: Position, to linked: Position, _ ties: Ties
+  ) -> SpanSet.Span? {
+    let high = cutHigh(linked, ties)
+    return named.successor < high ? SpanSet.Span(low: named.successor, high: high) : nil
+  }
+
+  /// What a pushed message above the newest range proves: where that is live, nothing
+  /// between them is unknown here; a number that follows leaves no room; `named` is
+  /// the newest row of the range, where the message names it as the one before it.
+  package static func pushed(
+    _ position: Position, onto newest: SpanSet.Span, isLive: Bool, named: Position?, _ ties: Ties
+  ) -> SpanSet.Span? {
+    guard newest.high <= position else { return nil }
+    if isLive || ties == .never && newest.high == .before(tick: position.time) {
+      return SpanSet.Span(low: newest.high, high: .after(tick: position.time))
+    }
+    return named.map { SpanSet.Span(low: $0, high: position.successor) }
+  }
+
+  /// Whether one number is right behind another, so that nothing fits between them.
+  package static func isNext(_ number: Int64, after other: Int64) -> Bool {
+    let (next, overflow) = other.addingReportingOverflow(1)
+    return !overflow && number == next
+  }
+}
+
+/// The order of messages with the same first part of their position.
+package enum Ties: Sendable {
+  /// Not known, or by arrival: a cut may go through a tick in any way.
+  case unknown
+  /// By the bytes of their ids, as positions are.
+  case byID
+  /// There are none: the first part is the server's number, which no two share. Every
+  /// end is exact, and ranges that end in consecutive numbers touch.
+  case never
+}
+
+/// The messages of a run in the tick that its end cuts.
+struct CutEdge: Equatable, Sendable {
+  private(set) var time: Int64?
+  private(set) var ids: Set<[UInt8]> = []
+
+  /// Takes the rows of a tick in which the run ends now.
+  mutating func move(to time: Int64, _ rows: ArraySlice<Position>) {
+    if self.time != time { ids = [] }
+    self.time = time
+    for row in rows { ids.insert(row.id) }
+  }
+
+  /// Whether the page shows a message of the run in that tick.
+  func isShared(_ rows: [Position]) -> Bool {
+    newestShared(rows) != nil
+  }
+
+  /// The index of the newest such message.
+  func newestShared(_ rows: [Position]) -> Int? {
+    guard let time else { return nil }
+    return rows.lastIndex { $0.time == time && ids.contains($0.id) }
+  }
+}

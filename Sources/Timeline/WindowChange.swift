@@ -1,0 +1,93 @@
+/// What goes into a window's list and what comes out: keys of rows, and steps.
+///
+/// Keys carry no content, so a list of ten thousand rows stays small and a screen
+/// reads only the rows it draws.
+
+/// One visible stored row, without its content.
+package struct RowKey: Equatable, Sendable {
+  /// The row's local identity; it stays when the message moves.
+  package var number: UInt64
+  package var position: Position
+  /// The commit that last changed the row.
+  package var revision: UInt64
+
+  package init(number: UInt64, position: Position, revision: UInt64) {
+    self.number = number
+    self.position = position
+    self.revision = revision
+  }
+}
+
+/// What changed for a window, as of one state of the store.
+package struct WindowChange: Sendable {
+  /// Rows that went or are not to be seen any more. A number that is also in
+  /// `upserted` is there.
+  package var removed: [UInt64]
+  /// Rows that are new, changed or moved, and every row of a range that is newly
+  /// loaded. In any order; those outside `loaded` are no items.
+  package var upserted: [RowKey]
+  /// What the screen has loaded from now on; nil for no change.
+  package var loaded: SpanSet?
+  /// What is proven whole from now on; nil for no change.
+  package var spans: SpanSet?
+  /// Where too many rows must leave, those farthest from here go; nil is the newest
+  /// end.
+  package var focus: Position?
+  /// `upserted` is all there is: rows that are not in it are gone.
+  package var isWhole: Bool
+
+  package init(
+    removed: [UInt64] = [], upserted: [RowKey] = [], loaded: SpanSet? = nil,
+    spans: SpanSet? = nil, focus: Position? = nil, isWhole: Bool = false
+  ) {
+    self.removed = removed
+    self.upserted = upserted
+    self.loaded = loaded
+    self.spans = spans
+    self.focus = focus
+    self.isWhole = isWhole
+  }
+}
+
+/// One step from a list to the next. Steps are applied in order; rows are counted
+/// as the list is after the steps before.
+package struct DiffOp: Equatable, Sendable {
+  package enum Kind: Int32, Sendable {
+    case insert = 1
+    case remove = 2
+    case update = 3
+    /// The row at `from` is taken out, then put in at `row`.
+    case move = 4
+  }
+
+  package var kind: Kind
+  package var row: Int
+  package var from: Int
+  package var count: Int
+
+  package init(_ kind: Kind, row: Int, from: Int = 0, count: Int = 1) {
+    self.kind = kind
+    self.row = row
+    self.from = from
+    self.count = count
+  }
+}
+
+/// The finalizer of SplitMix64 over two neighbours: one term of the checksum.
+func checksumTerm(_ previous: UInt64, _ number: UInt64) -> UInt64 {
+  var z = previous &* 0x9E37_79B9_7F4A_7C15 &+ number
+  z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+  z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+  return z ^ (z >> 31)
+}
+
+/// The checksum of a list of row numbers, as hosts compute it.
+package func windowChecksum(_ numbers: [UInt64]) -> UInt64 {
+  var sum: UInt64 = 0
+  var previous: UInt64 = 0
+  for number in numbers {
+    sum &+= checksumTerm(previous, number)
+    previous = number
+  }
+  return sum
+}

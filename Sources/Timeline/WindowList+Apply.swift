@@ -1,0 +1,301 @@
+/// One change of a window's list, as the steps that make it.
+///
+/// The order of steps is fixed: rows that leave, rows that move, rows that come, then
+/// rows that are too many, and at last the rows that look different. Each step is made
+/// on the list itself, so at any moment the list is sorted by the positions it holds.
+extension WindowList {
+  /// Applies a change and returns the steps that lead to the new list.
+  package mutating func apply(_ change: WindowChange) -> [DiffOp] {
+    var edit = Edit(list: self)
+    // One owner at a time, so that nothing is copied.
+    self = WindowList(rowsMax: rowsMax)
+    edit.apply(change)
+    self = edit.list
+    return edit.ops
+  }
+}
+
+/// The change under way.
+private struct Edit {
+  var list: WindowList
+  var ops: [DiffOp] = []
+  /// Slots that leave; `isGone` says whether they still do.
+  private var leaving: [Int] = []
+  private var coming: [Int] = []
+  private var moving: [(slot: Int, position: Position)] = []
+  /// Slots whose content changed.
+  private var changed: [Int] = []
+  /// Slots before which a split may have come or gone.
+  private var doubtful: [Int] = []
+
+  init(list: WindowList) {
+    self.list = list
+  }
+
+  mutating func apply(_ change: WindowChange) {
+    let wasLoaded = list.loaded
+    let wasTrusted = list.trusted
+    if let loaded = change.loaded { list.loaded = loaded }
+    if let spans = change.spans { list.spans = spans }
+    if change.loaded != nil || change.spans != nil {
+      list.trusted = list.loaded.intersection(list.spans)
+    }
+    if change.isWhole { leave(rows: 0..<list.order.count) }
+    for number in change.removed {
+      list.work += 1
+      if let slot = list.slot(ofNumber: number) { leave(slot) }
+    }
+    if change.loaded != nil {
+      for piece in wasLoaded.difference(with: list.loaded) {
+        leave(rows: row(from: piece.low)..<row(from: piece.high))
+      }
+    }
+    takeKeys(change.upserted)
+    removeLeaving()
+    for move in moving where !list.slots[move.slot].isGone { place(move.slot, move.position) }
+    insertComing()
+    let kept = list.rowsKept(around: change.focus)
+    if kept.count < list.order.count {
+      list.loaded = list.loaded(keeping: kept)
+      list.trusted = list.loaded.intersection(list.spans)
+      remove(kept.upperBound..<list.order.count)
+      remove(0..<kept.lowerBound)
+    }
+    for piece in wasTrusted.difference(with: list.trusted) { doubt(piece) }
+    updateRows()
+    for slot in coming { list.slots[slot].isNew = false }
+    if !ops.isEmpty { list.version &+= 1 }
+  }
+
+  // MARK: What the change means
+
+  private mutating func leave(_ slot: Int) {
+    guard !list.slots[slot].isGone else { return }
+    list.slots[slot].isGone = true
+    leaving.append(slot)
+  }
+
+  private mutating func leave(rows: Range<Int>) {
+    list.work += rows.count
+    for row in rows { leave(Int(list.order[row])) }
+  }
+
+  private mutating func takeKeys(_ upserted: [RowKey]) {
+    var keys = upserted
+    if keys.count > 1 {
+      keys.sort { ($0.number, $0.revision) < ($1.number, $1.revision) }
+    }
+    // One id is one row: the state that is told now takes it over.
+    for key in keys {
+      list.work += 1
+      guard let holder = list.slot(ofID: key.position.id) else { continue }
+      if list.slots[holder].item.number != key.number { leave(holder) }
+    }
+    for (index, key) in keys.enumerated() {
+      // Of two states of a row the newer one counts.
+      if index + 1 < keys.count, keys[index + 1].number == key.number { continue }
+      take(key)
+    }
+  }
+
+  private mutating func take(_ key: RowKey) {
+    list.work += 1
+    let known = list.slot(ofNumber: key.number)
+    guard list.loaded.span(holding: key.position) != nil else {
+      if let known { leave(known) }
+      return
+    }
+    guard let known else {
+      coming.append(list.newSlot(key))
+      return
+    }
+    list.slots[known].isGone = false
+    let item = list.slots[known].item
+    if item.position != key.position {
+      moving.append((known, key.position))
+    } else if item.revision == key.revision {
+      return
+    }
+    list.slots[known].item.revision = key.revision
+    changed.append(known)
+  }
+
+  // MARK: Making it
+
+  private mutating func removeLeaving() {
+    var rows: [Int] = []
+    for slot in leaving where list.slots[slot].isGone { rows.append(row(of: slot)) }
+    rows.sort()
+    var end = rows.count
+    while end > 0 {
+      var start = end - 1
+      while start > 0, rows[start - 1] == rows[start] - 1 { start -= 1 }
+      remove(rows[start]..<rows[end - 1] + 1)
+      end = start
+    }
+  }
+
+  private mutating func remove(_ rows: Range<Int>) {
+    guard !rows.isEmpty else { return }
+    for row in rows { list.freeSlot(Int(list.order[row])) }
+    cut(rows)
+    ops.append(DiffOp(.remove, row: rows.lowerBound, count: rows.count))
+  }
+
+  /// Takes a row out and puts it in where it belongs now.
+  private mutating func place(_ slot: Int, _ position: Position) {
+    let from = row(of: slot)
+    cut(from..<from + 1)
+    list.leaveTables(slot)
+    list.slots[slot].item.position = position
+    let to = row(from: position)
+    guard list[to]?.position != position else {
+      // Two rows cannot be told apart: the one in its place stays.
+      list.freeSlot(slot)
+      ops.append(DiffOp(.remove, row: from))
+      return
+    }
+    list.enterTables(slot)
+    paste([UInt32(slot)], at: to)
+    if to != from { ops.append(DiffOp(.move, row: to, from: from)) }
+  }
+
+  private mutating func insertComing() {
+    coming.sort { list.slots[$0].item.position < list.slots[$1].item.position }
+    var next = 0
+    while next < coming.count {
+      let row = row(from: list.slots[coming[next]].item.position)
+      let bound = list[row]?.position
+      var run: [UInt32] = []
+      var last: Position?
+      while next < coming.count {
+        let position = list.slots[coming[next]].item.position
+        if let bound, bound < position { break }
+        if bound == position || last == position {
+          list.freeSlot(coming[next])
+        } else {
+          run.append(UInt32(coming[next]))
+        }
+        last = position
+        next += 1
+      }
+      guard !run.isEmpty else { continue }
+      paste(run, at: row)
+      ops.append(DiffOp(.insert, row: row, count: run.count))
+    }
+  }
+
+  private mutating func cut(_ rows: Range<Int>) {
+    list.checksum &-= terms(rows.lowerBound..<rows.upperBound + 1)
+    list.order.removeSubrange(rows)
+    list.checksum &+= terms(rows.lowerBound..<rows.lowerBound + 1)
+    if list.order.indices.contains(rows.lowerBound) {
+      doubtful.append(Int(list.order[rows.lowerBound]))
+    }
+  }
+
+  private mutating func paste(_ run: [UInt32], at row: Int) {
+    list.checksum &-= terms(row..<row + 1)
+    list.order.insert(contentsOf: run, at: row)
+    let rows = row..<Swift.min(row + run.count + 1, list.order.count)
+    list.checksum &+= terms(rows)
+    for row in rows { doubtful.append(Int(list.order[row])) }
+  }
+
+  /// The checksum's terms of some rows.
+  private mutating func terms(_ rows: Range<Int>) -> UInt64 {
+    list.work += rows.count
+    var sum: UInt64 = 0
+    for row in rows {
+      guard let number = list[row]?.number else { break }
+      sum &+= checksumTerm(list[row - 1]?.number ?? 0, number)
+    }
+    return sum
+  }
+
+  // MARK: What looks different
+
+  /// Rows whose way to the row before leads through a range that was or is trusted.
+  private mutating func doubt(_ piece: SpanSet.Span) {
+    let end = row(from: piece.high)
+    for row in row(from: piece.low)..<Swift.min(end + 1, list.order.count) {
+      doubtful.append(Int(list.order[row]))
+    }
+  }
+
+  private mutating func updateRows() {
+    var rows: [Int] = []
+    for slot in changed where !list.slots[slot].isGone && !list.slots[slot].isNew {
+      rows.append(row(of: slot))
+    }
+    for slot in doubtful where !list.slots[slot].isGone {
+      let row = row(of: slot)
+      let item = list.slots[slot].item
+      let before = list[row - 1]?.position
+      let isSplit = before.map { !list.trusted.joins($0, item.position) } ?? false
+      guard isSplit != item.splitBefore else { continue }
+      list.slots[slot].item.splitBefore = isSplit
+      if !list.slots[slot].isNew { rows.append(row) }
+    }
+    rows.sort()
+    var start = 0
+    while start < rows.count {
+      var end = start
+      while end + 1 < rows.count, rows[end + 1] <= rows[end] + 1 { end += 1 }
+      let count = rows[end] - rows[start] + 1
+      ops.append(DiffOp(.update, row: rows[start], count: count))
+      start = end + 1
+    }
+  }
+
+  private mutating func row(from position: Position) -> Int {
+    let found = list.search(position)
+    list.work += found.steps
+    return found.row
+  }
+
+  private mutating func row(of slot: Int) -> Int {
+    row(from: list.slots[slot].item.position)
+  }
+}
+
+// MARK: Slots
+
+extension WindowList {
+  fileprivate mutating func newSlot(_ key: RowKey) -> Int {
+    let item = Item(
+      number: key.number, position: key.position, revision: key.revision, splitBefore: false)
+    var slot = slots.count
+    if let reused = free.popLast() {
+      slot = Int(reused)
+      slots[slot] = Slot(item: item)
+    } else {
+      slots.append(Slot(item: item))
+    }
+    enterTables(slot)
+    return slot
+  }
+
+  fileprivate mutating func freeSlot(_ slot: Int) {
+    leaveTables(slot)
+    slots[slot].isGone = true
+    slots[slot].item.position = .min
+    free.append(UInt32(slot))
+  }
+
+  fileprivate mutating func enterTables(_ slot: Int) {
+    let item = slots[slot].item
+    numbers.insert(slot, checksumTerm(0, item.number)) { checksumTerm(0, slots[$0].item.number) }
+    ids.insert(slot, SlotTable.hash(item.position.id)) {
+      SlotTable.hash(slots[$0].item.position.id)
+    }
+  }
+
+  fileprivate mutating func leaveTables(_ slot: Int) {
+    let item = slots[slot].item
+    numbers.remove(slot, checksumTerm(0, item.number)) { checksumTerm(0, slots[$0].item.number) }
+    ids.remove(slot, SlotTable.hash(item.position.id)) {
+      SlotTable.hash(slots[$0].item.position.id)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/// What a frame that nobody asked for does, in one currency.
+///
+/// A plain push and an acknowledged update say the same things in two forms.
+/// Both become effects here, so that the engine applies each of them in one way.
+
+/// What the server tells without wanting an answer.
+package struct Push: Sendable {
+  /// The type of the frame.
+  package let name: [UInt8]
+  package let effects: [Effect]
+}
+
+/// What the server tells until it is replied to.
+package struct Update: Sendable {
+  package enum Action: Sendable {
+    case new, update, delete
+    /// One that this version does not know.
+    case other
+  }
+
+  /// What to reply with; text of one byte at least.
+  package let ref: [UInt8]
+  /// The server asks not to notify the user.
+  package let silent: Bool
+  package let action: Action
+  /// The name of the entity, empty where none is readable.
+  package let entity: [UInt8]
+  package let effects: [Effect]
+  /// The update object, verbatim.
+  package let raw: Range<Int>
+  /// Whether this version knows what the entity and the action mean together.
+  package let isKnown: Bool
+  /// Nothing but the `ref` can be made out; `raw` is to be set aside.
+  package let isBroken: Bool
+}
+
+/// One thing that happened; the ranges point into the bytes of its frame.
+package enum Effect: Sendable {
+  package enum ReceiptKind: Sendable {
+    case read, delivered, listened
+  }
+
+  package enum EntityKind: Sendable {
+    case conversation, member, profile
+  }
+
+  /// A message is new or was changed. A bad item is set aside in its conversation.
+  case message(conversation: [UInt8], item: PageItem, isNew: Bool)
+  case messagesDeleted(conversation: [UInt8], ids: [[UInt8]])
+  case receipts(conversation: [UInt8], kind: ReceiptKind, user: [UInt8], ids: [[UInt8]])
+  /// The whole set of a message's reactions, a JSON object; an empty range where
+  /// none are left.
+  case reactions(conversation: [UInt8], id: [UInt8], reactions: Range<Int>, version: Int64?)
+  case pin(conversation: [UInt8], id: [UInt8], isPinned: Bool)
+  case typing(conversation: [UInt8], user: [UInt8], body: Range<Int>)
+  /// `conversation` is nil for a profile, and the id itself for a conversation.
+  case entity(EntityKind, conversation: [UInt8]?, id: [UInt8], body: Range<Int>)
+  case entityDeleted(EntityKind, conversation: [UInt8]?, id: [UInt8], body: Range<Int>)
+  /// For the host, as it came: the name of the entity and the update object.
+  case unknown(name: [UInt8], body: Range<Int>)
+  /// An item that cannot be applied, nor its conversation be told.
+  case bad(Range<Int>, BadItem)
+}

@@ -1,0 +1,133 @@
+/// Reads one item of an update, or a push that has the shape of one.
+///
+/// Each effect needs its ids: an item without them is bad and says why.
+internal import Base
+
+struct ItemReader {
+  private let document: Document
+  private let messages: MessageReader
+  private let node: Document.Node
+
+  init(_ messages: MessageReader, _ node: Document.Node) {
+    document = messages.document
+    self.messages = messages
+    self.node = node
+  }
+
+  func message(isNew: Bool) -> Effect {
+    let item = messages.item(node)
+    let named = messages.optionalID(Name.conversationID, of: node)
+    if let named { return .message(conversation: named, item: item, isNew: isNew) }
+    guard case .bad(let range, let reason) = item else { return bad(.badConversation) }
+    return .bad(range, reason)
+  }
+
+  /// Adds the item's id to those that are deleted.
+  func deletion(_ groups: inout Groups) {
+    do {
+      let conversation = try conversation()
+      groups.add(try messageID(), to: conversation, nil, [])
+    } catch {
+      groups.add(bad(error.reason))
+    }
+  }
+
+  /// Adds the item's id to each kind of receipt that it tells: `read` where it
+  /// says no time.
+  func receipts(_ groups: inout Groups) {
+    do {
+      let conversation = try conversation()
+      let id = try messageID()
+      let user = try user()
+      let isDelivered = document.present(Name.deliveredAt, of: node) != nil
+      let isListened = document.present(Name.listenedAt, of: node) != nil
+      if isDelivered { groups.add(id, to: conversation, .delivered, user) }
+      if isListened { groups.add(id, to: conversation, .listened, user) }
+      if !isDelivered && !isListened || document.present(Name.readAt, of: node) != nil {
+        groups.add(id, to: conversation, .read, user)
+      }
+    } catch {
+      groups.add(bad(error.reason))
+    }
+  }
+
+  /// What any other item tells.
+  func effect(_ entity: EntityName, _ action: Update.Action) -> Effect {
+    do {
+      return try read(entity, action)
+    } catch {
+      return bad(error.reason)
+    }
+  }
+
+  private func read(
+    _ entity: EntityName, _ action: Update.Action
+  ) throws(Unusable) -> Effect {
+    guard document.kind(node) == .object else { throw Unusable(reason: .notAnObject) }
+    let body = document.range(node)
+    if entity == .profile {
+      let id = try messages.id(
+        document.present(Name.userID, of: node) ?? document.present(Name.profileID, of: node),
+        orElse: .noUser)
+      return small(.profile, action, nil, id, body)
+    }
+    let conversation = try conversation()
+    switch entity {
+    case .conversation: return small(.conversation, action, conversation, conversation, body)
+    case .member: return small(.member, action, conversation, try user(), body)
+    case .typing: return .typing(conversation: conversation, user: try user(), body: body)
+    case .reaction: return try reactions(conversation, action)
+    case .pin:
+      // A pin that says nothing of itself is one.
+      let isPinned = action != .delete && document.flag(Name.pinned, of: node) ?? true
+      return .pin(conversation: conversation, id: try messageID(), isPinned: isPinned)
+    // Read above, or by a function of their own.
+    case .message, .receipt, .profile: throw Unusable(reason: .notAnObject)
+    }
+  }
+
+  private func small(
+    _ kind: Effect.EntityKind, _ action: Update.Action, _ conversation: [UInt8]?, _ id: [UInt8],
+    _ body: Range<Int>
+  ) -> Effect {
+    action == .delete
+      ? .entityDeleted(kind, conversation: conversation, id: id, body: body)
+      : .entity(kind, conversation: conversation, id: id, body: body)
+  }
+
+  /// The whole set. A deletion tells what is left, or that nothing is.
+  private func reactions(
+    _ conversation: [UInt8], _ action: Update.Action
+  ) throws(Unusable) -> Effect {
+    let id = try messageID()
+    let start = document.range(node).lowerBound
+    var range = start..<start
+    if let set = document.present(Name.reactions, of: node) {
+      guard document.kind(set) == .object else { throw Unusable(reason: .noReactions) }
+      range = document.range(set)
+    } else if action != .delete {
+      throw Unusable(reason: .noReactions)
+    }
+    let version = document.number(Name.version, of: node)
+    return .reactions(conversation: conversation, id: id, reactions: range, version: version)
+  }
+
+  /// The first that any item is asked for, but for a profile.
+  private func conversation() throws(Unusable) -> [UInt8] {
+    guard document.kind(node) == .object else { throw Unusable(reason: .notAnObject) }
+    let named = document.present(Name.conversationID, of: node)
+    return try messages.id(named, orElse: .badConversation)
+  }
+
+  private func messageID() throws(Unusable) -> [UInt8] {
+    try messages.id(document.present(Name.messageID, of: node), orElse: .noId)
+  }
+
+  private func user() throws(Unusable) -> [UInt8] {
+    try messages.id(document.present(Name.userID, of: node), orElse: .noUser)
+  }
+
+  private func bad(_ reason: BadItem) -> Effect {
+    .bad(document.range(node), reason)
+  }
+}

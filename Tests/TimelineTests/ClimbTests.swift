@@ -1,0 +1,217 @@
+/// The climb by offset, and the search for a place, against a list that grows and
+/// shrinks between their pages.
+///
+/// Whatever a climb proves must hold: each message that still stands in a proven range
+/// was in one of its pages or in the run it began with.
+import Base
+import Testing
+import Timeline
+
+@Suite struct ClimbTests {
+  struct Setting: Sendable, CustomTestStringConvertible {
+    var ties: Ties
+    var arrivals: Int
+    var deletions: Int
+    var poison: Double = 0
+    /// Several messages in a tick, more than a page at times.
+    var isBursty = false
+
+    var testDescription: String {
+      "\(ties) +\(arrivals) -\(deletions) !\(poison)\(isBursty ? " bursts" : "")"
+    }
+  }
+
+  static let settings: [Setting] = [Ties.unknown, .byID, .never].flatMap { ties in
+    [(0, 0, 0), (6, 0, 0), (0, 9, 0), (6, 9, 0), (25, 25, 0), (6, 6, 0.2)].flatMap { numbers in
+      [false, true].compactMap { isBursty in
+        if ties == .never, isBursty { return nil }
+        return Setting(
+          ties: ties, arrivals: numbers.0, deletions: numbers.1, poison: numbers.2,
+          isBursty: isBursty)
+      }
+    }
+  }
+
+  struct Run {
+    var list: ModelList
+    var proven = SpanSet()
+    var seen: Set<[UInt8]> = []
+    var end = Climb.Verdict.gaveUp
+    var isAtPresent = false
+    var steps = 0
+    var fault: String?
+
+    mutating func check() {
+      let missed = list.items.first { item in
+        !item.isPoison && !seen.contains(item.position.id)
+          && proven.span(holding: item.position) != nil
+      }
+      if let missed, fault == nil {
+        fault = "step \(steps) claims over \(name(missed.position)) \(missed.arrival)"
+      }
+    }
+  }
+
+  private static func post(_ list: inout ModelList, _ setting: Setting, _ random: inout Random) {
+    if setting.ties == .never { list.tick() }
+    let burst = setting.isBursty && random.chance(0.05) ? 20 + random.below(20) : 1
+    for _ in 0..<burst {
+      list.post(&random, poison: setting.poison, isNewTick: burst > 1 ? false : nil)
+    }
+  }
+
+  private static func readable(_ page: ArraySlice<ModelList.Item>) -> [Position] {
+    page.filter { !$0.isPoison }.map(\.position).sorted()
+  }
+
+  static func climb(_ setting: Setting, seed: UInt64) -> Run {
+    var random = Random(seed: seed)
+    var list = ModelList(tiesByID: setting.ties == .byID)
+    for _ in 0..<(30 + random.below(200)) { post(&list, setting, &random) }
+    var run = Run(list: list)
+    // The run: one page somewhere in the middle, as after a jump.
+    let first = 4 + random.below(12)
+    let start = random.below(list.items.count)
+    let page = run.list.page(offset: start, limit: first)
+    let rows = readable(page)
+    run.seen.formUnion(rows.map(\.id))
+    let claim = PageClaim(
+      items: page.map { $0.isPoison ? nil : $0.position }, low: .cut, high: .cut,
+      ties: setting.ties)
+    for piece in claim.pieces { run.proven.insert(piece.low, piece.high) }
+    guard let top = claim.pieces.last?.high else { return run }
+    // Where its top stands is known, roughly known, or not known at all.
+    let guess = [start, max(0, start + random.below(60) - 30), 0][random.below(3)]
+    var climb = Climb(
+      high: top, index: guess, rows: random.chance(0.5) ? rows : [], ties: setting.ties)
+    while run.steps < 2_000, run.fault == nil {
+      run.steps += 1
+      if random.chance(0.5) { change(&run.list, setting, &random) }
+      // The page size follows the network.
+      take(&run, &climb, limit: 5 + random.below(15), setting)
+      if run.steps % 8 == 0 { run.check() }
+      if climb.isAtPresent || run.end == .gaveUp { break }
+    }
+    run.check()
+    run.isAtPresent = climb.isAtPresent
+    return run
+  }
+
+  private static func take(
+    _ run: inout Run, _ climb: inout Climb, limit: Int, _ setting: Setting
+  ) {
+    let offset = climb.offset(limit: limit)
+    let page = run.list.page(offset: offset, limit: limit)
+    // A tick that was shown is over: what may still commit in it is the overlap's care.
+    run.list.tick()
+    let rows = readable(page)
+    run.seen.formUnion(rows.map(\.id))
+    let before = climb.high
+    let isStart = offset + page.count >= run.list.items.count && !page.isEmpty
+    run.end = climb.take(
+      rows: rows, rawCount: page.count, offset: offset, endsAtStart: isStart)
+    let claim = PageClaim(
+      items: page.map { $0.isPoison ? nil : $0.position }, low: .cut, high: .cut,
+      ties: setting.ties)
+    var fresh = SpanSet()
+    if [.extended, .present].contains(run.end) { fresh.insert(before, climb.high) }
+    if run.end != .same { fresh.insert(claim.low, claim.high) }
+    for hole in claim.holes { fresh.remove(hole.low, hole.high) }
+    for piece in fresh.spans { run.proven.insert(piece.low, piece.high) }
+    for hole in claim.holes { run.proven.remove(hole.low, hole.high) }
+  }
+
+  private static func change(
+    _ list: inout ModelList, _ setting: Setting, _ random: inout Random
+  ) {
+    for _ in 0..<random.below(setting.arrivals + 1) { post(&list, setting, &random) }
+    for _ in 0..<random.below(setting.deletions + 1) where !list.items.isEmpty {
+      let reach = random.chance(0.7) ? min(30, list.items.count) : list.items.count
+      list.items.remove(at: list.items.count - 1 - random.below(reach))
+    }
+  }
+
+  @Test(arguments: settings)
+  func noClaimGoesOverASkippedMessage(_ setting: Setting) {
+    var present = 0
+    var begun = 0
+    for seed in 1...50 as ClosedRange<UInt64> {
+      let run = Self.climb(setting, seed: seed)
+      #expect(run.fault == nil, "seed \(seed)")
+      #expect(run.steps < 2_000, "seed \(seed)")
+      if run.isAtPresent { present += 1 }
+      if run.steps > 0 { begun += 1 }
+    }
+    // The check above is about claims, so there must have been some.
+    if setting.arrivals + setting.deletions == 0 { #expect(present == begun) }
+    // Where as many arrive as a page holds, nobody can climb.
+    let isHopeless = setting.arrivals > 20 && setting.isBursty
+    #expect(present * 10 > begun * (isHopeless ? 0 : 8), "\(present) of \(begun)")
+  }
+
+  @Test(arguments: [Ties.unknown, .byID, .never])
+  func aListThatStandsStillIsReadToThePresent(_ ties: Ties) {
+    let setting = Setting(ties: ties, arrivals: 0, deletions: 0)
+    for seed in 1...60 as ClosedRange<UInt64> {
+      let run = Self.climb(setting, seed: seed)
+      // A run that claims nothing has no end to climb from.
+      if run.steps == 0 { continue }
+      #expect(run.isAtPresent, "seed \(seed)")
+      #expect(run.proven.spans.count == 1, "seed \(seed)")
+    }
+  }
+
+  /// One page swallows the way to the present, and an island in it.
+  @Test func aPageAcrossTheEdgeJoins() {
+    var climb = Climb(high: .before(tick: 10), index: 5, ties: .unknown)
+    #expect(climb.offset(limit: 20) == 0)
+    let rows = (5...14).map { at(Int64($0), "m\($0)") }
+    #expect(climb.take(rows: rows, rawCount: 10, offset: 0) == .present)
+    #expect(climb.high == .before(tick: 14))
+  }
+
+  @Test func consecutiveNumbersTouchAndOthersDoNot() {
+    let rows = (11...15).map { at(Int64($0), "m\($0)") }
+    var touching = Climb(high: .after(tick: 10), index: 9, ties: .never)
+    #expect(touching.take(rows: rows, rawCount: 5, offset: 4) == .extended)
+    #expect(touching.high == .after(tick: 15))
+    var apart = Climb(high: .after(tick: 9), index: 9, ties: .never)
+    #expect(apart.take(rows: rows, rawCount: 5, offset: 4) == .apart)
+    #expect(apart.high == .after(tick: 9))
+  }
+
+  @Test func inTheCutTickOnlyASharedMessageJoins() {
+    let run = [at(6, "p"), at(7, "c"), at(7, "d")]
+    let above = [at(7, "a"), at(8, "x"), at(9, "y")]
+    var apart = Climb(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
+    #expect(apart.take(rows: above, rawCount: 3, offset: 6) == .apart)
+    var joined = Climb(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
+    #expect(joined.take(rows: [at(7, "d")] + above, rawCount: 4, offset: 6) == .extended)
+    #expect(joined.high == .before(tick: 9))
+  }
+
+  /// All of an island was deleted on the server: no anchor is left in it.
+  @Test func aRunThatIsGoneIsJoinedByThePageAtTheStart() {
+    var climb = Climb(high: .after(tick: 10), index: 30, ties: .unknown)
+    let rows = (20...29).map { at(Int64($0), "m\($0)") }
+    #expect(climb.take(rows: rows, rawCount: 10, offset: 26) == .apart)
+    #expect(climb.take(rows: rows, rawCount: 10, offset: 26, endsAtStart: true) == .extended)
+    #expect(climb.high == .before(tick: 29))
+  }
+
+  @Test func aListThatNeverShowsTheAnchorEndsTheClimb() {
+    var climb = Climb(high: .after(tick: 10), index: 100, ties: .unknown)
+    var verdict = Climb.Verdict.same
+    var steps = 0
+    while verdict != .gaveUp, steps < 100 {
+      let offset = climb.offset(limit: 10) + 1
+      verdict = climb.take(rows: [at(50, "a"), at(60, "b")], rawCount: 2, offset: offset)
+      steps += 1
+    }
+    #expect(verdict == .gaveUp)
+    #expect(steps == Climb.stuckMax + 1)
+    var far = Climb(high: .max, index: .max, ties: .never)
+    #expect(far.offset(limit: 1_000) < 1 << 41)
+    #expect(far.take(rows: [], rawCount: 0, offset: far.offset(limit: 10)) == .same)
+  }
+}

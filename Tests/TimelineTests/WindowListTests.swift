@@ -1,0 +1,239 @@
+/// The fast list of a window beside the slow one, through random lives.
+///
+/// After every step both show the same rows and splits, the steps lead from the old
+/// list to the new one, and the checksum is the header's.
+import Base
+import Testing
+import Timeline
+
+/// A store, what is proven of it, what a screen has loaded, and both lists.
+private struct World {
+  var random: Random
+  var model = WindowModel()
+  var list: WindowList
+  var replay = Replay()
+  var numbers: UInt64 = 0
+  var revision: UInt64 = 1
+  let ticks: Int64
+  var trail: [String] = []
+
+  init(seed: UInt64, rowsMax: Int, ticks: Int64) {
+    random = Random(seed: seed)
+    list = WindowList(rowsMax: rowsMax)
+    model.rowsMax = rowsMax
+    self.ticks = ticks
+  }
+
+  mutating func position() -> Position {
+    at(Int64(random.below(Int(ticks))), ["a", "b", "c", "d"][random.below(4)])
+  }
+
+  mutating func boundary() -> Position {
+    switch random.below(8) {
+    case 0: return .min
+    case 1: return .max
+    case 2: return position().successor
+    case 3: return position()
+    default: return .before(tick: Int64(random.below(Int(ticks) + 1)))
+    }
+  }
+
+  mutating func range() -> (Position, Position) {
+    let (a, b) = (boundary(), boundary())
+    return a < b ? (a, b) : (b, a)
+  }
+
+  /// Rows of the store that the list has not seen with this load.
+  func keys(in ranges: [SpanSet.Span]) -> [RowKey] {
+    model.store.values.filter { key in ranges.contains { $0.contains(key.position) } }
+  }
+
+  /// One step of one of the kinds of change that a poll can bring together.
+  mutating func step() -> WindowChange {
+    var change = WindowChange()
+    for _ in 0...random.below(3) {
+      switch random.below(12) {
+      case 0, 1, 2: arrive(&change)
+      case 3: edit(&change)
+      case 4: move(&change)
+      case 5, 6: delete(&change)
+      case 7, 8: load(&change)
+      case 9: trim(&change)
+      default: prove(&change)
+      }
+    }
+    if random.chance(0.3) { change.focus = position() }
+    if random.chance(0.03) {
+      change.isWhole = true
+      change.upserted = keys(in: model.loaded.spans)
+      trail.append("reload")
+    }
+    return change
+  }
+
+  private mutating func arrive(_ change: inout WindowChange) {
+    for _ in 0...random.below(6) {
+      let place = position()
+      // An id stands once in a conversation.
+      let unique = Position(time: place.time, id: place.id + Array("\(numbers)".utf8))
+      numbers += 1
+      revision += 1
+      let key = RowKey(number: numbers, position: unique, revision: revision)
+      model.store[numbers] = key
+      change.upserted.append(key)
+      change.removed.removeAll { $0 == numbers }
+      trail.append("+\(name(unique))")
+    }
+  }
+
+  private mutating func any() -> UInt64? {
+    let numbers = model.store.keys.sorted()
+    return numbers.isEmpty ? nil : numbers[random.below(numbers.count)]
+  }
+
+  private mutating func edit(_ change: inout WindowChange) {
+    guard let number = any(), var key = model.store[number] else { return }
+    revision += 1
+    key.revision = revision
+    model.store[number] = key
+    change.upserted.append(key)
+    trail.append("~\(name(key.position))")
+  }
+
+  private mutating func move(_ change: inout WindowChange) {
+    guard let number = any(), var key = model.store[number] else { return }
+    revision += 1
+    key.revision = revision
+    let from = key.position
+    let isRenamed = random.chance(0.3)
+    key.position.time = Int64(random.below(Int(ticks)))
+    if isRenamed { key.position.id = Array("r\(revision)".utf8) }
+    model.store[number] = key
+    change.upserted.removeAll { $0.number == number }
+    change.upserted.append(key)
+    trail.append("\(name(from))>\(name(key.position))")
+  }
+
+  private mutating func delete(_ change: inout WindowChange) {
+    for _ in 0...random.below(4) {
+      guard let number = any(), let key = model.store.removeValue(forKey: number) else { return }
+      change.upserted.removeAll { $0.number == number }
+      change.removed.append(number)
+      trail.append("-\(name(key.position))")
+    }
+  }
+
+  private mutating func load(_ change: inout WindowChange) {
+    let (low, high) = range()
+    let was = model.loaded
+    model.loaded.insert(low, high)
+    change.loaded = model.loaded
+    change.upserted += keys(in: was.difference(with: model.loaded))
+    trail.append("load \(name(low)) \(name(high))")
+  }
+
+  private mutating func trim(_ change: inout WindowChange) {
+    if random.chance(0.5), !list.isEmpty, change.loaded == nil {
+      let low = random.below(list.count)
+      model.loaded = list.loaded(keeping: low..<low + 1 + random.below(list.count - low))
+    } else {
+      let (low, high) = range()
+      model.loaded.remove(low, high)
+    }
+    change.loaded = model.loaded
+    trail.append("trim")
+  }
+
+  private mutating func prove(_ change: inout WindowChange) {
+    let (low, high) = range()
+    let isProof = random.chance(0.7)
+    if isProof { model.spans.insert(low, high) } else { model.spans.remove(low, high) }
+    change.spans = model.spans
+    trail.append("\(isProof ? "prove" : "doubt") \(name(low)) \(name(high))")
+  }
+
+  /// Applies a change to both; says what is wrong.
+  mutating func check(_ change: WindowChange) -> String? {
+    let before = list
+    let ops = list.apply(change)
+    model.bound(around: change.focus)
+    let wanted = model.rows
+    let pictures = "model \(model.picture)\n list \(list.picture)\n from \(before.picture)"
+    if list.rows != wanted { return "rows differ\n \(pictures)\n \(ops)" }
+    if list.loaded != model.loaded { return "loaded differs\n \(pictures)" }
+    let isReplayed = replay.apply(ops, reading: wanted)
+    if !isReplayed { return "steps do not lead there\n \(pictures)\n \(ops)" }
+    if list.checksum != windowChecksum(wanted.map(\.number)) { return "checksum\n \(pictures)" }
+    let isNews = list.version != before.version
+    if isNews == ops.isEmpty { return "version\n \(pictures)" }
+    if ops.isEmpty, before.rows != wanted { return "no steps\n \(pictures)" }
+    for row in [0, random.below(list.count), list.count - 1] {
+      guard let item = list[row] else { continue }
+      if list.row(ofNumber: item.number) != row { return "number \(item.number)\n \(pictures)" }
+      if list.row(ofID: item.position.id) != row { return "id of \(row)\n \(pictures)" }
+      if list.row(from: item.position) != row { return "place of \(row)\n \(pictures)" }
+    }
+    return nil
+  }
+}
+
+@Suite struct WindowListTests {
+  /// 192 lives of 110 steps: 21,120.
+  @Test(arguments: 1...24 as ClosedRange<UInt64>)
+  func theFastListIsTheSlowOneAfterEveryStep(_ group: UInt64) throws {
+    var largest = 0
+    var splits = 0
+    for life in 0..<8 as Range<UInt64> {
+      let seed = group * 100 + life
+      var shape = Random(seed: seed)
+      let rowsMax = [3, 20, 1_000][shape.below(3)]
+      var world = World(seed: seed, rowsMax: rowsMax, ticks: Int64(4 + shape.below(40)))
+      for step in 0..<110 {
+        world.trail = []
+        let change = world.step()
+        let fault = world.check(change)
+        try #require(
+          fault == nil,
+          "seed \(seed) step \(step): \(fault ?? "")\n \(world.trail.joined(separator: ", "))")
+        largest = max(largest, world.list.count)
+        splits += world.list.splitCount
+      }
+    }
+    #expect(largest > 20)
+    #expect(splits > 100)
+  }
+
+  /// Numbers and ids that contradict each other never break the order or the steps.
+  @Test(arguments: 1...10 as ClosedRange<UInt64>)
+  func contradictoryKeysBreakNothing(_ seed: UInt64) throws {
+    var random = Random(seed: seed)
+    var list = WindowList(rowsMax: 12)
+    var replay = Replay()
+    for step in 0..<150 {
+      var change = WindowChange()
+      for _ in 0..<random.below(6) {
+        change.upserted.append(
+          RowKey(
+            number: UInt64(random.below(9)), position: boundary(random.below(49)),
+            revision: UInt64(random.below(3))))
+      }
+      for _ in 0..<random.below(3) { change.removed.append(UInt64(random.below(9))) }
+      if random.chance(0.3) {
+        let ends = [random.below(49), random.below(49)].sorted()
+        change.loaded = SpanSet().inserting(boundary(ends[0]), boundary(ends[1]))
+      }
+      change.isWhole = random.chance(0.1)
+      let ops = list.apply(change)
+      let rows = list.rows
+      try #require(
+        zip(rows, rows.dropFirst()).allSatisfy { $0.position < $1.position }, "step \(step)")
+      try #require(Set(rows.map(\.number)).count == rows.count, "step \(step)")
+      let isReplayed = replay.apply(ops, reading: rows)
+      try #require(isReplayed, "seed \(seed) step \(step) \(list.picture)")
+      try #require(list.checksum == windowChecksum(rows.map(\.number)), "step \(step)")
+      for (row, item) in rows.enumerated() {
+        try #require(list.row(ofNumber: item.number) == row, "seed \(seed) step \(step)")
+      }
+    }
+  }
+}

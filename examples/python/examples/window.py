@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Draws a window on a conversation as text, with its gaps, live over WebSocket.
+
+    python window.py ws://127.0.0.1:7401 eva CONVERSATION [--keys uujflq]
+
+Keys: u older, d newer, j jump far back, l to the newest, f fill the first gap, q quit. With --keys
+each is pressed once the window waits for nothing; without, lines are read from the terminal. Needs
+the package ``websockets``.
+"""
+
+import argparse
+import asyncio
+import sys
+
+import tideline
+import websockets
+
+DAY_US = 24 * 3600 * 1_000_000
+GAP = "       ~~~ gap ~~~"
+
+
+class Screen:
+    """A window with its list of messages, drawn whenever a difference came."""
+
+    def __init__(self, window):
+        self.window = window
+        self.rows = tideline.Rows(window)
+
+    def draw(self):
+        state = self.window.state()
+        ends = ", at the start" * state.at_start + ", at the end" * state.at_end
+        print(f"-- version {state.version}: {state.row_count} rows, {state.split_count} splits, "
+              f"waits for {state.waiting.name.lower()}{ends}", flush=True)
+        if state.gap_before:
+            print(GAP)
+        stretch = []
+        for index, row in enumerate(self.rows.messages):
+            # Splits move without their rows' content, so flags are read with them.
+            if index and tideline.MessageFlags.GAP_BEFORE in row.flags:
+                self.draw_stretch(stretch)
+                print(GAP)
+                stretch = []
+            stretch.append((index, row))
+        self.draw_stretch(stretch)
+        if state.gap_after:
+            print(GAP, flush=True)
+
+    @staticmethod
+    def draw_stretch(stretch):
+        shown = stretch if len(stretch) <= 5 else stretch[:2] + [None] + stretch[-2:]
+        for entry in shown:
+            if entry is None:
+                print(f"       ... {len(stretch) - 4} more")
+            else:
+                index, row = entry
+                text = row.payload.decode(errors="replace")[:40]
+                print(f"{index:5}  {row.stamp[:19]}  {row.sender[:8]:8} {text}")
+
+    def press(self, key):
+        """What a key does; False is the end."""
+        window, rows = self.window, self.rows.messages
+        if key == "q":
+            return False
+        if key == "u":
+            window.before(20)
+        elif key == "d":
+            window.after(20)
+        elif key == "l":
+            window.load(tideline.LoadKind.LAST, 20)
+        elif key == "j" and rows:
+            window.load(tideline.LoadKind.AROUND, 20, at=tideline.At.TIME,
+                        time_us=rows[0].time_us - 5 * DAY_US)
+        elif key == "f":
+            gaps = [index for index, row in enumerate(rows)
+                    if index and tideline.MessageFlags.GAP_BEFORE in row.flags]
+            print("fill:", bool(gaps) and window.fill(gaps[0]), flush=True)
+        return True
+
+
+async def run(screen, client, socket, keys):
+    """One turn after the other until the keys are used up."""
+    typed = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    if keys is None:
+        loop.add_reader(sys.stdin, lambda: typed.put_nowait(sys.stdin.readline().strip()))
+    waiting = list(keys or "")
+    incoming = None
+    while True:
+        for frame in client.frames():
+            await socket.send(frame.bytes.decode())
+            client.frame_sent(frame.id)
+        if screen.rows.poll():
+            screen.draw()
+        state = screen.window.state()
+        if keys is not None and state.row_count and state.waiting == tideline.Waiting.NOTHING:
+            if not waiting or not screen.press(waiting.pop(0)):
+                return
+            continue
+        while not typed.empty():
+            for key in typed.get_nowait():
+                if not screen.press(key):
+                    return
+        wait = client.advance()
+        incoming = incoming or asyncio.ensure_future(socket.recv())
+        done, _ = await asyncio.wait({incoming}, timeout=min(0.2, (wait or 200) / 1000))
+        if done:
+            client.receive(incoming.result())
+            incoming = None
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("user")
+    parser.add_argument("conversation")
+    parser.add_argument("--keys")
+    arguments = parser.parse_args()
+    with tideline.Client(user_id=arguments.user) as client:
+        with client.window(arguments.conversation, count=20) as window:
+            screen = Screen(window)
+            async with websockets.connect(
+                    f"{arguments.url}/?user={arguments.user}", max_size=None) as socket:
+                client.connected()
+                await run(screen, client, socket, arguments.keys)
+            print(f"end: {len(screen.rows.messages)} rows in the list")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
