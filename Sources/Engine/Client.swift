@@ -110,7 +110,8 @@ package final class Client: Sendable {
         core.logLines = []
         news = core.hasNews
         core.hasNews = false
-        core.windows.post(isUp: core.exchange.isUp, fresh: core.fresh)
+        core.windows.post(
+          isUp: core.exchange.isUp, caughtUp: core.caughtUp, fresh: core.fresh)
       }
       return try body(core, now)
     }

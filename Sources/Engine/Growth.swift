@@ -40,6 +40,8 @@ struct Wish {
   var hasGivenUp = false
   /// What would bring it on.
   var next: SyncRequest?
+  /// Where too many rows must leave, what it loads stays.
+  var isLoad = false
 
   init(_ aim: Aim, want: Int, atGap: AtGap) {
     self.aim = aim
@@ -103,9 +105,10 @@ struct Growth {
     var edge = top
     var left = want
     while left > 0, edge > floor {
-      guard let low = bottom(below: edge) else {
+      guard let bottom = bottom(below: edge) else {
         return try olderAtGap(edge, left, showsBeyond)
       }
+      let low = max(bottom, floor)
       let found = try rx.keys(cid, before: edge, limit: left, from: low)
       keys += found
       if found.count >= left, let first = found.map(\.position).min() {
@@ -143,15 +146,16 @@ struct Growth {
 
   // MARK: Newer
 
-  /// Loads up to `want` rows from `bottom` on.
+  /// Loads up to `want` rows from `bottom` on. Whether the newest range ends at the
+  /// present is known only where it was caught up.
   mutating func newer(
-    from bottom: Position, want: Int, showsBeyond: Bool
+    from bottom: Position, want: Int, showsBeyond: Bool, isCaughtUp: Bool
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
     var edge = bottom
     var left = want
     while left > 0, edge < .max {
       guard let span = passable.span(holding: edge) else {
-        if edge >= passable.newest?.high ?? .min {
+        if isCaughtUp, edge >= passable.newest?.high ?? .min {
           keys += try rx.keys(cid, from: edge, limit: left, to: nil)
           loaded.insert(edge, .max)
           return (.done, true)

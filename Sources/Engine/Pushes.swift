@@ -196,9 +196,7 @@ extension Core {
   /// can come to lie below a claim.
   func endTrust(_ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64) {
     guard !reckoning.isSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
-    // Ranges above it were settled when they were claimed, and stay.
-    let top = Position.after(tick: fetch.timeUs)
-    if let span = spans.span(holding: top) { spans.remove(top, span.high) }
+    spans.endTrust(at: .after(tick: fetch.timeUs), watermark: fetch)
   }
 
   /// A lone stamp has nothing to bear it out, so a push moves the known server time

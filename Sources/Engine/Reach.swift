@@ -40,7 +40,14 @@ extension Core {
       return edge == .min ? .ended(nil) : try goDown(&job, from: edge, known, record, tx)
     case .above(let place):
       job.goal.endsJoined = true
-      let edge = known.touching(place)?.high ?? place
+      let span = known.touching(place)
+      if let span, span == known.newest, caughtUp.contains(record.id),
+        let fetch = record.fetch, span.high >= .after(tick: fetch.timeUs)
+      {
+        // This is the range that follows the present.
+        return .ended(nil)
+      }
+      let edge = span?.high ?? place
       return try goUp(&job, from: edge, known, record, tx)
     case .at(let id):
       guard let row = try tx.row(id, record.cid) else {
@@ -123,7 +130,8 @@ extension Core {
       job.stage = .spot(.after(reckoning.tail(above: edge, form: form)))
       return .next
     }
-    let low = known.touching(edge)?.low ?? edge
+    let span = known.touching(edge)
+    let low = span?.low ?? edge
     let rows = try tx.rows(record.cid, from: low, to: edge, limit: 50, newestFirst: true)
     if can(.around), !job.goal.isStuck {
       var id = rows.first?.position.id
@@ -136,9 +144,11 @@ extension Core {
       }
     }
     let index = try tx.count(record.cid, from: edge, to: .max)
+    // Without a known range the run is empty and begins with the next tick.
+    let high = span == nil && reckoning.ties == .unknown ? .after(tick: edge.time) : edge
     job.stage = .climb(
       Climb(
-        high: edge, index: index, rows: rows.map(\.position).sorted(), ties: reckoning.ties))
+        high: high, index: index, rows: rows.map(\.position).sorted(), ties: reckoning.ties))
     return .next
   }
 
@@ -159,7 +169,8 @@ extension Core {
         return .next
       }
     }
-    if let key = key(below: place, record) {
+    // The place itself belongs to the page.
+    if let key = key(below: place.successor, record) {
       job.key = key
       job.stage = .older(Walk(low: key.top, above: 0, ties: reckoning.ties))
       return .next

@@ -29,10 +29,16 @@ struct Screen {
   var focus: Position?
   var anchor: UInt64 = 0
   var trouble: Failure?
+  /// What it was that failed; the same going well again takes the trouble away.
+  private var troubled: SyncRequest.Kind?
   private(set) var isUp = false
+  /// Whether the newest range was caught up on this connection.
+  private(set) var isCaughtUp = false
   private(set) var connections: UInt64 = 0
   /// The connection for which the present was asked.
   var liveAsked: UInt64?
+  /// Entries and keys read so far: the cost that tests hold to the change.
+  private(set) var read = 0
   /// Whether the core was told that this window shows the present.
   var isFollowing: Bool
 
@@ -58,7 +64,9 @@ struct Screen {
   // MARK: The core's news
 
   /// Takes what stands on the board: ends of syncs, and a new connection.
-  mutating func note(isUp: Bool, connections: UInt64, ends: [Board.End]) {
+  mutating func note(_ board: Board, ends: [Board.End]) {
+    let connections = board.connections
+    isCaughtUp = board.caughtUp.contains(config.conversation)
     if connections != self.connections {
       self.connections = connections
       refreshed = SpanSet()
@@ -67,13 +75,18 @@ struct Screen {
         wishes[index].hasGivenUp = false
       }
     }
-    self.isUp = isUp
+    isUp = board.isUp
     for end in ends {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
+        if let failure = end.trouble, failure != .cancelled {
+          trouble = failure
+          troubled = ask.request.kind
+        } else if ask.request.kind == troubled {
+          trouble = nil
+        }
       }
       asked.removeAll { $0.sync == end.sync }
-      if end.trouble != .cancelled { trouble = end.trouble }
     }
   }
 
@@ -104,13 +117,17 @@ struct Screen {
       let row = try number == 0 ? 0 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == 0, isAtStart { return false }
-      replace(Wish(.older(item.position), want: load.count, atGap: atGap))
+      var wish = Wish(.older(item.position), want: load.count, atGap: atGap)
+      wish.isLoad = true
+      replace(wish)
       focus = item.position
     case .after(let number):
       let row = try number == 0 ? list.count - 1 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == list.count - 1, isAtEnd { return false }
-      replace(Wish(.newer(item.position.successor), want: load.count, atGap: atGap))
+      var wish = Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
+      wish.isLoad = true
+      replace(wish)
       focus = item.position
     case .around(let at):
       replace(Wish(.place(at), want: load.count, atGap: atGap))
@@ -193,7 +210,10 @@ struct Screen {
 
   /// Moves the list to the state that `rx` sees.
   mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
-    guard let record = try rx.conversation(config.conversation) else { return [] }
+    guard let record = try rx.conversation(config.conversation) else {
+      askBlindly()
+      return []
+    }
     var change = WindowChange()
     var loaded = kept ?? list.loaded
     if isReplaced { loaded = SpanSet() }
@@ -219,6 +239,7 @@ struct Screen {
       change.upserted += growth.keys
     }
     if loaded != list.loaded { change.loaded = loaded }
+    read += change.upserted.count + (change.spans?.spans.count ?? 0)
     change.focus = focus
     kept = nil
     isReplaced = false
@@ -237,6 +258,7 @@ struct Screen {
       change.isWhole = true
       return
     }
+    read += entries.count
     guard let last = entries.last else { return }
     var reads = 0
     for entry in entries where entry.cid == cid {
@@ -251,6 +273,7 @@ struct Screen {
         break
       }
       change.upserted += found
+      if entry.kind == .updated { change.touched += found.map(\.number) }
       if entry.kind != .inserted { note(missing: entry, found, &change) }
     }
     seq = change.isWhole ? try rx.lastChange() : last.seq

@@ -95,11 +95,10 @@ struct Visit {
     endTrust(at: .after(tick: fetch.timeUs))
   }
 
-  /// Cuts the range that holds `boundary`. Ranges above it were settled when they
-  /// were claimed, and stay.
+  /// Nothing from `boundary` on is claimed any more, up to the end of the range that
+  /// the watermark tops. Ranges above that were settled when they were claimed, and stay.
   mutating func endTrust(at boundary: Position) {
-    guard let span = spans.span(holding: boundary) else { return }
-    spans.remove(boundary, span.high)
+    spans.endTrust(at: boundary, watermark: record.fetch)
   }
 
   /// Whether nothing lies beyond the page at the end where the server cuts.
@@ -119,5 +118,12 @@ struct Visit {
     guard stillUnverified != unverified else { return }
     try tx.save(
       unverified: stillUnverified, replacing: try tx.unverified(record.cid), record.cid)
+  }
+}
+
+extension SpanSet {
+  mutating func endTrust(at boundary: Position, watermark: Watermark?) {
+    let top = watermark.map { Position.after(tick: $0.timeUs) } ?? .max
+    if let span = spans.last(where: { $0.low <= top }) { remove(boundary, span.high) }
   }
 }

@@ -72,8 +72,7 @@ package final class Window: Sendable {
   /// What stands on the board is the window's; gives what is fresh.
   private func note(_ screen: inout Screen) -> [Int64: SpanSet] {
     client.board.withLock { board in
-      screen.note(
-        isUp: board.isUp, connections: board.connections, ends: board.ends[number] ?? [])
+      screen.note(board, ends: board.ends[number] ?? [])
       board.ends[number] = nil
       return board.fresh
     }
@@ -188,6 +187,11 @@ package final class Window: Sendable {
 
   package func state() throws(Failure) -> WindowStatus {
     try inside { screen in screen.status }
+  }
+
+  /// What was read and touched so far: the cost that tests hold to the change.
+  package var work: Int {
+    screen.withLock { $0.list.work + $0.read }
   }
 
   /// What is loaded, as of the last poll.

@@ -17,6 +17,8 @@ struct Board {
   var isUp = false
   /// Counts connections, so that a window notices a new one.
   var connections: UInt64 = 0
+  /// Conversations whose newest range was caught up on this connection.
+  var caughtUp: Set<[UInt8]> = []
   /// By conversation, where all marks were verified on this connection.
   var fresh: [Int64: SpanSet] = [:]
   /// By window, syncs of its that ended since it last looked.
@@ -41,9 +43,10 @@ final class WindowRegistry {
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
-  func post(isUp: Bool, fresh: [Int64: SpanSet]) {
+  func post(isUp: Bool, caughtUp: Set<[UInt8]>, fresh: [Int64: SpanSet]) {
     board.withLock { board in
       board.isUp = isUp
+      board.caughtUp = caughtUp
       board.fresh = fresh
     }
   }

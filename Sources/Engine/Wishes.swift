@@ -18,6 +18,7 @@ extension Screen {
   private mutating func grow(_ wish: Wish, _ growth: inout Growth) throws(StoreFailure) {
     let mayAsk = !config.isCacheOnly && !wish.hasGivenUp && wish.atGap != .show
     let showsBeyond = wish.atGap != .ask || !mayAsk || !isUp
+    let known = growth.keys.count
     let result: (outcome: Growth.Outcome, isSatisfied: Bool)
     switch wish.aim {
     case .older(let edge):
@@ -28,15 +29,30 @@ extension Screen {
         return
       }
     case .newer(let edge):
-      result = try growth.newer(from: edge, want: wish.want, showsBeyond: showsBeyond)
+      result = try growth.newer(
+        from: edge, want: wish.want, showsBeyond: showsBeyond,
+        isCaughtUp: isCaughtUp || !isUp || !mayAsk)
     case .fill(let high, let low):
       result = try growth.older(from: high, want: wish.want, showsBeyond: false, floor: low)
     case .place(let at):
       try grow(wish, at, mayAsk: mayAsk, &growth)
       return
     }
+    if wish.isLoad { lead(wish, growth.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
     try settle(wish, kind, want: want, mayAsk: mayAsk, &growth)
+  }
+
+  /// The bound keeps what was loaded now, and as much of where it was loaded from.
+  private mutating func lead(_ wish: Wish, _ keys: ArraySlice<RowKey>) {
+    guard !keys.isEmpty else { return }
+    let places = keys.map(\.position).sorted()
+    let reach = min(places.count, config.rowsMax / 2) - 1
+    if case .newer = wish.aim {
+      focus = places[reach]
+    } else {
+      focus = places[places.count - 1 - reach]
+    }
   }
 
   /// Keeps a wish that needs an answer, unless it has had it and nothing moved.
@@ -114,12 +130,35 @@ extension Screen {
     }
   }
 
+  /// Nothing is known of the conversation: places are asked for all the same.
+  mutating func askBlindly() {
+    for index in wishes.indices {
+      wishes[index].next = nil
+      let kind: SyncRequest.Kind
+      switch wishes[index].aim {
+      case .place(.message(let id)): kind = .at(id)
+      case .place(.time(let time)): kind = .time(time)
+      default: continue
+      }
+      if wishes[index].hasGivenUp || config.isCacheOnly { continue }
+      if wishes[index].tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
+        wishes[index].hasGivenUp = true
+        trouble = trouble ?? .notFound
+        continue
+      }
+      if isUp { wishes[index].tried = kind }
+      wishes[index].next = SyncRequest(
+        conversation: config.conversation, kind: kind, isUrgent: true)
+    }
+  }
+
   /// What is cached on both sides, gaps or not.
   private func showAround(
     _ position: Position, _ want: Int, _ growth: inout Growth
   ) throws(StoreFailure) {
     _ = try growth.older(from: position, want: want / 2, showsBeyond: true)
-    _ = try growth.newer(from: position, want: want - want / 2, showsBeyond: true)
+    _ = try growth.newer(
+      from: position, want: want - want / 2, showsBeyond: true, isCaughtUp: true)
   }
 }
 

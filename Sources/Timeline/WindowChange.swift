@@ -26,6 +26,9 @@ package struct WindowChange: Sendable {
   /// Rows that are new, changed or moved, and every row of a range that is newly
   /// loaded. In any order; those outside `loaded` are no items.
   package var upserted: [RowKey]
+  /// Rows that look different though they are the same: this user's own marks lie
+  /// over them.
+  package var touched: [UInt64] = []
   /// What the screen has loaded from now on; nil for no change.
   package var loaded: SpanSet?
   /// What is proven whole from now on; nil for no change.

@@ -51,6 +51,10 @@ private struct Edit {
       }
     }
     takeKeys(change.upserted)
+    for number in change.touched {
+      list.work += 1
+      if let slot = list.slot(ofNumber: number) { changed.append(slot) }
+    }
     removeLeaving()
     for move in moving where !list.slots[move.slot].isGone { place(move.slot, move.position) }
     insertComing()

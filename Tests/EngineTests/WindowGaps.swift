@@ -2,67 +2,177 @@ import Engine
 import ReferenceServer
 import Testing
 
+/// Splits, the gaps behind them, and how they go.
 @Suite struct WindowGaps {
-  /// Cached [100–200], then the server goes on to 300.
-  private func world(_ kind: ServerKind) throws -> (World, [String]) {
-    let world = try kind.world { $0.pageCap = 20 } profile: { $0.pageLimit = 20 }
+  /// Cached [101–200], then the server goes on to 300.
+  private func lagging(_ world: World) throws -> [String] {
     world.post(200)
     try world.connect()
     try world.sync()
-    try world.sync(.older, want: 81)
+    try world.sync(.older, want: 80)
     try world.client.disconnected()
     world.post(100)
     world.reset()
-    return (world, world.truth())
+    return world.truth()
   }
 
+  /// Opening brings [281–300]; older pages of 20 until one block reaches down to 101.
   @Test(arguments: ServerKind.few)
   func theSeedsExample(_ kind: ServerKind) throws {
-    let (world, truth) = try world(kind)
+    let world = try kind.world { $0.pageCap = 20 } profile: { $0.pageLimit = 20 }
+    let truth = try lagging(world)
     try world.connect()
     let screen = try world.window(count: 20)
-    #expect(try screen.ids().suffix(20) == truth.suffix(20))
+    #expect(try screen.ids() == Array(truth.suffix(20)))
+    #expect(try screen.state().hasGapBefore)
     var loads = 0
-    print(try screen.ids(), world.requests, try screen.state())
-    while try screen.ids().count < 150 {
+    while try screen.ids().count < 190 {
       _ = try screen.window.load(Load(.before(0), count: 20))
       try screen.settle(world)
       loads += 1
-      try #require(loads < 12)
+      try #require(loads < 15)
     }
     let ids = try screen.ids()
     #expect(ids == Array(truth.suffix(ids.count)))
-    #expect(ids.count > 100)
+    #expect(try screen.splits().isEmpty)
+    // Seen ranges need no content again.
+    world.reset()
+    let second = try world.window(count: 20)
+    for _ in 0..<8 {
+      _ = try second.window.load(Load(.before(0), count: 20))
+      try second.settle(world)
+    }
+    #expect(try second.ids() == Array(truth.suffix(180)))
+    #expect(!world.requests.contains { $0.contains("\"offset\":") && !$0.contains("after_ts") })
   }
 
   @Test func offlineItReadsPastAGapAndLeavesASplit() throws {
-    let (world, truth) = try world(ServerKind.all[0])
+    let world = try World.exact()
+    let truth = try lagging(world)
     try world.connect()
-    print(try world.sync(.live), try world.page().coverage, try world.page().rows.count)
+    try world.sync(.live)
     try world.client.disconnected()
     let screen = try world.window(count: 50)
-    print(try screen.picture())
     #expect(try screen.ids() == Array(truth[170..<200]) + truth.suffix(20))
-    #expect(try screen.splits() == [30])
-    #expect(try screen.state().splitCount == 1)
+    // The newest cached rows may have late neighbours, so they stand apart too.
+    #expect(try screen.splits().last == 30)
+    #expect(try screen.state().splitCount == screen.splits().count)
+    #expect(try screen.state().waiting == .connection)
     #expect(try screen.window.load(Load(.before(0), count: 20)))
     try screen.settle(world)
     #expect(try screen.ids() == Array(truth[150..<200]) + truth.suffix(20))
     #expect(throws: Failure.offline) { try screen.window.fill(row: 50) }
+    // Cached history ends here: a wish waits for a connection.
+    #expect(try screen.window.load(Load(.before(0), count: 100)))
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth[100..<200]) + truth.suffix(20))
+    try world.connect()
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth[50..<200]) + truth.suffix(20))
+  }
+
+  @Test func onlinePastAGapOnlyWhereItIsWished() throws {
+    let world = try World.exact()
+    let truth = try lagging(world)
+    try world.connect()
+    let screen = try world.window(count: 20)
+    #expect(try screen.ids() == Array(truth.suffix(20)))
+    world.reset()
+    #expect(try screen.window.load(Load(.before(0), count: 10, isPastGaps: true)))
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth[190..<200]) + truth.suffix(20))
+    #expect(try screen.splits().last == 10)
+    #expect(world.requests.isEmpty)
   }
 
   @Test func fillingAGapTakesTheSplitAway() throws {
-    let (world, truth) = try world(ServerKind.all[0])
+    let world = try World.exact()
+    let truth = try lagging(world)
     try world.connect()
     let screen = try world.window(count: 20)
-    let split = try #require(try screen.splits().first)
-    #expect(try screen.window.fill(row: split))
+    #expect(try screen.window.load(Load(.before(0), count: 10, isPastGaps: true)))
+    try screen.settle(world)
+    #expect(try screen.splits().last == 10)
+    #expect(try screen.window.fill(row: 10))
     #expect(try screen.poll() == nil)
     #expect(try screen.state().waiting == .older)
     try screen.settle(world)
     #expect(try screen.splits().isEmpty)
+    #expect(try screen.ids() == Array(truth[190...]))
+    #expect(try screen.window.fill(row: 10) == false)
+    #expect(try screen.state().waiting == .nothing)
+  }
+
+  /// A jump to a quoted message in an unknown range, then both ways until it is one.
+  @Test(arguments: [[], .before, .around, [.before, .around]] as [Profile.Capabilities])
+  func jumpAndMerge(_ capabilities: Profile.Capabilities) throws {
+    let world = try World.exact {
+      $0.takesBefore = capabilities.contains(.before)
+      $0.takesAround = capabilities.contains(.around)
+    } profile: { $0.capabilities = capabilities }
+    world.post(300)
+    let truth = world.truth()
+    try world.connect()
+    let screen = try world.window(count: 20)
+    if capabilities.contains(.around) {
+      let quoted = Array(truth[120].utf8)
+      #expect(try screen.window.load(Load(.around(.message(quoted)), count: 10)))
+      #expect(try screen.poll() == nil)
+      #expect(try screen.state().waiting == .place)
+    } else {
+      let stamp = try #require(world.server.truth(world.room).first { $0.id == truth[120] })
+      #expect(try screen.window.load(Load(.around(.time(stamp.stampUs)), count: 10)))
+    }
+    try screen.settle(world)
+    let jumped = try screen.ids()
+    #expect(jumped.contains(truth[120]))
+    #expect(jumped.suffix(20) == truth.suffix(20))
+    #expect(try screen.splits().count == 1)
+    let row = try #require(try screen.window.find(Array(truth[120].utf8)))
+    let found = try #require(try screen.window.rows(first: row, count: 1)?.rows.first)
+    #expect(try screen.state().anchor == found.number)
+    // Upwards from the island, and then downwards.
+    var turns = 0
+    while let split = try screen.splits().first {
+      let below = try #require(try screen.window.rows(first: split - 1, count: 1)?.rows.first)
+      #expect(try screen.window.load(Load(.after(below.number), count: 40)))
+      try screen.settle(world)
+      turns += 1
+      try #require(turns < 12)
+    }
+    while try screen.window.load(Load(.before(0), count: 60)) {
+      try screen.settle(world)
+      turns += 1
+      try #require(turns < 20)
+    }
+    #expect(try screen.ids() == truth)
+    #expect(try screen.splits().isEmpty)
+  }
+
+  /// Islands of a few rows in a gap that one large page covers.
+  @Test func onePageSwallowsAnIsland() throws {
+    let world = try World.exact(page: 100) {
+      $0.takesBefore = true
+      $0.takesAround = true
+    } profile: { $0.capabilities = [.before, .around] }
+    world.post(400)
+    let truth = world.truth()
+    try world.connect()
+    let screen = try world.window(count: 20)
+    for index in [260, 240] {
+      #expect(try screen.window.load(Load(.around(.message(Array(truth[index].utf8))), count: 4)))
+      try screen.settle(world)
+    }
+    #expect(try screen.splits().count >= 1)
+    var turns = 0
+    while let split = try screen.splits().last {
+      #expect(try screen.window.fill(row: split))
+      try screen.settle(world)
+      turns += 1
+      try #require(turns < 10)
+    }
     let ids = try screen.ids()
     #expect(ids == Array(truth.suffix(ids.count)))
-    #expect(try screen.window.fill(row: split) == false)
+    #expect(ids.contains(truth[240]))
   }
 }

@@ -1,6 +1,7 @@
 /// A screen as a host keeps it: its own list of row numbers, kept up by differences
 /// alone and checked against the window after each of them.
 import Engine
+import ReferenceServer
 import Testing
 
 final class TestScreen {
@@ -95,5 +96,27 @@ extension World {
     let screen = try TestScreen(self, at, count: count, rowsMax: rowsMax)
     try screen.settle(self)
     return screen
+  }
+
+  /// Delivers what the server pushed since the subscription.
+  func deliver(_ token: Int) throws {
+    for frame in server.drain(token) { _ = try client.receive(frame) }
+  }
+
+  /// A world whose pages have exact ends, so that pictures have no stray first rows.
+  static func exact(
+    page: Int = 20, knobs: (inout ServerKnobs) -> Void = { _ in },
+    profile: (inout Profile) -> Void = { _ in }, config: (inout ClientConfig) -> Void = { _ in }
+  ) throws -> World {
+    var serverKnobs = ServerKnobs()
+    serverKnobs.truncates = .newest
+    serverKnobs.ties = .id
+    knobs(&serverKnobs)
+    var clientProfile = Profile()
+    clientProfile.truncates = .newest
+    clientProfile.ties = .id
+    clientProfile.pageLimit = page
+    profile(&clientProfile)
+    return try World(knobs: serverKnobs, profile: clientProfile, change: config)
   }
 }

@@ -1,7 +1,9 @@
+import Base
 import Engine
 import ReferenceServer
 import Testing
 
+/// Where windows open, what loads bring, what leaves.
 @Suite struct WindowsOpen {
   @Test func atTheLatestItShowsTheCacheAtOnceAndThenThePresent() throws {
     let world = try World()
@@ -19,8 +21,9 @@ import Testing
     #expect(state.trouble == nil)
   }
 
-  @Test func loadsBeforeUntilTheStart() throws {
-    let world = try World()
+  @Test(arguments: ServerKind.few)
+  func loadsBeforeUntilTheStart(_ kind: ServerKind) throws {
+    let world = try kind.world()
     world.post(180)
     try world.connect()
     let screen = try world.window()
@@ -33,5 +36,154 @@ import Testing
     #expect(try screen.ids() == world.truth())
     #expect(try screen.splits().isEmpty)
     #expect(try screen.state().isAtStart)
+    #expect(!(try screen.state().hasGapBefore))
+  }
+
+  @Test func atTheFirstUnread() throws {
+    let world = try World.exact()
+    world.post(60)
+    try world.connect()
+    try world.sync(.older, want: 100)
+    let truth = world.truth()
+    let read = truth.prefix(50).map { Array($0.utf8) }
+    try world.client.markRead(conversation: Array(world.room.utf8), ids: read)
+    let screen = try world.window(.unread, count: 10)
+    #expect(try screen.ids() == Array(truth[45..<55]))
+    let first = try #require(try screen.window.rows(first: 5, count: 1)?.rows.first)
+    #expect(try screen.state().anchor == first.number)
+    #expect(!(try screen.state().isAtEnd))
+    #expect(!(try screen.state().hasGapAfter))
+    // With nothing unread it is the newest.
+    let all = truth.map { Array($0.utf8) }
+    try world.client.markRead(conversation: Array(world.room.utf8), ids: all)
+    let second = try world.window(.unread, count: 10)
+    #expect(try second.ids() == Array(truth.suffix(10)))
+    #expect(try second.state().isAtEnd)
+  }
+
+  @Test func atAMessageAndAtATimeFromTheCache() throws {
+    let world = try World.exact()
+    world.post(200)
+    try world.connect()
+    try world.sync(.older, want: 300)
+    try world.client.disconnected()
+    let truth = world.truth()
+    let screen = try world.window(.message(Array(truth[90].utf8)), count: 20)
+    #expect(try screen.ids() == Array(truth[80..<100]))
+    #expect(try screen.window.find(Array(truth[90].utf8)) == 10)
+    #expect(try screen.window.find(Array("nobody".utf8)) == nil)
+    let row = try #require(try screen.window.rows(first: 10, count: 1)?.rows.first)
+    let second = try world.window(.time(row.timeUs), count: 20)
+    #expect(try second.ids() == Array(truth[80..<100]))
+    #expect(try second.state().anchor == row.number)
+    // Newer, until it follows the present; then nothing lies there.
+    #expect(try second.window.load(Load(.after(0), count: 60)))
+    try second.settle(world)
+    #expect(try second.ids() == Array(truth[80..<160]))
+    #expect(try second.window.load(Load(.after(0), count: 60)))
+    try second.settle(world)
+    #expect(try second.ids() == Array(truth[80...]))
+    #expect(try second.state().isAtEnd)
+    #expect(try second.window.load(Load(.after(0))) == false)
+    // The newest beside it, and instead of it.
+    #expect(try screen.window.load(Load(.last, count: 10)))
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth[80..<100]) + truth.suffix(10))
+    #expect(try screen.splits() == [20])
+    #expect(try screen.window.load(Load(.initial, count: 10)))
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth.suffix(10)))
+    #expect(throws: Failure.notFound) { try screen.window.load(Load(.before(row.number))) }
+  }
+
+  @Test func aMessageNobodyCanLookForIsRefused() throws {
+    let world = try World()
+    world.post(60)
+    try world.connect()
+    #expect(throws: Failure.unsupported("the message is not stored, and cannot be looked for")) {
+      try world.window(.message(Array("nobody".utf8)))
+    }
+  }
+
+  @Test func aMessageThatTheServerDoesNotHaveEndsWithTrouble() throws {
+    let world = try World.exact { $0.takesAround = true } profile: { $0.capabilities = .around }
+    world.post(60)
+    try world.connect()
+    let screen = try world.window(.message(Array("nobody".utf8)))
+    #expect(try screen.ids().isEmpty)
+    #expect(try screen.state().trouble == .notFound)
+    #expect(try screen.state().waiting == .nothing)
+  }
+
+  @Test func fartherThanItsBoundRowsLeave() throws {
+    let world = try World.exact(page: 100)
+    world.post(400)
+    try world.connect()
+    try world.sync(.older, want: 500)
+    let truth = world.truth()
+    let screen = try world.window(count: 80, rowsMax: 100)
+    #expect(try screen.window.load(Load(.before(0), count: 60)))
+    try screen.settle(world)
+    #expect(try screen.ids().count == 100)
+    #expect(try screen.ids().first == truth[260])
+    #expect(!(try screen.state().isAtEnd))
+    #expect(try screen.window.load(Load(.after(0), count: 60)))
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth[300...]))
+    #expect(try screen.state().isAtEnd)
+    try screen.window.trim(first: 10, count: 20)
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth[310..<330]))
+    #expect(try screen.splits().isEmpty)
+    #expect(!(try screen.state().isAtEnd))
+  }
+
+  @Test func severalWindowsWatchOneConversation() throws {
+    let world = try World.exact()
+    world.post(120)
+    try world.connect()
+    let one = try TestScreen(world)
+    let two = try TestScreen(world)
+    let three = try world.window(count: 50)
+    try one.settle(world)
+    try two.settle(world)
+    #expect(world.requests.filter { $0.contains("get_messages") }.count <= 3)
+    #expect(try one.ids() == two.ids())
+    #expect(try three.ids() == Array(world.truth().suffix(50)))
+    world.post(3)
+    try world.sync()
+    for screen in [one, two, three] { try screen.settle(world) }
+    #expect(try one.ids() == Array(world.truth().suffix(23)))
+    #expect(try one.ids() == two.ids())
+    one.window.close()
+    one.window.close()
+    #expect(throws: Failure.closed) { try one.window.poll() }
+    world.client.close()
+    #expect(throws: Failure.closed) { try two.window.poll() }
+  }
+
+  @Test func cacheOnlyAsksNothing() throws {
+    let world = try World.exact()
+    world.post(120)
+    try world.connect()
+    try world.sync()
+    world.reset()
+    let screen = try TestScreen(world, count: 50) { $0.isCacheOnly = true }
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(world.truth().suffix(20)))
+    _ = try screen.window.load(Load(.before(0)))
+    try screen.settle(world)
+    #expect(world.requests.isEmpty)
+    #expect(try screen.state().waiting == .nothing)
+  }
+
+  @Test func thereIsABoundOnWindows() throws {
+    let world = try World()
+    var windows: [Window] = []
+    let config = WindowConfig(conversation: Array(world.room.utf8))
+    for _ in 0..<Limits.windowsMax { windows.append(try world.client.openWindow(config)) }
+    #expect(throws: Failure.full) { try world.client.openWindow(config) }
+    windows.removeLast()
+    windows.append(try world.client.openWindow(config))
   }
 }
