@@ -17,7 +17,7 @@ if [ -z "$server" ]; then
   }
   server=out/tideline-server
 fi
-for name in first quickstart poll; do
+for name in first quickstart poll window; do
   gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
     -o "$out/$name" "examples/c/$name.c" -L"$lib" -ltideline -Wl,-rpath,"$lib"
 done
@@ -89,5 +89,16 @@ want "$out/live.txt" "^page: 5 messages"
 TIDELINE_LIBRARY=$lib/libtideline.so.1 out/venv/bin/python examples/python/examples/offline.py \
   "$file" eva "$conversation" >"$out/python-offline.txt"
 want "$out/python-offline.txt" "^page: 10 messages"
+# A window: older messages, a jump that leaves a gap, the gap filled, older ones again.
+"$out/window" "$tcp" eva "$conversation" uujfuq >"$out/window.txt"
+TIDELINE_LIBRARY=$lib/libtideline.so.1 timeout 60 out/venv/bin/python \
+  examples/python/examples/window.py "ws://127.0.0.1:$ws" eva "$conversation" \
+  --keys uujfuq >"$out/python-window.txt"
+for name in window python-window; do
+  want "$out/$name.txt" "~~~ gap ~~~"
+  want "$out/$name.txt" "at the end"
+  want "$out/$name.txt" "^end: [1-9][0-9]* rows"
+done
+want "$out/window.txt" "^fill: TL_OK"
 grep -h '^sync:\|^page:' "$out"/first.txt "$out"/second.txt "$out"/offline.txt "$out"/live.txt
-echo "examples: 7 passed, 0 failed"
+echo "examples: 9 passed, 0 failed"

@@ -108,7 +108,9 @@ public func tl_window_fill(_ window: OpaquePointer?, _ row: UInt32) -> tl_status
 }
 
 @implementation @_cdecl("tl_window_show")
-public func tl_window_show(_ window: OpaquePointer?, _ first: UInt32, _ count: UInt32) -> tl_status {
+public func tl_window_show(
+  _ window: OpaquePointer?, _ first: UInt32, _ count: UInt32
+) -> tl_status {
   unsafe boundary(window: window) { window throws(Failure) in
     try window.show(first: Int(first), count: Int(count))
     return status(TL_OK)
@@ -116,7 +118,9 @@ public func tl_window_show(_ window: OpaquePointer?, _ first: UInt32, _ count: U
 }
 
 @implementation @_cdecl("tl_window_trim")
-public func tl_window_trim(_ window: OpaquePointer?, _ first: UInt32, _ count: UInt32) -> tl_status {
+public func tl_window_trim(
+  _ window: OpaquePointer?, _ first: UInt32, _ count: UInt32
+) -> tl_status {
   unsafe boundary(window: window) { window throws(Failure) in
     try window.trim(first: Int(first), count: Int(count))
     return status(TL_OK)

@@ -31,9 +31,11 @@ struct Reading {
   }
 
   func page(_ query: MessageQuery) throws(Failure) -> MessagePage {
-    guard let record = try storing({ rx throws(StoreFailure) in
-      try rx.conversation(query.conversation)
-    }) else {
+    guard
+      let record = try storing({ rx throws(StoreFailure) in
+        try rx.conversation(query.conversation)
+      })
+    else {
       if case .before = query.from { throw .notFound }
       if case .after = query.from { throw .notFound }
       return MessagePage(
@@ -49,7 +51,8 @@ struct Reading {
       var anchor = start.anchor
       if isNumbered, start.isTime {
         // Numbers say nothing of times, so the read begins at its first row.
-        anchor = query.goesOlder
+        anchor =
+          query.goesOlder
           ? found.rows.last.map { found.position(of: $0).successor }
           : found.rows.first.map { found.position(of: $0) }
       }

@@ -55,7 +55,9 @@ final class WindowRegistry {
   func ended(_ sync: UInt64, _ trouble: Failure?) {
     for (number, entry) in windows where entry.syncs.contains(sync) {
       windows[number]?.syncs.remove(sync)
-      board.withLock { $0.ends[number, default: []].append(Board.End(sync: sync, trouble: trouble)) }
+      board.withLock {
+        $0.ends[number, default: []].append(Board.End(sync: sync, trouble: trouble))
+      }
     }
   }
 }

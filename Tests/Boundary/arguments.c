@@ -95,9 +95,14 @@ static void files(void) {
 static void profiles(void) {
   PROFILE((void)0, TL_OK);
   PROFILE(profile.struct_size = 0, TL_E_INVALID);
-  PROFILE(profile.flags = 7, TL_OK);
-  PROFILE(profile.flags = 8, TL_E_INVALID);
-  PROFILE(profile.capabilities = 1, TL_E_UNSUPPORTED);
+  PROFILE(profile.flags = 15, TL_OK);
+  PROFILE(profile.flags = 16, TL_E_INVALID);
+  PROFILE(profile.capabilities = 63, TL_OK);
+  PROFILE(profile.capabilities = 64, TL_E_INVALID);
+  PROFILE(profile.ref_days = 3650, TL_OK);
+  PROFILE(profile.ref_days = 3651, TL_E_INVALID);
+  PROFILE(profile.refs_max = 10000000, TL_OK);
+  PROFILE(profile.refs_max = 10000001, TL_E_INVALID);
   PROFILE(profile.reserved = 1, TL_E_INVALID);
   PROFILE(profile.page_limit = 1000, TL_OK);
   PROFILE(profile.page_limit = 1001, TL_E_INVALID);
@@ -348,7 +353,7 @@ static void requests(void) {
   EXPECT(tl_client_sync(client, &request, NULL), expected)
   SYNC((void)0, TL_OK);
   SYNC(request.flags = 1, TL_E_INVALID);
-  SYNC(request.kind = 2, TL_E_INVALID);
+  SYNC(request.kind = 3, TL_E_INVALID);
   SYNC(request.policy = -1, TL_E_INVALID);
   SYNC(request.conversation = at_limit, TL_OK);
   SYNC(request.conversation = over, TL_E_TOO_LARGE);
@@ -370,9 +375,9 @@ static void requests(void) {
   READ((void)0, TL_OK);
   READ(query.limit = 10000, TL_OK);
   READ(query.limit = 10001, TL_E_INVALID);
-  READ(query.flags = 1, TL_E_INVALID);
+  READ(query.flags = 2, TL_E_INVALID);
   READ(query.reserved = 1, TL_E_INVALID);
-  READ(query.from = 5, TL_E_INVALID);
+  READ(query.from = 6, TL_E_INVALID);
   READ(query.order = 2, TL_E_INVALID);
   READ(query.conversation = over, TL_E_INVALID);
   READ(query.from = TL_FROM_BEFORE; query.number = UINT64_MAX, TL_E_NOT_FOUND);

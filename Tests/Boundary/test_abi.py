@@ -63,7 +63,9 @@ class Layout(unittest.TestCase):
                  "tl_state": c.State, "tl_sync_request": c.SyncRequest,
                  "tl_sync_status": c.SyncStatus, "tl_message": c.Message, "tl_gap": c.Gap,
                  "tl_coverage": c.Coverage, "tl_query": c.Query, "tl_change": c.Change,
-                 "tl_stats": c.Stats}
+                 "tl_stats": c.Stats, "tl_event": c.Event, "tl_entity": c.Entity,
+                 "tl_text": c.Text, "tl_window_config": c.WindowConfig, "tl_load": c.Load,
+                 "tl_op": c.Op, "tl_diff": c.Diff, "tl_window_status": c.WindowStatus}
         seen = set()
         for part in text.split("\nstruct ")[1:]:
             head, *fields = part.splitlines()
@@ -148,6 +150,82 @@ class Use(unittest.TestCase):
             client = tideline.Client(path, KEY, user_id="me")
             client.wipe()
             self.assertEqual(os.listdir(folder), [])
+
+    def test_a_window_as_a_list(self):
+        messages = [message(n % 60, message_id=f"m{n}", created_at=f"2024-05-01T10:{n:02}:00")
+                    for n in range(50)]
+        with tideline.Client(user_id="me") as client:
+            client.connected()
+            with client.window("c", count=10) as window:
+                rows = tideline.Rows(window)
+                for _ in range(5):
+                    serve(client, messages)
+                    rows.poll()
+                self.assertEqual([m.id for m in rows.messages][-10:],
+                                 [f"m{n}" for n in range(40, 50)])
+                while window.before(10):
+                    for _ in range(4):
+                        serve(client, messages)
+                        rows.poll()
+                self.assertEqual([m.id for m in rows.messages], [m["message_id"] for m in messages])
+                state = window.state()
+                self.assertTrue(state.at_start and state.at_end)
+                self.assertEqual((state.waiting, state.trouble, state.split_count),
+                                 (tideline.Waiting.NOTHING, tideline.Status.OK, 0))
+                self.assertEqual(window.find("m7"), 7)
+                self.assertIsNone(window.find("nobody"))
+                client.mark_read("c", ["m7"])
+                diff = rows.poll()
+                self.assertEqual([(op.kind, op.row) for op in diff.ops],
+                                 [(tideline.OpKind.UPDATE, 7)])
+                window.show(0, 10)
+                window.trim(5, 10)
+                rows.poll()
+                self.assertEqual(len(rows.messages), 10)
+            with self.assertRaises(tideline.ClosedError):
+                window.poll()
+            with self.assertRaises(tideline.UnsupportedError):
+                client.window("c", tideline.At.MESSAGE, id="nobody")
+
+    def test_events_and_entities(self):
+        def update(ref, entity, *items, **more):
+            return json.dumps({"type": "update", "payload": {
+                "ref": ref, "action": "new", **more,
+                "payload": {"entity": entity, "items": items}}})
+
+        with tideline.Client(user_id="me") as client:
+            client.connected()
+            client.receive(update("r1", "sticker", {"n": 1}, silent=True))
+            client.receive(update("r2", "member", {"conversation_id": "c", "user_id": "u"}))
+            event, = client.events().entries
+            self.assertEqual((event.kind, event.entity, event.silent),
+                             (tideline.EventKind.UNKNOWN, "sticker", True))
+            self.assertEqual(client.events(event.seq).entries, ())
+            member, = client.entities(tideline.EntityKind.MEMBER, "c")
+            self.assertEqual((member.id, member.conversation), ("u", "c"))
+            self.assertEqual(json.loads(member.body)["user_id"], "u")
+            self.assertEqual(client.entities(tideline.EntityKind.PROFILE), ())
+            self.assertEqual(client.state().replies_owed, 2)
+            client.mark_listened("c", ["nobody"])
+
+    def test_merging(self):
+        base = [message(1), message(2, reactions={"+": ["a"]}, read_by=[{"user_id": "a"}])]
+        more = [message(2, payload="new", version=2, read_by=[{"user_id": "b"}]), message(3)]
+        merged = json.loads(tideline.merge_messages(json.dumps(base), json.dumps(more)))
+        self.assertEqual([m["message_id"] for m in merged], ["m1", "m2", "m3"])
+        self.assertEqual((merged[1]["payload"], merged[1]["version"]), ("new", 2))
+        self.assertEqual({r["user_id"] for r in merged[1]["read_by"]}, {"a", "b"})
+        deltas = [
+            {"type": "message_deleted", "conversation_id": "c", "message_ids": ["m1"]},
+            {"type": "message_reacted", "conversation_id": "c", "message_id": "m2",
+             "reactions": {"x": ["b"]}},
+            {"type": "message_pinned", "conversation_id": "c", "message_id": "m2"},
+            {"type": "message_new", "conversation_id": "c", "message": message(9)}]
+        merged = json.loads(tideline.merge_deltas(json.dumps(base), json.dumps(deltas)))
+        self.assertEqual([m["message_id"] for m in merged], ["m2", "m9"])
+        self.assertEqual((merged[0]["reactions"], merged[0]["pinned"]), ({"x": ["b"]}, True))
+        with self.assertRaises(tideline.FrameError):
+            tideline.merge_messages("{}", "[]")
 
     def test_bad_frames(self):
         with tideline.Client(user_id="me") as client:

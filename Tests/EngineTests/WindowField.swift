@@ -50,7 +50,11 @@ import Testing
   @Test(arguments: ServerKind.few)
   func killAndQuickTap(_ kind: ServerKind) throws {
     let folder = try TrapsRestart.Folder()
-    let world = try kind.world { _ in } profile: { _ in } config: { $0.file = folder.file() }
+    let world = try kind.world { _ in
+    } profile: { _ in
+    } config: {
+      $0.file = folder.file()
+    }
     world.post(60)
     try world.connect()
     try world.sync()
@@ -85,7 +89,9 @@ import Testing
     let world = try World.exact {
       $0.takesAround = true
       $0.takesBefore = capabilities.contains(.before)
-    } profile: { $0.capabilities = capabilities }
+    } profile: {
+      $0.capabilities = capabilities
+    }
     world.post(90)
     try world.connect()
     try world.sync()
@@ -108,7 +114,6 @@ import Testing
       _ = try world.client.advance()
     }
     try screen.settle(world)
-    print("LOCK", try screen.ids().map { truth.firstIndex(of: $0) ?? -1 }, try screen.state(), try screen.splits(), world.requests)
     #expect(try screen.ids() == Array(truth[110..<130]))
     #expect(try screen.splits().isEmpty)
     #expect(try screen.window.find(Array(truth[120].utf8)) == 10)

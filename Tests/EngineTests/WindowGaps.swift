@@ -19,7 +19,11 @@ import Testing
   /// Opening brings [281–300]; older pages of 20 until one block reaches down to 101.
   @Test(arguments: ServerKind.few)
   func theSeedsExample(_ kind: ServerKind) throws {
-    let world = try kind.world { $0.pageCap = 20 } profile: { $0.pageLimit = 20 }
+    let world = try kind.world {
+      $0.pageCap = 20
+    } profile: {
+      $0.pageLimit = 20
+    }
     let truth = try lagging(world)
     try world.connect()
     let screen = try world.window(count: 20)
@@ -109,7 +113,9 @@ import Testing
     let world = try World.exact {
       $0.takesBefore = capabilities.contains(.before)
       $0.takesAround = capabilities.contains(.around)
-    } profile: { $0.capabilities = capabilities }
+    } profile: {
+      $0.capabilities = capabilities
+    }
     world.post(300)
     let truth = world.truth()
     try world.connect()
@@ -154,7 +160,9 @@ import Testing
     let world = try World.exact(page: 100) {
       $0.takesBefore = true
       $0.takesAround = true
-    } profile: { $0.capabilities = [.before, .around] }
+    } profile: {
+      $0.capabilities = [.before, .around]
+    }
     world.post(400)
     let truth = world.truth()
     try world.connect()

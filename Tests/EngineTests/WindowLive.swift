@@ -5,7 +5,11 @@ import Testing
 /// Live messages, marks and deletions folded into open windows.
 @Suite struct WindowLive {
   private func live() throws -> (World, Int) {
-    let world = try World.exact { $0.pushIsLossless = true } profile: { $0.pushIsLossless = true }
+    let world = try World.exact {
+      $0.pushIsLossless = true
+    } profile: {
+      $0.pushIsLossless = true
+    }
     world.post(300)
     try world.connect()
     let token = world.server.subscribe(user: "me")
@@ -44,8 +48,9 @@ import Testing
     let (world, token) = try live()
     let screen = try world.window(count: 20)
     let truth = Array(world.truth().suffix(20))
-    #expect(world.server.react(
-      conversation: world.room, id: truth[3], user: "you", reaction: "+", isSet: true))
+    #expect(
+      world.server.react(
+        conversation: world.room, id: truth[3], user: "you", reaction: "+", isSet: true))
     try world.deliver(token)
     #expect(try screen.poll()?.ops == [WindowOp(.update, row: 3)])
     #expect(world.server.edit(conversation: world.room, id: truth[4], payload: "\"new\""))
@@ -115,8 +120,9 @@ import Testing
     try world.sync(.older, want: 400)
     try world.client.disconnected()
     let truth = world.truth()
-    #expect(world.server.react(
-      conversation: world.room, id: truth[102], user: "you", reaction: "+", isSet: true))
+    #expect(
+      world.server.react(
+        conversation: world.room, id: truth[102], user: "you", reaction: "+", isSet: true))
     try world.connect()
     try world.run()
     let screen = try world.window(.message(Array(truth[100].utf8)), count: 20)

@@ -10,7 +10,8 @@ final class TestScreen {
   private(set) var diffs: [WindowDiff] = []
   private var version: UInt64 = 0
 
-  init(_ world: World, _ at: At = .latest, count: Int = 20, rowsMax: Int = 2_000,
+  init(
+    _ world: World, _ at: At = .latest, count: Int = 20, rowsMax: Int = 2_000,
     tune: (inout WindowConfig) -> Void = { _ in }
   ) throws {
     var config = WindowConfig(

@@ -106,7 +106,11 @@ import Testing
   }
 
   @Test func aMessageThatTheServerDoesNotHaveEndsWithTrouble() throws {
-    let world = try World.exact { $0.takesAround = true } profile: { $0.capabilities = .around }
+    let world = try World.exact {
+      $0.takesAround = true
+    } profile: {
+      $0.capabilities = .around
+    }
     world.post(60)
     try world.connect()
     let screen = try world.window(.message(Array("nobody".utf8)))

@@ -1,0 +1,344 @@
+/* Windows, events, entities and merging from C: what they give, what is refused,
+   handles of the wrong kind, freeing in any order, and windows beside other threads. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "check.h"
+
+enum { COUNT = 120 };
+static char bodies[COUNT][256], stamp_texts[COUNT][64];
+static const char *messages[COUNT], *stamps[COUNT];
+
+static void make_messages(void) {
+  for (int i = 0; i < COUNT; i++) {
+    snprintf(stamp_texts[i], sizeof *stamp_texts, "\"2024-05-01T10:%02d:%02d\"", i / 60, i % 60);
+    snprintf(bodies[i], sizeof *bodies,
+             "{\"message_id\":\"m%d\",\"conversation_id\":\"c\",\"sender_id\":\"you\","
+             "\"created_at\":%s,\"payload\":\"p%d\"}", i, stamp_texts[i], i);
+    messages[i] = bodies[i];
+    stamps[i] = stamp_texts[i];
+  }
+}
+
+static tl_window_config window_config(void) {
+  tl_window_config config;
+  memset(&config, 0, sizeof config);
+  config.struct_size = sizeof config;
+  config.conversation = view("c");
+  config.count = 20;
+  return config;
+}
+
+static tl_window *open_window(tl_client *client) {
+  tl_window_config config = window_config();
+  tl_window *window = NULL;
+  EXPECT(tl_window_open(client, &config, &window), TL_OK);
+  return window;
+}
+
+/* Polls and serves until nothing moves, replaying onto `numbers`. */
+static size_t settle(tl_client *client, tl_window *window, uint64_t *numbers, size_t count) {
+  uint64_t version = 0;
+  for (int turn = 0; turn < 50; turn++) {
+    tl_diff *diff = NULL;
+    serve(client, messages, stamps, COUNT, NULL);
+    tl_status status = tl_window_poll(window, &diff);
+    if (status == TL_NONE && turn > 3) return count;
+    if (status != TL_OK) continue;
+    CHECK(version == 0 || diff->from_version == version);
+    version = diff->to_version;
+    for (uint32_t i = 0; i < diff->op_count; i++) {
+      tl_op op = diff->ops[i];
+      size_t tail = count - op.row;
+      if (op.kind == TL_OP_INSERT) {
+        memmove(numbers + op.row + op.count, numbers + op.row, tail * sizeof *numbers);
+        memset(numbers + op.row, 0, op.count * sizeof *numbers);
+        count += op.count;
+      } else if (op.kind == TL_OP_REMOVE) {
+        memmove(numbers + op.row, numbers + op.row + op.count, (tail - op.count) * sizeof *numbers);
+        count -= op.count;
+      }
+    }
+    CHECK(count == diff->row_count);
+    tl_batch *batch = NULL;
+    size_t n = 0;
+    EXPECT(tl_window_rows(window, 0, 10000, &batch), TL_OK);
+    const tl_message *rows = tl_batch_rows(batch, &n);
+    CHECK(n == count);
+    for (size_t i = 0; i < n; i++) {
+      CHECK(numbers[i] == 0 || numbers[i] == rows[i].number);
+      numbers[i] = rows[i].number;
+    }
+    CHECK(tl_checksum(numbers, count) == diff->checksum);
+    tl_batch_free(batch);
+    tl_diff_free(diff);
+  }
+  return count;
+}
+
+static void scrolling(void) {
+  static uint64_t numbers[1000];
+  tl_client *client = open_memory();
+  EXPECT(tl_client_connected(client), TL_OK);
+  tl_window *window = open_window(client);
+  size_t count = settle(client, window, numbers, 0);
+  CHECK(count >= 20);
+  tl_load load;
+  memset(&load, 0, sizeof load);
+  load.struct_size = sizeof load;
+  load.kind = TL_LOAD_BEFORE;
+  for (int turn = 0; turn < 20 && tl_window_load(window, &load) == TL_OK; turn++)
+    count = settle(client, window, numbers, count);
+  CHECK(count == COUNT);
+  tl_window_status status;
+  memset(&status, 0, sizeof status);
+  status.struct_size = sizeof status;
+  EXPECT(tl_window_state(window, &status), TL_OK);
+  CHECK(status.flags == (TL_WINDOW_AT_START | TL_WINDOW_AT_END));
+  CHECK(status.row_count == COUNT && status.split_count == 0);
+  CHECK(status.waiting == TL_WAITING_NOTHING && status.trouble == TL_OK);
+  CHECK(status.checksum == tl_checksum(numbers, count));
+  uint32_t row = 99;
+  EXPECT(tl_window_find(window, view("m7"), &row), TL_OK);
+  CHECK(row == 7);
+  EXPECT(tl_window_find(window, view("m777"), &row), TL_NONE);
+  CHECK(row == 0);
+  EXPECT(tl_window_show(window, 0, 10), TL_OK);
+  EXPECT(tl_window_fill(window, 5), TL_NONE);
+  EXPECT(tl_window_trim(window, 10, 20), TL_OK);
+  count = settle(client, window, numbers, count);
+  CHECK(count == 20);
+  /* header: "safe in any order": the client first, then its window. */
+  tl_client_free(client);
+  tl_diff *diff = (tl_diff *)&row;
+  EXPECT(tl_window_poll(window, &diff), TL_E_CLOSED);
+  CHECK(diff == NULL);
+  tl_window_close(window);
+  tl_window_close(window);
+  tl_window_free(window);
+  tl_window_free(NULL);
+}
+
+#define OPENED(change, expected)                                               \
+  do {                                                                         \
+    tl_window_config config = window_config();                                 \
+    tl_window *window = NULL;                                                  \
+    change;                                                                    \
+    EXPECT(tl_window_open(client, &config, &window), expected);                \
+    CHECK((window != NULL) == ((expected) == TL_OK));                          \
+    tl_window_free(window);                                                    \
+  } while (0)
+
+#define LOADED(change, expected)                                               \
+  do {                                                                         \
+    tl_load load;                                                              \
+    memset(&load, 0, sizeof load);                                             \
+    load.struct_size = sizeof load;                                            \
+    change;                                                                    \
+    EXPECT(tl_window_load(window, &load), expected);                           \
+  } while (0)
+
+static void misuse(void) {
+  static const uint64_t rubbish[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  tl_client *client = open_memory();
+  OPENED((void)0, TL_OK);
+  OPENED(config.struct_size = 4, TL_E_INVALID);
+  OPENED(config.flags = 4, TL_E_INVALID);
+  OPENED(config.flags = 3, TL_OK);
+  OPENED(config.conversation.size = 0, TL_E_INVALID);
+  OPENED(config.at = 4, TL_E_INVALID);
+  OPENED(config.at = -1, TL_E_INVALID);
+  OPENED(config.at = TL_AT_MESSAGE, TL_E_INVALID);
+  OPENED((config.at = TL_AT_MESSAGE, config.id = view("nobody")), TL_E_UNSUPPORTED);
+  OPENED((config.at = TL_AT_TIME, config.time_us = INT64_MIN), TL_OK);
+  OPENED((config.at = TL_AT_TIME, config.time_us = INT64_MAX), TL_OK);
+  OPENED(config.count = 1000, TL_OK);
+  OPENED(config.count = 1001, TL_E_INVALID);
+  OPENED(config.rows_max = 99, TL_E_INVALID);
+  OPENED(config.rows_max = 100, TL_OK);
+  OPENED(config.rows_max = 200001, TL_E_INVALID);
+  OPENED(config.reserved = 1, TL_E_INVALID);
+  tl_window_config good = window_config();
+  tl_window *window = NULL;
+  EXPECT(tl_window_open(client, &good, NULL), TL_E_INVALID);
+  EXPECT(tl_window_open(client, NULL, &window), TL_E_INVALID);
+  EXPECT(tl_window_open(NULL, &good, &window), TL_E_INVALID);
+  window = open_window(client);
+  LOADED((void)0, TL_OK);
+  LOADED(load.kind = 5, TL_E_INVALID);
+  LOADED(load.flags = 2, TL_E_INVALID);
+  LOADED(load.count = 1001, TL_E_INVALID);
+  LOADED((load.kind = TL_LOAD_BEFORE, load.number = 5), TL_E_NOT_FOUND);
+  LOADED((load.kind = TL_LOAD_AROUND, load.at = TL_AT_LATEST), TL_E_INVALID);
+  LOADED((load.kind = TL_LOAD_AROUND, load.at = TL_AT_MESSAGE, load.id = view("x")),
+         TL_E_UNSUPPORTED);
+  LOADED(load.reserved = 1, TL_E_INVALID);
+  tl_batch *batch = NULL;
+  EXPECT(tl_window_rows(window, 0, 10001, &batch), TL_E_INVALID);
+  EXPECT(tl_window_rows(window, UINT32_MAX, 10000, &batch), TL_NONE);
+  EXPECT(tl_window_rows(window, 0, 0, &batch), TL_NONE);
+  EXPECT(tl_window_rows(window, 0, 1, NULL), TL_E_INVALID);
+  EXPECT(tl_window_fill(window, UINT32_MAX), TL_E_INVALID);
+  EXPECT(tl_window_show(window, UINT32_MAX, UINT32_MAX), TL_E_INVALID);
+  EXPECT(tl_window_trim(window, UINT32_MAX, 1), TL_E_INVALID);
+  EXPECT(tl_window_trim(window, 0, UINT32_MAX), TL_OK);
+  EXPECT(tl_window_poll(window, NULL), TL_E_INVALID);
+  EXPECT(tl_window_state(window, NULL), TL_E_INVALID);
+  EXPECT(tl_window_find(window, view(""), NULL), TL_E_INVALID);
+  /* Handles of another kind, and memory that is none. */
+  tl_diff *diff = NULL;
+  EXPECT(tl_window_poll((tl_window *)client, &diff), TL_E_INVALID);
+  EXPECT(tl_window_poll((tl_window *)(uintptr_t)rubbish, &diff), TL_E_INVALID);
+  EXPECT(tl_window_poll(NULL, &diff), TL_E_INVALID);
+  EXPECT(tl_client_connected((tl_client *)window), TL_E_INVALID);
+  tl_window_close((tl_window *)client);
+  tl_window_free((tl_window *)client);
+  tl_client_free((tl_client *)window);
+  tl_diff_free((tl_diff *)(uintptr_t)rubbish);
+  tl_diff_free(NULL);
+  tl_text_free((tl_text *)(uintptr_t)rubbish);
+  tl_text_free(NULL);
+  EXPECT(tl_client_connected(client), TL_OK);
+  tl_window_close(window);
+  EXPECT(tl_window_poll(window, &diff), TL_E_CLOSED);
+  tl_window_free(window);
+  tl_client_free(client);
+}
+
+static void checksums(void) {
+  uint64_t numbers[2] = {3, 9};
+  uint64_t z[2] = {3, 3 * 0x9E3779B97F4A7C15ull + 9};
+  uint64_t sum = 0;
+  for (int i = 0; i < 2; i++) {
+    z[i] = (z[i] ^ (z[i] >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z[i] = (z[i] ^ (z[i] >> 27)) * 0x94D049BB133111EBull;
+    sum += z[i] ^ (z[i] >> 31);
+  }
+  CHECK(tl_checksum(numbers, 2) == sum);
+  CHECK(tl_checksum(numbers, 0) == 0);
+  CHECK(tl_checksum(NULL, 2) == 0);
+}
+
+static void events_and_entities(void) {
+  tl_client *client = open_memory();
+  EXPECT(tl_client_connected(client), TL_OK);
+  EXPECT(receive(client, "{\"type\":\"update\",\"payload\":{\"ref\":\"r1\",\"silent\":true,"
+                         "\"action\":\"new\",\"payload\":{\"entity\":\"sticker\","
+                         "\"items\":[{\"n\":1}]}}}"), TL_OK);
+  EXPECT(receive(client, "{\"type\":\"update\",\"payload\":{\"ref\":\"r2\","
+                         "\"action\":\"new\",\"payload\":{\"entity\":\"profile\","
+                         "\"items\":[{\"user_id\":\"u\",\"name\":\"U\"}]}}}"), TL_OK);
+  tl_batch *batch = NULL;
+  size_t count = 0;
+  EXPECT(tl_client_events(client, 0, 0, &batch), TL_OK);
+  const tl_event *events = tl_batch_events(batch, &count);
+  CHECK(count == 1);
+  if (count == 1) {
+    CHECK(events[0].kind == TL_EVENT_UNKNOWN && is(events[0].entity, "sticker"));
+    CHECK(events[0].flags == TL_CHANGE_SILENT && events[0].body.size > 0);
+  }
+  CHECK(tl_batch_rows(batch, NULL) == NULL && tl_batch_entities(batch, NULL) == NULL);
+  tl_batch_free(batch);
+  EXPECT(tl_client_events(client, 99, 0, &batch), TL_RESYNC);
+  EXPECT(tl_client_events(client, 0, 10001, &batch), TL_E_INVALID);
+  EXPECT(tl_client_entities(client, TL_ENTITY_PROFILE, view(""), &batch), TL_OK);
+  const tl_entity *entities = tl_batch_entities(batch, &count);
+  CHECK(count == 1 && is(entities[0].id, "u"));
+  tl_batch_free(batch);
+  EXPECT(tl_client_entities(client, TL_ENTITY_MEMBER, view("c"), &batch), TL_NONE);
+  EXPECT(tl_client_entities(client, 9, view(""), &batch), TL_E_INVALID);
+  tl_view id = view("m1");
+  EXPECT(tl_client_mark_listened(client, view("c"), &id, 1), TL_OK);
+  EXPECT(tl_client_mark_listened(client, view("c"), NULL, 1), TL_E_INVALID);
+  tl_client_free(client);
+}
+
+static void merging(void) {
+  make_messages();
+  static char base[1024], more[1024];
+  tl_text *text = NULL;
+  snprintf(base, sizeof base, "[%s,%s]", bodies[1], bodies[3]);
+  snprintf(more, sizeof more, "[%s,%s,7]", bodies[2], bodies[1]);
+  EXPECT(tl_merge_messages(view(base), view(more), &text), TL_QUARANTINED);
+  if (text != NULL) {
+    char *copy = calloc(1, text->bytes.size + 1);
+    memcpy(copy, text->bytes.data, text->bytes.size);
+    const char *one = strstr(copy, "\"m1\""), *two = strstr(copy, "\"m2\"");
+    const char *three = strstr(copy, "\"m3\"");
+    CHECK(one && two && three && one < two && two < three);
+    CHECK(one && strstr(one + 1, "\"m1\"") == NULL);
+    free(copy);
+  }
+  tl_text_free(text);
+  EXPECT(tl_merge_messages(view("[]"), view("[]"), &text), TL_OK);
+  CHECK(text != NULL && is(text->bytes, "[]"));
+  tl_text_free(text);
+  EXPECT(tl_merge_messages(view("{}"), view("[]"), &text), TL_E_FRAME);
+  CHECK(text == NULL);
+  EXPECT(tl_merge_messages(view("["), view("[]"), &text), TL_E_FRAME);
+  EXPECT(tl_merge_messages(view("[]"), view("[]"), NULL), TL_E_INVALID);
+  tl_view huge = {(const uint8_t *)base, (size_t)1 << 40};
+  EXPECT(tl_merge_messages(huge, view("[]"), &text), TL_E_TOO_LARGE);
+  EXPECT(tl_merge_deltas(view(base), view("[{\"type\":\"message_deleted\",\"conversation_id\":"
+                         "\"c\",\"message_ids\":[\"m1\",\"m3\"]}]"), &text), TL_OK);
+  CHECK(text != NULL && is(text->bytes, "[]"));
+  tl_text_free(text);
+}
+
+static tl_client *shared;
+static atomic_int stop, wrong;
+
+static void *push(void *unused) {
+  (void)unused;
+  char text[512];
+  for (int i = 0; i < 400; i++) {
+    snprintf(text, sizeof text, "{\"type\":\"message_new\",\"conversation_id\":\"c\","
+             "\"message\":%s}", messages[i % COUNT]);
+    if (receive(shared, text) < 0) atomic_fetch_add(&wrong, 1);
+  }
+  atomic_store(&stop, 1);
+  return NULL;
+}
+
+static void *scroll(void *unused) {
+  (void)unused;
+  tl_window_config config = window_config();
+  do {
+    tl_window *window = NULL;
+    tl_diff *diff = NULL;
+    tl_batch *batch = NULL;
+    if (tl_window_open(shared, &config, &window) != TL_OK) atomic_fetch_add(&wrong, 1);
+    for (int i = 0; i < 20; i++) {
+      if (tl_window_poll(window, &diff) < 0) atomic_fetch_add(&wrong, 1);
+      tl_diff_free(diff);
+      if (tl_window_rows(window, 0, 100, &batch) < 0) atomic_fetch_add(&wrong, 1);
+      tl_batch_free(batch);
+      if (tl_window_show(window, 0, 10) < 0) atomic_fetch_add(&wrong, 1);
+    }
+    tl_window_free(window);
+  } while (!atomic_load(&stop));
+  return NULL;
+}
+
+static void threads(void) {
+  pthread_t pusher, screens[4];
+  shared = open_memory();
+  EXPECT(tl_client_connected(shared), TL_OK);
+  pthread_create(&pusher, NULL, push, NULL);
+  for (int i = 0; i < 4; i++) pthread_create(&screens[i], NULL, scroll, NULL);
+  pthread_join(pusher, NULL);
+  for (int i = 0; i < 4; i++) pthread_join(screens[i], NULL);
+  CHECK(atomic_load(&wrong) == 0);
+  tl_client_free(shared);
+}
+
+int main(void) {
+  make_messages();
+  RUN(scrolling);
+  RUN(misuse);
+  RUN(checksums);
+  RUN(events_and_entities);
+  RUN(merging);
+  RUN(threads);
+  return report("window");
+}
