@@ -99,9 +99,9 @@ extension Core {
       nextUs = stamp.timeUs
     }
     guard let form = stamp(record.fetch),
-      let base = page.serverTime?.timeUs ?? knownUs ?? nextUs
+      let base = nextUs ?? page.serverTime?.timeUs ?? knownUs
     else { return }
-    let time = min(base, nextUs ?? base) - overlapUs
+    let time = base - overlapUs
     if record.marks.map({ $0.timeUs < time }) ?? true {
       record.marks = Watermark(timeUs: time, text: form.printed(time))
     }

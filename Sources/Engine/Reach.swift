@@ -20,6 +20,7 @@ extension Core {
   ) throws(StoreFailure) -> Step {
     job.caughtUp = true
     job.goal = Goal()
+    job.key = nil
     let known = try passable(record, tx)
     // One page at least: it shares a few messages with what is known.
     job.wanted = max(job.wanted, 1)
@@ -41,7 +42,7 @@ extension Core {
     case .above(let place):
       job.goal.endsJoined = true
       let span = known.touching(place)
-      if let span, span == known.newest, caughtUp.contains(record.id),
+      if let span, span == known.newest, job.isLive || caughtUp.contains(record.id),
         let fetch = record.fetch, span.high >= .after(tick: fetch.timeUs)
       {
         // This is the range that follows the present.
@@ -85,11 +86,13 @@ extension Core {
       job.stage = .older(Walk(low: low, above: 0, ties: reckoning.ties))
       return .next
     }
-    if let span, span == known.newest, caughtUp.contains(record.id) {
+    if let span, span == known.newest, job.isLive || caughtUp.contains(record.id) {
       let above = try tx.count(record.cid, from: edge, to: .max)
       job.stage = .older(Walk(low: edge, above: above, ties: reckoning.ties))
       return .next
     }
+    // The next page is not the one below the last: what that one cut is not judged.
+    job.openTick = nil
     if can(.around), job.goal.jumps, !job.goal.isStuck,
       let row = try tx.rows(
         record.cid, from: edge, to: .max, limit: 1, newestFirst: false

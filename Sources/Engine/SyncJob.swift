@@ -59,7 +59,9 @@ struct SyncJob {
   var present: Position?
   /// The greatest server time known when its first page was stored.
   var knownUs: Int64?
-  /// Nothing of the conversation was stored before this job's first page.
+  /// No page was taken since it began, or began again.
+  var isAtBeginning = true
+  /// Nothing of the conversation was stored before that page.
   var isFresh = false
   /// The catch-up part is over, or was not needed; what follows is the goal.
   var caughtUp = false
@@ -140,6 +142,8 @@ struct SyncJob {
   /// Forgets what it was about and begins again from the store.
   mutating func beginAgain() {
     stage = .start
+    isAtBeginning = true
+    isFresh = false
     bound = nil
     top = nil
     present = nil

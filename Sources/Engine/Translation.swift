@@ -45,7 +45,8 @@ extension ClientConfig {
         .file(path: path, key: key, create: create, strict: strict, baseVFS: baseVFS)
       }
     return StoreConfig(
-      kind: kind, account: account, user: user, positionKind: profile.capabilities.contains(.sequence) ? 1 : 0,
+      kind: kind, account: account, user: user,
+      positionKind: profile.capabilities.contains(.sequence) ? 1 : 0,
       cacheBytes: cacheBytes)
   }
 }

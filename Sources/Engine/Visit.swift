@@ -32,7 +32,10 @@ struct Visit {
     spans = record.trusted(stored)
     unverified = try tx.unverified(record.cid)
     stillUnverified = unverified
-    if job.pages == 0, try tx.oldest(record.cid) == nil { self.job.isFresh = true }
+    if job.isAtBeginning {
+      self.job.isAtBeginning = false
+      self.job.isFresh = try tx.oldest(record.cid) == nil
+    }
   }
 
   mutating func take(

@@ -1,0 +1,215 @@
+/// A cache that is old: by a year of messages, by forgotten deletions, by changes.
+///
+/// Rule protected: the present is there within three requests, what is old stays
+/// readable, and nothing that was deleted or changed is taken for true when looked at.
+import Engine
+import Foundation
+import ReferenceServer
+import Testing
+import Timeline
+
+@Suite struct Outdated {
+  /// Seed 2: one year and 50,000 messages behind. The live page comes within three
+  /// requests, deletions in the old range are applied, and nothing is replayed.
+  @Test func aYearBehindTakesThreeRequests() throws {
+    let world = try CapableKind.all[0].world(limit: 50, profile: { $0.truncates = .unknown })
+    world.post(300, everyMs: 60_000)
+    try world.connect()
+    try world.sync()
+    #expect(try world.reach(.older, want: 150).trouble == nil)
+    let old = try world.cached()
+    try world.client.disconnected()
+    let gone = Array(old[20..<30])
+    world.tick(ms: 60_000)
+    world.server.delete(conversation: world.room, ids: gone)
+    world.post(50_000, everyMs: 630_000)
+    try world.client.connected()
+    world.reset()
+    #expect(try world.cached().count == old.count)
+    #expect(try world.reach(.live, isUrgent: true).trouble == nil)
+    #expect(world.requests.count == 3)
+    let now = try world.cached()
+    #expect(now.suffix(50) == world.order().suffix(50))
+    #expect(Set(now).isDisjoint(with: gone))
+    #expect(Set(now).isSuperset(of: Set(old).subtracting(gone)))
+    #expect(try world.breaks() == [])
+    // Nothing more is asked for by itself, and the next catch-up is a small one.
+    try world.settle(steps: 5)
+    #expect(world.requests.count == 3)
+    world.post(2)
+    world.reset()
+    #expect(try world.sync().trouble == nil)
+    #expect(world.requests.count == 2)
+  }
+
+  /// T8: offline longer than the server remembers deletions. What is stored stays and is
+  /// not taken for deleted or for restored; a page that shows the range removes what is
+  /// gone.
+  @Test(arguments: CapableKind.all)
+  func t08_afterTheHorizonDeletionsAreFoundOnView(_ kind: CapableKind) throws {
+    let day: Int64 = 86_400_000
+    let world = try kind.world(
+      knobs: { $0.deletionHorizonUs = 30 * day * 1_000 },
+      profile: { $0.deletionHorizonUs = 30 * day * 1_000 })
+    world.post(90, everyMs: 2_000)
+    try world.connect()
+    try world.sync()
+    #expect(try world.reach(.older, want: 200).trouble == nil)
+    let truth = world.order()
+    #expect(try world.cached() == truth)
+    try world.client.disconnected()
+    let early = Array(truth[30..<36])
+    world.tick(ms: day)
+    world.server.delete(conversation: world.room, ids: early)
+    world.tick(ms: 40 * day)
+    let late = [truth[60]]
+    world.server.delete(conversation: world.room, ids: late)
+    world.tick(ms: 60_000)
+    world.post(50, everyMs: 2_000)
+    try world.client.connected()
+    #expect(try world.reach(.live).trouble == nil)
+    var ids = try world.cached()
+    #expect(Set(ids).isDisjoint(with: late))
+    #expect(Set(ids).isSuperset(of: early))
+    #expect(try world.client.stats().restores == 0)
+
+    // On screen: the range is asked again and what is gone goes.
+    let low = world.serverPosition(of: truth[20])
+    let high = world.serverPosition(of: truth[45])
+    #expect(try world.reach(.refresh(low, high.successor), isUrgent: true).trouble == nil)
+    ids = try world.cached()
+    #expect(Set(ids).isDisjoint(with: early))
+    #expect(try world.client.stats().restores == 0)
+    #expect(try world.reach(.latest).trouble == nil)
+    #expect(try world.reach(.older, want: 300).trouble == nil)
+    #expect(try world.cached() == world.order())
+    #expect(try world.splits() == [])
+  }
+
+  /// T14: edits of old messages while offline. Without a log of changes they are found
+  /// when the range is refreshed; with one they come with the catch-up.
+  @Test(arguments: CapableKind.all, [false, true])
+  func t14_changesOfOldMessagesAreFound(_ kind: CapableKind, _ tells: Bool) throws {
+    var kind = kind
+    if tells { kind.capabilities.insert(.changedSince) }
+    let world = try kind.world(knobs: { $0.changePageCap = 7 })
+    world.post(120, everyMs: 2_000)
+    try world.connect()
+    try world.sync()
+    #expect(try world.reach(.older, want: 200).trouble == nil)
+    let truth = world.order()
+    try world.client.disconnected()
+    world.tick(ms: 60_000)
+    for index in stride(from: 10, to: 60, by: 2) {
+      world.server.edit(conversation: world.room, id: truth[index], payload: "\"new\"")
+      world.tick(ms: 5_000)
+    }
+    world.tick(ms: 60_000)
+    try world.client.connected()
+    world.reset()
+    #expect(try world.reach(.latest).trouble == nil)
+    if tells {
+      #expect(world.asked("get_changed_since").count >= 3)
+    } else {
+      #expect(world.asked("get_changed_since") == [])
+      #expect(try world.payload(truth[20]) != "\"new\"")
+      let low = world.serverPosition(of: truth[10])
+      let high = world.serverPosition(of: truth[59])
+      #expect(try world.reach(.refresh(low, high.successor)).trouble == nil)
+    }
+    for index in stride(from: 10, to: 60, by: 2) {
+      #expect(try world.payload(truth[index]) == "\"new\"")
+    }
+    #expect(try world.cached() == world.order())
+    #expect(try world.splits() == [])
+    world.reset()
+    #expect(try world.reach(.latest).trouble == nil)
+    // The second time there is nothing left to tell.
+    #expect(world.asked("get_changed_since").count == (tells ? 1 : 0))
+  }
+
+  /// A cursor that is no time is kept and echoed as it came; one that the server has
+  /// forgotten costs nothing but freshness.
+  @Test func t14_aCursorOfTheServersOwn() throws {
+    var kind = CapableKind.all[3]
+    kind.capabilities.insert(.changedSince)
+    let world = try kind.world(knobs: { $0.opaqueCursors = true })
+    world.post(70, everyMs: 2_000)
+    try world.connect()
+    try world.sync()
+    let target = world.order()[60]
+    for text in ["\"one\"", "\"two\""] {
+      world.tick(ms: 60_000)
+      world.server.edit(conversation: world.room, id: target, payload: text)
+      world.tick(ms: 60_000)
+      #expect(try world.reach(.latest).trouble == nil)
+      #expect(try world.payload(target) == text)
+    }
+    world.reset()
+    #expect(try world.reach(.latest).trouble == nil)
+    #expect(world.asked("get_changed_since").allSatisfy { $0.contains("\"since\":\"~") })
+    world.alter = { request, answer in
+      guard request.contains("get_changed_since") else { return answer }
+      let id = request.components(separatedBy: "\"request_id\":\"")[1].prefix { $0 != "\"" }
+      return """
+        {"type":"get_changed_since","request_id":"\(id)","status":"error",\
+        "error":{"code":"unknown_cursor","message":"forgotten"}}
+        """
+    }
+    #expect(try world.reach(.latest).trouble == nil)
+    #expect(try world.cached().count == 20)
+    #expect(try world.client.stats().restores == 0)
+  }
+
+  /// A first opening that is cut after its first page is no first opening any more: what
+  /// was deleted since must be asked for.
+  @Test func aFirstOpeningThatWasCutAsksForDeletions() throws {
+    let world = try CapableKind.all[0].world()
+    world.post(60, everyMs: 0)
+    try world.connect()
+    world.alter = { request, answer in request.contains("\"offset\":0") ? answer : nil }
+    _ = try world.sync()
+    let stored = try world.cached()
+    #expect(stored.count == 20)
+    try world.client.disconnected()
+    world.tick(ms: 60_000)
+    world.server.delete(conversation: world.room, ids: [stored[7]])
+    world.tick(ms: 60_000)
+    world.post(30)
+    world.alter = { $1 }
+    try world.client.connected()
+    try world.run()
+    #expect(world.asked("get_deleted_since").count == 1)
+    #expect(try !world.cached().contains(stored[7]))
+  }
+
+  /// T29: every conversation has watermarks of its own; syncing one says nothing of
+  /// another.
+  @Test(arguments: CapableKind.all)
+  func t29_conversationsDoNotShareWatermarks(_ kind: CapableKind) throws {
+    let world = try kind.world()
+    world.server.createConversation("other", participants: ["me", "you"])
+    world.post(50, everyMs: kind.everyMs)
+    for index in 0..<50 { world.put("\"\(index)\"", in: "other") }
+    try world.connect()
+    try world.sync()
+    try world.sync(in: "other")
+    try world.client.disconnected()
+    world.tick(ms: 60_000)
+    let gone = Array(world.server.newestIDs("other", 3))
+    world.server.delete(conversation: "other", ids: gone)
+    world.tick(ms: 60_000)
+    for index in 0..<60 {
+      world.tick(ms: 2_000)
+      world.put("\"late \(index)\"", in: "other")
+    }
+    world.post(70, everyMs: kind.everyMs)
+    try world.client.connected()
+    try world.sync()
+    #expect(try Set(world.cached(in: "other")).isSuperset(of: gone))
+    #expect(try world.sync(in: "other").trouble == nil)
+    #expect(try Set(world.cached(in: "other")).isDisjoint(with: gone))
+    let newest = Set(world.server.newestIDs("other", 60))
+    #expect(try newest.isSubset(of: world.cached(in: "other")))
+  }
+}
