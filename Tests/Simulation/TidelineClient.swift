@@ -94,22 +94,28 @@ package final class TidelineClient: SimulatedClient {
   package func disconnected() throws { try client.disconnected() }
 
   package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
-    var bytes = bytes
-    if let fault, let receipt = try receive(&bytes, with: fault) { return receipt }
+    guard let fault else { return try take(bytes) }
+    let frame = fault == .lostDeletions ? Frames.withoutDeletions(bytes) : bytes
+    return try receive(frame, with: fault) ?? take(frame)
+  }
+
+  private func take(_ bytes: [UInt8]) throws -> SimReceipt {
+    let receipt: Receipt
     do {
-      switch try client.receive(bytes) {
-      case .applied: return .applied
-      case .ignored: return .ignored
-      case .quarantined: return .quarantined
-      }
-    } catch let failure as Failure where failure == .mismatch {
-      return .foreign
+      receipt = try client.receive(bytes)
+    } catch {
+      if error == .mismatch { return .foreign }
+      throw error
+    }
+    switch receipt {
+    case .applied: return .applied
+    case .ignored: return .ignored
+    case .quarantined: return .quarantined
     }
   }
 
   /// What a planted fault makes of a frame; nil where it still reaches the client.
-  private func receive(_ bytes: inout [UInt8], with fault: PlantedFault) throws -> SimReceipt? {
-    if fault == .lostDeletions { bytes = Frames.withoutDeletions(bytes) }
+  private func receive(_ bytes: [UInt8], with fault: PlantedFault) throws -> SimReceipt? {
     guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes) else { return nil }
     updatesSeen += 1
     if fault == .replyWithoutEffect, updatesSeen % 3 == 0 {

@@ -179,21 +179,28 @@ extension World {
   // MARK: The disk
 
   /// An input during which the disk fails. A failure changes nothing, and the host reconnects.
-  func riskyInput<Result>(_ body: () throws -> Result) throws -> Result? {
+  @inline(never)
+  func riskyInput(_ body: () throws -> Void) throws {
     let before = try images()
+    let trouble: (any Error)?
     do {
-      return try body()
+      try body()
+      trouble = nil
     } catch {
-      guard client.isDiskTrouble(error) else { throw error }
-      trace.note(nowUs, "the disk failed: \(error)")
-      findings.diskFailures += 1
-      diskFailureIsArmed = false
-      client.mendDisk()
-      let after = try images()
-      if before != after { throw Violation("a call failed, yet something changed") }
-      try cut(outageUs: 1_000_000)
-      return nil
+      trouble = error
     }
+    if let trouble { try afterFailure(trouble, before) }
+  }
+
+  private func afterFailure(_ trouble: any Error, _ before: [SimPage]) throws {
+    guard client.isDiskTrouble(trouble) else { throw trouble }
+    trace.note(nowUs, "the disk failed: \(trouble)")
+    findings.diskFailures += 1
+    diskFailureIsArmed = false
+    client.mendDisk()
+    let after = try images()
+    if before != after { throw Violation("a call failed, yet something changed") }
+    try cut(outageUs: 1_000_000)
   }
 
   func planDiskFailure() {
