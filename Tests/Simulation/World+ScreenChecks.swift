@@ -88,15 +88,18 @@ extension World {
 
   /// Lets a window get what it asked for.
   func settle(_ screen: Screen, _ what: String) throws {
-    try until("window \(screen.number): \(what)") {
-      var changed = false
-      for _ in 0..<20 {
-        let again = try look(at: screen)
-        try pump()
-        changed = changed || again
-        if !again { break }
+    do {
+      try until(what) {
+        for _ in 0..<20 {
+          let changed = try look(at: screen)
+          try pump()
+          if !changed { break }
+        }
+        return try screen.window.state().isIdle && link.isUp && !client.state().busy
       }
-      return try !changed && screen.window.state().isIdle && link.isUp && !client.state().busy
+    } catch let violation as Violation {
+      if violation.text.hasPrefix("window") { throw violation }
+      throw fail(screen, violation.text)
     }
   }
 

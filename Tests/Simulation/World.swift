@@ -104,6 +104,7 @@ package final class World {
   var screenDice: Random
   var screens: [Screen] = []
   var screensOpened = 0
+  var screenTurnsLeft = 90
   var updates = Updates()
   /// The server's messages, kept while nothing happens to them.
   var truths: [Int: [Truth]] = [:]
