@@ -40,6 +40,9 @@ extension World {
         isPoison: row.flaw != .none,
         fleeting: !knobs.sequence && (posted.late || posted.future))
     }
+    for row in rows where row.isPoison {
+      poisonPlaces[conversation, default: []].insert(row.order)
+    }
     return rows.sorted { $0.isBefore($1.order, $1.id) }
   }
 
@@ -185,12 +188,20 @@ extension World {
     !knobs.sequence && row.timeUs > server.nowUs
   }
 
-  /// Whether a message that nobody can read stands between two rows; nil is an end.
+  /// Whether a gap between two rows is there for a message that nobody can read, and for nothing
+  /// else; nil is an end. Where it stood in its tick no client can tell, so its neighbours count.
   func isPoisoned(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
     guard knobs.poison else { return false }
-    let from = low?.order ?? Int64.min
-    let to = high?.order ?? Int64.max
-    return truth(conversation).contains { $0.isPoison && $0.order >= from && $0.order <= to }
+    let rows = truth(conversation)
+    func isAbove(_ row: Truth) -> Bool { low.map { !row.isBefore($0.order, $0.id) } ?? true }
+    func isBelow(_ row: Truth) -> Bool { high.map { row.isBefore($0.order, $0.id) } ?? true }
+    let between = rows.indices.filter { isAbove(rows[$0]) && isBelow(rows[$0]) }
+    if between.contains(where: { !rows[$0].hidden && rows[$0].id != low?.id }) { return false }
+    let first = rows.firstIndex(where: isAbove) ?? rows.count
+    let end = rows.lastIndex(where: isBelow).map { $0 + 1 } ?? 0
+    let from = first >= 3 ? rows[first - 3].order : Int64.min
+    let to = end + 2 < rows.count ? rows[end + 2].order : Int64.max
+    return poisonPlaces[conversation, default: []].contains { $0 >= from && $0 <= to }
   }
 
   /// Gaps that are there for no such reason, by the row behind them.
@@ -268,7 +279,9 @@ extension World {
       for row in page.rows {
         let id = Self.text(row.id)
         guard let serial = ledger.serial(ofID: id), !ledger.posted[serial].mine else { continue }
-        let due = knobs.autoMarkRead || ledger.marked.contains(id)
+        // What only a push brought was not fetched.
+        let isFetched = knobs.autoMarkRead && !knobs.pushes
+        let due = isFetched || ledger.marked.contains(id)
         if due, !ledger.readOnServer.contains(id) {
           throw Violation("never marked read: \(id)")
         }

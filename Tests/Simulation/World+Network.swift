@@ -96,6 +96,9 @@ extension World {
     if happens(knobs.dropShare) {
       if keeps {
         // What must not be lost is only lost with the connection.
+        guard networkDice.chance(0.05) else {
+          return plan(bytes, marks, at: max(nowUs + latency(), link.lastDownUs + 1))
+        }
         queue.plan(at: nowUs, .cut(connection: link.number, outageUs: 300_000))
         return
       }
@@ -115,6 +118,12 @@ extension World {
       let again = arrival + Int64(networkDice.below(8_000_000))
       queue.plan(at: again, .toDevice(connection: link.number, bytes: bytes, marks: marks))
     }
+  }
+
+  private func plan(_ bytes: [UInt8], _ marks: [String], at arrival: Int64) {
+    link.lastDownUs = max(link.lastDownUs, arrival)
+    queue.plan(
+      at: arrival, .toDevice(connection: link.number, bytes: bytes, marks: marks))
   }
 
   /// What the server has pushed since the last time goes on its way, best effort.

@@ -161,6 +161,10 @@ extension World {
   /// On a quiet network every update has come, and nothing is owed.
   func checkUpdates() throws {
     guard knobs.envelope else { return }
+    try until("replies are owed") {
+      try client.state().repliesOwed == 0
+        && server.owedRefs(user: Self.me, account: Self.account).isEmpty
+    }
     try checkEffects(of: updates.replied)
     let tokens = try eventTokens()
     for token in 1..<(updates.announced + 1) where !tokens.contains(token) {

@@ -109,6 +109,8 @@ package final class World {
   /// The server's messages, kept while nothing happens to them.
   var truths: [Int: [Truth]] = [:]
   var powerCutIsDue = false
+  /// Where messages stand or stood that nobody can read.
+  var poisonPlaces: [Int: Set<Int64>] = [:]
   var diskFailureIsArmed = false
   var isQuiet = false
   var hostTurnsLeft: Int
