@@ -40,9 +40,7 @@ extension World {
         isPoison: row.flaw != .none,
         fleeting: !knobs.sequence && (posted.late || posted.future))
     }
-    for row in rows where row.isPoison {
-      poisonPlaces[conversation, default: []].insert(row.order)
-    }
+    if rows.contains(where: \.isPoison) { poisoned.insert(conversation) }
     return rows.sorted { $0.isBefore($1.order, $1.id) }
   }
 
@@ -188,8 +186,8 @@ extension World {
     !knobs.sequence && row.timeUs > server.nowUs
   }
 
-  /// Whether a gap between two rows is there for a message that nobody can read, and for nothing
-  /// else; nil is an end. Where it stood in its tick no client can tell, so its neighbours count.
+  /// Whether a gap between two rows may be there for a message that nobody can read: nothing that
+  /// can be read stands in it. Where such a message stood, no client can tell. Nil is an end.
   func isPoisoned(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
     guard knobs.poison else { return false }
     let rows = truth(conversation)
@@ -197,11 +195,7 @@ extension World {
     func isBelow(_ row: Truth) -> Bool { high.map { row.isBefore($0.order, $0.id) } ?? true }
     let between = rows.indices.filter { isAbove(rows[$0]) && isBelow(rows[$0]) }
     if between.contains(where: { !rows[$0].hidden && rows[$0].id != low?.id }) { return false }
-    let first = rows.firstIndex(where: isAbove) ?? rows.count
-    let end = rows.lastIndex(where: isBelow).map { $0 + 1 } ?? 0
-    let from = first >= 3 ? rows[first - 3].order : Int64.min
-    let to = end + 2 < rows.count ? rows[end + 2].order : Int64.max
-    return poisonPlaces[conversation, default: []].contains { $0 >= from && $0 <= to }
+    return poisoned.contains(conversation)
   }
 
   /// Gaps that are there for no such reason, by the row behind them.

@@ -109,8 +109,8 @@ package final class World {
   /// The server's messages, kept while nothing happens to them.
   var truths: [Int: [Truth]] = [:]
   var powerCutIsDue = false
-  /// Where messages stand or stood that nobody can read.
-  var poisonPlaces: [Int: Set<Int64>] = [:]
+  /// Conversations with messages that nobody can read.
+  var poisoned: Set<Int> = []
   var diskFailureIsArmed = false
   var isQuiet = false
   var hostTurnsLeft: Int
