@@ -156,8 +156,13 @@ struct Growth {
     while left > 0, edge < .max {
       guard let span = passable.span(holding: edge) else {
         if isCaughtUp, edge >= passable.newest?.high ?? .min {
-          keys += try rx.keys(cid, from: edge, limit: left, to: nil)
-          loaded.insert(edge, .max)
+          let found = try rx.keys(cid, from: edge, limit: left, to: nil)
+          keys += found
+          if found.count >= left, let last = found.map(\.position).max() {
+            loaded.insert(edge, last.successor)
+          } else {
+            loaded.insert(edge, .max)
+          }
           return (.done, true)
         }
         var isSatisfied = false

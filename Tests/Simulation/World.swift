@@ -37,6 +37,10 @@ package struct Findings: Sendable {
   package var reopenRequests = 0
   package var kills = 0
   package var restores = 0
+  package var powerCuts = 0
+  package var diskFailures = 0
+  package var screens = 0
+  package var replies = 0
   /// Messages that the server has and the client lacks at the end. The control only.
   package var lost = 0
   /// Messages that the client shows and the server has not. The control only.
@@ -97,6 +101,17 @@ package final class World {
   var networkDice: Random
   var serverDice: Random
   var deviceDice: Random
+  var screenDice: Random
+  var screens: [Screen] = []
+  var screensOpened = 0
+  var screenTurnsLeft = 90
+  var updates = Updates()
+  /// The server's messages, kept while nothing happens to them.
+  var truths: [Int: [Truth]] = [:]
+  var powerCutIsDue = false
+  /// Conversations with messages that nobody can read.
+  var poisoned: Set<Int> = []
+  var diskFailureIsArmed = false
   var isQuiet = false
   var hostTurnsLeft: Int
   var deadlineUs: Int64 = .max
@@ -119,6 +134,7 @@ package final class World {
     networkDice = Random(seed: knobs.seed ^ 0x6E65_7477_6F72_6B00)
     serverDice = Random(seed: knobs.seed ^ 0x7365_7276_6572_0000)
     deviceDice = Random(seed: knobs.seed ^ 0x6465_7669_6365_0000)
+    screenDice = Random(seed: knobs.seed ^ 0x7363_7265_656E_7300)
     hostTurnsLeft = knobs.hostTurns
     client = try make(knobs, clock)
     conversations = (0..<knobs.conversations).map { ConversationState(name: "c\($0)") }
@@ -133,6 +149,7 @@ package final class World {
     link.reconnectPlanned = true
     queue.plan(at: 10_000, .hostTurn)
     queue.plan(at: 20_000, .serverTurn)
+    if knobs.screens > 0, client.claimsCoverage { queue.plan(at: 15_000, .screenTurn) }
     var events = 0
     while hostTurnsLeft > 0 {
       guard try step() else { throw Violation("nothing left to happen in chaos") }
@@ -144,6 +161,7 @@ package final class World {
 
   /// Moves time; the server commits what falls due and pushes it.
   func moveTime(to timeUs: Int64) {
+    truths = [:]
     clock.nowUs = max(clock.nowUs, timeUs)
     server.nowUs = Self.epochUs + clock.nowUs
   }
@@ -156,12 +174,14 @@ package final class World {
       sendPushes()
       trace.note(nowUs, "deadline")
       try pump()
+      try lookAtScreens()
       return true
     }
     guard let (timeUs, event) = queue.pop() else { return false }
     moveTime(to: timeUs)
     try take(event)
     sendPushes()
+    try lookAtScreens()
     return true
   }
 
@@ -181,6 +201,8 @@ package final class World {
       if !isQuiet { post(conversation) }
     case .hostTurn:
       if !isQuiet { try hostTurn() }
+    case .screenTurn:
+      if !isQuiet { try screenTurn() }
     case .tick:
       break
     }
@@ -188,6 +210,11 @@ package final class World {
 
   /// Hands one input to the client. Nil where a kill fell into it: then it has happened or not.
   func input<Result>(_ body: () throws -> Result) throws -> Result? {
+    if diskFailureIsArmed {
+      var result: Result?
+      try riskyInput { result = try body() }
+      return result
+    }
     guard killIsArmed else { return try body() }
     let before = try images()
     let result = try body()
@@ -208,6 +235,11 @@ package final class World {
       while let frame = try client.nextFrame() {
         taken += 1
         try send(frame)
+        if powerCutIsDue {
+          powerCutIsDue = false
+          try cutPower()
+          return
+        }
         guard try input({ try client.frameSent(frame.id) }) != nil else { return }
       }
       if taken == 0, wait != 0 {
@@ -242,6 +274,14 @@ extension Knobs {
     server.deletionPageCap = deletionPageCap
     server.arrayOrder = arrayDescending ? .descending : .ascending
     server.idStyle = orderedIDs ? .ordered : .random
+    server.takesBefore = before
+    server.takesAround = around
+    server.tellsChanges = changedSince
+    server.numbersMessages = sequence
+    server.sendsPreviousIDs = previousIDs
+    server.envelope = envelope
+    server.pushesAtConnect = reconnectBatch
+    server.deletionHorizonUs = horizonUs
     return server
   }
 }
