@@ -34,7 +34,9 @@ enum Pictures {
     else { return "unknown" }
     return spans.map { span in
       let rows = page.rows.filter { span.contains($0) }
-      let names = [rows.first, rows.last].map { $0.flatMap { places[$0.id] }.map(String.init) ?? "x" }
+      let names = [rows.first, rows.last].map { row in
+        row.flatMap { places[$0.id] }.map(String.init) ?? "x"
+      }
       return "\(names[0])...\(names[1])"
     }.joined(separator: " ")
   }

@@ -35,7 +35,8 @@ extension World {
       guard let mark = Ledger.marks(payload).first else { return nil }
       let posted = ledger.posted[mark.serial]
       return Truth(
-        timeUs: row.stampUs, order: knobs.sequence ? row.number : row.stampUs, id: Array(row.id.utf8), serial: mark.serial, payload: payload,
+        timeUs: row.stampUs, order: knobs.sequence ? row.number : row.stampUs,
+        id: Array(row.id.utf8), serial: mark.serial, payload: payload,
         hidden: posted.control || ledger.forgotten.contains(row.id) || row.flaw != .none,
         isPoison: row.flaw != .none,
         fleeting: !knobs.sequence && (posted.late || posted.future))

@@ -79,7 +79,8 @@ extension World {
     for (index, row) in screen.rows.enumerated() where index > 0 {
       if row.gapBefore != expected[index].split {
         throw Violation(
-          "the model says split \(expected[index].split) before row \(index), \(Self.text(row.row.id))")
+          "the model says split \(expected[index].split) before row \(index), "
+            + "\(Self.text(row.row.id))")
       }
     }
   }
@@ -246,7 +247,9 @@ extension World {
       if row.row.payload != Array(message.payload.utf8) {
         throw fail(screen, "refreshed, \(id) has old content")
       }
-      if row.stale, !(knobs.poison && row.row.unverified) { throw fail(screen, "refreshed, \(id) is still called stale") }
+      if row.stale, !(knobs.poison && row.row.unverified) {
+        throw fail(screen, "refreshed, \(id) is still called stale")
+      }
     }
   }
 

@@ -127,7 +127,8 @@ extension World {
       for mark in Ledger.marks(frame) {
         let posted = ledger.posted[mark.serial]
         if posted.control || posted.isPoison { continue }
-        if ledger.deleted.contains(posted.id) || ledger.everForgotten.contains(posted.id) { continue }
+        if ledger.deleted.contains(posted.id) { continue }
+        if ledger.everForgotten.contains(posted.id) { continue }
         guard let row = rows[mark.serial] else {
           throw Violation("\(ref) was replied to, and \(posted.id) is not there")
         }
