@@ -386,10 +386,14 @@ typedef struct tl_frame {
 
 /**
  * @brief Takes the next frame to send.
+ *
+ * Requests come first, then replies to updates, which are made only when what
+ * they acknowledge is on disk.
  * @param client The client.
  * @param out The frame on #TL_OK, NULL otherwise. Free it with #tl_frame_free.
  * @return #TL_OK, #TL_NONE when there is nothing to send (the event descriptor
- *         is then cleared), or #TL_E_INVALID, #TL_E_CLOSED.
+ *         is then cleared), or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE (no
+ *         reply leaves; the descriptor is cleared).
  */
 TL_API TL_CHECK tl_status
 tl_client_next_frame(tl_client *client, tl_frame **out);
@@ -398,7 +402,8 @@ tl_client_next_frame(tl_client *client, tl_frame **out);
  * @brief Says that a frame has been written to the transport.
  *
  * The time-out of its request runs from here, or from the taking of the frame
- * where this is never called.
+ * where this is never called. A reply stays owed until it is reported here, and
+ * is handed out again on the next connection.
  * @param client The client.
  * @param id The frame's number. An unknown one is #TL_NONE.
  * @return #TL_OK, #TL_NONE, or #TL_E_INVALID, #TL_E_CLOSED.
@@ -610,7 +615,10 @@ enum {
   TL_STOP_PRESENT = 3 /**< The newest message known; the server may have newer. */
 };
 
-/** A place where messages may be missing. */
+/**
+ * A place where messages may be missing. Under #TL_SERVER_SEQUENCE ranges are of numbers, so its
+ * ends are told as the times of the nearest messages that are stored on either side.
+ */
 typedef struct tl_gap {
   uint32_t before_row; /**< The gap lies before this row; the row count means behind the last one. */
   uint32_t poisoned;   /**< 1 when it hides an item that could not be read. */

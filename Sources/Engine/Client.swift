@@ -319,11 +319,11 @@ package final class Client: Sendable {
   ) throws(Failure) -> Result {
     try ensureOpen()
     let fresh = board.withLock { $0.fresh }
-    let isNumbered = config.profile.capabilities.contains(.sequence)
+    let reckoning = Reckoning(config.profile, overlapUs: 0)
     return try store.read(
       failure: { Failure($0) },
       { rx throws(Failure) in
-        try body(Reading(rx, fresh: fresh, isNumbered: isNumbered))
+        try body(Reading(rx, fresh: fresh, reckoning))
       })
   }
 

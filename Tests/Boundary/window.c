@@ -108,7 +108,7 @@ static void scrolling(void) {
   EXPECT(tl_window_trim(window, 10, 20), TL_OK);
   count = settle(client, window, numbers, count);
   CHECK(count == 20);
-  /* header: "safe in any order": the client first, then its window. */
+  /* header: "The window keeps it alive until it is freed." The client goes first. */
   tl_client_free(client);
   tl_diff *diff = (tl_diff *)&row;
   EXPECT(tl_window_poll(window, &diff), TL_E_CLOSED);
