@@ -206,10 +206,10 @@ extension Visit {
       return try endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return try endGoal() }
-      let from = job.goal.from
+      let edge = job.goal.from
       if try hasRisen(claim) { return try endGoal() }
-      // The same page again would rise no higher.
-      job.goal.isStuck = job.goal.from == from
+      // The same page would come again where this one brought nothing.
+      job.goal.isStuck = job.goal.from <= edge || job.goal.from != claim.high
       return try goUp()
     case .latest, .older, .below:
       return try sink(claim)
