@@ -160,6 +160,8 @@ extension Core {
   func distrust(
     _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) {
+    // Nothing follows the present any more, so no push may go on from there.
+    if caughtUp.remove(record.id) != nil { dirty.insert(record.id) }
     record.fetch = nil
     record.deletions = nil
     record.marks = nil

@@ -57,8 +57,9 @@ package final class TidelineClient: SimulatedClient {
     }
     self.config = config
     plan.lies = fault == .lyingDisk
-    Self.watch(disk, directory, plan)
     client = try Self.open(config, directory)
+    // A new file is made under another name, so what there is now is the beginning.
+    Self.watch(disk, directory, plan)
   }
 
   private static func profile(_ knobs: Knobs) -> Profile {

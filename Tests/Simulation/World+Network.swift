@@ -137,13 +137,14 @@ extension World {
   /// A frame reaches the device.
   func deliver(_ bytes: [UInt8], _ marks: [String]) throws {
     trace.mix(bytes)
+    // A kill may fall into the call when the effect is on the disk already.
+    noteUpdate(bytes)
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue) \(Frames.brief(bytes))")
     if receipt != .ignored {
       ledger.noteDelivered(bytes)
       ledger.confirmed.formUnion(marks)
-      noteUpdate(bytes)
     }
     if receipt == .foreign { throw Violation("a frame of this account was refused") }
     try pump()

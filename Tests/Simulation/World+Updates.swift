@@ -63,6 +63,8 @@ extension World {
     loseConnection()
     let marked = ledger.marked
     guard try client.cutPowerAndReopen(&deviceDice) else { return }
+    let counts = try images().map(\.rows.count)
+    trace.note(nowUs, "after the power: \(counts) rows")
     try lookAfterPowerCut(marked)
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
