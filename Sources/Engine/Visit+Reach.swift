@@ -176,11 +176,13 @@ extension Visit {
     var low = edge
     if job.goal.jumps, let span = spans.touching(edge) { low = span.low }
     job.wanted -= try tx.count(record.cid, from: low, to: edge)
-    let isJoined = low < (rows.first ?? low)
+    // The page may lie above the edge altogether; it is joined where a range goes deeper.
+    let isAbove = low < (rows.first ?? low)
+    let isJoined = isAbove && low < edge
     let isReached = low <= job.goal.floor || job.wanted <= 0
     if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
     var above = job.offset + rawCount - rows.prefix { $0 < low }.count
-    if isJoined, let first = rows.first {
+    if isAbove, let first = rows.first {
       above += try tx.count(record.cid, from: low, to: first)
     }
     job.stage = .older(Walk(low: low, above: above, ties: reckoning.ties))

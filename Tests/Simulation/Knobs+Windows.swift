@@ -36,7 +36,8 @@ extension Knobs {
     screens = random.chance(0.8) ? 1 + random.below(3) : 0
     screenPauseUs = [300_000, 2_000_000, 8_000_000][random.below(3)]
     screensFillFirst = screens > 0 && random.chance(0.5)
-    powerCuts = usesFile && random.chance(0.4)
+    // Which forgetting was on the disk when the power went cannot be told from outside.
+    powerCuts = usesFile && !forgets && random.chance(0.6)
     diskFailures = usesFile && random.chance(0.3)
   }
 

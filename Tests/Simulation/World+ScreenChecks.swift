@@ -91,10 +91,11 @@ extension World {
   func settle(_ screen: Screen, _ what: String) throws {
     do {
       try until(what) {
-        for _ in 0..<20 {
-          let changed = try look(at: screen)
+        // What ended at once is heard of by the poll after.
+        var calm = 0
+        while calm < 3 {
+          calm = try look(at: screen) ? 0 : calm + 1
           try pump()
-          if !changed { break }
         }
         return try screen.window.state().isIdle && link.isUp && !client.state().busy
       }

@@ -124,6 +124,8 @@ extension World {
   private func showSome(_ screen: Screen) throws {
     let count = min(screen.rows.count, screenDice.below(20))
     let first = screenDice.below(screen.rows.count - count + 1)
+    // Rows that are too many leave far from what is shown, also the newest.
+    screen.followsPresent = false
     trace.note(nowUs, "host: window \(screen.number) shows \(first)+\(count)")
     guard try input({ try screen.window.show(first, count) }) != nil else { return }
     try pump()
@@ -135,6 +137,7 @@ extension World {
   }
 
   func fill(_ screen: Screen, _ row: Int) throws {
+    screen.followsPresent = false
     guard let answer = try input({ try screen.window.fill(row) }) else { return }
     trace.note(nowUs, "host: window \(screen.number) fills before \(row): \(answer)")
     try pump()
