@@ -99,6 +99,8 @@ extension Core {
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
+    // A tick that was cut elsewhere is not what the next page shows the rest of.
+    if let open = job.openTick, edge != .after(tick: open.time) { job.openTick = nil }
     let span = known.touching(edge)
     if let key = key(below: edge, record) {
       job.key = key
