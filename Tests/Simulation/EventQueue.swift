@@ -11,6 +11,7 @@ struct EventQueue {
     /// One message of a burst that is spread over a second.
     case post(conversation: Int)
     case hostTurn
+    case screenTurn
     /// Nothing happens; time passes to here.
     case tick
   }

@@ -70,6 +70,40 @@ package struct Knobs: Sendable {
   package var hostTurns = 25
   package var hostPauseUs: Int64 = 6_000_000
 
+  // What the server can do beyond paging by offset; the profile says the same.
+  package var before = false
+  package var around = false
+  package var changedSince = false
+  package var sequence = false
+  package var envelope = false
+  package var previousIDs = false
+  /// While connected no push is lost, doubled or out of order, and the profile says so.
+  package var lossless = false
+  /// How many messages are pushed at each connect.
+  package var reconnectBatch = 0
+  /// How long deletions are remembered; 0 for ever.
+  package var horizonUs: Int64 = 0
+
+  // What others do to messages.
+  package var reactions = false
+  package var pins = false
+  package var otherReceipts = false
+  /// Messages that no client can read.
+  package var poison = false
+  /// Events, profiles and typing, in worlds with an envelope.
+  package var entities = false
+  /// Frames for another account.
+  package var foreignFrames = false
+
+  // Windows and the disk.
+  /// The most windows open at once; 0 for none.
+  package var screens = 0
+  package var screenPauseUs: Int64 = 3_000_000
+  /// At the end windows alone fetch everything, not a plain sync.
+  package var screensFillFirst = false
+  package var powerCuts = false
+  package var diskFailures = false
+
   package init(seed: UInt64) {
     self.seed = seed
     var random = Random(seed: seed ^ 0x7469_6465_6C69_6E65)
@@ -77,6 +111,10 @@ package struct Knobs: Sendable {
     drawScene(&random)
     drawNetwork(&random)
     drawDevice(&random)
+    var more = Random(seed: seed ^ 0x7769_6E64_6F77_7300)
+    drawAbilities(&more)
+    drawMarks(&more)
+    drawScreens(&more)
   }
 
   private mutating func drawServer(_ random: inout Random) {
@@ -140,35 +178,5 @@ package struct Knobs: Sendable {
     forgets = random.chance(0.25)
     hostTurns = 10 + random.below(30)
     hostPauseUs = Int64([1_000_000, 5_000_000, 20_000_000][random.below(3)])
-  }
-
-  /// One line that says what exists in this world.
-  package var line: String {
-    var parts = ["seed=\(seed)", "limit=\(pageLimit)", "cap=\(pageCap)"]
-    parts.append(keepsOldest ? "keeps=oldest" : "keeps=newest")
-    parts.append(declaresTruncates ? "declared" : "undeclared")
-    parts.append("res=\(resolutionUs)us style=\(stampStyle)")
-    parts.append("ties=\(tiesByID ? "id" : "arrival")\(declaresTies ? "" : "?")")
-    parts.append("ids=\(orderedIDs ? "ordered" : "random")")
-    parts.append("late=\(latenessUs)us convs=\(conversations) backlog=\(backlog)")
-    parts.append(
-      "wall=\(wallSkewUs.map { $0 == 0 ? "true" : $0 > 0 ? "ahead" : "behind" } ?? "none")")
-    parts.append("auto=\(autoMarkRead) inflight=\(requestsMax) timeout=\(timeoutMs)")
-    let flags: [(Bool, String)] = [
-      (pageSizesVary, "varies"), (declaresVarying && !pageSizesVary, "varies-declared"),
-      (afterIsInclusive, "inclusive"), (!echoesRequestIDs, "no-echo"),
-      (sendsServerTime, "server-time"), (!sendsTotalCount, "no-total"),
-      (arrayDescending, "descending"), (deletionPageCap > 0, "deletion-pages"),
-      (deletionLatenessUs > 0, "late-deletions"), (pushes, "pushes"),
-      (absenceIsDeletion, "absence"),
-      (burstShare > 0, "bursts"), (futureStamp, "future"), (deletions, "deletes"),
-      (deletionRuns, "runs"), (edits, "edits"), (restores, "restore"),
-      (otherDeviceReads, "other-device"), (dropShare > 0, "drops"),
-      (duplicateShare > 0, "dups"), (reorders, "reorder"), (cutShare > 0, "cuts"),
-      (longOutages, "outages"), (errorShare > 0, "errors"), (hangShare > 0, "hangs"),
-      (usesFile, "file"), (kills, "kills"), (forgets, "forgets"),
-    ]
-    for (on, name) in flags where on { parts.append(name) }
-    return parts.joined(separator: " ")
   }
 }

@@ -226,7 +226,8 @@ package final class SeedPseudocodeClient: SimulatedClient {
       .sorted { ($0.value.createdAt, $0.key) < ($1.value.createdAt, $1.key) }
     let shown = rows.suffix(limit).map { id, row in
       SimRow(
-        number: 0, timeUs: World.microseconds(row.createdAt), id: Array(id.utf8),
+        number: 0, timeUs: World.microseconds(row.createdAt),
+        order: World.microseconds(row.createdAt), id: Array(id.utf8),
         sender: Array(row.sender.utf8), payload: row.payload, unread: row.unread,
         unverified: false)
     }

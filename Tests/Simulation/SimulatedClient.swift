@@ -2,7 +2,10 @@
 ///
 /// It holds what a host can do and see, nothing of how a client works inside.
 
-package enum SimReceipt: String, Sendable { case applied, ignored, quarantined }
+package import Base
+
+/// `foreign`: refused untouched, since the frame names another account.
+package enum SimReceipt: String, Sendable { case applied, ignored, quarantined, foreign }
 
 package struct SimFrame: Sendable {
   package var id: UInt64
@@ -12,11 +15,23 @@ package struct SimFrame: Sendable {
 package struct SimRow: Equatable, Sendable {
   package var number: UInt64
   package var timeUs: Int64
+  /// The first part of its place: the server's number where it has one, otherwise the time.
+  package var order: Int64
   package var id: [UInt8]
   package var sender: [UInt8]
   package var payload: [UInt8]
   package var unread: Bool
   package var unverified: Bool
+  package var marks = SimMarks()
+}
+
+/// What others did to a message, as it came; an empty text means none.
+package struct SimMarks: Equatable, Sendable {
+  package var pinned = false
+  package var reactions: [UInt8] = []
+  package var readBy: [UInt8] = []
+  package var deliveredBy: [UInt8] = []
+  package var listenedBy: [UInt8] = []
 }
 
 package struct SimPage: Equatable, Sendable {
@@ -42,6 +57,13 @@ package struct SimState: Equatable, Sendable {
   package var busy = false
   package var reconnectWanted = false
   package var readsPending = 0
+  package var repliesOwed = 0
+}
+
+/// An event of the server that is not a message.
+package struct SimEvent: Equatable, Sendable {
+  package var seq: UInt64
+  package var body: [UInt8]
 }
 
 package protocol SimulatedClient: AnyObject {
@@ -65,12 +87,43 @@ package protocol SimulatedClient: AnyObject {
   func state() throws -> SimState
   /// Sequence numbers of the changes after `seq`; nil where they are no longer kept.
   func changes(after seq: UInt64) throws -> [UInt64]?
+  func openWindow(
+    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int
+  ) throws -> (any SimulatedWindow)?
+  func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws
+  /// All events after `seq`; nil where they are no longer kept.
+  func events(after seq: UInt64) throws -> [SimEvent]?
+  /// The bodies of all profiles, by id.
+  func profiles() throws -> [String: [UInt8]]
   /// Takes an image of the files at the `writes`-th write call from now on.
   func armKill(afterWrites writes: Int)
   /// Whether the armed image has been taken.
   var imageTaken: Bool { get }
   /// Ends this process image as kill -9 would and goes on from the image taken, or from now.
   func killAndReopen() throws
+  /// Ends it as a loss of power would: only what was synced is sure to be there. False where the
+  /// world has no disk.
+  func cutPowerAndReopen(_ dice: inout Random) throws -> Bool
+  /// The `writes`-th write call from now on fails.
+  func armDiskFailure(afterWrites writes: Int)
+  /// The faulty disk works again.
+  func mendDisk()
+  /// Whether a call failed for the disk's sake alone.
+  func isDiskTrouble(_ error: any Error) -> Bool
   /// Ends the client and removes its files.
   func discard()
+}
+
+/// A client without windows, events and a disk: the control.
+extension SimulatedClient {
+  package func openWindow(
+    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int
+  ) throws -> (any SimulatedWindow)? { nil }
+  package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {}
+  package func events(after seq: UInt64) throws -> [SimEvent]? { [] }
+  package func profiles() throws -> [String: [UInt8]] { [:] }
+  package func cutPowerAndReopen(_ dice: inout Random) throws -> Bool { false }
+  package func armDiskFailure(afterWrites writes: Int) {}
+  package func mendDisk() {}
+  package func isDiskTrouble(_ error: any Error) -> Bool { false }
 }

@@ -16,7 +16,7 @@ package final class TidelineClient: SimulatedClient {
   private let root: String?
   private var generation = 0
   private let disk: FaultVFS?
-  private let plan = KillPlan()
+  private let plan = DiskPlan()
 
   private static let fileName = "messages.tideline"
   private static let key: [UInt8] = Array(1...32)
@@ -49,6 +49,7 @@ package final class TidelineClient: SimulatedClient {
       disk = nil
     }
     self.config = config
+    Self.watch(disk, directory, plan)
     client = try Self.open(config, directory)
   }
 
@@ -117,17 +118,23 @@ package final class TidelineClient: SimulatedClient {
 
   package func page(_ conversation: [UInt8], limit: Int) throws -> SimPage {
     let page = try client.messages(MessageQuery(conversation: conversation, limit: limit))
-    let rows = page.rows.map { row in
-      SimRow(
-        number: row.number, timeUs: row.timeUs, id: Array(page.bytes[row.id]),
-        sender: Array(page.bytes[row.sender]), payload: Array(page.bytes[row.payload]),
-        unread: row.flags & Self.unread != 0, unverified: row.flags & Self.unverified != 0)
-    }
+    let rows = page.rows.map { Self.row($0, page.bytes) }
     return SimPage(
       rows: rows, gapsBefore: page.coverage.gaps.map(\.beforeRow),
       reachesStart: page.coverage.stop == .start)
   }
 
+  static func row(_ row: MessageView, _ bytes: [UInt8]) -> SimRow {
+    let marks = SimMarks(
+      pinned: row.flags & pinned != 0, reactions: Array(bytes[row.reactions]),
+      readBy: Array(bytes[row.readBy]))
+    return SimRow(
+      number: row.number, timeUs: row.timeUs, order: row.timeUs, id: Array(bytes[row.id]),
+      sender: Array(bytes[row.sender]), payload: Array(bytes[row.payload]),
+      unread: row.flags & unread != 0, unverified: row.flags & unverified != 0, marks: marks)
+  }
+
+  private static let pinned: UInt32 = 1 << 4
   private static let unread: UInt32 = 1 << 1
   private static let unverified: UInt32 = 1 << 7
 
@@ -160,66 +167,71 @@ package final class TidelineClient: SimulatedClient {
 
   package func armKill(afterWrites writes: Int) {
     guard let directory, let root else { return }
-    let plan = plan
     plan.arm(writes: writes, from: directory, to: "\(root)/\(generation + 1)")
-    disk?.onEvent { event in
-      if case .write = event.change { plan.countWrite() }
-    }
   }
 
   package func killAndReopen() throws {
     guard let directory, let root else { throw Violation("a kill in a memory world") }
-    generation += 1
-    let next = "\(root)/\(generation)"
+    let next = "\(root)/\(generation + 1)"
     if !plan.isTaken { try FileManager.default.copyItem(atPath: directory, toPath: next) }
     if let trouble = plan.trouble { throw Violation("the image could not be taken: \(trouble)") }
+    try reopen(directory, next)
+  }
+
+  package func cutPowerAndReopen(_ dice: inout Random) throws -> Bool {
+    guard let directory, let root else { return false }
+    let next = "\(root)/\(generation + 1)"
+    if plan.isTaken { try FileManager.default.removeItem(atPath: next) }
+    try FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
+    plan.shadow.afterPowerCut(&dice).write(replacing: directory, with: next)
+    try reopen(directory, next)
+    return true
+  }
+
+  private func reopen(_ old: String, _ next: String) throws {
+    generation += 1
     plan.disarm()
     disk?.reset()
     client.close()
-    try FileManager.default.removeItem(atPath: directory)
-    self.directory = next
+    try FileManager.default.removeItem(atPath: old)
+    directory = next
+    Self.watch(disk, next, plan)
     client = try Self.open(config, next)
   }
+
+  /// Every change of the files goes by here before it is done.
+  private static func watch(_ disk: FaultVFS?, _ directory: String?, _ plan: DiskPlan) {
+    guard let disk, let directory else { return }
+    let files = ["", "-wal"].map { "\(directory)/\(fileName)\($0)" }
+    plan.shadow = DiskShadow(DiskImage(paths: files))
+    disk.onEvent { event in
+      if case .write = event.change { plan.countWrite() }
+      plan.shadow.note(event)
+    }
+  }
+
+  package func armDiskFailure(afterWrites writes: Int) {
+    disk?.failWrite(writes, count: 1 + writes % 3, .fail(writes % 2 == 0 ? Self.full : Self.failed))
+  }
+
+  package func mendDisk() {
+    disk?.failWrite(1, count: 0, .fail(Self.failed))
+  }
+
+  package func isDiskTrouble(_ error: any Error) -> Bool {
+    switch error as? Failure {
+    case .storage, .full: true
+    default: false
+    }
+  }
+
+  private static let full: Int32 = 13
+  private static let failed: Int32 = 10 | (3 << 8)
 
   package func discard() {
     client.close()
     if let root { try? FileManager.default.removeItem(atPath: root) }
     if let disk { VFSPool.giveBack(disk) }
-  }
-}
-
-/// Which write call the image is taken at. Used by the world's one thread.
-private final class KillPlan: @unchecked Sendable {
-  private var writesLeft = 0
-  private var source = ""
-  private var target = ""
-  private(set) var isTaken = false
-  private(set) var trouble: String?
-
-  func arm(writes: Int, from source: String, to target: String) {
-    writesLeft = writes
-    self.source = source
-    self.target = target
-    isTaken = false
-    trouble = nil
-  }
-
-  func disarm() {
-    writesLeft = 0
-    isTaken = false
-  }
-
-  /// Called before a write is done.
-  func countWrite() {
-    guard writesLeft > 0 else { return }
-    writesLeft -= 1
-    guard writesLeft == 0 else { return }
-    do {
-      try FileManager.default.copyItem(atPath: source, toPath: target)
-    } catch {
-      trouble = "\(error)"
-    }
-    isTaken = true
   }
 }
 

@@ -37,6 +37,10 @@ package struct Findings: Sendable {
   package var reopenRequests = 0
   package var kills = 0
   package var restores = 0
+  package var powerCuts = 0
+  package var diskFailures = 0
+  package var screens = 0
+  package var replies = 0
   /// Messages that the server has and the client lacks at the end. The control only.
   package var lost = 0
   /// Messages that the client shows and the server has not. The control only.
@@ -97,6 +101,9 @@ package final class World {
   var networkDice: Random
   var serverDice: Random
   var deviceDice: Random
+  var screenDice: Random
+  var screens: [Screen] = []
+  var screensOpened = 0
   var isQuiet = false
   var hostTurnsLeft: Int
   var deadlineUs: Int64 = .max
@@ -119,6 +126,7 @@ package final class World {
     networkDice = Random(seed: knobs.seed ^ 0x6E65_7477_6F72_6B00)
     serverDice = Random(seed: knobs.seed ^ 0x7365_7276_6572_0000)
     deviceDice = Random(seed: knobs.seed ^ 0x6465_7669_6365_0000)
+    screenDice = Random(seed: knobs.seed ^ 0x7363_7265_656E_7300)
     hostTurnsLeft = knobs.hostTurns
     client = try make(knobs, clock)
     conversations = (0..<knobs.conversations).map { ConversationState(name: "c\($0)") }
@@ -133,6 +141,7 @@ package final class World {
     link.reconnectPlanned = true
     queue.plan(at: 10_000, .hostTurn)
     queue.plan(at: 20_000, .serverTurn)
+    if knobs.screens > 0, client.claimsCoverage { queue.plan(at: 15_000, .screenTurn) }
     var events = 0
     while hostTurnsLeft > 0 {
       guard try step() else { throw Violation("nothing left to happen in chaos") }
@@ -156,12 +165,14 @@ package final class World {
       sendPushes()
       trace.note(nowUs, "deadline")
       try pump()
+      try lookAtScreens()
       return true
     }
     guard let (timeUs, event) = queue.pop() else { return false }
     moveTime(to: timeUs)
     try take(event)
     sendPushes()
+    try lookAtScreens()
     return true
   }
 
@@ -181,6 +192,8 @@ package final class World {
       if !isQuiet { post(conversation) }
     case .hostTurn:
       if !isQuiet { try hostTurn() }
+    case .screenTurn:
+      if !isQuiet { try screenTurn() }
     case .tick:
       break
     }
