@@ -8,8 +8,12 @@ struct DiskShadow {
   private var synced: DiskImage
   private var pending: [DiskEvent] = []
 
-  init(_ image: DiskImage) {
+  /// A planted fault: no sync does anything.
+  private let lies: Bool
+
+  init(_ image: DiskImage, lies: Bool = false) {
     synced = image
+    self.lies = lies
   }
 
   mutating func note(_ event: DiskEvent) {
@@ -17,6 +21,7 @@ struct DiskShadow {
     case .write, .truncate:
       pending.append(event)
     case .sync:
+      if lies { return }
       pending.removeAll { waiting in
         guard waiting.path == event.path else { return false }
         synced.apply(waiting)
@@ -41,6 +46,7 @@ final class DiskPlan: @unchecked Sendable {
   private var target = ""
   private(set) var isTaken = false
   private(set) var trouble: String?
+  var lies = false
   var shadow = DiskShadow(DiskImage())
 
   func arm(writes: Int, from source: String, to target: String) {

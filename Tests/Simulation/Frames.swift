@@ -29,6 +29,24 @@ enum Frames {
     }
   }
 
+  /// The type of a frame, its own or that of its envelope.
+  static func type(_ bytes: [UInt8]) -> String? { string("type", bytes) }
+
+  /// The request itself, where it travels in an envelope.
+  static func request(_ bytes: [UInt8]) -> [UInt8] {
+    guard type(bytes) == "command", let start = valueStart("payload", bytes) else { return bytes }
+    return Array(bytes[start..<(bytes.count - 1)])
+  }
+
+  /// An answer or push without the deletions in it; for a planted fault.
+  static func withoutDeletions(_ bytes: [UInt8]) -> [UInt8] {
+    guard let type = string("type", bytes), ["get_deleted_since", "message_deleted"].contains(type),
+      let start = valueStart("message_ids", bytes),
+      let end = bytes[start...].firstIndex(of: 0x5D)
+    else { return bytes }
+    return Array(bytes[...start] + bytes[end...])
+  }
+
   static func string(_ name: String, _ bytes: [UInt8]) -> String? {
     guard let start = valueStart(name, bytes), bytes[start] == 0x22 else { return nil }
     guard let end = bytes[(start + 1)...].firstIndex(of: 0x22) else { return nil }

@@ -103,6 +103,8 @@ package struct Knobs: Sendable {
   package var screensFillFirst = false
   package var powerCuts = false
   package var diskFailures = false
+  /// A fault planted on purpose; no seed draws one.
+  package var fault: PlantedFault?
 
   package init(seed: UInt64) {
     self.seed = seed

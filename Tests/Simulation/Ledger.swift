@@ -12,10 +12,15 @@ struct Ledger {
     var late: Bool
     /// Stamped years ahead.
     var future: Bool
+    /// No client can read it.
+    var isPoison = false
     /// The payload of each version, the first at index 0.
     var payloads: [[UInt8]]
     /// The newest version handed to the device and taken; 0 for none.
     var delivered = 0
+    /// Changes of the reactions so far, and the newest one handed over and taken.
+    var reactions = 0
+    var reactionsDelivered = 0
   }
 
   /// A serial number and a version, as printed in a payload.
@@ -33,6 +38,10 @@ struct Ledger {
   var marked: Set<String> = []
   /// Ids that the host forgot.
   var forgotten: Set<String> = []
+  /// Ids that the host ever forgot, also where a loss of power undid it.
+  var everForgotten: Set<String> = []
+  /// Ids whose deletion was asked for on the server.
+  var deleted: Set<String> = []
   /// Serial numbers by id, the last posted one.
   private var serials: [String: Int] = [:]
 
@@ -48,12 +57,14 @@ struct Ledger {
   }
 
   /// Every mark in `bytes`: a payload's own, or those of all rows of a frame.
-  static func marks(_ bytes: [UInt8]) -> [Mark] {
+  ///
+  /// `R` instead of `P` finds those of reactions, `E` those of events.
+  static func marks(_ bytes: [UInt8], _ letter: UInt8 = 0x50) -> [Mark] {
     var found: [Mark] = []
     bytes.withUnsafeBufferPointer { text in
       var index = 0
       while index + 4 < text.count {
-        guard text[index] == 0x50, text[index + 1] == 0x7E else {
+        guard text[index] == letter, text[index + 1] == 0x7E else {
           index += 1
           continue
         }
@@ -87,6 +98,18 @@ struct Ledger {
     posted[serial].payloads.append(payload)
   }
 
+  mutating func addReaction(_ serial: Int) -> Int {
+    posted[serial].reactions += 1
+    return posted[serial].reactions
+  }
+
+  /// What a loss of power took away is not there to be judged by.
+  mutating func noteDelivered(_ serial: Int, atMost mark: Mark?, reaction: Mark?) {
+    posted[serial].delivered = min(posted[serial].delivered, mark?.version ?? 0)
+    posted[serial].reactionsDelivered = min(
+      posted[serial].reactionsDelivered, reaction?.version ?? 0)
+  }
+
   func serial(ofID id: String) -> Int? { serials[id] }
 
   /// Notes what a frame that the device took has brought to it.
@@ -96,6 +119,11 @@ struct Ledger {
         posted[mark.serial].delivered = mark.version
       }
     }
+    for mark in Self.marks(bytes, 0x52) where mark.serial < posted.count {
+      if posted[mark.serial].reactionsDelivered < mark.version {
+        posted[mark.serial].reactionsDelivered = mark.version
+      }
+    }
   }
 
   /// A restored server has lost the reading state and perhaps the newest versions.
@@ -103,6 +131,9 @@ struct Ledger {
     readOnServer = []
     confirmed = []
     marked = []
-    for serial in posted.indices { posted[serial].delivered = 0 }
+    for serial in posted.indices {
+      posted[serial].delivered = 0
+      posted[serial].reactionsDelivered = 0
+    }
   }
 }

@@ -23,6 +23,13 @@ enum Pictures {
       """
   }
 
+  /// Where two lists of numbers part.
+  static func model(_ expected: [UInt64], _ screen: Screen) -> String {
+    let have = screen.rows.map(\.row.number)
+    let at = zip(expected, have).prefix { $0 == $1 }.count
+    return "from row \(at) on \(expected[at...].prefix(3)) and \(have[at...].prefix(3))"
+  }
+
   static func store(_ conversation: Int, _ world: World) -> String {
     let rows = world.truth(conversation)
     let places = places(world, conversation)

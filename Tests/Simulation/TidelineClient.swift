@@ -3,7 +3,7 @@
 /// A memory world has no kill. In a file world a kill copies the files as they stand, as kill -9
 /// leaves them, closes the old client and opens the copy. The image may be taken at any write call,
 /// also in the middle of a commit.
-internal import Base
+package import Base
 internal import Engine
 internal import Foundation
 internal import VaultSupport
@@ -17,6 +17,11 @@ package final class TidelineClient: SimulatedClient {
   private var generation = 0
   private let disk: FaultVFS?
   private let plan = DiskPlan()
+  private let isSequence: Bool
+  private let fault: PlantedFault?
+  /// Frames of a planted fault.
+  private var forged: [SimFrame] = []
+  private var updatesSeen = 0
 
   private static let fileName = "messages.tideline"
   private static let key: [UInt8] = Array(1...32)
@@ -24,6 +29,8 @@ package final class TidelineClient: SimulatedClient {
   package let claimsCoverage = true
 
   package init(knobs: Knobs, clock: VirtualClock) throws {
+    isSequence = knobs.sequence
+    fault = knobs.fault
     var config = ClientConfig(
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
@@ -49,6 +56,7 @@ package final class TidelineClient: SimulatedClient {
       disk = nil
     }
     self.config = config
+    plan.lies = fault == .lyingDisk
     Self.watch(disk, directory, plan)
     client = try Self.open(config, directory)
   }
@@ -62,6 +70,13 @@ package final class TidelineClient: SimulatedClient {
     profile.pageSizeVaries = knobs.declaresVarying
     profile.absenceIsDeletion = knobs.absenceIsDeletion
     profile.timeResolutionUs = knobs.declaresResolution ? knobs.resolutionUs : 0
+    profile.deletionHorizonUs = knobs.horizonUs
+    profile.pushIsLossless = knobs.lossless
+    if knobs.before { profile.capabilities.insert(.before) }
+    if knobs.around { profile.capabilities.insert(.around) }
+    if knobs.changedSince { profile.capabilities.insert(.changedSince) }
+    if knobs.sequence { profile.capabilities.insert(.sequence) }
+    if knobs.envelope { profile.capabilities.insert(.envelope) }
     return profile
   }
 
@@ -79,15 +94,40 @@ package final class TidelineClient: SimulatedClient {
   package func disconnected() throws { try client.disconnected() }
 
   package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
-    switch try client.receive(bytes) {
-    case .applied: .applied
-    case .ignored: .ignored
-    case .quarantined: .quarantined
+    var bytes = bytes
+    if let fault, let receipt = try receive(&bytes, with: fault) { return receipt }
+    do {
+      switch try client.receive(bytes) {
+      case .applied: return .applied
+      case .ignored: return .ignored
+      case .quarantined: return .quarantined
+      }
+    } catch let failure as Failure where failure == .mismatch {
+      return .foreign
     }
   }
 
+  /// What a planted fault makes of a frame; nil where it still reaches the client.
+  private func receive(_ bytes: inout [UInt8], with fault: PlantedFault) throws -> SimReceipt? {
+    if fault == .lostDeletions { bytes = Frames.withoutDeletions(bytes) }
+    guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes) else { return nil }
+    updatesSeen += 1
+    if fault == .replyWithoutEffect, updatesSeen % 3 == 0 {
+      let reply = "{\"account\":\"simulated\",\"type\":\"reply\",\"payload\":{\"ref\":\"\(ref)\"}}"
+      forged.append(SimFrame(id: 1 << 62, bytes: Array(reply.utf8)))
+      return .applied
+    }
+    if fault == .doubledUpdate {
+      let text = World.text(bytes)
+      let other = text.replacingOccurrences(of: "\"\(ref)\"", with: "\"\(ref)-\(updatesSeen)\"")
+      _ = try client.receive(Array(other.utf8))
+    }
+    return nil
+  }
+
   package func nextFrame() throws -> SimFrame? {
-    try client.nextFrame().map { SimFrame(id: $0.id, bytes: $0.bytes) }
+    if let frame = forged.popLast() { return frame }
+    return try client.nextFrame().map { SimFrame(id: $0.id, bytes: $0.bytes) }
   }
 
   package func frameSent(_ id: UInt64) throws { _ = try client.frameSent(id) }
@@ -118,18 +158,20 @@ package final class TidelineClient: SimulatedClient {
 
   package func page(_ conversation: [UInt8], limit: Int) throws -> SimPage {
     let page = try client.messages(MessageQuery(conversation: conversation, limit: limit))
-    let rows = page.rows.map { Self.row($0, page.bytes) }
+    let rows = page.rows.map { Self.row($0, page.bytes, isSequence: isSequence) }
     return SimPage(
       rows: rows, gapsBefore: page.coverage.gaps.map(\.beforeRow),
       reachesStart: page.coverage.stop == .start)
   }
 
-  static func row(_ row: MessageView, _ bytes: [UInt8]) -> SimRow {
+  static func row(_ row: MessageView, _ bytes: [UInt8], isSequence: Bool) -> SimRow {
     let marks = SimMarks(
       pinned: row.flags & pinned != 0, reactions: Array(bytes[row.reactions]),
-      readBy: Array(bytes[row.readBy]))
+      readBy: Array(bytes[row.readBy]), deliveredBy: Array(bytes[row.deliveredBy]),
+      listenedBy: Array(bytes[row.listenedBy]))
+    let order = isSequence ? Int64(row.sequence) : row.timeUs
     return SimRow(
-      number: row.number, timeUs: row.timeUs, order: row.timeUs, id: Array(bytes[row.id]),
+      number: row.number, timeUs: row.timeUs, order: order, id: Array(bytes[row.id]),
       sender: Array(bytes[row.sender]), payload: Array(bytes[row.payload]),
       unread: row.flags & unread != 0, unverified: row.flags & unverified != 0, marks: marks)
   }
@@ -159,6 +201,49 @@ package final class TidelineClient: SimulatedClient {
     case .resync: nil
     case .changes(let changes): changes.map(\.seq)
     }
+  }
+
+  // MARK: Windows, events and entities
+
+  static func at(_ place: SimPlace) -> At {
+    switch place {
+    case .latest: .latest
+    case .unread: .unread
+    case .message(let id): .message(id)
+    case .time(let us): .time(us)
+    }
+  }
+
+  package func openWindow(
+    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int
+  ) throws -> (any SimulatedWindow)? {
+    let config = WindowConfig(
+      conversation: conversation, at: Self.at(place), count: count, rowsMax: rowsMax)
+    do {
+      return TidelineWindow(try client.openWindow(config), fault, isSequence: isSequence)
+    } catch .unsupported {
+      return nil
+    }
+  }
+
+  package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {
+    try client.markListened(conversation: conversation, ids: ids)
+  }
+
+  package func events(after seq: UInt64) throws -> [SimEvent]? {
+    switch try client.events(after: seq, limit: 10_000) {
+    case .none: []
+    case .resync: nil
+    case .events(let events): events.map { SimEvent(seq: $0.seq, body: $0.body) }
+    }
+  }
+
+  package func profiles() throws -> [String: [UInt8]] {
+    var found: [String: [UInt8]] = [:]
+    for entity in try client.entities(.profile, conversation: nil) {
+      found[World.text(entity.id)] = entity.body
+    }
+    return found
   }
 
   // MARK: Kills
@@ -203,7 +288,7 @@ package final class TidelineClient: SimulatedClient {
   private static func watch(_ disk: FaultVFS?, _ directory: String?, _ plan: DiskPlan) {
     guard let disk, let directory else { return }
     let files = ["", "-wal"].map { "\(directory)/\(fileName)\($0)" }
-    plan.shadow = DiskShadow(DiskImage(paths: files))
+    plan.shadow = DiskShadow(DiskImage(paths: files), lies: plan.lies)
     disk.onEvent { event in
       if case .write = event.change { plan.countWrite() }
       plan.shadow.note(event)

@@ -5,30 +5,42 @@ extension World {
   /// A message as the server has it, in the order that a client keeps.
   struct Truth {
     var timeUs: Int64
+    /// The first part of its place, as the device orders it.
+    var order: Int64
     var id: [UInt8]
     var serial: Int
     var payload: [UInt8]
     /// Control messages and those that the host forgot are never shown.
     var hidden: Bool
+    /// Nobody can read it, so a gap stays in its place.
+    var isPoison: Bool
     /// Not certain to be there before the next sync: committed late, or stamped ahead.
     var fleeting: Bool
 
-    func isBefore(_ timeUs: Int64, _ id: [UInt8]) -> Bool {
-      self.timeUs != timeUs ? self.timeUs < timeUs : self.id.lexicographicallyPrecedes(id)
+    func isBefore(_ order: Int64, _ id: [UInt8]) -> Bool {
+      self.order != order ? self.order < order : self.id.lexicographicallyPrecedes(id)
     }
   }
 
   func truth(_ conversation: Int) -> [Truth] {
+    if let known = truths[conversation] { return known }
+    let rows = readTruth(conversation)
+    truths[conversation] = rows
+    return rows
+  }
+
+  private func readTruth(_ conversation: Int) -> [Truth] {
     let rows = server.truth(conversations[conversation].name).compactMap { row -> Truth? in
       let payload = Array(row.payload.utf8)
       guard let mark = Ledger.marks(payload).first else { return nil }
       let posted = ledger.posted[mark.serial]
       return Truth(
-        timeUs: row.stampUs, id: Array(row.id.utf8), serial: mark.serial, payload: payload,
-        hidden: posted.control || ledger.forgotten.contains(row.id),
-        fleeting: posted.late || posted.future)
+        timeUs: row.stampUs, order: knobs.sequence ? row.number : row.stampUs, id: Array(row.id.utf8), serial: mark.serial, payload: payload,
+        hidden: posted.control || ledger.forgotten.contains(row.id) || row.flaw != .none,
+        isPoison: row.flaw != .none,
+        fleeting: !knobs.sequence && (posted.late || posted.future))
     }
-    return rows.sorted { $0.isBefore($1.timeUs, $1.id) }
+    return rows.sorted { $0.isBefore($1.order, $1.id) }
   }
 
   /// A look at a screen between two events.
@@ -60,8 +72,8 @@ extension World {
       if index > 0 {
         let last = page.rows[index - 1]
         let rises =
-          last.timeUs != row.timeUs
-          ? last.timeUs < row.timeUs : last.id.lexicographicallyPrecedes(row.id)
+          last.order != row.order
+          ? last.order < row.order : last.id.lexicographicallyPrecedes(row.id)
         if !rises { throw Violation("rows out of order or twice at \(id)") }
       }
       guard let mark = Ledger.marks(row.payload).first, mark.serial < ledger.posted.count else {
@@ -106,15 +118,15 @@ extension World {
   /// What was surely on the server when a whole range was fetched is in it.
   ///
   /// Surely means: committed when stamped, in an earlier tick than the newest row of the range.
-  private func checkNothingMissing(
+  func checkNothingMissing(
     _ page: SimPage, _ segment: Range<Int>, _ rows: [Truth]
   ) throws {
     let part = page.rows[segment]
     guard let low = part.first else { return }
-    let ordinary = part.last { $0.timeUs <= server.nowUs }
+    let ordinary = part.last { !isAhead($0) }
     guard let high = ordinary else { return }
     let have = Set(part.map(\.id))
-    for row in rows where !row.isBefore(low.timeUs, low.id) && row.timeUs < high.timeUs {
+    for row in rows where !row.isBefore(low.order, low.id) && row.order < high.order {
       if row.fleeting || row.hidden || have.contains(row.id) { continue }
       throw Violation(
         "a range called whole lacks \(Self.name(row)), posted before \(Self.text(high.id))")
@@ -137,7 +149,8 @@ extension World {
     }
     try checkContent(page, rows)
     // A hidden message may be the newest; the shown one below it may then end a gap.
-    if rows.last?.id == shown.last?.id { try checkNewest(page, shown) }
+    let newest = knobs.sequence ? rows.last : rows.last { $0.timeUs <= server.nowUs }
+    if rows.last?.id == shown.last?.id, newest?.hidden != true { try checkNewest(page, shown) }
   }
 
   /// The newest message is there. It stands in a whole range unless it is stamped ahead: between
@@ -162,14 +175,36 @@ extension World {
 
   /// How many rows are not stamped ahead of the server's time.
   func ordinaryCount(_ page: SimPage) -> Int {
-    page.rows.prefix { $0.timeUs <= server.nowUs }.count
+    page.rows.prefix { !isAhead($0) }.count
+  }
+
+  /// Whether it is stamped ahead of the server's time, and stands there.
+  func isAhead(_ row: SimRow) -> Bool {
+    !knobs.sequence && row.timeUs > server.nowUs
+  }
+
+  /// Whether a message that nobody can read stands between two rows; nil is an end.
+  func isPoisoned(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
+    guard knobs.poison else { return false }
+    return truth(conversation).contains { row in
+      row.isPoison && row.order >= low?.order ?? .min && row.order <= high?.order ?? .max
+    }
+  }
+
+  /// Gaps that are there for no such reason, by the row behind them.
+  func fillableGaps(_ conversation: Int, _ page: SimPage) -> [Int] {
+    page.gapsBefore.filter { index in
+      !isPoisoned(
+        conversation, index > 0 ? page.rows[index - 1] : nil,
+        index < page.rows.count ? page.rows[index] : nil)
+    }
   }
 
   private func checkEqual(_ page: SimPage, _ segment: Range<Int>, _ shown: [Truth]) throws {
     let part = page.rows[segment]
     guard let low = part.first, let high = part.last else { return }
     let expected = shown.filter {
-      !$0.isBefore(low.timeUs, low.id) && ($0.isBefore(high.timeUs, high.id) || $0.id == high.id)
+      !$0.isBefore(low.order, low.id) && ($0.isBefore(high.order, high.id) || $0.id == high.id)
     }
     let have = part.map(\.id)
     if expected.map(\.id) == have { return }
@@ -184,7 +219,7 @@ extension World {
     throw Violation("a whole range is in another order than the server's")
   }
 
-  private func checkContent(_ page: SimPage, _ rows: [Truth]) throws {
+  func checkContent(_ page: SimPage, _ rows: [Truth]) throws {
     var times: [[UInt8]: Int64] = [:]
     for row in rows { times[row.id] = row.timeUs }
     for row in page.rows {
@@ -197,6 +232,11 @@ extension World {
       if delivered > 0, mark.version > delivered, findings.kills == 0 {
         throw Violation(
           "\(Self.text(row.id)) shows version \(mark.version) of a lost time, not \(delivered)")
+      }
+      let reaction = Self.newestReaction(row)?.version ?? 0
+      if reaction < ledger.posted[mark.serial].reactionsDelivered {
+        throw Violation(
+          "\(Self.text(row.id)) shows reactions \(reaction), newer ones were handed over")
       }
       if let time = times[row.id], time != row.timeUs {
         throw Violation("\(Self.text(row.id)) is shown at another time than the server's")

@@ -12,9 +12,14 @@ extension World {
     case 66..<78: try markSome(conversation)
     case 78..<82: try forgetOne(conversation)
     case 82..<88: if knobs.kills { try planKill() }
-    case 88..<92: try cut(outageUs: Int64(deviceDice.below(20_000_000)))
+    case 88..<90:
+      planDiskFailure()
+      try foreignFrame()
+    case 90..<92: try cut(outageUs: Int64(deviceDice.below(20_000_000)))
     default: try readAll(conversation)
     }
+    if knobs.powerCuts, deviceDice.chance(0.06) { try cutPower() }
+    if knobs.entities, deviceDice.chance(0.1) { try eventTokens() }
     try lookAtSyncs()
     try pullChanges()
     let pause = Int64(deviceDice.below(Int(knobs.hostPauseUs) * 2) + 1_000)
@@ -70,6 +75,7 @@ extension World {
     let rows = try client.page(bytes, limit: 30).rows
     guard let row = rows.randomElement(using: &deviceDice) else { return }
     let id = String(decoding: row.id, as: UTF8.self)
+    ledger.everForgotten.insert(id)
     trace.note(nowUs, "host: forget \(id)")
     if try input({ try client.forget(bytes, id: row.id) }) == nil {
       // The kill fell into the call: only what is read now tells whether it has happened.
@@ -78,7 +84,23 @@ extension World {
       return
     }
     ledger.forgotten.insert(id)
+    truths = [:]
     try pump()
+  }
+
+  /// A frame of another account is refused and changes nothing.
+  private func foreignFrame() throws {
+    guard knobs.foreignFrames, link.isUp, !diskFailureIsArmed else { return }
+    let before = try images()
+    let frame =
+      "{\"account\":\"another\",\"type\":\"update\",\"payload\":{\"ref\":\"f1\",\"silent\":false,"
+      + "\"action\":\"delete\",\"payload\":{\"entity\":\"conversation\",\"items\":[{"
+      + "\"conversation_id\":\"c0\"}]}}}"
+    guard let receipt = try input({ try client.receive(Array(frame.utf8)) }) else { return }
+    let after = try images()
+    if receipt != .foreign || before != after {
+      throw Violation("a frame of another account was \(receipt.rawValue)")
+    }
   }
 
   /// Takes note of the syncs that have ended.
@@ -115,7 +137,7 @@ extension World {
   // MARK: Kills
 
   private func planKill() throws {
-    if killIsArmed { return }
+    if killIsArmed || diskFailureIsArmed { return }
     if deviceDice.chance(0.4) {
       try kill(expecting: [images()])
       return
@@ -136,12 +158,8 @@ extension World {
   func kill(expecting expected: [[SimPage]]) throws {
     trace.note(nowUs, "killed")
     findings.kills += 1
-    link.isUp = false
-    if let token = link.subscription { server.unsubscribe(token) }
-    link.subscription = nil
-    syncs = []
+    loseConnection()
     try client.killAndReopen()
-    deadlineUs = .max
     let found = try images()
     if client.claimsCoverage, !expected.contains(found) {
       throw Violation(
@@ -149,6 +167,7 @@ extension World {
           + Self.difference(expected[0], found))
     }
     for (index, page) in found.enumerated() { try checkShape(index, page) }
+    try checkEffects(of: updates.replied.suffix(60))
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
   }

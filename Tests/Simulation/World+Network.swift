@@ -22,10 +22,17 @@ extension World {
     findings.requests += 1
     if isQuiet { findings.quietRequests += 1 }
     guard link.isUp else { throw Violation("a frame was handed out while offline") }
-    guard let type = Frames.string("type", frame.bytes) else {
-      throw Violation("a request without a type")
+    let request = Frames.request(frame.bytes)
+    guard let type = Frames.type(request) else { throw Violation("a request without a type") }
+    if knobs.envelope, type != "reply", request.count == frame.bytes.count {
+      throw Violation("a request without its envelope: \(type)")
     }
-    if type == "mark_read" { try judgeMarkRead(frame.bytes) }
+    if type == "mark_read" { try judgeMarkRead(request) }
+    if type == "reply" {
+      findings.requests -= 1
+      if isQuiet { findings.quietRequests -= 1 }
+      try judgeReply(frame.bytes)
+    }
     if happens(knobs.dropShare) {
       trace.note(nowUs, "the request is lost")
       return
@@ -62,13 +69,14 @@ extension World {
 
   /// The server takes one request and answers it.
   func serve(_ bytes: [UInt8]) throws {
-    let type = Frames.string("type", bytes) ?? ""
-    if happens(knobs.errorShare) { failNext(type) }
+    let request = Frames.request(bytes)
+    let type = Frames.type(request) ?? ""
+    if type != "reply", happens(knobs.errorShare) { failNext(type) }
     let answers = server.handle(bytes, user: Self.me)
     for answer in answers {
       var marks: [String] = []
       if type == "mark_read", Frames.string("status", answer) == "ok" {
-        marks = Frames.strings("message_ids", bytes)
+        marks = Frames.strings("message_ids", request)
         ledger.readOnServer.formUnion(marks)
       }
       sendDown(answer, marks)
@@ -83,8 +91,14 @@ extension World {
     }
   }
 
-  private func sendDown(_ bytes: [UInt8], _ marks: [String]) {
+  private func sendDown(_ bytes: [UInt8], _ marks: [String], isPush: Bool = false) {
+    let keeps = isPush && knobs.lossless
     if happens(knobs.dropShare) {
+      if keeps {
+        // What must not be lost is only lost with the connection.
+        queue.plan(at: nowUs, .cut(connection: link.number, outageUs: 300_000))
+        return
+      }
       trace.note(nowUs, "the answer is lost")
       return
     }
@@ -93,11 +107,11 @@ extension World {
       delay += knobs.timeoutMs * 1_000 + Int64(networkDice.below(5_000_000))
     }
     var arrival = nowUs + delay
-    if !knobs.reorders || isQuiet { arrival = max(arrival, link.lastDownUs + 1) }
+    if !knobs.reorders || knobs.lossless || isQuiet { arrival = max(arrival, link.lastDownUs + 1) }
     link.lastDownUs = max(link.lastDownUs, arrival)
     queue.plan(
       at: arrival, .toDevice(connection: link.number, bytes: bytes, marks: marks))
-    if happens(knobs.duplicateShare) {
+    if happens(knobs.duplicateShare), !keeps || knobs.envelope {
       let again = arrival + Int64(networkDice.below(8_000_000))
       queue.plan(at: again, .toDevice(connection: link.number, bytes: bytes, marks: marks))
     }
@@ -107,7 +121,7 @@ extension World {
   func sendPushes() {
     guard let token = link.subscription else { return }
     for bytes in server.drain(token) where link.isUp {
-      sendDown(bytes, [])
+      sendDown(bytes, [], isPush: true)
     }
   }
 
@@ -120,9 +134,11 @@ extension World {
     if receipt != .ignored {
       ledger.noteDelivered(bytes)
       ledger.confirmed.formUnion(marks)
+      noteUpdate(bytes)
     }
+    if receipt == .foreign { throw Violation("a frame of this account was refused") }
     try pump()
-    if deviceDice.chance(0.3) { try glance() }
+    if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try glance() }
   }
 
   /// The connection breaks; what is under way in either direction is lost.
@@ -150,7 +166,9 @@ extension World {
     link.isUp = true
     link.lastUpUs = nowUs
     link.lastDownUs = nowUs
-    if knobs.pushes { link.subscription = server.subscribe(user: Self.me) }
+    if knobs.pushes {
+      link.subscription = server.subscribe(user: Self.me, account: Self.account)
+    }
     trace.note(nowUs, "connected")
     guard try input({ try client.connected() }) != nil else { return }
     try pump()

@@ -7,13 +7,19 @@ extension World {
       try measureControl()
       return
     }
+    if knobs.screens > 0 { try finishScreens() }
     for index in conversations.indices { try syncUntilGood(index) }
     try settleReads()
     for index in conversations.indices { try checkLatest(index) }
     for index in conversations.indices { try fetchAll(index) }
     try settleReads()
+    if knobs.screens > 0 {
+      for index in conversations.indices { try fillByScreen(index) }
+    }
+    try checkUpdates()
     for index in conversations.indices { try checkExact(index) }
     try checkMarks()
+    closeScreens()
     if knobs.usesFile { try kill(expecting: [images()]) }
     let before = findings.requests
     for index in conversations.indices { try syncUntilGood(index) }
@@ -29,13 +35,17 @@ extension World {
       killIsArmed = false
       try kill(expecting: [images()])
     }
+    diskFailureIsArmed = false
+    client.mendDisk()
     try cut(outageUs: 0)
     try pass(12_000_000)
+    // What landed late is heard of by those who connect now.
+    if knobs.screens > 0 || knobs.envelope { try cut(outageUs: 0) }
     try untilIdle("after the chaos")
   }
 
   /// Lets the world run for a while.
-  private func pass(_ us: Int64) throws {
+  func pass(_ us: Int64) throws {
     let end = nowUs + us
     queue.plan(at: end, .tick)
     while nowUs < end {
@@ -44,7 +54,7 @@ extension World {
   }
 
   /// Runs until `done`, at most ten minutes of virtual time.
-  private func until(_ what: String, _ done: () throws -> Bool) throws {
+  func until(_ what: String, _ done: () throws -> Bool) throws {
     let end = nowUs + 600_000_000
     var steps = 0
     while try !done() {
@@ -108,9 +118,11 @@ extension World {
       let page = try client.page(bytes, limit: 10_000)
       let ordinary = ordinaryCount(page)
       let whole =
-        page.gapsBefore.allSatisfy { $0 >= ordinary && ordinary < page.rows.count }
+        fillableGaps(conversation, page).allSatisfy {
+          $0 >= ordinary && ordinary < page.rows.count
+        }
         && !page.rows.prefix(ordinary).contains(where: \.unverified)
-      if page.reachesStart, whole { return }
+      if page.reachesStart || isPoisoned(conversation, nil, page.rows.first), whole { return }
       last = try runSync(conversation, older: 100_000).outcome
     }
     let page = try client.page(bytes, limit: 10_000)

@@ -33,17 +33,22 @@ extension World {
     let sender = mine ? Self.me : Self.others[serverDice.below(Self.others.count)]
     let payload = Ledger.payload(
       .init(serial: serial, version: 1), control: control, shape: serverDice.below(15))
+    let isPoison = knobs.poison && serverDice.chance(0.03)
+    let flaws = ServerMessage.Flaw.allCases
+    let flaw = isPoison ? flaws[1 + serverDice.below(flaws.count - 1)] : .none
     var late = lateUs ?? 0
     if lateUs == nil, knobs.latenessUs > 0, serverDice.chance(0.5) {
       late = Int64(serverDice.below(Int(knobs.latenessUs) + 1))
     }
     let id = server.post(
       conversation: conversations[conversation].name, sender: sender,
-      payload: String(decoding: payload, as: UTF8.self), stampUs: stampUs, lateUs: late)
+      payload: String(decoding: payload, as: UTF8.self), stampUs: stampUs, lateUs: late,
+      flaw: flaw)
+    truths = [:]
     ledger.add(
       .init(
         conversation: conversation, id: id, mine: mine, control: control, late: late > 0,
-        future: stampUs != nil, payloads: [payload]))
+        future: stampUs != nil, isPoison: isPoison, payloads: [payload]))
     conversations[conversation].changedSinceBackup = true
     trace.note(nowUs, "server: post \(serial) in c\(conversation) late \(late / 1_000) ms \(id)")
   }
@@ -53,6 +58,7 @@ extension World {
     let conversation = serverDice.below(conversations.count)
     if !conversations[conversation].frozen { act(in: conversation) }
     if knobs.restores { thinkOfRestore() }
+    truths = [:]
     var pause = Int64(serverDice.below(Int(knobs.serverPauseUs) * 2) + 1_000)
     if serverDice.chance(0.03) { pause += 60_000_000 }
     queue.plan(at: nowUs + pause, .serverTurn)
@@ -74,6 +80,9 @@ extension World {
     if knobs.deletionRuns, serverDice.chance(0.08) { remove(in: conversation, run: true) }
     if knobs.edits, serverDice.chance(0.25) { edit(in: conversation) }
     if knobs.otherDeviceReads, serverDice.chance(0.2) { readElsewhere(in: conversation) }
+    mark(in: conversation)
+    if knobs.entities, serverDice.chance(0.4) { announceSomething() }
+    truths = [:]
     for _ in 0..<(1 + serverDice.below(3)) { post(conversation) }
   }
 
@@ -115,6 +124,7 @@ extension World {
     guard !ids.isEmpty else { return }
     let late = knobs.deletionLatenessUs > 0 ? serverDice.below(Int(knobs.deletionLatenessUs)) : 0
     server.delete(conversation: name, ids: ids, lateUs: Int64(late))
+    ledger.deleted.formUnion(ids)
     conversations[conversation].changedSinceBackup = true
     trace.note(
       nowUs,
@@ -137,6 +147,37 @@ extension World {
       conversation: name, id: row.id, payload: String(decoding: payload, as: UTF8.self))
     conversations[conversation].changedSinceBackup = true
     trace.note(nowUs, "server: edit \(serial) to version \(version)")
+  }
+
+  /// Others react, pin, read and listen; some of it to messages long gone by.
+  private func mark(in conversation: Int) {
+    guard knobs.reactions || knobs.pins || knobs.otherReceipts else { return }
+    let name = conversations[conversation].name
+    let rows = server.truth(name)
+    let near = serverDice.chance(0.6) ? 30 : rows.count
+    guard let row = rows.suffix(near).randomElement(using: &serverDice),
+      let serial = Ledger.marks(Array(row.payload.utf8)).first?.serial
+    else { return }
+    if knobs.reactions, serverDice.chance(0.4) {
+      let count = ledger.addReaction(serial)
+      server.react(
+        conversation: name, id: row.id, user: "anna", reaction: "R~\(serial)~\(count)")
+      if count > 1, serverDice.chance(0.7) {
+        server.react(
+          conversation: name, id: row.id, user: "anna", reaction: "R~\(serial)~\(count - 1)",
+          isSet: false)
+      }
+    }
+    if knobs.pins, serverDice.chance(0.3) {
+      let isPinned = server.message(name, row.id)?.isPinned ?? false
+      server.pin(conversation: name, id: row.id, isPinned: !isPinned)
+    }
+    if knobs.otherReceipts, serverDice.chance(0.4) {
+      let ids = rows.suffix(near).map(\.id).filter { _ in serverDice.chance(0.3) }
+      let kind = ServerMark.allCases[serverDice.below(3)]
+      server.mark(kind, conversation: name, ids: ids, user: ["anna", "bo"][serverDice.below(2)])
+    }
+    conversations[conversation].changedSinceBackup = true
   }
 
   private func readElsewhere(in conversation: Int) {

@@ -104,6 +104,11 @@ package final class World {
   var screenDice: Random
   var screens: [Screen] = []
   var screensOpened = 0
+  var updates = Updates()
+  /// The server's messages, kept while nothing happens to them.
+  var truths: [Int: [Truth]] = [:]
+  var powerCutIsDue = false
+  var diskFailureIsArmed = false
   var isQuiet = false
   var hostTurnsLeft: Int
   var deadlineUs: Int64 = .max
@@ -153,6 +158,7 @@ package final class World {
 
   /// Moves time; the server commits what falls due and pushes it.
   func moveTime(to timeUs: Int64) {
+    truths = [:]
     clock.nowUs = max(clock.nowUs, timeUs)
     server.nowUs = Self.epochUs + clock.nowUs
   }
@@ -201,6 +207,7 @@ package final class World {
 
   /// Hands one input to the client. Nil where a kill fell into it: then it has happened or not.
   func input<Result>(_ body: () throws -> Result) throws -> Result? {
+    if diskFailureIsArmed { return try riskyInput(body) }
     guard killIsArmed else { return try body() }
     let before = try images()
     let result = try body()
@@ -221,6 +228,11 @@ package final class World {
       while let frame = try client.nextFrame() {
         taken += 1
         try send(frame)
+        if powerCutIsDue {
+          powerCutIsDue = false
+          try cutPower()
+          return
+        }
         guard try input({ try client.frameSent(frame.id) }) != nil else { return }
       }
       if taken == 0, wait != 0 {
@@ -255,6 +267,14 @@ extension Knobs {
     server.deletionPageCap = deletionPageCap
     server.arrayOrder = arrayDescending ? .descending : .ascending
     server.idStyle = orderedIDs ? .ordered : .random
+    server.takesBefore = before
+    server.takesAround = around
+    server.tellsChanges = changedSince
+    server.numbersMessages = sequence
+    server.sendsPreviousIDs = previousIDs
+    server.envelope = envelope
+    server.pushesAtConnect = reconnectBatch
+    server.deletionHorizonUs = horizonUs
     return server
   }
 }

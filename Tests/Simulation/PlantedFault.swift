@@ -1,0 +1,25 @@
+/// Faults planted between the library and the host on purpose: each must be found.
+///
+/// They are what a broken library would do. A rule that no planted fault ever breaks shows nothing.
+
+package enum PlantedFault: String, CaseIterable, Sendable {
+  /// The last step of a difference is missing.
+  case lostStep
+  /// New rows are put in one row too early.
+  case shiftedStep
+  case wrongChecksum
+  /// Gaps are not shown.
+  case hiddenSplit
+  /// A row keeps the content it was first read with.
+  case oldContent
+  /// After some polls a window says that nothing ever changes.
+  case deafWindow
+  /// An update is replied to and thrown away.
+  case replyWithoutEffect
+  /// An update takes effect once for each time that it comes.
+  case doubledUpdate
+  /// Deletions are not told to the client.
+  case lostDeletions
+  /// What was synced is not on the disk when the power goes.
+  case lyingDisk
+}

@@ -1,0 +1,122 @@
+/// A window of Tideline behind the simulator's protocol, with the faults that may be planted in it.
+internal import Engine
+internal import Timeline
+
+final class TidelineWindow: SimulatedWindow {
+  private let window: Window
+  private let fault: PlantedFault?
+  private let isSequence: Bool
+  private var polls = 0
+  private var firstSeen: [[UInt8]: [UInt8]] = [:]
+
+  init(_ window: Window, _ fault: PlantedFault?, isSequence: Bool) {
+    self.window = window
+    self.fault = fault
+    self.isSequence = isSequence
+  }
+
+  func poll() throws -> SimDiff? {
+    polls += 1
+    if fault == .deafWindow, polls > 6 { return nil }
+    guard let diff = try window.poll() else { return nil }
+    var ops = diff.ops.map(Self.op)
+    var checksum = diff.checksum
+    switch fault {
+    case .lostStep where ops.count > 1: ops.removeLast()
+    case .shiftedStep:
+      if case .insert(let row, let count)? = ops.last, row > 0 {
+        ops[ops.count - 1] = .insert(row: row - 1, count: count)
+      }
+    case .wrongChecksum where polls % 7 == 0: checksum &+= 1
+    default: break
+    }
+    return SimDiff(
+      fromVersion: diff.from, toVersion: diff.to, checksum: checksum, rowCount: diff.rowCount,
+      ops: ops)
+  }
+
+  private static func op(_ op: WindowOp) -> SimOp {
+    switch op.kind {
+    case .insert: .insert(row: op.row, count: op.count)
+    case .remove: .remove(row: op.row, count: op.count)
+    case .update: .update(row: op.row, count: op.count)
+    case .move: .move(from: op.from, row: op.row)
+    }
+  }
+
+  func rows(_ first: Int, _ count: Int) throws -> [SimWindowRow] {
+    guard let page = try window.rows(first: first, count: count) else { return [] }
+    return page.rows.map { view in
+      var row = TidelineClient.row(view, page.bytes, isSequence: isSequence)
+      if fault == .oldContent {
+        row.payload = firstSeen[row.id] ?? row.payload
+        firstSeen[row.id] = row.payload
+      }
+      return SimWindowRow(
+        row: row, gapBefore: fault != .hiddenSplit && view.flags & Self.gapBefore != 0,
+        stale: view.flags & Self.stale != 0, gone: view.flags & Self.gone != 0)
+    }
+  }
+
+  private static let gapBefore: UInt32 = 1 << 8
+  private static let stale: UInt32 = 1 << 9
+  private static let gone: UInt32 = 1 << 11
+
+  func load(_ load: SimLoad, count: Int, pastGaps: Bool) throws -> SimAnswer {
+    let kind: Load.Kind =
+      switch load {
+      case .initial: .initial
+      case .last: .last
+      case .before(let number): .before(number)
+      case .after(let number): .after(number)
+      case .around(let place): .around(TidelineClient.at(place))
+      }
+    return try Self.answer {
+      try window.load(Load(kind, count: count, isPastGaps: pastGaps))
+    }
+  }
+
+  func find(_ id: [UInt8]) throws -> Int? { try window.find(id) }
+  func fill(_ row: Int) throws -> SimAnswer { try Self.answer { try window.fill(row: row) } }
+  func show(_ first: Int, _ count: Int) throws { try window.show(first: first, count: count) }
+  func trim(_ first: Int, _ count: Int) throws { try window.trim(first: first, count: count) }
+
+  private static func answer(_ body: () throws -> Bool) throws -> SimAnswer {
+    do {
+      return try body() ? .done : .nothing
+    } catch let failure as Failure {
+      switch failure {
+      case .unsupported: return .refused("unsupported")
+      case .offline: return .refused("offline")
+      default: throw failure
+      }
+    }
+  }
+
+  func state() throws -> SimWindowState {
+    let status = try window.state()
+    var state = SimWindowState()
+    state.version = status.version
+    state.checksum = status.checksum
+    state.rowCount = status.rowCount
+    state.splits = status.splitCount
+    state.atStart = status.isAtStart
+    state.atEnd = status.isAtEnd
+    state.gapBefore = status.hasGapBefore
+    state.gapAfter = status.hasGapAfter
+    state.isIdle = status.waiting == .nothing
+    let trouble = status.trouble.map { " trouble \($0)" } ?? ""
+    state.text =
+      "\(status.isAtStart ? "start " : "")\(status.isAtEnd ? "end " : "")"
+      + "waiting \(status.waiting)\(trouble)"
+    return state
+  }
+
+  func loaded() throws -> [SimSpan] {
+    window.loaded.spans.map {
+      SimSpan(low: SimPoint($0.low.time, $0.low.id), high: SimPoint($0.high.time, $0.high.id))
+    }
+  }
+
+  func close() { window.close() }
+}

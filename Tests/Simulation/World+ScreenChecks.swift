@@ -1,0 +1,246 @@
+/// What must hold of a window after each poll, and what when all is quiet.
+
+extension World {
+  /// Rows in order and once, content as handed over, nothing missing between neighbours.
+  func judge(_ screen: Screen) throws {
+    let page = SimPage(rows: screen.rows.map(\.row), gapsBefore: splits(screen))
+    for row in page.rows { trace.mix(row.number) }
+    try checkShape(screen.conversation, page)
+    try checkState(screen)
+    if findings.restores == 0 {
+      let rows = truth(screen.conversation)
+      try checkContent(page, rows)
+      for segment in runs(screen) { try checkNothingMissing(page, segment, rows) }
+    }
+    if isQuiet || screenDice.chance(0.15) {
+      try screen.compareWithWindow()
+      try compareWithModel(screen)
+    }
+  }
+
+  private func splits(_ screen: Screen) -> [Int] {
+    screen.rows.indices.filter { screen.rows[$0].gapBefore }
+  }
+
+  /// The rows between splits.
+  private func runs(_ screen: Screen) -> [Range<Int>] {
+    var edges = splits(screen).filter { $0 > 0 }
+    edges.append(screen.rows.count)
+    var runs: [Range<Int>] = []
+    var first = 0
+    for edge in edges {
+      if first < edge { runs.append(first..<edge) }
+      first = edge
+    }
+    return runs
+  }
+
+  private func checkState(_ screen: Screen) throws {
+    let state = try screen.window.state()
+    if state.version != screen.version { throw Violation("the state is of another version") }
+    if state.rowCount != screen.rows.count { throw Violation("the state counts other rows") }
+    if state.checksum != Screen.checksum(screen.rows.map(\.row.number)) {
+      throw Violation("the state has another checksum")
+    }
+    if state.splits != splits(screen).count {
+      throw Violation("the state counts \(state.splits) splits, there are \(splits(screen).count)")
+    }
+    guard findings.restores == 0, state.atStart, let first = screen.rows.first?.row else { return }
+    let rows = truth(screen.conversation)
+    if let older = rows.first(where: {
+      $0.isBefore(first.order, first.id) && !$0.hidden && !$0.fleeting && $0.order < first.order
+    }) {
+      throw Violation("the window is at the start, yet \(Self.text(older.id)) is older")
+    }
+  }
+
+  /// The slow model: of all rows of the store those within what is loaded, with a split wherever
+  /// the store has a gap or something is not loaded.
+  private func compareWithModel(_ screen: Screen) throws {
+    let page = try client.page(conversations[screen.conversation].bytes, limit: 10_000)
+    let loaded = try screen.window.loaded()
+    var expected: [(number: UInt64, split: Bool)] = []
+    var last: Int?
+    for (index, row) in page.rows.enumerated() where loaded.contains(where: { $0.contains(row) }) {
+      var split = false
+      if let last {
+        let before = page.rows[last]
+        let isLoaded = loaded.contains { $0.covers(after: before, through: row) }
+        split = !isLoaded || page.gapsBefore.contains(index) || last + 1 != index
+      }
+      expected.append((row.number, split))
+      last = index
+    }
+    if expected.map(\.number) != screen.rows.map(\.row.number) {
+      throw Violation(
+        "the model has \(expected.count) rows, the window \(screen.rows.count): "
+          + Pictures.model(expected.map(\.number), screen))
+    }
+    for (index, row) in screen.rows.enumerated() where index > 0 {
+      if row.gapBefore != expected[index].split {
+        throw Violation(
+          "the model says split \(expected[index].split) before row \(index), \(Self.text(row.row.id))")
+      }
+    }
+  }
+
+  // MARK: At rest
+
+  /// Lets a window get what it asked for.
+  func settle(_ screen: Screen, _ what: String) throws {
+    try until("window \(screen.number): \(what)") {
+      var changed = false
+      for _ in 0..<20 {
+        let again = try look(at: screen)
+        try pump()
+        changed = changed || again
+        if !again { break }
+      }
+      return try !changed && screen.window.state().isIdle && link.isUp && !client.state().busy
+    }
+  }
+
+  /// Windows left open show the newest part of the server by themselves; then, in some worlds,
+  /// windows alone fetch everything.
+  func finishScreens() throws {
+    for screen in screens {
+      try settle(screen, "at rest")
+      try judge(screen)
+      if screen.followsPresent { try checkPresent(screen) }
+    }
+    closeScreens()
+    for index in conversations.indices {
+      guard let screen = try openScreen(index, at: .latest) else { continue }
+      try settle(screen, "the latest")
+      try judge(screen)
+      try checkPresent(screen)
+    }
+    closeScreens()
+    if knobs.screensFillFirst, findings.restores == 0 {
+      for index in conversations.indices { try fillByScreen(index) }
+    }
+  }
+
+  private func fail(_ screen: Screen, _ text: String) -> Violation {
+    Violation("window \(screen.number): \(text)\n  \(Pictures.all(screen, self))")
+  }
+
+  /// A window that follows the present ends with exactly what the server ends with.
+  private func checkPresent(_ screen: Screen) throws {
+    guard findings.restores == 0 else { return }
+    let rows = truth(screen.conversation).filter { !$0.hidden }
+    guard try screen.window.state().atEnd else { throw fail(screen, "does not follow the present") }
+    guard let newest = rows.last else {
+      if !screen.rows.isEmpty { throw fail(screen, "the server has nothing") }
+      return
+    }
+    guard screen.rows.last?.row.id == newest.id else {
+      throw fail(screen, "does not end with the newest, \(Self.text(newest.id))")
+    }
+    guard let run = runs(screen).last else { return }
+    let shown = screen.rows[run].map(\.row.id)
+    if shown != rows.suffix(shown.count).map(\.id) {
+      throw fail(screen, "its newest part is not the server's")
+    }
+  }
+
+  /// A window fetches a whole conversation, and what it shows is the server's state exactly.
+  func fillByScreen(_ index: Int) throws {
+    let place = SimPlace.latest
+    let opened =
+      try openScreen(index, rowsMax: 200_000) ?? openScreen(index, at: place, rowsMax: 200_000)
+    guard let screen = opened else { throw Violation("no window opens at the latest") }
+    try settle(screen, "opened to be filled")
+    try load(screen, .last, count: 50, past: false)
+    try settle(screen, "the last")
+    try growToStart(screen)
+    try fillSplits(screen)
+    try judge(screen)
+    try checkPresent(screen)
+    let rows = truth(index).filter { !$0.hidden }
+    if findings.restores == 0, screen.rows.map(\.row.id) != rows.map(\.id) {
+      throw fail(screen, "filled, it has \(screen.rows.count) rows, the server \(rows.count)")
+    }
+    if findings.restores == 0 { try refresh(screen) }
+    screen.window.close()
+    screens.removeAll { $0.number == screen.number }
+  }
+
+  private func growToStart(_ screen: Screen) throws {
+    for _ in 0..<60 {
+      let state = try screen.window.state()
+      if state.atStart || truth(screen.conversation).allSatisfy(\.hidden) { return }
+      if isPoisoned(screen.conversation, nil, screen.rows.first?.row) {
+        // Beyond what nobody can read lies nothing that a window could stand at.
+        try load(screen, .before(0), count: 1_000, past: true)
+        try settle(screen, "older, past poison")
+        return
+      }
+      try load(screen, .before(0), count: 1_000, past: false)
+      try settle(screen, "older")
+    }
+    throw fail(screen, "does not reach the start")
+  }
+
+  /// Splits that something can be done about.
+  private func fillable(_ screen: Screen) -> [Int] {
+    splits(screen).filter { index in
+      guard index > 0 else { return false }
+      let row = screen.rows[index].row
+      return !isAhead(row) && !isPoisoned(screen.conversation, screen.rows[index - 1].row, row)
+    }
+  }
+
+  private func fillSplits(_ screen: Screen) throws {
+    for _ in 0..<80 {
+      guard let split = fillable(screen).last else { return }
+      let number = screen.rows[split].row.number
+      try fill(screen, split)
+      try settle(screen, "filling before \(split)")
+      let still = screen.rows.firstIndex { $0.row.number == number && $0.gapBefore }
+      if let still {
+        try load(screen, .before(screen.rows[still].row.number), count: 1_000, past: false)
+        try settle(screen, "loading before \(still)")
+      }
+    }
+    throw fail(screen, "its splits are not filled")
+  }
+
+  /// What is stale on screen is verified, and then equals the server with all marks.
+  private func refresh(_ screen: Screen) throws {
+    try screen.window.show(0, screen.rows.count)
+    try pump()
+    try settle(screen, "refreshing")
+    let name = conversations[screen.conversation].name
+    for row in try screen.rows.isEmpty ? [] : screen.window.rows(0, screen.rows.count) {
+      let id = Self.text(row.row.id)
+      guard let message = server.message(name, id) else { continue }
+      let marks = row.row.marks
+      let reactions = Set(Ledger.marks(marks.reactions, 0x52).map(\.version))
+      let expected = message.reactions.flatMap { Ledger.marks(Array($0.name.utf8), 0x52) }
+      if reactions != Set(expected.map(\.version)) {
+        throw fail(screen, "refreshed, \(id) has reactions \(reactions.sorted())")
+      }
+      if marks.pinned != (message.isPinned ?? false) {
+        throw fail(screen, "refreshed, \(id) is pinned \(marks.pinned)")
+      }
+      for (name, have, all) in [
+        ("readers", marks.readBy, message.readBy),
+        ("receivers", marks.deliveredBy, message.deliveredBy),
+        ("listeners", marks.listenedBy, message.listenedBy),
+      ] where Self.names(have) != Set(all).subtracting([Self.me]) {
+        throw fail(screen, "refreshed, \(id) has \(name) \(Self.names(have)), not \(all)")
+      }
+      if row.row.payload != Array(message.payload.utf8) {
+        throw fail(screen, "refreshed, \(id) has old content")
+      }
+      if row.stale { throw fail(screen, "refreshed, \(id) is still called stale") }
+    }
+  }
+
+  private static func names(_ json: [UInt8]) -> Set<String> {
+    let parts = json.split(separator: 0x22, omittingEmptySubsequences: false)
+    let names = parts.enumerated().compactMap { $0 % 2 == 1 ? text($1.map { $0 }) : nil }
+    return Set(names).subtracting([me])
+  }
+}

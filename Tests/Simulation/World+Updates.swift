@@ -1,0 +1,205 @@
+/// Updates and the replies to them: each effect is there before its reply, and there once.
+internal import Base
+internal import ReferenceServer
+
+/// What was handed to the device under which ref, and what it replied.
+struct Updates {
+  /// The frames that the device took, by ref.
+  var taken: [String: [UInt8]] = [:]
+  var replied: [String] = []
+  /// How many events the server has announced.
+  var announced = 0
+  var profilesMade = 0
+}
+
+extension World {
+  static let account = "simulated"
+
+  /// Things of the server that are not messages.
+  func announceSomething() {
+    guard knobs.entities, server.owedRefs(user: Self.me, account: Self.account).count < 500
+    else { return }
+    let conversation = conversations[serverDice.below(conversations.count)].name
+    switch serverDice.below(4) {
+    case 0:
+      updates.profilesMade += 1
+      let user = "user\(serverDice.below(5))"
+      server.setProfile(user: user, name: "name \(updates.profilesMade)")
+    case 1:
+      server.deleteProfiles((0..<2).map { _ in "user\(serverDice.below(5))" })
+    case 2:
+      server.typing(conversation: conversation, user: "anna")
+    default:
+      guard link.subscription != nil || updates.announced > 0 else { return }
+      updates.announced += 1
+      server.announce(
+        entity: "poll", action: "new", items: "[{\"token\":\"E~\(updates.announced)~1\"}]",
+        isSilent: serverDice.chance(0.5),
+        conversation: serverDice.chance(0.5) ? conversation : nil)
+    }
+  }
+
+  func noteUpdate(_ bytes: [UInt8]) {
+    guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes) else { return }
+    updates.taken[ref] = bytes
+  }
+
+  /// A reply leaves the device: its update must have been taken. At times the power goes now.
+  func judgeReply(_ bytes: [UInt8]) throws {
+    guard let ref = Frames.string("ref", bytes) else { throw Violation("a reply without a ref") }
+    guard updates.taken[ref] != nil else {
+      throw Violation("a reply to \(ref), which was never taken")
+    }
+    findings.replies += 1
+    updates.replied.append(ref)
+    if knobs.powerCuts, !isQuiet, screenDice.chance(0.02) { powerCutIsDue = true }
+    if !isQuiet, screenDice.chance(0.02) { try checkEffects(of: [ref]) }
+  }
+
+  /// The power goes: only what was synced is sure to be there.
+  func cutPower() throws {
+    trace.note(nowUs, "the power goes")
+    findings.powerCuts += 1
+    loseConnection()
+    let marked = ledger.marked
+    guard try client.cutPowerAndReopen(&deviceDice) else { return }
+    try lookAfterPowerCut(marked)
+    planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
+    try pump()
+  }
+
+  func loseConnection() {
+    closeScreens()
+    link.isUp = false
+    if let token = link.subscription { server.unsubscribe(token) }
+    link.subscription = nil
+    syncs = []
+    deadlineUs = .max
+    killIsArmed = false
+    diskFailureIsArmed = false
+  }
+
+  /// What was lost was never promised; what was promised is there.
+  private func lookAfterPowerCut(_ marked: Set<String>) throws {
+    identities = [:]
+    changeSeq = 0
+    ledger.confirmed = []
+    ledger.forgotten = []
+    var shown: [Int: SimRow] = [:]
+    for (index, page) in try images().enumerated() {
+      try checkShape(index, page)
+      for row in page.rows {
+        guard let mark = Ledger.marks(row.payload).first else { continue }
+        shown[mark.serial] = row
+        if row.unread, marked.contains(Self.text(row.id)) {
+          throw Violation("marked read, then lost with the power: \(Self.text(row.id))")
+        }
+      }
+    }
+    for serial in ledger.posted.indices {
+      let row = shown[serial]
+      ledger.noteDelivered(
+        serial, atMost: row.flatMap { Ledger.marks($0.payload).first },
+        reaction: row.flatMap { Self.newestReaction($0) })
+    }
+    try checkEffects(of: updates.replied)
+  }
+
+  static func newestReaction(_ row: SimRow) -> Ledger.Mark? {
+    Ledger.marks(row.marks.reactions, 0x52).max { $0.version < $1.version }
+  }
+
+  /// What updates that were replied to have done is in the store.
+  func checkEffects(of refs: [String]) throws {
+    guard client.claimsCoverage, !refs.isEmpty else { return }
+    var rows: [Int: SimRow] = [:]
+    for page in try images() {
+      for row in page.rows {
+        if let mark = Ledger.marks(row.payload).first { rows[mark.serial] = row }
+      }
+    }
+    let tokens = try eventTokens()
+    for ref in refs {
+      guard let frame = updates.taken[ref] else { continue }
+      for mark in Ledger.marks(frame, 0x45) where !tokens.contains(mark.serial) {
+        throw Violation("\(ref) was replied to, and its event \(mark.serial) is not there")
+      }
+      for mark in Ledger.marks(frame) {
+        let posted = ledger.posted[mark.serial]
+        if posted.control || posted.isPoison { continue }
+        if ledger.deleted.contains(posted.id) || ledger.everForgotten.contains(posted.id) { continue }
+        guard let row = rows[mark.serial] else {
+          throw Violation("\(ref) was replied to, and \(posted.id) is not there")
+        }
+        if (Ledger.marks(row.payload).first?.version ?? 0) < mark.version {
+          throw Violation("\(ref) was replied to, and \(posted.id) is older than it")
+        }
+      }
+      for mark in Ledger.marks(frame, 0x52) {
+        guard let row = rows[mark.serial] else { continue }
+        if (Self.newestReaction(row)?.version ?? 0) < mark.version {
+          throw Violation(
+            "\(ref) was replied to, and the reactions of \(Self.text(row.id)) are older")
+        }
+      }
+    }
+  }
+
+  /// The events that the device has, each of which came once.
+  @discardableResult
+  func eventTokens() throws -> Set<Int> {
+    guard let events = try client.events(after: 0) else { return [] }
+    var found: Set<Int> = []
+    for event in events {
+      for mark in Ledger.marks(event.body, 0x45) where !found.insert(mark.serial).inserted {
+        throw Violation("event \(mark.serial) took effect twice")
+      }
+    }
+    return found
+  }
+
+  /// On a quiet network every update has come, and nothing is owed.
+  func checkUpdates() throws {
+    guard knobs.envelope else { return }
+    try checkEffects(of: updates.replied)
+    let tokens = try eventTokens()
+    for token in 1..<(updates.announced + 1) where !tokens.contains(token) {
+      throw Violation("event \(token) never came")
+    }
+    let owed = server.owedRefs(user: Self.me, account: Self.account)
+    if let ref = owed.first { throw Violation("quiet, and \(ref) was never replied to") }
+    guard knobs.lossless, knobs.entities else { return }
+    let have = Set(try client.profiles().keys)
+    let expected = Set(server.profiles.keys.filter { $0.hasPrefix("user") })
+    if have != expected {
+      throw Violation("profiles \(have.sorted()), the server has \(expected.sorted())")
+    }
+  }
+
+  // MARK: The disk
+
+  /// An input during which the disk fails. A failure changes nothing, and the host reconnects.
+  func riskyInput<Result>(_ body: () throws -> Result) throws -> Result? {
+    let before = try images()
+    do {
+      return try body()
+    } catch {
+      guard client.isDiskTrouble(error) else { throw error }
+      trace.note(nowUs, "the disk failed: \(error)")
+      findings.diskFailures += 1
+      diskFailureIsArmed = false
+      client.mendDisk()
+      let after = try images()
+      if before != after { throw Violation("a call failed, yet something changed") }
+      try cut(outageUs: 1_000_000)
+      return nil
+    }
+  }
+
+  func planDiskFailure() {
+    guard knobs.diskFailures, !diskFailureIsArmed, !killIsArmed else { return }
+    diskFailureIsArmed = true
+    trace.note(nowUs, "the disk will fail")
+    client.armDiskFailure(afterWrites: 1 + deviceDice.below(30))
+  }
+}
