@@ -105,6 +105,7 @@ package struct Knobs: Sendable {
   package var diskFailures = false
   /// A fault planted on purpose; no seed draws one.
   package var fault: PlantedFault?
+  package var updates = UpdateKnobs()
 
   package init(seed: UInt64) {
     self.seed = seed
@@ -117,6 +118,7 @@ package struct Knobs: Sendable {
     drawAbilities(&more)
     drawMarks(&more)
     drawScreens(&more)
+    drawUpdates()
   }
 
   private mutating func drawServer(_ random: inout Random) {

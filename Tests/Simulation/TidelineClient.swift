@@ -10,18 +10,19 @@ internal import VaultSupport
 
 package final class TidelineClient: SimulatedClient {
   private let config: ClientConfig
-  private var client: Client
+  private(set) var client: Client
   /// Where the files of this generation are; nil for a memory world.
   private var directory: String?
   private let root: String?
   private var generation = 0
   private let disk: FaultVFS?
-  private let plan = DiskPlan()
-  private let isSequence: Bool
+  let plan = DiskPlan()
+  let isSequence: Bool
   private let fault: PlantedFault?
+  let updateFault: UpdateFault?
   /// Frames of a planted fault.
-  private var forged: [SimFrame] = []
-  private var updatesSeen = 0
+  var forged: [SimFrame] = []
+  var updatesSeen = 0
 
   private static let fileName = "messages.tideline"
   private static let key: [UInt8] = Array(1...32)
@@ -31,6 +32,7 @@ package final class TidelineClient: SimulatedClient {
   package init(knobs: Knobs, clock: VirtualClock) throws {
     isSequence = knobs.sequence
     fault = knobs.fault
+    updateFault = knobs.updates.fault
     var config = ClientConfig(
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
@@ -96,6 +98,7 @@ package final class TidelineClient: SimulatedClient {
   package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
     var bytes = bytes
     if let fault, let receipt = try receive(&bytes, with: fault) { return receipt }
+    if let updateFault, let receipt = try receive(&bytes, with: updateFault) { return receipt }
     do {
       switch try client.receive(bytes) {
       case .applied: return .applied
@@ -127,7 +130,7 @@ package final class TidelineClient: SimulatedClient {
 
   package func nextFrame() throws -> SimFrame? {
     if let frame = forged.popLast() { return frame }
-    return try client.nextFrame().map { SimFrame(id: $0.id, bytes: $0.bytes) }
+    return try client.nextFrame().map { translated(SimFrame(id: $0.id, bytes: $0.bytes)) }
   }
 
   package func frameSent(_ id: UInt64) throws { _ = try client.frameSent(id) }
@@ -260,7 +263,9 @@ package final class TidelineClient: SimulatedClient {
     let next = "\(root)/\(generation + 1)"
     if !plan.isTaken { try FileManager.default.copyItem(atPath: directory, toPath: next) }
     if let trouble = plan.trouble { throw Violation("the image could not be taken: \(trouble)") }
-    try reopen(directory, next)
+    var shadow = plan.shadowTaken ?? plan.shadow
+    shadow.move(from: directory, to: next)
+    try reopen(directory, next, shadow)
   }
 
   package func cutPowerAndReopen(_ dice: inout Random) throws -> Bool {
@@ -273,7 +278,7 @@ package final class TidelineClient: SimulatedClient {
     return true
   }
 
-  private func reopen(_ old: String, _ next: String) throws {
+  private func reopen(_ old: String, _ next: String, _ shadow: DiskShadow? = nil) throws {
     generation += 1
     plan.disarm()
     disk?.reset()
@@ -281,6 +286,7 @@ package final class TidelineClient: SimulatedClient {
     try FileManager.default.removeItem(atPath: old)
     directory = next
     Self.watch(disk, next, plan)
+    if let shadow { plan.shadow = shadow }
     client = try Self.open(config, next)
   }
 

@@ -28,6 +28,7 @@ extension World {
       throw Violation("a request without its envelope: \(type)")
     }
     if type == "mark_read" { try judgeMarkRead(request) }
+    try judgeFetch(request)
     if type == "reply" {
       findings.requests -= 1
       if isQuiet { findings.quietRequests -= 1 }
@@ -128,6 +129,7 @@ extension World {
   /// A frame reaches the device.
   func deliver(_ bytes: [UInt8], _ marks: [String]) throws {
     trace.mix(bytes)
+    let hearing = try beginHearing(bytes)
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue) \(Frames.brief(bytes))")
@@ -137,6 +139,7 @@ extension World {
       noteUpdate(bytes)
     }
     if receipt == .foreign { throw Violation("a frame of this account was refused") }
+    try endHearing(hearing, bytes, receipt)
     try pump()
     if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try glance() }
   }

@@ -51,6 +51,7 @@ extension World {
       throw Violation("a reply to \(ref), which was never taken")
     }
     findings.replies += 1
+    try noteReply(ref)
     updates.replied.append(ref)
     if knobs.powerCuts, !isQuiet, screenDice.chance(0.02) { powerCutIsDue = true }
     if !isQuiet, screenDice.chance(0.02) { try checkEffects(of: [ref]) }
@@ -64,6 +65,7 @@ extension World {
     let marked = ledger.marked
     guard try client.cutPowerAndReopen(&deviceDice) else { return }
     try lookAfterPowerCut(marked)
+    try hearAfterPowerCut()
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
   }
