@@ -44,7 +44,9 @@ enum Frames {
       let start = valueStart("message_ids", bytes),
       let end = bytes[start...].firstIndex(of: 0x5D)
     else { return bytes }
-    return Array(bytes[...start] + bytes[end...])
+    var kept = Array(bytes[...start])
+    kept.append(contentsOf: bytes[end...])
+    return kept
   }
 
   static func string(_ name: String, _ bytes: [UInt8]) -> String? {

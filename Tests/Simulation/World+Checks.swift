@@ -186,9 +186,9 @@ extension World {
   /// Whether a message that nobody can read stands between two rows; nil is an end.
   func isPoisoned(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
     guard knobs.poison else { return false }
-    return truth(conversation).contains { row in
-      row.isPoison && row.order >= low?.order ?? .min && row.order <= high?.order ?? .max
-    }
+    let from = low?.order ?? Int64.min
+    let to = high?.order ?? Int64.max
+    return truth(conversation).contains { $0.isPoison && $0.order >= from && $0.order <= to }
   }
 
   /// Gaps that are there for no such reason, by the row behind them.

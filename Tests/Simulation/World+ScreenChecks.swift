@@ -224,12 +224,15 @@ extension World {
       if marks.pinned != (message.isPinned ?? false) {
         throw fail(screen, "refreshed, \(id) is pinned \(marks.pinned)")
       }
-      for (name, have, all) in [
+      let kinds: [(String, [UInt8], [String])] = [
         ("readers", marks.readBy, message.readBy),
         ("receivers", marks.deliveredBy, message.deliveredBy),
         ("listeners", marks.listenedBy, message.listenedBy),
-      ] where Self.names(have) != Set(all).subtracting([Self.me]) {
-        throw fail(screen, "refreshed, \(id) has \(name) \(Self.names(have)), not \(all)")
+      ]
+      for (kind, have, all) in kinds {
+        let names = Self.names(have)
+        if names == Set(all).subtracting([Self.me]) { continue }
+        throw fail(screen, "refreshed, \(id) has \(kind) \(names), not \(all)")
       }
       if row.row.payload != Array(message.payload.utf8) {
         throw fail(screen, "refreshed, \(id) has old content")
@@ -240,7 +243,9 @@ extension World {
 
   private static func names(_ json: [UInt8]) -> Set<String> {
     let parts = json.split(separator: 0x22, omittingEmptySubsequences: false)
-    let names = parts.enumerated().compactMap { $0 % 2 == 1 ? text($1.map { $0 }) : nil }
-    return Set(names).subtracting([me])
+    var names: Set<String> = []
+    for (index, part) in parts.enumerated() where index % 2 == 1 { names.insert(text(Array(part))) }
+    names.remove(me)
+    return names
   }
 }
