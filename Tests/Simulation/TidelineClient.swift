@@ -99,14 +99,17 @@ package final class TidelineClient: SimulatedClient {
     var bytes = bytes
     if let fault, let receipt = try receive(&bytes, with: fault) { return receipt }
     if let updateFault, let receipt = try receive(&bytes, with: updateFault) { return receipt }
+    let receipt: Receipt
     do {
-      switch try client.receive(bytes) {
-      case .applied: return .applied
-      case .ignored: return .ignored
-      case .quarantined: return .quarantined
-      }
-    } catch let failure as Failure where failure == .mismatch {
-      return .foreign
+      receipt = try client.receive(bytes)
+    } catch {
+      if error == .mismatch { return .foreign }
+      throw error
+    }
+    return switch receipt {
+    case .applied: .applied
+    case .ignored: .ignored
+    case .quarantined: .quarantined
     }
   }
 
@@ -222,11 +225,14 @@ package final class TidelineClient: SimulatedClient {
   ) throws -> (any SimulatedWindow)? {
     let config = WindowConfig(
       conversation: conversation, at: Self.at(place), count: count, rowsMax: rowsMax)
+    let window: Window
     do {
-      return TidelineWindow(try client.openWindow(config), fault, isSequence: isSequence)
-    } catch .unsupported {
-      return nil
+      window = try client.openWindow(config)
+    } catch {
+      if error == .unsupported { return nil }
+      throw error
     }
+    return TidelineWindow(window, fault, isSequence: isSequence)
   }
 
   package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {
