@@ -29,6 +29,7 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "-z", "-Xlinker", "nodelete",
     "-Xlinker", "--wrap=swift_copyAuxiliaryExecutablePath",
     "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
+    "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
   ])
 ]
 

@@ -615,7 +615,10 @@ enum {
   TL_STOP_PRESENT = 3 /**< The newest message known; the server may have newer. */
 };
 
-/** A place where messages may be missing. */
+/**
+ * A place where messages may be missing. Under #TL_SERVER_SEQUENCE ranges are of numbers, so its
+ * ends are told as the times of the nearest messages that are stored on either side.
+ */
 typedef struct tl_gap {
   uint32_t before_row; /**< The gap lies before this row; the row count means behind the last one. */
   uint32_t poisoned;   /**< 1 when it hides an item that could not be read. */
@@ -954,7 +957,8 @@ typedef struct tl_window_config {
  * @param config How to open it. Borrowed for the call.
  * @param out The window on success, NULL otherwise.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW,
- *         #TL_E_TOO_LARGE, #TL_E_FULL (over 1,024 windows), #TL_E_UNSUPPORTED
+ *         #TL_E_TOO_LARGE, #TL_E_FULL (over 1,024 windows, or
+ *         too many syncs wait), #TL_E_UNSUPPORTED
  *         (a message that is not stored, on a server that cannot look for it),
  *         #TL_E_STORAGE, #TL_E_DAMAGED.
  */
@@ -1102,6 +1106,9 @@ TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint
 
 /**
  * @brief Keeps some rows and lets all others leave the window at the next poll.
+ *
+ * A load that leaves from a row that stays goes on, unless it would bring back
+ * what leaves.
  * @param window The window.
  * @param first First row to keep.
  * @param count How many.

@@ -131,7 +131,8 @@ extension Core {
     case .notFound:
       // Where a message was looked for, it is the message that is not found.
       if case .at = job.request.kind, case .spot = job.stage { return end(job, .notFound) }
-      end(job, .refused)
+      guard case .spot(.aroundID) = job.stage else { return end(job, .refused) }
+      try goWithoutSpot(job)
     case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
       end(job, .refused)
     case .other:

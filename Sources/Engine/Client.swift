@@ -94,19 +94,29 @@ package final class Client: Sendable {
   func input<Result>(
     _ body: (Core, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let now = config.clock().bounded
     var lines: [(LogLevel, String)] = []
+    defer { log(lines) }
+    return try input(logging: &lines, body)
+  }
+
+  /// Hands lines to the host; never while a lock is held.
+  func log(_ lines: [(LogLevel, String)]) {
+    guard let log = config.log else { return }
+    for (level, text) in lines { log(level, text) }
+  }
+
+  /// The same for a caller that holds a lock of its own and logs after it.
+  func input<Result>(
+    logging lines: inout [(LogLevel, String)],
+    _ body: (Core, Instant) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let now = config.clock().bounded
     var news = false
-    defer {
-      if news { signal.set() }
-      if let log = config.log {
-        for (level, text) in lines { log(level, text) }
-      }
-    }
+    defer { if news { signal.set() } }
     return try core.withLock { core throws(Failure) in
       try ensureOpen()
       defer {
-        lines = core.logLines
+        lines += core.logLines
         core.logLines = []
         news = core.hasNews
         core.hasNews = false
@@ -319,11 +329,11 @@ package final class Client: Sendable {
   ) throws(Failure) -> Result {
     try ensureOpen()
     let fresh = board.withLock { $0.fresh }
-    let isNumbered = config.profile.capabilities.contains(.sequence)
+    let reckoning = Reckoning(config.profile, overlapUs: 0)
     return try store.read(
       failure: { Failure($0) },
       { rx throws(Failure) in
-        try body(Reading(rx, fresh: fresh, isNumbered: isNumbered))
+        try body(Reading(rx, fresh: fresh, reckoning))
       })
   }
 

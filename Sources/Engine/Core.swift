@@ -104,7 +104,7 @@ final class Core {
       }
     }
     for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
-    if !lost.isEmpty { hasNews = true }
+    if !lost.isEmpty || !windows.windows.isEmpty { hasNews = true }
   }
 
   func advance(_ now: Instant) -> Int64 {
@@ -130,12 +130,13 @@ final class Core {
 
   func sync(_ request: SyncRequest, _ now: Instant) throws(Failure) -> UInt64 {
     if let index = jobs.firstIndex(where: { $0.request.isTwin(of: request) }) {
+      let id = jobs[index].id
       jobs[index].holders += 1
       if request.isUrgent, !jobs[index].request.isUrgent {
         jobs[index].request.isUrgent = true
         pump(now)
       }
-      return jobs.indices.contains(index) ? jobs[index].id : 0
+      return id
     }
     guard jobs.count < Limits.syncsMax else { throw .full }
     let id = nextSync

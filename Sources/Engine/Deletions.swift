@@ -90,6 +90,7 @@ extension Core {
         draft.status.removed += 1
       }
       try tx.dropMarks(.read, page.ids, record.cid)
+      try tx.dropMarks(.listened, page.ids, record.cid)
       if page.hasMore {
         guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
@@ -159,6 +160,8 @@ extension Core {
   func distrust(
     _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) {
+    // Nothing follows the present any more, so no push may go on from there.
+    if caughtUp.remove(record.id) != nil { dirty.insert(record.id) }
     record.fetch = nil
     record.deletions = nil
     record.marks = nil

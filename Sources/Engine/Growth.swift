@@ -156,8 +156,13 @@ struct Growth {
     while left > 0, edge < .max {
       guard let span = passable.span(holding: edge) else {
         if isCaughtUp, edge >= passable.newest?.high ?? .min {
-          keys += try rx.keys(cid, from: edge, limit: left, to: nil)
-          loaded.insert(edge, .max)
+          let found = try rx.keys(cid, from: edge, limit: left, to: nil)
+          keys += found
+          if found.count >= left, let last = found.map(\.position).max() {
+            loaded.insert(edge, last.successor)
+          } else {
+            loaded.insert(edge, .max)
+          }
           return (.done, true)
         }
         var isSatisfied = false
@@ -187,6 +192,8 @@ struct Growth {
   /// Where a place is, and whether the cache is whole there.
   enum Found {
     case at(RowKey, isTrusted: Bool)
+    /// What is looked for lies in the gap behind this boundary, or is this row.
+    case behind(Position, RowKey)
     /// Behind everything that is stored.
     case latest
     case unknown
@@ -198,7 +205,12 @@ struct Growth {
       return .latest
     case .unread:
       guard let position = try rx.firstUnread(cid) else { return .unknown }
-      return try row(at: position)
+      let found = try row(at: position)
+      let read = try rx.rows(cid, from: .min, to: position, limit: 1, newestFirst: true).first
+      guard case .at(let key, _) = found, let bound = read?.position.successor,
+        !passable.covers(bound, position)
+      else { return found }
+      return .behind(bound, key)
     case .message(let id):
       guard let position = try rx.place(ofID: id, cid) else { return .unknown }
       return try row(at: position)

@@ -70,6 +70,27 @@ extension Core {
     }
   }
 
+  /// The message that a page was to be laid around is gone on the server: the longer way.
+  func goWithoutSpot(_ job: SyncJob) throws(StoreFailure) {
+    var draft = job
+    draft.goal.isStuck = true
+    let step = try commit { tx throws(StoreFailure) in
+      let record = try tx.conversation(creating: draft.request.conversation)
+      let known = try passable(record, tx)
+      switch draft.request.kind {
+      case .above:
+        return try goUp(&draft, from: draft.goal.from, known, record, tx)
+      case .near(let place):
+        return try goNear(&draft, place, known, record, tx)
+      default:
+        return try goDown(&draft, from: draft.goal.from, known, record, tx)
+      }
+    }
+    if case .ended(let failure) = step { return end(draft, failure) }
+    draft.attempts = 0
+    replace(draft)
+  }
+
   // MARK: Down
 
   /// Goes on below a boundary.
@@ -163,7 +184,7 @@ extension Core {
   ) throws(StoreFailure) -> Step {
     if let span = known.span(holding: place), span.low < place { return .ended(nil) }
     if can(.around) {
-      if !place.id.isEmpty, try tx.row(place.id, record.cid) != nil {
+      if !place.id.isEmpty, !job.goal.isStuck, try tx.row(place.id, record.cid) != nil {
         job.stage = .spot(.aroundID(place.id))
         return .next
       }
@@ -185,9 +206,11 @@ extension Core {
   /// A page around a time. Under numbers a time is looked for among the times of pages,
   /// which follow the numbers closely enough to come near.
   private func goNear(
-    _ job: inout SyncJob, time: Int64, _ known: SpanSet, _ record: ConversationRecord,
+    _ job: inout SyncJob, time wanted: Int64, _ known: SpanSet, _ record: ConversationRecord,
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
+    // What the host names may lie outside of all that can be printed.
+    let time = min(max(wanted, Trust.earliestUs), Trust.latestUs)
     guard reckoning.isSequence else {
       return try goNear(&job, .before(tick: time), known, record, tx)
     }

@@ -5,18 +5,20 @@
 internal import Base
 internal import Store
 internal import Timeline
+internal import Wire
 
 struct Reading {
   private let rx: ReadTransaction
   /// By conversation, where all marks were verified on this connection.
   private let fresh: [Int64: SpanSet]
+  private let reckoning: Reckoning
   /// The server's number is a position's first part.
-  private let isNumbered: Bool
+  private var isNumbered: Bool { reckoning.isSequence }
 
-  init(_ rx: ReadTransaction, fresh: [Int64: SpanSet], isNumbered: Bool) {
+  init(_ rx: ReadTransaction, fresh: [Int64: SpanSet], _ reckoning: Reckoning) {
     self.rx = rx
     self.fresh = fresh
-    self.isNumbered = isNumbered
+    self.reckoning = reckoning
   }
 
   /// Runs something of the store's, with its failures as the engine's.
@@ -40,8 +42,10 @@ struct Reading {
       if case .after = query.from { throw .notFound }
       return MessagePage(
         conversation: query.conversation, rows: [], bytes: [],
-        coverage: completeness(
-          SpanSet(), [], [], older: query.goesOlder, anchor: nil, full: false))
+        coverage: Coverage(
+          Completeness(
+            spans: SpanSet(), poisoned: [], rows: [], goesOlder: query.goesOlder, anchor: nil,
+            reachedLimit: false)))
     }
     let start = try start(query, record)
     return try storing { rx throws(StoreFailure) in
@@ -107,8 +111,11 @@ struct Reading {
         if item.splitBefore { views[index].flags |= MessageFlags.gapBefore }
       }
       let shown = items.prefix(views.count)
-      var coverage = completeness(
-        spans, poisoned, shown.map(\.position), older: true, anchor: nil, full: true)
+      let completeness = Completeness(
+        spans: spans, poisoned: poisoned, rows: shown.map(\.position), goesOlder: true,
+        anchor: nil, reachedLimit: true)
+      var coverage = Coverage(completeness)
+      try tellTimes(&coverage, completeness.gaps, record)
       coverage.gaps.removeAll { $0.beforeRow > shown.count }
       if shown.dropFirst().contains(where: \.splitBefore) { coverage.whole = false }
       try fill(&coverage, record, views)
@@ -204,9 +211,12 @@ struct Reading {
     descending: Bool
   ) throws(StoreFailure) -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
-    var coverage = completeness(
-      spans, try rx.quarantined(record.cid), found.rows.map { found.position(of: $0) },
-      older: older, anchor: anchor, full: full)
+    let completeness = Completeness(
+      spans: spans, poisoned: try rx.quarantined(record.cid),
+      rows: found.rows.map { found.position(of: $0) }, goesOlder: older, anchor: anchor,
+      reachedLimit: full)
+    var coverage = Coverage(completeness)
+    try tellTimes(&coverage, completeness.gaps, record)
     let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid])
     var rows = found.rows.map { view(found, $0, marks) }
     try fill(&coverage, record, rows)
@@ -225,35 +235,27 @@ struct Reading {
     _ coverage: inout Coverage, _ record: ConversationRecord, _ rows: [MessageView]
   ) throws(StoreFailure) {
     coverage.deletionsAsOfUs = record.deletions?.timeUs ?? 0
-    coverage.contentAsOfUs = record.fetch?.timeUs ?? 0
+    coverage.contentAsOfUs = reckoning.stamp(record.fetch)?.timeUs ?? 0
     coverage.marksAsOfUs = record.marks?.timeUs ?? 0
     coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
     coverage.staleCount = rows.count { $0.flags & MessageFlags.stale != 0 }
   }
 
-  private func completeness(
-    _ spans: SpanSet, _ poisoned: [SpanSet.Span], _ rows: [Position], older: Bool,
-    anchor: Position?, full: Bool
-  ) -> Coverage {
-    let result = Completeness(
-      spans: spans, poisoned: poisoned, rows: rows, goesOlder: older, anchor: anchor,
-      reachedLimit: full)
-    var coverage = Coverage()
-    coverage.whole = result.isWhole
-    coverage.stop =
-      switch result.stop {
-      case .limit: .limit
-      case .start: .start
-      case .gap: .gap
-      case .present: .present
-      }
-    coverage.gaps = result.gaps.map { gap in
-      GapView(
-        beforeRow: gap.beforeRow, poisoned: gap.isPoisoned, lowUs: gap.low.time,
-        highUs: gap.high.time)
+  /// Where positions are numbers, a gap is told by the times of the messages beside it.
+  private func tellTimes(
+    _ coverage: inout Coverage, _ gaps: [Completeness.Gap], _ record: ConversationRecord
+  ) throws(StoreFailure) {
+    guard isNumbered else { return }
+    func time(_ low: Position, _ high: Position, newest: Bool) throws(StoreFailure) -> Int64? {
+      try rx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: newest).first?.timeUs
     }
-    return coverage
+    for (index, gap) in gaps.enumerated() where coverage.gaps.indices.contains(index) {
+      let below = try time(.min, gap.low, newest: true)
+      let top = max(reckoning.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
+      coverage.gaps[index].lowUs = below ?? .min
+      coverage.gaps[index].highUs = try time(gap.high, .max, newest: false) ?? top
+    }
   }
 
   private func view(_ page: RowPage, _ row: RowView, _ marks: Marks) -> MessageView {
@@ -263,6 +265,25 @@ struct Reading {
       replyTo: row.replyTo, reactions: row.reactions, readBy: row.readBy, rest: row.rest,
       deliveredBy: row.deliveredBy, listenedBy: row.listenedBy,
       sequence: isNumbered ? UInt64(clamping: row.order) : 0)
+  }
+}
+
+extension Coverage {
+  fileprivate init(_ completeness: Completeness) {
+    self.init()
+    whole = completeness.isWhole
+    stop =
+      switch completeness.stop {
+      case .limit: .limit
+      case .start: .start
+      case .gap: .gap
+      case .present: .present
+      }
+    gaps = completeness.gaps.map { gap in
+      GapView(
+        beforeRow: gap.beforeRow, poisoned: gap.isPoisoned, lowUs: gap.low.time,
+        highUs: gap.high.time)
+    }
   }
 }
 

@@ -97,11 +97,12 @@ extension Core {
     stats.duplicates += UInt64(news.duplicates)
     for pushed in news.pushed { remember(pushed) }
     for (cid, span) in news.shown { fresh[cid, default: SpanSet()].insert(span.low, span.high) }
-    for conversation in news.behind {
+    for conversation in news.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
       let isAsking = jobs.contains { $0.request.conversation == conversation }
-      if isAsking || caughtUp.contains(conversation) { catchUp(conversation) }
+      let wasLive = caughtUp.contains(conversation) || dirty.contains(conversation)
+      if isAsking || wasLive { catchUp(conversation) }
     }
   }
 
@@ -172,6 +173,9 @@ struct Application {
     case .messagesDeleted(let conversation, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       for id in ids { _ = try tx.tombstone(id, cid, version: nil) }
+      // What is gone is not owed any more.
+      try tx.dropMarks(.read, ids, cid)
+      try tx.dropMarks(.listened, ids, cid)
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.receipts(

@@ -62,10 +62,11 @@ struct Reckoning {
   func isUnbroken(_ rows: [Position], from low: Position) -> Bool {
     guard isSequence else { return true }
     // The boundary above a number is the one below the next.
-    var next = low.time
+    var last: Int64?
     for row in rows.sorted() where row >= low {
-      guard row.time == next, next < .max else { return false }
-      next += 1
+      guard last.map({ Joining.isNext(row.time, after: $0) }) ?? (row.time == low.time)
+      else { return false }
+      last = row.time
     }
     return true
   }

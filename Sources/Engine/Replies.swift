@@ -17,6 +17,9 @@ struct Replies {
   private(set) var settled: [[UInt8]] = []
   /// Whether the file may owe replies that are not here.
   private(set) var hasMore = false
+  /// Some that were handed out are not remembered, and what waits behind them waits
+  /// for the host's reports.
+  private var isHeldBack = false
   /// The newest commit that is known to be on disk.
   var syncedLSN: UInt64 = 0
   /// Updates applied since refs were last trimmed.
@@ -27,6 +30,7 @@ struct Replies {
   mutating func connect() {
     ready = []
     handed = []
+    isHeldBack = false
     hasMore = true
   }
 
@@ -64,6 +68,7 @@ struct Replies {
     if handed.count >= Limits.repliesHanded {
       handed.removeFirst()
       hasMore = false
+      isHeldBack = true
     }
     handed.append((frame, ready.removeFirst()))
   }
@@ -72,6 +77,10 @@ struct Replies {
   mutating func report(_ frame: UInt64) -> Bool {
     guard let index = handed.firstIndex(where: { $0.frame == frame }) else { return false }
     settled.append(handed.remove(at: index).ref)
+    if isHeldBack, handed.count < Limits.repliesHanded / 2 {
+      isHeldBack = false
+      hasMore = true
+    }
     return true
   }
 
@@ -122,6 +131,7 @@ extension Core {
   /// The host wrote a reply: false where the frame is none.
   func replySent(_ frame: UInt64) -> Bool {
     guard replies.report(frame) else { return false }
+    if replies.hasMore, replies.ready.isEmpty { hasNews = true }
     if replies.settled.count >= Limits.repliesReady { rememberSent() }
     return true
   }

@@ -29,6 +29,8 @@ struct Screen {
   var focus: Position?
   var anchor: UInt64 = 0
   var trouble: Failure?
+  /// What the host is told once the window is free.
+  var logLines: [(LogLevel, String)] = []
   /// What it was that failed; the same going well again takes the trouble away.
   private var troubled: SyncRequest.Kind?
   private(set) var isUp = false
@@ -79,6 +81,7 @@ struct Screen {
     for end in ends {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
+        if end.trouble == .cancelled, ask.request.kind == .live { liveAsked = nil }
         if let failure = end.trouble, failure != .cancelled {
           trouble = failure
           troubled = ask.request.kind
@@ -101,6 +104,9 @@ struct Screen {
   }
 
   var isLivePending: Bool { asked.contains { $0.request.kind == .live } }
+
+  /// The present is asked for right after this look.
+  var isLiveNext: Bool { isUp && isFollowing && liveAsked != connections }
 
   // MARK: The host's wishes
 
@@ -143,6 +149,8 @@ struct Screen {
       isReplaced = true
     }
     replace(.newest(count))
+    // The present could not be had: once more.
+    if troubled == .live { liveAsked = nil }
     focus = nil
     return true
   }
@@ -199,8 +207,23 @@ struct Screen {
 
   mutating func trim(first: Int, count: Int) throws(Failure) {
     guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
-    wishes = []
-    kept = list.loaded(keeping: first..<min(list.count, first + count))
+    let rows = first..<min(list.count, first + count)
+    wishes = wishes.filter { isWanted($0, keeping: rows) }
+    kept = list.loaded(keeping: rows)
+  }
+
+  /// Whether a wish goes on from a row that stays, and brings none back that leaves.
+  private func isWanted(_ wish: Wish, keeping rows: Range<Int>) -> Bool {
+    guard let low = list[rows.lowerBound]?.position, !rows.isEmpty,
+      let high = list[rows.upperBound - 1]?.position
+    else { return false }
+    let isLast = rows.upperBound == list.count
+    switch wish.aim {
+    case .older(let edge): return rows.lowerBound == 0 && (edge <= high || isLast)
+    case .newer(let edge): return isLast && low < edge
+    case .fill(let edge, _): return low < edge && edge <= high
+    case .place: return true
+    }
   }
 
   /// What is to stay loaded from the next look on.

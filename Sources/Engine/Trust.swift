@@ -15,6 +15,9 @@ package enum Trust {
   package static let leapUs: Int64 = 180 * dayUs
   /// How far a stamp may stand ahead of a clock.
   package static let dayUs: Int64 = 24 * 3_600 * 1_000_000
+  /// Nothing is looked for before or after these: the years 1 and 9999.
+  package static let earliestUs: Int64 = -62_135_596_800 * 1_000_000
+  package static let latestUs: Int64 = 253_402_300_799 * 1_000_000
   /// The overlap is never widened beyond this.
   package static let overlapUsMax: Int64 = 120 * 1_000_000
 

@@ -12,7 +12,7 @@ extension Visit {
     _ page: Page, _ ingested: Ingested, _ bound: Trust.Bound, _ whole: Bool, _ frame: [UInt8],
     _ now: Instant
   ) throws(StoreFailure) -> Step {
-    noteTop(page, ingested, now)
+    try noteTop(page, ingested, now)
     if whole || page.items.isEmpty, try isUnbroken(ingested, bound.position) {
       let claim = reckoning.claim(ingested.items, low: bound.position, high: present)
       try insert(claim, ingested, frame, low: bound.position, .toPresent)
@@ -45,7 +45,7 @@ extension Visit {
   mutating func takeNewest(
     _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8], _ now: Instant
   ) throws(StoreFailure) -> Step {
-    noteTop(page, ingested, now)
+    try noteTop(page, ingested, now)
     if whole || page.items.isEmpty {
       let claim = reckoning.claim(ingested.items, low: .min, high: present)
       try insert(claim, ingested, frame, low: .min, .toPresent)
@@ -144,7 +144,9 @@ extension Visit {
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
-  private mutating func noteTop(_ page: Page, _ ingested: Ingested, _ now: Instant) {
+  private mutating func noteTop(
+    _ page: Page, _ ingested: Ingested, _ now: Instant
+  ) throws(StoreFailure) {
     job.knownUs = core.facts.serverTimeUs
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
@@ -161,5 +163,18 @@ extension Visit {
       // Where no stamp can be borne out, a watermark that asks for everything again.
       job.top = record.fetch ?? epoch
     }
+    try endBelowPushes(ingested)
+  }
+
+  /// Under a stamp years ahead stands also what was told while the page was under way:
+  /// the page is older than that, so it does not speak up to the stamp.
+  private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
+    guard !reckoning.isSequence, let top = job.top, let present = job.present else { return }
+    let low = Position.after(tick: top.timeUs)
+    guard low < present else { return }
+    let above = try tx.rows(
+      record.cid, from: low, to: present, limit: Limits.readRowsMax, newestFirst: true)
+    let isOlder = above.contains { $0.lsn > job.issued && !ingested.ids.contains($0.position.id) }
+    if isOlder { job.present = low }
   }
 }

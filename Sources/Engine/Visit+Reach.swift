@@ -206,8 +206,10 @@ extension Visit {
       return try endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return try endGoal() }
+      let edge = job.goal.from
       if try hasRisen(claim) { return try endGoal() }
-      job.goal.isStuck = !(spans.touching(job.goal.from)?.high == claim.high)
+      // The same page would come again where this one brought nothing.
+      job.goal.isStuck = job.goal.from <= edge || job.goal.from != claim.high
       return try goUp()
     case .latest, .older, .below:
       return try sink(claim)

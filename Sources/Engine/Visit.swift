@@ -48,7 +48,9 @@ struct Visit {
     core.noteLateness(lateness(ingested))
     if let total = page.totalCount { record.totalCount = total }
     job.total = page.totalCount ?? job.total
-    let whole = isWhole(page)
+    let whole = Joining.isWhole(
+      items: page.items.count, asked: job.asked, largestPage: core.facts.largestPage,
+      sizesVary: core.config.profile.pageSizeVaries, hasMore: page.hasMore)
     if job.stage.isReaching { endTrustAboveWatermark(ingested) }
     let step: Step
     switch job.stage {
@@ -102,16 +104,6 @@ struct Visit {
   /// the watermark tops. Ranges above that were settled when they were claimed, and stay.
   mutating func endTrust(at boundary: Position) {
     spans.endTrust(at: boundary, watermark: record.fetch)
-  }
-
-  /// Whether nothing lies beyond the page at the end where the server cuts.
-  ///
-  /// Short means fewer items than asked and fewer than this server has ever given,
-  /// where page sizes are exact; the server's own word outranks it.
-  private func isWhole(_ page: Page) -> Bool {
-    if let hasMore = page.hasMore { return !hasMore }
-    if core.config.profile.pageSizeVaries { return false }
-    return page.items.count < job.asked && page.items.count < core.facts.largestPage
   }
 
   /// Writes the claims so that what follows in this transaction reads them.

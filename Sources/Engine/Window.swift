@@ -40,8 +40,14 @@ package final class Window: Sendable {
     _ body: (inout Screen) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try client.ensureOpen()
+    var lines: [(LogLevel, String)] = []
+    defer { client.log(lines) }
     return try screen.withLock { screen throws(Failure) in
       if screen.isClosed { throw .closed }
+      defer {
+        lines = screen.logLines
+        screen.logLines = []
+      }
       return try body(&screen)
     }
   }
@@ -96,7 +102,9 @@ package final class Window: Sendable {
     let mustFollow = follows && !screen.isFollowing
     let mustAskLive = (mustFollow || screen.isFollowing) && screen.liveAsked != screen.connections
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
-    try client.input { core, now throws(Failure) in
+    var lines: [(LogLevel, String)] = []
+    defer { screen.logLines += lines }
+    try client.input(logging: &lines) { core, now throws(Failure) in
       if mustFollow {
         screen.isFollowing = true
         core.follow(number)
@@ -122,7 +130,11 @@ package final class Window: Sendable {
   ) throws(Failure) {
     let live = try core.askLive(number, now)
     screen.liveAsked = screen.connections
-    guard let live, core.jobs.contains(where: { $0.id == live }) else { return }
+    guard let live, core.jobs.contains(where: { $0.id == live }) else {
+      // It is over already: wishes that waited for it are judged by another look.
+      core.hasNews = true
+      return
+    }
     screen.didAsk(
       live, SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))
   }
@@ -210,7 +222,12 @@ extension Client {
     if case .message(let id) = config.at { try mustFind(id, config) }
     let number = try input { core, now throws(Failure) in
       let number = try core.openWindow(config)
-      _ = try core.askLive(number, now)
+      do throws(Failure) {
+        _ = try core.askLive(number, now)
+      } catch {
+        core.closeWindow(number, now)
+        throw error
+      }
       return number
     }
     signalNews()

@@ -55,6 +55,8 @@ final class WindowRegistry {
   func ended(_ sync: UInt64, _ trouble: Failure?) {
     for (number, entry) in windows where entry.syncs.contains(sync) {
       windows[number]?.syncs.remove(sync)
+      // What failed, or was cancelled by the host, may be asked again.
+      if trouble != nil, entry.live == sync { windows[number]?.live = nil }
       board.withLock {
         $0.ends[number, default: []].append(Board.End(sync: sync, trouble: trouble))
       }
@@ -124,6 +126,7 @@ extension Core {
   /// A new connection: what screens show comes first.
   func wakeWindows(_ now: Instant) {
     windows.board.withLock { $0.connections += 1 }
+    if !windows.windows.isEmpty { hasNews = true }
     for number in windows.windows.keys.sorted() {
       if let live = windows.windows[number]?.live, jobs.contains(where: { $0.id == live }) {
         continue

@@ -24,7 +24,7 @@ extension Screen {
     case .older(let edge):
       result = try growth.older(from: edge, want: wish.want, showsBeyond: showsBeyond)
       // What is older may come with the page of the present.
-      if edge == .max, mayAsk, isLivePending, !result.isSatisfied {
+      if edge == .max, mayAsk, isLivePending || isLiveNext, !result.isSatisfied {
         keep(wish, asking: nil)
         return
       }
@@ -60,7 +60,12 @@ extension Screen {
     _ wish: Wish, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
     var wish = wish
-    if mayAsk, wish.tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
+    if mayAsk, let tried = wish.tried, kind.goesOn(tried),
+      let pending = asked.first(where: { $0.request.kind == tried })
+    {
+      // What is under way moved the edge and goes on from there by itself.
+      keep(wish, asking: pending.request)
+    } else if mayAsk, wish.tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
       wish.hasGivenUp = true
       try grow(wish, &growth)
     } else if mayAsk {
@@ -85,7 +90,15 @@ extension Screen {
   private mutating func grow(
     _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
-    switch try growth.find(at) {
+    var found = try growth.find(at)
+    if case .behind(let bound, let key) = found {
+      if mayAsk, isUp {
+        return try settle(wish, .above(bound), want: wish.want, mayAsk: true, &growth)
+      }
+      found = .at(key, isTrusted: true)
+    }
+    switch found {
+    case .behind: break
     case .latest:
       try grow(.newest(wish.want), &growth)
     case .at(let key, let isTrusted):
@@ -234,6 +247,15 @@ extension SyncRequest.Kind {
   fileprivate var isRefresh: Bool {
     if case .refresh = self { return true }
     return false
+  }
+
+  /// Whether it is the rest of what another asked for.
+  fileprivate func goesOn(_ other: SyncRequest.Kind) -> Bool {
+    switch (self, other) {
+    case (.below(let mine), .below(let theirs)): mine < theirs
+    case (.above(let mine), .above(let theirs)): theirs < mine
+    default: false
+    }
   }
 
   fileprivate var waiting: Waiting {

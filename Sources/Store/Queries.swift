@@ -55,6 +55,8 @@ enum Queries {
   static let tombstone: StaticString =
     "SELECT version FROM tombstone WHERE cid = ? AND id = ?"
 
+  static let forgotten: StaticString = "SELECT 1 FROM forgotten WHERE cid = ? AND id = ?"
+
   static let changes: StaticString = """
     SELECT change.seq, kind, change.cid, first, last, conversation.id, silent
     FROM change LEFT JOIN conversation ON conversation.cid = change.cid
@@ -184,7 +186,7 @@ enum Queries {
 
   static let all: [StaticString] = [
     older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-    changes, pendingMarks, queuedMarks, pendingMarkCount, spans, quarantined, count,
+    forgotten, changes, pendingMarks, queuedMarks, pendingMarkCount, spans, quarantined, count,
     conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
     keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
     owedCount,

@@ -138,6 +138,12 @@ enum Schema {
       CREATE UNIQUE INDEX message_id ON message (cid, id);
       CREATE INDEX message_pinned ON message (cid, time, id) WHERE flags & 16 != 0;
 
+      CREATE TABLE forgotten (
+        cid INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        PRIMARY KEY (cid, id)
+      ) STRICT, WITHOUT ROWID;
+
       CREATE TABLE tombstone (
         cid INTEGER NOT NULL,
         id BLOB NOT NULL,

@@ -54,9 +54,11 @@ extension WriteTransaction {
     _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
-    message.readBy = ReaderList.union(nil, copy.readBy)
-    message.deliveredBy = ReaderList.union(nil, copy.deliveredBy)
-    message.listenedBy = ReaderList.union(nil, copy.listenedBy)
+    let isForgotten = try isForgotten(copy.id, cid)
+    if isForgotten { message = copy.husk }
+    message.readBy = ReaderList.union(nil, message.readBy)
+    message.deliveredBy = ReaderList.union(nil, message.deliveredBy)
+    message.listenedBy = ReaderList.union(nil, message.listenedBy)
     var row = StoredMessage(message, number: nextNumber(), lsn: lsn, issued: issued)
     if !saysMarks {
       // Whatever says something of them is newer.
@@ -64,7 +66,7 @@ extension WriteTransaction {
       row.pinIssued = 0
       row.reactionsVersion = nil
     }
-    if let waiting = try takeWaiting(copy.id, cid) {
+    if let waiting = try takeWaiting(copy.id, cid), !isForgotten {
       row.lay(waiting, user: user)
       message = row.message
     }
@@ -145,19 +147,27 @@ extension WriteTransaction {
   }
 
   /// Erases a message on this device: an empty, hidden row stays in its place,
-  /// against which every later copy is dropped. Nil where there is none.
+  /// against which every later copy is dropped. The id is remembered by itself, for
+  /// a row may go and a restored server bring the message again. Nil where there is none.
   package func forget(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> UInt64? {
     guard let stored = try storedMessage(id, cid) else { return nil }
     guard !stored.message.flags.contains(.forgotten) else { return stored.number }
     var husk = stored
-    husk.message = IncomingMessage(
-      id: id, sender: [], timeUs: stored.message.timeUs, stamp: [], payload: [],
-      flags: stored.message.flags.intersection([.mine, .readByMe, .listenedByMe])
-        .union(.forgotten),
-      version: stored.message.version, order: stored.message.order)
+    husk.message = stored.message.husk
     try write(husk, over: stored, cid)
+    try connection.run("INSERT OR IGNORE INTO forgotten (cid, id) VALUES (?, ?)", cid, id)
+    someForgotten = true
     noteChange(cid, stored.number, was: stored.message.flags, now: husk.message.flags)
     return stored.number
+  }
+
+  /// Mostly nothing was forgotten, which is asked once a transaction.
+  private func isForgotten(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+    if someForgotten == nil {
+      someForgotten = try connection.number("SELECT 1 FROM forgotten LIMIT 1") != nil
+    }
+    guard someForgotten == true else { return false }
+    return try connection.statement(Queries.forgotten, cid, id).step()
   }
 
   /// `restoredLSN` of a conversation, read once a transaction.
@@ -172,6 +182,14 @@ extension WriteTransaction {
 }
 
 extension IncomingMessage {
+  /// What is left of a forgotten message: its place.
+  fileprivate var husk: IncomingMessage {
+    IncomingMessage(
+      id: id, sender: [], timeUs: timeUs, stamp: [], payload: [],
+      flags: flags.intersection([.mine, .readByMe, .listenedByMe]).union(.forgotten),
+      version: version, order: order)
+  }
+
   /// The column of the server's time, empty where the position says it.
   fileprivate var sentUs: Int64? { timeUs == order ? nil : timeUs }
 }

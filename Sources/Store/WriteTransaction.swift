@@ -36,6 +36,8 @@ package final class WriteTransaction: ReadTransaction {
   var restored: [Int64: UInt64] = [:]
   /// Whether anything waits for its message, once it was asked.
   var someWait: Bool?
+  /// Whether anything was forgotten in this file, once it was asked.
+  var someForgotten: Bool?
   private var changesAtBegin: Int32 = 0
 
   init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {

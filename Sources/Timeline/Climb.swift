@@ -23,6 +23,8 @@ package struct Climb: Equatable, Sendable {
   private var below: Int?
   /// Pages in a row that did not extend the run.
   private var stuck = 0
+  /// Steps in a row towards a side of which nothing is known; each goes twice as far.
+  private var leaps = 0
   private var stepsOver = false
   private let ties: Ties
 
@@ -119,6 +121,7 @@ package struct Climb: Equatable, Sendable {
 
   private mutating func forget() {
     stuck = 0
+    leaps = 0
     above = nil
     below = nil
   }
@@ -128,7 +131,10 @@ package struct Climb: Equatable, Sendable {
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     below = offset
-    if let other = above, other >= offset { above = nil }
+    if let other = above, other >= offset {
+      above = nil
+      leaps = 0
+    }
     aim(from: offset, step: -1)
     return .same
   }
@@ -138,7 +144,10 @@ package struct Climb: Equatable, Sendable {
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     above = offset + rawCount
-    if let other = below, other <= offset { below = nil }
+    if let other = below, other <= offset {
+      below = nil
+      leaps = 0
+    }
     aim(from: offset + rawCount, step: Swift.max(1, rawCount / 2))
     return .apart
   }
@@ -146,9 +155,11 @@ package struct Climb: Equatable, Sendable {
   /// Between the two sides where both are known, else on in growing steps.
   private mutating func aim(from offset: Int, step: Int) {
     if let above, let below, above < below {
+      leaps = 0
       index = above + (below - above) / 2
     } else {
-      let reach = 1 << Swift.min(stuck - 1, 20)
+      let reach = 1 << Swift.min(leaps, 20)
+      leaps += 1
       index = Swift.max(0, offset + (step < 0 ? 1 - reach : step * reach))
     }
   }

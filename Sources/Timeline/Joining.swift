@@ -8,10 +8,11 @@
 /// 2. A shared message, where both end in the same tick. `CutEdge.isShared`.
 /// 3. An open end: nothing lies beyond it, because the request drew the boundary, the
 ///    page is short, or the server says so. `isWhole`.
-/// 4. A link: the server names the message before, `link`, or both have consecutive
-///    numbers, which touch by themselves, see `Ties.never`.
+/// 4. Consecutive numbers leave nothing between: such ranges touch by themselves, see
+///    `Ties.never`, and `isNext` says whether a selection by time left one out.
 /// 5. A push: as of the moment in which it is told, a message is whole from the range
-///    that it follows up to itself, `pushed`.
+///    that it follows up to itself, because nothing is lost on the way, its number is
+///    the next, or it names the one before it. `pushed`.
 ///
 /// Without one of them a page stands alone, with a gap beside it.
 package enum Joining {
@@ -55,17 +56,6 @@ package enum Joining {
   ) -> Bool {
     if let hasMore { return !hasMore }
     return !sizesVary && items < limit && items < largestPage
-  }
-
-  /// What a link proves: that nothing stands between a message and the one it names.
-  ///
-  /// The rest of the newer one's tick is not proven where ties are unordered: a
-  /// message that is linked behind it may stand before it.
-  package static func link(
-    from named: Position, to linked: Position, _ ties: Ties
-  ) -> SpanSet.Span? {
-    let high = cutHigh(linked, ties)
-    return named.successor < high ? SpanSet.Span(low: named.successor, high: high) : nil
   }
 
   /// What a pushed message above the newest range proves: where that is live, nothing

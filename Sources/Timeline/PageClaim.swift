@@ -48,10 +48,6 @@ package struct PageClaim: Equatable, Sendable {
       : Self.holes(items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor))
   }
 
-  package init(items: [Position?], low: End, high: End, tiesByID: Bool) {
-    self.init(items: items, low: low, high: high, ties: tiesByID ? .byID : .unknown)
-  }
-
   /// The pieces of the claim without its holes, oldest first.
   package var pieces: [SpanSet.Span] {
     var set = SpanSet()

@@ -76,14 +76,6 @@ package struct Walk: Equatable, Sendable {
     }
   }
 
-  package init(low: Position, above: Int, tiesByID: Bool) {
-    self.init(low: low, above: above, ties: tiesByID ? .byID : .unknown)
-  }
-
-  package init(newest rows: [Position], rawCount: Int, tiesByID: Bool) {
-    self.init(newest: rows, rawCount: rawCount, ties: tiesByID ? .byID : .unknown)
-  }
-
   /// The offset to ask next.
   package var offset: Int { asked }
 

@@ -310,7 +310,7 @@ static void changes(void) {
   for (size_t i = 0; i < count; i++) {
     CHECK(entries[i].seq > last);
     CHECK(is(entries[i].conversation, "c"));
-    CHECK(entries[i].reserved == 0);
+    CHECK(entries[i].flags == 0);
     last = entries[i].seq;
   }
   size_t rows = 1;

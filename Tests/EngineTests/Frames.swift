@@ -40,7 +40,8 @@ enum Frames {
   ) -> String {
     """
     {"account":"\(account)","type":"update","payload":{"ref":"\(ref)","silent":\(silent),\
-    "action":"\(action)","payload":{"entity":"\(entity)","items":[\(items.joined(separator: ","))]}}}
+    "action":"\(action)","payload":{"entity":"\(entity)",\
+    "items":[\(items.joined(separator: ","))]}}}
     """
   }
 

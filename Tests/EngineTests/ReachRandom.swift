@@ -10,7 +10,7 @@ import Testing
 import Timeline
 
 @Suite struct ReachRandom {
-  @Test(arguments: CapableKind.all, 1...12)
+  @Test(arguments: CapableKind.all, 1...6)
   func scrollingAnywhereNeverLies(_ kind: CapableKind, _ seed: Int) throws {
     var random = Random(seed: UInt64(seed))
     let limit = [6, 10, 20][seed % 3]

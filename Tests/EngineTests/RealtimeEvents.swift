@@ -108,7 +108,7 @@ import Testing
       Frames.update("r2", "conversation", ["{\"conversation_id\":\"x\",\"title\":\"T\"}"]))
     try world.hand(Frames.update("r3", "conversation", "delete", ["{\"conversation_id\":\"x\"}"]))
     try world.hand(
-      "{\"type\":\"conversation_updated\",\"conversation_id\":\"y\",\"conversation\":{\"title\":\"U\"}}"
+      #"{"type":"conversation_updated","conversation_id":"y","conversation":{"title":"U"}}"#
     )
     let (members, rooms) = try stored(world, folder) { rx throws(StoreFailure) in
       (

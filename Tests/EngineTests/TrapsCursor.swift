@@ -49,6 +49,40 @@ import Testing
     #expect(try world.lies() == [])
   }
 
+  /// The same while the page that shows the stamp is under way: it is older than the
+  /// push, so it does not speak of what was posted between them.
+  @Test(arguments: ServerKind.all)
+  func t03_aPageUnderWayDoesNotSpeakUpToAStampFromTheFuture(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(130)
+    world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000)
+    try world.connect()
+    try world.sync()
+    try world.missing(5)
+    var isPosted = false
+    var looks = 0
+    var faults: [String] = []
+    world.alter = { request, answer in
+      if !isPosted, request.contains("get_messages") {
+        isPosted = true
+        world.post(2)
+        try? world.push { world.post(1) }
+      }
+      return answer
+    }
+    world.before = { _, _ in
+      guard isPosted else { return }
+      looks += 1
+      faults += (try? world.lies()) ?? ["unreadable"]
+    }
+    try world.sync()
+    #expect(looks >= 2)
+    #expect(faults == [])
+    try world.sync()
+    #expect(try world.tailFaults(25) == [])
+    #expect(try world.lies() == [])
+  }
+
   /// A push where all is up to date asks for a catch-up by itself, one at a time.
   @Test(arguments: ServerKind.few)
   func t03_aPushIsFollowedByACatchUp(_ kind: ServerKind) throws {

@@ -140,6 +140,35 @@ import Testing
     #expect(world.requests.count <= 2)
   }
 
+  /// A message was forgotten here, then deleted on the server, then the server was
+  /// restored from a copy that has it: it stays forgotten.
+  @Test(arguments: ServerKind.all)
+  func t31_whatWasForgottenStaysForgottenAfterARestore(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(130)
+    try world.connect()
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    let ids = world.server.newestIDs(world.room, 40)
+    let gone = ids[25]
+    let backup = world.server.backup()
+    try world.client.forget(conversation: Array(world.room.utf8), id: Array(gone.utf8))
+    world.tick(ms: 60_000)
+    world.server.delete(conversation: world.room, ids: [gone, ids[30]])
+    try world.missing(110)
+    try world.sync()
+    #expect(try world.cached() == world.truth())
+    world.server.restore(backup)
+    world.tick(ms: 60_000)
+    try world.missing(3)
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.client.stats().restores >= 1)
+    #expect(world.truth().contains(gone))
+    #expect(try world.cached() == world.truth().filter { $0 != gone })
+    #expect(try world.lies(hidden: [gone]) == [])
+  }
+
   /// A restore is the whole server's. Here one conversation shows it; in the other
   /// no incremental answer ever could.
   @Test(arguments: ServerKind.few)

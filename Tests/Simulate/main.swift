@@ -5,9 +5,11 @@ import Simulation
 func usage() -> Never {
   print(
     """
-    tideline-sim run --seeds N [--from S] [--jobs J]   run N seeds; exit 1 where one fails
+    tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W]
+                                                       run N seeds; exit 1 where one fails
     tideline-sim seed S [--trace]                      replay one seed
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
+    W is plain (as it is), abilities, marks, screens, all (of these) or updates
     """)
   exit(2)
 }
@@ -19,6 +21,21 @@ func option(_ name: String, _ standard: Int) -> Int {
     let value = Int(CommandLine.arguments[index + 1]), value >= 0
   else { usage() }
   return value
+}
+
+/// The bits that `--worlds` adds to each seed.
+func worlds() -> UInt64 {
+  guard let index = CommandLine.arguments.firstIndex(of: "--worlds") else { return 0 }
+  guard index + 1 < CommandLine.arguments.count else { usage() }
+  switch CommandLine.arguments[index + 1] {
+  case "plain": return 0
+  case "abilities": return Knobs.Worlds.abilities.rawValue
+  case "marks": return Knobs.Worlds.marks.rawValue
+  case "screens": return Knobs.Worlds.screens.rawValue
+  case "updates": return Knobs.Worlds.updates.rawValue
+  case "all": return Knobs.Worlds.all.rawValue
+  default: usage()
+  }
 }
 
 /// What is counted over a run. Touched by one verdict at a time.
@@ -47,8 +64,8 @@ final class Tally: @unchecked Sendable {
 func run(_ kind: ClientKind) {
   let tally = Tally()
   Runner.run(
-    from: UInt64(option("--from", 1)), count: option("--seeds", 100), jobs: option("--jobs", 2),
-    kind
+    from: UInt64(option("--from", 1)) | worlds(), count: option("--seeds", 100),
+    jobs: option("--jobs", 2), kind
   ) { verdict in
     tally.add(verdict)
     if kind == .tideline, verdict.violation != nil {

@@ -40,7 +40,8 @@ enum Frames {
 
   /// An answer or push without the deletions in it; for a planted fault.
   static func withoutDeletions(_ bytes: [UInt8]) -> [UInt8] {
-    guard let type = string("type", bytes), ["get_deleted_since", "message_deleted"].contains(type),
+    guard let type = string("type", bytes),
+      ["get_deleted_since", "message_deleted"].contains(type),
       let start = valueStart("message_ids", bytes),
       let end = bytes[start...].firstIndex(of: 0x5D)
     else { return bytes }

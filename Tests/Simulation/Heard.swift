@@ -133,6 +133,8 @@ struct Heard {
   var isVague = false
   /// The frame that the device is about to take.
   var inHand: [UInt8]?
+  /// Updates that the device may know of, though it was ended before it said so.
+  private(set) var doubtful: [String: [UInt8]] = [:]
   /// How many writes of the log had been made when an update had been taken.
   var writes: [String: Int] = [:]
   /// What the host said of each reply handed out on this connection.
@@ -153,6 +155,7 @@ struct Heard {
     guard let told = Told(frame) else { return nil }
     if let ref = told.ref {
       if places[ref] != nil { return told }
+      doubtful[ref] = nil
       places[ref] = log.count
     }
     log.append(frame)
@@ -208,15 +211,22 @@ struct Heard {
     return tokens
   }
 
+  /// Whether the device took this update will be seen by whether it replies.
+  mutating func doubt(_ frame: [UInt8]) {
+    if let ref = Told(frame)?.ref, places[ref] == nil { doubtful[ref] = frame }
+  }
+
   /// The power went: only what was replied to is sure to be known.
   mutating func forget(_ posted: [Ledger.Posted]) {
     let kept = log.prefix(durable)
+    let lost = Array(log.dropFirst(durable))
     log = []
     places = [:]
     facts = [:]
     things = [:]
     tokens = []
     for frame in kept { _ = learn(frame, posted) }
+    for frame in lost { doubt(frame) }
     writes = [:]
   }
 

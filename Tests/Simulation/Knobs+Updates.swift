@@ -1,6 +1,6 @@
 /// What the worlds of updates draw: much is told unasked, little is asked for.
 ///
-/// They are the seeds from `firstOfUpdates` on. In the other worlds pages and windows repair what
+/// They are the seeds of `Worlds.updates`. In the other worlds pages and windows repair what
 /// a lost mark has spoilt before anybody looks; here the updates themselves have to be right.
 internal import Base
 
@@ -42,11 +42,7 @@ package struct UpdateKnobs: Sendable {
 }
 
 extension Knobs {
-  package static let firstOfUpdates: UInt64 = 1_000_000_000
-
-  /// Only seeds of these worlds draw anything.
   mutating func drawUpdates() {
-    guard seed >= Self.firstOfUpdates else { return }
     var random = Random(seed: seed ^ 0x7570_6461_7465_7300)
     updates.isOn = true
     restores = false

@@ -13,6 +13,8 @@ extension Knobs {
     // What a restored server hands out anew would have been handed out before: numbers, updates.
     let canRestore = restores
     if canRestore { sequence = false }
+    // Such a server stamps what follows a stamp ahead like it.
+    if futureStamp, !sequence { previousIDs = false }
     envelope = !canRestore && random.chance(0.35)
     if envelope { pushes = true }
     lossless = pushes && !canRestore && random.chance(0.45)

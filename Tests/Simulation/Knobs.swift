@@ -114,11 +114,32 @@ package struct Knobs: Sendable {
     drawScene(&random)
     drawNetwork(&random)
     drawDevice(&random)
+    // The seed says by its high bits what may be drawn, so that it replays by itself.
+    let worlds = Worlds(rawValue: seed)
     var more = Random(seed: seed ^ 0x7769_6E64_6F77_7300)
-    drawAbilities(&more)
-    drawMarks(&more)
-    drawScreens(&more)
-    drawUpdates()
+    if worlds.contains(.abilities) { drawAbilities(&more) }
+    if worlds.contains(.marks) { drawMarks(&more) }
+    if worlds.contains(.screens) { drawScreens(&more) }
+    if worlds.contains(.updates) { drawUpdates() }
+  }
+
+  /// What seeds with these bits may draw beyond servers that page by offset.
+  package struct Worlds: OptionSet, Sendable {
+    package let rawValue: UInt64
+
+    package init(rawValue: UInt64) {
+      self.rawValue = rawValue
+    }
+
+    /// Capabilities, envelopes, lossless push.
+    package static let abilities = Worlds(rawValue: 1 << 40)
+    /// Reactions, pins, receipts, entities, poison.
+    package static let marks = Worlds(rawValue: 1 << 41)
+    /// Windows, power cuts, failing disks.
+    package static let screens = Worlds(rawValue: 1 << 42)
+    package static let all: Worlds = [.abilities, .marks, .screens]
+    /// Much is told unasked, little is asked for; see `UpdateKnobs`.
+    package static let updates = Worlds(rawValue: 1 << 43)
   }
 
   private mutating func drawServer(_ random: inout Random) {

@@ -18,9 +18,27 @@ enum Pictures {
   static func all(_ screen: Screen, _ world: World) -> String {
     let state = (try? screen.window.state())?.text ?? "no state"
     return """
-      window  \(self.screen(screen, world)) \(state)
+      state   \(state)
+      window  \(self.screen(screen, world))
+      loaded  \(loaded(screen, world))
       \(store(screen.conversation, world))
       """
+  }
+
+  /// What is loaded, as ranges of the store's rows.
+  private static func loaded(_ screen: Screen, _ world: World) -> String {
+    let bytes = world.conversations[screen.conversation].bytes
+    let places = places(world, screen.conversation)
+    guard let spans = try? screen.window.loaded(),
+      let page = try? world.client.page(bytes, limit: 10_000)
+    else { return "unknown" }
+    return spans.map { span in
+      let rows = page.rows.filter { span.contains($0) }
+      let names = [rows.first, rows.last].map { row in
+        row.flatMap { places[$0.id] }.map(String.init) ?? "x"
+      }
+      return "\(names[0])...\(names[1])"
+    }.joined(separator: " ")
   }
 
   /// Where two lists of numbers part.

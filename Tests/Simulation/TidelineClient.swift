@@ -59,8 +59,9 @@ package final class TidelineClient: SimulatedClient {
     }
     self.config = config
     plan.lies = fault == .lyingDisk
-    Self.watch(disk, directory, plan)
     client = try Self.open(config, directory)
+    // A new file is made under another name, so what there is now is the beginning.
+    Self.watch(disk, directory, plan)
   }
 
   private static func profile(_ knobs: Knobs) -> Profile {
@@ -96,9 +97,14 @@ package final class TidelineClient: SimulatedClient {
   package func disconnected() throws { try client.disconnected() }
 
   package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
-    var bytes = bytes
-    if let fault, let receipt = try receive(&bytes, with: fault) { return receipt }
-    if let updateFault, let receipt = try receive(&bytes, with: updateFault) { return receipt }
+    var frame = bytes
+    if let updateFault, let receipt = try receive(&frame, with: updateFault) { return receipt }
+    guard let fault else { return try take(frame) }
+    if fault == .lostDeletions { frame = Frames.withoutDeletions(frame) }
+    return try receive(frame, with: fault) ?? take(frame)
+  }
+
+  private func take(_ bytes: [UInt8]) throws -> SimReceipt {
     let receipt: Receipt
     do {
       receipt = try client.receive(bytes)
@@ -106,16 +112,15 @@ package final class TidelineClient: SimulatedClient {
       if error == .mismatch { return .foreign }
       throw error
     }
-    return switch receipt {
-    case .applied: .applied
-    case .ignored: .ignored
-    case .quarantined: .quarantined
+    switch receipt {
+    case .applied: return .applied
+    case .ignored: return .ignored
+    case .quarantined: return .quarantined
     }
   }
 
   /// What a planted fault makes of a frame; nil where it still reaches the client.
-  private func receive(_ bytes: inout [UInt8], with fault: PlantedFault) throws -> SimReceipt? {
-    if fault == .lostDeletions { bytes = Frames.withoutDeletions(bytes) }
+  private func receive(_ bytes: [UInt8], with fault: PlantedFault) throws -> SimReceipt? {
     guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes) else { return nil }
     updatesSeen += 1
     if fault == .replyWithoutEffect, updatesSeen % 3 == 0 {

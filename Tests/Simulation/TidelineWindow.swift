@@ -108,7 +108,7 @@ final class TidelineWindow: SimulatedWindow {
     let trouble = status.trouble.map { " trouble \($0)" } ?? ""
     state.text =
       "\(status.isAtStart ? "start " : "")\(status.isAtEnd ? "end " : "")"
-      + "waiting \(status.waiting)\(trouble)"
+      + "waiting \(status.waiting.rawValue)\(trouble)"
     return state
   }
 

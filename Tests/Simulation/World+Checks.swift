@@ -35,11 +35,13 @@ extension World {
       guard let mark = Ledger.marks(payload).first else { return nil }
       let posted = ledger.posted[mark.serial]
       return Truth(
-        timeUs: row.stampUs, order: knobs.sequence ? row.number : row.stampUs, id: Array(row.id.utf8), serial: mark.serial, payload: payload,
+        timeUs: row.stampUs, order: knobs.sequence ? row.number : row.stampUs,
+        id: Array(row.id.utf8), serial: mark.serial, payload: payload,
         hidden: posted.control || ledger.forgotten.contains(row.id) || row.flaw != .none,
         isPoison: row.flaw != .none,
         fleeting: !knobs.sequence && (posted.late || posted.future))
     }
+    if rows.contains(where: \.isPoison) { poisoned.insert(conversation) }
     return rows.sorted { $0.isBefore($1.order, $1.id) }
   }
 
@@ -143,7 +145,9 @@ extension World {
     for segment in segments(page) { try checkEqual(page, segment, shown) }
     if findings.restores == 0 {
       let alive = Set(rows.map(\.id))
+      // Deletions beyond the horizon can only be seen by those who look.
       for row in page.rows where !alive.contains(row.id) {
+        if knobs.horizonUs > 0, row.unverified { continue }
         throw Violation("a deleted message is shown: \(Self.text(row.id))")
       }
     }
@@ -183,12 +187,16 @@ extension World {
     !knobs.sequence && row.timeUs > server.nowUs
   }
 
-  /// Whether a message that nobody can read stands between two rows; nil is an end.
+  /// Whether a gap between two rows may be there for a message that nobody can read: nothing that
+  /// can be read stands in it. Where such a message stood, no client can tell. Nil is an end.
   func isPoisoned(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
     guard knobs.poison else { return false }
-    let from = low?.order ?? Int64.min
-    let to = high?.order ?? Int64.max
-    return truth(conversation).contains { $0.isPoison && $0.order >= from && $0.order <= to }
+    let rows = truth(conversation)
+    func isAbove(_ row: Truth) -> Bool { low.map { !row.isBefore($0.order, $0.id) } ?? true }
+    func isBelow(_ row: Truth) -> Bool { high.map { row.isBefore($0.order, $0.id) } ?? true }
+    let between = rows.indices.filter { isAbove(rows[$0]) && isBelow(rows[$0]) }
+    if between.contains(where: { !rows[$0].hidden && rows[$0].id != low?.id }) { return false }
+    return poisoned.contains(conversation)
   }
 
   /// Gaps that are there for no such reason, by the row behind them.
@@ -266,7 +274,9 @@ extension World {
       for row in page.rows {
         let id = Self.text(row.id)
         guard let serial = ledger.serial(ofID: id), !ledger.posted[serial].mine else { continue }
-        let due = knobs.autoMarkRead || ledger.marked.contains(id)
+        // What only a push brought was not fetched.
+        let isFetched = knobs.autoMarkRead && !knobs.pushes
+        let due = isFetched || ledger.marked.contains(id)
         if due, !ledger.readOnServer.contains(id) {
           throw Violation("never marked read: \(id)")
         }

@@ -87,6 +87,7 @@ extension World {
   /// A reply has been handed out: its update was taken, and its effect is on the disk.
   func noteReply(_ ref: String) throws {
     guard knobs.updates.isOn else { return }
+    if let frame = heard.doubtful[ref] { _ = heard.learn(frame, ledger.posted) }
     guard let place = heard.places[ref] else {
       throw Violation("a reply to \(ref), which the device never took")
     }
@@ -142,9 +143,11 @@ extension World {
     if heard.inHand == nil, !heard.isVague, things != heard.things {
       throw Violation("after a kill the device has other things than before")
     }
-    let wasInHand = heard.inHand != nil
+    if let frame = heard.inHand {
+      heard.doubt(frame)
+      heard.adopt(things, tokens)
+    }
     heard.inHand = nil
-    if wasInHand { heard.adopt(things, tokens) }
     heard.writes = [:]
     try checkFacts()
   }

@@ -97,6 +97,9 @@ extension World {
     if happens(knobs.dropShare) {
       if keeps {
         // What must not be lost is only lost with the connection.
+        guard networkDice.chance(0.05) else {
+          return plan(bytes, marks, at: max(nowUs + latency(), link.lastDownUs + 1))
+        }
         queue.plan(at: nowUs, .cut(connection: link.number, outageUs: 300_000))
         return
       }
@@ -118,6 +121,12 @@ extension World {
     }
   }
 
+  private func plan(_ bytes: [UInt8], _ marks: [String], at arrival: Int64) {
+    link.lastDownUs = max(link.lastDownUs, arrival)
+    queue.plan(
+      at: arrival, .toDevice(connection: link.number, bytes: bytes, marks: marks))
+  }
+
   /// What the server has pushed since the last time goes on its way, best effort.
   func sendPushes() {
     guard let token = link.subscription else { return }
@@ -129,6 +138,8 @@ extension World {
   /// A frame reaches the device.
   func deliver(_ bytes: [UInt8], _ marks: [String]) throws {
     trace.mix(bytes)
+    // A kill may fall into the call when the effect is on the disk already.
+    noteUpdate(bytes)
     let hearing = try beginHearing(bytes)
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
@@ -136,7 +147,6 @@ extension World {
     if receipt != .ignored {
       ledger.noteDelivered(bytes)
       ledger.confirmed.formUnion(marks)
-      noteUpdate(bytes)
     }
     if receipt == .foreign { throw Violation("a frame of this account was refused") }
     try endHearing(hearing, bytes, receipt)

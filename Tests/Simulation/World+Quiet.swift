@@ -122,7 +122,8 @@ extension World {
         fillableGaps(conversation, page).allSatisfy {
           $0 >= ordinary && ordinary < page.rows.count
         }
-        && !page.rows.prefix(ordinary).contains(where: \.unverified)
+        && (knobs.horizonUs > 0 || knobs.poison
+          || !page.rows.prefix(ordinary).contains(where: \.unverified))
       if page.reachesStart || isPoisoned(conversation, nil, page.rows.first), whole { return }
       last = try runSync(conversation, older: 100_000).outcome
     }

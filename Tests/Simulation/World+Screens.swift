@@ -6,6 +6,8 @@ extension World {
   private static let bounds = [100, 120, 300, 200_000]
 
   func screenTurn() throws {
+    screenTurnsLeft -= 1
+    if screenTurnsLeft <= 0 { return }
     let pause = Int64(screenDice.below(Int(knobs.screenPauseUs) * 2) + 1_000)
     queue.plan(at: nowUs + pause, .screenTurn)
     if screens.isEmpty || (screens.count < knobs.screens && screenDice.chance(0.2)) {

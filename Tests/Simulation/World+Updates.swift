@@ -64,6 +64,8 @@ extension World {
     loseConnection()
     let marked = ledger.marked
     guard try client.cutPowerAndReopen(&deviceDice) else { return }
+    let counts = try images().map(\.rows.count)
+    trace.note(nowUs, "after the power: \(counts) rows")
     try lookAfterPowerCut(marked)
     try hearAfterPowerCut()
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
@@ -129,7 +131,8 @@ extension World {
       for mark in Ledger.marks(frame) {
         let posted = ledger.posted[mark.serial]
         if posted.control || posted.isPoison { continue }
-        if ledger.deleted.contains(posted.id) || ledger.everForgotten.contains(posted.id) { continue }
+        if ledger.deleted.contains(posted.id) { continue }
+        if ledger.everForgotten.contains(posted.id) { continue }
         guard let row = rows[mark.serial] else {
           throw Violation("\(ref) was replied to, and \(posted.id) is not there")
         }
@@ -163,6 +166,10 @@ extension World {
   /// On a quiet network every update has come, and nothing is owed.
   func checkUpdates() throws {
     guard knobs.envelope else { return }
+    try until("replies are owed") {
+      try client.state().repliesOwed == 0
+        && server.owedRefs(user: Self.me, account: Self.account).isEmpty
+    }
     try checkEffects(of: updates.replied)
     let tokens = try eventTokens()
     for token in 1..<(updates.announced + 1) where !tokens.contains(token) {
@@ -181,21 +188,28 @@ extension World {
   // MARK: The disk
 
   /// An input during which the disk fails. A failure changes nothing, and the host reconnects.
-  func riskyInput<Result>(_ body: () throws -> Result) throws -> Result? {
+  @inline(never)
+  func riskyInput(_ body: () throws -> Void) throws {
     let before = try images()
+    let trouble: (any Error)?
     do {
-      return try body()
+      try body()
+      trouble = nil
     } catch {
-      guard client.isDiskTrouble(error) else { throw error }
-      trace.note(nowUs, "the disk failed: \(error)")
-      findings.diskFailures += 1
-      diskFailureIsArmed = false
-      client.mendDisk()
-      let after = try images()
-      if before != after { throw Violation("a call failed, yet something changed") }
-      try cut(outageUs: 1_000_000)
-      return nil
+      trouble = error
     }
+    if let trouble { try afterFailure(trouble, before) }
+  }
+
+  private func afterFailure(_ trouble: any Error, _ before: [SimPage]) throws {
+    guard client.isDiskTrouble(trouble) else { throw trouble }
+    trace.note(nowUs, "the disk failed: \(trouble)")
+    findings.diskFailures += 1
+    diskFailureIsArmed = false
+    client.mendDisk()
+    let after = try images()
+    if before != after { throw Violation("a call failed, yet something changed") }
+    try cut(outageUs: 1_000_000)
   }
 
   func planDiskFailure() {

@@ -104,6 +104,7 @@ package final class World {
   var screenDice: Random
   var screens: [Screen] = []
   var screensOpened = 0
+  var screenTurnsLeft = 90
   var updates = Updates()
   var heard = Heard()
   /// What the server has beside messages, with a word that stands in it.
@@ -111,6 +112,8 @@ package final class World {
   /// The server's messages, kept while nothing happens to them.
   var truths: [Int: [Truth]] = [:]
   var powerCutIsDue = false
+  /// Conversations with messages that nobody can read.
+  var poisoned: Set<Int> = []
   var diskFailureIsArmed = false
   var isQuiet = false
   var hostTurnsLeft: Int
@@ -210,7 +213,11 @@ package final class World {
 
   /// Hands one input to the client. Nil where a kill fell into it: then it has happened or not.
   func input<Result>(_ body: () throws -> Result) throws -> Result? {
-    if diskFailureIsArmed { return try riskyInput(body) }
+    if diskFailureIsArmed {
+      var result: Result?
+      try riskyInput { result = try body() }
+      return result
+    }
     guard killIsArmed else { return try body() }
     let before = try images()
     let result = try body()

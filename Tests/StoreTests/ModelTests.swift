@@ -70,6 +70,7 @@ private struct Model {
   }
 
   var rows: [[UInt8]: Row] = [:]
+  var forgotten: Set<[UInt8]> = []
   var deletions: [[UInt8]: Int64?] = [:]
   var waiting: [[UInt8]: Waiting] = [:]
   var marks: [ReceiptKind: [[UInt8]]] = [.read: [], .listened: []]
@@ -122,7 +123,8 @@ private struct Model {
     var row = Row(
       message: m, number: lastNumber, contentStamp: stamp, reactionStamp: stamp,
       reactionVersion: m.version, pinStamp: stamp, users: users)
-    if let waited = waiting.removeValue(forKey: m.id) {
+    row.isHusk = forgotten.contains(m.id)
+    if let waited = waiting.removeValue(forKey: m.id), !row.isHusk {
       if let reactions = waited.reactions {
         row.react(reactions.json, reactions.version, reactions.stamp, tie: false)
       }
@@ -168,6 +170,7 @@ private struct Model {
     guard var row = rows[id] else { return nil }
     row.isHusk = true
     rows[id] = row
+    forgotten.insert(id)
     return row.number
   }
 
@@ -294,10 +297,17 @@ private struct Model {
       try apply(id, stamp, version, tx, cid, &model, &random)
     case 45..<52:
       #expect(try tx.tombstone(id, cid, version: version) == model.tombstone(id, version))
-    case 52..<55:
+    case 52:
+      guard random.chance(0.2) else { return }
+      try tx.clearTombstones(cid)
+      model.deletions = [:]
+      model.waiting = [:]
+    case 53..<55:
       let place = model.rows[id]?.message.position ?? Position(time: 0, id: id)
       #expect(try tx.remove(place, cid) == (model.rows[id] == nil ? nil : model.delete(id)))
     case 55..<57:
+      // For good, so it is done to few of them.
+      let id = bytes("m\(random.below(4))")
       #expect(try tx.forget(id, cid) == model.forget(id))
     case 57..<69:
       let user = users[random.below(3)]

@@ -93,6 +93,35 @@ import Timeline
     }
   }
 
+  /// The husk went with a deletion or a restore; the message comes again, and stays away.
+  @Test(arguments: Kind.allCases, [true, false])
+  func whatWasForgottenStaysForgottenWhenItsRowWent(_ kind: Kind, _ isDeleted: Bool) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    let other = try fixture.conversation("other")
+    try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.forget(bytes("a"), cid)
+      if isDeleted {
+        _ = try tx.tombstone(bytes("a"), cid, version: nil)
+        try tx.clearTombstones(cid)
+      } else {
+        _ = try tx.remove(position(1, "a"), cid)
+      }
+    }
+    try fixture.reopen()
+    let again = message("a", at: 1, readBy: #"["eva"]"#)
+    #expect(try fixture.apply([again, message("c", at: 3)], cid) == [.inserted(3), .inserted(4)])
+    #expect(try fixture.texts(cid, .oldest) == ["b", "c"])
+    let husk = try #require(try fixture.message("a", cid))
+    #expect(husk.payload.isEmpty && husk.sender.isEmpty && husk.readBy == nil)
+    #expect(try fixture.apply([again], other) == [.inserted(5)])
+    try fixture.read { tx throws(StoreFailure) in
+      #expect(try tx.count(cid, from: .min, to: .max) == 3)
+    }
+    #expect(try fixture.texts(other, .oldest) == ["a"])
+  }
+
   @Test func aRowTakenOutMayComeBack() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()

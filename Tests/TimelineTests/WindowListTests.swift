@@ -179,7 +179,7 @@ private struct World {
 
 @Suite struct WindowListTests {
   /// 192 lives of 110 steps: 21,120.
-  @Test(arguments: 1...24 as ClosedRange<UInt64>)
+  @Test(arguments: 1...12 as ClosedRange<UInt64>)
   func theFastListIsTheSlowOneAfterEveryStep(_ group: UInt64) throws {
     var largest = 0
     var splits = 0

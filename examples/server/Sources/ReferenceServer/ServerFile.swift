@@ -251,7 +251,7 @@ public final class ServerFile {
       return .bytes(bytes)
     }
     try database.run(
-      "INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO message VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
       [
         .text(message.conversation), .text(message.id), .text(message.sender),
         .number(message.stampUs), .number(Int64(message.arrival)), .text(message.payload),
