@@ -234,7 +234,7 @@ package final class TidelineClient: SimulatedClient {
     do {
       window = try client.openWindow(config)
     } catch {
-      if error == .unsupported { return nil }
+      if case .unsupported = error { return nil }
       throw error
     }
     return TidelineWindow(window, fault, isSequence: isSequence)
