@@ -96,6 +96,8 @@ extension Knobs {
     updates.unreportedShare = random.chance(0.4) ? 0.05 + 0.3 * random.share() : 0
     updates.stallShare = random.chance(0.3) ? 0.02 : 0
     updates.lossShare = usesFile && random.chance(0.7) ? 0.03 : 0
+    // Whether a message is still forgotten after a loss of power cannot be seen.
+    if powerCuts || updates.lossShare > 0 { forgets = false }
   }
 
   /// What a line of such a world says more.

@@ -20,7 +20,13 @@ extension TidelineClient {
 
   /// One row as it is shown; nil where it is not.
   func row(_ conversation: [UInt8], _ id: [UInt8]) throws -> SimRow? {
-    let page = try client.message(conversation: conversation, id: id)
+    let page: MessagePage
+    do {
+      page = try client.message(conversation: conversation, id: id)
+    } catch {
+      if error == .notFound { return nil }
+      throw error
+    }
     return page.rows.first.map { Self.row($0, page.bytes, isSequence: isSequence) }
   }
 
