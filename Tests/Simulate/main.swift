@@ -9,7 +9,7 @@ func usage() -> Never {
                                                        run N seeds; exit 1 where one fails
     tideline-sim seed S [--trace]                      replay one seed
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
-    W is plain (as it is), abilities, marks, screens or all
+    W is plain (as it is), abilities, marks, screens, all (of these) or updates
     """)
   exit(2)
 }
@@ -32,6 +32,7 @@ func worlds() -> UInt64 {
   case "abilities": return Knobs.Worlds.abilities.rawValue
   case "marks": return Knobs.Worlds.marks.rawValue
   case "screens": return Knobs.Worlds.screens.rawValue
+  case "updates": return Knobs.Worlds.updates.rawValue
   case "all": return Knobs.Worlds.all.rawValue
   default: usage()
   }

@@ -6,7 +6,9 @@ internal import VaultSupport
 /// The files as they are for sure on the disk, and what was written since the last sync of each.
 struct DiskShadow {
   private var synced: DiskImage
-  private var pending: [DiskEvent] = []
+  private var pending: [(number: Int, event: DiskEvent)] = []
+  /// Writes so far.
+  private(set) var written = 0
 
   /// A planted fault: no sync does anything.
   private let lies: Bool
@@ -19,23 +21,40 @@ struct DiskShadow {
   mutating func note(_ event: DiskEvent) {
     switch event.change {
     case .write, .truncate:
-      pending.append(event)
+      written += 1
+      pending.append((written, event))
     case .sync:
       if lies { return }
       pending.removeAll { waiting in
-        guard waiting.path == event.path else { return false }
-        synced.apply(waiting)
+        guard waiting.event.path == event.path else { return false }
+        synced.apply(waiting.event)
         return true
       }
     case .delete:
-      pending.removeAll { $0.path == event.path }
+      pending.removeAll { $0.event.path == event.path }
       synced.apply(event)
     }
   }
 
+  /// The first write to a file that is not on the disk for sure; nil where all are.
+  func firstPending(_ end: String) -> Int? {
+    pending.first { $0.event.path.hasSuffix(end) }?.number
+  }
+
+  /// The same disk under another name: what a killed process wrote is not synced for that.
+  mutating func move(from old: String, to new: String) {
+    func moved(_ path: String) -> String {
+      path.hasPrefix(old) ? new + path.dropFirst(old.count) : path
+    }
+    var files: [String: [UInt8]] = [:]
+    for (path, bytes) in synced.files { files[moved(path)] = bytes }
+    synced.files = files
+    for index in pending.indices { pending[index].event.path = moved(pending[index].event.path) }
+  }
+
   /// Of what was not synced, any part arrived.
   func afterPowerCut(_ dice: inout Random) -> DiskImage {
-    synced.afterPowerCut(pending[...], &dice)
+    synced.afterPowerCut(pending.map(\.event)[...], &dice)
   }
 }
 
@@ -48,6 +67,8 @@ final class DiskPlan: @unchecked Sendable {
   private(set) var trouble: String?
   var lies = false
   var shadow = DiskShadow(DiskImage())
+  /// The disk when the image was taken.
+  private(set) var shadowTaken: DiskShadow?
 
   func arm(writes: Int, from source: String, to target: String) {
     writesLeft = writes
@@ -60,6 +81,7 @@ final class DiskPlan: @unchecked Sendable {
   func disarm() {
     writesLeft = 0
     isTaken = false
+    shadowTaken = nil
   }
 
   /// Called before a write is done.
@@ -72,6 +94,7 @@ final class DiskPlan: @unchecked Sendable {
     } catch {
       trouble = "\(error)"
     }
+    shadowTaken = shadow
     isTaken = true
   }
 }

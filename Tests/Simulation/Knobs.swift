@@ -105,6 +105,7 @@ package struct Knobs: Sendable {
   package var diskFailures = false
   /// A fault planted on purpose; no seed draws one.
   package var fault: PlantedFault?
+  package var updates = UpdateKnobs()
 
   package init(seed: UInt64) {
     self.seed = seed
@@ -119,6 +120,7 @@ package struct Knobs: Sendable {
     if worlds.contains(.abilities) { drawAbilities(&more) }
     if worlds.contains(.marks) { drawMarks(&more) }
     if worlds.contains(.screens) { drawScreens(&more) }
+    if worlds.contains(.updates) { drawUpdates() }
   }
 
   /// What seeds with these bits may draw beyond servers that page by offset.
@@ -136,6 +138,8 @@ package struct Knobs: Sendable {
     /// Windows, power cuts, failing disks.
     package static let screens = Worlds(rawValue: 1 << 42)
     package static let all: Worlds = [.abilities, .marks, .screens]
+    /// Much is told unasked, little is asked for; see `UpdateKnobs`.
+    package static let updates = Worlds(rawValue: 1 << 43)
   }
 
   private mutating func drawServer(_ random: inout Random) {

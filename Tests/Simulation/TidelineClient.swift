@@ -10,18 +10,19 @@ internal import VaultSupport
 
 package final class TidelineClient: SimulatedClient {
   private let config: ClientConfig
-  private var client: Client
+  private(set) var client: Client
   /// Where the files of this generation are; nil for a memory world.
   private var directory: String?
   private let root: String?
   private var generation = 0
   private let disk: FaultVFS?
-  private let plan = DiskPlan()
-  private let isSequence: Bool
+  let plan = DiskPlan()
+  let isSequence: Bool
   private let fault: PlantedFault?
+  let updateFault: UpdateFault?
   /// Frames of a planted fault.
-  private var forged: [SimFrame] = []
-  private var updatesSeen = 0
+  var forged: [SimFrame] = []
+  var updatesSeen = 0
 
   private static let fileName = "messages.tideline"
   private static let key: [UInt8] = Array(1...32)
@@ -31,6 +32,7 @@ package final class TidelineClient: SimulatedClient {
   package init(knobs: Knobs, clock: VirtualClock) throws {
     isSequence = knobs.sequence
     fault = knobs.fault
+    updateFault = knobs.updates.fault
     var config = ClientConfig(
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
@@ -95,8 +97,10 @@ package final class TidelineClient: SimulatedClient {
   package func disconnected() throws { try client.disconnected() }
 
   package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
-    guard let fault else { return try take(bytes) }
-    let frame = fault == .lostDeletions ? Frames.withoutDeletions(bytes) : bytes
+    var frame = bytes
+    if let updateFault, let receipt = try receive(&frame, with: updateFault) { return receipt }
+    guard let fault else { return try take(frame) }
+    if fault == .lostDeletions { frame = Frames.withoutDeletions(frame) }
     return try receive(frame, with: fault) ?? take(frame)
   }
 
@@ -134,7 +138,7 @@ package final class TidelineClient: SimulatedClient {
 
   package func nextFrame() throws -> SimFrame? {
     if let frame = forged.popLast() { return frame }
-    return try client.nextFrame().map { SimFrame(id: $0.id, bytes: $0.bytes) }
+    return try client.nextFrame().map { translated(SimFrame(id: $0.id, bytes: $0.bytes)) }
   }
 
   package func frameSent(_ id: UInt64) throws { _ = try client.frameSent(id) }
@@ -226,11 +230,14 @@ package final class TidelineClient: SimulatedClient {
   ) throws -> (any SimulatedWindow)? {
     let config = WindowConfig(
       conversation: conversation, at: Self.at(place), count: count, rowsMax: rowsMax)
+    let window: Window
     do {
-      return TidelineWindow(try client.openWindow(config), fault, isSequence: isSequence)
-    } catch .unsupported {
-      return nil
+      window = try client.openWindow(config)
+    } catch {
+      if case .unsupported = error { return nil }
+      throw error
     }
+    return TidelineWindow(window, fault, isSequence: isSequence)
   }
 
   package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {
@@ -267,7 +274,9 @@ package final class TidelineClient: SimulatedClient {
     let next = "\(root)/\(generation + 1)"
     if !plan.isTaken { try FileManager.default.copyItem(atPath: directory, toPath: next) }
     if let trouble = plan.trouble { throw Violation("the image could not be taken: \(trouble)") }
-    try reopen(directory, next)
+    var shadow = plan.shadowTaken ?? plan.shadow
+    shadow.move(from: directory, to: next)
+    try reopen(directory, next, shadow)
   }
 
   package func cutPowerAndReopen(_ dice: inout Random) throws -> Bool {
@@ -280,7 +289,7 @@ package final class TidelineClient: SimulatedClient {
     return true
   }
 
-  private func reopen(_ old: String, _ next: String) throws {
+  private func reopen(_ old: String, _ next: String, _ shadow: DiskShadow? = nil) throws {
     generation += 1
     plan.disarm()
     disk?.reset()
@@ -288,6 +297,7 @@ package final class TidelineClient: SimulatedClient {
     try FileManager.default.removeItem(atPath: old)
     directory = next
     Self.watch(disk, next, plan)
+    if let shadow { plan.shadow = shadow }
     client = try Self.open(config, next)
   }
 

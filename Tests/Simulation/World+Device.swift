@@ -20,6 +20,7 @@ extension World {
     }
     if knobs.powerCuts, deviceDice.chance(0.06) { try cutPower() }
     if knobs.entities, deviceDice.chance(0.1) { try eventTokens() }
+    try updateHostTurn()
     try lookAtSyncs()
     try pullChanges()
     let pause = Int64(deviceDice.below(Int(knobs.hostPauseUs) * 2) + 1_000)
@@ -168,6 +169,7 @@ extension World {
     }
     for (index, page) in found.enumerated() { try checkShape(index, page) }
     try checkEffects(of: updates.replied.suffix(60))
+    try hearAfterKill()
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
   }

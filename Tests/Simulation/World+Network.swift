@@ -28,6 +28,7 @@ extension World {
       throw Violation("a request without its envelope: \(type)")
     }
     if type == "mark_read" { try judgeMarkRead(request) }
+    try judgeFetch(request)
     if type == "reply" {
       findings.requests -= 1
       if isQuiet { findings.quietRequests -= 1 }
@@ -85,7 +86,8 @@ extension World {
   }
 
   private func failNext(_ type: String) {
-    switch networkDice.below(type == "mark_read" ? 2 : 3) {
+    // An older copy that comes behind news of a restore is the newer truth: nothing tells otherwise.
+    switch networkDice.below(type == "mark_read" || knobs.updates.isOn ? 2 : 3) {
     case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))
     case 1: server.failNext("unavailable")
     default: server.failNext("unknown_cursor")
@@ -140,6 +142,7 @@ extension World {
     trace.mix(bytes)
     // A kill may fall into the call when the effect is on the disk already.
     noteUpdate(bytes)
+    let hearing = try beginHearing(bytes)
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue) \(Frames.brief(bytes))")
@@ -148,6 +151,7 @@ extension World {
       ledger.confirmed.formUnion(marks)
     }
     if receipt == .foreign { throw Violation("a frame of this account was refused") }
+    try endHearing(hearing, bytes, receipt)
     try pump()
     if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try glance() }
   }

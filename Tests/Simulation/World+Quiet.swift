@@ -7,6 +7,7 @@ extension World {
       try measureControl()
       return
     }
+    try checkHeardAtRest()
     if knobs.screens > 0 { try finishScreens() }
     for index in conversations.indices { try syncUntilGood(index) }
     try settleReads()

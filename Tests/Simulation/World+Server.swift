@@ -81,6 +81,7 @@ extension World {
     if knobs.edits, serverDice.chance(0.25) { edit(in: conversation) }
     if knobs.otherDeviceReads, serverDice.chance(0.2) { readElsewhere(in: conversation) }
     mark(in: conversation)
+    actUpdates(conversation)
     if knobs.entities, serverDice.chance(0.4) { announceSomething() }
     truths = [:]
     for _ in 0..<(1 + serverDice.below(3)) { post(conversation) }

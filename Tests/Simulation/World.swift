@@ -106,6 +106,9 @@ package final class World {
   var screensOpened = 0
   var screenTurnsLeft = 90
   var updates = Updates()
+  var heard = Heard()
+  /// What the server has beside messages, with a word that stands in it.
+  var thingsOfServer: [String: String] = [:]
   /// The server's messages, kept while nothing happens to them.
   var truths: [Int: [Truth]] = [:]
   var powerCutIsDue = false
@@ -234,12 +237,17 @@ package final class World {
       var taken = 0
       while let frame = try client.nextFrame() {
         taken += 1
+        if stalls() {
+          try cut(outageUs: 500_000)
+          return
+        }
         try send(frame)
         if powerCutIsDue {
           powerCutIsDue = false
-          try cutPower()
+          try endSuddenly()
           return
         }
+        if forgetsReport() { continue }
         guard try input({ try client.frameSent(frame.id) }) != nil else { return }
       }
       if taken == 0, wait != 0 {

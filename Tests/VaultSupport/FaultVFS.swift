@@ -22,7 +22,7 @@ package struct DiskEvent: Sendable {
     case delete
   }
 
-  package let path: String
+  package var path: String
   package let kind: FaultFileKind
   package let change: Change
 }

@@ -1,0 +1,174 @@
+/// Listening to what the server tells unasked: each frame is judged as the device takes it.
+///
+/// A new one takes effect at once and whole, one that was taken before changes nothing and is
+/// replied to again, and one of another account is as if it had never come.
+internal import ReferenceServer
+
+extension World {
+  /// The client with what only these checks look at.
+  var probe: TidelineClient? { client as? TidelineClient }
+
+  /// What is known before a frame is handed over.
+  struct Hearing {
+    var isRepeat = false
+    var before: [SimPage] = []
+  }
+
+  func beginHearing(_ bytes: [UInt8]) throws -> Hearing {
+    guard knobs.updates.isOn else { return Hearing() }
+    if knobs.updates.foreignCopies, !isQuiet, deviceDice.chance(0.08) {
+      try hearForeign(bytes)
+    }
+    var hearing = Hearing()
+    heard.inHand = bytes
+    guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes), heard.knows(ref),
+      !diskFailureIsArmed, !killIsArmed
+    else { return hearing }
+    hearing.isRepeat = true
+    heard.repeats += 1
+    try drainFeed()
+    if deviceDice.chance(0.2) { hearing.before = try images() }
+    return hearing
+  }
+
+  func endHearing(_ hearing: Hearing, _ bytes: [UInt8], _ receipt: SimReceipt) throws {
+    heard.inHand = nil
+    guard knobs.updates.isOn, receipt != .ignored else { return }
+    if hearing.isRepeat {
+      guard receipt == .applied else { throw Violation("an update that came again was \(receipt)") }
+      if let numbers = try client.changes(after: changeSeq), !numbers.isEmpty {
+        throw Violation("an update that came again changed something: \(Frames.brief(bytes))")
+      }
+      if !hearing.before.isEmpty, try images() != hearing.before {
+        throw Violation("an update that came again shows: \(Frames.brief(bytes))")
+      }
+      return
+    }
+    guard let told = heard.learn(bytes, ledger.posted) else { return }
+    if let ref = told.ref, let probe { heard.writes[ref] = probe.logWrites }
+    for mark in told.contents + told.reactions where mark.serial < ledger.posted.count {
+      try checkFact(ledger.posted[mark.serial].id)
+    }
+    for id in told.deleted { try checkFact(id) }
+    for receipt in told.receipts { try checkFact(receipt.id) }
+    if !told.tokens.isEmpty || !told.things.isEmpty { try checkThings() }
+    try noteCalm()
+  }
+
+  /// The same frame for somebody else.
+  private func hearForeign(_ bytes: [UInt8]) throws {
+    let mine = Array("\"account\":\"\(Self.account)\"".utf8)
+    guard !diskFailureIsArmed, !killIsArmed, let at = Frames.find(mine, in: bytes, from: 0)
+    else { return }
+    let other =
+      bytes[..<at] + Array("\"account\":\"another\"".utf8) + bytes[(at + mine.count)...]
+    let before = try images()
+    try drainFeed()
+    let receipt = try client.receive(Array(other))
+    trace.note(nowUs, "← \(receipt.rawValue), a copy for another account")
+    heard.foreignRefused += 1
+    guard receipt == .foreign else {
+      throw Violation("a frame of another account was \(receipt.rawValue)")
+    }
+    if try images() != before || !(client.changes(after: changeSeq) ?? []).isEmpty {
+      throw Violation("a frame of another account changed something")
+    }
+  }
+
+  /// All of the feed up to now.
+  private func drainFeed() throws {
+    while let numbers = try client.changes(after: changeSeq), let last = numbers.last {
+      changeSeq = last
+    }
+  }
+
+  // MARK: Replies
+
+  /// A reply has been handed out: its update was taken, and its effect is on the disk.
+  func noteReply(_ ref: String) throws {
+    guard knobs.updates.isOn else { return }
+    if let frame = heard.doubtful[ref] { _ = heard.learn(frame, ledger.posted) }
+    guard let place = heard.places[ref] else {
+      throw Violation("a reply to \(ref), which the device never took")
+    }
+    if let wrote = heard.writes[ref], let pending = probe?.firstUnsynced, pending <= wrote {
+      throw Violation("the reply to \(ref) left before its effect was on the disk")
+    }
+    heard.durable = max(heard.durable, place + 1)
+    if deviceDice.chance(0.05) {
+      for mark in Told(heard.log[place])?.contents ?? [] {
+        try checkFact(ledger.posted[mark.serial].id)
+      }
+    }
+    guard !isQuiet, knobs.updates.lossShare > 0, deviceDice.chance(knobs.updates.lossShare)
+    else { return }
+    powerCutIsDue = true
+  }
+
+  /// Whether the host is to forget saying that a frame was sent.
+  func forgetsReport() -> Bool {
+    !isQuiet && knobs.updates.unreportedShare > 0
+      && deviceDice.chance(knobs.updates.unreportedShare)
+  }
+
+  /// Whether the connection ends while the host holds a frame.
+  func stalls() -> Bool {
+    !isQuiet && knobs.updates.stallShare > 0 && deviceDice.chance(knobs.updates.stallShare)
+  }
+
+  // MARK: Losses
+
+  /// The power goes, or the process does.
+  func endSuddenly() throws {
+    if knobs.updates.isOn, knobs.usesFile, deviceDice.chance(0.4) {
+      try kill(expecting: [images()])
+    } else {
+      try cutPower()
+    }
+  }
+
+  /// The process was killed. All that had been taken is there; the frame in hand is, or is not.
+  func hearAfterKill() throws {
+    guard knobs.updates.isOn, let probe else { return }
+    heard.calm = [:]
+    let things = try probe.things()
+    let tokens = try eventMarks()
+    var allowed = [heard.tokens]
+    if let frame = heard.inHand, let told = Told(frame), told.ref.map({ !heard.knows($0) }) ?? true {
+      allowed.append(heard.tokens + told.tokens.filter { !heard.tokens.contains($0) })
+    }
+    guard allowed.contains(tokens) else {
+      throw Violation("after a kill the events are \(tokens.suffix(5)), not \(allowed[0].suffix(5))")
+    }
+    if heard.inHand == nil, !heard.isVague, things != heard.things {
+      throw Violation("after a kill the device has other things than before")
+    }
+    if let frame = heard.inHand {
+      heard.doubt(frame)
+      heard.adopt(things, tokens)
+    }
+    heard.inHand = nil
+    heard.writes = [:]
+    try checkFacts()
+  }
+
+  /// The power went. All that was replied to is there, and nothing out of its order.
+  func hearAfterPowerCut() throws {
+    guard knobs.updates.isOn, let probe else { return }
+    heard.calm = [:]
+    heard.inHand = nil
+    let things = try probe.things()
+    let tokens = try eventMarks()
+    if !heard.isVague {
+      let kept = heard.tokens(after: heard.durable)
+      guard tokens.starts(with: kept), heard.tokens.starts(with: tokens) else {
+        throw Violation("after a loss of power the events are \(tokens), not at least \(kept)")
+      }
+      let states = (heard.durable...heard.log.count).contains { heard.things(after: $0) == things }
+      if !states { throw Violation("after a loss of power the device has things of no time") }
+    }
+    heard.forget(ledger.posted)
+    heard.adopt(things, tokens)
+    try checkFacts()
+  }
+}
