@@ -8,6 +8,7 @@ func usage() -> Never {
     tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W]
                                                        run N seeds; exit 1 where one fails
     tideline-sim seed S [--trace]                      replay one seed
+    tideline-sim faults --seeds N [--from S]           faults planted on purpose; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
     W is plain (as it is), abilities, marks, screens, all (of these) or updates
     """)
@@ -45,6 +46,10 @@ final class Tally: @unchecked Sendable {
   var files = 0
   var kills = 0
   var restores = 0
+  var powerCuts = 0
+  var diskFailures = 0
+  var screens = 0
+  var replies = 0
   var requests = 0
   var lost = 0
   var zombies = 0
@@ -55,6 +60,10 @@ final class Tally: @unchecked Sendable {
     files += verdict.usesFile ? 1 : 0
     kills += verdict.findings.kills
     restores += verdict.findings.restores
+    powerCuts += verdict.findings.powerCuts
+    diskFailures += verdict.findings.diskFailures
+    screens += verdict.findings.screens
+    replies += verdict.findings.replies
     requests += verdict.findings.requests
     lost += verdict.findings.lost
     zombies += verdict.findings.zombies
@@ -75,7 +84,9 @@ func run(_ kind: ClientKind) {
   }
   print(
     "\(tally.requests) requests, \(tally.files) seeds on the encrypted file, "
-      + "\(tally.kills) kills, \(tally.restores) restores")
+      + "\(tally.kills) kills, \(tally.powerCuts) losses of power, "
+      + "\(tally.diskFailures) failures of the disk, \(tally.restores) restores, "
+      + "\(tally.screens) windows, \(tally.replies) replies")
   if kind == .control {
     print(
       "the control lost \(tally.lost) messages and shows \(tally.zombies) deleted ones "
@@ -91,6 +102,22 @@ case "run":
   run(.tideline)
 case "control":
   run(.control)
+case "faults":
+  let first = UInt64(option("--from", 1))
+  let last = first + UInt64(option("--seeds", 300)) - 1
+  var hidden = 0
+  for fault in PlantedFault.allCases {
+    if let verdict = Runner.find(fault, seeds: first...last) {
+      let line = (verdict.violation ?? "").split(separator: "\n").first ?? ""
+      print("\(fault.rawValue): found by seed \(verdict.seed), \(line)")
+    } else {
+      hidden += 1
+      print("\(fault.rawValue): NOT FOUND")
+    }
+    fflush(nil)
+  }
+  print("\(PlantedFault.allCases.count - hidden) passed, \(hidden) failed")
+  exit(hidden == 0 ? 0 : 1)
 case "seed":
   guard arguments.count > 2, let seed = UInt64(arguments[2]) else { usage() }
   let kind: ClientKind = arguments.contains("--control") ? .control : .tideline

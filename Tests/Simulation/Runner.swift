@@ -27,9 +27,13 @@ package enum Runner {
 
   /// Runs one seed.
   package static func run(
-    _ seed: UInt64, _ kind: ClientKind = .tideline, recording: Trace.Recording = .off
+    _ seed: UInt64, _ kind: ClientKind = .tideline, recording: Trace.Recording = .off,
+    fault: PlantedFault? = nil
   ) -> Verdict {
-    let knobs = Knobs(seed: seed)
+    var knobs = Knobs(seed: seed)
+    knobs.fault = fault
+    // A disk that lies is only found out when the power goes.
+    if fault == .lyingDisk { knobs.powerCuts = knobs.usesFile && !knobs.forgets }
     var verdict = Verdict(
       seed: seed, knobs: knobs.line, hash: 0, findings: Findings(), usesFile: knobs.usesFile)
     do {
@@ -64,6 +68,16 @@ package enum Runner {
         + "first: \(verdict.violation ?? "")"
     }
     return again
+  }
+
+  /// The first of some seeds in which a planted fault is found, and how; nil where none finds it.
+  package static func find(_ fault: PlantedFault, seeds: ClosedRange<UInt64>) -> Verdict? {
+    for seed in seeds {
+      let verdict = run(seed, fault: fault)
+      // What fails without the fault shows nothing.
+      if verdict.violation != nil, run(seed).violation == nil { return verdict }
+    }
+    return nil
   }
 
   private static func makeClient(
