@@ -25,7 +25,7 @@ extension Client {
   }
 
   /// Tells the others, if connected: false where not. Nothing of it is kept.
-  package func typing(conversation: [UInt8], _ event: TypingEvent) throws(Failure) -> Bool {
+  package func typing(conversation: [UInt8], _ event: TypingSignal) throws(Failure) -> Bool {
     throw .unsupported("operations")
   }
 
@@ -50,9 +50,9 @@ extension Client {
     throw .unsupported("operations")
   }
 
-  /// Gives a message or an edit that was never sent, or was refused, another payload;
-  /// false where it may have been sent. A refused one is queued again.
-  package func editOperation(_ operation: UInt64, payload: [UInt8]) throws(Failure) -> Bool {
+  /// Puts members of a JSON object in the place of those that a queued or refused
+  /// operation has; false where it may have been sent. A refused one is queued again.
+  package func editOperation(_ operation: UInt64, _ json: [UInt8]) throws(Failure) -> Bool {
     throw .unsupported("operations")
   }
 
@@ -64,14 +64,14 @@ extension Client {
 
   /// Kept in memory only, for whoever lists operations.
   package func uploadProgress(
-    _ operation: UInt64, done: UInt64, total: UInt64
+    _ operation: UInt64, permille: UInt32
   ) throws(Failure) -> Bool {
     throw .unsupported("operations")
   }
 
   /// The operation is refused with the host's own reason; a retry waits for the upload.
   package func uploadFailed(
-    _ operation: UInt64, code: [UInt8], text: [UInt8]
+    _ operation: UInt64, reason: [UInt8]
   ) throws(Failure) -> Bool {
     throw .unsupported("operations")
   }

@@ -4,7 +4,7 @@ internal import Base
 
 /// How an operation stands. The values are `TL_OPERATION_` states of the header.
 package enum OperationStanding: Int32, Sendable {
-  case queued = 0
+  case queued = 1
   case inFlight
   /// It was sent and no answer came: it may have arrived.
   case unknown
@@ -12,11 +12,15 @@ package enum OperationStanding: Int32, Sendable {
   case done
 }
 
-/// What an operation waits for that only the host can give.
+/// What an operation waits for. The values are `TL_WAIT_` values of the header.
 package enum OperationWait: Int32, Sendable {
   case nothing = 0
+  case connection
+  case turn
+  case retry
   case upload
   case seal
+  case check
 }
 
 /// What the host says beside the request object.
@@ -45,7 +49,7 @@ package struct Outgoing: Equatable, Sendable {
   }
 }
 
-package enum TypingEvent: Int32, Sendable {
+package enum TypingSignal: Int32, Sendable {
   case begin = 1
   case pause
   case finished
@@ -76,27 +80,23 @@ package struct OperationView: Equatable, Sendable {
   /// The row on screen, for a message that is sent; otherwise 0.
   package var number: UInt64
   package var standing: OperationStanding
-  package var wait: OperationWait
+  package var waiting: OperationWait
   package var attempts: UInt32
-  /// The operation that it waits for; 0 for none.
-  package var dependsOn: UInt64
-  /// What was reported of its upload.
-  package var uploadedBytes: UInt64
-  package var uploadBytes: UInt64
-  /// The verb as on the wire.
+  package var uploadPermille: UInt32
+  /// Milliseconds to the next try; -1 where none is planned.
+  package var retryMs: Int64
+  /// As on the wire.
   package var verb: Range<Int>
   package var conversation: Range<Int>
   /// The message it is about.
-  package var target: Range<Int>
+  package var message: Range<Int>
   package var clientID: Range<Int>
-  /// The payload as the host gave it.
-  package var payload: Range<Int>
-  /// JSON object of its other members.
-  package var members: Range<Int>
-  package var errorCode: Range<Int>
-  package var errorText: Range<Int>
+  /// JSON object of its other members, the payload as the host gave it.
+  package var request: Range<Int>
   /// JSON `data` of the answer.
   package var result: Range<Int>
+  package var errorCode: Range<Int>
+  package var errorText: Range<Int>
 }
 
 package struct OperationPage: Sendable {
@@ -116,7 +116,6 @@ package enum SealAnswer: Sendable {
 package struct Sealable: Sendable {
   /// The conversation's id, or the client id of one that is not created yet.
   package var conversation: [UInt8]
-  package var verb: [UInt8]
   /// Of a message to be sent; empty for an edit.
   package var clientID: [UInt8]
   /// Of a message to be edited; empty for a new one.
