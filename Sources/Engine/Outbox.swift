@@ -123,8 +123,49 @@ enum Outbox {
     }
   }
 
-  /// Whether what is not there was what it wanted.
+  /// Whether that nothing is there was what it wanted.
   private static func isRemoval(_ verb: Verb) -> Bool {
-    false
+    verb == .deleteMessage || verb == .deleteConversation || verb == .leaveConversation
+  }
+
+  /// Whether the server does it once, however often it is told.
+  ///
+  /// - Parameters:
+  ///   - body: the other members of its request.
+  ///   - isIdempotent: the server knows what it was told before by its client id.
+  static func isRepeatable(_ verb: Verb, body: [UInt8], isIdempotent: Bool) -> Bool {
+    switch verb {
+    case .sendMessage:
+      return isIdempotent
+    case .createConversation:
+      // Of these there is one for the same people, whoever asks and how often.
+      return isIdempotent || operationFlag("distinct", in: body)
+        || operationFlag("direct", in: body)
+    default:
+      return true
+    }
+  }
+}
+
+extension OpenOperation.Kind {
+  /// Nil for what is no stored operation: marks have rows of their own, typing has
+  /// none, and what syncs ask is not the user's.
+  init?(_ verb: Verb) {
+    switch verb {
+    case .sendMessage:
+      self = .send
+    case .createConversation:
+      self = .create
+    case .editMessage, .deleteMessage, .reactMessage, .unreactMessage, .pinMessage,
+      .unpinMessage, .markLastRead, .saveConversation, .deleteConversation, .leaveConversation,
+      .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
+      self = .change
+    case .getConversations, .getConversation, .getReceipts, .getUnreadCount,
+      .getTotalUnreadCount, .getUserChannel, .deleteUserChannels, .subscribe, .unsubscribe:
+      self = .fetch
+    case .getMessages, .getDeletedSince, .getChangedSince, .markRead, .markDelivered,
+      .markListened, .typing:
+      return nil
+    }
   }
 }
