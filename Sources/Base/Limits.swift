@@ -46,6 +46,12 @@ package enum Limits {
   package static let eventsKept = 10_000
   /// Operations kept after they were done.
   package static let operationsKept = 1_000
+  /// Bytes of what the user asks to be done.
+  package static let requestBytesMax = 1 << 20
+  /// Bytes of a draft.
+  package static let draftBytesMax = 64 << 10
+  /// Bytes kept of why a server refused.
+  package static let refusalBytesMax = 1_024
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.

@@ -188,10 +188,12 @@ import Timeline
       #expect(text(ReactionSet.removing(bytes("a"), by: bytes("x"), from: bytes(odd))) == odd)
     }
     let both = bytes(#"{"a":["x","me"],"b":["me"]}"#)
-    #expect(text(ReactionSet.removing(bytes("a"), by: bytes("me"), from: both))
-      == #"{"a":["x"],"b":["me"]}"#)
-    #expect(text(ReactionSet.removing(bytes("b"), by: bytes("me"), from: both))
-      == #"{"a":["x","me"]}"#)
+    #expect(
+      text(ReactionSet.removing(bytes("a"), by: bytes("me"), from: both))
+        == #"{"a":["x"],"b":["me"]}"#)
+    #expect(
+      text(ReactionSet.removing(bytes("b"), by: bytes("me"), from: both))
+        == #"{"a":["x","me"]}"#)
     #expect(ReactionSet.removing(bytes("b"), by: bytes("me"), from: bytes(#"{"b":["me"]}"#)) == [])
   }
 
@@ -227,7 +229,8 @@ import Timeline
       open.state = .done
       try tx.saveOperation(open)
       try tx.trimOperations()
-      #expect(try tx.operations(OperationFilter(limit: 5_000)).map(\.seq) == all.dropFirst().map(\.seq))
+      #expect(
+        try tx.operations(OperationFilter(limit: 5_000)).map(\.seq) == all.dropFirst().map(\.seq))
     }
   }
 }
