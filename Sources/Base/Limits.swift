@@ -46,6 +46,8 @@ package enum Limits {
   package static let eventsKept = 10_000
   /// Bytes kept of why a server refused.
   package static let refusalBytesMax = 1_024
+  /// Operations kept after they were done.
+  package static let operationsKept = 1_000
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.
@@ -61,4 +63,11 @@ package enum Limits {
   /// out whose sending is waited for.
   package static let repliesReady = 256
   package static let repliesHanded = 4_096
+  /// Operations that are not done, bytes of a request of the host's, and of an answer
+  /// that is kept with its operation.
+  package static let operationsMax = 100_000
+  package static let requestBytesMax = 1 << 20
+  package static let resultBytesMax = 256 << 10
+  /// Bytes of a client id.
+  package static let clientIDBytesMax = 128
 }

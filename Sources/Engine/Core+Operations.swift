@@ -47,7 +47,7 @@ extension Core {
 
   func isRepeatable(_ record: OperationRecord) -> Bool {
     Outbox.isRepeatable(
-      record.verb.onWire, body: record.body,
+      record.verb.onWire, body: record.members,
       isIdempotent: config.profile.capabilities.contains(.idempotentSend))
   }
 
@@ -76,7 +76,7 @@ extension Core {
     if verb == .createConversation, record.state != .done, let name = record.clientID {
       outbox.pending.insert(name)
     }
-    if verb == .unsubscribe { subscriptions.remove(record.body) }
+    if verb == .unsubscribe { subscriptions.remove(record.members) }
     hasNews = true
     pump(now)
     return record
@@ -92,7 +92,7 @@ extension Core {
       let made = newClientID()
       if try tx.operation(clientID: made) == nil { name = made }
     }
-    var record = OperationRecord(verb, cid: 0, clientID: name, body: request.body)
+    var record = OperationRecord(verb, cid: 0, clientID: name, body: OperationRecord.body(request.body))
     record.plain = request.payload
     record.sealed = draft.sealed
     record.waits = draft.awaitsUpload ? .upload : draft.awaitsSeal ? .seal : .nothing
@@ -132,7 +132,7 @@ extension Core {
   private func noteReply(
     _ record: inout OperationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    record.replyTo = operationText("reply_to", in: record.body)
+    record.replyTo = operationText("reply_to", in: record.members)
     if let message = record.replyTo, let seq = try awaited(message, tx) { record.depends = seq }
   }
 

@@ -302,9 +302,6 @@ private struct Marks {
   private let spans: SpanSet
   private let unverified: SpanSet
   private let fresh: SpanSet
-  /// What the user did lies over what the server said.
-  private let read: Set<[UInt8]>
-  private let listened: Set<[UInt8]>
 
   init(
     _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?
@@ -312,8 +309,6 @@ private struct Marks {
     self.spans = spans
     self.fresh = fresh ?? SpanSet()
     unverified = try rx.unverified(record.cid)
-    read = try rx.queuedMarks(.read, record.cid)
-    listened = try rx.queuedMarks(.listened, record.cid)
   }
 
   /// `TL_MESSAGE_` flags of the header.
@@ -321,9 +316,7 @@ private struct Marks {
     let flags = row.flags
     var bits: UInt32 = 0
     if flags.contains(.mine) { bits |= 1 << 0 }
-    if !flags.contains(.mine), !flags.contains(.readByMe), !read.contains(position.id) {
-      bits |= 1 << 1
-    }
+    if flags.isDisjoint(with: [.mine, .readByMe, .readQueued]) { bits |= 1 << 1 }
     if flags.contains(.edited) { bits |= 1 << 2 }
     if flags.contains(.deleted) { bits |= 1 << 3 }
     if flags.contains(.pinned) { bits |= 1 << 4 }
@@ -332,7 +325,7 @@ private struct Marks {
     let isForgotten = unverified.span(holding: position) != nil
     if isForgotten || spans.span(holding: position) == nil { bits |= 1 << 7 }
     if isForgotten || fresh.span(holding: position) == nil { bits |= MessageFlags.stale }
-    if flags.contains(.listenedByMe) || listened.contains(position.id) { bits |= 1 << 10 }
+    if !flags.isDisjoint(with: [.listenedByMe, .listenQueued]) { bits |= 1 << 10 }
     return bits
   }
 }

@@ -65,9 +65,10 @@ extension Core {
     switch outcome {
     case .failed(.exists, _):
       break
-    case .failed(.rateLimited, let retry), .failed(.unavailable, let retry),
-      .failed(.other, let retry?):
+    case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
       subscribeAgain(body, atLeast: retry ?? 0, now)
+    case .failed(.other, let retry?):
+      subscribeAgain(body, atLeast: retry, now)
     case .failed:
       subscriptions.remove(body)
       logLines.append((.warn, "the server refused a subscription"))

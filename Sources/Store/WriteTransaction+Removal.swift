@@ -80,9 +80,11 @@ extension WriteTransaction {
     try connection.run(
       "DELETE FROM message WHERE cid = ? AND time = ? AND id = ?", cid, place.time, id)
     // There is nothing left to be marked.
-    try dropMark(.markRead, id, cid)
-    try dropMark(.markListened, id, cid)
+    try connection.run(
+      "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
     noteRows(cid, -1)
-    noteChange(cid, place.number, was: place.flags, now: nil)
+    let position = Position(time: place.time, id: id)
+    try noteChange(
+      cid, place.number, was: RowState(position: position, flags: place.flags), now: nil)
   }
 }

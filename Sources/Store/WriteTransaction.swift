@@ -14,14 +14,19 @@ struct Counters: Equatable, Sendable {
   /// The newest entry of the change feed, and the newest that was trimmed.
   var lastChange: UInt64 = 0
   var trimmedChange: UInt64 = 0
+  /// The last number given to an operation; never reused.
+  var lastOperation: UInt64 = 0
 
   static func load(_ connection: Connection) throws(StoreFailure) -> Counters {
     let statement = try connection.statement(
-      "SELECT lsn, last_number, last_change, trimmed_change FROM meta WHERE one = 1")
+      """
+      SELECT lsn, last_number, last_change, trimmed_change, last_operation FROM meta
+      WHERE one = 1
+      """)
     guard try statement.step() else { throw .damaged }
     return Counters(
       lsn: statement.uint(0), lastNumber: statement.uint(1), lastChange: statement.uint(2),
-      trimmedChange: statement.uint(3))
+      trimmedChange: statement.uint(3), lastOperation: statement.uint(4))
   }
 }
 
@@ -38,6 +43,9 @@ package final class WriteTransaction: ReadTransaction {
   var someWait: Bool?
   /// Whether anything was forgotten in this file, once it was asked.
   var someForgotten: Bool?
+  /// Whether any operation is open, and whether any send is, once it was asked.
+  var someOpen: Bool?
+  var someSends: Bool?
   private var changesAtBegin: Int32 = 0
 
   init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {
@@ -80,9 +88,11 @@ package final class WriteTransaction: ReadTransaction {
     }
     try connection.run(
       """
-      UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, trimmed_change = ?
+      UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, trimmed_change = ?,
+        last_operation = ?
       WHERE one = 1
-      """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange)
+      """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange,
+      counters.lastOperation)
     try connection.run("COMMIT")
     endCommitted()
     return counters
