@@ -121,7 +121,8 @@ package final class Client: Sendable {
         news = core.hasNews
         core.hasNews = false
         core.windows.post(
-          isUp: core.exchange.isUp, caughtUp: core.caughtUp, fresh: core.fresh)
+          isUp: core.exchange.isUp, caughtUp: core.caughtUp, fresh: core.fresh,
+          permille: core.outbox.permille)
       }
       return try body(core, now)
     }
@@ -212,6 +213,12 @@ package final class Client: Sendable {
       (state.readsPending, state.changeSeq, owed) = try core.storing { () throws(StoreFailure) in
         try self.store.read { rx throws(StoreFailure) in
           (try rx.pendingMarkCount(), try rx.lastChange(), try rx.owedCount())
+        }
+      }
+      for operation in core.outbox.open {
+        switch operation.state {
+        case .unknown, .refused: state.operationsStuck += 1
+        case .queued, .inFlight, .done: state.operationsOpen += 1
         }
       }
       state.repliesOwed = max(0, owed - core.replies.settled.count)
@@ -329,12 +336,12 @@ package final class Client: Sendable {
     _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
-    let fresh = board.withLock { $0.fresh }
+    let (fresh, permille) = board.withLock { ($0.fresh, $0.permille) }
     let reckoning = Reckoning(config.profile, overlapUs: 0)
     return try store.read(
       failure: { Failure($0) },
       { rx throws(Failure) in
-        try body(Reading(rx, fresh: fresh, reckoning))
+        try body(Reading(rx, fresh: fresh, permille: permille, reckoning))
       })
   }
 

@@ -22,6 +22,8 @@ struct Board {
   var caughtUp: Set<[UInt8]> = []
   /// By conversation, where all marks were verified on this connection.
   var fresh: [Int64: SpanSet] = [:]
+  /// By operation, how much of its attachment is uploaded.
+  var permille: [UInt64: UInt32] = [:]
   /// By window, syncs of its that ended since it last looked.
   var ends: [UInt64: [End]] = [:]
   /// By window, what its screen has loaded: never to be purged.
@@ -44,8 +46,11 @@ final class WindowRegistry {
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
-  func post(isUp: Bool, caughtUp: Set<[UInt8]>, fresh: [Int64: SpanSet]) {
+  func post(
+    isUp: Bool, caughtUp: Set<[UInt8]>, fresh: [Int64: SpanSet], permille: [UInt64: UInt32]
+  ) {
     board.withLock { board in
+      board.permille = permille
       board.isUp = isUp
       board.caughtUp = caughtUp
       board.fresh = fresh
