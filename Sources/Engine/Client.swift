@@ -360,15 +360,25 @@ package final class Client: Sendable {
     _ message: WireMessage, _ conversation: [UInt8], _ frame: Frame, _ failures: inout UInt64
   ) -> OpenedPayload {
     let raw = Array(frame.bytes[message.payload])
+    let sealed = Sealed(
+      frame: frame.bytes, conversation: message.conversation ?? conversation, id: message.id,
+      sender: message.sender, payload: message.payload, message: message.object)
+    guard let opened = open(sealed) else {
+      failures += 1
+      return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+    }
+    return opened
+  }
+
+  /// What the hook makes of a payload; without one it is taken as it is. Nil where the
+  /// hook failed.
+  func open(_ sealed: Sealed) -> OpenedPayload? {
+    let raw = Array(sealed.frame[sealed.payload])
     guard let hook = config.open else {
       let flags: RowFlags = hasControlMember(raw) ? .control : []
       return OpenedPayload(payload: raw, flags: flags, sealed: nil)
     }
-    let sealed = Sealed(
-      frame: frame.bytes, conversation: message.conversation ?? conversation, id: message.id,
-      sender: message.sender, payload: message.payload, message: message.object)
-    let answer = hook(sealed)
-    switch answer {
+    switch hook(sealed) {
     case .plain(let payload, let control, let event)
     where payload.count <= Limits.messageBytesMax:
       var flags: RowFlags = event ? .event : []
@@ -377,8 +387,7 @@ package final class Client: Sendable {
     case .notYet:
       return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
     case .plain, .failed:
-      failures += 1
-      return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+      return nil
     }
   }
 }
