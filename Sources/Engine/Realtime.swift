@@ -92,9 +92,11 @@ extension Core {
   }
 
   /// What the memory learns once a delivery is committed.
-  private func tell(_ news: Application.News) {
+  func tell(_ news: Application.News) {
     stats.quarantined += UInt64(news.quarantined)
     stats.duplicates += UInt64(news.duplicates)
+    if news.queuedMarks { marksWaiting = true }
+    for conversation in news.left { leave(conversation) }
     for pushed in news.pushed { remember(pushed) }
     for (cid, span) in news.shown { fresh[cid, default: SpanSet()].insert(span.low, span.high) }
     for conversation in news.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -124,6 +126,10 @@ struct Application {
     var shown: [(cid: Int64, span: SpanSet.Span)] = []
     /// Conversations in which something may be missing below what came.
     var behind: Set<[UInt8]> = []
+    /// Conversations that are no more.
+    var left: [[UInt8]] = []
+    /// Marks were queued.
+    var queuedMarks = false
   }
 
   let core: Core
@@ -131,6 +137,10 @@ struct Application {
   let delivery: Delivery
   let arrival: Arrival
   var news = News()
+  /// The operation that this is the answer to.
+  var answered: OperationRecord?
+  /// What comes beside something else tells of no newer ones before it.
+  var isAside = false
   /// The host has been told that something could not be applied.
   var isPoisoned = false
   private var nextPayload = 0
@@ -175,6 +185,7 @@ struct Application {
       for id in ids { _ = try tx.tombstone(id, cid, version: nil) }
       // What is gone is not owed any more.
       try tx.dropMarks(.read, ids, cid)
+      try tx.dropMarks(.delivered, ids, cid)
       try tx.dropMarks(.listened, ids, cid)
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
@@ -189,8 +200,9 @@ struct Application {
       _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
     case .typing(let conversation, _, _, _, let body):
       try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
-    case .entity(let kind, let conversation, let id, let body, _):
+    case .entity(let kind, let conversation, let id, let body, let known):
       try entity(kind, conversation, id, body, isDeleted: false)
+      if let known { try last(of: known) }
     case .entityDeleted(let kind, let conversation, let id, let body):
       try entity(kind, conversation, id, body, isDeleted: true)
     case .unknown(let name, let body):

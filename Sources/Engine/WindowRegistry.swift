@@ -5,6 +5,7 @@
 /// core stands on a board with a lock of its own, so a screen does not wait for a
 /// merge. Locks are taken in one order: window, core, board.
 internal import Base
+internal import Store
 internal import Timeline
 
 /// What windows may know of the core without waiting for it.
@@ -21,6 +22,8 @@ struct Board {
   var caughtUp: Set<[UInt8]> = []
   /// By conversation, where all marks were verified on this connection.
   var fresh: [Int64: SpanSet] = [:]
+  /// By operation, how much of its attachment is uploaded.
+  var permille: [UInt64: UInt32] = [:]
   /// By window, syncs of its that ended since it last looked.
   var ends: [UInt64: [End]] = [:]
   /// By window, what its screen has loaded: never to be purged.
@@ -43,11 +46,21 @@ final class WindowRegistry {
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
-  func post(isUp: Bool, caughtUp: Set<[UInt8]>, fresh: [Int64: SpanSet]) {
+  func post(
+    isUp: Bool, caughtUp: Set<[UInt8]>, fresh: [Int64: SpanSet], permille: [UInt64: UInt32]
+  ) {
     board.withLock { board in
+      board.permille = permille
       board.isUp = isUp
       board.caughtUp = caughtUp
       board.fresh = fresh
+    }
+  }
+
+  /// A conversation has another name.
+  func rename(_ old: [UInt8], _ new: [UInt8]) {
+    for number in windows.keys where windows[number]?.conversation == old {
+      windows[number]?.conversation = new
     }
   }
 
@@ -70,8 +83,11 @@ extension Core {
     let number = windows.next
     windows.next += 1
     let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
+    let conversation = try storing { () throws(StoreFailure) in
+      try canonical(config.conversation)
+    }
     windows.windows[number] = WindowRegistry.Entry(
-      conversation: config.conversation, isFollowing: isFollowing)
+      conversation: conversation, isFollowing: isFollowing)
     return number
   }
 
