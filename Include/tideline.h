@@ -241,9 +241,29 @@ typedef struct tl_opened {
  * Opens one payload. Runs inside #tl_client_receive, before any lock of the
  * library is held, on the caller's thread. It must not call the library.
  * Return #TL_OK with `out` filled, or #TL_NONE when the key has not come yet
- * (the message keeps its place, sealed), or any failure (the same, counted).
+ * (the message keeps its place, sealed; see #tl_client_reopen_payloads), or any
+ * failure (the same, counted).
  */
 typedef tl_status (*tl_open_hook)(void *context, const tl_sealed *in, tl_opened *out);
+
+/** A payload of this user, offered to the `seal` hook. */
+typedef struct tl_unsealed {
+  tl_view conversation; /**< Conversation id; of one not yet created, its client id. */
+  tl_view client_id;    /**< The client id of a message to send; empty for an edit. */
+  tl_view message;      /**< The id of the message to edit; empty for one to send. */
+  tl_view payload;      /**< The JSON value of `payload` as the host gave it. */
+} tl_unsealed;
+
+/**
+ * Seals one payload: `out->payload` is the JSON value that goes to the server,
+ * its flags must be zero. It is kept with the operation and used again for each
+ * try. Runs inside #tl_client_perform, #tl_client_send, #tl_operation_edit and
+ * #tl_client_reopen_payloads, with no lock of the library held. It must not call
+ * the library. Return #TL_OK, or #TL_NONE when the key has not come yet: the
+ * operation waits (#TL_WAIT_SEAL) until #tl_client_reopen_payloads. Any failure
+ * ends the call with #TL_E_REFUSED and nothing is kept.
+ */
+typedef tl_status (*tl_seal_hook)(void *context, const tl_unsealed *in, tl_opened *out);
 
 /** Importance of a log line. */
 typedef int32_t tl_log_level;
@@ -274,7 +294,8 @@ enum {
   TL_OPEN_MEMORY = 1u << 0,         /**< Keep everything in memory; `path` must be empty. */
   TL_OPEN_EXISTING = 1u << 1,       /**< Fail with #TL_E_NOT_FOUND instead of creating the file. */
   TL_OPEN_STRICT = 1u << 2,         /**< Refuse a file whose log has a rejected tail (#TL_E_DAMAGED). */
-  TL_OPEN_AUTO_MARK_READ = 1u << 3  /**< Fetched messages of others are marked read. */
+  TL_OPEN_AUTO_MARK_READ = 1u << 3, /**< Fetched messages of others are marked read. */
+  TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4 /**< Messages of others that arrive are marked delivered. */
 };
 
 /** How to open a client. Zero it, set `struct_size`, then what you need. */
@@ -297,6 +318,9 @@ typedef struct tl_client_config {
   tl_drop_hook log_drop;      /**< Releases `log_context`, or NULL. */
   tl_clock_hook clock;        /**< Clock hook, or NULL for the system's monotonic clock. */
   void *clock_context;        /**< Handed to `clock`. */
+  tl_seal_hook seal;          /**< Seals what this user writes, or NULL to send payloads as they are. */
+  void *seal_context;         /**< Handed to `seal`. */
+  tl_drop_hook seal_drop;     /**< Releases `seal_context`, or NULL. */
 } tl_client_config;
 
 /**
@@ -455,6 +479,8 @@ typedef struct tl_state {
   uint32_t replies_owed;       /**< Replies to updates not yet reported as sent. */
   uint64_t change_seq;         /**< Number of the newest change. */
   int64_t as_of_us;            /**< Greatest server time seen, 0 for none. */
+  uint32_t operations_open;    /**< Operations queued or in flight, marks not counted. */
+  uint32_t operations_stuck;   /**< Operations unknown or refused: for the user to decide. */
 } tl_state;
 
 /**
@@ -480,7 +506,8 @@ typedef int32_t tl_sync_kind;
 enum {
   TL_SYNC_LATEST = 0, /**< Catch up: everything newer than what is known, and deletions. */
   TL_SYNC_OLDER = 1,  /**< Older messages below the newest known range, filling gaps. */
-  TL_SYNC_LIVE = 2    /**< Only the newest page and deletions: a gap may stay below it, recorded. */
+  TL_SYNC_LIVE = 2,   /**< Only the newest page and deletions: a gap may stay below it, recorded. */
+  TL_SYNC_CONVERSATIONS = 3 /**< The list of conversations with their last messages; `conversation` is empty. */
 };
 
 /** Where a sync may look. */
@@ -561,7 +588,11 @@ tl_client_sync_status(tl_client *client, uint64_t sync, tl_sync_status *out);
 /** State of a message. */
 typedef int32_t tl_message_state;
 enum {
-  TL_MESSAGE_CONFIRMED = 0 /**< The server has it. */
+  TL_MESSAGE_CONFIRMED = 0, /**< The server has it. */
+  TL_MESSAGE_QUEUED = 1,    /**< Written here, not yet sent. */
+  TL_MESSAGE_IN_FLIGHT = 2, /**< Sent, not yet answered. */
+  TL_MESSAGE_UNKNOWN = 3,   /**< Sent, never answered: it may have arrived. The user decides. */
+  TL_MESSAGE_REFUSED = 4    /**< The server refused it. The user decides. */
 };
 
 /** Flags of #tl_message. */
@@ -583,6 +614,12 @@ enum {
 /**
  * One message. Plain data; the views point into the batch it came in and are
  * valid until that batch is freed.
+ *
+ * A message of this user that the server has not confirmed stands behind all
+ * others, in the order of sending; `id` is its client id and `time_us` is 0. Once
+ * confirmed it moves to its place and keeps its `number`. What the user changed
+ * and the server has not confirmed (edits, reactions, pins, deletions) is shown
+ * as done.
  */
 typedef struct tl_message {
   uint64_t number;        /**< Local number: the identity on screen, never reused. */
@@ -601,6 +638,9 @@ typedef struct tl_message {
   tl_view delivered_by;   /**< JSON array of user ids it was delivered to, or empty. */
   tl_view listened_by;    /**< JSON array of user ids that have listened to it, or empty. */
   uint64_t sequence;      /**< The server's number under #TL_SERVER_SEQUENCE, otherwise 0. */
+  uint64_t operation;     /**< Operation that sends it, 0 once it is confirmed. */
+  uint32_t upload_permille; /**< Of its attachment, as the host said; 1,000 where none is due. */
+  uint32_t reserved;      /**< Zero. */
 } tl_message;
 
 /** Rows with the bytes behind them, in one allocation. Opaque. */
@@ -712,7 +752,9 @@ enum {
   TL_CHANGE_REMOVED = 3,  /**< Messages went. */
   TL_CHANGE_COVERAGE = 4, /**< What is trusted changed; no numbers. */
   TL_CHANGE_EVENTS = 5,   /**< Events came; the numbers are those of #tl_event. */
-  TL_CHANGE_ENTITIES = 6  /**< Conversations, members or profiles changed; no numbers. */
+  TL_CHANGE_ENTITIES = 6, /**< Conversations, members or profiles changed; no numbers. */
+  TL_CHANGE_OPERATIONS = 7, /**< Operations were made, changed or ended; the numbers are theirs. */
+  TL_CHANGE_CONVERSATIONS = 8 /**< Unread count, marker, draft or list entry changed; no numbers. */
 };
 
 /** Flags of #tl_change and #tl_event. */
@@ -1169,9 +1211,426 @@ TL_API void tl_window_close(tl_window *window);
  */
 TL_API void tl_window_free(tl_window *window);
 
+/** The list of conversations, polled for differences like a window. Opaque. */
+typedef struct tl_list tl_list;
+
+/** Flags of #tl_list_config. */
+enum {
+  TL_LIST_CACHE_ONLY = 1u << 0 /**< Never ask the network for this list. */
+};
+
+/** How to open a list. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_list_config {
+  uint32_t struct_size; /**< `sizeof(tl_list_config)` of the caller. */
+  uint32_t flags;       /**< `TL_LIST_` flags. */
+  uint32_t rows_max;    /**< Conversations in memory at most; 0 is 10,000, 100 to 200,000. */
+  uint32_t reserved;    /**< Must be zero. */
+} tl_list_config;
+
+/** Flags of #tl_conversation. */
+enum {
+  TL_CONVERSATION_PENDING = 1u << 0,      /**< Made here, not yet by the server; `id` is its client id. */
+  TL_CONVERSATION_UNREAD_EXACT = 1u << 1, /**< `unread` is exact; otherwise there are at least so many. */
+  TL_CONVERSATION_HAS_PENDING = 1u << 2,  /**< Messages of this user wait to be sent. */
+  TL_CONVERSATION_HAS_STUCK = 1u << 3     /**< A send is unknown or refused. */
+};
+
+/** One conversation of a batch. The views are valid until the batch is freed. */
+typedef struct tl_conversation {
+  uint64_t number;        /**< Local number: the identity on screen, never reused. */
+  uint32_t flags;         /**< `TL_CONVERSATION_` flags. */
+  uint32_t member_count;  /**< Participants, 0 where not known. */
+  uint64_t unread;        /**< Messages of others above the read marker that this user has not read. */
+  int64_t activity_us;    /**< Server time of the last message, or of the last change where there is none; 0 for none. */
+  tl_view id;             /**< Conversation id. */
+  tl_view title;          /**< Title, or empty. */
+  tl_view body;           /**< The conversation's JSON object as it came, or empty. */
+  tl_view last_read;      /**< Id of the last message read by this user's marker, or empty. */
+  tl_view draft;          /**< The draft, or empty. */
+  tl_view draft_reply_to; /**< Id of the message the draft answers, or empty. */
+  tl_view typing;         /**< JSON array of the ids of users who are typing now, or empty. */
+  const tl_message *last; /**< The last visible message stored, pending ones included, or NULL. */
+} tl_conversation;
+
+/**
+ * @brief Opens the list of conversations, the last active first.
+ *
+ * It begins empty at version 0. Conversations with a message that waits to be
+ * sent stand first. While connected it asks for the list as
+ * #TL_SYNC_CONVERSATIONS does, unless it is cache only.
+ * @param client The client. The list keeps it alive until it is freed.
+ * @param config How to open it, or NULL for the defaults.
+ * @param out The list on success, NULL otherwise.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_FULL,
+ *         #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_list_open(tl_client *client, const tl_list_config *config, tl_list **out);
+
+/**
+ * @brief Moves a list to the newest state and tells what changed. Row 0 is the
+ *        conversation that was active last.
+ * @param list The list.
+ * @param out The difference on #TL_OK, NULL otherwise. Free it with #tl_diff_free.
+ * @return As #tl_window_poll.
+ */
+TL_API TL_CHECK tl_status tl_list_poll(tl_list *list, tl_diff **out);
+
+/**
+ * @brief Reads rows of a list, as of its last poll, with content as it is now.
+ * @param list The list.
+ * @param first First row.
+ * @param count How many, at most 10,000.
+ * @param out The batch on success, NULL otherwise; read it with #tl_batch_conversations.
+ * @return As #tl_window_rows.
+ */
+TL_API TL_CHECK tl_status
+tl_list_rows(tl_list *list, uint32_t first, uint32_t count, tl_batch **out);
+
+/**
+ * @brief Finds the row of a conversation by id, without a scan.
+ * @param list The list.
+ * @param conversation Conversation id.
+ * @param out The row, 0 on failure.
+ * @return As #tl_window_find.
+ */
+TL_API TL_CHECK tl_status tl_list_find(tl_list *list, tl_view conversation, uint32_t *out);
+
+/** Flags of #tl_list_status. */
+enum {
+  TL_LIST_TOTAL_EXACT = 1u << 0, /**< `unread` is exact; otherwise there are at least so many. */
+  TL_LIST_WHOLE = 1u << 1        /**< The server's list was fetched whole on this connection. */
+};
+
+/** How a list stands, as of its last poll. Set `struct_size` before the call. */
+typedef struct tl_list_status {
+  uint32_t struct_size; /**< `sizeof(tl_list_status)` of the caller. */
+  uint32_t flags;       /**< `TL_LIST_` flags of the status. */
+  uint64_t version;     /**< Version after the last poll. */
+  uint64_t checksum;    /**< #tl_checksum of its rows' numbers. */
+  uint64_t unread;      /**< Unread messages of all conversations. */
+  uint32_t row_count;   /**< Rows. */
+  tl_status trouble;    /**< #TL_OK, or why the list could not be fetched. */
+} tl_list_status;
+
+/**
+ * @brief Reads how a list stands.
+ * @param list The list.
+ * @param out Filled on success.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW.
+ */
+TL_API TL_CHECK tl_status tl_list_state(tl_list *list, tl_list_status *out);
+
+/** @brief Closes a list: later calls on it fail. @param list The list, or NULL. Twice is allowed. */
+TL_API void tl_list_close(tl_list *list);
+
+/** @brief Closes a list if it is open and releases it. @param list The list, or NULL. No other thread may be using it. */
+TL_API void tl_list_free(tl_list *list);
+
+/**
+ * @brief Reads conversations from the cache, the last active first.
+ * @param client The client.
+ * @param offset How many to pass over.
+ * @param limit How many at most; 0 is 256, at most 10,000.
+ * @param out The batch on #TL_OK, NULL otherwise; read it with #tl_batch_conversations.
+ * @return #TL_OK, #TL_NONE when there are none, or #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_conversations(tl_client *client, uint32_t offset, uint32_t limit, tl_batch **out);
+
+/**
+ * @brief Reads one conversation from the cache.
+ * @param client The client.
+ * @param conversation Conversation id, or the client id of one made here.
+ * @param out A batch of one conversation on #TL_OK, NULL otherwise.
+ * @return #TL_OK, or #TL_E_NOT_FOUND, #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_conversation(tl_client *client, tl_view conversation, tl_batch **out);
+
+/**
+ * @brief Gives the conversations of a batch.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The rows, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_conversation *tl_batch_conversations(const tl_batch *batch, size_t *count);
+
 /* ------------------------------------------------------------------------ */
 /* Act                                                                        */
 /* ------------------------------------------------------------------------ */
+
+/** Flags of #tl_client_perform and #tl_send. */
+enum {
+  TL_PERFORM_UPLOAD = 1u << 0 /**< The attachment is still to be uploaded: wait for #tl_operation_uploaded. */
+};
+
+/**
+ * @brief Does one thing for the user: at once here, on the server when it can.
+ *
+ * The request is a frame of the protocol without `request_id`: `type` names the
+ * verb, the other members are its parameters. Every verb of the protocol is taken
+ * but `get_messages`, `get_deleted_since` and `get_changed_since`, which syncs ask.
+ * What it changes is shown at once and is durable (synced) when the call returns;
+ * it goes out in order, one at a time in each conversation, until the server has
+ * answered. A `message_id` or `conversation_id` may be the client id of what is
+ * not confirmed yet: the operation waits for it. A `client_id` that was performed
+ * before gives the same operation again. Fetches (`get_…`, `subscribe`, …) do not
+ * survive the process; `typing` is sent or dropped, with operation 0.
+ * @param client The client.
+ * @param request One JSON object, at most 1 MiB. Borrowed for the call.
+ * @param flags `TL_PERFORM_` flags.
+ * @param operation The operation, 0 on failure. NULL is allowed.
+ * @param number The local number of a message to send, otherwise 0. NULL is allowed.
+ * @return #TL_OK, or #TL_E_INVALID (not an object, an unknown verb, a member that
+ *         is missing or wrong), #TL_E_UNSUPPORTED (a verb that is not performed),
+ *         #TL_E_NOT_FOUND (an unknown client id), #TL_E_REFUSED (by the `seal`
+ *         hook), #TL_E_TOO_LARGE, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL (also:
+ *         100,000 operations wait).
+ */
+TL_API TL_CHECK tl_status
+tl_client_perform(tl_client *client, tl_view request, uint32_t flags,
+                  uint64_t *operation, uint64_t *number);
+
+/** One message to send. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_send {
+  uint32_t struct_size; /**< `sizeof(tl_send)` of the caller. */
+  uint32_t flags;       /**< `TL_PERFORM_` flags. */
+  tl_view conversation; /**< Conversation id, or the client id of one made here. */
+  tl_view payload;      /**< JSON value. */
+  tl_view reply_to;     /**< Id of the message it answers, or empty. */
+  tl_view attachment;   /**< JSON object, or empty. */
+  tl_view metadata;     /**< JSON object, or empty. */
+  tl_view client_id;    /**< At most 128 bytes, or empty for one made here. */
+} tl_send;
+
+/**
+ * @brief Sends a message: #tl_client_perform of `send_message`, typed.
+ * @param client The client.
+ * @param send The message. Borrowed for the call.
+ * @param operation The operation, 0 on failure. NULL is allowed.
+ * @param number The message's local number, 0 on failure. NULL is allowed.
+ * @return As #tl_client_perform, or #TL_E_TOO_NEW.
+ */
+TL_API TL_CHECK tl_status
+tl_client_send(tl_client *client, const tl_send *send, uint64_t *operation, uint64_t *number);
+
+/** How far an operation is. */
+typedef int32_t tl_operation_state;
+enum {
+  TL_OPERATION_QUEUED = 1,    /**< Waits; `waiting` says for what. */
+  TL_OPERATION_IN_FLIGHT = 2, /**< Sent, not yet answered. */
+  TL_OPERATION_UNKNOWN = 3,   /**< Sent and never answered, on a server without #TL_SERVER_IDEMPOTENT_SEND: it may have arrived. */
+  TL_OPERATION_REFUSED = 4,   /**< Refused for good; `error_code` says why. */
+  TL_OPERATION_SENT = 5       /**< Done; `result` is the answer. The last 1,000 are remembered. */
+};
+
+/** What an operation waits for. */
+typedef int32_t tl_operation_wait;
+enum {
+  TL_WAIT_NOTHING = 0,    /**< Nothing. */
+  TL_WAIT_CONNECTION = 1, /**< A connection. */
+  TL_WAIT_TURN = 2,       /**< Those before it, or what it is about. */
+  TL_WAIT_RETRY = 3,      /**< The time of the next try. */
+  TL_WAIT_UPLOAD = 4,     /**< #tl_operation_uploaded. */
+  TL_WAIT_SEAL = 5,       /**< A key: #tl_client_reopen_payloads. */
+  TL_WAIT_CHECK = 6       /**< Unknown: a look whether it has arrived. */
+};
+
+/** One operation of a batch. The views are valid until the batch is freed. */
+typedef struct tl_operation {
+  uint64_t id;              /**< The operation; grows, never reused. */
+  uint64_t number;          /**< Local number of the message it sends, otherwise 0. */
+  tl_operation_state state; /**< How far it is. */
+  tl_operation_wait waiting; /**< What it waits for. */
+  uint32_t attempts;        /**< How often it was sent. */
+  uint32_t upload_permille; /**< Of its attachment; 1,000 where none is due. */
+  int64_t retry_ms;         /**< Milliseconds to the next try, -1 where none is planned. */
+  tl_view verb;             /**< `type` of its request. */
+  tl_view conversation;     /**< Conversation id, or empty. */
+  tl_view message;          /**< Id of the message it is about, or empty. */
+  tl_view client_id;        /**< Client id, or empty. */
+  tl_view request;          /**< JSON object: its other parameters, the payload as given. */
+  tl_view result;           /**< JSON value: `data` of the answer, or empty. */
+  tl_view error_code;       /**< `code` of the server's last error, or empty. */
+  tl_view error_text;       /**< `message` of the server's last error, or empty. */
+} tl_operation;
+
+/** Flags of #tl_operation_query. */
+enum {
+  TL_OPERATIONS_OPEN = 1u << 0 /**< Only those that are not sent. */
+};
+
+/** Which operations to read. */
+typedef struct tl_operation_query {
+  uint32_t struct_size; /**< `sizeof(tl_operation_query)` of the caller. */
+  uint32_t flags;       /**< `TL_OPERATIONS_` flags. */
+  tl_view conversation; /**< Whose, or empty for all. */
+  uint64_t after;       /**< Those with a greater id. */
+  uint32_t limit;       /**< How many at most; 0 is 256, at most 10,000. */
+  uint32_t reserved;    /**< Must be zero. */
+} tl_operation_query;
+
+/**
+ * @brief Reads operations, oldest first. Marks are not among them.
+ * @param client The client.
+ * @param query Which ones, or NULL for all.
+ * @param out The batch on #TL_OK, NULL otherwise; read it with #tl_batch_operations.
+ * @return #TL_OK, #TL_NONE when there are none, or #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_operations(tl_client *client, const tl_operation_query *query, tl_batch **out);
+
+/**
+ * @brief Reads one operation.
+ * @param client The client.
+ * @param operation The operation.
+ * @param out A batch of one operation on #TL_OK, NULL otherwise.
+ * @return #TL_OK, or #TL_E_NOT_FOUND, #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_operation(tl_client *client, uint64_t operation, tl_batch **out);
+
+/**
+ * @brief Gives the operations of a batch.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The operations, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_operation *tl_batch_operations(const tl_batch *batch, size_t *count);
+
+/**
+ * @brief Tries a refused or unknown operation again, or a queued one at once.
+ *
+ * An unknown send that had arrived after all stands there twice then, unless the
+ * server knows it by its client id: that is the user's to decide.
+ * @param client The client.
+ * @param operation The operation.
+ * @return #TL_OK, #TL_NONE when it is under way or sent, or #TL_E_NOT_FOUND,
+ *         #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status tl_operation_retry(tl_client *client, uint64_t operation);
+
+/**
+ * @brief Drops an operation that is not in flight, with all that wait for it.
+ *
+ * What it showed is as the server has it again. One that is unknown may still
+ * turn up, as a message from elsewhere.
+ * @param client The client.
+ * @param operation The operation.
+ * @return #TL_OK, #TL_NONE when it is in flight or sent, or as #tl_operation_retry.
+ */
+TL_API TL_CHECK tl_status tl_operation_cancel(tl_client *client, uint64_t operation);
+
+/**
+ * @brief Changes parameters of an operation that is queued or refused.
+ *
+ * A refused one is queued again in its old place.
+ * @param client The client.
+ * @param operation The operation.
+ * @param request JSON object: members to put in the place of the old ones, such as
+ *        `payload`; `type`, ids and `client_id` may not change.
+ * @return As #tl_operation_cancel, or #TL_E_REFUSED (by the `seal` hook),
+ *         #TL_E_TOO_LARGE.
+ */
+TL_API TL_CHECK tl_status
+tl_operation_edit(tl_client *client, uint64_t operation, tl_view request);
+
+/**
+ * @brief Says how far the upload of an attachment is, for the screen. Not durable.
+ * @param client The client.
+ * @param operation An operation with #TL_WAIT_UPLOAD.
+ * @param permille 0 to 1,000.
+ * @return #TL_OK, #TL_NONE when it waits for no upload, or as #tl_operation_retry.
+ */
+TL_API TL_CHECK tl_status
+tl_operation_progress(tl_client *client, uint64_t operation, uint32_t permille);
+
+/**
+ * @brief Says that an attachment is uploaded: the operation takes its turn.
+ * @param client The client.
+ * @param operation An operation with #TL_WAIT_UPLOAD.
+ * @param attachment JSON object that takes the place of `attachment`, or empty.
+ * @return #TL_OK, #TL_NONE when it waits for no upload, or as #tl_operation_retry.
+ */
+TL_API TL_CHECK tl_status
+tl_operation_uploaded(tl_client *client, uint64_t operation, tl_view attachment);
+
+/**
+ * @brief Says that an upload failed for good: the operation counts as refused.
+ *
+ * #tl_operation_retry lets it wait for an upload again.
+ * @param client The client.
+ * @param operation An operation with #TL_WAIT_UPLOAD.
+ * @param reason UTF-8 for `error_text`, at most 1,024 bytes, or empty.
+ * @return #TL_OK, #TL_NONE when it waits for no upload, or as #tl_operation_retry.
+ */
+TL_API TL_CHECK tl_status
+tl_operation_upload_failed(tl_client *client, uint64_t operation, tl_view reason);
+
+/**
+ * @brief Offers payloads that no key was there for to the hooks again.
+ *
+ * Sealed messages go to `open`, unsealed operations to `seal`. Rows that opened
+ * are told by the change feed.
+ * @param client The client.
+ * @param conversation Conversation id, or empty for all.
+ * @param count How many opened or were sealed, 0 on failure. NULL is allowed.
+ * @return #TL_OK, #TL_NONE when none did, or #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status
+tl_client_reopen_payloads(tl_client *client, tl_view conversation, uint64_t *count);
+
+/** What the user does at the keyboard. */
+typedef int32_t tl_typing;
+enum {
+  TL_TYPING_BEGIN = 1,   /**< Types. Repeat it every few seconds while it goes on. */
+  TL_TYPING_PAUSE = 2,   /**< Has stopped for now. */
+  TL_TYPING_FINISHED = 3 /**< Is done. */
+};
+
+/**
+ * @brief Tells the others that this user types. Sent if connected, never kept.
+ * @param client The client.
+ * @param conversation Conversation id.
+ * @param event What happens.
+ * @return #TL_OK, #TL_NONE when not connected, or #TL_E_INVALID, #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
+
+/**
+ * @brief Keeps what the user has written and not sent, one a conversation.
+ *
+ * It is the user's own work: no purge and no #tl_client_clear takes it. It is on
+ * disk after a crash of the process; a loss of power may take the last seconds.
+ * @param client The client.
+ * @param conversation Conversation id.
+ * @param draft Any bytes, at most 64 KiB; empty removes the draft.
+ * @param reply_to Id of the message it answers, or empty.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_LARGE,
+ *         #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status
+tl_client_draft(tl_client *client, tl_view conversation, tl_view draft, tl_view reply_to);
+
+/**
+ * @brief Marks messages as delivered to this device.
+ *
+ * As #tl_client_mark_read: durable when the call returns, sent until confirmed.
+ * @param client The client.
+ * @param conversation Conversation id.
+ * @param ids Message ids.
+ * @param count How many, at most 10,000.
+ * @return As #tl_client_mark_read.
+ */
+TL_API TL_CHECK tl_status
+tl_client_mark_delivered(tl_client *client, tl_view conversation, const tl_view *ids, size_t count);
 
 /**
  * @brief Marks messages as read by this user.
@@ -1219,6 +1678,16 @@ tl_client_forget(tl_client *client, tl_view conversation, tl_view id);
 /* ------------------------------------------------------------------------ */
 /* Keep                                                                       */
 /* ------------------------------------------------------------------------ */
+
+/**
+ * @brief Empties the cache: all that the server can give again.
+ *
+ * Operations, drafts, read markers, refs of updates, and what was forgotten here
+ * stay. Syncs under way begin again; windows are told by their next poll.
+ * @param client The client.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
 
 /** Counters. Those of frames and requests count since the opening. */
 typedef struct tl_stats {
