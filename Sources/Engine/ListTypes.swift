@@ -1,5 +1,5 @@
-/// The values of the conversation list, drafts and typing that cross the engine's
-/// border. They mirror the structs of the header one to one, without pointers.
+/// The values of the conversation list that cross the engine's border.
+/// They mirror the structs of the header one to one, without pointers.
 
 /// How to open a conversation list.
 package struct ListConfig: Equatable, Sendable {
@@ -13,53 +13,40 @@ package struct ListConfig: Equatable, Sendable {
   }
 }
 
-/// Unread messages of one conversation, or of all.
-package struct UnreadCount: Equatable, Sendable {
-  package var count: Int
-  /// False for a lower bound: there may be more.
-  package var isExact: Bool
-
-  package init(_ count: Int, isExact: Bool) {
-    self.count = count
-    self.isExact = isExact
-  }
-}
-
-/// One conversation of the list; the ranges point into the page's bytes. Empty means
-/// absent.
+/// One conversation; the ranges point into the page's bytes. Empty means absent.
 package struct ConversationRow: Equatable, Sendable {
-  /// The conversation's local identity; it stays while the file lives.
+  /// The conversation's local identity.
   package var number: UInt64 = 0
+  /// `TL_CONVERSATION_` flags of the header.
+  package var flags: UInt32 = 0
+  /// 0 where the conversation object does not name them.
+  package var memberCount = 0
+  package var unread = 0
+  /// When something last happened; 0 where that is not known.
+  package var activityUs: Int64 = 0
   package var id: Range<Int> = 0..<0
   /// `title` of the conversation object, unescaped.
   package var title: Range<Int> = 0..<0
-  /// JSON value, as it came.
-  package var metadata: Range<Int> = 0..<0
   /// The whole conversation object, as it came.
   package var body: Range<Int> = 0..<0
-  /// The newest visible message, pending ones included; its ranges, too, point into
-  /// the page's bytes. Nil where none is known.
-  package var lastMessage: MessageView?
-  /// When something last happened, in microseconds; 0 where that is not known.
-  package var activityUs: Int64 = 0
-  package var unread = UnreadCount(0, isExact: false)
-  /// Id of the last message that this user has read; empty where none is known.
+  /// Id of the last message read by the marker.
   package var lastRead: Range<Int> = 0..<0
-  package var hasDraft = false
   package var draft: Range<Int> = 0..<0
-  /// Id of the message that the draft is an answer to.
   package var draftReplyTo: Range<Int> = 0..<0
   /// JSON array of the ids of those who type, in the order in which they began.
   package var typing: Range<Int> = 0..<0
-  package var typingCount = 0
-  /// As the conversation object names them; -1 where it does not.
-  package var memberCount = -1
-  /// The server has not confirmed its creation.
-  package var isPending = false
-  /// It went since the last poll; nothing but the number is told.
-  package var isGone = false
+  /// The newest visible message, pending ones included; its ranges, too, point into
+  /// the page's bytes.
+  package var last: MessageView?
 
   package init() {}
+}
+
+package enum ConversationFlags {
+  package static let pending: UInt32 = 1 << 0
+  package static let unreadExact: UInt32 = 1 << 1
+  package static let hasPending: UInt32 = 1 << 2
+  package static let hasStuck: UInt32 = 1 << 3
 }
 
 /// Rows of a list with the bytes behind them.
@@ -70,34 +57,19 @@ package struct ConversationPage: Equatable, Sendable {
   package init() {}
 }
 
-/// How a list stands.
+/// How a list stands, as of its last poll.
 package struct ListStatus: Equatable, Sendable {
   package var version: UInt64 = 0
   package var checksum: UInt64 = 0
   package var rowCount = 0
-  /// All conversations, those beyond the limit of rows included.
-  package var conversationCount = 0
-  /// Over all conversations. Exact where each is, and where all are known.
-  package var unread = UnreadCount(0, isExact: false)
-  /// The server's whole list was read once.
-  package var isComplete = false
-  /// The server is being asked for its list.
-  package var isRefreshing = false
-  /// Why the last refresh failed; nil after one that went well.
+  /// Of all conversations, those beyond the limit of rows included.
+  package var unread = 0
+  /// Each of them is exact, and the list is whole.
+  package var isUnreadExact = false
+  /// The server's list was fetched whole on this connection.
+  package var isWhole = false
+  /// Why the list could not be fetched; nil after it went well.
   package var trouble: Failure?
 
   package init() {}
-}
-
-/// What the user has written and not sent.
-package struct Draft: Equatable, Sendable {
-  /// As the host gave it.
-  package var body: [UInt8]
-  /// Id of the message that it is an answer to; empty for none.
-  package var replyTo: [UInt8]
-
-  package init(body: [UInt8], replyTo: [UInt8] = []) {
-    self.body = body
-    self.replyTo = replyTo
-  }
 }
