@@ -44,6 +44,8 @@ package enum Limits {
   package static let waitingKept = 10_000
   /// Events kept for the host.
   package static let eventsKept = 10_000
+  /// Bytes kept of why a server refused.
+  package static let refusalBytesMax = 1_024
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.

@@ -83,7 +83,8 @@ extension Core {
       // An error that says nothing here is no refusal: the marks are still owed.
       trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
       return .applied
-    case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed:
+    case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed, .message,
+      .conversation, .conversations, .receipts, .counts, .subscribed:
       do {
         try commit { tx throws(StoreFailure) in
           _ = try tx.confirmMarks(group.kind, ids, group.cid)

@@ -187,9 +187,9 @@ struct Application {
     case .pin(let conversation, let id, let isPinned):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
-    case .typing(let conversation, _, let body):
+    case .typing(let conversation, _, _, _, let body):
       try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
-    case .entity(let kind, let conversation, let id, let body):
+    case .entity(let kind, let conversation, let id, let body, _):
       try entity(kind, conversation, id, body, isDeleted: false)
     case .entityDeleted(let kind, let conversation, let id, let body):
       try entity(kind, conversation, id, body, isDeleted: true)

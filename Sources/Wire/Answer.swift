@@ -10,13 +10,35 @@ package struct Response: Sendable {
   /// The echoed id, unescaped; nil where the server echoes none.
   package let requestID: [UInt8]?
   package let outcome: Outcome
+  /// The JSON value of `data`, of an answer that has any.
+  package let data: Range<Int>?
+  /// Why the server refused, in its own words.
+  package let refusal: Refusal?
+}
+
+/// The `error` of an answer, as the server wrote it.
+package struct Refusal: Sendable, Equatable {
+  /// Empty where there is none that can be one.
+  package let code: [UInt8]
+  /// The beginning of it, where it is long.
+  package let text: [UInt8]
 }
 
 package enum Outcome: Sendable {
   case page(Page)
   case deleted(DeletedPage)
   case changed(ChangedPage)
+  /// What was asked for is done; what else there is to know is in `data`.
   case done
+  /// The message as it now is, of a send, an edit or a reaction.
+  case message(PageItem)
+  case conversation(WireConversation)
+  /// In the order sent; of those that cannot be read only where they stand.
+  case conversations([WireConversation], bad: [Range<Int>], totalCount: Int64?)
+  case receipts([WireReceipt])
+  case counts(messages: Int64, conversations: Int64?)
+  case subscribed(epoch: [UInt8]?)
+  /// `exists` with the data of the first answer is that answer, no failure.
   case failed(ServerError, retryAfterMs: Int64?)
   /// A status that is neither `ok` nor `error`, or data of the wrong shape.
   case malformed
@@ -96,41 +118,122 @@ struct AnswerReader {
     guard let status = document.present(Name.status, of: answer) else { return nil }
     let verb = document.text(Name.type, of: answer).flatMap { Verb(name: $0) }
     let requestID = document.text(Name.requestID, of: answer)
-    return Response(verb: verb, requestID: requestID, outcome: outcome(status, verb))
+    let error = document.present(Name.error, of: answer)
+    let data =
+      document.present(Name.data, of: answer)
+      ?? error.flatMap { document.present(Name.data, of: $0) }
+    let isError = document.string(status) == Name.error
+    let outcome = isError ? failure(error, verb, data) : success(status, verb, data)
+    return Response(
+      verb: verb, requestID: requestID, outcome: outcome, data: data.map { document.range($0) },
+      refusal: isError ? refusal(error) : nil)
   }
 
-  private func outcome(_ status: Document.Node, _ verb: Verb?) -> Outcome {
-    let status = document.string(status)
-    if status == Name.error { return failure() }
-    guard status == Name.ok, let verb else { return .malformed }
-    let data = document.present(Name.data, of: answer)
-    let outcome: Outcome? =
-      switch verb {
-      case .markRead, .markListened: .done
-      case .getMessages: data.flatMap { page($0) }
-      case .getDeletedSince: data.flatMap { deleted($0) }
-      case .getChangedSince: data.flatMap { changed($0) }
-      }
-    return outcome ?? .malformed
+  private func success(
+    _ status: Document.Node, _ verb: Verb?, _ data: Document.Node?
+  ) -> Outcome {
+    guard document.string(status) == Name.ok, let verb else { return .malformed }
+    return told(verb, data) ?? .malformed
   }
 
-  private func failure() -> Outcome {
-    guard let error = document.present(Name.error, of: answer) else {
-      return .failed(.other, retryAfterMs: nil)
+  /// What the data of a verb's answer says; nil where it lacks what it must say.
+  private func told(_ verb: Verb, _ data: Document.Node?) -> Outcome? {
+    switch verb {
+    case .markRead, .markDelivered, .markListened, .deleteMessage, .pinMessage, .unpinMessage,
+      .deleteConversation, .leaveConversation, .typing, .unsubscribe, .deleteUserChannels:
+      .done
+    case .getMessages: data.flatMap { page($0) }
+    case .getDeletedSince: data.flatMap { deleted($0) }
+    case .getChangedSince: data.flatMap { changed($0) }
+    case .sendMessage: data.flatMap { message($0) }
+    case .editMessage, .reactMessage, .unreactMessage: data.flatMap { message($0) } ?? .done
+    case .createConversation, .getConversation: data.flatMap { conversation($0) }
+    case .markLastRead, .saveConversation, .addParticipants, .removeParticipants, .addAdmins,
+      .removeAdmins:
+      data.flatMap { conversation($0) } ?? .done
+    case .getConversations: data.flatMap { conversations($0) }
+    case .getReceipts: data.flatMap { receipts($0) }
+    case .getUnreadCount, .getTotalUnreadCount: data.flatMap { counts($0) }
+    case .subscribe: .subscribed(epoch: data.flatMap { messages.optionalID(Name.epoch, of: $0) })
+    case .getUserChannel:
+      data.flatMap { document.present(Name.channel, of: $0) }.map { _ in .done }
     }
-    let code = document.text(Name.code, of: error)
-    let retry = document.number(Name.retryAfterMs, of: error)
-    return .failed(ServerError(code: code), retryAfterMs: retry.flatMap { $0 < 0 ? nil : $0 })
+  }
+
+  /// A refusal, but for what had arrived before: its data is the first answer's.
+  private func failure(
+    _ error: Document.Node?, _ verb: Verb?, _ data: Document.Node?
+  ) -> Outcome {
+    let code = error.flatMap { document.text(Name.code, of: $0) }
+    let reason = ServerError(code: code)
+    if reason == .exists, let verb, verb.needs != nil, let data, let told = told(verb, data) {
+      return told
+    }
+    let retry = error.flatMap { document.number(Name.retryAfterMs, of: $0) }
+    return .failed(reason, retryAfterMs: retry.flatMap { $0 < 0 ? nil : $0 })
+  }
+
+  private func refusal(_ error: Document.Node?) -> Refusal {
+    var text = error.flatMap { document.text(Name.message, of: $0) } ?? []
+    if text.count > Limits.refusalBytesMax {
+      // Cut where a character begins.
+      var end = Limits.refusalBytesMax
+      while end > 0, text[end] & 0xC0 == 0x80 { end -= 1 }
+      text = Array(text[..<end])
+    }
+    return Refusal(
+      code: error.flatMap { messages.optionalID(Name.code, of: $0) } ?? [], text: text)
+  }
+
+  private func message(_ data: Document.Node) -> Outcome? {
+    document.present(Name.message, of: data).map { .message(messages.item($0)) }
+  }
+
+  private func conversation(_ data: Document.Node) -> Outcome? {
+    document.present(Name.conversation, of: data).flatMap { messages.conversation($0) }
+      .map { .conversation($0) }
+  }
+
+  private func conversations(_ data: Document.Node) -> Outcome? {
+    guard let array = document.member(Name.conversations, of: data),
+      let nodes = document.elements(of: array)
+    else { return nil }
+    var all: [WireConversation] = []
+    var bad: [Range<Int>] = []
+    for node in nodes {
+      if let one = messages.conversation(node) {
+        all.append(one)
+      } else {
+        bad.append(document.range(node))
+      }
+    }
+    return .conversations(all, bad: bad, totalCount: count(Name.totalCount, data))
+  }
+
+  private func receipts(_ data: Document.Node) -> Outcome? {
+    guard let array = document.member(Name.receipts, of: data),
+      let nodes = document.elements(of: array)
+    else { return nil }
+    return .receipts(nodes.compactMap { messages.receipt($0) })
+  }
+
+  private func counts(_ data: Document.Node) -> Outcome? {
+    count(Name.messageCount, data).map {
+      .counts(messages: $0, conversations: count(Name.conversationCount, data))
+    }
+  }
+
+  /// No server counts beyond what a double holds exactly.
+  private func count(_ name: [UInt8], _ data: Document.Node) -> Int64? {
+    document.number(name, of: data).flatMap { $0 >= 0 && $0 < 1 << 53 ? $0 : nil }
   }
 
   private func page(_ data: Document.Node) -> Outcome? {
     guard let items = items(data) else { return nil }
-    let total = document.number(Name.totalCount, of: data)
     return .page(
       Page(
         items: items,
-        // No server counts beyond what a double holds exactly.
-        totalCount: total.flatMap { $0 >= 0 && $0 < 1 << 53 ? $0 : nil },
+        totalCount: count(Name.totalCount, data),
         serverTime: messages.time(Name.serverTime, of: data),
         hasMore: document.flag(Name.hasMore, of: data),
         hasMoreBefore: document.flag(Name.hasMoreBefore, of: data),

@@ -18,6 +18,10 @@ package enum WireFailure: Error, Equatable, Sendable {
   case tooDeep
   /// JSON, but not an object.
   case notAFrame
+  /// A request whose `type` is none that a host may ask for.
+  case unknownVerb
+  /// A request without this member, with a wrong one, or with two of them.
+  case badMember(Parameter)
 }
 
 package struct Document: Sendable {

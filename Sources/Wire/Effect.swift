@@ -34,6 +34,23 @@ package struct Update: Sendable {
   package let isBroken: Bool
 }
 
+/// What a user does at the keyboard.
+package enum TypingEvent: Sendable, Equatable {
+  case begin, pause, finished
+  /// One that only the host knows.
+  case other
+
+  init(name: [UInt8]) {
+    self =
+      switch String(decoding: name, as: UTF8.self) {
+      case "begin": .begin
+      case "pause": .pause
+      case "finished": .finished
+      default: .other
+      }
+  }
+}
+
 /// One thing that happened; the ranges point into the bytes of its frame.
 package enum Effect: Sendable {
   package enum ReceiptKind: Sendable {
@@ -52,9 +69,13 @@ package enum Effect: Sendable {
   /// none are left.
   case reactions(conversation: [UInt8], id: [UInt8], reactions: Range<Int>, version: Int64?)
   case pin(conversation: [UInt8], id: [UInt8], isPinned: Bool)
-  case typing(conversation: [UInt8], user: [UInt8], body: Range<Int>)
-  /// `conversation` is nil for a profile, and the id itself for a conversation.
-  case entity(EntityKind, conversation: [UInt8]?, id: [UInt8], body: Range<Int>)
+  /// `at` is the server's time of it, where it tells one.
+  case typing(
+    conversation: [UInt8], user: [UInt8], event: TypingEvent, at: Stamp?, body: Range<Int>)
+  /// `conversation` is nil for a profile, and the id itself for a conversation, of
+  /// which `known` is what it says of itself.
+  case entity(
+    EntityKind, conversation: [UInt8]?, id: [UInt8], body: Range<Int>, known: WireConversation?)
   case entityDeleted(EntityKind, conversation: [UInt8]?, id: [UInt8], body: Range<Int>)
   /// For the host, as it came: the name of the entity and the update object.
   case unknown(name: [UInt8], body: Range<Int>)

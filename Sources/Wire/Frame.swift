@@ -76,16 +76,28 @@ package func frameMessages(
     for case .message(let message) in items { found.append(([], message)) }
   }
   func add(_ effects: [Effect]) {
-    for case .message(let conversation, .message(let message), _) in effects {
-      found.append((conversation, message))
+    for effect in effects {
+      switch effect {
+      case .message(let conversation, .message(let message), _):
+        found.append((conversation, message))
+      case .entity(_, _, _, _, let known?): add(known)
+      default: break
+      }
     }
+  }
+  func add(_ conversation: WireConversation) {
+    guard case .message(let message) = conversation.lastMessage else { return }
+    found.append((conversation.id, message))
   }
   switch frame.body {
   case .response(let response):
     switch response.outcome {
     case .page(let page): add(page.items)
     case .changed(let page): add(page.items)
-    case .deleted, .done, .failed, .malformed: break
+    case .message(let item): add([item])
+    case .conversation(let conversation): add(conversation)
+    case .conversations(let all, _, _): for conversation in all { add(conversation) }
+    case .deleted, .done, .receipts, .counts, .subscribed, .failed, .malformed: break
     }
   case .push(let push): add(push.effects)
   case .update(let update): add(update.effects)

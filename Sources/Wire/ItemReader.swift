@@ -75,7 +75,7 @@ struct ItemReader {
     switch entity {
     case .conversation: return small(.conversation, action, conversation, conversation, body)
     case .member: return small(.member, action, conversation, try user(), body)
-    case .typing: return .typing(conversation: conversation, user: try user(), body: body)
+    case .typing: return try typing(conversation, action)
     case .reaction: return try reactions(conversation, action)
     case .pin:
       // A pin that says nothing of itself is one.
@@ -92,7 +92,21 @@ struct ItemReader {
   ) -> Effect {
     action == .delete
       ? .entityDeleted(kind, conversation: conversation, id: id, body: body)
-      : .entity(kind, conversation: conversation, id: id, body: body)
+      : .entity(
+        kind, conversation: conversation, id: id, body: body,
+        known: kind == .conversation ? messages.conversation(node, id: id) : nil)
+  }
+
+  /// What is taken away is finished; what names no event has begun.
+  private func typing(
+    _ conversation: [UInt8], _ action: Update.Action
+  ) throws(Unusable) -> Effect {
+    let named = document.present(Name.event, of: node)
+    let name = named.map { document.string($0) ?? [] }
+    return .typing(
+      conversation: conversation, user: try user(),
+      event: action == .delete ? .finished : name.map { TypingEvent(name: $0) } ?? .begin,
+      at: messages.time(Name.at, of: node), body: document.range(node))
   }
 
   /// The whole set. A deletion tells what is left, or that nothing is.

@@ -50,7 +50,8 @@ package struct WireMessage: Sendable {
   package let conversation: [UInt8]?
   package let sender: [UInt8]
   package let stamp: Stamp
-  /// The server's number of it, 0 or more.
+  /// The server's number of it, from 0 on and below 2^62: positions behind those
+  /// are for what the server has not seen.
   package let sequence: Int64?
   /// The id of the message right before it.
   package let previousID: [UInt8]?
@@ -159,7 +160,7 @@ struct MessageReader {
     guard let stamp = stamp(time) else { throw Unusable(reason: .badTime) }
     guard let payload = members.payload else { throw Unusable(reason: .noPayload) }
     let sequence = members.take(.sequence) {
-      document.integer($0).flatMap { $0 < 0 ? nil : $0 }
+      document.integer($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
     }
     let previousID = members.take(.previousID) { optionalID($0) }
     let version = members.take(.version) { document.integer($0) }

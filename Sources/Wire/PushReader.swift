@@ -101,7 +101,9 @@ struct PushReader {
     let range = document.range(body)
     return isDeleted
       ? .entityDeleted(.conversation, conversation: id, id: id, body: range)
-      : .entity(.conversation, conversation: id, id: id, body: range)
+      : .entity(
+        .conversation, conversation: id, id: id, body: range,
+        known: messages.conversation(body, id: id))
   }
 }
 

@@ -3,29 +3,6 @@
 /// A request is one line of JSON with its members in a fixed order, so that the
 /// same request is the same bytes.
 
-package enum Verb: Sendable, Equatable, CaseIterable {
-  case getMessages, getDeletedSince, getChangedSince, markRead, markListened
-
-  /// The name on the wire.
-  package var name: StaticString {
-    switch self {
-    case .getMessages: "get_messages"
-    case .getDeletedSince: "get_deleted_since"
-    case .getChangedSince: "get_changed_since"
-    case .markRead: "mark_read"
-    case .markListened: "mark_listened"
-    }
-  }
-
-  init?(name: [UInt8]) {
-    for verb in Verb.allCases where Name.bytes(verb.name) == name {
-      self = verb
-      return
-    }
-    return nil
-  }
-}
-
 package enum Request: Sendable {
   /// Which messages a page is to hold.
   package enum Place: Sendable {
@@ -44,7 +21,9 @@ package enum Request: Sendable {
   case getDeletedSince(conversation: [UInt8], since: [UInt8])
   case getChangedSince(conversation: [UInt8], since: [UInt8])
   case markRead(conversation: [UInt8], ids: [[UInt8]])
+  case markDelivered(conversation: [UInt8], ids: [[UInt8]])
   case markListened(conversation: [UInt8], ids: [[UInt8]])
+  case operation(OperationRequest)
 
   package var verb: Verb {
     switch self {
@@ -52,7 +31,9 @@ package enum Request: Sendable {
     case .getDeletedSince: .getDeletedSince
     case .getChangedSince: .getChangedSince
     case .markRead: .markRead
+    case .markDelivered: .markDelivered
     case .markListened: .markListened
+    case .operation(let operation): operation.verb
     }
   }
 
@@ -71,9 +52,12 @@ package enum Request: Sendable {
       .getChangedSince(let conversation, let since):
       line.add("conversation_id", conversation)
       line.add("since", since)
-    case .markRead(let conversation, let ids), .markListened(let conversation, let ids):
+    case .markRead(let conversation, let ids), .markDelivered(let conversation, let ids),
+      .markListened(let conversation, let ids):
       line.add("conversation_id", conversation)
       line.add("message_ids", ids)
+    case .operation(let operation):
+      line.add(operation)
     }
     let request = line.closed()
     guard let account else { return request }
@@ -141,6 +125,18 @@ private struct Line {
     case .aroundTime(let stamp):
       add("around_ts", stamp)
     }
+  }
+
+  /// What the host gave follows what is known, as it came.
+  mutating func add(_ operation: OperationRequest) {
+    if let conversation = operation.conversation { add("conversation_id", conversation) }
+    if let message = operation.message { add("message_id", message) }
+    if let clientID = operation.clientID { add("client_id", clientID) }
+    if !operation.messageIDs.isEmpty { add("message_ids", operation.messageIDs) }
+    if let payload = operation.payload { add("payload", json: payload) }
+    guard !operation.body.isEmpty else { return }
+    json.append(json.isEmpty ? Character.openBrace : Character.comma)
+    json += operation.body
   }
 
   func closed() -> [UInt8] {

@@ -16,9 +16,9 @@ extension Effect {
       "reactions \(range) version \(version ?? -1) of \(list([conversation, id]))"
     case .pin(let conversation, let id, let isPinned):
       "\(isPinned ? "pin" : "unpin") \(list([conversation, id]))"
-    case .typing(let conversation, let user, let body):
-      "typing \(list([conversation, user])) at \(body)"
-    case .entity(let kind, let conversation, let id, let body):
+    case .typing(let conversation, let user, let event, let at, let body):
+      "\(event) typing \(list([conversation, user])) since \(text(at?.text ?? [])) at \(body)"
+    case .entity(let kind, let conversation, let id, let body, _):
       "\(kind) \(list([conversation ?? [], id])) at \(body)"
     case .entityDeleted(let kind, let conversation, let id, let body):
       "gone \(kind) \(list([conversation ?? [], id])) at \(body)"

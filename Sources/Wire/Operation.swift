@@ -1,0 +1,214 @@
+/// What the user asked for, as the host gave it and as the server is told.
+///
+/// The few members that the outbox works with are read out; all others stay the
+/// bytes that the host wrote, so that what a server understands and this version
+/// does not goes out unharmed.
+internal import Base
+
+package struct OperationRequest: Sendable, Equatable {
+  package var verb: Verb
+  package var conversation: [UInt8]?
+  package var message: [UInt8]?
+  package var clientID: [UInt8]?
+  /// A JSON value.
+  package var payload: [UInt8]?
+  /// The ids of a mark; empty for every other verb.
+  package var messageIDs: [[UInt8]]
+  /// All other members: what stands between the braces of an object.
+  package var body: [UInt8]
+
+  package init(
+    verb: Verb, conversation: [UInt8]? = nil, message: [UInt8]? = nil, clientID: [UInt8]? = nil,
+    payload: [UInt8]? = nil, messageIDs: [[UInt8]] = [], body: [UInt8] = []
+  ) {
+    self.verb = verb
+    self.conversation = conversation
+    self.message = message
+    self.clientID = clientID
+    self.payload = payload
+    self.messageIDs = messageIDs
+    self.body = body
+  }
+}
+
+/// Reads a request object that a host gave.
+///
+/// Strict for what has a meaning here, whichever the verb: a member of the wrong
+/// kind is refused, and so is one that stands there twice, since servers differ in
+/// which of the two they take. `null` is as if absent, but as a payload.
+/// - Throws: as `Document.init`, and `notAFrame`, `unknownVerb` or `badMember`;
+///   `tooLarge` also for what no message may hold.
+package func parseOperation(_ json: [UInt8]) throws(WireFailure) -> OperationRequest {
+  let document = try Document(json)
+  guard document.kind(document.root) == .object else { throw .notAFrame }
+  guard let verb = document.text(Name.type, of: document.root).flatMap({ Verb(name: $0) }),
+    let needs = verb.needs
+  else { throw .unknownVerb }
+  var reader = OperationReader(document, verb)
+  try reader.read()
+  for parameter in needs where !reader.has(parameter) { throw .badMember(parameter) }
+  let size = (reader.request.payload?.count ?? 0) + reader.request.body.count
+  guard size <= Limits.messageBytesMax else { throw .tooLarge }
+  return reader.request
+}
+
+/// Reads the members of one request.
+private struct OperationReader {
+  private let document: Document
+  private let messages: MessageReader
+  var request: OperationRequest
+  /// A bit for each member that stands there with a value.
+  private var seen: UInt32 = 0
+
+  init(_ document: Document, _ verb: Verb) {
+    self.document = document
+    messages = MessageReader(document: document, zoneOffsetMinutes: 0)
+    request = OperationRequest(verb: verb)
+  }
+
+  func has(_ parameter: Parameter) -> Bool {
+    seen & parameter.bit != 0
+  }
+
+  mutating func read() throws(WireFailure) {
+    var child = document.firstChild(of: document.root)
+    while let key = child, let value = document.next(after: key, in: document.root) {
+      try member(key, value)
+      child = document.next(after: value, in: document.root)
+    }
+  }
+
+  private mutating func member(
+    _ key: Document.Node, _ value: Document.Node
+  ) throws(WireFailure) {
+    let name = document.string(key) ?? []
+    // The type has been read, and ids of requests are not the host's to give.
+    if name == Name.type || name == Name.requestID { return }
+    guard let parameter = Parameter(name: name) else { return keep(key, value) }
+    let isNull = document.kind(value) == .null && parameter != .payload
+    if isNull { return }
+    guard !has(parameter), take(parameter, value) else { throw .badMember(parameter) }
+    seen |= parameter.bit
+    switch parameter {
+    case .conversationID, .messageID, .clientID, .payload: break
+    case .messageIDs where !request.messageIDs.isEmpty: break
+    default: keep(key, value)
+    }
+  }
+
+  private mutating func keep(_ key: Document.Node, _ value: Document.Node) {
+    if !request.body.isEmpty { request.body.append(Character.comma) }
+    request.body +=
+      document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
+  }
+
+  /// Whether a member has a value of its kind, which is taken where it is used.
+  private mutating func take(_ parameter: Parameter, _ value: Document.Node) -> Bool {
+    switch parameter {
+    case .conversationID:
+      request.conversation = messages.optionalID(value)
+      return request.conversation != nil
+    case .messageID:
+      request.message = messages.optionalID(value)
+      return request.message != nil
+    case .clientID:
+      request.clientID = messages.optionalID(value)
+      return request.clientID != nil
+    case .replyTo, .reaction, .channel:
+      return messages.optionalID(value) != nil
+    case .title, .at:
+      return document.kind(value) == .string
+    case .messageIDs, .userIDs, .participantIDs, .adminIDs:
+      return takeIDs(parameter, value)
+    case .payload:
+      request.payload = Array(document.bytes[document.range(value)])
+      return true
+    case .event:
+      return document.string(value).map { TypingEvent(name: $0) != .other } ?? false
+    case .limit:
+      return document.integer(value).map { $0 > 0 && $0 <= Limits.pageLimitMax } ?? false
+    case .offset:
+      return document.integer(value).map { $0 >= 0 && $0 < 1 << 53 } ?? false
+    case .includeLastMessage, .distinct, .direct:
+      return document.kind(value) == .bool
+    }
+  }
+
+  /// Ids only, and at least one where the verb is about them.
+  private mutating func takeIDs(_ parameter: Parameter, _ value: Document.Node) -> Bool {
+    guard document.kind(value) == .array,
+      document.count(of: value, upTo: Limits.markReadMax) <= Limits.markReadMax
+    else { return false }
+    let (ids, badCount) = messages.ids(value)
+    guard badCount == 0 else { return false }
+    guard parameter == .messageIDs || parameter == .userIDs else { return true }
+    switch request.verb {
+    case .markRead, .markDelivered, .markListened:
+      if parameter == .messageIDs { request.messageIDs = ids }
+    default: break
+    }
+    return !ids.isEmpty
+  }
+}
+
+// MARK: - Bodies
+
+/// The value of a member of a stored body, as JSON; nil where absent or `null`.
+package func operationValue(_ name: StaticString, in body: [UInt8]) -> [UInt8]? {
+  guard let document = opened(body),
+    let node = document.present(Name.bytes(name), of: document.root)
+  else { return nil }
+  return Array(document.bytes[document.range(node)])
+}
+
+/// The text of a member of a stored body, unescaped; nil where it is no string.
+package func operationText(_ name: StaticString, in body: [UInt8]) -> [UInt8]? {
+  guard let document = opened(body) else { return nil }
+  return document.text(Name.bytes(name), of: document.root)
+}
+
+/// Whether a member of a stored body is `true`.
+package func operationFlag(_ name: StaticString, in body: [UInt8]) -> Bool {
+  guard let document = opened(body) else { return false }
+  return document.flag(Name.bytes(name), of: document.root) == true
+}
+
+/// A stored body with a member put in the place of the ones of that name; nil
+/// takes them out. Of the others nothing changes.
+package func operationBody(
+  _ body: [UInt8], setting name: StaticString, to json: [UInt8]?
+) -> [UInt8] {
+  guard let document = opened(body) else { return body }
+  let wanted = Name.bytes(name)
+  var out: [UInt8] = []
+  var child = document.firstChild(of: document.root)
+  while let key = child, let value = document.next(after: key, in: document.root) {
+    if document.string(key) != wanted {
+      if !out.isEmpty { out.append(Character.comma) }
+      out += document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
+    }
+    child = document.next(after: value, in: document.root)
+  }
+  guard let json else { return out }
+  if !out.isEmpty { out.append(Character.comma) }
+  appendQuoted(wanted, to: &out)
+  out.append(Character.colon)
+  return out + json
+}
+
+/// Text as a JSON string.
+package func quoted(_ text: [UInt8]) -> [UInt8] {
+  var json: [UInt8] = []
+  appendQuoted(text, to: &json)
+  return json
+}
+
+/// A stored body as the object it was cut from.
+private func opened(_ body: [UInt8]) -> Document? {
+  guard !body.isEmpty else { return nil }
+  do {
+    return try Document([Character.openBrace] + body + [Character.closeBrace])
+  } catch {
+    return nil
+  }
+}
