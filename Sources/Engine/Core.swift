@@ -39,6 +39,9 @@ final class Core {
   var replies = Replies()
   /// The open windows: what they ask goes first.
   let windows = WindowRegistry()
+  /// The server's list of conversations was fetched whole on this connection.
+  var listIsWhole = false
+  var typing = Typing()
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -77,6 +80,8 @@ final class Core {
     marksNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     beginReplies()
+    clearTyping()
+    wakeLists(now)
     wakeWindows(now)
     pump(now)
   }
@@ -85,6 +90,8 @@ final class Core {
     requeue(exchange.disconnect())
     caughtUp = []
     fresh = [:]
+    listIsWhole = false
+    clearTyping()
     replies.disconnect()
   }
 
@@ -117,8 +124,9 @@ final class Core {
       logLines.append((.warn, "no answer in time on a connection without request ids"))
       hasNews = true
     }
+    expireTyping(now)
     pump(now)
-    var next = exchange.deadlineMs ?? .max
+    var next = min(exchange.deadlineMs ?? .max, typing.deadlineMs ?? .max)
     if exchange.isUp {
       for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
         next = min(next, job.notBeforeMs)

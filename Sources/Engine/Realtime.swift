@@ -22,6 +22,17 @@ struct Delivery {
   let raw: Range<Int>?
   let isBroken: Bool
 
+  /// An answer, of which something is applied as if it had been pushed.
+  init() {
+    name = []
+    action = .none
+    isSilent = false
+    ref = nil
+    effects = []
+    raw = nil
+    isBroken = false
+  }
+
   init(_ push: Push) {
     name = push.name
     action = EventAction(push)
@@ -62,6 +73,7 @@ extension Core {
         return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
       }
       tx.isSilent = delivery.isSilent
+      tx.isHeard = true
       var application = Application(self, tx, delivery, arrival)
       try application.run()
       news = application.news
@@ -74,6 +86,7 @@ extension Core {
     }
     if isRepeated { return .applied }
     tell(news)
+    hear(news.signs, arrival.now)
     return news.quarantined > 0 ? .quarantined : .applied
   }
 
@@ -92,7 +105,7 @@ extension Core {
   }
 
   /// What the memory learns once a delivery is committed.
-  private func tell(_ news: Application.News) {
+  func tell(_ news: Application.News) {
     stats.quarantined += UInt64(news.quarantined)
     stats.duplicates += UInt64(news.duplicates)
     for pushed in news.pushed { remember(pushed) }
@@ -124,6 +137,8 @@ struct Application {
     var shown: [(cid: Int64, span: SpanSet.Span)] = []
     /// Conversations in which something may be missing below what came.
     var behind: Set<[UInt8]> = []
+    /// Who types, or has said something.
+    var signs: [Sign] = []
   }
 
   let core: Core
@@ -133,6 +148,9 @@ struct Application {
   var news = News()
   /// The host has been told that something could not be applied.
   var isPoisoned = false
+  /// The commit after which an answer was asked for; nil for what was pushed, which is
+  /// newer than every request that is on its way.
+  var issued: UInt64?
   private var nextPayload = 0
 
   init(_ core: Core, _ tx: WriteTransaction, _ delivery: Delivery, _ arrival: Arrival) {
@@ -187,10 +205,15 @@ struct Application {
     case .pin(let conversation, let id, let isPinned):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
-    case .typing(let conversation, _, _, _, let body):
+    case .typing(let conversation, let user, let typing, let at, let body):
+      if user != core.config.user {
+        news.signs.append(
+          Sign(conversation: conversation, user: user, event: typing, atUs: at?.timeUs))
+      }
       try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
-    case .entity(let kind, let conversation, let id, let body, _):
+    case .entity(let kind, let conversation, let id, let body, let known):
       try entity(kind, conversation, id, body, isDeleted: false)
+      if let known { try told(known) }
     case .entityDeleted(let kind, let conversation, let id, let body):
       try entity(kind, conversation, id, body, isDeleted: true)
     case .unknown(let name, let body):

@@ -6,13 +6,7 @@
 /// user's sign that is older than his last one is ignored, and the last one is
 /// remembered for as long as it could be contradicted.
 
-/// What a user says of his typing.
-package enum TypingSign: Equatable, Sendable {
-  case begin
-  /// He stopped, and may go on.
-  case pause
-  case finished
-}
+internal import Wire
 
 struct Typing {
   /// How long a sign is believed.
@@ -32,15 +26,19 @@ struct Typing {
   /// By conversation, in the order in which users began.
   private var signs: [[UInt8]: [Sign]] = [:]
 
-  /// Takes a sign. True where who types has changed.
+  /// Takes a sign. True where who types has changed. One that the server stamped long
+  /// before the newest of its times, `serverUs`, comes too late.
   mutating func take(
-    _ sign: TypingSign, of user: [UInt8], in conversation: [UInt8], atUs: Int64?, nowMs: Int64
+    _ event: TypingEvent, of user: [UInt8], in conversation: [UInt8], atUs: Int64?,
+    serverUs: Int64?, nowMs: Int64
   ) -> Bool {
+    if event == .other { return false }
+    if let atUs, let serverUs, atUs < serverUs - Self.lifeMs * 1_000 { return false }
     var known = signs[conversation] ?? []
     if signs[conversation] == nil, signs.count >= Self.conversationsMax { return false }
     let (end, overflow) = nowMs.addingReportingOverflow(Self.lifeMs)
     let new = Sign(
-      user: user, isTyping: sign == .begin, atUs: atUs, endMs: overflow ? .max : end)
+      user: user, isTyping: event == .begin, atUs: atUs, endMs: overflow ? .max : end)
     var wasTyping = false
     if let place = known.firstIndex(where: { $0.user == user }) {
       if let last = known[place].atUs, let atUs, atUs < last { return false }
