@@ -46,6 +46,8 @@ package enum Limits {
   package static let eventsKept = 10_000
   /// Bytes kept of why a server refused.
   package static let refusalBytesMax = 1_024
+  /// Operations kept after they were done.
+  package static let operationsKept = 1_000
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.

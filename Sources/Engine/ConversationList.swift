@@ -3,7 +3,7 @@
 /// It polls as a window does: the core's news from the board, one committed state, one
 /// step of the list. Locks are taken in the same order: list, core, board.
 internal import Base
-internal import Store
+package import Store
 internal import Timeline
 
 package final class ConversationList: Sendable {

@@ -37,14 +37,10 @@ package struct ConversationSummary: Equatable, Sendable {
 }
 
 extension ReadTransaction {
-  /// The kind of entity under which conversations are stored.
-  private static let conversationKind: Int64 = 1
-
   package func summary(_ record: ConversationRecord) throws(StoreFailure) -> ConversationSummary {
     let cid = record.cid
     let newest = try keys(cid, before: Self.beyond, limit: 1, from: nil).first
-    let isTold =
-      try connection.number(Queries.entityOfConversation, Self.conversationKind, cid) != nil
+    let isTold = try connection.statement(Queries.entityOfConversation, cid).step()
     return ConversationSummary(
       cid: cid, id: record.id, isListed: newest != nil || isTold || record.isPending,
       activity: try activity(cid, newest?.position, isPending: record.isPending), newest: newest,
@@ -75,7 +71,7 @@ extension ReadTransaction {
     }
     if isPending { return last + 1 }
     guard let newest else {
-      let made = try connection.number(Queries.madeAt, cid) ?? 0
+      let made = try connection.number(Queries.listing, cid) ?? 0
       return Swift.min(Swift.max(made, -last), last)
     }
     var time = newest.time
@@ -84,5 +80,44 @@ extension ReadTransaction {
       if try row.step() { time = row.optionalInt(5) ?? row.int(0) }
     }
     return Swift.min(Swift.max(time, -last), last)
+  }
+}
+
+/// What a row of a list shows of a conversation beside its last message.
+package struct ConversationEntry: Equatable, Sendable {
+  package var summary: ConversationSummary
+  /// The object as it came; nil where the server told none.
+  package var body: [UInt8]?
+  package var lastRead: [UInt8]?
+  package var draft: Draft?
+  package var hasPending: Bool
+  /// A send is unknown or refused.
+  package var hasStuck: Bool
+}
+
+extension ReadTransaction {
+  package func entry(_ record: ConversationRecord) throws(StoreFailure) -> ConversationEntry {
+    let entity = try connection.statement(Queries.entityOfConversation, record.cid)
+    let body = try entity.step() ? entity.bytes(0) : nil
+    let sends = try connection.statement(Queries.pendingSends, record.cid)
+    _ = try sends.step()
+    return ConversationEntry(
+      summary: try summary(record), body: body, lastRead: try tally(record.cid).marker?.id,
+      draft: try draft(record.cid), hasPending: sends.int(0) > 0, hasStuck: sends.int(1) > 0)
+  }
+}
+
+extension WriteTransaction {
+  /// Keeps the object of a conversation, and when it was made or changed. One that was
+  /// asked for before another was pushed is older than that, and left aside.
+  package func putConversation(
+    _ cid: Int64, id: [UInt8], body: [UInt8], madeUs: Int64?, issued: UInt64?
+  ) throws(StoreFailure) {
+    let row = try connection.statement(Queries.listing, cid)
+    guard try row.step(), issued.map({ row.uint(1) <= $0 }) ?? true else { return }
+    try putEntity(kind: 1, cid: cid, id: id, body: body)
+    try connection.run(
+      "UPDATE conversation SET made_us = ?, told_lsn = ? WHERE cid = ? AND made_us IS NOT ?",
+      madeUs, issued == nil ? lsn : row.uint(1), cid, madeUs)
   }
 }

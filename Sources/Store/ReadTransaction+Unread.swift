@@ -53,6 +53,12 @@ struct Tally: Equatable {
 extension RowFlags {
   /// What makes a row none that is to be read.
   static let notUnread: RowFlags = hidden.union([.mine, .readByMe, .readQueued])
+  /// What changes only because this user does something on this device.
+  static let ownDoing: RowFlags = derived.union(.forgotten)
+}
+
+extension RowState {
+  var isUnread: Bool { flags.isDisjoint(with: .notUnread) && !position.isPending }
 }
 
 extension ReadTransaction {

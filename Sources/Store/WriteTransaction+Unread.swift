@@ -8,38 +8,43 @@ internal import Base
 package import Timeline
 
 extension WriteTransaction {
-  /// Notes that a row came, changed, moved or went. `isHeard` says that it happens
-  /// now; what an answer tells may have happened long ago.
+  /// Notes that a row came, changed, moved or went.
   func noteUnread(
-    _ cid: Int64, was before: (position: Position, flags: RowFlags)?,
-    now after: (position: Position, flags: RowFlags)?, isHeard: Bool
+    _ cid: Int64, was before: RowState?, now after: RowState?
   ) throws(StoreFailure) {
-    let old = before.flatMap { $0.flags.isDisjoint(with: .notUnread) ? $0.position : nil }
-    let new = after.flatMap { $0.flags.isDisjoint(with: .notUnread) ? $0.position : nil }
-    if before == nil, let name = after?.position { try takeNamed(name, cid) }
+    let isNew = before?.position.isPending ?? true
+    if isNew, let position = after?.position, !position.isPending {
+      try takeNamed(position, cid)
+    }
+    let old = before.flatMap { $0.isUnread ? $0.position : nil }
+    let new = after.flatMap { $0.isUnread ? $0.position : nil }
     guard old != new else { return }
     var tally = try tally(cid)
-    if let old, tally.isAboveMarker(old) { tally.unread -= 1 }
-    if let new, tally.isAboveMarker(new) { tally.unread += 1 }
+    let low = old.flatMap { tally.isAboveMarker($0) ? $0 : nil }
+    let high = new.flatMap { tally.isAboveMarker($0) ? $0 : nil }
+    if low != nil { tally.unread -= 1 }
+    if high != nil { tally.unread += 1 }
     if old == nil { tally.moreLSN = lsn }
     if new == nil { tally.fewerLSN = lsn }
+    // What this user does here happens now, whatever brought the row.
+    let isHere = before.map { was in
+      after.map { was.flags.symmetricDifference($0.flags).isSubset(of: .ownDoing) } ?? false
+    }
     if var counted = tally.counted {
-      let isKept = counted.note(
-        old.flatMap { tally.isAboveMarker($0) ? $0 : nil },
-        new.flatMap { tally.isAboveMarker($0) ? $0 : nil }, isNew: before == nil,
-        isHeard: isHeard)
+      let isKept = counted.note(low, high, isNew: isNew, isHeard: isHeard || isHere ?? false)
       tally.counted = isKept ? counted : nil
     }
-    save(tally, cid)
+    tallies[cid] = tally
   }
 
   /// Something was read or deleted of which nothing is stored: whether the server
   /// counted it cannot be told.
   func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
+    if tally.counted != nil { change(.conversations, cid, numbers: nil) }
     tally.counted = nil
     tally.fewerLSN = lsn
-    save(tally, cid)
+    tallies[cid] = tally
   }
 
   /// Moves the read marker up to a message. False where it stands there or above.
@@ -65,13 +70,14 @@ extension WriteTransaction {
     tally.marker = position
     tally.unread -= passed
     tally.fewerLSN = lsn
-    save(tally, cid)
+    tallies[cid] = tally
+    change(.conversations, cid, numbers: nil)
     return true
   }
 
   /// Takes in the id of the last message that the server knows as read. One that is
   /// not stored is waited for.
-  package func noteLastRead(_ cid: Int64, id: [UInt8]) throws(StoreFailure) {
+  private func noteLastRead(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
     if let row = try row(id, cid) {
       try moveReadMarker(cid, to: row.position)
       return
@@ -79,49 +85,50 @@ extension WriteTransaction {
     var tally = try tally(cid)
     guard tally.named != id else { return }
     tally.named = id
-    save(tally, cid)
+    tallies[cid] = tally
   }
 
   private func takeNamed(_ position: Position, _ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard tally.named == position.id else { return }
     tally.named = nil
-    save(tally, cid)
+    tallies[cid] = tally
     try moveReadMarker(cid, to: position)
   }
 
-  /// Takes in the server's count of unread messages, asked for after commit `issued`.
-  /// `newest` is the newest message that it told beside the count; nil where it told
-  /// none. False where so much happened meanwhile that it says nothing.
-  @discardableResult
-  package func noteServerUnread(
-    _ cid: Int64, count: Int64, newest: Position?, issued: UInt64
-  ) throws(StoreFailure) -> Bool {
+  /// Takes in what the server says of a conversation, asked for after commit `issued`:
+  /// its count of unread messages, and the last one that it knows as read. `newest` is
+  /// the newest message that it told beside them; nil where it told none. A count is
+  /// left aside where so much happened meanwhile that it says nothing.
+  package func noteServer(
+    _ cid: Int64, unread count: Int64?, lastRead: [UInt8]?, newest: Position?, issued: UInt64
+  ) throws(StoreFailure) {
+    let before = try tally(cid)
+    if let lastRead { try noteLastRead(lastRead, cid) }
     var tally = try tally(cid)
-    let isMixed = tally.fewerLSN > issued || newest == nil && tally.moreLSN > issued
-    // A marker that the server has not heard of may lie anywhere in what it counted.
-    let isAhead = try connection.number(Queries.markerQueued, cid) != nil
-    let top: Position
+    let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
+    guard let count, count >= 0, !isMixed else { return }
+    var top = Position.min
     if let newest {
       top = newest
-    } else {
-      top = try rows(
-        cid, from: .min, to: Self.beyond, limit: 1, newestFirst: true
-      ).first?.position ?? .min
+    } else if let row = try rows(
+      cid, from: .min, to: Self.beyond, limit: 1, newestFirst: true
+    ).first {
+      top = row.position
     }
-    let isRead = tally.marker.map { $0 >= top } ?? false
-    guard count >= 0, !isMixed, isRead || !isAhead else { return false }
-    // What the user has read and the server has not heard of yet.
+    let marker = tally.marker ?? .min
+    // A marker that the server has not heard of may lie anywhere in what it counted.
+    if marker < top, try connection.number(Queries.markerQueued, cid) != nil { return }
     let queued = try connection.number(
-      Queries.countQueued, cid, top.time, top.id, tally.marker?.time ?? .min,
-      tally.marker?.id ?? [], RowFlags.notUnread.subtracting(.readQueued).rawValue)
-    let low = tally.marker.map { Swift.max($0, top) } ?? top
+      Queries.countQueued, cid, top.time, top.id, marker.time, marker.id,
+      RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
     tally.counted = Tally.Counted(
-      count: isRead ? 0 : Swift.max(0, count &- (queued ?? 0)), top: top,
-      isSharp: newest != nil,
-      arrived: try countUnread(cid, from: low.successor, to: Self.beyond))
-    save(tally, cid)
-    return true
+      count: marker >= top && tally.marker != nil ? 0 : Swift.max(0, count &- (queued ?? 0)),
+      top: top, isSharp: newest != nil,
+      arrived: try countUnread(
+        cid, from: Swift.max(marker, top).successor, to: Self.beyond))
+    if tally != before { change(.conversations, cid, numbers: nil) }
+    tallies[cid] = tally
   }
 
   /// The server's count is of a state that is lost.
@@ -129,16 +136,8 @@ extension WriteTransaction {
     var tally = try tally(cid)
     guard tally.counted != nil else { return }
     tally.counted = nil
-    save(tally, cid)
-  }
-
-  /// All rows of a conversation went at once; the marker stays.
-  func clearUnread(_ cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
-    tally.unread = 0
-    tally.counted = nil
-    tally.fewerLSN = lsn
-    save(tally, cid)
+    tallies[cid] = tally
+    change(.conversations, cid, numbers: nil)
   }
 
   private func countUnread(
@@ -150,11 +149,7 @@ extension WriteTransaction {
       RowFlags.notUnread.rawValue) ?? 0
   }
 
-  private func save(_ tally: Tally, _ cid: Int64) {
-    tallies[cid] = tally
-  }
-
-  /// Writes what changed, and tells the feed where that can be seen.
+  /// Writes what changed.
   func flushTallies() throws(StoreFailure) {
     for cid in tallies.keys.sorted() {
       guard let tally = tallies[cid] else { continue }
