@@ -42,6 +42,8 @@ final class Core {
   /// The server's list of conversations was fetched whole on this connection.
   var listIsWhole = false
   var typing = Typing()
+  /// The newest commit when the connection began; nil while there is none.
+  var connectedLSN: UInt64?
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -81,6 +83,7 @@ final class Core {
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     beginReplies()
     clearTyping()
+    connectedLSN = lastLSN
     wakeLists(now)
     wakeWindows(now)
     pump(now)
@@ -91,6 +94,7 @@ final class Core {
     caughtUp = []
     fresh = [:]
     listIsWhole = false
+    connectedLSN = nil
     clearTyping()
     replies.disconnect()
   }

@@ -152,7 +152,8 @@ extension Application {
   mutating func told(_ known: WireConversation) throws(StoreFailure) {
     let record = try tx.conversation(creating: known.id)
     let isOld = issued.map { $0 < record.deletedLSN } ?? false
-    let last: WireMessage? = if case .message(let message) = known.lastMessage { message } else { nil }
+    var last: WireMessage?
+    if case .message(let message) = known.lastMessage { last = message }
     if isOld {
       if last != nil { _ = takePayloads(1) }
       return

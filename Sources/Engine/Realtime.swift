@@ -73,7 +73,7 @@ extension Core {
         return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
       }
       tx.isSilent = delivery.isSilent
-      tx.isHeard = true
+      if self.config.profile.pushIsLossless { tx.heardSince = self.connectedLSN }
       var application = Application(self, tx, delivery, arrival)
       try application.run()
       news = application.news

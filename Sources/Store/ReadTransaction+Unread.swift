@@ -41,8 +41,12 @@ struct Tally: Equatable {
     var top: Position
     /// It is the newest: what stands above it came later.
     var isSharp: Bool
+    /// Everything that came above `top` was heard, one by one.
+    var isWhole = true
     /// Unread rows above `top` and the marker.
     var arrived: Int64 = 0
+    /// When it counted.
+    var lsn: UInt64
   }
 
   func isAboveMarker(_ position: Position) -> Bool {
@@ -66,7 +70,7 @@ extension ReadTransaction {
   package func unread(_ record: ConversationRecord) throws(StoreFailure) -> Unread {
     let tally = try tally(record.cid)
     if let counted = tally.counted {
-      if try isWhole(above: counted.top, record) {
+      if try counted.isWhole || isCovered(above: counted.top, record) {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
@@ -79,16 +83,6 @@ extension ReadTransaction {
   /// The last message that this user has read; nil where none is known.
   package func readMarker(_ cid: Int64) throws(StoreFailure) -> Position? {
     try tally(cid).marker
-  }
-
-  /// Whether everything that was ever seen above a place is whole.
-  private func isWhole(
-    above top: Position, _ record: ConversationRecord
-  ) throws(StoreFailure) -> Bool {
-    let newest = try rows(
-      record.cid, from: top.successor, to: Self.beyond, limit: 1, newestFirst: true)
-    if newest.isEmpty { return true }
-    return try isCovered(above: top, record)
   }
 
   /// Whether the trusted ranges hold everything from a place up to what is known of the
@@ -117,7 +111,8 @@ extension ReadTransaction {
       fewerLSN: row.uint(9), moreLSN: row.uint(10))
     if let count = row.optionalInt(4), let top = Self.position(row, 5) {
       tally.counted = Tally.Counted(
-        count: count, top: top, isSharp: row.int(7) != 0, arrived: row.int(8))
+        count: count, top: top, isSharp: row.int(7) & 1 != 0, isWhole: row.int(7) & 2 != 0,
+        arrived: row.int(8), lsn: row.uint(11))
     }
     return tally
   }

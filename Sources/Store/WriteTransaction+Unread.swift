@@ -31,7 +31,12 @@ extension WriteTransaction {
       after.map { was.flags.symmetricDifference($0.flags).isSubset(of: .ownDoing) } ?? false
     }
     if var counted = tally.counted {
-      let isKept = counted.note(low, high, isNew: isNew, isHeard: isHeard || isHere ?? false)
+      let isHeard = heardSince.map { $0 <= counted.lsn } ?? false
+      // More rows were unread than the server counted: reads of another device were
+      // missed, and which rows they are is not known.
+      let isDoubtful = tally.unread + (low == nil ? 0 : 1) - counted.arrived > counted.count
+      let isKept = counted.note(
+        low, high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       tally.counted = isKept ? counted : nil
     }
     tallies[cid] = tally
@@ -125,8 +130,11 @@ extension WriteTransaction {
     tally.counted = Tally.Counted(
       count: marker >= top && tally.marker != nil ? 0 : Swift.max(0, count &- (queued ?? 0)),
       top: top, isSharp: newest != nil,
+      isWhole: try rows(
+        cid, from: top.successor, to: Self.beyond, limit: 1, newestFirst: true
+      ).isEmpty,
       arrived: try countUnread(
-        cid, from: Swift.max(marker, top).successor, to: Self.beyond))
+        cid, from: Swift.max(marker, top).successor, to: Self.beyond), lsn: lsn)
     if tally != before { change(.conversations, cid, numbers: nil) }
     tallies[cid] = tally
   }
@@ -156,13 +164,14 @@ extension WriteTransaction {
       try connection.run(
         """
         UPDATE conversation SET read_time = ?, read_id = ?, read_named = ?, unread_count = ?,
-          server_unread = ?, counted_time = ?, counted_id = ?, counted_sharp = ?,
-          counted_arrived = ?, unread_fewer = ?, unread_more = ?
+          server_unread = ?, counted_time = ?, counted_id = ?, counted_flags = ?,
+          counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
         WHERE cid = ?
         """, tally.marker?.time, tally.marker?.id, tally.named, tally.unread,
         tally.counted?.count, tally.counted?.top.time, tally.counted?.top.id,
-        tally.counted?.isSharp ?? false ? 1 : 0, tally.counted?.arrived ?? 0, tally.fewerLSN,
-        tally.moreLSN, cid)
+        (tally.counted?.isSharp ?? false ? 1 : 0) + (tally.counted?.isWhole ?? false ? 2 : 0),
+        tally.counted?.arrived ?? 0, tally.counted?.lsn ?? 0, tally.fewerLSN, tally.moreLSN,
+        cid)
     }
     tallies = [:]
   }
@@ -172,7 +181,7 @@ extension Tally.Counted {
   /// A row above the marker went from `old` to `new`. False where it cannot be told
   /// whether the server counted it.
   fileprivate mutating func note(
-    _ old: Position?, _ new: Position?, isNew: Bool, isHeard: Bool
+    _ old: Position?, _ new: Position?, isNew: Bool, isHeard: Bool, isHere: Bool
   ) -> Bool {
     let wasAbove = old.map { $0 > top }
     let isAbove = new.map { $0 > top }
@@ -181,18 +190,20 @@ extension Tally.Counted {
       return true
     case (nil, true):
       arrived += 1
+      if isNew, !isHeard { isWhole = false }
       // Without the newest message of the count, only what is heard is surely later.
       return !isNew || isSharp || isHeard
     case (true, nil):
       arrived -= 1
       return true
     case (nil, false):
+      // A message that comes late below the count, or was counted.
       if isNew { return !isHeard }
       count += 1
-      return isHeard
+      return isHeard || isHere
     case (false, nil):
       count -= 1
-      return isHeard && count >= 0
+      return (isHeard || isHere) && count >= 0
     case (true, false), (false, true):
       return false
     }

@@ -46,8 +46,9 @@ package final class WriteTransaction: ReadTransaction {
   /// Whether any operation is open, and whether any send is, once it was asked.
   var someOpen: Bool?
   var someSends: Bool?
-  /// What comes is told as it happens. What an answer tells may have happened before.
-  package var isHeard = false
+  /// What comes is told as it happens, one after the other without a loss, since this
+  /// commit; nil where it may have happened before, as what an answer tells.
+  package var heardSince: UInt64?
   /// Unread counts that were changed, by conversation.
   var tallies: [Int64: Tally] = [:]
   private var changesAtBegin: Int32 = 0
