@@ -70,7 +70,8 @@ extension ReadTransaction {
   package func unread(_ record: ConversationRecord) throws(StoreFailure) -> Unread {
     let tally = try tally(record.cid)
     if let counted = tally.counted {
-      if try counted.isWhole || isCovered(above: counted.top, record) {
+      let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, record)
+      if isWhole {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
