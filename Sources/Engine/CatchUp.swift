@@ -99,6 +99,7 @@ extension Core {
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
       let ingested = try ingest.page(page.items, record, tx)
       badItems = ingested.bad.count
+      if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
       let step = try visit.take(page, ingested, frame: ingest.frame, now)

@@ -153,14 +153,14 @@ extension Client {
             return try tx.setDraft(nil, record.cid)
           }
           let cid = try tx.conversation(creating: conversation).cid
-          try tx.setDraft(Draft(body: body, replyTo: replyTo), cid)
+          try tx.setDraft(StoredDraft(body: body, replyTo: replyTo), cid)
         }
       }
     }
   }
 
   /// Nil where there is none.
-  package func draft(conversation: [UInt8]) throws(Failure) -> Draft? {
+  package func draft(conversation: [UInt8]) throws(Failure) -> StoredDraft? {
     try check(conversation)
     return try reading { reading throws(Failure) in
       try reading.storing { rx throws(StoreFailure) in

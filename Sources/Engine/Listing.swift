@@ -47,7 +47,10 @@ extension Core {
     var news = Application.News()
     try commit { tx throws(StoreFailure) in
       var application = Application(
-        self, tx, Delivery(), Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
+        self, tx, Delivery(answer: .getConversations),
+        Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
+      application.isAside = true
+      application.asked = ingest.issued
       application.issued = ingest.issued
       for conversation in found { try application.told(conversation) }
       for range in bad {
@@ -151,7 +154,7 @@ extension Application {
   /// the newest message as an island, the read marker, and the count of unread ones.
   mutating func told(_ known: WireConversation) throws(StoreFailure) {
     let record = try tx.conversation(creating: known.id)
-    let isOld = issued.map { $0 < record.deletedLSN } ?? false
+    let isOld = asked.map { $0 < record.deletedLSN } ?? false
     var last: WireMessage?
     if case .message(let message) = known.lastMessage { last = message }
     if isOld {
@@ -160,15 +163,13 @@ extension Application {
     }
     try keep(known, record)
     var newest: Position?
-    if let item = known.lastMessage {
-      try messages(known.id, [PushedItem(item: item, isNew: false)])
-      if let last, let order = core.reckoning.isSequence ? last.sequence : last.stamp.timeUs {
-        newest = Position(time: order, id: last.id)
-      }
+    try self.last(of: known)
+    if let last, let order = core.reckoning.isSequence ? last.sequence : last.stamp.timeUs {
+      newest = Position(time: order, id: last.id)
     }
     try tx.noteServer(
       record.cid, unread: known.unreadCount, lastRead: known.lastReadMessage, newest: newest,
-      issued: issued ?? tx.lsn)
+      issued: asked ?? tx.lsn)
   }
 
   private func keep(

@@ -22,17 +22,6 @@ struct Delivery {
   let raw: Range<Int>?
   let isBroken: Bool
 
-  /// An answer, of which something is applied as if it had been pushed.
-  init() {
-    name = []
-    action = .none
-    isSilent = false
-    ref = nil
-    effects = []
-    raw = nil
-    isBroken = false
-  }
-
   init(_ push: Push) {
     name = push.name
     action = EventAction(push)
@@ -108,6 +97,8 @@ extension Core {
   func tell(_ news: Application.News) {
     stats.quarantined += UInt64(news.quarantined)
     stats.duplicates += UInt64(news.duplicates)
+    if news.queuedMarks { marksWaiting = true }
+    for conversation in news.left { leave(conversation) }
     for pushed in news.pushed { remember(pushed) }
     for (cid, span) in news.shown { fresh[cid, default: SpanSet()].insert(span.low, span.high) }
     for conversation in news.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -139,6 +130,10 @@ struct Application {
     var behind: Set<[UInt8]> = []
     /// Who types, or has said something.
     var signs: [Sign] = []
+    /// Conversations that are no more.
+    var left: [[UInt8]] = []
+    /// Marks were queued.
+    var queuedMarks = false
   }
 
   let core: Core
@@ -146,10 +141,16 @@ struct Application {
   let delivery: Delivery
   let arrival: Arrival
   var news = News()
+  /// The operation that this is the answer to.
+  var answered: OperationRecord?
+  /// What comes beside something else tells of no newer ones before it.
+  var isAside = false
   /// The host has been told that something could not be applied.
   var isPoisoned = false
-  /// The commit after which an answer was asked for; nil for what was pushed, which is
-  /// newer than every request that is on its way.
+  /// The commit after which an answer was asked for; nil for what was pushed.
+  var asked: UInt64?
+  /// The same of what an answer may know no better than what came meanwhile. Nil for what
+  /// is newer than every request that is on its way.
   var issued: UInt64?
   private var nextPayload = 0
 
@@ -193,6 +194,7 @@ struct Application {
       for id in ids { _ = try tx.tombstone(id, cid, version: nil) }
       // What is gone is not owed any more.
       try tx.dropMarks(.read, ids, cid)
+      try tx.dropMarks(.delivered, ids, cid)
       try tx.dropMarks(.listened, ids, cid)
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid

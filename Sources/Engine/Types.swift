@@ -84,6 +84,8 @@ package struct ClientConfig: Sendable {
   package var profile = Profile()
   package var cacheBytes: UInt64 = 16 << 20
   package var autoMarkRead = false
+  /// Tells senders that their messages have arrived.
+  package var autoMarkDelivered = false
   package var requestTimeoutMs: Int64 = 30_000
   package var requestsMax = 4
   /// Seed of request ids and of jitter.
@@ -91,6 +93,8 @@ package struct ClientConfig: Sendable {
   /// Name of the VFS below the vault; tests put a faulty one there.
   package var baseVFS: String?
   package var open: (@Sendable (borrowing Sealed) -> Opened)?
+  /// Makes what goes out of a payload; nil sends payloads as they are given.
+  package var seal: (@Sendable (borrowing Sealable) -> SealAnswer)?
   package var log: (@Sendable (LogLevel, String) -> Void)?
   /// Both clocks; tests and the simulator put their own here.
   package var clock: @Sendable () -> Instant = { SystemClock.now() }

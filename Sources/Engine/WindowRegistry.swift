@@ -5,6 +5,7 @@
 /// core stands on a board with a lock of its own, so a screen does not wait for a
 /// merge. Locks are taken in one order: window, core, board.
 internal import Base
+internal import Store
 internal import Timeline
 
 /// What windows may know of the core without waiting for it.
@@ -71,6 +72,13 @@ final class WindowRegistry {
     return number
   }
 
+  /// A conversation has another name.
+  func rename(_ old: [UInt8], _ new: [UInt8]) {
+    for number in windows.keys where windows[number]?.conversation == old {
+      windows[number]?.conversation = new
+    }
+  }
+
   /// A sync ended: those who asked for it are told.
   func ended(_ sync: UInt64, _ trouble: Failure?) {
     for (number, entry) in windows where entry.syncs.contains(sync) {
@@ -90,8 +98,11 @@ extension Core {
     let number = windows.next
     windows.next += 1
     let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
+    let conversation = try storing { () throws(StoreFailure) in
+      try canonical(config.conversation)
+    }
     windows.windows[number] = WindowRegistry.Entry(
-      conversation: config.conversation, isFollowing: isFollowing)
+      conversation: conversation, isFollowing: isFollowing)
     return number
   }
 

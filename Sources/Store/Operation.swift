@@ -151,4 +151,23 @@ package struct OpenOperation: Equatable, Sendable {
   package var depends: UInt64
   package var waits: OperationWait
   package var attempts: Int
+
+  package init(
+    seq: UInt64, verb: OperationVerb, cid: Int64, state: OperationState, depends: UInt64 = 0,
+    waits: OperationWait = .nothing, attempts: Int = 0
+  ) {
+    self.seq = seq
+    self.verb = verb
+    self.cid = cid
+    self.state = state
+    self.depends = depends
+    self.waits = waits
+    self.attempts = attempts
+  }
+
+  package init(_ record: OperationRecord) {
+    self.init(
+      seq: record.seq, verb: record.verb, cid: record.cid, state: record.state,
+      depends: record.depends, waits: record.waits, attempts: record.attempts)
+  }
 }

@@ -89,7 +89,7 @@ package struct ConversationEntry: Equatable, Sendable {
   /// The object as it came; nil where the server told none.
   package var body: [UInt8]?
   package var lastRead: [UInt8]?
-  package var draft: Draft?
+  package var draft: StoredDraft?
   package var hasPending: Bool
   /// A send is unknown or refused.
   package var hasStuck: Bool
@@ -115,9 +115,12 @@ extension WriteTransaction {
   ) throws(StoreFailure) {
     let row = try connection.statement(Queries.listing, cid)
     guard try row.step(), issued.map({ row.uint(1) <= $0 }) ?? true else { return }
+    let told = issued == nil ? lsn : row.uint(1)
     try putEntity(kind: 1, cid: cid, id: id, body: body)
     try connection.run(
-      "UPDATE conversation SET made_us = ?, told_lsn = ? WHERE cid = ? AND made_us IS NOT ?",
-      madeUs, issued == nil ? lsn : row.uint(1), cid, madeUs)
+      """
+      UPDATE conversation SET made_us = ?, told_lsn = ?
+      WHERE cid = ? AND (made_us IS NOT ? OR told_lsn != ?)
+      """, madeUs, told, cid, madeUs, told)
   }
 }

@@ -5,7 +5,7 @@
 internal import Base
 
 /// What the user has written and not sent.
-package struct Draft: Equatable, Sendable {
+package struct StoredDraft: Equatable, Sendable {
   /// As the host gave it.
   package var body: [UInt8]
   /// Id of the message that it answers; empty for none.
@@ -19,7 +19,7 @@ package struct Draft: Equatable, Sendable {
 
 extension WriteTransaction {
   /// Keeps a draft in place of the one that is there; nil for none.
-  package func setDraft(_ draft: Draft?, _ cid: Int64) throws(StoreFailure) {
+  package func setDraft(_ draft: StoredDraft?, _ cid: Int64) throws(StoreFailure) {
     if let draft {
       let replyTo: [UInt8]? = draft.replyTo.isEmpty ? nil : draft.replyTo
       try connection.run(
@@ -37,9 +37,9 @@ extension WriteTransaction {
 }
 
 extension ReadTransaction {
-  package func draft(_ cid: Int64) throws(StoreFailure) -> Draft? {
+  package func draft(_ cid: Int64) throws(StoreFailure) -> StoredDraft? {
     let row = try connection.statement(Queries.draft, cid)
     guard try row.step() else { return nil }
-    return Draft(body: row.bytes(0), replyTo: row.bytes(1))
+    return StoredDraft(body: row.bytes(0), replyTo: row.bytes(1))
   }
 }

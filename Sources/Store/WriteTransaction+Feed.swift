@@ -32,10 +32,13 @@ struct FeedRuns {
 
   /// Whether what is added is silent.
   var isSilent = false
+  /// Operations that changed.
+  private(set) var operations: Set<UInt64> = []
   private var groups: [Group] = []
   private var index: [Key: Int] = [:]
 
   mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
+    if kind == .operations { operations.insert(numbers.lowerBound) }
     let key = Key(cid: cid, kind: kind, isSilent: isSilent)
     guard let place = index[key] else {
       index[key] = groups.count
@@ -93,6 +96,9 @@ extension WriteTransaction {
   package func change(_ kind: ChangeKind, _ cid: Int64, numbers: ClosedRange<UInt64>?) {
     feed.add(kind, cid, numbers ?? 0...0)
   }
+
+  /// Operations that this transaction has changed so far, those that are gone included.
+  package var changedOperations: Set<UInt64> { feed.operations }
 
   /// Notes what a screen sees of a row that changed. Every change of a row comes by
   /// here, with where the row stood and where it stands.

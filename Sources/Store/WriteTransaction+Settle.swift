@@ -67,7 +67,7 @@ extension WriteTransaction {
     for waiting in try operations(awaiting: seq) {
       var next = waiting
       next.depends = 0
-      if let target { next.target = target }
+      if let target, next.verb.isChange { next.target = target }
       try saveOperation(next)
     }
   }

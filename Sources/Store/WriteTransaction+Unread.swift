@@ -80,9 +80,9 @@ extension WriteTransaction {
     return true
   }
 
-  /// Takes in the id of the last message that the server knows as read. One that is
-  /// not stored is waited for.
-  private func noteLastRead(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+  /// Takes in the id of the last message that was read, by this user's or the server's
+  /// marker. One that is not stored is waited for.
+  package func noteLastRead(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
     if let row = try row(id, cid) {
       try moveReadMarker(cid, to: row.position)
       return

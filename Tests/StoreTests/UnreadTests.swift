@@ -250,7 +250,7 @@ import Timeline
     try told(fixture, cid, 5, newest: position(5, "m5"))
     try fixture.write { tx throws(StoreFailure) in
       try tx.moveReadMarker(cid, to: position(3, "m3"))
-      try tx.setDraft(Draft(body: bytes("so"), replyTo: bytes("m4")), cid)
+      try tx.setDraft(StoredDraft(body: bytes("so"), replyTo: bytes("m4")), cid)
       try tx.clearCache()
     }
     #expect(try unread(fixture, cid) == Unread(0, isExact: false))
@@ -262,7 +262,7 @@ import Timeline
     try fixture.reopen()
     #expect(try unread(fixture, cid) == Unread(6, isExact: false))
     let draft = try fixture.read { tx throws(StoreFailure) in try tx.draft(cid) }
-    #expect(draft == Draft(body: bytes("so"), replyTo: bytes("m4")))
+    #expect(draft == StoredDraft(body: bytes("so"), replyTo: bytes("m4")))
   }
 
   @Test(arguments: Kind.allCases)
@@ -271,7 +271,7 @@ import Timeline
     let cid = try fixture.conversation()
     let other = try fixture.conversation("other")
     let start = fixture.store.lastChange
-    for draft in [Draft(body: [0xFF]), Draft(body: bytes("x"), replyTo: bytes("m"))] {
+    for draft in [StoredDraft(body: [0xFF]), StoredDraft(body: bytes("x"), replyTo: bytes("m"))] {
       for _ in 0..<2 {
         try fixture.write { tx throws(StoreFailure) in try tx.setDraft(draft, cid) }
       }
@@ -280,7 +280,7 @@ import Timeline
     #expect(fixture.store.lastChange == start + 2)
     try fixture.reopen()
     try fixture.read { tx throws(StoreFailure) in
-      #expect(try tx.draft(cid) == Draft(body: bytes("x"), replyTo: bytes("m")))
+      #expect(try tx.draft(cid) == StoredDraft(body: bytes("x"), replyTo: bytes("m")))
       #expect(try tx.draft(other) == nil)
     }
     try fixture.write { tx throws(StoreFailure) in
