@@ -1232,7 +1232,8 @@ enum {
   TL_CONVERSATION_PENDING = 1u << 0,      /**< Made here, not yet by the server; `id` is its client id. */
   TL_CONVERSATION_UNREAD_EXACT = 1u << 1, /**< `unread` is exact; otherwise there are at least so many. */
   TL_CONVERSATION_HAS_PENDING = 1u << 2,  /**< Messages of this user wait to be sent. */
-  TL_CONVERSATION_HAS_STUCK = 1u << 3     /**< A send is unknown or refused. */
+  TL_CONVERSATION_HAS_STUCK = 1u << 3,    /**< A send is unknown or refused. */
+  TL_CONVERSATION_GONE = 1u << 4          /**< Rows of a list: it went since the last poll; only `number` is set. */
 };
 
 /** One conversation of a batch. The views are valid until the batch is freed. */
@@ -1299,7 +1300,8 @@ TL_API TL_CHECK tl_status tl_list_find(tl_list *list, tl_view conversation, uint
 /** Flags of #tl_list_status. */
 enum {
   TL_LIST_TOTAL_EXACT = 1u << 0, /**< `unread` is exact; otherwise there are at least so many. */
-  TL_LIST_WHOLE = 1u << 1        /**< The server's list was fetched whole on this connection. */
+  TL_LIST_WHOLE = 1u << 1,       /**< The server's list was fetched whole once. */
+  TL_LIST_REFRESHING = 1u << 2   /**< The server is being asked for its list. */
 };
 
 /** How a list stands, as of its last poll. Set `struct_size` before the call. */
@@ -1310,7 +1312,9 @@ typedef struct tl_list_status {
   uint64_t checksum;    /**< #tl_checksum of its rows' numbers. */
   uint64_t unread;      /**< Unread messages of all conversations. */
   uint32_t row_count;   /**< Rows. */
+  uint32_t conversation_count; /**< All conversations known, those beyond `rows_max` included. */
   tl_status trouble;    /**< #TL_OK, or why the list could not be fetched. */
+  uint32_t reserved;    /**< Zero. */
 } tl_list_status;
 
 /**
@@ -1321,10 +1325,16 @@ typedef struct tl_list_status {
  */
 TL_API TL_CHECK tl_status tl_list_state(tl_list *list, tl_list_status *out);
 
-/** @brief Closes a list: later calls on it fail. @param list The list, or NULL. Twice is allowed. */
+/**
+ * @brief Closes a list: later calls on it fail.
+ * @param list The list, or NULL. Twice is allowed.
+ */
 TL_API void tl_list_close(tl_list *list);
 
-/** @brief Closes a list if it is open and releases it. @param list The list, or NULL. No other thread may be using it. */
+/**
+ * @brief Closes a list if it is open and releases its memory.
+ * @param list The list, or NULL. No other thread may be using it.
+ */
 TL_API void tl_list_free(tl_list *list);
 
 /**

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-/// Section "Act" of the header: what the user does to messages.
+/// Section "Act" of the header: marks, typing, drafts, and what is removed here only.
 public import CTideline
 internal import Engine
 
@@ -8,29 +8,37 @@ internal import Engine
 public func tl_client_mark_read(
   _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
 ) -> tl_status {
-  unsafe mark(client, conversation, ids, count, isListening: false)
+  unsafe mark(client, conversation, ids, count) { client, conversation, ids throws(Failure) in
+    try client.markRead(conversation: conversation, ids: ids)
+  }
 }
 
 @implementation @_cdecl("tl_client_mark_listened")
 public func tl_client_mark_listened(
   _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
 ) -> tl_status {
-  unsafe mark(client, conversation, ids, count, isListening: true)
+  unsafe mark(client, conversation, ids, count) { client, conversation, ids throws(Failure) in
+    try client.markListened(conversation: conversation, ids: ids)
+  }
+}
+
+@implementation @_cdecl("tl_client_mark_delivered")
+public func tl_client_mark_delivered(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
+) -> tl_status {
+  unsafe mark(client, conversation, ids, count) { client, conversation, ids throws(Failure) in
+    try client.markDelivered(conversation: conversation, ids: ids)
+  }
 }
 
 private func mark(
   _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int,
-  isListening: Bool
+  _ body: (Client, [UInt8], [[UInt8]]) throws(Failure) -> Void
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
     let excess: Failure = .tooLarge("conversation is over 512 bytes")
     let conversation = try unsafe conversation.id(or: excess)
-    let ids = try unsafe ABI.ids(ids, count)
-    if isListening {
-      try client.markListened(conversation: conversation, ids: ids)
-    } else {
-      try client.markRead(conversation: conversation, ids: ids)
-    }
+    try body(client, conversation, try unsafe ABI.ids(ids, count))
     return status(TL_OK)
   }
 }
@@ -42,5 +50,18 @@ public func tl_client_forget(
   unsafe boundary(client) { client throws(Failure) in
     try client.forget(conversation: unsafe conversation.id(), id: unsafe id.id())
     return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_typing")
+public func tl_client_typing(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ event: tl_typing
+) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    guard let signal = TypingSignal(rawValue: event) else {
+      throw .invalid("an unknown event of typing")
+    }
+    let isSent = try client.typing(conversation: unsafe conversation.id(), signal)
+    return isSent ? status(TL_OK) : status(TL_NONE)
   }
 }

@@ -1,7 +1,7 @@
 /// What a `tl_batch` pointer points to: one block of memory.
 ///
-/// A header, then the records (messages, changes, events or entities), then the
-/// gaps of messages, then the bytes that all views point into. Plain memory with
+/// A header, then the records (messages, changes, events, entities, operations or
+/// conversations), then the gaps of messages, then the bytes that all views point into. Plain memory with
 /// one owner, the host: it needs no client, so batches and clients may be freed in
 /// any order.
 internal import CTideline
@@ -12,7 +12,7 @@ internal import Engine
   private static let magic: UInt64 = 0x666F_2068_6374_6162
 
   /// What the records are.
-  private enum Kind { case messages, changes, events, entities }
+  private enum Kind { case messages, changes, events, entities, operations, conversations }
 
   private var word: UInt64
   /// Bytes behind the header.
@@ -85,6 +85,26 @@ internal import Engine
     return OpaquePointer(block)
   }
 
+  /// Puts operations into a new batch.
+  static func new(_ page: OperationPage) throws(Failure) -> OpaquePointer {
+    let rows = unsafe try extent(of: tl_operation.self, page.rows.count)
+    let block = try unsafe allocate([rows, page.bytes.count])
+    let bytes = unsafe start(of: block) + rows
+    unsafe fill(bytes, page.bytes)
+    let target = unsafe start(of: block).bindMemory(
+      to: tl_operation.self, capacity: page.rows.count)
+    for (index, row) in page.rows.enumerated() {
+      guard row.fits(page.bytes.count) else {
+        unsafe block.deallocate()
+        throw .internal("an operation lies outside of its page")
+      }
+      unsafe (target + index).initialize(to: tl_operation(row, bytes))
+    }
+    unsafe block.pointee.kind = .operations
+    unsafe block.pointee.count = page.rows.count
+    return OpaquePointer(block)
+  }
+
   /// A block with room for one record for each element of `texts`, and the texts
   /// copied behind them, as views in order.
   private static func records<Record>(
@@ -125,6 +145,10 @@ internal import Engine
 
   static func entities(_ handle: OpaquePointer?) -> (UnsafePointer<tl_entity>?, Int) {
     unsafe contents(handle, .entities)
+  }
+
+  static func operations(_ handle: OpaquePointer?) -> (UnsafePointer<tl_operation>?, Int) {
+    unsafe contents(handle, .operations)
   }
 
   /// The records, or NULL, and how many there are; none where it holds others.

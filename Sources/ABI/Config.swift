@@ -37,7 +37,8 @@ private func wipe(_ key: inout [UInt8]) {
 }
 
 private let knownFlags = UInt32(
-  TL_OPEN_MEMORY | TL_OPEN_EXISTING | TL_OPEN_STRICT | TL_OPEN_AUTO_MARK_READ)
+  TL_OPEN_MEMORY | TL_OPEN_EXISTING | TL_OPEN_STRICT | TL_OPEN_AUTO_MARK_READ
+    | TL_OPEN_AUTO_MARK_DELIVERED)
 
 private func has(_ flags: UInt32, _ flag: Int) -> Bool {
   flags & UInt32(truncatingIfNeeded: flag) != 0
@@ -72,6 +73,7 @@ extension ClientConfig {
     requestsMax = try unsafe count(
       config.requests_max, zero: 4, atMost: Limits.requestsMax, "requests_max is over 64")
     autoMarkRead = has(flags, TL_OPEN_AUTO_MARK_READ)
+    autoMarkDelivered = has(flags, TL_OPEN_AUTO_MARK_DELIVERED)
     seed = .random(in: .min ... .max)
   }
 }

@@ -20,6 +20,7 @@ internal import Engine
   /// opening that failed and so has made no handle.
   func drop() {
     if let drop = unsafe config.open_drop { unsafe drop(config.open_context) }
+    if let drop = unsafe config.seal_drop { unsafe drop(config.seal_context) }
     if let drop = unsafe config.log_drop { unsafe drop(config.log_context) }
   }
 
@@ -27,6 +28,9 @@ internal import Engine
   func install(in target: inout ClientConfig) {
     if unsafe config.open != nil {
       target.open = { [self] sealed in opened(sealed) }
+    }
+    if unsafe config.seal != nil {
+      target.seal = { [self] payload in sealed(payload) }
     }
     if unsafe config.log != nil {
       target.log = { [self] level, text in log(level, text) }
@@ -62,6 +66,41 @@ internal import Engine
     if status == ABI.status(TL_NONE) { return .notYet }
     guard status == ABI.status(TL_OK) else { return .failed }
     return unsafe Opened(answer)
+  }
+
+  private func sealed(_ unsealed: borrowing Sealable) -> SealAnswer {
+    guard let seal = unsafe config.seal else { return .notYet }
+    var answer = unsafe tl_opened()
+    let status = unsafe withViews(unsealed) { view in
+      var view = unsafe view
+      return unsafe seal(config.seal_context, &view, &answer)
+    }
+    if status == ABI.status(TL_NONE) { return .notYet }
+    guard status == ABI.status(TL_OK), unsafe answer.flags == 0, unsafe answer.reserved == 0,
+      unsafe answer.payload.size <= Limits.messageBytesMax,
+      let bytes = unsafe answer.payload.copied(), !bytes.isEmpty
+    else { return .failed }
+    return .sealed(bytes)
+  }
+
+  /// Lends a payload of this user to `body` as the host sees it.
+  private func withViews(
+    _ unsealed: borrowing Sealable, _ body: (tl_unsealed) -> tl_status
+  ) -> tl_status {
+    let (client, message) = (unsealed.clientID, unsealed.message)
+    let payload = unsealed.payload
+    return unsafe lend(unsealed.conversation) { conversation in
+      unsafe lend(client) { client in
+        unsafe lend(message) { message in
+          unsafe lend(payload) { payload in
+            unsafe body(
+              tl_unsealed(
+                conversation: conversation, client_id: client, message: message,
+                payload: payload))
+          }
+        }
+      }
+    }
   }
 
   /// Lends a message to `body` as the host sees it.

@@ -31,13 +31,14 @@ extension MessageView {
 extension tl_message {
   init(_ row: MessageView, _ conversation: tl_view, _ bytes: UnsafeRawPointer) {
     unsafe self.init(
-      number: row.number, time_us: row.timeUs, state: status(TL_MESSAGE_CONFIRMED),
+      number: row.number, time_us: row.timeUs, state: row.state.rawValue,
       flags: row.flags, id: view(bytes, row.id), conversation: conversation,
       sender: view(bytes, row.sender), stamp: view(bytes, row.stamp),
       payload: view(bytes, row.payload), reply_to: view(bytes, row.replyTo),
       reactions: view(bytes, row.reactions), read_by: view(bytes, row.readBy),
       rest: view(bytes, row.rest), delivered_by: view(bytes, row.deliveredBy),
-      listened_by: view(bytes, row.listenedBy), sequence: row.sequence)
+      listened_by: view(bytes, row.listenedBy), sequence: row.sequence,
+      operation: row.operation, upload_permille: row.uploadPermille, reserved: 0)
   }
 }
 
@@ -93,6 +94,27 @@ extension tl_entity {
   }
 }
 
+extension OperationView {
+  /// Tells whether all ranges lie within `count` bytes.
+  func fits(_ count: Int) -> Bool {
+    [verb, conversation, message, clientID, request, result, errorCode, errorText]
+      .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
+  }
+}
+
+extension tl_operation {
+  init(_ row: OperationView, _ bytes: UnsafeRawPointer) {
+    unsafe self.init(
+      id: row.id, number: row.number, state: row.standing.rawValue,
+      waiting: row.waiting.rawValue, attempts: row.attempts,
+      upload_permille: row.uploadPermille, retry_ms: row.retryMs,
+      verb: view(bytes, row.verb), conversation: view(bytes, row.conversation),
+      message: view(bytes, row.message), client_id: view(bytes, row.clientID),
+      request: view(bytes, row.request), result: view(bytes, row.result),
+      error_code: view(bytes, row.errorCode), error_text: view(bytes, row.errorText))
+  }
+}
+
 extension tl_window_status {
   init(_ status: WindowStatus) {
     let flags = [
@@ -118,7 +140,9 @@ extension tl_state {
       reconnect_wanted: state.reconnectWanted ? 1 : 0,
       reads_pending: UInt32(clamping: state.readsPending),
       replies_owed: UInt32(clamping: state.repliesOwed),
-      change_seq: state.changeSeq, as_of_us: state.asOfUs)
+      change_seq: state.changeSeq, as_of_us: state.asOfUs,
+      operations_open: UInt32(clamping: state.operationsOpen),
+      operations_stuck: UInt32(clamping: state.operationsStuck))
   }
 }
 

@@ -132,6 +132,9 @@ package struct ClientState: Equatable, Sendable {
   package var repliesOwed = 0
   package var changeSeq: UInt64 = 0
   package var asOfUs: Int64 = 0
+  /// Operations that are queued or in flight, and those that the user must decide on.
+  package var operationsOpen = 0
+  package var operationsStuck = 0
 }
 
 /// One wish of the host or of a window: which part of a conversation to bring.
@@ -256,6 +259,20 @@ package struct MessageView: Equatable, Sendable {
   package var listenedBy: Range<Int>
   /// The server's number where that is the position, otherwise 0.
   package var sequence: UInt64
+  /// The operation that sends it, 0 once the server has it, and how that stands.
+  package var operation: UInt64 = 0
+  package var state = MessageState.confirmed
+  /// How much of its attachment is uploaded.
+  package var uploadPermille: UInt32 = 1_000
+}
+
+/// How a message stands. The values are `TL_MESSAGE_` states of the header.
+package enum MessageState: Int32, Sendable {
+  case confirmed = 0
+  case queued
+  case inFlight
+  case unknown
+  case refused
 }
 
 package enum Stop: Int32, Sendable {
