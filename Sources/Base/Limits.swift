@@ -44,6 +44,8 @@ package enum Limits {
   package static let waitingKept = 10_000
   /// Events kept for the host.
   package static let eventsKept = 10_000
+  /// Bytes of what the user asks to be done.
+  package static let requestBytesMax = 1 << 20
   /// Bytes of a draft.
   package static let draftBytesMax = 64 << 10
   /// Bytes kept of why a server refused.
@@ -67,10 +69,8 @@ package enum Limits {
   /// out whose sending is waited for.
   package static let repliesReady = 256
   package static let repliesHanded = 4_096
-  /// Operations that are not done, bytes of a request of the host's, and of an answer
-  /// that is kept with its operation.
+  /// Operations that are not done, and bytes of an answer that is kept with its operation.
   package static let operationsMax = 100_000
-  package static let requestBytesMax = 1 << 20
   package static let resultBytesMax = 256 << 10
   /// Bytes of a client id.
   package static let clientIDBytesMax = 128
