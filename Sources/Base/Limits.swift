@@ -63,6 +63,8 @@ package enum Limits {
   package static let windowLoadMax = 1_000
   /// Entries of the feed that a window follows one by one; beyond, it reads itself anew.
   package static let windowChangesMax = 5_000
+  /// Conversations that are read from the server's list.
+  package static let conversationsMax = 200_000
   /// Replies held ready for the host, the others wait in the file; and those handed
   /// out whose sending is waited for.
   package static let repliesReady = 256

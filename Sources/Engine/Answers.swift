@@ -104,6 +104,8 @@ extension Core {
       step = try takeChanges(&job, page, ingest, since: since, knownUs: knownUs)
     case (.changes, .failed(.unknownCursor, _)):
       step = try loseMarks(&job)
+    case (.listing(let listing), .conversations(let found, let bad, let total)):
+      step = try takeListing(&job, listing, found, bad: bad, total: total, ingest, now)
     case (.tail, .page(let page)), (.newest, .page(let page)), (.walk, .page(let page)),
       (.older, .page(let page)), (.climb, .page(let page)), (.seek, .page(let page)),
       (.spot, .page(let page)):

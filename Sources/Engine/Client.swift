@@ -120,9 +120,7 @@ package final class Client: Sendable {
         core.logLines = []
         news = core.hasNews
         core.hasNews = false
-        core.windows.post(
-          isUp: core.exchange.isUp, caughtUp: core.caughtUp, fresh: core.fresh,
-          permille: core.outbox.permille)
+        core.windows.post(core)
       }
       return try body(core, now)
     }
@@ -227,7 +225,7 @@ package final class Client: Sendable {
   }
 
   package func sync(_ request: SyncRequest) throws(Failure) -> UInt64 {
-    try check(request.conversation)
+    if request.kind != .conversations { try check(request.conversation) }
     return try input { core, now throws(Failure) in try core.sync(request, now) }
   }
 

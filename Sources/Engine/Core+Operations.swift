@@ -190,6 +190,7 @@ extension Core {
       where older.verb == .markLastRead && older.cid == record.cid && older.isUntold {
         try tx.removeOperation(older.seq)
       }
+      try tx.noteLastRead(record.target, record.cid)
     }
     guard !record.target.isEmpty, record.verb.isChange else { return nil }
     for var older in try tx.operations(on: record.target, record.cid) where older.isUntold {

@@ -44,6 +44,11 @@ final class Core {
   var random: Random
   /// The open windows: what they ask goes first.
   let windows = WindowRegistry()
+  /// The server's list of conversations was fetched whole on this connection.
+  var listIsWhole = false
+  var typing = Typing()
+  /// The newest commit when the connection began; nil while there is none.
+  var connectedLSN: UInt64?
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -88,6 +93,9 @@ final class Core {
     beginReplies()
     subscriptions.connect()
     outbox.connect(checksAfterMs: now.monotonicMs + exchange.pace.timeoutMs)
+    clearTyping()
+    connectedLSN = lastLSN
+    wakeLists(now)
     wakeWindows(now)
     pump(now)
   }
@@ -97,6 +105,9 @@ final class Core {
     subscriptions.disconnect()
     caughtUp = []
     fresh = [:]
+    listIsWhole = false
+    connectedLSN = nil
+    clearTyping()
     replies.disconnect()
   }
 
@@ -137,8 +148,9 @@ final class Core {
       logLines.append((.warn, "no answer in time on a connection without request ids"))
       hasNews = true
     }
+    expireTyping(now)
     pump(now)
-    var next = exchange.deadlineMs ?? .max
+    var next = min(exchange.deadlineMs ?? .max, typing.deadlineMs ?? .max)
     if exchange.isUp {
       for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
         next = min(next, job.notBeforeMs)

@@ -34,11 +34,13 @@ extension Application {
     for pushed in items {
       guard case .message(let message) = pushed.item else { continue }
       readable += 1
-      if pushed.isNew { newIDs.insert(message.id) }
+      guard pushed.isNew else { continue }
+      newIDs.insert(message.id)
+      news.signs.append(Sign(conversation: conversation, user: message.sender))
     }
     // Newer than every request that is on its way, older than the next one.
     var ingest = Ingest(
-      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: tx.lsn,
+      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }

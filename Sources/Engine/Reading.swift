@@ -84,6 +84,17 @@ struct Reading {
     return page
   }
 
+  /// The one row at a place; nil where none is seen there.
+  func page(conversation: [UInt8], at place: Position) throws(Failure) -> MessagePage? {
+    try storing { rx throws(StoreFailure) in
+      guard let record = try rx.conversation(conversation) else { return nil }
+      let found = try rx.messages(record.cid, keys: [place])
+      if found.rows.isEmpty { return nil }
+      return try assemble(
+        record, found, older: true, anchor: nil, full: true, descending: false)
+    }
+  }
+
   /// Rows of a window with content as it is now. A row that went keeps its place.
   func page(
     _ screen: borrowing Screen, _ items: [WindowList.Item], first: Int
@@ -326,6 +337,7 @@ private struct Marks {
   private let spans: SpanSet
   private let unverified: SpanSet
   private let fresh: SpanSet
+  private let marker: Position?
 
   init(
     _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?
@@ -333,6 +345,7 @@ private struct Marks {
     self.spans = spans
     self.fresh = fresh ?? SpanSet()
     unverified = try rx.unverified(record.cid)
+    marker = try rx.readMarker(record.cid)
   }
 
   /// `TL_MESSAGE_` flags of the header.
@@ -340,7 +353,11 @@ private struct Marks {
     let flags = row.flags
     var bits: UInt32 = 0
     if flags.contains(.mine) { bits |= 1 << 0 }
-    if flags.isDisjoint(with: [.mine, .readByMe, .readQueued]) { bits |= 1 << 1 }
+    if flags.isDisjoint(with: [.mine, .readByMe, .readQueued]),
+      marker.map({ $0 < position }) ?? true
+    {
+      bits |= 1 << 1
+    }
     if flags.contains(.edited) { bits |= 1 << 2 }
     if flags.contains(.deleted) { bits |= 1 << 3 }
     if flags.contains(.pinned) { bits |= 1 << 4 }

@@ -51,6 +51,8 @@ extension Core {
       var application = Application(self, tx, Delivery(answer: flight.verb), arrival)
       application.answered = record
       application.isAside = true
+      application.asked = flight.issued
+      if record.verb.isFetch { application.issued = flight.issued }
       let conversation = try tx.conversation(cid: record.cid)
       // What was asked of a conversation that has gone is of no use to a new one.
       let isLate = (conversation?.deletedLSN ?? 0) > flight.issued
@@ -60,18 +62,23 @@ extension Core {
           renamed = (conversation.id, known.id)
           _ = try tx.confirm(conversation: record.cid, as: known.id)
         }
-        try application.conversation(known)
+        try application.told(known)
       case .message(let item):
         if !isLate, let conversation {
           try application.messages(
             conversation.id, [PushedItem(item: item, isNew: record.verb == .sendMessage)])
         }
       case .conversation(let known):
-        if !isLate { try application.conversation(known) }
+        if !isLate { try application.told(known) }
       case .conversations(let all, let bad, _):
-        for known in all { try application.conversation(known) }
+        for known in all { try application.told(known) }
         for range in bad {
           try application.setAside(range, reason: BadItem.badConversation.code, cid: 0)
+        }
+      case .counts(let count, _) where record.verb == .getUnreadCount:
+        if !isLate {
+          try tx.noteServer(
+            record.cid, unread: count, lastRead: nil, newest: nil, issued: flight.issued)
         }
       case .receipts(let receipts):
         try application.receipts(receipts, of: record)
@@ -146,12 +153,6 @@ extension Delivery {
 }
 
 extension Application {
-  /// Keeps what an answer says of a conversation, and its last message.
-  mutating func conversation(_ known: WireConversation) throws(StoreFailure) {
-    try entity(.conversation, known.id, known.id, known.body, isDeleted: false)
-    try last(of: known)
-  }
-
   /// The last message of a conversation that was told; it may be an old one.
   mutating func last(of known: WireConversation) throws(StoreFailure) {
     guard let item = known.lastMessage else { return }

@@ -28,6 +28,12 @@ struct Board {
   var ends: [UInt64: [End]] = [:]
   /// By window, what its screen has loaded: never to be purged.
   var loaded: [UInt64: (conversation: [UInt8], ranges: SpanSet)] = [:]
+  /// By conversation, who is typing there.
+  var typing: [[UInt8]: [[UInt8]]] = [:]
+  /// By list of conversations, where that changed since it last looked.
+  var typed: [UInt64: Set<[UInt8]>] = [:]
+  /// The server's list of conversations was fetched whole on this connection.
+  var listIsWhole = false
 }
 
 final class WindowRegistry {
@@ -39,6 +45,9 @@ final class WindowRegistry {
     var live: UInt64?
     /// Its syncs that have not ended.
     var syncs: Set<UInt64> = []
+    /// It is a list of conversations, which asks for the server's own at each
+    /// connection.
+    var asksList = false
   }
 
   let board = Lock(Board())
@@ -46,15 +55,24 @@ final class WindowRegistry {
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
-  func post(
-    isUp: Bool, caughtUp: Set<[UInt8]>, fresh: [Int64: SpanSet], permille: [UInt64: UInt32]
-  ) {
+  func post(_ core: Core) {
     board.withLock { board in
-      board.permille = permille
-      board.isUp = isUp
-      board.caughtUp = caughtUp
-      board.fresh = fresh
+      board.isUp = core.exchange.isUp
+      board.caughtUp = core.caughtUp
+      board.fresh = core.fresh
+      board.listIsWhole = core.listIsWhole
+      board.permille = core.outbox.permille
     }
+  }
+
+  /// A list of conversations, which is one window more.
+  func openList(asks: Bool) throws(Failure) -> UInt64 {
+    guard windows.count < Limits.windowsMax else { throw .full }
+    let number = next
+    next += 1
+    windows[number] = Entry(conversation: [], isFollowing: false, asksList: asks)
+    board.withLock { $0.typed[number] = [] }
+    return number
   }
 
   /// A conversation has another name.
@@ -97,6 +115,7 @@ extension Core {
     windows.board.withLock { board in
       board.ends[number] = nil
       board.loaded[number] = nil
+      board.typed[number] = nil
     }
     for sync in entry.syncs.sorted() { release(sync, now) }
   }

@@ -197,5 +197,5 @@ enum Queries {
       conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
       owedCount, lastEvent, alias,
-    ] + operationQueries
+    ] + operationQueries + listQueries
 }

@@ -22,6 +22,9 @@ package class ReadTransaction {
     self.positionKind = positionKind
   }
 
+  /// What a write transaction has counted anew; it overrides this.
+  func changedTally(_ cid: Int64) -> Tally? { nil }
+
   /// The connection, as long as the transaction lasts.
   var connection: Connection {
     get throws(StoreFailure) {

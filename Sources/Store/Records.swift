@@ -226,6 +226,8 @@ package enum ChangeKind: Int64, Sendable {
   case entities = 6
   /// The numbers are those of operations.
   case operations = 7
+  /// What a row of a conversation list shows beside its messages; no numbers.
+  case conversations = 8
 }
 
 /// Marks of one kind and one conversation that the server has not confirmed.

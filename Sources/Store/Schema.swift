@@ -94,7 +94,7 @@ enum Schema {
       UPDATE conversation SET message_count = 0, fetch_us = NULL, fetch_text = NULL,
         deletions_us = NULL, deletions_text = NULL, marks_us = NULL, marks_text = NULL,
         lowest_since_us = NULL, total_count = NULL, audited_total = NULL, audited_count = NULL,
-        unread_count = 0, server_unread = NULL, server_unread_lsn = 0;
+        unread_count = 0, server_unread = NULL, counted_arrived = 0, made_us = NULL;
       """)
     try createCache(connection)
   }

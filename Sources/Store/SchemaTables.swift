@@ -44,11 +44,20 @@ extension Schema {
         audited_count INTEGER,
         is_pending INTEGER NOT NULL DEFAULT 0,
         deleted_lsn INTEGER NOT NULL DEFAULT 0,
-        unread_count INTEGER NOT NULL DEFAULT 0,
+        made_us INTEGER,
+        told_lsn INTEGER NOT NULL DEFAULT 0,
         read_time INTEGER,
         read_id BLOB,
+        read_named BLOB,
+        unread_count INTEGER NOT NULL DEFAULT 0,
         server_unread INTEGER,
-        server_unread_lsn INTEGER NOT NULL DEFAULT 0
+        counted_time INTEGER,
+        counted_id BLOB,
+        counted_flags INTEGER NOT NULL DEFAULT 0,
+        counted_lsn INTEGER NOT NULL DEFAULT 0,
+        counted_arrived INTEGER NOT NULL DEFAULT 0,
+        unread_fewer INTEGER NOT NULL DEFAULT 0,
+        unread_more INTEGER NOT NULL DEFAULT 0
       ) STRICT;
 
       CREATE TABLE alias (

@@ -13,6 +13,7 @@ extension WriteTransaction {
     countDelta = [:]
     restored = [:]
     someWait = nil
+    tallies = [:]
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
   }
@@ -52,11 +53,12 @@ extension WriteTransaction {
       """
       UPDATE conversation SET fetch_us = NULL, fetch_text = NULL, deletions_us = NULL,
         deletions_text = NULL, marks_us = NULL, marks_text = NULL, lowest_since_us = NULL,
-        total_count = NULL, audited_total = NULL, audited_count = NULL, unread_count = 0,
-        read_time = NULL, read_id = NULL, server_unread = NULL, server_unread_lsn = 0,
+        total_count = NULL, audited_total = NULL, audited_count = NULL, made_us = NULL,
         deleted_lsn = ?
       WHERE cid = ?
       """, lsn, cid)
+    // Nothing of it is counted, and how far it was read is forgotten.
+    tallies[cid] = Tally()
     feed.add(.coverage, cid, 0...0)
     feed.add(.entities, cid, 0...0)
   }

@@ -111,6 +111,7 @@ extension WriteTransaction {
     case (true, false): feed.add(.removed, cid, number...number)
     case (false, false): break
     }
+    try noteUnread(cid, was: before, now: after)
   }
 
   /// Writes the entries, and lets the oldest go beyond what is kept.

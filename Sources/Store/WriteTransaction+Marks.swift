@@ -63,6 +63,7 @@ extension WriteTransaction {
     for id in ids {
       if isMe { try dropMark(kind.verb, id, cid) }
       guard let known = try markedRow(id, cid) else {
+        if isMe, kind == .read, try deletion(id, cid) == nil { try noteUnreadUnknown(cid) }
         try wait(id, cid) { $0.lists.add(user, kind) }
         continue
       }

@@ -23,6 +23,7 @@ extension WriteTransaction {
         AND (tombstone.version IS NULL OR excluded.version > tombstone.version)
       """, cid, id, version, lsn)
     guard let found else {
+      if try connection.changes > 0 { try noteUnreadUnknown(cid) }
       _ = try takeWaiting(id, cid)
       return nil
     }
@@ -49,6 +50,7 @@ extension WriteTransaction {
   package func clearTombstones(_ cid: Int64) throws(StoreFailure) {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
+    try dropServerUnread(cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.

@@ -46,6 +46,11 @@ package final class WriteTransaction: ReadTransaction {
   /// Whether any operation is open, and whether any send is, once it was asked.
   var someOpen: Bool?
   var someSends: Bool?
+  /// What comes is told as it happens, one after the other without a loss, since this
+  /// commit; nil where it may have happened before, as what an answer tells.
+  package var heardSince: UInt64?
+  /// Unread counts that were changed, by conversation.
+  var tallies: [Int64: Tally] = [:]
   private var changesAtBegin: Int32 = 0
 
   init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {
@@ -56,6 +61,8 @@ package final class WriteTransaction: ReadTransaction {
     // Numbers end long after the sun; wrapping keeps a damaged file from trapping.
     self.counters.lsn = counters.lsn &+ 1
   }
+
+  override func changedTally(_ cid: Int64) -> Tally? { tallies[cid] }
 
   /// The sequence number that this commit will have.
   package override var lsn: UInt64 { counters.lsn }
@@ -80,6 +87,7 @@ package final class WriteTransaction: ReadTransaction {
   /// committed and the sequence number is not used.
   func commit() throws(StoreFailure) -> Counters {
     let connection = try connection
+    try flushTallies()
     try flushFeed()
     try flushCounts()
     guard connection.totalChanges != changesAtBegin else {
