@@ -115,6 +115,55 @@ extension tl_operation {
   }
 }
 
+extension ConversationRow {
+  /// Tells whether all ranges lie within `count` bytes.
+  func fits(_ count: Int) -> Bool {
+    let own = [id, title, body, lastRead, draft, draftReplyTo, typing]
+      .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
+    return own && lastMessage?.fits(count) != false
+  }
+}
+
+extension tl_conversation {
+  init(
+    _ row: ConversationRow, _ last: UnsafePointer<tl_message>?, _ bytes: UnsafeRawPointer
+  ) {
+    let flags = [
+      (row.isPending, TL_CONVERSATION_PENDING),
+      (row.unread.isExact, TL_CONVERSATION_UNREAD_EXACT),
+      (row.hasPending, TL_CONVERSATION_HAS_PENDING), (row.hasStuck, TL_CONVERSATION_HAS_STUCK),
+      (row.isGone, TL_CONVERSATION_GONE),
+    ]
+    unsafe self.init(
+      number: row.number, flags: bits(flags), member_count: UInt32(clamping: row.memberCount),
+      unread: UInt64(clamping: row.unread.count), activity_us: row.activityUs,
+      id: view(bytes, row.id), title: view(bytes, row.title), body: view(bytes, row.body),
+      last_read: view(bytes, row.lastRead), draft: view(bytes, row.draft),
+      draft_reply_to: view(bytes, row.draftReplyTo), typing: view(bytes, row.typing),
+      last: last)
+  }
+}
+
+extension tl_list_status {
+  init(_ status: ListStatus) {
+    let flags = [
+      (status.unread.isExact, TL_LIST_TOTAL_EXACT), (status.isComplete, TL_LIST_WHOLE),
+      (status.isRefreshing, TL_LIST_REFRESHING),
+    ]
+    self.init(
+      struct_size: 0, flags: bits(flags), version: status.version, checksum: status.checksum,
+      unread: UInt64(clamping: status.unread.count),
+      row_count: UInt32(clamping: status.rowCount),
+      conversation_count: UInt32(clamping: status.conversationCount),
+      trouble: status.trouble?.status ?? ABI.status(TL_OK), reserved: 0)
+  }
+}
+
+/// Those flags that hold.
+private func bits(_ flags: [(Bool, Int)]) -> UInt32 {
+  flags.reduce(0) { $1.0 ? $0 | UInt32(truncatingIfNeeded: $1.1) : $0 }
+}
+
 extension tl_window_status {
   init(_ status: WindowStatus) {
     let flags = [
@@ -123,7 +172,7 @@ extension tl_window_status {
     ]
     self.init(
       struct_size: 0,
-      flags: flags.reduce(0) { $1.0 ? $0 | UInt32(truncatingIfNeeded: $1.1) : $0 },
+      flags: bits(flags),
       version: status.version, checksum: status.checksum,
       row_count: UInt32(clamping: status.rowCount),
       split_count: UInt32(clamping: status.splitCount), waiting: status.waiting.rawValue,
