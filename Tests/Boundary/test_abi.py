@@ -65,7 +65,11 @@ class Layout(unittest.TestCase):
                  "tl_coverage": c.Coverage, "tl_query": c.Query, "tl_change": c.Change,
                  "tl_stats": c.Stats, "tl_event": c.Event, "tl_entity": c.Entity,
                  "tl_text": c.Text, "tl_window_config": c.WindowConfig, "tl_load": c.Load,
-                 "tl_op": c.Op, "tl_diff": c.Diff, "tl_window_status": c.WindowStatus}
+                 "tl_op": c.Op, "tl_diff": c.Diff, "tl_window_status": c.WindowStatus,
+                 "tl_unsealed": c.Unsealed, "tl_list_config": c.ListConfig,
+                 "tl_conversation": c.Conversation, "tl_list_status": c.ListStatus,
+                 "tl_send": c.Send, "tl_operation": c.Operation,
+                 "tl_operation_query": c.OperationQuery}
         seen = set()
         for part in text.split("\nstruct ")[1:]:
             head, *fields = part.splitlines()
@@ -84,6 +88,26 @@ class Layout(unittest.TestCase):
         for constant, value in re.findall(r"^constant TL_(?:E_)?(\w+) = (-?\d+)$", text, re.M):
             if constant in tideline.Status.__members__:
                 self.assertEqual(tideline.Status[constant], int(value))
+        kinds = {"CHANGE": tideline.ChangeKind, "SYNC": tideline.SyncKind,
+                 "MESSAGE": (tideline.MessageState, tideline.MessageFlags),
+                 "OPERATION": tideline.OperationState, "WAIT": tideline.OperationWait,
+                 "TYPING": tideline.Typing, "CONVERSATION": tideline.ConversationFlags,
+                 "OP": tideline.OpKind, "AT": tideline.At, "LOAD": tideline.LoadKind,
+                 "FROM": tideline.From, "STOP": tideline.Stop, "EVENT": tideline.EventKind,
+                 "ENTITY": tideline.EntityKind, "ACTION": tideline.Action,
+                 "WAITING": tideline.Waiting, "PHASE": tideline.Phase}
+        values = {}
+        for prefix, name, value in re.findall(r"^constant TL_([A-Z]+)_(\w+) = (\d+)$", text, re.M):
+            values.setdefault(prefix, {})[name] = int(value)
+        for prefix, enums in kinds.items():
+            given = {}
+            for kind in enums if isinstance(enums, tuple) else (enums,):
+                given |= {member.name: member.value for member in kind}
+            # These are of other enumerations, which are plain members of Python values.
+            other = {"CHANGE": {"SILENT"}, "SYNC": {"WAITING", "RUNNING", "ENDED"},
+                     "LOAD": {"PAST_GAPS"}}.get(prefix, set())
+            self.assertEqual(given, {name: value for name, value in values[prefix].items()
+                                     if name not in other}, prefix)
 
     def test_every_function_is_bound(self):
         header = (ROOT / "Include" / "tideline.h").read_text()
