@@ -50,6 +50,8 @@ package enum Limits {
   package static let draftBytesMax = 64 << 10
   /// Bytes kept of why a server refused.
   package static let refusalBytesMax = 1_024
+  /// Operations kept after they were done.
+  package static let operationsKept = 1_000
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.
@@ -61,8 +63,18 @@ package enum Limits {
   package static let windowLoadMax = 1_000
   /// Entries of the feed that a window follows one by one; beyond, it reads itself anew.
   package static let windowChangesMax = 5_000
+  /// Bytes of a draft, and conversations that are read from the server's list.
+  package static let draftBytesMax = 64 << 10
+  package static let conversationsMax = 200_000
   /// Replies held ready for the host, the others wait in the file; and those handed
   /// out whose sending is waited for.
   package static let repliesReady = 256
   package static let repliesHanded = 4_096
+  /// Operations that are not done, bytes of a request of the host's, and of an answer
+  /// that is kept with its operation.
+  package static let operationsMax = 100_000
+  package static let requestBytesMax = 1 << 20
+  package static let resultBytesMax = 256 << 10
+  /// Bytes of a client id.
+  package static let clientIDBytesMax = 128
 }

@@ -22,6 +22,15 @@ extension Core {
         stats.answersUnmatched += 1
         return .ignored
       }
+      if case .operation(let seq) = flight.purpose {
+        let arrival = Arrival(frame: frame.bytes, opened: opened, now: now)
+        let receipt = try storing { () throws(StoreFailure) in
+          try takeOperationAnswer(seq, response, flight, arrival)
+        }
+        pump(now)
+        if case .malformed = response.outcome { throw .frame }
+        return receipt
+      }
       return try answer(response.outcome, flight, frame.bytes, opened, now)
     }
   }
@@ -41,6 +50,12 @@ extension Core {
     _ now: Instant
   ) throws(Failure) -> Receipt {
     switch (flight.purpose, outcome) {
+    case (.operation, _):
+      return .ignored
+    case (.subscription(let body), _):
+      takeSubscription(body, outcome, now)
+      pump(now)
+      return .applied
     case (_, .malformed):
       trouble(flight.purpose, .unavailable, retryAfterMs: 0, now)
       pump(now)
@@ -57,9 +72,10 @@ extension Core {
         return .ignored
       }
       job.inFlight = false
-      let ingest = Ingest(
+      var ingest = Ingest(
         config, frame: frame, opened: opened, issued: flight.issued,
         autoMarkRead: config.autoMarkRead, asked: flight.limit)
+      ingest.matchesPayloads = !outbox.tellsClientIDs
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)
@@ -88,6 +104,8 @@ extension Core {
       step = try takeChanges(&job, page, ingest, since: since, knownUs: knownUs)
     case (.changes, .failed(.unknownCursor, _)):
       step = try loseMarks(&job)
+    case (.listing(let listing), .conversations(let found, let bad, let total)):
+      step = try takeListing(&job, listing, found, bad: bad, total: total, ingest, now)
     case (.tail, .page(let page)), (.newest, .page(let page)), (.walk, .page(let page)),
       (.older, .page(let page)), (.climb, .page(let page)), (.seek, .page(let page)),
       (.spot, .page(let page)):

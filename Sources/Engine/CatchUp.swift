@@ -15,6 +15,10 @@ internal import Wire
 extension Core {
   /// Decides the first request of a job.
   func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
+    if job.request.kind == .conversations {
+      job.stage = .listing(Listing())
+      return .next
+    }
     let conversation = job.request.conversation
     if job.request.kind == .live, config.profile.pushIsLossless,
       caughtUp.contains(conversation), !dirty.contains(conversation)
@@ -49,7 +53,7 @@ extension Core {
   private func needsNoCatchUp(_ job: SyncJob, _ record: ConversationRecord?) -> Bool {
     if job.caughtUp { return true }
     switch job.request.kind {
-    case .latest, .live:
+    case .latest, .live, .conversations:
       return false
     case .older:
       return caughtUp.contains(job.request.conversation)
@@ -95,6 +99,7 @@ extension Core {
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
       let ingested = try ingest.page(page.items, record, tx)
       badItems = ingested.bad.count
+      if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
       let step = try visit.take(page, ingested, frame: ingest.frame, now)

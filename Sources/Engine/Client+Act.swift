@@ -3,82 +3,212 @@
 /// Rule protected: what returned is on disk, and is told to the server once. The
 /// sealing hook runs before any lock is taken.
 internal import Base
+internal import Store
+internal import Wire
 
 extension Client {
   /// Takes a request object of the protocol as an operation. `number` is the row of the
   /// message that is sent, otherwise 0. The same client id again is the same operation.
+  /// Marks and typing are no operations: 0.
   package func perform(
     _ json: [UInt8], _ options: PerformOptions = PerformOptions()
   ) throws(Failure) -> (operation: UInt64, number: UInt64) {
-    throw .unsupported("operations")
+    if json.count > Limits.requestBytesMax { throw .tooLarge("request is over 1 MiB") }
+    let request = try parsed(json)
+    let conversation = request.conversation ?? []
+    switch request.verb {
+    case .markRead:
+      try markRead(conversation: conversation, ids: request.messageIDs)
+      return (0, 0)
+    case .markDelivered:
+      try markDelivered(conversation: conversation, ids: request.messageIDs)
+      return (0, 0)
+    case .markListened:
+      try markListened(conversation: conversation, ids: request.messageIDs)
+      return (0, 0)
+    case .typing:
+      _ = try tell(request)
+      return (0, 0)
+    default:
+      return try perform(request, options)
+    }
   }
 
   /// `send_message` without JSON of the caller's around it.
   package func send(
     _ message: Outgoing, _ options: PerformOptions = PerformOptions()
   ) throws(Failure) -> (operation: UInt64, number: UInt64) {
-    throw .unsupported("operations")
+    try check(message.conversation)
+    var json = Array(#"{"type":"send_message","conversation_id":"#.utf8)
+    json += quoted(message.conversation)
+    func add(_ name: StaticString, _ value: [UInt8]) {
+      if value.isEmpty { return }
+      json.append(UInt8(ascii: ","))
+      json += quoted(bytes(name))
+      json.append(UInt8(ascii: ":"))
+      json += value
+    }
+    add("client_id", message.clientID.isEmpty ? [] : quoted(message.clientID))
+    add("reply_to", message.replyTo.isEmpty ? [] : quoted(message.replyTo))
+    add("payload", message.payload)
+    add("attachment", message.attachment)
+    add("metadata", message.metadata)
+    json.append(UInt8(ascii: "}"))
+    return try perform(json, options)
   }
 
   package func markDelivered(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {
-    throw .unsupported("operations")
+    try mark(.delivered, conversation, ids)
   }
 
   /// Tells the others, if connected: false where not. Nothing of it is kept.
   package func typing(conversation: [UInt8], _ event: TypingSignal) throws(Failure) -> Bool {
-    throw .unsupported("operations")
+    try check(conversation)
+    let name: StaticString =
+      switch event {
+      case .begin: "begin"
+      case .pause: "pause"
+      case .finished: "finished"
+      }
+    let body = Array(#""event":"#.utf8) + quoted(bytes(name))
+    return try tell(OperationRequest(verb: .typing, conversation: conversation, body: body))
   }
 
+  private func tell(_ request: OperationRequest) throws(Failure) -> Bool {
+    try input { core, _ throws(Failure) in core.tell(request) }
+  }
+
+  private func perform(
+    _ request: OperationRequest, _ options: PerformOptions
+  ) throws(Failure) -> (operation: UInt64, number: UInt64) {
+    if let name = request.clientID {
+      if name.count > Limits.clientIDBytesMax { throw .tooLarge("client_id") }
+      // It is not sealed twice.
+      if let known = try record({ rx throws(StoreFailure) in try rx.operation(clientID: name) }) {
+        return (known.seq, known.number)
+      }
+    }
+    var draft = Draft(request: request)
+    draft.awaitsUpload = options.awaitsUpload
+    try seal(&draft)
+    let record = try input { core, now throws(Failure) in try core.perform(draft, now) }
+    if record.waits == .seal, !draft.awaitsSeal { try sealAgain(record) }
+    return (record.seq, record.number)
+  }
+
+  func parsed(_ json: [UInt8]) throws(Failure) -> OperationRequest {
+    do {
+      return try parseOperation(json)
+    } catch .tooLarge {
+      throw .tooLarge("request")
+    } catch {
+      throw .invalid("request is not one of the protocol")
+    }
+  }
+
+  func record(
+    _ body: (ReadTransaction) throws(StoreFailure) -> OperationRecord?
+  ) throws(Failure) -> OperationRecord? {
+    try reading { reading throws(Failure) in
+      try reading.storing { rx throws(StoreFailure) in try body(rx) }
+    }
+  }
+
+  // MARK: Looking
+
   package func operations(_ query: OperationQuery) throws(Failure) -> OperationPage {
-    throw .unsupported("operations")
+    guard (1...Limits.readRowsMax).contains(query.limit) else { throw .invalid("limit") }
+    if let conversation = query.conversation { try check(conversation) }
+    return try input { core, now throws(Failure) in
+      let found = try core.storing { () throws(StoreFailure) in try core.operations(query) }
+      return core.page(found, now)
+    }
   }
 
   /// - Throws: `notFound`.
   package func operation(_ id: UInt64) throws(Failure) -> OperationPage {
-    throw .unsupported("operations")
+    try input { core, now throws(Failure) in
+      let found = try core.storing { () throws(StoreFailure) in try core.operation(id) }
+      guard let found else { throw .notFound }
+      return core.page([found], now)
+    }
   }
 
-  /// Sends a refused or unknown operation again, under its client id: false where it is
-  /// neither. Also ends a wait for a new attempt.
+  // MARK: Deciding
+
+  /// Sends a refused or unknown operation again, under its client id, and a queued one
+  /// at once: false where it is under way or done.
   package func retry(_ operation: UInt64) throws(Failure) -> Bool {
-    throw .unsupported("operations")
+    try input { core, now throws(Failure) in try core.retry(operation, now) }
   }
 
-  /// Drops an operation and what depends on it: false where it can no longer be dropped,
-  /// because it is done or under way.
+  /// Drops an operation and what depends on it: false where it is under way or done.
   package func cancel(operation: UInt64) throws(Failure) -> Bool {
-    throw .unsupported("operations")
-  }
-
-  /// Puts members of a JSON object in the place of those that a queued or refused
-  /// operation has; false where it may have been sent. A refused one is queued again.
-  package func editOperation(_ operation: UInt64, _ json: [UInt8]) throws(Failure) -> Bool {
-    throw .unsupported("operations")
+    try input { core, now throws(Failure) in try core.cancelOperation(operation, now) }
   }
 
   /// The upload is over: the operation may go out, with this JSON value as its
   /// `attachment`; empty leaves it as it was given.
   package func uploaded(_ operation: UInt64, attachment: [UInt8]) throws(Failure) -> Bool {
-    throw .unsupported("operations")
+    if !attachment.isEmpty, !isJSON(attachment) { throw .invalid("attachment is not JSON") }
+    let mustSeal = config.seal != nil
+    return try input { core, now throws(Failure) in
+      try core.change(operation, now) { record, tx throws(StoreFailure) in
+        guard record.waits == .upload, record.state == .queued else { return false }
+        if !attachment.isEmpty {
+          record.body = OperationRecord.body(
+            operationBody(record.members, setting: "attachment", to: attachment))
+        }
+        let awaitsSeal = mustSeal && record.verb.hasPayload && record.sealed == nil
+        record.waits = awaitsSeal ? .seal : .nothing
+        try tx.saveOperation(record)
+        return true
+      }
+    }
   }
 
   /// Kept in memory only, for whoever lists operations.
   package func uploadProgress(
     _ operation: UInt64, permille: UInt32
   ) throws(Failure) -> Bool {
-    throw .unsupported("operations")
+    guard permille <= 1_000 else { throw .invalid("permille") }
+    return try input { core, _ throws(Failure) in
+      let found = try core.storing { () throws(StoreFailure) in try core.operation(operation) }
+      guard let found else { throw .notFound }
+      guard found.record.waits == .upload, found.record.state == .queued else { return false }
+      core.outbox.permille[operation] = permille
+      return true
+    }
   }
 
   /// The operation is refused with the host's own reason; a retry waits for the upload.
   package func uploadFailed(
     _ operation: UInt64, reason: [UInt8]
   ) throws(Failure) -> Bool {
-    throw .unsupported("operations")
+    if reason.count > 1_024 { throw .tooLarge("reason") }
+    return try input { core, now throws(Failure) in
+      try core.change(operation, now) { record, tx throws(StoreFailure) in
+        guard record.waits == .upload, record.state == .queued else { return false }
+        record.state = .refused
+        record.errorCode = Array("upload_failed".utf8)
+        record.errorText = reason
+        try tx.saveOperation(record)
+        return true
+      }
+    }
   }
+}
 
-  /// Keys have come: offers sealed messages to `open` and unsealed operations to `seal`,
-  /// of one conversation or of all. Gives how many were opened or sealed.
-  package func reopenPayloads(conversation: [UInt8]?) throws(Failure) -> Int {
-    throw .unsupported("operations")
+func bytes(_ text: StaticString) -> [UInt8] {
+  unsafe Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+}
+
+/// Whether bytes are one JSON value.
+func isJSON(_ bytes: [UInt8]) -> Bool {
+  do {
+    _ = try Document(bytes)
+    return true
+  } catch {
+    return false
   }
 }

@@ -12,7 +12,7 @@ internal import Wire
 package final class Client: Sendable {
   private let core: Lock<Core>
   private let store: MessageStore
-  private let config: ClientConfig
+  let config: ClientConfig
   private let signal: EventSignal
   private let isClosed = Lock(false)
   /// What windows may know of the core without its lock.
@@ -120,8 +120,7 @@ package final class Client: Sendable {
         core.logLines = []
         news = core.hasNews
         core.hasNews = false
-        core.windows.post(
-          isUp: core.exchange.isUp, caughtUp: core.caughtUp, fresh: core.fresh)
+        core.windows.post(core)
       }
       return try body(core, now)
     }
@@ -134,7 +133,7 @@ package final class Client: Sendable {
   }
 
   package func disconnected() throws(Failure) {
-    try input { core, _ throws(Failure) in core.disconnected() }
+    try input { core, now throws(Failure) in core.disconnected(now) }
   }
 
   package func receive(_ bytes: [UInt8]) throws(Failure) -> Receipt {
@@ -172,9 +171,10 @@ package final class Client: Sendable {
 
   package func nextFrame() throws(Failure) -> OutgoingFrame? {
     try input { core, now throws(Failure) in
-      var next = core.exchange.takeFrame(nowMs: now.monotonicMs)
+      var next: OutgoingFrame?
       // Also where a reply fails: there is nothing more to take then.
       defer { if next == nil { self.signal.clear() } }
+      next = try core.takeFrame(now)
       if next == nil { next = try core.nextReply() }
       guard let frame = next else { return nil }
       core.stats.framesOut += 1
@@ -219,7 +219,7 @@ package final class Client: Sendable {
   }
 
   package func sync(_ request: SyncRequest) throws(Failure) -> UInt64 {
-    try check(request.conversation)
+    if request.kind != .conversations { try check(request.conversation) }
     return try input { core, now throws(Failure) in try core.sync(request, now) }
   }
 
@@ -242,7 +242,7 @@ package final class Client: Sendable {
     try mark(.listened, conversation, ids)
   }
 
-  private func mark(
+  func mark(
     _ kind: ReceiptKind, _ conversation: [UInt8], _ ids: [[UInt8]]
   ) throws(Failure) {
     try check(conversation)

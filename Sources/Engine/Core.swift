@@ -37,8 +37,18 @@ final class Core {
   var marksNotBeforeMs: Int64 = .min
   /// Replies owed to updates.
   var replies = Replies()
+  /// What the user did and the server has not confirmed.
+  var outbox = OutboxMemory()
+  var subscriptions = Subscriptions()
+  /// Names of what the user makes.
+  var random: Random
   /// The open windows: what they ask goes first.
   let windows = WindowRegistry()
+  /// The server's list of conversations was fetched whole on this connection.
+  var listIsWhole = false
+  var typing = Typing()
+  /// The newest commit when the connection began; nil while there is none.
+  var connectedLSN: UInt64?
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -55,6 +65,10 @@ final class Core {
         configuredMs: config.requestTimeoutMs,
         pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
       flightsMax: config.requestsMax)
+    // Other names in each process, also where the host gives the seed.
+    var mixed = Random(seed: config.seed ^ lastLSN)
+    random = Random(seed: mixed.next())
+    try recoverOperations()
   }
 
   /// The account that requests are commands of; nil where they go out bare.
@@ -69,7 +83,7 @@ final class Core {
   // MARK: Inputs
 
   func connected(_ now: Instant) {
-    requeue(exchange.connect())
+    requeue(exchange.connect(), now)
     caughtUp = []
     fresh = [:]
     marksWaiting = true
@@ -77,19 +91,28 @@ final class Core {
     marksNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     beginReplies()
+    subscriptions.connect()
+    outbox.connect(checksAfterMs: now.monotonicMs + exchange.pace.timeoutMs)
+    clearTyping()
+    connectedLSN = lastLSN
+    wakeLists(now)
     wakeWindows(now)
     pump(now)
   }
 
-  func disconnected() {
-    requeue(exchange.disconnect())
+  func disconnected(_ now: Instant) {
+    requeue(exchange.disconnect(), now)
+    subscriptions.disconnect()
     caughtUp = []
     fresh = [:]
+    listIsWhole = false
+    connectedLSN = nil
+    clearTyping()
     replies.disconnect()
   }
 
   /// What was unanswered is asked again on the next connection.
-  private func requeue(_ lost: [Flight]) {
+  private func requeue(_ lost: [Flight], _ now: Instant) {
     for flight in lost {
       switch flight.purpose {
       case .sync(let id):
@@ -101,6 +124,10 @@ final class Core {
         jobs[index].beginAgain()
       case .marks:
         marksWaiting = true
+      case .operation:
+        loseOperation(flight, now)
+      case .subscription:
+        break
       }
     }
     for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
@@ -111,24 +138,37 @@ final class Core {
     let late = exchange.expire(nowMs: now.monotonicMs)
     for flight in late {
       stats.timeouts += 1
-      trouble(flight.purpose, .timeout, retryAfterMs: 0, now)
+      if case .operation = flight.purpose {
+        loseOperation(flight, now)
+      } else {
+        trouble(flight.purpose, .timeout, retryAfterMs: 0, now)
+      }
     }
     if exchange.link == .void, !late.isEmpty {
       logLines.append((.warn, "no answer in time on a connection without request ids"))
       hasNews = true
     }
+    expireTyping(now)
     pump(now)
-    var next = exchange.deadlineMs ?? .max
+    var next = min(exchange.deadlineMs ?? .max, typing.deadlineMs ?? .max)
     if exchange.isUp {
       for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
         next = min(next, job.notBeforeMs)
       }
       if marksWaiting, marksNotBeforeMs > now.monotonicMs { next = min(next, marksNotBeforeMs) }
+      next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
+      if !subscriptions.due.isEmpty, subscriptions.notBeforeMs > now.monotonicMs {
+        next = min(next, subscriptions.notBeforeMs)
+      }
     }
     return next == .max ? -1 : max(0, next - now.monotonicMs)
   }
 
-  func sync(_ request: SyncRequest, _ now: Instant) throws(Failure) -> UInt64 {
+  func sync(_ asked: SyncRequest, _ now: Instant) throws(Failure) -> UInt64 {
+    var request = asked
+    request.conversation = try storing { () throws(StoreFailure) in
+      try canonical(asked.conversation)
+    }
     if let index = jobs.firstIndex(where: { $0.request.isTwin(of: request) }) {
       let id = jobs[index].id
       jobs[index].holders += 1
@@ -194,6 +234,7 @@ final class Core {
     if trouble == .incomplete { stats.walksIncomplete += 1 }
     remember(job)
     windows.ended(job.id, trouble)
+    checkEnded(job, trouble)
     hasNews = true
     let conversation = job.request.conversation
     if dirty.contains(conversation), trouble == nil, exchange.isUp {
@@ -222,11 +263,23 @@ final class Core {
     nextSync += 1
   }
 
+  /// A catch-up beside those that were asked for; its number.
+  func startLook(_ conversation: [UInt8]) -> UInt64 {
+    let id = nextSync
+    nextSync += 1
+    jobs.append(SyncJob(id: id, request: SyncRequest(conversation: conversation)))
+    return id
+  }
+
   /// A request failed for now: try again later, or give up.
   func trouble(
     _ purpose: Flight.Purpose, _ failure: Failure, retryAfterMs: Int64, _ now: Instant
   ) {
     switch purpose {
+    case .operation:
+      break
+    case .subscription(let body):
+      subscribeAgain(body, atLeast: retryAfterMs, now)
     case .marks:
       marksWaiting = true
       markAttempts += 1
@@ -255,10 +308,12 @@ final class Core {
   /// How long marks wait that a server would not take again and again.
   static let markPauseMs: Int64 = 15 * 60_000
 
-  /// Sends what may be sent now: read marks first, then what a screen waits for,
-  /// then the other syncs in the order asked; one request at a time in each
-  /// conversation.
+  /// Sends what may be sent now: subscriptions, which all else waits for, then what the
+  /// user did and marks, then what a screen waits for, then the other syncs in the order
+  /// asked; one sync request at a time in each conversation.
   func pump(_ now: Instant) {
+    guard sendSubscriptions(now) else { return }
+    sendOperations(now)
     sendMarks(now)
     var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
     for isUrgent in [true, false] {
@@ -267,7 +322,9 @@ final class Core {
         guard exchange.hasRoom else { return }
         let job = jobs[index]
         let conversation = job.request.conversation
-        let waits = job.inFlight || job.notBeforeMs > now.monotonicMs
+        let waits =
+          job.inFlight || job.notBeforeMs > now.monotonicMs
+          || outbox.pending.contains(conversation)
         if job.request.isUrgent != isUrgent || waits || !busy.insert(conversation).inserted {
           index += 1
           continue
@@ -306,6 +363,7 @@ final class Core {
     stats.requests += 1
     replace(job)
     exchange.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
+    outbox.wasLast = false
     hasNews = true
   }
 
@@ -319,13 +377,19 @@ final class Core {
     _ body: (WriteTransaction) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
     let before = facts
+    var changed: [(UInt64, OpenOperation?)] = []
     do {
       let result = try store.write { tx throws(StoreFailure) in
         // First, since the body may owe one of them again.
         if !replies.settled.isEmpty { try tx.settleReplies(replies.settled) }
-        return try body(tx)
+        let result = try body(tx)
+        for seq in tx.changedOperations.sorted() {
+          changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
+        }
+        return result
       }
       replies.flushed()
+      for (seq, operation) in changed { follow(seq, operation) }
       if store.lsn != lastLSN {
         lastLSN = store.lsn
         stats.commits += 1

@@ -90,6 +90,7 @@ extension Core {
         draft.status.removed += 1
       }
       try tx.dropMarks(.read, page.ids, record.cid)
+      try tx.dropMarks(.delivered, page.ids, record.cid)
       try tx.dropMarks(.listened, page.ids, record.cid)
       if page.hasMore {
         guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }

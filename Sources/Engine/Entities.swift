@@ -76,8 +76,8 @@ extension Application {
     if let conversation { cid = try tx.conversation(creating: conversation).cid }
     if isDeleted {
       if kind == .conversation {
-        // Its members go with it; its messages stay, the host may still show them.
-        try tx.removeEntities(of: cid)
+        try tx.removeConversation(cid)
+        news.left.append(id)
       } else {
         try tx.removeEntity(kind: kind.code, cid: cid, id: id)
       }
@@ -87,7 +87,8 @@ extension Application {
     } else {
       try tx.putEntity(kind: kind.code, cid: cid, id: id, body: Array(arrival.frame[body]))
     }
-    if kind == .conversation { try event(.conversation, body, cid: cid) }
+    // Who asked has the answer.
+    if kind == .conversation, answered == nil { try event(.conversation, body, cid: cid) }
   }
 
   /// Hands something to the host, as it came.

@@ -11,6 +11,9 @@ struct Flight {
   enum Purpose: Equatable {
     case sync(UInt64)
     case marks(MarkGroup, conversation: [UInt8], ids: [[UInt8]])
+    case operation(UInt64)
+    /// With the other members of its request.
+    case subscription([UInt8])
   }
 
   let requestID: [UInt8]
@@ -51,6 +54,12 @@ struct Exchange {
 
   var isUp: Bool { link == .up }
 
+  /// How many requests may go out now.
+  var room: Int {
+    guard isUp, outbox.count < Limits.framesMax else { return 0 }
+    return max(0, (echoes ? flightsMax : 1) - flights.count)
+  }
+
   /// Whether another request may go out now.
   var hasRoom: Bool {
     isUp && flights.count < (echoes ? flightsMax : 1) && outbox.count < Limits.framesMax
@@ -87,6 +96,31 @@ struct Exchange {
       Flight(
         requestID: requestID, verb: request.verb, purpose: purpose, frame: frame, issued: issued,
         limit: request.limit))
+  }
+
+  /// Queues a request that has no answer.
+  mutating func tell(_ request: Request, account: [UInt8]?) {
+    let requestID = prefix + [UInt8(ascii: "-")] + Array(String(nextRequest).utf8)
+    nextRequest += 1
+    outbox.append(
+      OutgoingFrame(id: newFrame(), bytes: request.encoded(id: requestID, account: account)))
+  }
+
+  /// The operation whose frame is the next one for the host.
+  var nextOperation: UInt64? {
+    guard let frame = outbox.first?.id,
+      case .operation(let seq) = flights.first(where: { $0.frame == frame })?.purpose
+    else { return nil }
+    return seq
+  }
+
+  /// Whether its frame still waits for the host.
+  func isUntaken(_ purpose: Flight.Purpose) -> Bool {
+    flights.contains { $0.purpose == purpose && $0.sentMs == nil }
+  }
+
+  func isInFlight(_ purpose: Flight.Purpose) -> Bool {
+    flights.contains { $0.purpose == purpose }
   }
 
   /// The number of a frame that no answer is waited for.

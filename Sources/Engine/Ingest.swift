@@ -29,6 +29,8 @@ struct Ingested {
   var duplicates = 0
   var sawBuried = false
   var queuedMarks = false
+  /// A message of this user's came with its client id.
+  var sawClientID = false
 
   /// The server's time of the item at a position.
   func time(at position: Position) -> Int64? {
@@ -50,6 +52,11 @@ struct Ingest {
   /// Ids of messages that are told as new: one that names no marks says nothing of
   /// them, for they may have overtaken it.
   var newIDs: Set<[UInt8]> = []
+  /// The client id that the message of an answer was sent under.
+  var clientID: [UInt8]?
+  /// Whether this server may be one that tells no client ids.
+  var matchesPayloads = false
+  let autoMarkDelivered: Bool
 
   init(
     _ config: ClientConfig, frame: [UInt8], opened: [OpenedPayload], issued: UInt64,
@@ -57,6 +64,7 @@ struct Ingest {
   ) {
     user = config.user
     self.autoMarkRead = autoMarkRead
+    autoMarkDelivered = config.autoMarkDelivered
     usesSequence = config.profile.capabilities.contains(.sequence)
     self.frame = frame
     self.opened = opened
@@ -108,11 +116,22 @@ struct Ingest {
     let readByMe = isMine || message.readBy?.contains(user) ?? false
     var row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
     row.order = order
+    if isMine {
+      row.clientID = clientID ?? message.clientID
+      if row.clientID != nil {
+        result.sawClientID = result.sawClientID || message.clientID != nil
+      } else if matchesPayloads {
+        row.sentPayload = Array(frame[message.payload])
+      }
+    }
     let saysMarks =
       message.reactions != nil || message.pinned || !newIDs.contains(message.id)
     switch try tx.apply(row, record.cid, issued: issued, saysMarks: saysMarks) {
     case .inserted:
       result.insertedAt.append(position)
+      if autoMarkDelivered, try tx.enqueueMark(.delivered, message.id, record.cid) {
+        result.queuedMarks = true
+      }
     case .updated:
       result.duplicates += 1
     case .unchanged, .forgotten:

@@ -1,8 +1,9 @@
-/// Read and listened marks: durable, batched, each id sent until confirmed and never
-/// after.
+/// Read, delivered and listened marks: durable, batched, each id sent until confirmed
+/// and never after.
 ///
 /// Fetching is not reading; marking what was fetched is a setting. Only ids of
-/// others that this user is not known to have read, or listened to, are ever queued.
+/// others that this user is not known to have read, received or listened to are ever
+/// queued.
 internal import Base
 internal import Store
 internal import Wire
@@ -55,9 +56,11 @@ extension Core {
         left = left || ids.count < group.ids.count
         stats.requests += 1
         let request: Request =
-          group.kind == .listened
-          ? .markListened(conversation: group.conversation, ids: ids)
-          : .markRead(conversation: group.conversation, ids: ids)
+          switch group.kind {
+          case .read: .markRead(conversation: group.conversation, ids: ids)
+          case .delivered: .markDelivered(conversation: group.conversation, ids: ids)
+          case .listened: .markListened(conversation: group.conversation, ids: ids)
+          }
         exchange.send(
           request, for: .marks(key, conversation: group.conversation, ids: ids),
           issued: lastLSN, account: commander)
@@ -69,7 +72,7 @@ extension Core {
     }
   }
 
-  /// Takes the answer to a `mark_read` or a `mark_listened`.
+  /// Takes the answer to marks.
   func takeMarkAnswer(
     _ outcome: Outcome, _ group: MarkGroup, _ conversation: [UInt8], _ ids: [[UInt8]],
     _ now: Instant

@@ -13,7 +13,7 @@ package enum OperationStanding: Int32, Sendable {
 }
 
 /// What an operation waits for. The values are `TL_WAIT_` values of the header.
-package enum OperationWait: Int32, Sendable {
+package enum OperationWaiting: Int32, Sendable {
   case nothing = 0
   case connection
   case turn
@@ -80,7 +80,7 @@ package struct OperationView: Equatable, Sendable {
   /// The row on screen, for a message that is sent; otherwise 0.
   package var number: UInt64
   package var standing: OperationStanding
-  package var waiting: OperationWait
+  package var waiting: OperationWaiting
   package var attempts: UInt32
   package var uploadPermille: UInt32
   /// Milliseconds to the next try; -1 where none is planned.

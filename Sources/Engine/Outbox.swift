@@ -5,52 +5,27 @@
 /// sent again only where it cannot have arrived; what was refused, or is not known to
 /// have arrived, is the user's to decide and holds nothing up.
 internal import Base
+internal import Store
 internal import Wire
-
-/// One operation that is not done, as far as its turn depends on it.
-struct OpenOperation: Equatable, Sendable {
-  enum Kind: Equatable, Sendable {
-    /// A new message.
-    case send
-    /// A new conversation.
-    case create
-    /// What changes something and may be repeated.
-    case change
-    /// What only asks.
-    case fetch
-
-    /// Whether it keeps its place among those of its conversation.
-    var isOrdered: Bool { self != .fetch }
-    /// Whether the server may do it twice when it is told twice.
-    var isNew: Bool { self == .send || self == .create }
-  }
-
-  let seq: UInt64
-  let kind: Kind
-  var cid: Int64
-  var standing: OperationStanding
-  /// The operation whose end it waits for; 0 for none.
-  var depends: UInt64
-  var wait: OperationWait
-}
 
 enum Outbox {
   /// The operations that may go out now, oldest first.
   ///
   /// - Parameters:
   ///   - open: by `seq`.
+  ///   - launched: those whose frame waits for the host, or for its answer.
   ///   - verifying: unknown ones for which the server is still to be looked at.
   ///   - notBeforeMs: when those that had trouble may be tried again.
   static func next(
-    _ open: [OpenOperation], verifying: Set<UInt64>, notBeforeMs: [UInt64: Int64], nowMs: Int64,
-    limit: Int
+    _ open: [OpenOperation], launched: Set<UInt64>, verifying: Set<UInt64>,
+    notBeforeMs: [UInt64: Int64], nowMs: Int64, limit: Int
   ) -> [UInt64] {
     var held: Set<Int64> = []
     var next: [UInt64] = []
     for operation in open {
       if next.count >= limit { break }
-      let isOrdered = operation.kind.isOrdered
-      switch operation.standing {
+      let isOrdered = !operation.verb.isFetch
+      switch operation.state {
       case .done, .refused:
         continue
       case .unknown:
@@ -63,8 +38,9 @@ enum Outbox {
         break
       }
       // What waits for the host, or for another operation, lets those behind it pass.
-      if operation.wait != .nothing || operation.depends != 0 { continue }
+      if operation.waits != .nothing || operation.depends != 0 { continue }
       if isOrdered, !held.insert(operation.cid).inserted { continue }
+      if launched.contains(operation.seq) { continue }
       // One that waits for its next attempt keeps its place before those behind it.
       if let notBefore = notBeforeMs[operation.seq], notBefore > nowMs { continue }
       next.append(operation.seq)
@@ -147,25 +123,37 @@ enum Outbox {
   }
 }
 
-extension OpenOperation.Kind {
-  /// Nil for what is no stored operation: marks have rows of their own, typing has
-  /// none, and what syncs ask is not the user's.
+extension OperationVerb {
+  /// Whether the server may do it twice when it is told twice.
+  var isNew: Bool { self == .sendMessage || self == .createConversation }
+
+  /// Whether it carries a payload.
+  var hasPayload: Bool { self == .sendMessage || self == .editMessage }
+
+  private static let words: [(OperationVerb, Verb)] = [
+    (.sendMessage, .sendMessage), (.createConversation, .createConversation),
+    (.editMessage, .editMessage), (.deleteMessage, .deleteMessage),
+    (.reactMessage, .reactMessage), (.unreactMessage, .unreactMessage),
+    (.pinMessage, .pinMessage), (.unpinMessage, .unpinMessage), (.markLastRead, .markLastRead),
+    (.saveConversation, .saveConversation), (.deleteConversation, .deleteConversation),
+    (.leaveConversation, .leaveConversation), (.addParticipants, .addParticipants),
+    (.removeParticipants, .removeParticipants), (.addAdmins, .addAdmins),
+    (.removeAdmins, .removeAdmins), (.getConversations, .getConversations),
+    (.getConversation, .getConversation), (.getReceipts, .getReceipts),
+    (.getUnreadCount, .getUnreadCount), (.getTotalUnreadCount, .getTotalUnreadCount),
+    (.getUserChannel, .getUserChannel), (.deleteUserChannels, .deleteUserChannels),
+    (.subscribe, .subscribe), (.unsubscribe, .unsubscribe), (.markRead, .markRead),
+    (.markDelivered, .markDelivered), (.markListened, .markListened),
+  ]
+
+  /// Nil for what leaves no operation behind.
   init?(_ verb: Verb) {
-    switch verb {
-    case .sendMessage:
-      self = .send
-    case .createConversation:
-      self = .create
-    case .editMessage, .deleteMessage, .reactMessage, .unreactMessage, .pinMessage,
-      .unpinMessage, .markLastRead, .saveConversation, .deleteConversation, .leaveConversation,
-      .addParticipants, .removeParticipants, .addAdmins, .removeAdmins:
-      self = .change
-    case .getConversations, .getConversation, .getReceipts, .getUnreadCount,
-      .getTotalUnreadCount, .getUserChannel, .deleteUserChannels, .subscribe, .unsubscribe:
-      self = .fetch
-    case .getMessages, .getDeletedSince, .getChangedSince, .markRead, .markDelivered,
-      .markListened, .typing:
-      return nil
-    }
+    guard let word = Self.words.first(where: { $0.1 == verb }) else { return nil }
+    self = word.0
+  }
+
+  /// As it is told to the server.
+  var onWire: Verb {
+    Self.words.first { $0.0 == self }?.1 ?? .typing
   }
 }

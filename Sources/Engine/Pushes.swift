@@ -34,15 +34,21 @@ extension Application {
     for pushed in items {
       guard case .message(let message) = pushed.item else { continue }
       readable += 1
-      if pushed.isNew { newIDs.insert(message.id) }
+      guard pushed.isNew else { continue }
+      newIDs.insert(message.id)
+      news.signs.append(Sign(conversation: conversation, user: message.sender))
     }
     // Newer than every request that is on its way, older than the next one.
     var ingest = Ingest(
-      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: tx.lsn,
+      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
+    if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
+    ingest.matchesPayloads = !core.outbox.tellsClientIDs
     let ingested = try ingest.page(items.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
+    news.queuedMarks = news.queuedMarks || ingested.queuedMarks
+    if ingested.sawClientID { core.outbox.tellsClientIDs = true }
     for bad in ingested.bad {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
       try poison(bad.range, cid: record.cid)
@@ -66,7 +72,7 @@ extension Application {
   private mutating func place(
     _ pushed: [PushedMessage], _ record: inout ConversationRecord
   ) throws(StoreFailure) {
-    let isLive = core.isLive(record)
+    let isLive = core.isLive(record) && !isAside
     let isCatchingUp = core.isCatchingUp(record.id)
     let stored = try tx.spans(record.cid)
     var spans = stored
@@ -78,7 +84,7 @@ extension Application {
       if spans.span(holding: message.position) != nil {
         if isLive {
           follow(message, &record)
-        } else if message.isInserted || !message.isNew {
+        } else if message.isInserted || !(message.isNew || isAside) {
           news.behind.insert(record.id)
         }
       } else if message.isNew, let reach = try reach(of: message, spans, record, isLive) {

@@ -25,7 +25,7 @@ extension Core {
     // One page at least: it shares a few messages with what is known.
     job.wanted = max(job.wanted, 1)
     switch job.request.kind {
-    case .live:
+    case .live, .conversations:
       return .ended(nil)
     case .latest, .older:
       guard let newest = known.newest, !newest.reachesStart else { return .ended(nil) }

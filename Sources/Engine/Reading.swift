@@ -78,6 +78,17 @@ struct Reading {
     return page
   }
 
+  /// The one row at a place; nil where none is seen there.
+  func page(conversation: [UInt8], at place: Position) throws(Failure) -> MessagePage? {
+    try storing { rx throws(StoreFailure) in
+      guard let record = try rx.conversation(conversation) else { return nil }
+      let found = try rx.messages(record.cid, keys: [place])
+      if found.rows.isEmpty { return nil }
+      return try assemble(
+        record, found, older: true, anchor: nil, full: true, descending: false)
+    }
+  }
+
   /// Rows of a window with content as it is now. A row that went keeps its place.
   func page(
     _ screen: borrowing Screen, _ items: [WindowList.Item], first: Int
@@ -302,9 +313,6 @@ private struct Marks {
   private let spans: SpanSet
   private let unverified: SpanSet
   private let fresh: SpanSet
-  /// What the user did lies over what the server said.
-  private let read: Set<[UInt8]>
-  private let listened: Set<[UInt8]>
 
   init(
     _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?
@@ -312,8 +320,6 @@ private struct Marks {
     self.spans = spans
     self.fresh = fresh ?? SpanSet()
     unverified = try rx.unverified(record.cid)
-    read = try rx.queuedMarks(.read, record.cid)
-    listened = try rx.queuedMarks(.listened, record.cid)
   }
 
   /// `TL_MESSAGE_` flags of the header.
@@ -321,9 +327,7 @@ private struct Marks {
     let flags = row.flags
     var bits: UInt32 = 0
     if flags.contains(.mine) { bits |= 1 << 0 }
-    if !flags.contains(.mine), !flags.contains(.readByMe), !read.contains(position.id) {
-      bits |= 1 << 1
-    }
+    if flags.isDisjoint(with: [.mine, .readByMe, .readQueued]) { bits |= 1 << 1 }
     if flags.contains(.edited) { bits |= 1 << 2 }
     if flags.contains(.deleted) { bits |= 1 << 3 }
     if flags.contains(.pinned) { bits |= 1 << 4 }
@@ -332,7 +336,7 @@ private struct Marks {
     let isForgotten = unverified.span(holding: position) != nil
     if isForgotten || spans.span(holding: position) == nil { bits |= 1 << 7 }
     if isForgotten || fresh.span(holding: position) == nil { bits |= MessageFlags.stale }
-    if flags.contains(.listenedByMe) || listened.contains(position.id) { bits |= 1 << 10 }
+    if !flags.isDisjoint(with: [.listenedByMe, .listenQueued]) { bits |= 1 << 10 }
     return bits
   }
 }

@@ -62,6 +62,7 @@ extension Core {
         return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
       }
       tx.isSilent = delivery.isSilent
+      if self.config.profile.pushIsLossless { tx.heardSince = self.connectedLSN }
       var application = Application(self, tx, delivery, arrival)
       try application.run()
       news = application.news
@@ -74,6 +75,7 @@ extension Core {
     }
     if isRepeated { return .applied }
     tell(news)
+    hear(news.signs, arrival.now)
     return news.quarantined > 0 ? .quarantined : .applied
   }
 
@@ -92,9 +94,11 @@ extension Core {
   }
 
   /// What the memory learns once a delivery is committed.
-  private func tell(_ news: Application.News) {
+  func tell(_ news: Application.News) {
     stats.quarantined += UInt64(news.quarantined)
     stats.duplicates += UInt64(news.duplicates)
+    if news.queuedMarks { marksWaiting = true }
+    for conversation in news.left { leave(conversation) }
     for pushed in news.pushed { remember(pushed) }
     for (cid, span) in news.shown { fresh[cid, default: SpanSet()].insert(span.low, span.high) }
     for conversation in news.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -124,6 +128,12 @@ struct Application {
     var shown: [(cid: Int64, span: SpanSet.Span)] = []
     /// Conversations in which something may be missing below what came.
     var behind: Set<[UInt8]> = []
+    /// Who types, or has said something.
+    var signs: [Sign] = []
+    /// Conversations that are no more.
+    var left: [[UInt8]] = []
+    /// Marks were queued.
+    var queuedMarks = false
   }
 
   let core: Core
@@ -131,8 +141,17 @@ struct Application {
   let delivery: Delivery
   let arrival: Arrival
   var news = News()
+  /// The operation that this is the answer to.
+  var answered: OperationRecord?
+  /// What comes beside something else tells of no newer ones before it.
+  var isAside = false
   /// The host has been told that something could not be applied.
   var isPoisoned = false
+  /// The commit after which an answer was asked for; nil for what was pushed.
+  var asked: UInt64?
+  /// The same of what an answer may know no better than what came meanwhile. Nil for what
+  /// is newer than every request that is on its way.
+  var issued: UInt64?
   private var nextPayload = 0
 
   init(_ core: Core, _ tx: WriteTransaction, _ delivery: Delivery, _ arrival: Arrival) {
@@ -175,6 +194,7 @@ struct Application {
       for id in ids { _ = try tx.tombstone(id, cid, version: nil) }
       // What is gone is not owed any more.
       try tx.dropMarks(.read, ids, cid)
+      try tx.dropMarks(.delivered, ids, cid)
       try tx.dropMarks(.listened, ids, cid)
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
@@ -187,10 +207,15 @@ struct Application {
     case .pin(let conversation, let id, let isPinned):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
-    case .typing(let conversation, _, _, _, let body):
+    case .typing(let conversation, let user, let typing, let at, let body):
+      if user != core.config.user {
+        news.signs.append(
+          Sign(conversation: conversation, user: user, event: typing, atUs: at?.timeUs))
+      }
       try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
-    case .entity(let kind, let conversation, let id, let body, _):
+    case .entity(let kind, let conversation, let id, let body, let known):
       try entity(kind, conversation, id, body, isDeleted: false)
+      if let known { try told(known) }
     case .entityDeleted(let kind, let conversation, let id, let body):
       try entity(kind, conversation, id, body, isDeleted: true)
     case .unknown(let name, let body):

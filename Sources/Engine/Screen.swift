@@ -8,7 +8,7 @@ internal import Store
 internal import Timeline
 
 struct Screen {
-  let config: WindowConfig
+  private(set) var config: WindowConfig
   var list: WindowList
   var isClosed = false
   /// The conversation's number, once it is known.
@@ -240,7 +240,9 @@ struct Screen {
     var change = WindowChange()
     var loaded = kept ?? list.loaded
     if isReplaced { loaded = SpanSet() }
-    if cid == nil {
+    // One that was made here takes the server's name, or becomes one that was known.
+    config.conversation = record.id
+    if cid != record.cid {
       cid = record.cid
       seq = try rx.lastChange()
       change.isWhole = true

@@ -30,12 +30,14 @@ struct SyncJob {
     case deletions(since: [UInt8], sinceUs: Int64, knownUs: Int64?)
     /// Changed messages since a watermark, the same.
     case changes(since: [UInt8], knownUs: Int64?)
+    /// The list of conversations, page by page.
+    case listing(Listing)
 
     /// It is past catching up.
     var isReaching: Bool {
       switch self {
       case .older, .climb, .seek, .spot: true
-      case .start, .tail, .newest, .walk, .deletions, .changes: false
+      case .start, .tail, .newest, .walk, .deletions, .changes, .listing: false
       }
     }
   }
@@ -117,7 +119,7 @@ struct SyncJob {
   var stopsAtPage: Bool {
     switch request.kind {
     case .latest, .older: false
-    case .live, .below, .above, .at, .near, .time, .refresh: true
+    case .live, .below, .above, .at, .near, .time, .refresh, .conversations: true
     }
   }
 
@@ -126,7 +128,7 @@ struct SyncJob {
     switch stage {
     case .start: !caughtUp && (!stopsAtPage || request.kind == .live)
     case .tail, .newest, .walk: true
-    case .older, .climb, .seek, .spot, .deletions, .changes: false
+    case .older, .climb, .seek, .spot, .deletions, .changes, .listing: false
     }
   }
 
@@ -134,7 +136,7 @@ struct SyncJob {
   var hasGoal: Bool {
     switch request.kind {
     case .latest: floor != nil
-    case .live: false
+    case .live, .conversations: false
     case .older, .below, .above, .at, .near, .time, .refresh: true
     }
   }
@@ -174,6 +176,8 @@ struct SyncJob {
       return .getDeletedSince(conversation: conversation, since: since)
     case .changes(let since, _):
       return .getChangedSince(conversation: conversation, since: since)
+    case .listing(let listing):
+      return listing.request(limit: limit)
     case .tail(let bound), .spot(.after(let bound)):
       place = .offset(0, after: bound.after)
     case .newest:

@@ -159,6 +159,8 @@ package struct SyncRequest: Equatable, Sendable {
     case time(Int64)
     /// Asks the pages of a trusted range again: what is absent, and all marks.
     case refresh(Position, Position)
+    /// The server's list of conversations; `conversation` is empty.
+    case conversations
   }
   package enum Policy: Int32, Sendable {
     case cacheThenNetwork = 0
@@ -177,7 +179,7 @@ package struct SyncRequest: Equatable, Sendable {
   package var isUrgent: Bool
 
   package init(
-    conversation: [UInt8], kind: Kind = .latest, policy: Policy = .cacheThenNetwork,
+    conversation: [UInt8] = [], kind: Kind = .latest, policy: Policy = .cacheThenNetwork,
     want: Int = 0, pagesMax: Int = 0, isUrgent: Bool = false
   ) {
     self.conversation = conversation

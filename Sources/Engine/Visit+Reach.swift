@@ -161,7 +161,7 @@ extension Visit {
       break
     }
     switch job.request.kind {
-    case .at, .near, .time, .live:
+    case .at, .near, .time, .live, .conversations:
       return try endGoal()
     case .latest, .older, .below, .above, .refresh:
       return try walkOn(from: rows, page.items.count)
@@ -204,7 +204,7 @@ extension Visit {
     switch job.request.kind {
     case .at(let id):
       return ingested.ids.contains(id) ? try endGoal() : .ended(.notFound)
-    case .near, .time, .live, .refresh:
+    case .near, .time, .live, .refresh, .conversations:
       return try endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return try endGoal() }

@@ -69,7 +69,7 @@ struct Visit {
       step = try takeSeek(seek, page, ingested, whole, frame)
     case .spot(let spot):
       step = try takeSpot(spot, page, ingested, whole, frame)
-    case .start, .deletions, .changes:
+    case .start, .deletions, .changes, .listing:
       step = .next
     }
     try flush()

@@ -5,6 +5,7 @@
 /// core stands on a board with a lock of its own, so a screen does not wait for a
 /// merge. Locks are taken in one order: window, core, board.
 internal import Base
+internal import Store
 internal import Timeline
 
 /// What windows may know of the core without waiting for it.
@@ -25,6 +26,12 @@ struct Board {
   var ends: [UInt64: [End]] = [:]
   /// By window, what its screen has loaded: never to be purged.
   var loaded: [UInt64: (conversation: [UInt8], ranges: SpanSet)] = [:]
+  /// By conversation, who is typing there.
+  var typing: [[UInt8]: [[UInt8]]] = [:]
+  /// By list of conversations, where that changed since it last looked.
+  var typed: [UInt64: Set<[UInt8]>] = [:]
+  /// The server's list of conversations was fetched whole on this connection.
+  var listIsWhole = false
 }
 
 final class WindowRegistry {
@@ -36,6 +43,9 @@ final class WindowRegistry {
     var live: UInt64?
     /// Its syncs that have not ended.
     var syncs: Set<UInt64> = []
+    /// It is a list of conversations, which asks for the server's own at each
+    /// connection.
+    var asksList = false
   }
 
   let board = Lock(Board())
@@ -43,11 +53,29 @@ final class WindowRegistry {
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
-  func post(isUp: Bool, caughtUp: Set<[UInt8]>, fresh: [Int64: SpanSet]) {
+  func post(_ core: Core) {
     board.withLock { board in
-      board.isUp = isUp
-      board.caughtUp = caughtUp
-      board.fresh = fresh
+      board.isUp = core.exchange.isUp
+      board.caughtUp = core.caughtUp
+      board.fresh = core.fresh
+      board.listIsWhole = core.listIsWhole
+    }
+  }
+
+  /// A list of conversations, which is one window more.
+  func openList(asks: Bool) throws(Failure) -> UInt64 {
+    guard windows.count < Limits.windowsMax else { throw .full }
+    let number = next
+    next += 1
+    windows[number] = Entry(conversation: [], isFollowing: false, asksList: asks)
+    board.withLock { $0.typed[number] = [] }
+    return number
+  }
+
+  /// A conversation has another name.
+  func rename(_ old: [UInt8], _ new: [UInt8]) {
+    for number in windows.keys where windows[number]?.conversation == old {
+      windows[number]?.conversation = new
     }
   }
 
@@ -70,8 +98,11 @@ extension Core {
     let number = windows.next
     windows.next += 1
     let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
+    let conversation = try storing { () throws(StoreFailure) in
+      try canonical(config.conversation)
+    }
     windows.windows[number] = WindowRegistry.Entry(
-      conversation: config.conversation, isFollowing: isFollowing)
+      conversation: conversation, isFollowing: isFollowing)
     return number
   }
 
@@ -81,6 +112,7 @@ extension Core {
     windows.board.withLock { board in
       board.ends[number] = nil
       board.loaded[number] = nil
+      board.typed[number] = nil
     }
     for sync in entry.syncs.sorted() { release(sync, now) }
   }

@@ -261,7 +261,7 @@ extension SyncRequest.Kind {
   fileprivate var waiting: Waiting {
     switch self {
     case .at, .near, .time: .place
-    case .latest, .live: .present
+    case .latest, .live, .conversations: .present
     case .older, .below: .older
     case .above: .newer
     case .refresh: .refresh

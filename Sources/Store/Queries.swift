@@ -65,15 +65,13 @@ enum Queries {
 
   static let pendingMarks: StaticString = """
     SELECT operation.cid, conversation.id, target
-    FROM operation JOIN conversation ON conversation.cid = operation.cid
-    WHERE verb = ? ORDER BY operation.seq LIMIT ?
+    FROM operation INDEXED BY operation_mark
+      JOIN conversation ON conversation.cid = operation.cid
+    WHERE verb = ? AND verb < 10 ORDER BY operation.seq LIMIT ?
     """
 
-  static let queuedMarks: StaticString =
-    "SELECT target FROM operation WHERE cid = ? AND verb = ?"
-
   static let pendingMarkCount: StaticString =
-    "SELECT count(*) FROM operation WHERE verb IN (1, 3)"
+    "SELECT count(*) FROM operation WHERE verb IN (1, 2, 3) AND verb < 10"
 
   static let spans: StaticString = """
     SELECT low_time, low_id, high_time, high_id FROM span
@@ -92,13 +90,15 @@ enum Queries {
 
   static let conversation: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text
+      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text,
+      is_pending, deleted_lsn
     FROM conversation WHERE id = ?
     """
 
   static let conversationByCID: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text
+      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text,
+      is_pending, deleted_lsn
     FROM conversation WHERE cid = ?
     """
 
@@ -106,7 +106,7 @@ enum Queries {
     SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
       sent_us, delivered_by, listened_by
     FROM message INDEXED BY message_pinned
-    WHERE cid = ? AND (time, id) < (?, ?) AND flags & 16 != 0 AND flags & ? = 0
+    WHERE cid = ? AND (time, id) < (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
     ORDER BY time DESC, id DESC LIMIT ?
     """
 
@@ -114,7 +114,7 @@ enum Queries {
     SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
       sent_us, delivered_by, listened_by
     FROM message INDEXED BY message_pinned
-    WHERE cid = ? AND (time, id) >= (?, ?) AND flags & 16 != 0 AND flags & ? = 0
+    WHERE cid = ? AND (time, id) >= (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
     ORDER BY time, id LIMIT ?
     """
 
@@ -184,11 +184,17 @@ enum Queries {
   static let owedCount: StaticString =
     "SELECT count(*) FROM ref INDEXED BY ref_owed WHERE owed = 1 AND seq > 0"
 
+  static let lastEvent: StaticString = """
+    SELECT max(last_event, coalesce((SELECT max(seq) FROM event), 0)) FROM meta WHERE one = 1
+    """
+
+  static let alias: StaticString = "SELECT cid FROM alias WHERE name = ?"
+
   static let all: [StaticString] = [
     older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-    forgotten, changes, pendingMarks, queuedMarks, pendingMarkCount, spans, quarantined, count,
+    forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, count,
     conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
     keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
-    owedCount,
-  ]
+    owedCount, lastEvent, alias,
+  ] + operationQueries + listQueries
 }

@@ -11,20 +11,29 @@ extension ReadTransaction {
   package func keys(
     _ cid: Int64, before high: Position, limit: Int, from low: Position?
   ) throws(StoreFailure) -> [RowKey] {
-    Array(try keys(Queries.keysDown, cid, low ?? .min, high, limit).reversed())
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    let low = low ?? .min
+    var found = try pendingKeys(cid, from: low, to: high, limit: limit, newestFirst: true)
+    found += try keys(Queries.keysDown, cid, low, high, limit - found.count)
+    found.reverse()
+    return found
   }
 
   /// The oldest keys in `low ..< high`, oldest first; nil for `high` is no bound.
   package func keys(
     _ cid: Int64, from low: Position, limit: Int, to high: Position?
   ) throws(StoreFailure) -> [RowKey] {
-    try keys(Queries.keysUp, cid, low, high ?? Self.beyond, limit)
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    let high = high ?? Self.beyond
+    var found = try keys(Queries.keysUp, cid, low, high, limit)
+    found += try pendingKeys(
+      cid, from: low, to: high, limit: limit - found.count, newestFirst: false)
+    return found
   }
 
   private func keys(
     _ query: StaticString, _ cid: Int64, _ low: Position, _ high: Position, _ limit: Int
   ) throws(StoreFailure) -> [RowKey] {
-    let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0, low < high else { return [] }
     return try keys(
       try connection.statement(
@@ -37,10 +46,15 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> [RowKey] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
-    return try keys(
+    let found = try keys(
       try connection.statement(
         Queries.keysOfNumbers, numbers.lowerBound, numbers.upperBound, cid,
         RowFlags.hidden.rawValue, limit))
+    var pending = try pendingKeys(numbers: numbers, cid, limit: limit)
+    guard !pending.isEmpty else { return found }
+    pending += found
+    pending.sort { $0.number < $1.number }
+    return Array(pending.prefix(limit))
   }
 
   private func keys(_ row: consuming Statement) throws(StoreFailure) -> [RowKey] {
@@ -61,33 +75,39 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> RowPage {
     var page = RowPage()
     for key in keys.prefix(Limits.readRowsMax) {
+      if key.isPending {
+        if try appendPending(to: &page, at: key, cid) { continue }
+        break
+      }
       let row = try connection.statement(
         Queries.at, cid, key.time, key.id, RowFlags.hidden.rawValue)
       if try row.step(), !page.append(row) { break }
     }
+    try lay(over: &page, cid)
     return page
   }
 
   // MARK: Places
 
-  /// Where the message with an id stands, hidden or not.
+  /// Where the message with an id stands, hidden or not, or the send with a client id.
   package func place(ofID id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Position? {
-    try row(id, cid)?.position
+    if let row = try row(id, cid) { return row.position }
+    return try place(ofClientID: id, cid)
   }
 
   /// The oldest of the visible messages behind all that this user has read, marked
   /// as read, or sent; nil where the newest is none.
   package func firstUnread(_ cid: Int64) throws(StoreFailure) -> Position? {
-    let queued = try queuedMarks(.read, cid)
+    // What this user has to say stands behind all that.
+    if try !pendingKeys(cid, from: .min, to: .max, limit: 1, newestFirst: true).isEmpty {
+      return nil
+    }
     let row = try connection.statement(Queries.newestFlags, cid, RowFlags.hidden.rawValue)
     var first: Position?
     while try row.step() {
       let flags = RowFlags(rawValue: row.int(2))
-      let position = Position(time: row.int(0), id: row.bytes(1))
-      guard flags.isDisjoint(with: [.mine, .readByMe]), !queued.contains(position.id) else {
-        break
-      }
-      first = position
+      guard flags.isDisjoint(with: [.mine, .readByMe, .readQueued]) else { break }
+      first = Position(time: row.int(0), id: row.bytes(1))
     }
     return first
   }

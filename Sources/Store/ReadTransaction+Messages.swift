@@ -56,6 +56,10 @@ package struct RowView: Equatable, Sendable {
   package var rest: Range<Int>
   package var deliveredBy: Range<Int>
   package var listenedBy: Range<Int>
+  /// The send that this row shows while the server has not; 0 for a message.
+  package var operation: UInt64 = 0
+  /// How far that send is.
+  package var state: OperationState = .done
 }
 
 /// Messages, oldest first, with the bytes behind them.
@@ -69,7 +73,8 @@ package struct RowPage: Equatable, Sendable {
   static let bytesMax = 64 << 20
 
   package func position(of row: RowView) -> Position {
-    Position(time: row.order, id: Array(self[row.id]))
+    row.operation == 0
+      ? Position(time: row.order, id: Array(self[row.id])) : .pending(row.operation)
   }
 
   /// The bytes of a field; empty for a range that is not of this page.
@@ -78,7 +83,7 @@ package struct RowPage: Equatable, Sendable {
   }
 
   /// Appends the row that a statement stands on: false when it has no room.
-  mutating func append(_ row: borrowing Statement) -> Bool {
+  mutating func append(_ row: borrowing Statement, isPending: Bool = false) -> Bool {
     if !rows.isEmpty, bytes.count + row.size(7) + row.size(11) > Self.bytesMax {
       isCut = true
       return false
@@ -92,6 +97,10 @@ package struct RowPage: Equatable, Sendable {
         reactions: row.append(9, to: &bytes), readBy: row.append(10, to: &bytes),
         rest: row.append(11, to: &bytes), deliveredBy: row.append(13, to: &bytes),
         listenedBy: row.append(14, to: &bytes)))
+    if isPending {
+      rows[rows.count - 1].operation = row.uint(15)
+      rows[rows.count - 1].state = OperationState(rawValue: row.int(16)) ?? .unknown
+    }
     return true
   }
 }
@@ -114,45 +123,73 @@ extension ReadTransaction {
 
   private func older(than high: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
-    guard limit > 0 else { return RowPage() }
-    let statement = try connection.statement(
-      query.pinnedOnly ? Queries.pinnedOlder : Queries.older,
-      query.cid, high.time, high.id, RowFlags.hidden.rawValue, limit)
     var page = RowPage()
+    guard limit > 0 else { return page }
     page.rows.reserveCapacity(Swift.min(limit, 64))
-    while try statement.step(), page.append(statement) {}
+    try appendPending(
+      to: &page, query.cid, from: .min, to: high, limit: limit, newestFirst: true,
+      pinnedOnly: query.pinnedOnly)
+    let left = limit - page.rows.count
+    if left > 0, !page.isCut {
+      let statement = try connection.statement(
+        query.pinnedOnly ? Queries.pinnedOlder : Queries.older,
+        query.cid, high.time, high.id, Self.hidden(query), left)
+      while try statement.step(), page.append(statement) {}
+    }
     page.rows.reverse()
+    try lay(over: &page, query.cid)
     return page
   }
 
   private func newer(from low: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
-    guard limit > 0 else { return RowPage() }
+    var page = RowPage()
+    guard limit > 0 else { return page }
+    page.rows.reserveCapacity(Swift.min(limit, 64))
     let statement = try connection.statement(
       query.pinnedOnly ? Queries.pinnedNewer : Queries.newer,
-      query.cid, low.time, low.id, RowFlags.hidden.rawValue, limit)
-    var page = RowPage()
-    page.rows.reserveCapacity(Swift.min(limit, 64))
+      query.cid, low.time, low.id, Self.hidden(query), limit)
     while try statement.step(), page.append(statement) {}
+    let left = limit - page.rows.count
+    if left > 0, !page.isCut {
+      try appendPending(
+        to: &page, query.cid, from: low, to: Self.beyond, limit: left, newestFirst: false,
+        pinnedOnly: query.pinnedOnly)
+    }
+    try lay(over: &page, query.cid)
     return page
   }
 
-  /// One visible message; no row where there is none.
+  /// What a read passes over. Of pinned ones also those that this user unpinned.
+  private static func hidden(_ query: RowQuery) -> Int64 {
+    (query.pinnedOnly ? RowFlags.hidden.union(.unpinQueued) : .hidden).rawValue
+  }
+
+  /// One visible message, by its id or the client id of its send; no row where there is
+  /// none.
   package func message(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> RowPage {
     let statement = try connection.statement(
       Queries.one, cid, id, RowFlags.hidden.rawValue)
     var page = RowPage()
     while try statement.step(), page.append(statement) {}
+    if page.rows.isEmpty, try row(id, cid) == nil,
+      let place = try place(ofClientID: id, cid)
+    {
+      return try messages(cid, keys: [place])
+    }
+    try lay(over: &page, cid)
     return page
   }
 
-  /// Where the message with a local number stands, hidden or not.
+  /// Where the row with a local number stands, hidden or not.
   package func position(
     ofNumber number: UInt64, _ cid: Int64
   ) throws(StoreFailure) -> Position? {
     let statement = try connection.statement(Queries.byNumber, number, cid)
-    guard try statement.step() else { return nil }
-    return Position(time: statement.int(0), id: statement.bytes(1))
+    if try statement.step() {
+      return Position(time: statement.int(0), id: statement.bytes(1))
+    }
+    return try pendingPlace(ofNumber: number, cid)
   }
 
   package func row(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> StoredRow? {

@@ -11,6 +11,8 @@ package class ReadTransaction {
   private var hasEnded = false
   /// Rows inserted less rows removed by this transaction, not yet in the table.
   var countDelta: [Int64: Int64] = [:]
+  /// Whether any send is pending, once it was asked.
+  var somePending: Bool?
   /// What the first part of a position is.
   let positionKind: Int64
   private var snapshotLSN: UInt64 = 0
@@ -19,6 +21,9 @@ package class ReadTransaction {
     owned = connection
     self.positionKind = positionKind
   }
+
+  /// What a write transaction has counted anew; it overrides this.
+  func changedTally(_ cid: Int64) -> Tally? { nil }
 
   /// The connection, as long as the transaction lasts.
   var connection: Connection {
@@ -52,7 +57,10 @@ package class ReadTransaction {
 
   package func conversation(_ id: [UInt8]) throws(StoreFailure) -> ConversationRecord? {
     let statement = try connection.statement(Queries.conversation, id)
-    return try statement.step() ? Self.record(statement) : nil
+    if try statement.step() { return Self.record(statement) }
+    // The name that this user gave it before the server did.
+    guard let cid = try connection.number(Queries.alias, id) else { return nil }
+    return try conversation(cid: cid)
   }
 
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
@@ -70,6 +78,8 @@ package class ReadTransaction {
     record.auditedTotal = row.optionalInt(9)
     record.auditedCount = row.optionalInt(10)
     record.marks = watermark(row, 11)
+    record.isPending = row.int(13) != 0
+    record.deletedLSN = row.uint(14)
     return record
   }
 

@@ -40,24 +40,29 @@ enum ReaderList {
     var text: [UInt8] = [UInt8(ascii: "[")]
     for (index, user) in users.enumerated() {
       if index > 0 { text.append(UInt8(ascii: ",")) }
-      text.append(UInt8(ascii: "\""))
-      for byte in user {
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-          text.append(UInt8(ascii: "\\"))
-          text.append(byte)
-        case 0..<0x20:
-          text.append(contentsOf: Array("\\u00".utf8))
-          text.append(hexDigit(byte >> 4))
-          text.append(hexDigit(byte & 15))
-        default:
-          text.append(byte)
-        }
-      }
-      text.append(UInt8(ascii: "\""))
+      append(user, to: &text)
     }
     text.append(UInt8(ascii: "]"))
     return text
+  }
+
+  /// Appends text as a JSON string.
+  static func append(_ user: [UInt8], to text: inout [UInt8]) {
+    text.append(UInt8(ascii: "\""))
+    for byte in user {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        text.append(UInt8(ascii: "\\"))
+        text.append(byte)
+      case 0..<0x20:
+        text.append(contentsOf: Array("\\u00".utf8))
+        text.append(hexDigit(byte >> 4))
+        text.append(hexDigit(byte & 15))
+      default:
+        text.append(byte)
+      }
+    }
+    text.append(UInt8(ascii: "\""))
   }
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {
@@ -67,7 +72,13 @@ enum ReaderList {
   /// The users of a list; nil where the text is anything else.
   static func decode(_ text: [UInt8]) -> [[UInt8]]? {
     var reader = Reader(text: text)
-    return reader.list()
+    return reader.list(isAlone: true)
+  }
+
+  /// The members of an object whose values are lists; nil where the text is anything else.
+  static func groups(_ text: [UInt8]) -> [(name: [UInt8], users: [[UInt8]])]? {
+    var reader = Reader(text: text)
+    return reader.groups()
   }
 
   /// Walks the text byte by byte; every step checks its bounds.
@@ -75,15 +86,28 @@ enum ReaderList {
     let text: [UInt8]
     var place = 0
 
-    mutating func list() -> [[UInt8]]? {
+    mutating func groups() -> [(name: [UInt8], users: [[UInt8]])]? {
+      guard take(UInt8(ascii: "{")) else { return nil }
+      var groups: [(name: [UInt8], users: [[UInt8]])] = []
+      if take(UInt8(ascii: "}")) { return isAtEnd ? groups : nil }
+      repeat {
+        guard let name = string(), take(UInt8(ascii: ":")), let users = list(isAlone: false)
+        else { return nil }
+        groups.append((name, users))
+      } while take(UInt8(ascii: ","))
+      guard take(UInt8(ascii: "}")), isAtEnd else { return nil }
+      return groups
+    }
+
+    mutating func list(isAlone: Bool) -> [[UInt8]]? {
       guard take(UInt8(ascii: "[")) else { return nil }
       var users: [[UInt8]] = []
-      if take(UInt8(ascii: "]")) { return isAtEnd ? users : nil }
+      if take(UInt8(ascii: "]")) { return !isAlone || isAtEnd ? users : nil }
       repeat {
         guard let user = string() else { return nil }
         users.append(user)
       } while take(UInt8(ascii: ","))
-      guard take(UInt8(ascii: "]")), isAtEnd else { return nil }
+      guard take(UInt8(ascii: "]")), !isAlone || isAtEnd else { return nil }
       return users
     }
 

@@ -35,6 +35,11 @@ package struct ConversationRecord: Equatable, Sendable {
   package var restoredLSN: UInt64 = 0
   package var auditedTotal: Int64?
   package var auditedCount: Int64?
+  /// Made by this user and not yet known to the server; its id is a client id.
+  package internal(set) var isPending = false
+  /// The commit at which it was last removed; 0 for never. What was asked for before is
+  /// of the conversation that went.
+  package internal(set) var deletedLSN: UInt64 = 0
 
   package init(cid: Int64, id: [UInt8]) {
     self.cid = cid
@@ -83,8 +88,24 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   /// Listened to by this user; only grows.
   package static let listenedByMe = RowFlags(rawValue: 1 << 9)
 
+  // What this user did and the server has not confirmed. These follow from the open
+  // operations, like an index, and are kept in the transaction that changes them.
+
+  /// Deleted by this user.
+  package static let deleting = RowFlags(rawValue: 1 << 10)
+  package static let readQueued = RowFlags(rawValue: 1 << 11)
+  package static let listenQueued = RowFlags(rawValue: 1 << 12)
+  package static let pinQueued = RowFlags(rawValue: 1 << 13)
+  package static let unpinQueued = RowFlags(rawValue: 1 << 14)
+  /// An edit or a reaction lies over it.
+  package static let overlaid = RowFlags(rawValue: 1 << 15)
+
   /// What a screen never shows.
-  package static let hidden: RowFlags = [.control, .forgotten]
+  package static let hidden: RowFlags = [.control, .forgotten, .deleting]
+  /// What follows from operations and comes from no server.
+  static let derived: RowFlags = [
+    .deleting, .readQueued, .listenQueued, .pinQueued, .unpinQueued, .overlaid,
+  ]
   /// What only grows, whoever says it.
   static let growing: RowFlags = [.readByMe, .listenedByMe]
   /// What follows the stamp of the request rather than the content's version.
@@ -121,13 +142,18 @@ package struct IncomingMessage: Equatable, Sendable {
   package var rest: [UInt8]
   /// The payload as it came, where it could not be opened yet.
   package var raw: [UInt8]?
+  /// The client id under which this user sent it. Not stored: it settles the operation.
+  package var clientID: [UInt8]?
+  /// The payload as it came, for a server that tells no client ids. Not stored.
+  package var sentPayload: [UInt8]?
 
   package init(
     id: [UInt8], sender: [UInt8], timeUs: Int64, stamp: [UInt8], payload: [UInt8],
     flags: RowFlags = [], version: Int64? = nil, editedUs: Int64? = nil,
     replyTo: [UInt8]? = nil, reactions: [UInt8]? = nil, readBy: [UInt8]? = nil,
     rest: [UInt8] = [], raw: [UInt8]? = nil, order: Int64? = nil,
-    deliveredBy: [UInt8]? = nil, listenedBy: [UInt8]? = nil
+    deliveredBy: [UInt8]? = nil, listenedBy: [UInt8]? = nil, clientID: [UInt8]? = nil,
+    sentPayload: [UInt8]? = nil
   ) {
     self.id = id
     self.sender = sender
@@ -145,6 +171,8 @@ package struct IncomingMessage: Equatable, Sendable {
     self.listenedBy = listenedBy
     self.rest = rest
     self.raw = raw
+    self.clientID = clientID
+    self.sentPayload = sentPayload
   }
 
   package var readByMe: Bool {
@@ -196,6 +224,10 @@ package enum ChangeKind: Int64, Sendable {
   /// The numbers are those of events.
   case events = 5
   case entities = 6
+  /// The numbers are those of operations.
+  case operations = 7
+  /// What a row of a conversation list shows beside its messages; no numbers.
+  case conversations = 8
 }
 
 /// Marks of one kind and one conversation that the server has not confirmed.

@@ -85,7 +85,7 @@ struct StoredMessage: Equatable {
     if !isLost { message.version = copy.version ?? old.version }
     message.reactions = old.reactions
     message.flags.replace(.marks, from: old.flags)
-    message.flags.formUnion(old.flags.intersection(.growing))
+    message.flags.formUnion(old.flags.intersection(RowFlags.growing.union(.derived)))
     issued = isLost ? stamp : Swift.max(issued, stamp)
   }
 }

@@ -116,7 +116,7 @@ extension ReadTransaction {
 
   /// The number of the newest event.
   package func lastEvent() throws(StoreFailure) -> UInt64 {
-    UInt64(clamping: try connection.number("SELECT max(seq) FROM event") ?? 0)
+    UInt64(clamping: try connection.number(Queries.lastEvent) ?? 0)
   }
 
   /// Entities of a kind, by id: of one conversation, of none (0), or of all (nil).

@@ -32,10 +32,13 @@ struct FeedRuns {
 
   /// Whether what is added is silent.
   var isSilent = false
+  /// Operations that changed.
+  private(set) var operations: Set<UInt64> = []
   private var groups: [Group] = []
   private var index: [Key: Int] = [:]
 
   mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
+    if kind == .operations { operations.insert(numbers.lowerBound) }
     let key = Key(cid: cid, kind: kind, isSilent: isSilent)
     guard let place = index[key] else {
       index[key] = groups.count
@@ -94,16 +97,21 @@ extension WriteTransaction {
     feed.add(kind, cid, numbers ?? 0...0)
   }
 
-  /// Notes what a screen sees of a row that changed.
-  func noteChange(_ cid: Int64, _ number: UInt64, was before: RowFlags?, now after: RowFlags?) {
-    let wasVisible = before.map { $0.isDisjoint(with: .hidden) } ?? false
-    let isVisible = after.map { $0.isDisjoint(with: .hidden) } ?? false
-    switch (wasVisible, isVisible) {
+  /// Operations that this transaction has changed so far, those that are gone included.
+  package var changedOperations: Set<UInt64> { feed.operations }
+
+  /// Notes what a screen sees of a row that changed. Every change of a row comes by
+  /// here, with where the row stood and where it stands.
+  func noteChange(
+    _ cid: Int64, _ number: UInt64, was before: RowState?, now after: RowState?
+  ) throws(StoreFailure) {
+    switch (before?.isVisible ?? false, after?.isVisible ?? false) {
     case (false, true): feed.add(.inserted, cid, number...number)
     case (true, true): feed.add(.updated, cid, number...number)
     case (true, false): feed.add(.removed, cid, number...number)
     case (false, false): break
     }
+    try noteUnread(cid, was: before, now: after)
   }
 
   /// Writes the entries, and lets the oldest go beyond what is kept.

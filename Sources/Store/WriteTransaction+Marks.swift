@@ -1,24 +1,18 @@
-/// Marks of messages: receipts, reactions and pins from the server, and the read
-/// and listened marks that it is owed.
+/// Marks of messages: receipts, reactions and pins from the server, and the read,
+/// delivered and listened marks that it is owed.
 ///
 /// Rule protected: a mark changes its own field only, in whatever order marks,
 /// copies and deletions come. Receipts only grow. A mark that is owed is an
 /// operation: durable, sent until the server confirms it, and never after.
 internal import Base
-
-/// What an operation asks of the server. The values are part of the file's
-/// format; operations of other verbs share the table.
-enum OperationVerb: Int64 {
-  case markRead = 1
-  case markListened = 3
-}
+internal import Timeline
 
 extension ReceiptKind {
-  /// The operation that says it; nobody is told of a delivery.
-  fileprivate var verb: OperationVerb? {
+  /// The operation that says it.
+  fileprivate var verb: OperationVerb {
     switch self {
     case .read: .markRead
-    case .delivered: nil
+    case .delivered: .markDelivered
     case .listened: .markListened
     }
   }
@@ -29,6 +23,15 @@ extension ReceiptKind {
     case .read: .readByMe
     case .delivered: []
     case .listened: .listenedByMe
+    }
+  }
+
+  /// What it means for a row when it is owed.
+  var queuedFlag: RowFlags {
+    switch self {
+    case .read: .readQueued
+    case .delivered: []
+    case .listened: .listenQueued
     }
   }
 }
@@ -58,13 +61,17 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> [UInt64] {
     var changed: [UInt64] = []
     for id in ids {
-      if isMe, let verb = kind.verb { try dropMark(verb, id, cid) }
+      if isMe { try dropMark(kind.verb, id, cid) }
       guard let known = try markedRow(id, cid) else {
+        if isMe, kind == .read, try deletion(id, cid) == nil { try noteUnreadUnknown(cid) }
         try wait(id, cid) { $0.lists.add(user, kind) }
         continue
       }
       var row = known
-      if isMe { row.flags.formUnion(kind.ownFlag) }
+      if isMe {
+        row.flags.formUnion(kind.ownFlag)
+        row.flags.subtract(kind.queuedFlag)
+      }
       // A husk keeps no names.
       if !row.flags.contains(.forgotten) { row.lists.add(user, kind) }
       if row != known {
@@ -134,7 +141,7 @@ extension WriteTransaction {
       row.reactionsVersion, isChanged ? try lsn(over: row.lsn, cid) : row.lsn, cid,
       row.message.order, row.message.id)
     guard isChanged else { return nil }
-    noteChange(cid, row.number, was: old.flags, now: row.message.flags)
+    try noteChange(cid, row.number, was: old.state, now: row.message.state)
     return row.number
   }
 
@@ -173,7 +180,10 @@ extension WriteTransaction {
       WHERE cid = ? AND time = ? AND id = ?
       """, row.flags.rawValue, row.lists.readBy, row.lists.deliveredBy, row.lists.listenedBy,
       try lsn(over: row.lsn, cid), cid, row.order, id)
-    noteChange(cid, row.number, was: old, now: row.flags)
+    let position = Position(time: row.order, id: id)
+    try noteChange(
+      cid, row.number, was: RowState(position: position, flags: old),
+      now: RowState(position: position, flags: row.flags))
   }
 
   // MARK: Owed to the server
@@ -183,17 +193,40 @@ extension WriteTransaction {
   package func enqueueMark(
     _ kind: ReceiptKind, _ id: [UInt8], _ cid: Int64
   ) throws(StoreFailure) -> Bool {
-    guard let verb = kind.verb, let row = try row(id, cid),
-      row.flags.isDisjoint(with: [.mine, .forgotten, kind.ownFlag])
+    guard let row = try markedRow(id, cid),
+      row.flags.isDisjoint(with: [.mine, .forgotten, kind.ownFlag, kind.queuedFlag])
     else { return false }
+    if kind == .delivered, try isDelivered(row, id, cid) { return false }
     try connection.run(
-      """
-      INSERT INTO operation (verb, cid, target, lsn) SELECT ?, ?, ?, ?
-      WHERE NOT EXISTS (SELECT 1 FROM operation WHERE cid = ? AND verb = ? AND target = ?)
-      """, verb.rawValue, cid, id, lsn, cid, verb.rawValue, id)
-    guard try connection.changes > 0 else { return false }
-    noteChange(cid, row.number, was: row.flags, now: row.flags)
+      "INSERT INTO operation (seq, verb, cid, target, lsn) VALUES (?, ?, ?, ?, ?)",
+      nextOperation(), kind.verb.rawValue, cid, id, lsn)
+    someOpen = true
+    guard !kind.queuedFlag.isEmpty else { return true }
+    try setFlags(row, row.flags.union(kind.queuedFlag), id, cid)
     return true
+  }
+
+  /// Whether the server knows of this user's delivery, or is owed it.
+  private func isDelivered(
+    _ row: MarkedRow, _ id: [UInt8], _ cid: Int64
+  ) throws(StoreFailure) -> Bool {
+    if let list = row.lists.deliveredBy, ReaderList.contains(user, list) { return true }
+    return try connection.number(
+      Queries.mark, cid, id, OperationVerb.markDelivered.rawValue) != nil
+  }
+
+  /// Writes flags that follow from operations. The row's lsn stays: the server said
+  /// nothing new.
+  private func setFlags(
+    _ row: MarkedRow, _ flags: RowFlags, _ id: [UInt8], _ cid: Int64
+  ) throws(StoreFailure) {
+    try connection.run(
+      "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND id = ?", flags.rawValue,
+      cid, row.order, id)
+    let position = Position(time: row.order, id: id)
+    try noteChange(
+      cid, row.number, was: RowState(position: position, flags: row.flags),
+      now: RowState(position: position, flags: flags))
   }
 
   /// Takes in the server's confirmation: the marks are done, and the rows are so
@@ -208,13 +241,20 @@ extension WriteTransaction {
   package func dropMarks(
     _ kind: ReceiptKind, _ ids: [[UInt8]], _ cid: Int64
   ) throws(StoreFailure) {
-    guard let verb = kind.verb else { return }
-    for id in ids { try dropMark(verb, id, cid) }
+    for id in ids {
+      try dropMark(kind.verb, id, cid)
+      guard let row = try markedRow(id, cid), !row.flags.isDisjoint(with: kind.queuedFlag)
+      else { continue }
+      try setFlags(row, row.flags.subtracting(kind.queuedFlag), id, cid)
+    }
   }
 
+  /// Drops a mark; the flag of the row is the caller's.
   func dropMark(_ verb: OperationVerb, _ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
     try connection.run(
-      "DELETE FROM operation WHERE cid = ? AND verb = ? AND target = ?", cid, verb.rawValue, id)
+      """
+      DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb = ?
+      """, cid, id, verb.rawValue)
   }
 }
 
@@ -228,26 +268,14 @@ extension ReceiptLists {
 }
 
 extension ReadTransaction {
-  /// Messages of a conversation whose marks of one kind the server has not
-  /// confirmed. A read lays them over what the server said.
-  package func queuedMarks(
-    _ kind: ReceiptKind, _ cid: Int64
-  ) throws(StoreFailure) -> Set<[UInt8]> {
-    guard let verb = kind.verb else { return [] }
-    let statement = try connection.statement(Queries.queuedMarks, cid, verb.rawValue)
-    var ids: Set<[UInt8]> = []
-    while try statement.step() { ids.insert(statement.bytes(0)) }
-    return ids
-  }
-
   /// Marks that the server has not confirmed, the oldest of each kind first, grouped
   /// by kind and conversation.
   package func pendingMarks(limit: Int) throws(StoreFailure) -> [PendingMarks] {
     var left = Swift.min(Swift.max(0, limit), Limits.readRowsMax)
     var groups: [PendingMarks] = []
-    for kind in [ReceiptKind.read, .listened] {
-      guard let verb = kind.verb, left > 0 else { continue }
-      let statement = try connection.statement(Queries.pendingMarks, verb.rawValue, left)
+    for kind in [ReceiptKind.read, .delivered, .listened] {
+      guard left > 0 else { break }
+      let statement = try connection.statement(Queries.pendingMarks, kind.verb.rawValue, left)
       var places: [Int64: Int] = [:]
       while try statement.step() {
         left -= 1

@@ -13,29 +13,55 @@ extension WriteTransaction {
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true
   ) throws(StoreFailure) -> Applied {
     var copy = message
-    copy.flags.remove(.forgotten)
-    guard try !isBarred(copy, cid) else { return .tombstoned }
-    guard let stored = try storedMessage(copy.id, cid) else {
-      return .inserted(try insert(copy, cid, issued: issued, saysMarks))
+    copy.flags.subtract(RowFlags.derived.union(.forgotten))
+    copy.clientID = nil
+    copy.sentPayload = nil
+    let isBarred = try isBarred(copy, cid)
+    let stored = isBarred ? nil : try storedMessage(copy.id, cid)
+    let send = try openSend(of: message, cid, isKnown: isBarred || stored != nil)
+    guard !isBarred else {
+      if let send { try settle(send, as: copy.id, givesNumber: false) }
+      return .tombstoned
     }
+    guard let stored else {
+      return .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
+    }
+    // The row that came first stays: a screen may show it by its number.
+    if let send { try settle(send, as: copy.id, givesNumber: false) }
+    return try merge(copy, into: stored, cid, issued: issued, saysMarks)
+  }
+
+  private func merge(
+    _ copy: IncomingMessage, into known: StoredMessage, _ cid: Int64, issued: UInt64,
+    _ saysMarks: Bool
+  ) throws(StoreFailure) -> Applied {
+    var stored = known
     let isLost = stored.lsn < (try restoredLSN(cid))
     if stored.message.flags.contains(.forgotten) {
       try moveHusk(stored, to: copy, cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)
     }
+    // What was settled just now may have brought its own flags over the row.
+    stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, cid))
     var result = stored.merged(
       with: copy, issued: issued, isLost: isLost, saysMarks: saysMarks)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost else { return .unchanged(stored.number) }
     result.lsn = lsn
-    try write(result, over: stored, cid)
-    guard isChanged else { return .unchanged(stored.number) }
     // What the server says itself it need not be told.
     let grown = result.message.flags.subtracting(stored.message.flags)
-    if grown.contains(.readByMe) { try dropMark(.markRead, copy.id, cid) }
-    if grown.contains(.listenedByMe) { try dropMark(.markListened, copy.id, cid) }
-    noteChange(cid, stored.number, was: stored.message.flags, now: result.message.flags)
+    if grown.contains(.readByMe) {
+      try dropMark(.markRead, copy.id, cid)
+      result.message.flags.remove(.readQueued)
+    }
+    if grown.contains(.listenedByMe) {
+      try dropMark(.markListened, copy.id, cid)
+      result.message.flags.remove(.listenQueued)
+    }
+    try write(result, over: stored, cid)
+    guard isChanged else { return .unchanged(stored.number) }
+    try noteChange(cid, stored.number, was: stored.message.state, now: result.message.state)
     return .updated(stored.number)
   }
 
@@ -51,15 +77,27 @@ extension WriteTransaction {
   }
 
   private func insert(
-    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool
+    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool,
+    _ send: OperationRecord?
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
+    if let send { try settle(send, as: copy.id, givesNumber: true) }
+    if message.flags.contains(.sealed), !message.flags.contains(.edited),
+      let plain = send?.plain
+    {
+      // Who wrote it knows what it says, whoever has the key.
+      message.payload = plain
+      message.flags.remove(.sealed)
+      message.raw = nil
+    }
     let isForgotten = try isForgotten(copy.id, cid)
     if isForgotten { message = copy.husk }
     message.readBy = ReaderList.union(nil, message.readBy)
     message.deliveredBy = ReaderList.union(nil, message.deliveredBy)
     message.listenedBy = ReaderList.union(nil, message.listenedBy)
-    var row = StoredMessage(message, number: nextNumber(), lsn: lsn, issued: issued)
+    message.flags.formUnion(try derivedFlags(copy.id, cid))
+    var row = StoredMessage(
+      message, number: send?.number ?? nextNumber(), lsn: lsn, issued: issued)
     if !saysMarks {
       // Whatever says something of them is newer.
       row.marked = 0
@@ -82,7 +120,7 @@ extension WriteTransaction {
       message.raw, message.sentUs, row.pinColumn, row.reactionsVersion, message.deliveredBy,
       message.listenedBy)
     noteRows(cid, 1)
-    noteChange(cid, row.number, was: nil, now: message.flags)
+    try noteChange(cid, row.number, was: send?.row, now: message.state)
     return row.number
   }
 
@@ -157,7 +195,7 @@ extension WriteTransaction {
     try write(husk, over: stored, cid)
     try connection.run("INSERT OR IGNORE INTO forgotten (cid, id) VALUES (?, ?)", cid, id)
     someForgotten = true
-    noteChange(cid, stored.number, was: stored.message.flags, now: husk.message.flags)
+    try noteChange(cid, stored.number, was: stored.message.state, now: husk.message.state)
     return stored.number
   }
 
@@ -186,9 +224,12 @@ extension IncomingMessage {
   fileprivate var husk: IncomingMessage {
     IncomingMessage(
       id: id, sender: [], timeUs: timeUs, stamp: [], payload: [],
-      flags: flags.intersection([.mine, .readByMe, .listenedByMe]).union(.forgotten),
+      flags: flags.intersection(RowFlags.derived.union([.mine, .readByMe, .listenedByMe]))
+        .union(.forgotten),
       version: version, order: order)
   }
+
+  var state: RowState { RowState(position: position, flags: flags) }
 
   /// The column of the server's time, empty where the position says it.
   fileprivate var sentUs: Int64? { timeUs == order ? nil : timeUs }

@@ -23,6 +23,7 @@ extension WriteTransaction {
         AND (tombstone.version IS NULL OR excluded.version > tombstone.version)
       """, cid, id, version, lsn)
     guard let found else {
+      if try connection.changes > 0 { try noteUnreadUnknown(cid) }
       _ = try takeWaiting(id, cid)
       return nil
     }
@@ -49,6 +50,7 @@ extension WriteTransaction {
   package func clearTombstones(_ cid: Int64) throws(StoreFailure) {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
+    try dropServerUnread(cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.
@@ -80,9 +82,11 @@ extension WriteTransaction {
     try connection.run(
       "DELETE FROM message WHERE cid = ? AND time = ? AND id = ?", cid, place.time, id)
     // There is nothing left to be marked.
-    try dropMark(.markRead, id, cid)
-    try dropMark(.markListened, id, cid)
+    try connection.run(
+      "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
     noteRows(cid, -1)
-    noteChange(cid, place.number, was: place.flags, now: nil)
+    let position = Position(time: place.time, id: id)
+    try noteChange(
+      cid, place.number, was: RowState(position: position, flags: place.flags), now: nil)
   }
 }

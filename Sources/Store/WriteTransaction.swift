@@ -14,14 +14,19 @@ struct Counters: Equatable, Sendable {
   /// The newest entry of the change feed, and the newest that was trimmed.
   var lastChange: UInt64 = 0
   var trimmedChange: UInt64 = 0
+  /// The last number given to an operation; never reused.
+  var lastOperation: UInt64 = 0
 
   static func load(_ connection: Connection) throws(StoreFailure) -> Counters {
     let statement = try connection.statement(
-      "SELECT lsn, last_number, last_change, trimmed_change FROM meta WHERE one = 1")
+      """
+      SELECT lsn, last_number, last_change, trimmed_change, last_operation FROM meta
+      WHERE one = 1
+      """)
     guard try statement.step() else { throw .damaged }
     return Counters(
       lsn: statement.uint(0), lastNumber: statement.uint(1), lastChange: statement.uint(2),
-      trimmedChange: statement.uint(3))
+      trimmedChange: statement.uint(3), lastOperation: statement.uint(4))
   }
 }
 
@@ -38,6 +43,14 @@ package final class WriteTransaction: ReadTransaction {
   var someWait: Bool?
   /// Whether anything was forgotten in this file, once it was asked.
   var someForgotten: Bool?
+  /// Whether any operation is open, and whether any send is, once it was asked.
+  var someOpen: Bool?
+  var someSends: Bool?
+  /// What comes is told as it happens, one after the other without a loss, since this
+  /// commit; nil where it may have happened before, as what an answer tells.
+  package var heardSince: UInt64?
+  /// Unread counts that were changed, by conversation.
+  var tallies: [Int64: Tally] = [:]
   private var changesAtBegin: Int32 = 0
 
   init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {
@@ -48,6 +61,8 @@ package final class WriteTransaction: ReadTransaction {
     // Numbers end long after the sun; wrapping keeps a damaged file from trapping.
     self.counters.lsn = counters.lsn &+ 1
   }
+
+  override func changedTally(_ cid: Int64) -> Tally? { tallies[cid] }
 
   /// The sequence number that this commit will have.
   package override var lsn: UInt64 { counters.lsn }
@@ -72,6 +87,7 @@ package final class WriteTransaction: ReadTransaction {
   /// committed and the sequence number is not used.
   func commit() throws(StoreFailure) -> Counters {
     let connection = try connection
+    try flushTallies()
     try flushFeed()
     try flushCounts()
     guard connection.totalChanges != changesAtBegin else {
@@ -80,9 +96,11 @@ package final class WriteTransaction: ReadTransaction {
     }
     try connection.run(
       """
-      UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, trimmed_change = ?
+      UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, trimmed_change = ?,
+        last_operation = ?
       WHERE one = 1
-      """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange)
+      """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange,
+      counters.lastOperation)
     try connection.run("COMMIT")
     endCommitted()
     return counters

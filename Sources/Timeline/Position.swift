@@ -30,6 +30,33 @@ package struct Position: Hashable, Sendable {
     Position(time: time == .max ? time : time + 1, id: [])
   }
 
+  /// The time of everything that the server has not given a place yet.
+  private static let pendingTime = Int64.max - 1
+
+  /// Where something pending stands: after all that the server has confirmed, in the
+  /// order of doing, and below `max`. The first byte of its id is in no UTF-8 text, so
+  /// no message of a server is taken for it.
+  package static func pending(_ seq: UInt64) -> Position {
+    var id: [UInt8] = [0xFF]
+    for shift in stride(from: 48, through: 0, by: -8) {
+      id.append(UInt8(truncatingIfNeeded: seq >> UInt64(shift)))
+    }
+    return Position(time: pendingTime, id: id)
+  }
+
+  package var isPending: Bool { time == Self.pendingTime }
+
+  /// The lowest number whose pending position is at or above this one; nil for none.
+  package var pendingBound: UInt64? {
+    if time != Self.pendingTime { return time < Self.pendingTime ? 0 : nil }
+    guard id.first == 0xFF else { return 0 }
+    var bound: UInt64 = 0
+    for index in 1..<8 {
+      bound = bound << 8 | (index < id.count ? UInt64(id[index]) : 0)
+    }
+    return id.count > 8 ? bound + 1 : bound
+  }
+
   /// The boundary right after this message.
   package var successor: Position {
     Position(time: time, id: id + [0])

@@ -236,7 +236,9 @@ private struct Edit {
       let row = row(of: slot)
       let item = list.slots[slot].item
       let before = list[row - 1]?.position
-      let isSplit = before.map { !list.trusted.joins($0, item.position) } ?? false
+      // What is pending stands behind the present: whether that lacks is said there.
+      let isSplit =
+        !item.position.isPending && before.map { !list.trusted.joins($0, item.position) } ?? false
       guard isSplit != item.splitBefore else { continue }
       list.slots[slot].item.splitBefore = isSplit
       if !list.slots[slot].isNew { rows.append(row) }

@@ -22,6 +22,11 @@ package struct Refusal: Sendable, Equatable {
   package let code: [UInt8]
   /// The beginning of it, where it is long.
   package let text: [UInt8]
+
+  package init(code: [UInt8], text: [UInt8]) {
+    self.code = code
+    self.text = text
+  }
 }
 
 package enum Outcome: Sendable {

@@ -205,7 +205,6 @@ package func quoted(_ text: [UInt8]) -> [UInt8] {
 
 /// A stored body as the object it was cut from.
 private func opened(_ body: [UInt8]) -> Document? {
-  guard !body.isEmpty else { return nil }
   do {
     return try Document([Character.openBrace] + body + [Character.closeBrace])
   } catch {

@@ -2,29 +2,32 @@
 import Testing
 
 @testable import Engine
+import Store
 @testable import Wire
 
 @Suite struct OutboxValues {
   private func operation(
-    _ seq: UInt64, _ kind: OpenOperation.Kind = .send, cid: Int64 = 1,
-    _ standing: OperationStanding = .queued, depends: UInt64 = 0, wait: OperationWait = .nothing
+    _ seq: UInt64, _ verb: OperationVerb = .sendMessage, cid: Int64 = 1,
+    _ state: OperationState = .queued, depends: UInt64 = 0,
+    waits: Store.OperationWait = .nothing
   ) -> OpenOperation {
     OpenOperation(
-      seq: seq, kind: kind, cid: cid, standing: standing, depends: depends, wait: wait)
+      seq: seq, verb: verb, cid: cid, state: state, depends: depends, waits: waits, attempts: 0)
   }
 
   private func next(
-    _ open: [OpenOperation], verifying: Set<UInt64> = [], notBeforeMs: [UInt64: Int64] = [:],
-    nowMs: Int64 = 100, limit: Int = 10
+    _ open: [OpenOperation], launched: Set<UInt64> = [], verifying: Set<UInt64> = [],
+    notBeforeMs: [UInt64: Int64] = [:], limit: Int = 10
   ) -> [UInt64] {
     Outbox.next(
-      open, verifying: verifying, notBeforeMs: notBeforeMs, nowMs: nowMs, limit: limit)
+      open, launched: launched, verifying: verifying, notBeforeMs: notBeforeMs, nowMs: 100,
+      limit: limit)
   }
 
   @Test func aConversationGoesInOrderAndOthersBesideIt() {
     let open = [
-      operation(1), operation(2, .change), operation(3, cid: 2), operation(4, cid: 2),
-      operation(5, .fetch), operation(6, .fetch),
+      operation(1), operation(2, .editMessage), operation(3, cid: 2), operation(4, cid: 2),
+      operation(5, .getConversations), operation(6, .getConversations),
     ]
     #expect(next(open) == [1, 3, 5, 6])
     #expect(next(open, limit: 2) == [1, 3])
@@ -32,25 +35,30 @@ import Testing
   }
 
   @Test func whatIsInFlightHoldsItsConversation() {
-    let open = [operation(1, .send, .inFlight), operation(2), operation(3, .create, cid: 2)]
+    let open = [operation(1, .sendMessage, .inFlight), operation(2), operation(3, .createConversation, cid: 2)]
     #expect(next(open) == [3])
-    #expect(next([operation(1, .fetch, .inFlight), operation(2)]) == [2])
+    #expect(next([operation(1, .getConversations, .inFlight), operation(2)]) == [2])
+  }
+
+  @Test func whatWaitsForTheHostIsNotAskedTwice() {
+    let open = [operation(1), operation(2), operation(3, cid: 2), operation(4, .getConversations)]
+    #expect(next(open, launched: [1, 4]) == [3])
   }
 
   /// Only while its verification is under way.
   @Test func anUnknownOneHoldsWhileItIsVerified() {
-    let open = [operation(1, .send, .unknown), operation(2), operation(3, cid: 2)]
+    let open = [operation(1, .sendMessage, .unknown), operation(2), operation(3, cid: 2)]
     #expect(next(open, verifying: [1]) == [3])
     #expect(next(open) == [2, 3])
   }
 
   @Test func aRefusedOneHoldsNothing() {
-    #expect(next([operation(1, .send, .refused), operation(2)]) == [2])
+    #expect(next([operation(1, .sendMessage, .refused), operation(2)]) == [2])
   }
 
   /// An attempt that is to be made later keeps the order.
   @Test func aLaterAttemptKeepsItsPlace() {
-    let open = [operation(1), operation(2), operation(3, cid: 2), operation(4, .fetch)]
+    let open = [operation(1), operation(2), operation(3, cid: 2), operation(4, .getConversations)]
     #expect(next(open, notBeforeMs: [1: 101]) == [3, 4])
     #expect(next(open, notBeforeMs: [1: 100]) == [1, 3, 4])
     #expect(next(open, notBeforeMs: [4: 101]) == [1, 3])
@@ -58,9 +66,9 @@ import Testing
 
   /// What waits for the host, or for another operation, lets others pass.
   @Test func waitingLetsOthersPass() {
-    #expect(next([operation(1, wait: .upload), operation(2)]) == [2])
-    #expect(next([operation(1, wait: .seal), operation(2)]) == [2])
-    #expect(next([operation(1, .change, depends: 9), operation(2)]) == [2])
+    #expect(next([operation(1, waits: .upload), operation(2)]) == [2])
+    #expect(next([operation(1, waits: .seal), operation(2)]) == [2])
+    #expect(next([operation(1, .editMessage, depends: 9), operation(2)]) == [2])
   }
 
   private func verdict(

@@ -1,4 +1,5 @@
-/// Fuzzes everything that reads a frame, a payload or a stored set of readers.
+/// Fuzzes everything that reads a frame, a payload, a stored set of readers or a
+/// request that a host gave.
 ///
 /// A trap is a finding, and so is a value that breaks its promise: a message whose
 /// ranges hold no JSON, or text that is not UTF-8.
@@ -10,7 +11,42 @@ public func fuzz(_ data: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
   if let frame = try? Frame(bytes, zoneOffsetMinutes: (count % 64 - 32) * 60) { check(frame) }
   if let account = try? frameAccount(of: bytes) { _ = bytes[account] }
   checkReaders(bytes)
+  checkOperation(bytes)
   return 0
+}
+
+/// What a host asks for goes out as one good line, and what was stored of it says
+/// the same when it is read again.
+private func checkOperation(_ bytes: [UInt8]) {
+  let changed = operationBody(bytes, setting: "reply_to", to: quoted(bytes))
+  _ = operationText("reply_to", in: changed)
+  _ = operationValue("reply_to", in: bytes)
+  _ = operationFlag("distinct", in: bytes)
+  guard let operation = try? parseOperation(bytes) else { return }
+  for id in [operation.conversation, operation.message, operation.clientID] {
+    if let id { checkID(id) }
+  }
+  for id in operation.messageIDs { checkID(id) }
+  let line = Request.operation(operation).encoded(id: Array("r".utf8))
+  demand(isJSON(line[...]), "a request is a JSON value")
+  demand((try? parseOperation(line)) == operation, "what went out is what was asked for")
+  let value = quoted(Array("m".utf8))
+  let body = operationBody(operation.body, setting: "reply_to", to: value)
+  demand(operationText("reply_to", in: body) == Array("m".utf8), "a member is set")
+  demand(operationValue("reply_to", in: body) == value, "it is as it was given")
+  let without = operationBody(body, setting: "reply_to", to: nil)
+  demand(operationValue("reply_to", in: without) == nil, "a member is taken out")
+}
+
+private func check(_ conversation: WireConversation, _ frame: Frame) {
+  checkID(conversation.id)
+  demand(isJSON(frame.bytes[conversation.body]), "a body is a JSON value")
+  demand(conversation.unreadCount ?? 0 >= 0, "a count is not negative")
+  for users in [conversation.participants, conversation.admins] {
+    for id in users ?? [] { checkID(id) }
+  }
+  if let id = conversation.lastReadMessage { checkID(id) }
+  if let last = conversation.lastMessage { check(last, frame) }
 }
 
 private func check(_ frame: Frame) {
@@ -22,7 +58,21 @@ private func check(_ frame: Frame) {
       for item in page.items { check(item, frame) }
       if let since = page.nextSince { checkID(since) }
     case .deleted(let page): for id in page.ids { checkID(id) }
+    case .message(let item): check(item, frame)
+    case .conversation(let conversation): check(conversation, frame)
+    case .conversations(let all, let bad, _):
+      for conversation in all { check(conversation, frame) }
+      for range in bad { demand(isJSON(frame.bytes[range]), "a bad item is a JSON value") }
+    case .receipts(let receipts): for receipt in receipts { checkID(receipt.user) }
+    case .counts(let messages, let conversations):
+      demand(messages >= 0 && conversations ?? 0 >= 0, "a count is not negative")
+    case .subscribed(let epoch): if let epoch { checkID(epoch) }
     case .done, .failed, .malformed: break
+    }
+    if let data = response.data { demand(isJSON(frame.bytes[data]), "data is a JSON value") }
+    if let refusal = response.refusal {
+      demand(refusal.text.count <= 1_024, "a refusal is short")
+      demand(String(validating: refusal.text, as: UTF8.self) != nil, "a refusal is text")
     }
   case .push(let push):
     demand(!push.effects.isEmpty, "a push has an effect")
@@ -62,11 +112,15 @@ private func check(_ effect: Effect, _ frame: Frame) {
     demand(set.isEmpty || isJSON(set) && set.first == 0x7B, "reactions are a JSON object")
   case .pin(let conversation, let id, _):
     for id in [conversation, id] { checkID(id) }
-  case .typing(let conversation, let user, let body):
+  case .typing(let conversation, let user, _, _, let body):
     for id in [conversation, user] { checkID(id) }
     demand(isJSON(frame.bytes[body]), "a body is a JSON value")
-  case .entity(_, let conversation, let id, let body),
-    .entityDeleted(_, let conversation, let id, let body):
+  case .entity(_, let conversation, let id, let body, let known):
+    checkID(id)
+    if let conversation { checkID(conversation) }
+    demand(isJSON(frame.bytes[body]), "a body is a JSON value")
+    if let known { check(known, frame) }
+  case .entityDeleted(_, let conversation, let id, let body):
     checkID(id)
     if let conversation { checkID(conversation) }
     demand(isJSON(frame.bytes[body]), "a body is a JSON value")

@@ -53,7 +53,13 @@ words='"\"type\"" "\"status\"" "\"ok\"" "\"error\"" "\"data\"" "\"messages\"" "\
   "\"prev_id\"" "\"delivered_by\"" "\"listened_by\"" "\"read_at\"" "\"delivered_at\"" "\"listened_at\""
   "\"has_more_before\"" "\"has_more_after\"" "\"get_changed_since\"" "\"mark_listened\"" "\"message_reacted\""
   "\"message_pinned\"" "\"message_unpinned\"" "\"messages_delivered\"" "\"messages_listened\""
-  "\"conversation_updated\"" "\"conversation_deleted\""'
+  "\"conversation_updated\"" "\"conversation_deleted\"" "\"send_message\"" "\"edit_message\""
+  "\"react_message\"" "\"create_conversation\"" "\"get_conversations\"" "\"get_receipts\""
+  "\"get_unread_count\"" "\"subscribe\"" "\"client_id\"" "\"reaction\"" "\"user_ids\""
+  "\"participant_ids\"" "\"admin_ids\"" "\"distinct\"" "\"direct\"" "\"channel\"" "\"title\""
+  "\"limit\"" "\"offset\"" "\"include_last_message\"" "\"at\"" "\"begin\"" "\"exists\""
+  "\"receipts\"" "\"conversations\"" "\"last_message\"" "\"last_read_message_id\""
+  "\"unread_count\"" "\"message_count\"" "\"conversation_count\"" "\"mark_delivered\""'
 printf '%s\n' "$words" | tr -s ' ' '\n' | grep . > "$out/words"
 
 seed() {
@@ -99,6 +105,18 @@ frame)
   seed pinned "{\"type\":\"message_pinned\",$ids}"
   seed conversation '{"type":"conversation_updated","conversation":{"conversation_id":"c"}}'
   seed readers '["a",{"user_id":"b"},null]'
+  seed send '{"type":"send_message","conversation_id":"c","client_id":"k","payload":{"a":1},"reply_to":"m","metadata":{"x":[1]}}'
+  seed react '{"type":"react_message","conversation_id":"c","message_id":"m","reaction":"+"}'
+  seed create '{"type":"create_conversation","client_id":"k","participant_ids":["a"],"title":"T","distinct":true,"direct":false}'
+  seed mark '{"type":"mark_delivered","conversation_id":"c","message_ids":["a","b"]}'
+  seed list '{"type":"get_conversations","limit":50,"offset":0,"include_last_message":true}'
+  seed type '{"type":"typing","conversation_id":"c","event":"pause","at":"t"}'
+  seed users '{"type":"add_admins","conversation_id":"c","user_ids":["a"]}'
+  room='"participant_ids":["a"],"admin_ids":["b"],"last_read_message_id":"m","unread_count":3'
+  seed rooms "{\"type\":\"get_conversations\",\"status\":\"ok\",\"data\":{\"conversations\":[{\"conversation_id\":\"c\",$room,\"last_message\":$one}},7],\"total_count\":9}}"
+  seed sent "{\"type\":\"send_message\",\"status\":\"error\",\"error\":{\"code\":\"exists\",\"message\":\"twice\"},\"data\":{\"message\":$one,\"client_id\":\"k\"}}}"
+  seed receipts '{"type":"get_receipts","status":"ok","data":{"receipts":[{"user_id":"u","read_at":"2026-02-15T22:15:45"}]}}'
+  seed counts '{"type":"get_unread_count","status":"ok","data":{"message_count":3,"conversation_count":1}}'
   ;;
 stamp)
   index=0

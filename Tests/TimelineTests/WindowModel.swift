@@ -25,7 +25,8 @@ struct WindowModel {
     return keys.enumerated().map { index, key in
       Row(
         number: key.number, position: key.position, revision: key.revision,
-        splitBefore: index > 0 && !isWhole(keys[index - 1].position, key.position))
+        splitBefore: index > 0 && !key.position.isPending
+          && !isWhole(keys[index - 1].position, key.position))
     }
   }
 

@@ -150,10 +150,10 @@ import Wire
       ids = [conversation, id]
       range = set.isEmpty ? nil : set
     case .pin(let conversation, let id, _): ids = [conversation, id]
-    case .typing(let conversation, let user, let body):
+    case .typing(let conversation, let user, _, _, let body):
       ids = [conversation, user]
       range = body
-    case .entity(_, let conversation, let id, let body),
+    case .entity(_, let conversation, let id, let body, _),
       .entityDeleted(_, let conversation, let id, let body):
       ids = [id] + (conversation.map { [$0] } ?? [])
       range = body

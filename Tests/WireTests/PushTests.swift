@@ -90,13 +90,23 @@ func pushed(_ json: String) throws -> [Effect]? {
     }
   }
 
-  @Test func typingComesWhole() throws {
-    let json =
-      #" {"type":"typing","conversation_id":"c","user_id":"u","event":"begin","at":"x"}"#
-    guard case .typing(let conversation, let user, let body) = try only(json) else {
-      throw Unexpected(text: json)
-    }
+  @Test(
+    arguments: [
+      (#""event":"begin","at":"x""#, .begin, nil),
+      (#""event":"pause","at":"2026-02-15T22:19:00.5""#, .pause, 1_771_193_940_500_000),
+      (#""event":"finished","at":"2026-02-15T23:19:00+01:00""#, .finished, 1_771_193_940_000_000),
+      (#""event":"singing","at":7"#, .other, nil),
+      (#""event":["begin"]"#, .other, nil),
+      // What says nothing of it has begun.
+      (#""event":null"#, .begin, nil),
+      (#""x":1"#, .begin, nil),
+    ] as [(String, TypingEvent, Int64?)])
+  func typingComesWhole(_ members: String, _ event: TypingEvent, _ atUs: Int64?) throws {
+    let json = #" {"type":"typing","conversation_id":"c","user_id":"u",\#(members)}"#
+    guard case .typing(let conversation, let user, event, let at, let body) = try only(json)
+    else { throw Unexpected(text: json) }
     #expect(conversation == bytes("c") && user == bytes("u"))
+    #expect(at?.timeUs == atUs)
     #expect(text(bytes(json)[body]) == json.dropFirst())
   }
 
@@ -116,10 +126,11 @@ func pushed(_ json: String) throws -> [Effect]? {
         #"{"type":"conversation_updated","conversation_id":"c","title":"T"}"#
       ),
     ] {
-      guard case .entity(.conversation, id, id, let body) = try only(json) else {
+      guard case .entity(.conversation, id, id, let body, let known?) = try only(json) else {
         throw Unexpected(text: json)
       }
       #expect(text(bytes(json)[body]) == expected)
+      #expect(known.body == body && known.id == id)
     }
     let gone = #"{"type":"conversation_deleted","conversation_id":"c"}"#
     guard case .entityDeleted(.conversation, id, id, let body) = try only(gone) else {

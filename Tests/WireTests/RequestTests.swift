@@ -64,13 +64,16 @@ import Wire
 
   @Test func everyVerbHasItsNameAndAnswers() throws {
     let ids = [bytes("a")]
-    let requests: [Request] = [
+    let first: [Request] = [
       .getMessages(conversation: bytes("c"), limit: 1, place: .aroundID(bytes("m"))),
       .getDeletedSince(conversation: bytes("c"), since: bytes("t")),
       .getChangedSince(conversation: bytes("c"), since: bytes("t")),
       .markRead(conversation: bytes("c"), ids: ids),
+      .markDelivered(conversation: bytes("c"), ids: ids),
       .markListened(conversation: bytes("c"), ids: ids),
     ]
+    let others = Verb.allCases.dropFirst(6).map { Request.operation(OperationRequest(verb: $0)) }
+    let requests = first + others
     #expect(requests.map(\.verb) == Verb.allCases)
     for request in requests {
       #expect(line(request).hasPrefix(#"{"type":"\#(request.verb.name)","#))

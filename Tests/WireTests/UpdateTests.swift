@@ -179,7 +179,7 @@ func readUpdate(_ json: String) throws -> Update {
         effect
           == (action == "delete"
             ? .entityDeleted(kind, conversation: owner, id: id, body: body)
-            : .entity(kind, conversation: owner, id: id, body: body)))
+            : .entity(kind, conversation: owner, id: id, body: body, known: nil)))
     }
     for action in ["new", "update", "delete"] {
       try check(
@@ -196,7 +196,9 @@ func readUpdate(_ json: String) throws -> Update {
         (.profile, nil, u))
       let (typing, body) = try one(
         action, "typing", #"{"conversation_id":"c","user_id":"u","event":"pause"}"#)
-      #expect(typing == .typing(conversation: c, user: u, body: body))
+      let event: TypingEvent = action == "delete" ? .finished : .pause
+      #expect(
+        typing == .typing(conversation: c, user: u, event: event, at: nil, body: body))
       for entity in ["conversation", "member", "profile", "typing"] {
         for item in ["7", "null", "[]", "{}", #"{"user_id":7,"conversation_id":{}}"#] {
           try check(action, entity, item, nil)

@@ -6,6 +6,20 @@ final class ConversationState {
   var title: String
   /// Who may see it; empty for everybody.
   var participants: [String]
+  /// Who may change who takes part; empty for all who do.
+  var admins: [String] = []
+  /// JSON text, kept as it is.
+  var metadata: String?
+  var createdUs: Int64 = 0
+  var updatedUs: Int64?
+  /// The one conversation of two people, or of these people.
+  var isDirect = false
+  var isDistinct = false
+  /// How far each user has read, as told; it only moves on.
+  private(set) var markers: [String: ReadMarker] = [:]
+  /// What each send with a client id made, as it was first answered; it is kept
+  /// when the message is deleted, so that nothing comes back by a late repetition.
+  var sent: [SendKey: [UInt8]] = [:]
   private(set) var rows: [Row] = []
   private(set) var deletions: [ServerDeletion] = []
   private var places: [String: Place] = [:]
@@ -24,6 +38,14 @@ final class ConversationState {
 
   func copy() -> ConversationState {
     let twin = ConversationState(id: id, title: title, participants: participants)
+    twin.admins = admins
+    twin.metadata = metadata
+    twin.createdUs = createdUs
+    twin.updatedUs = updatedUs
+    twin.isDirect = isDirect
+    twin.isDistinct = isDistinct
+    twin.markers = markers
+    twin.sent = sent
     twin.rows = rows
     twin.deletions = deletions
     twin.places = places
@@ -35,6 +57,37 @@ final class ConversationState {
 
   func admits(_ user: String) -> Bool {
     participants.isEmpty || participants.contains(user)
+  }
+
+  /// Whether a user may change who takes part, or delete what others wrote.
+  func isAdmin(_ user: String) -> Bool {
+    admins.contains(user)
+  }
+
+  /// The place of a message, where it is there.
+  func place(_ id: String) -> Place? {
+    places[id]
+  }
+
+  /// Moves a user's marker; false where it stands there already, or further on.
+  func moveMarker(of user: String, to marker: ReadMarker, _ ties: ServerKnobs.Ties) -> Bool {
+    if let old = markers[user], !old.place.isBefore(marker.place, ties) { return false }
+    markers[user] = marker
+    return true
+  }
+
+  /// The messages of others that a user has not read, one by one or by the marker.
+  func unreadCount(of user: String, _ ties: ServerKnobs.Ties) -> Int {
+    let marker = markers[user]
+    let first = marker.map { marker in firstIndex { marker.place.isBefore($0.place, ties) } } ?? 0
+    return rows[first...].count { row in
+      row.message.sender != user && !row.message.readBy.contains(user)
+    }
+  }
+
+  /// When anything last happened in it.
+  var activityUs: Int64 {
+    rows.last?.place.tickUs ?? createdUs
   }
 
   func contains(_ id: String) -> Bool {
@@ -126,6 +179,18 @@ final class ConversationState {
     deletions.insert(deletion, at: at)
     deadVersions[deletion.id] = version
   }
+}
+
+/// How far a user has read: a message and where it stood, should it go.
+struct ReadMarker: Equatable {
+  let id: String
+  let place: Place
+}
+
+/// What names a send: client ids are the device's own and may meet those of others.
+struct SendKey: Hashable {
+  let user: String
+  let clientID: String
 }
 
 /// One entry of the log of changes.

@@ -8,7 +8,9 @@ enum News {
   case reacted(ServerMessage)
   case pinned(ServerMessage)
   case typing(String, user: String, event: String, Int64)
-  case conversation(ConversationState)
+  case conversation(ConversationState, isNew: Bool)
+  /// With what only one user is told of it: JSON members, each behind a comma.
+  case ownConversation(ConversationState, more: [UInt8])
   case conversationDeleted(String)
   case member(ConversationState, user: String, isGone: Bool)
   case profile(user: String, name: String, isNew: Bool)
@@ -44,10 +46,16 @@ enum News {
       out.text("user_id", user)
       out.text("event", event)
       out.time("at", us)
-    case .conversation(let state), .member(let state, _, _):
+    case .conversation(let state, _), .member(let state, _, _):
       out.head("conversation_updated", state.id)
       out.raw(",\"conversation\":{")
       out.conversation(state)
+      out.raw("}")
+    case .ownConversation(let state, let more):
+      out.head("conversation_updated", state.id)
+      out.raw(",\"conversation\":{")
+      out.conversation(state)
+      out.raw(more)
       out.raw("}")
     case .conversationDeleted(let id): out.head("conversation_deleted", id)
     case .profile, .profilesDeleted, .other: return nil
@@ -80,7 +88,8 @@ enum News {
     case .reacted: ("reaction", "update", true)
     case .pinned(let message): ("pin", message.isPinned == true ? "new" : "delete", true)
     case .typing: ("typing", "new", true)
-    case .conversation: ("conversation", "update", true)
+    case .conversation(_, let isNew): ("conversation", isNew ? "new" : "update", true)
+    case .ownConversation: ("conversation", "update", true)
     case .conversationDeleted: ("conversation", "delete", true)
     case .member(_, _, let isGone): ("member", isGone ? "delete" : "new", true)
     case .profile(_, _, let isNew): ("profile", isNew ? "new" : "update", true)
@@ -120,7 +129,12 @@ enum News {
         out.text("event", event)
         out.time("at", us)
       }
-    case .conversation(let state): out.list([state]) { $0.conversation($1) }
+    case .conversation(let state, _): out.list([state]) { $0.conversation($1) }
+    case .ownConversation(let state, let more):
+      out.list([state]) { out, state in
+        out.conversation(state)
+        out.raw(more)
+      }
     case .conversationDeleted(let id): out.list([id]) { $0.first("conversation_id", $1) }
     case .member(let state, let user, let isGone):
       out.list([user]) { out, user in
@@ -140,7 +154,7 @@ enum News {
 }
 
 /// Puts the members of a frame one behind the other.
-private struct Writer {
+struct Writer {
   var bytes: [UInt8] = []
   private let knobs: ServerKnobs
 
@@ -190,6 +204,10 @@ private struct Writer {
     first("conversation_id", state.id)
     text("title", state.title)
     texts("participant_ids", state.participants)
+    if !state.admins.isEmpty { texts("admin_ids", state.admins) }
+    if let metadata = state.metadata { raw(",\"metadata\":\(metadata)") }
+    time("created_at", state.createdUs)
+    if let updatedUs = state.updatedUs { time("updated_at", updatedUs) }
   }
 
   mutating func list<Item>(_ items: [Item], _ write: (inout Writer, Item) -> Void) {

@@ -83,6 +83,7 @@ extension ReferenceServer {
         !message[keyPath: mark.users].contains(user)
       else { continue }
       message[keyPath: mark.users].append(user)
+      message.markedUs["\(mark.rawValue) \(user)"] = nowUs
       message.changedUs = nowUs
       state.put(message, knobs)
       onChange?(.message(message))
@@ -125,9 +126,15 @@ extension ReferenceServer {
   public func rename(conversation: String, title: String) -> Bool {
     guard let state = conversations[conversation] else { return false }
     state.title = title
-    onChange?(.conversation(conversation))
-    push(.conversation(state), to: state)
+    noteUpdate(state)
     return true
+  }
+
+  /// A conversation has been changed: it is kept and told.
+  func noteUpdate(_ state: ConversationState, isNew: Bool = false) {
+    if !isNew { state.updatedUs = nowUs }
+    onChange?(.conversation(state.id))
+    push(.conversation(state, isNew: isNew), to: state)
   }
 
   /// Takes a conversation away with all that is in it.
@@ -161,6 +168,7 @@ extension ReferenceServer {
     }
     let before = state.copy()
     state.participants.removeAll { $0 == user }
+    state.admins.removeAll { $0 == user }
     onChange?(.conversation(conversation))
     push(.member(state, user: user, isGone: true), to: before)
     return true

@@ -9,6 +9,9 @@ extension ReferenceServer {
     let user: String
     let account: String
     var queue: [[UInt8]] = []
+    /// What it has subscribed to, where that is asked for.
+    var hearsAll = false
+    var hearsOf: Set<String> = []
   }
 
   /// The most updates an account is owed; beyond, the oldest are forgotten, as
@@ -76,18 +79,38 @@ extension ReferenceServer {
   // MARK: Telling
 
   /// Tells everybody who may see `state`, or everybody, save one user.
-  func push(_ news: News, to state: ConversationState?, except: String? = nil) {
-    func hears(_ user: String) -> Bool { user != except && state?.admits(user) ?? true }
+  func push(
+    _ news: News, to state: ConversationState?, except: String? = nil, only: String? = nil
+  ) {
+    func hears(_ user: String) -> Bool {
+      user != except && user == only ?? user && state?.admits(user) ?? true
+    }
     if knobs.envelope { return update(news, hears) }
     guard !subscribers.isEmpty else { return }
     var made: [UInt8]?
     for token in subscribers.keys.sorted() {
-      guard let user = subscribers[token]?.user, hears(user),
-        let bytes = made ?? news.plain(knobs)
+      guard let subscriber = subscribers[token], hears(subscriber.user),
+        isTold(token, subscriber, state), let bytes = made ?? news.plain(knobs)
       else { continue }
       made = bytes
       if !isDropped { subscribers[token]?.queue.append(bytes) }
     }
+  }
+
+  /// Whether a connection is one that hears of what happens there.
+  private func isTold(
+    _ token: Int, _ subscriber: Subscriber, _ state: ConversationState?
+  ) -> Bool {
+    if !knobs.tellsSender, token == acting { return false }
+    guard knobs.needsSubscribing, !subscriber.hearsAll else { return true }
+    return state.map { subscriber.hearsOf.contains($0.id) } ?? false
+  }
+
+  /// Whether an account is the one that is asking, and is not told what it asked for.
+  private func isActing(_ account: Account) -> Bool {
+    guard !knobs.tellsSender, let acting, let subscriber = subscribers[acting]
+    else { return false }
+    return subscriber.user == account.user && subscriber.account == account.name
   }
 
   private var isDropped: Bool {
@@ -96,7 +119,8 @@ extension ReferenceServer {
 
   private func update(_ news: News, _ hears: (String) -> Bool) {
     var payload: [UInt8]?
-    for index in accounts.indices where hears(accounts[index].user) {
+    for index in accounts.indices
+    where hears(accounts[index].user) && !isActing(accounts[index]) {
       let body = payload ?? news.payload(knobs)
       payload = body
       refs += 1

@@ -4,8 +4,10 @@
 /// error and changes nothing.
 extension ReferenceServer {
   /// Answers one frame of `user`: a request, bare or as a command, or a reply
-  /// to an update, which has no answer.
-  public func handle(_ frame: [UInt8], user: String) -> [[UInt8]] {
+  /// to an update, which has no answer. `token` names the connection it came by.
+  public func handle(_ frame: [UInt8], user: String, from token: Int? = nil) -> [[UInt8]] {
+    acting = token
+    defer { acting = nil }
     guard let request = Request(frame) else {
       return [answer(Request.unreadable, failure: ServerFailure("invalid", "not a request"))]
     }
@@ -36,8 +38,14 @@ extension ReferenceServer {
   }
 
   private func respond(_ request: Request, _ user: String) -> [[UInt8]] {
-    if !failures.isEmpty { return [answer(request, failure: failures.removeFirst())] }
+    let index = failures.firstIndex { $0.verb ?? request.type == request.type }
+    let planned = index.map { failures.remove(at: $0) }
+    if let planned, !planned.isDone { return [answer(request, failure: planned.failure)] }
     do throws(ServerFailure) {
+      if let planned {
+        _ = try perform(request, user)
+        return [answer(request, failure: planned.failure)]
+      }
       return try perform(request, user).map { [answer(request, data: $0)] } ?? []
     } catch {
       return [answer(request, failure: error)]
@@ -61,17 +69,24 @@ extension ReferenceServer {
       guard let event = request.event else { throw ServerFailure("invalid", "event is missing") }
       typing(conversation: try room(request, user).id, user: user, event: event)
       return nil
-    case "subscribe": return Array((knobs.sendsEpoch ? "{\"epoch\":\"\(epoch)\"}" : "{}").utf8)
-    case "unsubscribe": return ReferenceServer.nothing
-    default: throw ServerFailure("unsupported", "no such request")
+    case "send_message": return try sendMessage(request, user)
+    case "edit_message": return try editMessage(request, user)
+    case "delete_message": return try deleteMessage(request, user)
+    case "mark_last_read": return try markLastRead(request, user)
+    case "get_receipts": return try getReceipts(request, user)
+    default: return try performOnConversations(request, user)
     }
   }
 
-  private static let nothing = Array("{}".utf8)
+  static let nothing = Array("{}".utf8)
 
-  /// Lets the next request fail in this way, and those asked for after it.
-  public func failNext(_ code: String, retryAfterMs: Int? = nil) {
-    failures.append(ServerFailure(code, "as asked for", retryAfterMs: retryAfterMs))
+  /// Lets the next request fail in this way, and those asked for after it: any, or
+  /// only those of one verb. With `isDone` it is done all the same.
+  public func failNext(
+    _ code: String, retryAfterMs: Int? = nil, verb: String? = nil, isDone: Bool = false
+  ) {
+    let failure = ServerFailure(code, "as asked for", retryAfterMs: retryAfterMs)
+    failures.append(PlannedFailure(verb: verb, isDone: isDone, failure: failure))
   }
 
   func room(_ request: Request, _ user: String) throws(ServerFailure) -> ConversationState {
@@ -85,7 +100,7 @@ extension ReferenceServer {
     return state
   }
 
-  private func target(
+  func target(
     _ request: Request, _ state: ConversationState
   ) throws(ServerFailure) -> String {
     guard let id = request.messageID else {
@@ -115,10 +130,7 @@ extension ReferenceServer {
       throw ServerFailure("invalid", "reaction is missing")
     }
     react(conversation: state.id, id: id, user: user, reaction: reaction, isSet: isSet)
-    var out = Array("{\"message\":".utf8)
-    state.message(id, knobs.ties)?.write(knobs, into: &out)
-    out.append(0x7D)
-    return out
+    return try message(id, state)
   }
 
   private func pin(
@@ -146,6 +158,15 @@ extension ReferenceServer {
     return out
   }
 
+  /// The answer to what was done before: `exists`, with what the first one was told.
+  private func answer(_ request: Request, existing data: [UInt8]) -> [UInt8] {
+    var out = head(request, "error\",\"error\":{\"code\":\"exists\",", room: data.count)
+    out.append(contentsOf: "\"message\":\"done before\"},\"data\":".utf8)
+    out.append(contentsOf: data)
+    out.append(0x7D)
+    return out
+  }
+
   /// An answer with `data`, a JSON value.
   public func answer(_ request: Request, data: [UInt8]) -> [UInt8] {
     var out = head(request, "ok\",\"data\":", room: data.count)
@@ -155,6 +176,7 @@ extension ReferenceServer {
   }
 
   public func answer(_ request: Request, failure: ServerFailure) -> [UInt8] {
+    if let data = failure.existing { return answer(request, existing: data) }
     var out = head(request, "error\",\"error\":{\"code\":", room: 128)
     ServerJSON.write(failure.code, into: &out)
     out.append(contentsOf: ",\"message\":".utf8)
@@ -172,10 +194,28 @@ public struct ServerFailure: Error, Sendable {
   public let code: String
   public let message: String
   public let retryAfterMs: Int?
+  /// Of `exists`: the data of the first answer.
+  private(set) var existing: [UInt8]?
+
+  /// What was asked for had been done.
+  static func exists(_ data: [UInt8]) -> ServerFailure {
+    var failure = ServerFailure("exists", "done before")
+    failure.existing = data
+    return failure
+  }
 
   public init(_ code: String, _ message: String, retryAfterMs: Int? = nil) {
     self.code = code
     self.message = message
     self.retryAfterMs = retryAfterMs
   }
+}
+
+/// A failure asked for before its request came.
+struct PlannedFailure {
+  /// Nil for any.
+  let verb: String?
+  /// The request is done, and only its answer says otherwise.
+  let isDone: Bool
+  let failure: ServerFailure
 }

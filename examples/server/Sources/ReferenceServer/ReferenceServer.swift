@@ -34,7 +34,13 @@ public final class ReferenceServer {
   /// The newest number given in each conversation, for ever: none is given
   /// twice, not even after a restore.
   var lastNumbers: [String: Int64] = [:]
-  var failures: [ServerFailure] = []
+  var failures: [PlannedFailure] = []
+  /// The connection whose request is being handled.
+  var acting: Int?
+  /// The conversations that requests with a client id made, also those long gone.
+  var creations: [SendKey: String] = [:]
+  /// The channel of each user who has asked for one.
+  var channels: [String: String] = [:]
   /// Hears of each committed change; the journal listens here.
   var onChange: ((ServerChange) -> Void)?
 
@@ -60,7 +66,9 @@ public final class ReferenceServer {
   /// Makes a conversation; without participants everybody may see it.
   public func createConversation(_ id: String, title: String = "", participants: [String] = []) {
     guard conversations[id] == nil else { return }
-    conversations[id] = ConversationState(id: id, title: title, participants: participants)
+    let state = ConversationState(id: id, title: title, participants: participants)
+    state.createdUs = nowUs
+    conversations[id] = state
     conversationIDs.append(id)
     onChange?(.conversation(id))
   }
@@ -82,14 +90,16 @@ public final class ReferenceServer {
   public func post(
     conversation: String, sender: String, payload: String, id: String? = nil,
     stampUs: Int64? = nil, lateUs: Int64? = nil, replyTo: String? = nil,
-    flaw: ServerMessage.Flaw = .none, isSilent: Bool = false
+    flaw: ServerMessage.Flaw = .none, isSilent: Bool = false, clientID: String? = nil,
+    attachment: String? = nil, metadata: String? = nil
   ) -> String {
     createConversation(conversation)
     posted += 1
     let newID = id ?? makeID()
     let message = ServerMessage(
       id: newID, conversation: conversation, sender: sender, stampUs: stampUs ?? nowUs,
-      arrival: 0, payload: payload, replyTo: replyTo, flaw: flaw)
+      arrival: 0, payload: payload, replyTo: replyTo, flaw: flaw, clientID: clientID,
+      attachment: attachment, metadata: metadata)
     enqueue(.message(message, isSilent: isSilent), lateUs ?? lateness(knobs.commitLatenessMaxUs))
     return newID
   }
@@ -199,10 +209,13 @@ public final class ReferenceServer {
   /// The whole visible state at one moment; what is not yet visible is not in it.
   public struct Snapshot {
     let conversations: [ConversationState]
+    let creations: [SendKey: String]
   }
 
   public func backup() -> Snapshot {
-    Snapshot(conversations: conversationIDs.compactMap { conversations[$0]?.copy() })
+    Snapshot(
+      conversations: conversationIDs.compactMap { conversations[$0]?.copy() },
+      creations: creations)
   }
 
   /// Goes back to a backup: later rows and deletions are gone, commits on their
@@ -212,6 +225,7 @@ public final class ReferenceServer {
     epoch += 1
     conversations.removeAll()
     conversationIDs.removeAll()
+    creations = snapshot.creations
     for state in snapshot.conversations {
       conversations[state.id] = state.copy()
       conversationIDs.append(state.id)
@@ -246,5 +260,9 @@ enum ServerChange {
   case update(Account, Update)
   case settled(Update)
   case profile(String)
+  case marker(String, user: String)
+  case sent(String, SendKey)
+  case creation(SendKey)
+  case channel(String)
   case everything
 }

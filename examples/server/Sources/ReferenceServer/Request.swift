@@ -32,6 +32,18 @@ public struct Request: Sendable {
   /// JSON text, as it came: what an envelope holds, or a new payload.
   public var payload: [UInt8]?
   public var ref: String?
+  public var clientID: String?
+  public var replyTo: String?
+  public var channel: String?
+  /// JSON text, as it came.
+  public var attachment: [UInt8]?
+  public var metadata: [UInt8]?
+  public var userIDs: [String]?
+  public var participantIDs: [String]?
+  public var adminIDs: [String]?
+  public var isDistinct: Bool?
+  public var isDirect: Bool?
+  public var includesLastMessage: Bool?
 
   /// Stands for a frame whose type could not be read.
   public static let unreadable: Request = {
@@ -64,7 +76,8 @@ public struct Request: Sendable {
   }
 
   private mutating func read(_ cursor: inout JSONCursor, _ key: String) -> Bool {
-    if key != "type", cursor.peek == 0x6E { return cursor.skip() != nil }
+    // Only a payload may be `null`.
+    if key != "type", key != "payload", cursor.peek == 0x6E { return cursor.skip() != nil }
     switch key {
     case "type":
       guard let text = cursor.string() else { return false }
@@ -89,21 +102,44 @@ public struct Request: Sendable {
     case "ref": return Request.text(&cursor, &ref)
     case "items": return cursor.peek == 0x5B && Request.bytes(&cursor, &items)
     case "payload": return Request.bytes(&cursor, &payload)
-    case "silent":
-      isSilent = cursor.bool()
-      return isSilent != nil
+    case "silent": return Request.flag(&cursor, &isSilent)
     case "since": return Request.text(&cursor, &since)
     case "user": return Request.text(&cursor, &user)
     case "limit": return Request.number(&cursor, &limit)
     case "offset": return Request.number(&cursor, &offset)
     case "count": return Request.number(&cursor, &count)
     case "over_s": return Request.number(&cursor, &overSeconds)
-    case "message_ids":
-      guard let ids = cursor.strings() else { return false }
-      messageIDs = ids
-    default: return cursor.skip() != nil
+    default: return readOfSends(&cursor, key)
     }
     return true
+  }
+
+  private mutating func readOfSends(_ cursor: inout JSONCursor, _ key: String) -> Bool {
+    switch key {
+    case "client_id": return Request.text(&cursor, &clientID)
+    case "reply_to": return Request.text(&cursor, &replyTo)
+    case "channel": return Request.text(&cursor, &channel)
+    case "attachment": return Request.bytes(&cursor, &attachment)
+    case "metadata": return Request.bytes(&cursor, &metadata)
+    case "message_ids": return Request.texts(&cursor, &messageIDs)
+    case "user_ids": return Request.texts(&cursor, &userIDs)
+    case "participant_ids": return Request.texts(&cursor, &participantIDs)
+    case "admin_ids": return Request.texts(&cursor, &adminIDs)
+    case "distinct": return Request.flag(&cursor, &isDistinct)
+    case "direct": return Request.flag(&cursor, &isDirect)
+    case "include_last_message": return Request.flag(&cursor, &includesLastMessage)
+    default: return cursor.skip() != nil
+    }
+  }
+
+  private static func texts(_ cursor: inout JSONCursor, _ value: inout [String]?) -> Bool {
+    value = cursor.strings()
+    return value != nil
+  }
+
+  private static func flag(_ cursor: inout JSONCursor, _ value: inout Bool?) -> Bool {
+    value = cursor.bool()
+    return value != nil
   }
 
   private static func text(_ cursor: inout JSONCursor, _ value: inout String?) -> Bool {

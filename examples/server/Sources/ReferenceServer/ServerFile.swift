@@ -14,7 +14,7 @@ public final class ServerFile {
   private var changes: [ServerChange] = []
   /// "tdls", so that no other program's file is taken for one.
   private static let applicationID: Int64 = 0x7464_6C73
-  private static let version: Int64 = 2
+  private static let version: Int64 = 3
 
   /// Opens or makes the file, loads it into `server` (which must be new) and
   /// follows the server's changes from then on.
@@ -46,14 +46,28 @@ public final class ServerFile {
         CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         CREATE TABLE conversation (
           position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-          participants TEXT NOT NULL);
+          participants TEXT NOT NULL, admins TEXT NOT NULL, metadata TEXT,
+          created_us INTEGER NOT NULL, updated_us INTEGER, direct INTEGER NOT NULL,
+          distinct_one INTEGER NOT NULL);
+        CREATE TABLE marker (
+          conversation TEXT NOT NULL, user TEXT NOT NULL, id TEXT NOT NULL,
+          number INTEGER NOT NULL, tick_us INTEGER NOT NULL, arrival INTEGER NOT NULL,
+          PRIMARY KEY (conversation, user)) WITHOUT ROWID;
+        CREATE TABLE sent (
+          conversation TEXT NOT NULL, user TEXT NOT NULL, client_id TEXT NOT NULL,
+          data TEXT NOT NULL, PRIMARY KEY (conversation, user, client_id)) WITHOUT ROWID;
+        CREATE TABLE creation (
+          user TEXT NOT NULL, client_id TEXT NOT NULL, conversation TEXT NOT NULL,
+          PRIMARY KEY (user, client_id)) WITHOUT ROWID;
+        CREATE TABLE channel (user TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE message (
           conversation TEXT NOT NULL, id TEXT NOT NULL, sender TEXT NOT NULL,
           stamp_us INTEGER NOT NULL, arrival INTEGER NOT NULL, payload TEXT NOT NULL,
           version INTEGER NOT NULL, edited_us INTEGER, reply_to TEXT,
           reactions TEXT NOT NULL, read_by TEXT NOT NULL, flaw INTEGER NOT NULL,
           delivered_by TEXT NOT NULL, listened_by TEXT NOT NULL, pinned INTEGER,
-          changed_us INTEGER, number INTEGER NOT NULL, previous TEXT,
+          changed_us INTEGER, number INTEGER NOT NULL, previous TEXT, client_id TEXT,
+          attachment TEXT, metadata TEXT, marked TEXT NOT NULL,
           PRIMARY KEY (conversation, id)) WITHOUT ROWID;
         CREATE TABLE number (conversation TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
         CREATE TABLE profile (user TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID;
@@ -83,17 +97,14 @@ public final class ServerFile {
   private func load() throws(ServerFileFailure) {
     var meta: [String: Int64] = [:]
     try database.each("SELECT name, value FROM meta") { row in meta[row.text(0)] = row.number(1) }
-    try database.each("SELECT id, title, participants FROM conversation ORDER BY position") {
-      server.createConversation(
-        $0.text(0), title: $0.text(1), participants: ServerFile.list($0.text(2)))
-    }
+    try loadConversations()
     let knobs = server.knobs
     // In the order of arrival, so that most rows land at the end.
     try database.each(
       """
       SELECT conversation, id, sender, stamp_us, arrival, payload, version, edited_us, reply_to,
-      reactions, read_by, flaw, delivered_by, listened_by, pinned, changed_us, number, previous
-      FROM message ORDER BY arrival
+      reactions, read_by, flaw, delivered_by, listened_by, pinned, changed_us, number, previous,
+      client_id, attachment, metadata, marked FROM message ORDER BY arrival
       """
     ) { row in
       let message = ServerMessage(
@@ -105,7 +116,10 @@ public final class ServerFile {
         isPinned: row.isNull(14) ? nil : row.number(14) != 0,
         changedUs: row.isNull(15) ? nil : row.number(15), number: row.number(16),
         previousID: row.isNull(17) ? nil : row.text(17),
-        flaw: ServerMessage.Flaw(rawValue: Int(row.number(11))) ?? .none)
+        flaw: ServerMessage.Flaw(rawValue: Int(row.number(11))) ?? .none,
+        clientID: row.isNull(18) ? nil : row.text(18),
+        attachment: row.isNull(19) ? nil : row.text(19),
+        metadata: row.isNull(20) ? nil : row.text(20), markedUs: ServerFile.times(row.text(21)))
       server.conversations[message.conversation]?.put(message, knobs)
     }
     try database.each(
@@ -118,12 +132,56 @@ public final class ServerFile {
         ServerDeletion(id: row.text(1), deletedUs: row.number(2), arrival: Int(row.number(3))),
         version: Int(row.number(4)), knobs)
     }
+    try loadDealings()
     try loadAccounts()
     server.adopt(
       epoch: Int(meta["epoch"] ?? 1), arrivals: Int(meta["arrivals"] ?? 0),
       posted: Int(meta["posted"] ?? 0),
       refs: Int(meta["refs"] ?? 0))
     if let now = meta["now_us"] { server.nowUs = now }
+  }
+
+  private func loadConversations() throws(ServerFileFailure) {
+    try database.each(
+      """
+      SELECT id, title, participants, admins, metadata, created_us, updated_us, direct,
+      distinct_one FROM conversation ORDER BY position
+      """
+    ) { row in
+      server.createConversation(
+        row.text(0), title: row.text(1), participants: ServerFile.list(row.text(2)))
+      guard let state = server.conversations[row.text(0)] else { return }
+      state.admins = ServerFile.list(row.text(3))
+      state.metadata = row.isNull(4) ? nil : row.text(4)
+      state.createdUs = row.number(5)
+      state.updatedUs = row.isNull(6) ? nil : row.number(6)
+      state.isDirect = row.number(7) != 0
+      state.isDistinct = row.number(8) != 0
+    }
+  }
+
+  /// What users have sent and made under names of their own, and how far they read.
+  private func loadDealings() throws(ServerFileFailure) {
+    let ties = server.knobs.ties
+    try database.each(
+      "SELECT conversation, user, id, number, tick_us, arrival FROM marker"
+    ) { row in
+      let place = Place(
+        number: row.number(3), tickUs: row.number(4), arrival: Int(row.number(5)),
+        id: row.text(2))
+      _ = server.conversations[row.text(0)]?.moveMarker(
+        of: row.text(1), to: ReadMarker(id: row.text(2), place: place), ties)
+    }
+    try database.each("SELECT conversation, user, client_id, data FROM sent") { row in
+      let key = SendKey(user: row.text(1), clientID: row.text(2))
+      server.conversations[row.text(0)]?.sent[key] = Array(row.text(3).utf8)
+    }
+    try database.each("SELECT user, client_id, conversation FROM creation") { row in
+      server.creations[SendKey(user: row.text(0), clientID: row.text(1))] = row.text(2)
+    }
+    try database.each("SELECT user, name FROM channel") { row in
+      server.channels[row.text(0)] = row.text(1)
+    }
   }
 
   private func loadAccounts() throws(ServerFileFailure) {
@@ -162,6 +220,17 @@ public final class ServerFile {
     return all
   }
 
+  private static func times(_ json: String) -> [String: Int64] {
+    var cursor = JSONCursor(Array(json.utf8))
+    var all: [String: Int64] = [:]
+    _ = cursor.object { cursor, name in
+      guard let us = cursor.integer() else { return false }
+      all[name] = Int64(us)
+      return true
+    }
+    return all
+  }
+
   // MARK: Writing
 
   /// Writes what has changed since the last time, in one transaction.
@@ -195,7 +264,7 @@ public final class ServerFile {
         [.text(conversation), .text(entry.id)])
       try writeDeletion(conversation, entry, version)
     case .conversationDeletion(let id):
-      for table in ["message", "deletion"] {
+      for table in ["message", "deletion", "marker", "sent"] {
         try database.run("DELETE FROM \(table) WHERE conversation = ?", [.text(id)])
       }
       try database.run("DELETE FROM conversation WHERE id = ?", [.text(id)])
@@ -214,32 +283,80 @@ public final class ServerFile {
       if let name = server.profiles[user] {
         try database.run("INSERT INTO profile VALUES (?, ?)", [.text(user), .text(name)])
       }
-    case .everything:
-      try database.run(
-        """
-        DELETE FROM message; DELETE FROM deletion; DELETE FROM conversation; DELETE FROM owed
-        """)
-      for id in server.conversationIDs {
-        guard let state = server.conversations[id] else { continue }
-        try writeConversation(id)
-        for row in state.rows { try writeMessage(row.message) }
-        for entry in state.deletions {
-          try writeDeletion(id, entry, state.deadVersions[entry.id] ?? 0)
-        }
+    case .marker(let conversation, let user): try writeMarker(conversation, user)
+    case .sent(let conversation, let key): try writeSent(conversation, key)
+    case .creation(let key): try writeCreation(key)
+    case .channel(let user):
+      try database.run("DELETE FROM channel WHERE user = ?", [.text(user)])
+      if let name = server.channels[user] {
+        try database.run("INSERT INTO channel VALUES (?, ?)", [.text(user), .text(name)])
       }
+    case .everything: try writeEverything()
     }
+  }
+
+  private func writeEverything() throws(ServerFileFailure) {
+    try database.run(
+      """
+      DELETE FROM message; DELETE FROM deletion; DELETE FROM conversation; DELETE FROM owed;
+      DELETE FROM marker; DELETE FROM sent; DELETE FROM creation
+      """)
+    for id in server.conversationIDs {
+      guard let state = server.conversations[id] else { continue }
+      try writeConversation(id)
+      for row in state.rows { try writeMessage(row.message) }
+      for entry in state.deletions {
+        try writeDeletion(id, entry, state.deadVersions[entry.id] ?? 0)
+      }
+      for user in state.markers.keys { try writeMarker(id, user) }
+      for key in state.sent.keys { try writeSent(id, key) }
+    }
+    for key in server.creations.keys { try writeCreation(key) }
+  }
+
+  private func writeMarker(_ id: String, _ user: String) throws(ServerFileFailure) {
+    guard let marker = server.conversations[id]?.markers[user] else { return }
+    try database.run(
+      "INSERT OR REPLACE INTO marker VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        .text(id), .text(user), .text(marker.id), .number(marker.place.number),
+        .number(marker.place.tickUs), .number(Int64(marker.place.arrival)),
+      ])
+  }
+
+  private func writeSent(_ id: String, _ key: SendKey) throws(ServerFileFailure) {
+    guard let data = server.conversations[id]?.sent[key] else { return }
+    try database.run(
+      "INSERT OR REPLACE INTO sent VALUES (?, ?, ?, ?)",
+      [.text(id), .text(key.user), .text(key.clientID), .bytes(data)])
+  }
+
+  private func writeCreation(_ key: SendKey) throws(ServerFileFailure) {
+    guard let id = server.creations[key] else { return }
+    try database.run(
+      "INSERT OR REPLACE INTO creation VALUES (?, ?, ?)",
+      [.text(key.user), .text(key.clientID), .text(id)])
   }
 
   private func writeConversation(_ id: String) throws(ServerFileFailure) {
     guard let state = server.conversations[id] else { return }
     var participants: [UInt8] = []
     ServerJSON.write(state.participants, into: &participants)
+    var admins: [UInt8] = []
+    ServerJSON.write(state.admins, into: &admins)
     try database.run(
       """
-      INSERT INTO conversation (id, title, participants) VALUES (?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET title = excluded.title, participants = excluded.participants
+      INSERT INTO conversation (id, title, participants, admins, metadata, created_us, updated_us,
+      direct, distinct_one) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET title = excluded.title, participants = excluded.participants,
+      admins = excluded.admins, metadata = excluded.metadata, updated_us = excluded.updated_us
       """,
-      [.text(id), .text(state.title), .bytes(participants)])
+      [
+        .text(id), .text(state.title), .bytes(participants), .bytes(admins),
+        state.metadata.map(Database.Value.text) ?? .null, .number(state.createdUs),
+        state.updatedUs.map(Database.Value.number) ?? .null, .number(state.isDirect ? 1 : 0),
+        .number(state.isDistinct ? 1 : 0),
+      ])
   }
 
   private func writeMessage(_ message: ServerMessage) throws(ServerFileFailure) {
@@ -251,7 +368,7 @@ public final class ServerFile {
       return .bytes(bytes)
     }
     try database.run(
-      "INSERT OR REPLACE INTO message VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+      "INSERT OR REPLACE INTO message VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
       [
         .text(message.conversation), .text(message.id), .text(message.sender),
         .number(message.stampUs), .number(Int64(message.arrival)), .text(message.payload),
@@ -261,6 +378,9 @@ public final class ServerFile {
         message.isPinned.map { .number($0 ? 1 : 0) } ?? .null,
         message.changedUs.map(Database.Value.number) ?? .null, .number(message.number),
         message.previousID.map(Database.Value.text) ?? .null,
+        message.clientID.map(Database.Value.text) ?? .null,
+        message.attachment.map(Database.Value.text) ?? .null,
+        message.metadata.map(Database.Value.text) ?? .null, .bytes(marked(message)),
       ])
     try database.run(
       """
@@ -272,6 +392,18 @@ public final class ServerFile {
     try database.run(
       "DELETE FROM deletion WHERE conversation = ? AND id = ?",
       [.text(message.conversation), .text(message.id)])
+  }
+
+  private func marked(_ message: ServerMessage) -> [UInt8] {
+    var out = Writer(server.knobs)
+    out.raw("{")
+    for (index, key) in message.markedUs.keys.sorted().enumerated() {
+      if index > 0 { out.raw(",") }
+      ServerJSON.write(key, into: &out.bytes)
+      out.raw(":\(message.markedUs[key] ?? 0)")
+    }
+    out.raw("}")
+    return out.bytes
   }
 
   private func writeDeletion(

@@ -73,6 +73,19 @@ public struct ServerKnobs: Sendable, Equatable {
   /// Whether `next_since` of changes is a word of the server's own, no time.
   public var opaqueCursors = false
 
+  /// Whether a second request with a client id makes nothing new and is answered
+  /// `exists` with what the first one made; otherwise it makes a second copy.
+  public var idempotentSends = false
+  /// Whether messages carry the client id that they were sent with.
+  public var echoesClientIDs = true
+  /// Whether the connection that asked for a change is told of it like all others.
+  public var tellsSender = true
+  /// Whether a connection is told only of what it has subscribed to. Updates go to
+  /// accounts and are not asked for.
+  public var needsSubscribing = false
+  /// The largest payload that is taken, in bytes; 0 for any.
+  public var payloadBytesMax = 0
+
   /// Whether what happens comes as updates that are repeated until replied to.
   public var envelope = false
   /// Whether answers to commands come in an envelope, or bare.

@@ -39,6 +39,13 @@ public struct ServerMessage: Sendable, Equatable {
   /// The message right before it when it became visible.
   public var previousID: String?
   public var flaw = Flaw.none
+  /// What the sender's device called it.
+  public var clientID: String?
+  /// JSON text, kept as it is.
+  public var attachment: String?
+  public var metadata: String?
+  /// When each mark was set, by the kind and the user; those of a data set have none.
+  public var markedUs: [String: Int64] = [:]
 
   func write(_ knobs: ServerKnobs, into out: inout [UInt8]) {
     if flaw == .notAnObject {
@@ -64,6 +71,9 @@ public struct ServerMessage: Sendable, Equatable {
     out.append(contentsOf: ",\"version\":\(version)".utf8)
     if let editedUs { time(",\"edited_at\":\"", editedUs, knobs, &out) }
     if let replyTo { text(",\"reply_to\":", replyTo, &out) }
+    if knobs.echoesClientIDs, let clientID { text(",\"client_id\":", clientID, &out) }
+    if let attachment { out.append(contentsOf: ",\"attachment\":\(attachment)".utf8) }
+    if let metadata { out.append(contentsOf: ",\"metadata\":\(metadata)".utf8) }
     // Of a changed message the set is told even where it is empty again.
     if !reactions.isEmpty || version > 1 {
       out.append(contentsOf: ",\"reactions\":".utf8)

@@ -1,0 +1,191 @@
+/// The list of conversations, as the host holds it.
+///
+/// It polls as a window does: the core's news from the board, one committed state, one
+/// step of the list. Locks are taken in the same order: list, core, board.
+internal import Base
+package import Store
+internal import Timeline
+
+package final class ConversationList: Sendable {
+  package let client: Client
+  private let number: UInt64
+  private let screen: Lock<ListScreen>
+
+  fileprivate init(_ client: Client, _ number: UInt64, _ config: ListConfig) {
+    self.client = client
+    self.number = number
+    screen = Lock(ListScreen(config))
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Idempotent. What it asked for is dropped, later calls fail.
+  package func close() {
+    let wasClosed = screen.withLock { screen in
+      defer { screen.isClosed = true }
+      return screen.isClosed
+    }
+    if wasClosed { return }
+    do {
+      try client.input { core, now throws(Failure) in core.closeWindow(number, now) }
+    } catch {
+      // The client is closed, and its lists with it.
+    }
+  }
+
+  private func inside<Result>(
+    _ body: (inout ListScreen) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try client.ensureOpen()
+    return try screen.withLock { screen throws(Failure) in
+      if screen.isClosed { throw .closed }
+      return try body(&screen)
+    }
+  }
+
+  /// Moves to the newest committed state; nil where nothing changed.
+  package func poll() throws(Failure) -> WindowDiff? {
+    try inside { screen throws(Failure) in
+      let from = screen.list.version
+      client.board.withLock { board in
+        screen.note(
+          board, ends: board.ends[number] ?? [], typed: board.typed[number] ?? [])
+        board.ends[number] = nil
+        if board.typed[number] != nil { board.typed[number] = [] }
+      }
+      let ops = try client.reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
+      }
+      if ops.isEmpty { return nil }
+      return WindowDiff(from: from, screen.list, ops)
+    }
+  }
+
+  /// Rows as of the last poll with content as it is now; nil where no row is there.
+  package func rows(first: Int, count: Int) throws(Failure) -> ConversationPage? {
+    guard first >= 0, (1...Limits.readRowsMax).contains(count) else { throw .invalid("rows") }
+    return try inside { screen throws(Failure) in
+      let (end, overflow) = first.addingReportingOverflow(count)
+      let items = screen.list.items(min(first, overflow ? first : end)..<(overflow ? first : end))
+      guard !items.isEmpty else { return nil }
+      let typing = client.board.withLock { $0.typing }
+      return try client.reading { reading throws(Failure) in
+        try reading.conversations(items.map { Int64(clamping: $0.number) }, typing: typing)
+      }
+    }
+  }
+
+  /// The row of a conversation, by its id or the name that this user gave it.
+  package func find(_ id: [UInt8]) throws(Failure) -> Int? {
+    try inside { screen throws(Failure) in
+      if let row = screen.list.row(ofID: id) { return row }
+      let cid = try client.reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in try rx.conversation(id)?.cid }
+      }
+      return cid.flatMap { screen.list.row(ofNumber: UInt64(clamping: $0)) }
+    }
+  }
+
+  package func state() throws(Failure) -> ListStatus {
+    try inside { screen in screen.status }
+  }
+
+  /// What was read and touched so far: the cost that tests hold to the change.
+  package var work: Int {
+    screen.withLock { $0.list.work + $0.read }
+  }
+}
+
+extension Client {
+  package func openList(_ config: ListConfig = ListConfig()) throws(Failure) -> ConversationList {
+    guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
+      throw .invalid("rows_max")
+    }
+    let number = try input { core, now throws(Failure) in try core.openList(config, now) }
+    signalNews()
+    return ConversationList(self, number, config)
+  }
+
+  /// Conversations of the cache, the last active first.
+  package func conversations(offset: Int, limit: Int) throws(Failure) -> ConversationPage {
+    guard offset >= 0, (1...Limits.readRowsMax).contains(limit) else { throw .invalid("limit") }
+    let typing = board.withLock { $0.typing }
+    return try reading { reading throws(Failure) in
+      var screen = ListScreen(ListConfig(rowsMax: .max))
+      _ = try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
+      let first = min(offset, screen.list.count)
+      let items = screen.list.items(first..<min(first + limit, screen.list.count))
+      return try reading.conversations(
+        items.map { Int64(clamping: $0.number) }, typing: typing)
+    }
+  }
+
+  /// One conversation of the cache, by its id or the name that this user gave it.
+  package func conversation(_ id: [UInt8]) throws(Failure) -> ConversationPage {
+    try check(id)
+    let typing = board.withLock { $0.typing }
+    return try reading { reading throws(Failure) in
+      let cid = try reading.storing { rx throws(StoreFailure) -> Int64? in
+        guard let record = try rx.conversation(id) else { return nil }
+        return try rx.summary(record).isListed ? record.cid : nil
+      }
+      guard let cid else { throw .notFound }
+      return try reading.conversations([cid], typing: typing)
+    }
+  }
+
+  // MARK: Drafts
+
+  /// Keeps what the user has written; an empty draft is none.
+  package func setDraft(
+    conversation: [UInt8], body: [UInt8], replyTo: [UInt8] = []
+  ) throws(Failure) {
+    try check(conversation)
+    guard body.count <= Limits.draftBytesMax else { throw .tooLarge("draft") }
+    if !replyTo.isEmpty { try check(replyTo) }
+    try input { core, _ throws(Failure) in
+      try core.storing { () throws(StoreFailure) in
+        try core.commit { tx throws(StoreFailure) in
+          if body.isEmpty {
+            guard let record = try tx.conversation(conversation) else { return }
+            return try tx.setDraft(nil, record.cid)
+          }
+          let cid = try tx.conversation(creating: conversation).cid
+          try tx.setDraft(StoredDraft(body: body, replyTo: replyTo), cid)
+        }
+      }
+    }
+  }
+
+  /// Nil where there is none.
+  package func draft(conversation: [UInt8]) throws(Failure) -> StoredDraft? {
+    try check(conversation)
+    return try reading { reading throws(Failure) in
+      try reading.storing { rx throws(StoreFailure) in
+        guard let record = try rx.conversation(conversation) else { return nil }
+        return try rx.draft(record.cid)
+      }
+    }
+  }
+
+  /// Who is typing in a conversation, in the order in which they began.
+  package func typing(conversation: [UInt8]) throws(Failure) -> [[UInt8]] {
+    try check(conversation)
+    try ensureOpen()
+    return board.withLock { $0.typing[conversation] ?? [] }
+  }
+}
+
+extension WindowDiff {
+  init(from: UInt64, _ list: WindowList, _ ops: [DiffOp]) {
+    self.init(
+      from: from, to: list.version, checksum: list.checksum, rowCount: list.count,
+      ops: ops.map { op in
+        WindowOp(
+          WindowOp.Kind(rawValue: op.kind.rawValue) ?? .update, row: op.row, from: op.from,
+          count: op.count)
+      })
+  }
+}

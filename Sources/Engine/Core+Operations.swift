@@ -1,0 +1,312 @@
+/// What the user does: taking it up, changing it, taking it back.
+///
+/// Rules protected: what was taken up is on disk before the call returns. What the
+/// server was never told is changed in place; what it may have been told is followed by
+/// another operation, which waits for it.
+internal import Base
+internal import Store
+internal import Wire
+
+/// A request of the host's, with its payload as it would go out.
+struct Draft {
+  var request: OperationRequest
+  var sealed: [UInt8]?
+  /// The hook had no key for it yet.
+  var awaitsSeal = false
+  var awaitsUpload = false
+  /// The payload was sealed for the message that it edits, as one not sent yet.
+  var isSealedAsSend = false
+}
+
+extension Core {
+  /// What an earlier process left: nothing is in flight, and what only asked is moot.
+  func recoverOperations() throws(StoreFailure) {
+    let open = try store.read { rx throws(StoreFailure) in
+      try rx.openOperations(limit: Limits.operationsMax)
+    }
+    outbox.load(open)
+    try commit { tx throws(StoreFailure) in
+      for operation in open {
+        if operation.verb.isFetch {
+          try tx.removeOperation(operation.seq)
+        } else if operation.state == .inFlight, var record = try tx.operation(operation.seq) {
+          record.state = isRepeatable(record) ? .queued : .unknown
+          try tx.saveOperation(record)
+        }
+        if operation.verb == .createConversation,
+          let conversation = try tx.conversation(cid: operation.cid), conversation.isPending
+        {
+          outbox.pending.insert(conversation.id)
+        }
+      }
+    }
+    for operation in outbox.open where operation.state == .unknown {
+      outbox.checks[operation.seq] = OutboxMemory.Check()
+    }
+  }
+
+  func isRepeatable(_ record: OperationRecord) -> Bool {
+    Outbox.isRepeatable(
+      record.verb.onWire, body: record.members,
+      isIdempotent: config.profile.capabilities.contains(.idempotentSend))
+  }
+
+  /// The name that the server knows a conversation by, where it knows it by another.
+  func canonical(_ conversation: [UInt8]) throws(StoreFailure) -> [UInt8] {
+    try store.read { rx throws(StoreFailure) in try rx.conversation(conversation)?.id }
+      ?? conversation
+  }
+
+  // MARK: Taking up
+
+  func perform(
+    _ draft: Draft, _ now: Instant
+  ) throws(Failure) -> OperationRecord {
+    guard let verb = OperationVerb(draft.request.verb), !verb.isMark else {
+      throw .unsupported("a verb that is not performed")
+    }
+    guard outbox.open.count < Limits.operationsMax else { throw .full }
+    let record = try storing { () throws(StoreFailure) in
+      let record = try commit { tx throws(StoreFailure) in
+        try enqueue(draft, verb, now, tx)
+      }
+      if !verb.isFetch { try store.syncDurable() }
+      return record
+    }
+    if verb == .createConversation, record.state != .done, let name = record.clientID {
+      outbox.pending.insert(name)
+    }
+    if verb == .unsubscribe { subscriptions.remove(record.members) }
+    hasNews = true
+    pump(now)
+    return record
+  }
+
+  private func enqueue(
+    _ draft: Draft, _ verb: OperationVerb, _ now: Instant, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> OperationRecord {
+    let request = draft.request
+    var name = request.clientID
+    if let name, let known = try tx.operation(clientID: name) { return known }
+    while verb.isNew, name == nil {
+      let made = newClientID()
+      if try tx.operation(clientID: made) == nil { name = made }
+    }
+    var record = OperationRecord(verb, cid: 0, clientID: name, body: OperationRecord.body(request.body))
+    record.plain = request.payload
+    record.sealed = draft.sealed
+    record.waits = draft.awaitsUpload ? .upload : draft.awaitsSeal ? .seal : .nothing
+    record.atUs = now.wallUs ?? 0
+    switch verb {
+    case .createConversation:
+      record.cid = try tx.conversation(pending: name ?? []).cid
+    case .reactMessage, .unreactMessage:
+      record.plain = operationText("reaction", in: request.body)
+    default:
+      break
+    }
+    if verb != .createConversation, let conversation = request.conversation {
+      let known = try tx.conversation(creating: conversation)
+      record.cid = known.cid
+      if known.isPending { record.depends = try awaited(known.id, tx) ?? 0 }
+    }
+    if verb == .sendMessage { try noteReply(&record, tx) }
+    if let message = request.message {
+      if let changed = try aim(&record, at: message, draft, tx) { return changed }
+    }
+    if let changed = try supersede(record, draft, tx) { return changed }
+    return try tx.addOperation(record)
+  }
+
+  /// The open operation with a client id.
+  private func awaited(
+    _ clientID: [UInt8], _ tx: WriteTransaction
+  ) throws(StoreFailure) -> UInt64? {
+    guard let awaited = try tx.operation(clientID: clientID), awaited.state != .done else {
+      return nil
+    }
+    return awaited.seq
+  }
+
+  /// An answer to a message that is still on its way goes after it.
+  private func noteReply(
+    _ record: inout OperationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    record.replyTo = operationText("reply_to", in: record.members)
+    if let message = record.replyTo, let seq = try awaited(message, tx) { record.depends = seq }
+  }
+
+  /// Says which message an operation is about. One that the server was never told of is
+  /// changed here and now, and comes back.
+  private func aim(
+    _ record: inout OperationRecord, at message: [UInt8], _ draft: Draft,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) -> OperationRecord? {
+    record.target = message
+    guard var send = try tx.operation(clientID: message), send.verb == .sendMessage,
+      send.cid == record.cid
+    else { return nil }
+    if send.state == .done {
+      record.target = send.target
+      return nil
+    }
+    if send.isUntold, record.verb == .deleteMessage {
+      try tx.removeOperation(send.seq)
+      return send
+    }
+    if send.isUntold, record.verb == .editMessage {
+      try rewrite(&send, record.plain, draft, isFit: draft.isSealedAsSend, tx)
+      return send
+    }
+    record.depends = send.seq
+    return nil
+  }
+
+  /// Gives an operation another payload. What was sealed for something else is sealed
+  /// once more.
+  private func rewrite(
+    _ record: inout OperationRecord, _ plain: [UInt8]?, _ draft: Draft, isFit: Bool,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    record.plain = plain
+    record.sealed = isFit ? draft.sealed : nil
+    let awaitsSeal = config.seal != nil && record.sealed == nil
+    if record.waits != .upload { record.waits = awaitsSeal ? .seal : .nothing }
+    if record.state == .refused {
+      record.state = .queued
+      record.errorCode = nil
+      record.errorText = nil
+    }
+    try tx.saveOperation(record)
+  }
+
+  /// Of several operations on one thing that were never told, the last one counts. Gives
+  /// the one that takes this one's place.
+  private func supersede(
+    _ record: OperationRecord, _ draft: Draft, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> OperationRecord? {
+    if record.verb == .markLastRead {
+      for older in outbox.open
+      where older.verb == .markLastRead && older.cid == record.cid && older.isUntold {
+        try tx.removeOperation(older.seq)
+      }
+      try tx.noteLastRead(record.target, record.cid)
+    }
+    guard !record.target.isEmpty, record.verb.isChange else { return nil }
+    for var older in try tx.operations(on: record.target, record.cid) where older.isUntold {
+      if older.state == .refused { continue }
+      switch (record.verb, older.verb) {
+      case (.deleteMessage, .deleteMessage):
+        return older
+      case (.editMessage, .editMessage):
+        try rewrite(&older, record.plain, draft, isFit: !draft.isSealedAsSend, tx)
+        return older
+      case (.deleteMessage, .editMessage), (.deleteMessage, .reactMessage),
+        (.deleteMessage, .unreactMessage), (.deleteMessage, .pinMessage),
+        (.deleteMessage, .unpinMessage), (.pinMessage, .pinMessage),
+        (.pinMessage, .unpinMessage), (.unpinMessage, .pinMessage),
+        (.unpinMessage, .unpinMessage):
+        try tx.removeOperation(older.seq)
+      case (.reactMessage, .reactMessage), (.reactMessage, .unreactMessage),
+        (.unreactMessage, .reactMessage), (.unreactMessage, .unreactMessage):
+        if older.plain == record.plain { try tx.removeOperation(older.seq) }
+      default:
+        break
+      }
+    }
+    return nil
+  }
+
+  /// 26 characters of 128 random bits.
+  func newClientID() -> [UInt8] {
+    let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+    var name: [UInt8] = []
+    for _ in 0..<2 {
+      var bits = random.next()
+      for _ in 0..<13 {
+        name.append(letters[Int(bits & 31)])
+        bits >>= 5
+      }
+    }
+    return name
+  }
+
+  // MARK: The host's decisions
+
+  /// Changes an operation that the store has: false where `body` says so.
+  func change(
+    _ seq: UInt64, _ now: Instant,
+    _ body: (inout OperationRecord, WriteTransaction) throws(StoreFailure) -> Bool
+  ) throws(Failure) -> Bool {
+    let found = try storing { () throws(StoreFailure) -> Bool? in
+      let found = try commit { tx throws(StoreFailure) -> Bool? in
+        guard var record = try tx.operation(seq), !record.verb.isMark else { return nil }
+        return try body(&record, tx)
+      }
+      if found == true { try store.syncDurable() }
+      return found
+    }
+    guard let found else { throw .notFound }
+    if found {
+      hasNews = true
+      pump(now)
+    }
+    return found
+  }
+
+  func retry(_ seq: UInt64, _ now: Instant) throws(Failure) -> Bool {
+    // A wait for the next try is over, whatever comes of this.
+    outbox.calm(seq)
+    return try change(seq, now) { record, tx throws(StoreFailure) in
+      switch record.state {
+      case .inFlight, .done:
+        return false
+      case .queued:
+        return !exchange.isInFlight(.operation(seq))
+      case .unknown, .refused:
+        record.state = .queued
+        record.errorCode = nil
+        record.errorText = nil
+        try tx.saveOperation(record)
+        return true
+      }
+    }
+  }
+
+  func cancelOperation(_ seq: UInt64, _ now: Instant) throws(Failure) -> Bool {
+    var gone: [UInt8]?
+    let isDropped = try change(seq, now) { record, tx throws(StoreFailure) in
+      if record.state == .inFlight || record.state == .done { return false }
+      if record.verb == .createConversation,
+        let conversation = try tx.conversation(cid: record.cid), conversation.isPending
+      {
+        gone = conversation.id
+      }
+      try tx.removeOperation(seq)
+      if gone != nil { try tx.removeConversation(record.cid) }
+      return true
+    }
+    if let gone { leave(gone) }
+    return isDropped
+  }
+
+  /// Nothing more is asked of a conversation.
+  func leave(_ conversation: [UInt8]) {
+    outbox.pending.remove(conversation)
+    for job in jobs where job.request.conversation == conversation {
+      exchange.abandon(.sync(job.id))
+      end(job, .notFound)
+    }
+    caughtUp.remove(conversation)
+    dirty.remove(conversation)
+  }
+}
+
+extension OperationRecord {
+  /// The server has not been told of it, or has said that it will not do it.
+  var isUntold: Bool { state == .refused || (state == .queued && attempts == 0) }
+}
+
+extension OpenOperation {
+  var isUntold: Bool { state == .queued && attempts == 0 }
+}

@@ -1,0 +1,229 @@
+/// Operations on their way out: whose turn it is, and what is written down before a
+/// frame leaves.
+///
+/// Rule protected: that a message or a conversation may have reached the server is on
+/// disk before its frame is handed out, so that no crash makes it be sent twice.
+internal import Base
+internal import Store
+internal import Wire
+
+extension Core {
+  /// Keeps the copy in memory, and takes back a frame that says what is no longer so.
+  func follow(_ seq: UInt64, _ operation: OpenOperation?) {
+    outbox.update(seq, operation)
+    if operation?.state != .inFlight, exchange.isUntaken(.operation(seq)) {
+      exchange.abandon(.operation(seq))
+    }
+  }
+
+  /// Sends what has its turn. Where one request at a time goes out, a screen that waits
+  /// gets every second one.
+  func sendOperations(_ now: Instant) {
+    endLoose(now)
+    runChecks(now)
+    guard !outbox.open.isEmpty else { return }
+    let screenWaits = jobs.contains {
+      $0.request.isUrgent && !$0.inFlight && $0.notBeforeMs <= now.monotonicMs
+        && !outbox.pending.contains($0.request.conversation)
+    }
+    var room = exchange.room
+    if screenWaits, room > 1 || outbox.wasLast { room -= 1 }
+    guard room > 0 else { return }
+    var launched: Set<UInt64> = []
+    for flight in exchange.flights {
+      if case .operation(let seq) = flight.purpose { launched.insert(seq) }
+    }
+    let next = Outbox.next(
+      outbox.open, launched: launched, verifying: Set(outbox.checks.keys),
+      notBeforeMs: outbox.notBeforeMs, nowMs: now.monotonicMs, limit: room)
+    for seq in next {
+      do {
+        guard let request = try request(of: seq) else { continue }
+        stats.requests += 1
+        exchange.send(
+          .operation(request), for: .operation(seq), issued: lastLSN, account: commander)
+        outbox.wasLast = true
+        hasNews = true
+      } catch {
+        logLines.append((.error, "an operation could not be read"))
+        return
+      }
+    }
+  }
+
+  private func request(of seq: UInt64) throws(StoreFailure) -> OperationRequest? {
+    try store.read { rx throws(StoreFailure) in
+      guard let record = try rx.operation(seq) else { return nil }
+      var request = OperationRequest(verb: record.verb.onWire, clientID: record.clientID)
+      request.body = record.members
+      if record.cid != 0 { request.conversation = try rx.conversation(cid: record.cid)?.id }
+      switch record.verb {
+      case .createConversation:
+        request.conversation = nil
+      case .sendMessage:
+        if let reply = record.replyTo, let send = try rx.operation(clientID: reply),
+          send.state == .done, !send.target.isEmpty
+        {
+          request.body = operationBody(
+            request.body, setting: "reply_to", to: quoted(send.target))
+        }
+      default:
+        if !record.target.isEmpty { request.message = record.target }
+      }
+      if record.verb.hasPayload { request.payload = record.sealed ?? record.plain }
+      return request
+    }
+  }
+
+  /// The next frame for the host.
+  func takeFrame(_ now: Instant) throws(Failure) -> OutgoingFrame? {
+    while let seq = exchange.nextOperation {
+      let isReady = try storing { () throws(StoreFailure) in
+        hasNews = true
+        return try begin(seq)
+      }
+      if isReady { break }
+      exchange.abandon(.operation(seq))
+    }
+    return exchange.takeFrame(nowMs: now.monotonicMs)
+  }
+
+  /// Writes down that an operation leaves. False where it is not to leave any more.
+  private func begin(_ seq: UInt64) throws(StoreFailure) -> Bool {
+    let verb = try commit { tx throws(StoreFailure) -> OperationVerb? in
+      guard var record = try tx.operation(seq) else { return nil }
+      if record.state == .inFlight { return record.verb }
+      guard record.state == .queued else { return nil }
+      record.state = .inFlight
+      record.attempts += 1
+      try tx.saveOperation(record)
+      return record.verb
+    }
+    guard let verb else { return false }
+    if verb.isNew { try store.syncDurable() }
+    return true
+  }
+
+  // MARK: Without an answer
+
+  /// No answer came in time, or the connection was lost before one did.
+  func loseOperation(_ flight: Flight, _ now: Instant) {
+    guard case .operation(let seq) = flight.purpose else { return }
+    guard flight.sentMs != nil else { return }
+    do {
+      try end(seq, .none, nil, now, deadlineMs: flight.deadlineMs)
+    } catch {
+      outbox.loose[seq] = true
+      logLines.append((.error, "the end of an operation could not be stored"))
+    }
+  }
+
+  private func endLoose(_ now: Instant) {
+    for seq in outbox.loose.keys.sorted() {
+      do {
+        try end(seq, .none, nil, now, deadlineMs: nil)
+        outbox.loose[seq] = nil
+      } catch {
+        return
+      }
+    }
+  }
+
+  /// An operation's request has ended otherwise than well.
+  func end(
+    _ seq: UInt64, _ ending: Outbox.Ending, _ refusal: Refusal?, _ now: Instant,
+    deadlineMs: Int64?
+  ) throws(StoreFailure) {
+    var verdict = Outbox.Verdict.done
+    try commit { tx throws(StoreFailure) in
+      guard var record = try tx.operation(seq), record.state == .inFlight else { return }
+      verdict = Outbox.verdict(
+        ending, record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
+      switch verdict {
+      case .done: return
+      case .refused: record.state = .refused
+      case .retry: record.state = .queued
+      case .unknown: record.state = .unknown
+      }
+      record.errorCode = refusal?.code
+      record.errorText = refusal?.text
+      try tx.saveOperation(record)
+    }
+    hasNews = true
+    switch verdict {
+    case .done, .refused:
+      break
+    case .retry(let afterMs):
+      stats.retries += 1
+      // What a lost connection took is sent again on the next one.
+      if ending == .none, !exchange.isUp { return }
+      let pause = exchange.backoffMs(attempt: outbox.noteTrouble(seq), atLeast: afterMs)
+      outbox.pause(seq, untilMs: now.monotonicMs + pause, isTold: afterMs > 0)
+    case .unknown:
+      // Until then it may still arrive.
+      outbox.checks[seq] = OutboxMemory.Check(notBeforeMs: deadlineMs ?? now.monotonicMs)
+    }
+  }
+
+  // MARK: Looking whether it has arrived
+
+  /// Begins the catch-ups that look for unknown operations.
+  private func runChecks(_ now: Instant) {
+    guard exchange.isUp else { return }
+    for seq in outbox.checks.keys.sorted() {
+      guard var check = outbox.checks[seq], check.sync == nil,
+        let due = check.notBeforeMs, due <= now.monotonicMs
+      else { continue }
+      guard let operation = outbox.operation(seq), operation.verb == .sendMessage else {
+        // A conversation is recognised when the server tells of it.
+        outbox.checks[seq] = nil
+        continue
+      }
+      do {
+        let record = try store.read { rx throws(StoreFailure) in
+          try rx.conversation(cid: operation.cid)
+        }
+        guard let conversation = record?.id else {
+          outbox.checks[seq] = nil
+          continue
+        }
+        // One that began before may not show what has arrived since.
+        if jobs.contains(where: { $0.request.conversation == conversation }) { continue }
+        check.sync = startLook(conversation)
+        outbox.checks[seq] = check
+      } catch {
+        return
+      }
+    }
+  }
+
+  /// A catch-up looks for all unknown ones that were to be looked for.
+  func checkEnded(_ job: SyncJob, _ trouble: Failure?) {
+    for seq in outbox.checks.keys.sorted() where outbox.checks[seq]?.sync == job.id {
+      switch trouble {
+      case nil, .refused, .notFound, .incomplete:
+        // It was not there, or nobody may look: the user's to decide.
+        outbox.checks[seq] = nil
+        hasNews = true
+      default:
+        outbox.checks[seq]?.sync = nil
+        outbox.checks[seq]?.attempts += 1
+        let attempt = outbox.checks[seq]?.attempts ?? 1
+        let due = outbox.checks[seq]?.notBeforeMs ?? 0
+        outbox.checks[seq]?.notBeforeMs = due + exchange.backoffMs(attempt: attempt, atLeast: 0)
+      }
+    }
+  }
+}
+
+extension OperationRecord {
+  /// What stands between the braces of its other members.
+  var members: [UInt8] {
+    body.count > 2 ? Array(body[1..<body.count - 1]) : []
+  }
+
+  /// The object of its other members.
+  static func body(_ members: [UInt8]) -> [UInt8] {
+    members.isEmpty ? [] : [UInt8(ascii: "{")] + members + [UInt8(ascii: "}")]
+  }
+}

@@ -1,0 +1,156 @@
+/// What one conversation list knows: its rows, the unread total, and how far it has
+/// followed the feed.
+///
+/// It is a window's list with conversations for rows: a row's place is its activity,
+/// the newest first, and nothing ever lies between two rows. Rule protected: a look
+/// costs what changed since the last one. Which conversations those are is read off
+/// the feed, and the total is kept by differences.
+internal import Base
+internal import Store
+internal import Timeline
+
+struct ListScreen {
+  let config: ListConfig
+  var list: WindowList
+  var isClosed = false
+  /// The newest entry of the change feed that the list stands for; nil before it was
+  /// read for the first time.
+  private var seq: UInt64?
+  /// Of every conversation that belongs into a list, whether it has a row or not.
+  private var unread: [Int64: Unread] = [:]
+  private var total = 0
+  private var inexact = 0
+  /// Conversations in which somebody began or ended to type.
+  private var typed: Set<[UInt8]> = []
+  var isWhole = false
+  var trouble: Failure?
+  /// Entries and keys read so far: the cost that tests hold to the change.
+  private(set) var read = 0
+
+  init(_ config: ListConfig) {
+    self.config = config
+    list = WindowList(rowsMax: config.rowsMax)
+  }
+
+  var status: ListStatus {
+    var status = ListStatus()
+    status.version = list.version
+    status.checksum = list.checksum
+    status.rowCount = list.count
+    status.unread = total
+    status.isUnreadExact = inexact == 0 && isWhole
+    status.isWhole = isWhole
+    status.trouble = trouble
+    return status
+  }
+
+  /// Takes what stands on the board.
+  mutating func note(_ board: Board, ends: [Board.End], typed: Set<[UInt8]>) {
+    isWhole = board.listIsWhole
+    for end in ends where end.trouble != .cancelled { trouble = end.trouble }
+    self.typed.formUnion(typed)
+  }
+
+  // MARK: A look
+
+  /// Moves the list to the state that `rx` sees.
+  mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
+    // What is kept of too many rows are those at the top.
+    var change = WindowChange(focus: .min)
+    guard let seq, try follow(rx, after: seq, &change) else {
+      return try readAnew(rx)
+    }
+    // Rows were cut off, and so many have left since that there is room for them.
+    if list.loaded != Self.everything, list.count - change.removed.count < config.rowsMax / 4 * 3 {
+      return try readAnew(rx)
+    }
+    return list.apply(change)
+  }
+
+  private static let everything = SpanSet().inserting(.min, .max)
+
+  private mutating func readAnew(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
+    seq = try rx.lastChange()
+    unread = [:]
+    total = 0
+    inexact = 0
+    typed = []
+    var change = WindowChange(
+      loaded: Self.everything, spans: Self.everything, focus: .min, isWhole: true)
+    var last: Int64 = .min
+    while true {
+      let found = try rx.summaries(after: last, limit: Limits.readRowsMax)
+      read += found.count
+      for summary in found { take(summary, isTouched: false, &change) }
+      guard let cid = found.last?.cid, found.count >= Limits.readRowsMax else { break }
+      last = cid
+    }
+    return list.apply(change)
+  }
+
+  /// What the feed and the board say since the last look: false where that is too much.
+  private mutating func follow(
+    _ rx: ReadTransaction, after: UInt64, _ change: inout WindowChange
+  ) throws(StoreFailure) -> Bool {
+    let limit = Limits.windowChangesMax
+    guard case .entries(let entries) = try rx.changes(after: after, limit: limit),
+      entries.count < limit
+    else { return false }
+    read += entries.count
+    /// By conversation, whether it looks different though nothing of it moved.
+    var changed: [Int64: [ChangeEntry]] = [:]
+    for entry in entries where entry.cid != 0 && entry.kind != .events {
+      changed[entry.cid, default: []].append(entry)
+    }
+    for name in typed {
+      if let record = try rx.conversation(name) { changed[record.cid, default: []] += [] }
+    }
+    for (cid, entries) in changed {
+      guard let record = try rx.conversation(cid: cid) else { continue }
+      let summary = try rx.summary(record)
+      read += 1
+      let isTouched = typed.contains(record.id) || entries.contains { Self.shows($0, summary) }
+      take(summary, isTouched: isTouched, &change)
+    }
+    typed = []
+    if let last = entries.last { seq = last.seq }
+    return true
+  }
+
+  /// Whether an entry changes what a row shows beyond its place and its counts.
+  private static func shows(_ entry: ChangeEntry, _ summary: ConversationSummary) -> Bool {
+    switch entry.kind {
+    case .entities, .conversations: return true
+    case .updated:
+      guard let number = summary.newest?.number else { return false }
+      return entry.first <= number && number <= entry.last
+    default: return false
+    }
+  }
+
+  private mutating func take(
+    _ summary: ConversationSummary, isTouched: Bool, _ change: inout WindowChange
+  ) {
+    let number = UInt64(clamping: summary.cid)
+    count(summary.cid, summary.isListed ? summary.unread : nil)
+    guard summary.isListed else {
+      change.removed.append(number)
+      return
+    }
+    change.upserted.append(
+      RowKey(number: number, position: summary.position, revision: summary.revision))
+    if isTouched { change.touched.append(number) }
+  }
+
+  private mutating func count(_ cid: Int64, _ new: Unread?) {
+    if let old = unread[cid] {
+      total -= old.count
+      if !old.isExact { inexact -= 1 }
+    }
+    if let new {
+      total += new.count
+      if !new.isExact { inexact += 1 }
+    }
+    unread[cid] = new
+  }
+}

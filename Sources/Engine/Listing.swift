@@ -1,0 +1,183 @@
+/// The server's list of conversations, asked for in pages, and what it says of each.
+///
+/// A page of the list may shift while it is read: what becomes active moves to its
+/// top. So the list counts as whole only where as many conversations were seen as the
+/// server counts, and a walk that saw fewer begins again, a few times. A conversation
+/// that is missing is not taken for deleted: that is told by pushes and by answers.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+/// How far a walk through the list has come.
+struct Listing {
+  var offset = 0
+  var seen: Set<[UInt8]> = []
+  /// What the server counted on the last page.
+  var total: Int64?
+  /// How often it began again.
+  var restarts = 0
+
+  static let restartsMax = 2
+
+  func request(limit: Int) -> Request {
+    let body = "\"limit\":\(limit),\"offset\":\(offset),\"include_last_message\":true"
+    return .operation(OperationRequest(verb: .getConversations, body: Array(body.utf8)))
+  }
+
+  /// Takes the ids of a page. True where the walk is over.
+  mutating func take(_ ids: [[UInt8]], count: Int, total: Int64?) -> Bool {
+    seen.formUnion(ids)
+    offset += count
+    self.total = total
+    if count == 0 || offset >= Limits.conversationsMax { return true }
+    return total.map { Int64(offset) >= $0 } ?? false
+  }
+
+  /// Whether all were seen that the server has.
+  var isWhole: Bool { total.map { Int64(seen.count) >= $0 } ?? true }
+}
+
+extension Core {
+  /// Takes a page of the list in one transaction.
+  func takeListing(
+    _ job: inout SyncJob, _ listing: Listing, _ found: [WireConversation], bad: [Range<Int>],
+    total: Int64?, _ ingest: Ingest, _ now: Instant
+  ) throws(StoreFailure) -> Step {
+    var news = Application.News()
+    try commit { tx throws(StoreFailure) in
+      var application = Application(
+        self, tx, Delivery(answer: .getConversations),
+        Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
+      application.isAside = true
+      application.asked = ingest.issued
+      application.issued = ingest.issued
+      for conversation in found { try application.told(conversation) }
+      for range in bad {
+        try application.setAside(range, reason: BadItem.badConversation.code, cid: 0)
+      }
+      news = application.news
+    }
+    tell(news)
+    job.status.received += found.count
+    var listing = listing
+    let isOver = listing.take(
+      found.map(\.id), count: found.count + bad.count, total: total)
+    guard isOver else {
+      job.stage = .listing(listing)
+      return .next
+    }
+    if bad.isEmpty, listing.isWhole {
+      listIsWhole = true
+      hasNews = true
+      return .ended(nil)
+    }
+    guard bad.isEmpty, listing.restarts < Listing.restartsMax else { return .ended(.incomplete) }
+    job.stage = .listing(Listing(restarts: listing.restarts + 1))
+    return .next
+  }
+
+  // MARK: Open lists
+
+  func openList(_ config: ListConfig, _ now: Instant) throws(Failure) -> UInt64 {
+    let number = try windows.openList(asks: !config.isCacheOnly)
+    do throws(Failure) {
+      if exchange.isUp { try askList(number, now) }
+    } catch {
+      closeWindow(number, now)
+      throw error
+    }
+    return number
+  }
+
+  private func askList(_ number: UInt64, _ now: Instant) throws(Failure) {
+    guard windows.windows[number]?.asksList == true else { return }
+    _ = try ask(number, SyncRequest(kind: .conversations, isUrgent: true), now)
+  }
+
+  /// A new connection: open lists ask for theirs, all of them once.
+  func wakeLists(_ now: Instant) {
+    listIsWhole = false
+    for number in windows.windows.keys.sorted() {
+      do {
+        try askList(number, now)
+      } catch {
+        logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
+      }
+    }
+  }
+
+  // MARK: Typing
+
+  /// Takes signs of typing after their delivery is committed.
+  func hear(_ signs: [Application.Sign], _ now: Instant) {
+    for sign in signs {
+      let isNews =
+        sign.event.map { event in
+          typing.take(
+            event, of: sign.user, in: sign.conversation, atUs: sign.atUs,
+            serverUs: facts.serverTimeUs, nowMs: now.monotonicMs)
+        } ?? typing.spoke(sign.user, in: sign.conversation)
+      if isNews { postTyping(sign.conversation) }
+    }
+  }
+
+  /// What was not repeated in time ends.
+  func expireTyping(_ now: Instant) {
+    for conversation in typing.expire(nowMs: now.monotonicMs) { postTyping(conversation) }
+  }
+
+  func clearTyping() {
+    for conversation in typing.clear() { postTyping(conversation) }
+  }
+
+  private func postTyping(_ conversation: [UInt8]) {
+    let users = typing.users(conversation)
+    windows.board.withLock { board in
+      board.typing[conversation] = users.isEmpty ? nil : users
+      for number in board.typed.keys { board.typed[number]?.insert(conversation) }
+    }
+    hasNews = true
+  }
+}
+
+extension Application {
+  /// Somebody types, or, without an event, has said something.
+  struct Sign {
+    var conversation: [UInt8]
+    var user: [UInt8]
+    var event: TypingEvent?
+    var atUs: Int64?
+  }
+
+  /// Takes in what a conversation says of itself, by push or in an answer: the object,
+  /// the newest message as an island, the read marker, and the count of unread ones.
+  mutating func told(_ known: WireConversation) throws(StoreFailure) {
+    let record = try tx.conversation(creating: known.id)
+    let isOld = asked.map { $0 < record.deletedLSN } ?? false
+    var last: WireMessage?
+    if case .message(let message) = known.lastMessage { last = message }
+    if isOld {
+      if last != nil { _ = takePayloads(1) }
+      return
+    }
+    try keep(known, record)
+    var newest: Position?
+    try self.last(of: known)
+    if let last, let order = core.reckoning.isSequence ? last.sequence : last.stamp.timeUs {
+      newest = Position(time: order, id: last.id)
+    }
+    try tx.noteServer(
+      record.cid, unread: known.unreadCount, lastRead: known.lastReadMessage, newest: newest,
+      issued: asked ?? tx.lsn)
+  }
+
+  private func keep(
+    _ known: WireConversation, _ record: ConversationRecord
+  ) throws(StoreFailure) {
+    guard known.body.count <= Limits.messageBytesMax else { return }
+    try tx.putConversation(
+      record.cid, id: known.id, body: Array(arrival.frame[known.body]),
+      madeUs: known.updated?.timeUs ?? known.created?.timeUs, issued: issued)
+  }
+}

@@ -1,0 +1,120 @@
+/// Rows of a conversation list with their contents, all bytes of a page in one arena.
+///
+/// Only what is asked for is read. The conversation object is the host's: its title
+/// and how many take part are read off it, the rest goes out as it came.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Reading {
+  /// The rows of these conversations; one that is not listed any more keeps its place.
+  func conversations(
+    _ cids: [Int64], typing: [[UInt8]: [[UInt8]]]
+  ) throws(Failure) -> ConversationPage {
+    var page = ConversationPage()
+    for cid in cids {
+      let entry = try storing { rx throws(StoreFailure) -> ConversationEntry? in
+        guard let record = try rx.conversation(cid: cid) else { return nil }
+        let entry = try rx.entry(record)
+        return entry.summary.isListed ? entry : nil
+      }
+      var row = ConversationRow()
+      row.number = UInt64(clamping: cid)
+      if let entry { try fill(&row, entry, typing[entry.summary.id] ?? [], &page.bytes) }
+      page.rows.append(row)
+    }
+    return page
+  }
+
+  private func fill(
+    _ row: inout ConversationRow, _ entry: ConversationEntry, _ typing: [[UInt8]],
+    _ arena: inout [UInt8]
+  ) throws(Failure) {
+    func add(_ bytes: [UInt8]) -> Range<Int> {
+      let start = arena.count
+      arena += bytes
+      return start..<arena.count
+    }
+    let summary = entry.summary
+    row.unread = summary.unread.count
+    if summary.isPending { row.flags |= ConversationFlags.pending }
+    if summary.unread.isExact { row.flags |= ConversationFlags.unreadExact }
+    if entry.hasPending { row.flags |= ConversationFlags.hasPending }
+    if entry.hasStuck { row.flags |= ConversationFlags.hasStuck }
+    row.id = add(summary.id)
+    if let body = entry.body {
+      row.body = add(body)
+      let shown = shownOfConversation(body)
+      row.title = add(shown.title)
+      row.memberCount = shown.memberCount
+    }
+    row.lastRead = add(entry.lastRead ?? [])
+    row.draft = add(entry.draft?.body ?? [])
+    row.draftReplyTo = add(entry.draft?.replyTo ?? [])
+    if !typing.isEmpty { row.typing = add(jsonArray(typing)) }
+    guard let newest = summary.newest else {
+      row.activityUs = max(0, summary.isPending ? 0 : summary.activity)
+      return
+    }
+    guard let last = try page(conversation: summary.id, at: newest.position),
+      let view = last.rows.first
+    else { return }
+    row.activityUs = view.timeUs
+    row.last = view.shifted(by: arena.count)
+    arena += last.bytes
+  }
+}
+
+extension MessageView {
+  /// The same message in an arena in which its bytes begin later.
+  fileprivate func shifted(by offset: Int) -> MessageView {
+    func shift(_ range: inout Range<Int>) {
+      range = range.lowerBound + offset..<range.upperBound + offset
+    }
+    var view = self
+    shift(&view.id)
+    shift(&view.sender)
+    shift(&view.stamp)
+    shift(&view.payload)
+    shift(&view.replyTo)
+    shift(&view.reactions)
+    shift(&view.readBy)
+    shift(&view.rest)
+    shift(&view.deliveredBy)
+    shift(&view.listenedBy)
+    return view
+  }
+}
+
+/// What a list shows of a conversation object.
+private func shownOfConversation(_ body: [UInt8]) -> (title: [UInt8], memberCount: Int) {
+  do {
+    let document = try Document(body)
+    let title = document.member(Array("title".utf8), of: document.root)
+    var count = 0
+    if let members = document.member(Array("participant_ids".utf8), of: document.root),
+      document.kind(members) == .array
+    {
+      var child = document.firstChild(of: members)
+      while let member = child {
+        count += 1
+        child = document.next(after: member, in: members)
+      }
+    }
+    return (title.flatMap { document.string($0) } ?? [], count)
+  } catch {
+    // What is stored was once parsed; a damaged file shows nothing of it.
+    return ([], 0)
+  }
+}
+
+private func jsonArray(_ texts: [[UInt8]]) -> [UInt8] {
+  var json = [UInt8(ascii: "[")]
+  for text in texts {
+    if json.count > 1 { json.append(UInt8(ascii: ",")) }
+    json += quoted(text)
+  }
+  json.append(UInt8(ascii: "]"))
+  return json
+}

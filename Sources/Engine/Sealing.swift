@@ -1,0 +1,244 @@
+/// Payloads and the host's keys: sealed before they go out, opened when keys come.
+///
+/// Rules protected: the hooks run while nothing is held. What was sealed once is stored
+/// and sent again as it is. What cannot be opened keeps its place.
+internal import Base
+internal import Store
+internal import Wire
+
+extension Client {
+  /// Seals what a request carries.
+  func seal(_ draft: inout Draft) throws(Failure) {
+    guard config.seal != nil, let payload = draft.request.payload else { return }
+    let request = draft.request
+    var sealable = Sealable(
+      conversation: request.conversation ?? [], clientID: [], message: request.message ?? [],
+      payload: payload)
+    if let message = request.message {
+      let send = try record { rx throws(StoreFailure) in try rx.operation(clientID: message) }
+      if let send, send.verb == .sendMessage, send.isUntold {
+        // It becomes the text of that message.
+        draft.isSealedAsSend = true
+        sealable.clientID = message
+        sealable.message = []
+      }
+    } else {
+      if draft.request.clientID == nil {
+        draft.request.clientID = try input { core, _ throws(Failure) in core.newClientID() }
+      }
+      sealable.clientID = draft.request.clientID ?? []
+    }
+    draft.sealed = try sealed(sealable)
+    draft.awaitsSeal = draft.sealed == nil
+  }
+
+  /// Nil where the key has not come.
+  private func sealed(_ sealable: Sealable) throws(Failure) -> [UInt8]? {
+    switch config.seal?(sealable) {
+    case .sealed(let value) where value.count <= Limits.messageBytesMax && isJSON(value):
+      return value
+    case .notYet, nil:
+      return nil
+    case .sealed, .failed:
+      throw .refused
+    }
+  }
+
+  private func sealable(_ record: OperationRecord, _ conversation: [UInt8]) -> Sealable {
+    let isSend = record.verb == .sendMessage
+    return Sealable(
+      conversation: conversation, clientID: isSend ? record.clientID ?? [] : [],
+      message: isSend ? [] : record.target, payload: record.plain ?? [])
+  }
+
+  /// Seals one that is stored; false where there is no key for it yet.
+  @discardableResult
+  func sealAgain(_ record: OperationRecord) throws(Failure) -> Bool {
+    let conversation = try reading { reading throws(Failure) in
+      try reading.storing { rx throws(StoreFailure) in
+        try rx.conversation(cid: record.cid)?.id ?? []
+      }
+    }
+    guard let value = try sealed(sealable(record, conversation)) else { return false }
+    return try input { core, now throws(Failure) in
+      try core.change(record.seq, now) { stored, tx throws(StoreFailure) in
+        guard stored.plain == record.plain, stored.sealed == nil, stored.state != .done else {
+          return false
+        }
+        stored.sealed = value
+        if stored.waits == .seal { stored.waits = .nothing }
+        try tx.saveOperation(stored)
+        return true
+      }
+    }
+  }
+
+  /// Puts members of a JSON object in the place of those that a queued or refused
+  /// operation has; false where it may have been sent. A refused one is queued again.
+  package func editOperation(_ operation: UInt64, _ json: [UInt8]) throws(Failure) -> Bool {
+    if json.count > Limits.requestBytesMax { throw .tooLarge("request is over 1 MiB") }
+    let known = try record { rx throws(StoreFailure) in try rx.operation(operation) }
+    guard let known else { throw .notFound }
+    guard known.isOpenToEdits else { return false }
+    let request = try parsed(try merged(known, json))
+    var sealed: [UInt8]?
+    let isOther = request.payload != known.plain
+    if known.verb.hasPayload, isOther, config.seal != nil {
+      let conversation = request.conversation ?? []
+      var changed = known
+      changed.plain = request.payload
+      sealed = try self.sealed(sealable(changed, conversation))
+    }
+    let mustSeal = config.seal != nil && known.verb.hasPayload
+    return try input { core, now throws(Failure) in
+      try core.change(operation, now) { record, tx throws(StoreFailure) in
+        guard record.isOpenToEdits else { return false }
+        record.body = OperationRecord.body(request.body)
+        if record.verb.hasPayload {
+          record.plain = request.payload
+          if isOther { record.sealed = sealed }
+          if record.waits != .upload {
+            record.waits = mustSeal && record.sealed == nil ? .seal : .nothing
+          }
+        }
+        if record.verb == .reactMessage || record.verb == .unreactMessage {
+          record.plain = operationText("reaction", in: request.body)
+        }
+        if record.verb == .sendMessage {
+          record.replyTo = operationText("reply_to", in: request.body)
+        }
+        record.state = .queued
+        record.errorCode = nil
+        record.errorText = nil
+        try tx.saveOperation(record)
+        core.outbox.calm(operation)
+        return true
+      }
+    }
+  }
+
+  /// The request of an operation with other members.
+  private func merged(_ record: OperationRecord, _ json: [UInt8]) throws(Failure) -> [UInt8] {
+    let given: Document
+    do {
+      given = try Document(json)
+    } catch {
+      throw .invalid("members are not JSON")
+    }
+    guard given.kind(given.root) == .object else { throw .invalid("members are no object") }
+    let fixed: [StaticString] = [
+      "type", "request_id", "client_id", "conversation_id", "message_id", "message_ids",
+    ]
+    var all: [UInt8] = []
+    var names: [[UInt8]] = fixed.map { bytes($0) }
+    func add(_ json: ArraySlice<UInt8>) {
+      if !all.isEmpty { all.append(UInt8(ascii: ",")) }
+      all += json
+    }
+    try eachMember(given) { name, member throws(Failure) in
+      if names.contains(name) { throw .invalid("a member that may not change, or twice") }
+      names.append(name)
+      add(member)
+    }
+    let current = try request(of: record)
+    let old: Document
+    do {
+      old = try Document(current)
+    } catch {
+      throw .internal("a stored operation is not JSON")
+    }
+    try eachMember(old) { name, member throws(Failure) in
+      if !names.dropFirst(fixed.count).contains(name) { add(member) }
+    }
+    return [UInt8(ascii: "{")] + all + [UInt8(ascii: "}")]
+  }
+
+  private func eachMember(
+    _ document: Document, _ body: ([UInt8], ArraySlice<UInt8>) throws(Failure) -> Void
+  ) throws(Failure) {
+    var child = document.firstChild(of: document.root)
+    while let key = child, let value = document.next(after: key, in: document.root) {
+      let whole = document.range(key).lowerBound..<document.range(value).upperBound
+      try body(document.string(key) ?? [], document.bytes[whole])
+      child = document.next(after: value, in: document.root)
+    }
+  }
+
+  /// The request of an operation as the host would give it.
+  private func request(of record: OperationRecord) throws(Failure) -> [UInt8] {
+    var json = Array(#"{"type":"#.utf8) + quoted(bytes(record.verb.onWire.name))
+    func add(_ name: StaticString, _ value: [UInt8]) {
+      json.append(UInt8(ascii: ","))
+      json += quoted(bytes(name))
+      json.append(UInt8(ascii: ":"))
+      json += value
+    }
+    let conversation = try reading { reading throws(Failure) in
+      try reading.storing { rx throws(StoreFailure) in try rx.conversation(cid: record.cid)?.id }
+    }
+    if let conversation, record.verb != .createConversation {
+      add("conversation_id", quoted(conversation))
+    }
+    if !record.target.isEmpty, record.verb != .sendMessage {
+      add("message_id", quoted(record.target))
+    }
+    if record.verb.hasPayload, let plain = record.plain { add("payload", plain) }
+    if !record.members.isEmpty {
+      json.append(UInt8(ascii: ","))
+      json += record.members
+    }
+    return json + [UInt8(ascii: "}")]
+  }
+
+  // MARK: Keys have come
+
+  /// Offers sealed messages to `open` and unsealed operations to `seal`, of one
+  /// conversation or of all. Gives how many were opened or sealed.
+  package func reopenPayloads(conversation: [UInt8]?) throws(Failure) -> Int {
+    if let conversation { try check(conversation) }
+    return try sealWaiting(conversation)
+  }
+
+  private func sealWaiting(_ conversation: [UInt8]?) throws(Failure) -> Int {
+    guard config.seal != nil else { return 0 }
+    var sealed = 0
+    var query = OperationQuery(conversation: conversation, limit: 100)
+    while true {
+      let batch = try input { core, _ throws(Failure) in
+        try core.storing { () throws(StoreFailure) in try core.operations(query) }
+      }
+      guard let last = batch.last else { return sealed }
+      query.after = last.record.seq
+      for found in batch
+      where found.record.verb.hasPayload && found.record.sealed == nil
+        && found.record.waits != .nothing
+      {
+        do {
+          if try sealAgain(found.record) { sealed += 1 }
+        } catch .refused {
+          try refuse(found.record)
+        }
+      }
+    }
+  }
+
+  /// The hook says that it never will be sealed.
+  private func refuse(_ record: OperationRecord) throws(Failure) {
+    _ = try input { core, now throws(Failure) in
+      try core.change(record.seq, now) { stored, tx throws(StoreFailure) in
+        guard stored.state == .queued, stored.sealed == nil else { return false }
+        stored.state = .refused
+        stored.errorCode = Array("seal_failed".utf8)
+        try tx.saveOperation(stored)
+        return true
+      }
+    }
+  }
+}
+
+extension OperationRecord {
+  /// The server was never told of it as it is, or may be told again.
+  var isOpenToEdits: Bool {
+    state == .refused || (state == .queued && (attempts == 0 || !verb.isNew))
+  }
+}

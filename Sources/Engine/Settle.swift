@@ -1,0 +1,204 @@
+/// Answers to operations: what the server did, in one transaction with the end of the
+/// operation, so that a screen never sees neither and never both.
+///
+/// A message of an answer is taken like a pushed one, an island unless something proves
+/// that it joins, but it moves no watermark: others may have been sent before it. That a
+/// message of mine settles a send is the store's to see, whatever brought it.
+internal import Base
+internal import Store
+internal import Wire
+
+extension Core {
+  /// Takes the answer to an operation.
+  func takeOperationAnswer(
+    _ seq: UInt64, _ response: Response, _ flight: Flight, _ arrival: Arrival
+  ) throws(StoreFailure) -> Receipt {
+    let now = arrival.now
+    var outcome = response.outcome
+    // A message that cannot be read says nothing.
+    if case .message(.bad) = outcome { outcome = .malformed }
+    let ending: Outbox.Ending =
+      switch outcome {
+      case .failed(let error, let retryAfterMs): .failed(error, retryAfterMs: retryAfterMs)
+      case .malformed: .malformed
+      default: .ok
+      }
+    guard
+      let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
+    else { return .ignored }
+    let verdict = Outbox.verdict(ending, flight.verb, isRepeatable: true, wasTaken: true)
+    do {
+      guard verdict == .done else {
+        try end(seq, ending, response.refusal, now, deadlineMs: nil)
+        return .applied
+      }
+      return try finish(record, outcome, response, flight, arrival)
+    } catch {
+      // It was answered, but that is not known any more.
+      outbox.loose[seq] = true
+      throw error
+    }
+  }
+
+  private func finish(
+    _ record: OperationRecord, _ outcome: Outcome, _ response: Response, _ flight: Flight,
+    _ arrival: Arrival
+  ) throws(StoreFailure) -> Receipt {
+    var news = Application.News()
+    var renamed: (from: [UInt8], to: [UInt8])?
+    var left: [UInt8]?
+    try commit { tx throws(StoreFailure) in
+      var application = Application(self, tx, Delivery(answer: flight.verb), arrival)
+      application.answered = record
+      application.isAside = true
+      application.asked = flight.issued
+      if record.verb.isFetch { application.issued = flight.issued }
+      let conversation = try tx.conversation(cid: record.cid)
+      // What was asked of a conversation that has gone is of no use to a new one.
+      let isLate = (conversation?.deletedLSN ?? 0) > flight.issued
+      switch outcome {
+      case .conversation(let known) where record.verb == .createConversation:
+        if let conversation, conversation.isPending {
+          renamed = (conversation.id, known.id)
+          _ = try tx.confirm(conversation: record.cid, as: known.id)
+        }
+        try application.told(known)
+      case .message(let item):
+        if !isLate, let conversation {
+          try application.messages(
+            conversation.id, [PushedItem(item: item, isNew: record.verb == .sendMessage)])
+        }
+      case .conversation(let known):
+        if !isLate { try application.told(known) }
+      case .conversations(let all, let bad, _):
+        for known in all { try application.told(known) }
+        for range in bad {
+          try application.setAside(range, reason: BadItem.badConversation.code, cid: 0)
+        }
+      case .counts(let count, _) where record.verb == .getUnreadCount:
+        if !isLate {
+          try tx.noteServer(
+            record.cid, unread: count, lastRead: nil, newest: nil, issued: flight.issued)
+        }
+      case .receipts(let receipts):
+        try application.receipts(receipts, of: record)
+      default:
+        if !isLate { left = try application.effect(of: record, conversation) }
+      }
+      try close(record.seq, outcome, response, arrival, tx)
+      news = application.news
+    }
+    tell(news)
+    if let renamed { rename(renamed.from, renamed.to) }
+    if let left { leave(left) }
+    if record.verb == .subscribe { subscriptions.add(record.members) }
+    if record.verb == .sendMessage, case .failed = outcome,
+      let conversation = try store.read({ rx throws(StoreFailure) in
+        try rx.conversation(cid: record.cid)
+      })
+    {
+      // It is there, and has not been shown: a catch-up brings it.
+      catchUp(conversation.id)
+    }
+    hasNews = true
+    return news.quarantined > 0 ? .quarantined : .applied
+  }
+
+  /// Notes that an operation is done, with its result.
+  private func close(
+    _ seq: UInt64, _ outcome: Outcome, _ response: Response, _ arrival: Arrival,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    guard var record = try tx.operation(seq) else { return }
+    if record.state != .done, record.verb == .sendMessage {
+      // The message is kept out, by its deletion or because it cannot be placed.
+      var id: [UInt8] = []
+      if case .message(.message(let message)) = outcome { id = message.id }
+      try tx.settle(send: seq, as: id)
+      guard let settled = try tx.operation(seq) else { return }
+      record = settled
+    }
+    record.state = .done
+    record.errorCode = nil
+    record.errorText = nil
+    if let data = response.data, data.count <= Limits.resultBytesMax {
+      record.result = Array(arrival.frame[data])
+    }
+    try tx.saveOperation(record)
+    try tx.resolve(seq, target: nil)
+    try tx.trimOperations()
+  }
+
+  /// A conversation that was made here has its name from the server.
+  private func rename(_ old: [UInt8], _ new: [UInt8]) {
+    outbox.pending.remove(old)
+    for index in jobs.indices where jobs[index].request.conversation == old {
+      jobs[index].request.conversation = new
+    }
+    windows.rename(old, new)
+    hasNews = true
+  }
+}
+
+extension Delivery {
+  init(answer verb: Verb) {
+    name = []
+    action = .none
+    isSilent = false
+    ref = nil
+    effects = []
+    raw = nil
+    isBroken = false
+  }
+}
+
+extension Application {
+  /// The last message of a conversation that was told; it may be an old one.
+  mutating func last(of known: WireConversation) throws(StoreFailure) {
+    guard let item = known.lastMessage else { return }
+    let wasAside = isAside
+    isAside = true
+    try messages(known.id, [PushedItem(item: item, isNew: false)])
+    isAside = wasAside
+  }
+
+  /// Who has done what with a message that was asked about.
+  mutating func receipts(
+    _ receipts: [WireReceipt], of record: OperationRecord
+  ) throws(StoreFailure) {
+    for receipt in receipts {
+      let isMe = receipt.user == core.config.user
+      for (kind, stamp) in [
+        (ReceiptKind.read, receipt.read), (.delivered, receipt.delivered),
+        (.listened, receipt.listened),
+      ] where stamp != nil {
+        _ = try tx.receipts(
+          kind, user: receipt.user, ids: [record.target], record.cid, isMe: isMe)
+      }
+    }
+  }
+
+  /// What is known to be so because the server did it. Gives the conversation that this
+  /// user is no longer in.
+  func effect(
+    of record: OperationRecord, _ conversation: ConversationRecord?
+  ) throws(StoreFailure) -> [UInt8]? {
+    switch record.verb {
+    case .deleteMessage:
+      guard !record.target.isEmpty else { return nil }
+      _ = try tx.tombstone(record.target, record.cid, version: nil)
+      try tx.dropMarks(.read, [record.target], record.cid)
+      try tx.dropMarks(.delivered, [record.target], record.cid)
+      try tx.dropMarks(.listened, [record.target], record.cid)
+    case .pinMessage, .unpinMessage:
+      _ = try tx.pin(
+        record.target, record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)
+    case .deleteConversation, .leaveConversation:
+      try tx.removeConversation(record.cid)
+      return conversation?.id
+    default:
+      break
+    }
+    return nil
+  }
+}

@@ -1,0 +1,49 @@
+/// The reads of conversation lists, drafts and unread counts, by name like the others.
+internal import Base
+
+extension Queries {
+  static let conversationsAfter: StaticString =
+    "SELECT cid FROM conversation WHERE cid > ? ORDER BY cid LIMIT ?"
+
+  static let entityOfConversation: StaticString =
+    "SELECT body FROM entity WHERE kind = 1 AND cid = ? LIMIT 1"
+
+  static let listing: StaticString =
+    "SELECT made_us, told_lsn FROM conversation WHERE cid = ?"
+
+  static let draft: StaticString = "SELECT body, reply_to FROM draft WHERE cid = ?"
+
+  static let tally: StaticString = """
+    SELECT read_time, read_id, read_named, unread_count, server_unread, counted_time, counted_id,
+      counted_flags, counted_arrived, unread_fewer, unread_more, counted_lsn
+    FROM conversation WHERE cid = ?
+    """
+
+  static let countUnread: StaticString = """
+    SELECT count(*) FROM message
+    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
+    """
+
+  /// What the user has read or deleted and the server has not heard of.
+  static let countQueued: StaticString = """
+    SELECT count(DISTINCT target) FROM operation
+    JOIN message ON message.cid = operation.cid AND message.id = operation.target
+    WHERE operation.cid = ? AND verb IN (1, 21) AND (time, message.id) <= (?, ?)
+      AND (time, message.id) > (?, ?) AND message.flags & ? = 0
+    """
+
+  static let markerQueued: StaticString = """
+    SELECT 1 FROM operation INDEXED BY operation_kept
+    WHERE cid = ? AND verb >= 10 AND verb = 30 AND state < 3 LIMIT 1
+    """
+
+  static let pendingSends: StaticString = """
+    SELECT count(*), coalesce(max(state IN (2, 3)), 0)
+    FROM operation INDEXED BY operation_pending WHERE cid = ? AND number != 0 AND state != 4
+    """
+
+  static let listQueries: [StaticString] = [
+    conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, markerQueued,
+    pendingSends,
+  ]
+}

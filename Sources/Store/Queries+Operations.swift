@@ -1,0 +1,154 @@
+/// The reads of operations and of what they show as rows, by name. Each goes by a key.
+extension Queries {
+  static let operation: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation WHERE seq = ?
+    """
+
+  static let operationByClient: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation INDEXED BY operation_client WHERE client_id = ?
+    """
+
+  static let operationsOf: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation INDEXED BY operation_kept
+    WHERE cid = ? AND verb >= 10 AND seq > ? ORDER BY seq LIMIT ?
+    """
+
+  static let operationsOpenOf: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation INDEXED BY operation_kept
+    WHERE cid = ? AND verb >= 10 AND seq > ? AND state != 4 ORDER BY seq LIMIT ?
+    """
+
+  static let operations: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation WHERE verb >= 10 AND seq > ? ORDER BY seq LIMIT ?
+    """
+
+  static let operationsOpen: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation INDEXED BY operation_open
+    WHERE verb >= 10 AND state != 4 AND seq > ? ORDER BY seq LIMIT ?
+    """
+
+  static let operationsOn: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation INDEXED BY operation_target
+    WHERE cid = ? AND target = ? AND state != 4 AND verb >= 10 ORDER BY seq
+    """
+
+  static let operationsAwaiting: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, result, lsn
+    FROM operation INDEXED BY operation_depends
+    WHERE depends = ? AND depends != 0 ORDER BY seq
+    """
+
+  static let openOperations: StaticString = """
+    SELECT seq, verb, cid, state, depends, waits, attempts
+    FROM operation INDEXED BY operation_open
+    WHERE verb >= 10 AND state != 4 AND seq > 0 ORDER BY seq LIMIT ?
+    """
+
+  static let someOpen: StaticString = """
+    SELECT coalesce(
+      (SELECT 1 FROM operation INDEXED BY operation_open
+       WHERE verb >= 10 AND state != 4 AND seq > 0 LIMIT 1),
+      (SELECT 1 FROM operation INDEXED BY operation_mark
+       WHERE verb < 10 AND verb > 0 LIMIT 1))
+    """
+
+  static let somePending: StaticString = """
+    SELECT 1 FROM operation INDEXED BY operation_number
+    WHERE number > 0 AND number != 0 AND state != 4 LIMIT 1
+    """
+
+  static let verbsOn: StaticString = """
+    SELECT verb FROM operation INDEXED BY operation_target
+    WHERE cid = ? AND target = ? AND state != 4 AND state < 3 ORDER BY seq
+    """
+
+  static let contentOn: StaticString = """
+    SELECT verb, plain FROM operation INDEXED BY operation_target
+    WHERE cid = ? AND target = ? AND state != 4 AND state < 3 ORDER BY seq
+    """
+
+  static let lastKept: StaticString = """
+    SELECT seq FROM operation INDEXED BY operation_done
+    WHERE state = 4 AND seq > 0 ORDER BY seq DESC LIMIT 1 OFFSET ?
+    """
+
+  static let sendOfPayload: StaticString = """
+    SELECT seq FROM operation INDEXED BY operation_pending
+    WHERE cid = ? AND number != 0 AND state != 4 AND state IN (1, 2)
+      AND coalesce(sealed, plain) = ?
+    ORDER BY seq LIMIT 1
+    """
+
+  static let pendingUp: StaticString = """
+    SELECT number, 9223372036854775806, flags, lsn, client_id,
+      (SELECT user FROM meta WHERE one = 1), x'', plain, reply_to, NULL, NULL, body, at_us,
+      NULL, NULL, seq, state
+    FROM operation INDEXED BY operation_pending
+    WHERE cid = ? AND number != 0 AND state != 4 AND seq >= ? AND seq < ?
+      AND flags & ? = 0 AND flags & ? = ?
+    ORDER BY seq LIMIT ?
+    """
+
+  static let pendingDown: StaticString = """
+    SELECT number, 9223372036854775806, flags, lsn, client_id,
+      (SELECT user FROM meta WHERE one = 1), x'', plain, reply_to, NULL, NULL, body, at_us,
+      NULL, NULL, seq, state
+    FROM operation INDEXED BY operation_pending
+    WHERE cid = ? AND number != 0 AND state != 4 AND seq >= ? AND seq < ?
+      AND flags & ? = 0 AND flags & ? = ?
+    ORDER BY seq DESC LIMIT ?
+    """
+
+  static let pendingKeysUp: StaticString = """
+    SELECT number, seq, lsn FROM operation INDEXED BY operation_pending
+    WHERE cid = ? AND number != 0 AND state != 4 AND seq >= ? AND seq < ?
+      AND flags & ? = 0
+    ORDER BY seq LIMIT ?
+    """
+
+  static let pendingKeysDown: StaticString = """
+    SELECT number, seq, lsn FROM operation INDEXED BY operation_pending
+    WHERE cid = ? AND number != 0 AND state != 4 AND seq >= ? AND seq < ?
+      AND flags & ? = 0
+    ORDER BY seq DESC LIMIT ?
+    """
+
+  static let pendingKeysOfNumbers: StaticString = """
+    SELECT number, seq, lsn FROM operation INDEXED BY operation_number
+    WHERE number >= ? AND number <= ? AND number != 0 AND state != 4 AND cid = ?
+      AND flags & ? = 0
+    ORDER BY number LIMIT ?
+    """
+
+  static let operationCounts: StaticString = """
+    SELECT coalesce(sum(state < 2), 0), coalesce(sum(state > 1), 0)
+    FROM operation INDEXED BY operation_open WHERE verb >= 10 AND state != 4 AND seq > 0
+    """
+
+  static let mark: StaticString = """
+    SELECT 1 FROM operation INDEXED BY operation_target
+    WHERE cid = ? AND target = ? AND state != 4 AND verb = ?
+    """
+
+  static let operationQueries: [StaticString] = [
+    operationCounts, mark, operation, operationByClient, operationsOf, operationsOpenOf, operations, operationsOpen,
+    operationsOn, operationsAwaiting, openOperations, someOpen, somePending, verbsOn, contentOn,
+    lastKept, sendOfPayload, pendingUp, pendingDown, pendingKeysUp, pendingKeysDown,
+    pendingKeysOfNumbers,
+  ]
+}

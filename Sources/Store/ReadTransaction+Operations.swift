@@ -1,0 +1,108 @@
+/// Operations as the engine and the host read them.
+internal import Base
+
+extension ReadTransaction {
+  package func operation(_ seq: UInt64) throws(StoreFailure) -> OperationRecord? {
+    let row = try connection.statement(Queries.operation, seq)
+    return try row.step() ? try Self.operation(row) : nil
+  }
+
+  /// The send or the creation with a client id, done or not.
+  package func operation(clientID: [UInt8]) throws(StoreFailure) -> OperationRecord? {
+    let row = try connection.statement(Queries.operationByClient, clientID)
+    return try row.step() ? try Self.operation(row) : nil
+  }
+
+  package func operations(
+    _ filter: OperationFilter
+  ) throws(StoreFailure) -> [OperationRecord] {
+    let limit = Swift.min(filter.limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    if let cid = filter.cid {
+      return try operations(
+        try connection.statement(
+          filter.openOnly ? Queries.operationsOpenOf : Queries.operationsOf, cid, filter.after,
+          limit))
+    }
+    return try operations(
+      try connection.statement(
+        filter.openOnly ? Queries.operationsOpen : Queries.operations, filter.after, limit))
+  }
+
+  /// The operations on a message that are not done, oldest first, marks left out;
+  /// addressed by its id, or by the client id that they were given.
+  package func operations(
+    on target: [UInt8], _ cid: Int64
+  ) throws(StoreFailure) -> [OperationRecord] {
+    try operations(try connection.statement(Queries.operationsOn, cid, target))
+  }
+
+  /// The operations that wait for another one.
+  package func operations(awaiting seq: UInt64) throws(StoreFailure) -> [OperationRecord] {
+    try operations(try connection.statement(Queries.operationsAwaiting, seq))
+  }
+
+  private func operations(_ row: consuming Statement) throws(StoreFailure) -> [OperationRecord] {
+    var found: [OperationRecord] = []
+    var size = 0
+    while try row.step() {
+      size += row.size(12) + row.size(13) + row.size(14) + row.size(18)
+      if !found.isEmpty, size > RowPage.bytesMax { break }
+      found.append(try Self.operation(row))
+    }
+    return found
+  }
+
+  /// All that is open, in the order of doing, for the order of sending.
+  package func openOperations(limit: Int) throws(StoreFailure) -> [OpenOperation] {
+    let row = try connection.statement(Queries.openOperations, Swift.max(0, limit))
+    var found: [OpenOperation] = []
+    while try row.step() {
+      guard let verb = OperationVerb(rawValue: row.int(1)),
+        let state = OperationState(rawValue: row.int(3)),
+        let waits = OperationWait(rawValue: row.int(5))
+      else { throw .damaged }
+      found.append(
+        OpenOperation(
+          seq: row.uint(0), verb: verb, cid: row.int(2), state: state, depends: row.uint(4),
+          waits: waits, attempts: Int(clamping: row.int(6))))
+    }
+    return found
+  }
+
+  /// How many operations the engine has before it, and how many are the user's to
+  /// decide; marks are not counted.
+  package func operationCounts() throws(StoreFailure) -> (open: Int, stuck: Int) {
+    let row = try connection.statement(Queries.operationCounts)
+    guard try row.step() else { throw .damaged }
+    return (Int(clamping: row.int(0)), Int(clamping: row.int(1)))
+  }
+
+  private static func operation(
+    _ row: borrowing Statement
+  ) throws(StoreFailure) -> OperationRecord {
+    guard let verb = OperationVerb(rawValue: row.int(1)),
+      let state = OperationState(rawValue: row.int(4)),
+      let waits = OperationWait(rawValue: row.int(9))
+    else { throw .damaged }
+    var record = OperationRecord(verb, cid: row.int(2), target: row.bytes(3))
+    record.seq = row.uint(0)
+    record.state = state
+    record.number = row.uint(5)
+    record.flags = RowFlags(rawValue: row.int(6))
+    record.clientID = row.optionalBytes(7)
+    record.depends = row.uint(8)
+    record.waits = waits
+    record.replyTo = row.optionalBytes(10)
+    record.attempts = Int(clamping: row.int(11))
+    record.body = row.bytes(12)
+    record.plain = row.optionalBytes(13)
+    record.sealed = row.optionalBytes(14)
+    record.errorCode = row.optionalBytes(15)
+    record.errorText = row.optionalBytes(16)
+    record.atUs = row.int(17)
+    record.result = row.optionalBytes(18)
+    record.lsn = row.uint(19)
+    return record
+  }
+}

@@ -1,0 +1,88 @@
+/// What the user did to messages, laid over what the server said of them.
+///
+/// Each row says by its flags whether anything lies over it, so rows without cost
+/// nothing. Only what may still come true is laid over: what the server refused is not.
+internal import Base
+
+extension ReadTransaction {
+  /// Lays pins, edits and reactions over the rows of a page.
+  func lay(over page: inout RowPage, _ cid: Int64) throws(StoreFailure) {
+    for index in page.rows.indices {
+      let flags = page.rows[index].flags
+      guard !flags.isDisjoint(with: [.pinQueued, .unpinQueued, .overlaid]) else { continue }
+      if flags.contains(.pinQueued) { page.rows[index].flags.insert(.pinned) }
+      if flags.contains(.unpinQueued) { page.rows[index].flags.remove(.pinned) }
+      if flags.contains(.overlaid) { try layContent(over: &page, index, cid) }
+    }
+  }
+
+  private func layContent(
+    over page: inout RowPage, _ index: Int, _ cid: Int64
+  ) throws(StoreFailure) {
+    let id = Array(page[page.rows[index].id])
+    let row = try connection.statement(Queries.contentOn, cid, id)
+    var reactions: [UInt8]?
+    while try row.step() {
+      switch OperationVerb(rawValue: row.int(0)) {
+      case .editMessage:
+        guard !row.isNull(1) else { continue }
+        page.rows[index].payload = row.append(1, to: &page.bytes)
+        page.rows[index].flags.insert(.edited)
+        page.rows[index].flags.remove(.sealed)
+      case .reactMessage:
+        let known = reactions ?? Array(page[page.rows[index].reactions])
+        reactions = ReactionSet.adding(row.bytes(1), by: try userID(), to: known)
+      case .unreactMessage:
+        let known = reactions ?? Array(page[page.rows[index].reactions])
+        reactions = ReactionSet.removing(row.bytes(1), by: try userID(), from: known)
+      default: continue
+      }
+    }
+    guard let reactions else { return }
+    let start = page.bytes.count
+    page.bytes += reactions
+    page.rows[index].reactions = start..<page.bytes.count
+  }
+
+  private func userID() throws(StoreFailure) -> [UInt8] {
+    let row = try connection.statement("SELECT user FROM meta WHERE one = 1")
+    return try row.step() ? row.bytes(0) : []
+  }
+}
+
+/// The JSON object of a message's reactions: names of reactions with lists of user ids.
+enum ReactionSet {
+  /// The set with one more user; text of another shape is left as it is.
+  static func adding(_ reaction: [UInt8], by user: [UInt8], to text: [UInt8]) -> [UInt8] {
+    guard var groups = text.isEmpty ? [] : ReaderList.groups(text) else { return text }
+    if let place = groups.firstIndex(where: { $0.name == reaction }) {
+      if groups[place].users.contains(user) { return text }
+      groups[place].users.append(user)
+    } else {
+      groups.append((reaction, [user]))
+    }
+    return encode(groups)
+  }
+
+  /// The set with one user less. A reaction that nobody is left of goes.
+  static func removing(_ reaction: [UInt8], by user: [UInt8], from text: [UInt8]) -> [UInt8] {
+    guard var groups = text.isEmpty ? [] : ReaderList.groups(text),
+      let place = groups.firstIndex(where: { $0.name == reaction })
+    else { return text }
+    groups[place].users.removeAll { $0 == user }
+    if groups[place].users.isEmpty { groups.remove(at: place) }
+    return groups.isEmpty ? [] : encode(groups)
+  }
+
+  private static func encode(_ groups: [(name: [UInt8], users: [[UInt8]])]) -> [UInt8] {
+    var text: [UInt8] = [UInt8(ascii: "{")]
+    for (index, group) in groups.enumerated() {
+      if index > 0 { text.append(UInt8(ascii: ",")) }
+      ReaderList.append(group.name, to: &text)
+      text.append(UInt8(ascii: ":"))
+      text += ReaderList.encode(group.users)
+    }
+    text.append(UInt8(ascii: "}"))
+    return text
+  }
+}

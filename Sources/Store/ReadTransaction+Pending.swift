@@ -1,0 +1,97 @@
+/// Pending rows: sends that the server has not shown yet, as rows behind all others.
+///
+/// What a screen reads has them; what judges the server's pages (`rows`, `row`,
+/// `count`, `oldest`, `newest`) never sees them. Where nothing is pending, which is
+/// asked once a transaction, a read costs nothing more.
+internal import Base
+internal import Timeline
+
+extension ReadTransaction {
+  func hasPending() throws(StoreFailure) -> Bool {
+    if let somePending { return somePending }
+    let isSome = try connection.number(Queries.somePending) != nil
+    somePending = isSome
+    return isSome
+  }
+
+  /// The numbers of operations whose pending place is in `low ..< high`; nil for none.
+  private func bounds(
+    _ low: Position, _ high: Position
+  ) throws(StoreFailure) -> (low: UInt64, high: UInt64)? {
+    let top = high.pendingBound ?? UInt64(Int64.max)
+    guard top > 0, low < high, let bottom = low.pendingBound, try hasPending() else { return nil }
+    return (bottom, top)
+  }
+
+  /// Appends visible pending rows of `low ..< high`: the newest of them, newest first,
+  /// or the oldest, oldest first.
+  func appendPending(
+    to page: inout RowPage, _ cid: Int64, from low: Position, to high: Position, limit: Int,
+    newestFirst: Bool, pinnedOnly: Bool = false
+  ) throws(StoreFailure) {
+    guard limit > 0, let bounds = try bounds(low, high) else { return }
+    let wanted = pinnedOnly ? RowFlags.pinQueued.rawValue : 0
+    let row = try connection.statement(
+      newestFirst ? Queries.pendingDown : Queries.pendingUp, cid, bounds.low, bounds.high,
+      RowFlags.hidden.rawValue, wanted, wanted, limit)
+    while try row.step(), page.append(row, isPending: true) {}
+  }
+
+  /// The same without content.
+  func pendingKeys(
+    _ cid: Int64, from low: Position, to high: Position, limit: Int, newestFirst: Bool
+  ) throws(StoreFailure) -> [RowKey] {
+    guard limit > 0, let bounds = try bounds(low, high) else { return [] }
+    return try pendingKeys(
+      try connection.statement(
+        newestFirst ? Queries.pendingKeysDown : Queries.pendingKeysUp, cid, bounds.low,
+        bounds.high, RowFlags.hidden.rawValue, limit))
+  }
+
+  func pendingKeys(
+    numbers: ClosedRange<UInt64>, _ cid: Int64, limit: Int
+  ) throws(StoreFailure) -> [RowKey] {
+    guard limit > 0, try hasPending() else { return [] }
+    return try pendingKeys(
+      try connection.statement(
+        Queries.pendingKeysOfNumbers, numbers.lowerBound, numbers.upperBound, cid,
+        RowFlags.hidden.rawValue, limit))
+  }
+
+  private func pendingKeys(_ row: consuming Statement) throws(StoreFailure) -> [RowKey] {
+    var keys: [RowKey] = []
+    while try row.step() {
+      keys.append(
+        RowKey(number: row.uint(0), position: .pending(row.uint(1)), revision: row.uint(2)))
+    }
+    return keys
+  }
+
+  /// The pending row at a place: false where the page has no room for it.
+  func appendPending(
+    to page: inout RowPage, at position: Position, _ cid: Int64
+  ) throws(StoreFailure) -> Bool {
+    guard let bound = position.pendingBound, Position.pending(bound) == position,
+      try hasPending()
+    else { return true }
+    let row = try connection.statement(
+      Queries.pendingUp, cid, bound, bound &+ 1, RowFlags.hidden.rawValue, 0 as Int64,
+      0 as Int64, 1)
+    return try row.step() ? page.append(row, isPending: true) : true
+  }
+
+  /// The place of the send with a client id: pending, or that of the message it made.
+  func place(ofClientID name: [UInt8], _ cid: Int64) throws(StoreFailure) -> Position? {
+    guard let send = try operation(clientID: name), send.cid == cid else { return nil }
+    if let row = send.row { return row.position }
+    return send.target.isEmpty ? nil : try row(send.target, cid)?.position
+  }
+
+  /// The place of the pending row with a local number.
+  func pendingPlace(ofNumber number: UInt64, _ cid: Int64) throws(StoreFailure) -> Position? {
+    guard try hasPending() else { return nil }
+    let row = try connection.statement(
+      Queries.pendingKeysOfNumbers, number, number, cid, 0 as Int64, 1)
+    return try row.step() ? .pending(row.uint(1)) : nil
+  }
+}

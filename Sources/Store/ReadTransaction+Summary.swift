@@ -1,0 +1,126 @@
+/// What a conversation list needs to know of each conversation to put it in its place.
+///
+/// Everything is read by a key, so that one changed conversation costs the same among
+/// ten as among ten thousand. Contents are not read here.
+internal import Base
+package import Timeline
+
+/// One conversation as a list orders it.
+package struct ConversationSummary: Equatable, Sendable {
+  package var cid: Int64
+  package var id: [UInt8]
+  /// Whether it belongs into a list: the server told of it, it is being made, or it
+  /// holds a message that is seen.
+  package var isListed: Bool
+  /// When something last happened, for the order: pending sends are after everything.
+  package var activity: Int64
+  /// The newest message that is seen, pending ones included.
+  package var newest: RowKey?
+  package var unread: Unread
+  package var isPending: Bool
+
+  /// The first activity of what is pending; no time of a message is there.
+  package static let pendingActivity: Int64 = 1 << 62
+
+  /// Where it stands in a list: the newest activity first.
+  package var position: Position { Position(time: -activity, id: id) }
+
+  /// Changes whenever what a list shows of it without its texts does.
+  package var revision: UInt64 {
+    var hash = newest?.number ?? 0
+    for part in [newest?.revision ?? 0, UInt64(unread.count), unread.isExact ? 1 : 0] {
+      hash = (hash ^ part) &* 0x9E37_79B9_7F4A_7C15
+      hash ^= hash >> 29
+    }
+    return hash
+  }
+}
+
+extension ReadTransaction {
+  package func summary(_ record: ConversationRecord) throws(StoreFailure) -> ConversationSummary {
+    let cid = record.cid
+    let newest = try keys(cid, before: Self.beyond, limit: 1, from: nil).first
+    let isTold = try connection.statement(Queries.entityOfConversation, cid).step()
+    return ConversationSummary(
+      cid: cid, id: record.id, isListed: newest != nil || isTold || record.isPending,
+      activity: try activity(cid, newest?.position, isPending: record.isPending), newest: newest,
+      unread: try unread(record), isPending: record.isPending)
+  }
+
+  /// Conversations above `cid`, in the order of their numbers.
+  package func summaries(
+    after cid: Int64, limit: Int
+  ) throws(StoreFailure) -> [ConversationSummary] {
+    let row = try connection.statement(Queries.conversationsAfter, cid, Swift.max(0, limit))
+    var cids: [Int64] = []
+    while try row.step() { cids.append(row.int(0)) }
+    var found: [ConversationSummary] = []
+    found.reserveCapacity(cids.count)
+    for cid in cids {
+      if let record = try conversation(cid: cid) { found.append(try summary(record)) }
+    }
+    return found
+  }
+
+  private func activity(
+    _ cid: Int64, _ newest: Position?, isPending: Bool
+  ) throws(StoreFailure) -> Int64 {
+    let last = ConversationSummary.pendingActivity - 1
+    if let newest, let seq = newest.pendingBound, newest.isPending {
+      return last + 1 + Int64(clamping: Swift.min(seq, 1 << 56))
+    }
+    if isPending { return last + 1 }
+    guard let newest else {
+      let made = try connection.number(Queries.listing, cid) ?? 0
+      return Swift.min(Swift.max(made, -last), last)
+    }
+    var time = newest.time
+    if positionKind != 0 {
+      let row = try connection.statement(Queries.byID, cid, newest.id)
+      if try row.step() { time = row.optionalInt(5) ?? row.int(0) }
+    }
+    return Swift.min(Swift.max(time, -last), last)
+  }
+}
+
+/// What a row of a list shows of a conversation beside its last message.
+package struct ConversationEntry: Equatable, Sendable {
+  package var summary: ConversationSummary
+  /// The object as it came; nil where the server told none.
+  package var body: [UInt8]?
+  package var lastRead: [UInt8]?
+  package var draft: StoredDraft?
+  package var hasPending: Bool
+  /// A send is unknown or refused.
+  package var hasStuck: Bool
+}
+
+extension ReadTransaction {
+  package func entry(_ record: ConversationRecord) throws(StoreFailure) -> ConversationEntry {
+    let entity = try connection.statement(Queries.entityOfConversation, record.cid)
+    let body = try entity.step() ? entity.bytes(0) : nil
+    let sends = try connection.statement(Queries.pendingSends, record.cid)
+    _ = try sends.step()
+    return ConversationEntry(
+      summary: try summary(record), body: body, lastRead: try tally(record.cid).marker?.id,
+      draft: try draft(record.cid), hasPending: sends.int(0) > 0, hasStuck: sends.int(1) > 0)
+  }
+}
+
+extension WriteTransaction {
+  /// Keeps the object of a conversation, and when it was made or changed. One that was
+  /// asked for before another was pushed is older than that, and left aside.
+  package func putConversation(
+    _ cid: Int64, id: [UInt8], body: [UInt8], madeUs: Int64?, issued: UInt64?
+  ) throws(StoreFailure) {
+    let row = try connection.statement(Queries.listing, cid)
+    guard try row.step(), issued.map({ row.uint(1) <= $0 }) ?? true else { return }
+    let told = issued == nil ? lsn : row.uint(1)
+    try putEntity(kind: 1, cid: cid, id: id, body: body)
+    try connection.run(
+      """
+      UPDATE conversation SET made_us = ?, told_lsn = ?
+      WHERE cid = ? AND (made_us IS NOT ? OR told_lsn != ?)
+      """, madeUs, told, cid, madeUs, told)
+  }
+}

@@ -1,0 +1,124 @@
+/// How many messages of a conversation the user has not read, and whether that is all.
+///
+/// Two counts stand beside each other. Our own is of the stored rows above the read
+/// marker; it is exact where those rows are proven whole. The server's is remembered
+/// with the place up to which it counted, and goes on by what was heard since; it is
+/// exact where nothing is missing above that place. Where neither is, the greater of
+/// them is a lower bound.
+internal import Base
+package import Timeline
+
+/// Unread messages of one conversation.
+package struct Unread: Equatable, Sendable {
+  package var count: Int
+  /// False for a lower bound: there may be more.
+  package var isExact: Bool
+
+  package init(_ count: Int, isExact: Bool) {
+    self.count = count
+    self.isExact = isExact
+  }
+}
+
+/// What is kept of a conversation to count its unread messages.
+struct Tally: Equatable {
+  /// The last message that was read, by this user's marker.
+  var marker: Position?
+  /// A message that the server named as read and that is not stored yet.
+  var named: [UInt8]?
+  /// Unread rows above the marker.
+  var unread: Int64 = 0
+  var counted: Counted?
+  /// Last commit in which anything became read or went, and in which anything came.
+  var fewerLSN: UInt64 = 0
+  var moreLSN: UInt64 = 0
+
+  /// What the server counted.
+  struct Counted: Equatable {
+    /// Its count, less what was read or went since.
+    var count: Int64
+    /// The newest message that it counted, as far as known.
+    var top: Position
+    /// It is the newest: what stands above it came later.
+    var isSharp: Bool
+    /// Everything that came above `top` was heard, one by one.
+    var isWhole = true
+    /// Unread rows above `top` and the marker.
+    var arrived: Int64 = 0
+    /// When it counted.
+    var lsn: UInt64
+  }
+
+  func isAboveMarker(_ position: Position) -> Bool {
+    marker.map { $0 < position } ?? true
+  }
+}
+
+extension RowFlags {
+  /// What makes a row none that is to be read.
+  static let notUnread: RowFlags = hidden.union([.mine, .readByMe, .readQueued])
+  /// What changes only because this user does something on this device.
+  static let ownDoing: RowFlags = derived.union(.forgotten)
+}
+
+extension RowState {
+  var isUnread: Bool { flags.isDisjoint(with: .notUnread) && !position.isPending }
+}
+
+extension ReadTransaction {
+  /// The unread messages of a conversation.
+  package func unread(_ record: ConversationRecord) throws(StoreFailure) -> Unread {
+    let tally = try tally(record.cid)
+    if let counted = tally.counted {
+      let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, record)
+      if isWhole {
+        return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
+      }
+    }
+    let isExact = try isCovered(above: tally.marker, record)
+    let known = tally.counted.map { $0.count &+ $0.arrived } ?? 0
+    let count = isExact ? tally.unread : Swift.max(tally.unread, known)
+    return Unread(Int(clamping: count), isExact: isExact)
+  }
+
+  /// The last message that this user has read; nil where none is known.
+  package func readMarker(_ cid: Int64) throws(StoreFailure) -> Position? {
+    try tally(cid).marker
+  }
+
+  /// Whether the trusted ranges hold everything from a place up to what is known of the
+  /// present.
+  private func isCovered(
+    above low: Position?, _ record: ConversationRecord
+  ) throws(StoreFailure) -> Bool {
+    guard record.fetch != nil else { return false }
+    var spans = try spans(record.cid)
+    guard let high = spans.newest?.high else { return false }
+    let beyond = try rows(record.cid, from: high, to: Self.beyond, limit: 1, newestFirst: false)
+    guard beyond.isEmpty else { return false }
+    for span in try unverified(record.cid).spans { spans.remove(span.low, span.high) }
+    let low = low.map(\.successor) ?? .min
+    // Behind the newest range there is nothing to be read.
+    return low >= high || spans.covers(low, high)
+  }
+
+  /// In a write, with what the transaction changed.
+  func tally(_ cid: Int64) throws(StoreFailure) -> Tally {
+    if let changed = changedTally(cid) { return changed }
+    let row = try connection.statement(Queries.tally, cid)
+    guard try row.step() else { return Tally() }
+    var tally = Tally(
+      marker: Self.position(row, 0), named: row.optionalBytes(2), unread: row.int(3),
+      fewerLSN: row.uint(9), moreLSN: row.uint(10))
+    if let count = row.optionalInt(4), let top = Self.position(row, 5) {
+      tally.counted = Tally.Counted(
+        count: count, top: top, isSharp: row.int(7) & 1 != 0, isWhole: row.int(7) & 2 != 0,
+        arrived: row.int(8), lsn: row.uint(11))
+    }
+    return tally
+  }
+
+  private static func position(_ row: borrowing Statement, _ column: Int32) -> Position? {
+    row.optionalInt(column).map { Position(time: $0, id: row.bytes(column + 1)) }
+  }
+}

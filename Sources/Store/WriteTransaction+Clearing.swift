@@ -1,0 +1,65 @@
+/// Conversations that go, and a cache that is made anew.
+///
+/// Rule protected: what is the user's own outlives the cache: operations, drafts, names
+/// given to conversations, what was erased here, and how far the user has read.
+internal import Base
+internal import Timeline
+
+extension WriteTransaction {
+  /// Drops all that the server said. Who follows the feed reads anew.
+  package func clearCache() throws(StoreFailure) {
+    try Schema.rebuildCache(try connection)
+    feed = FeedRuns()
+    countDelta = [:]
+    restored = [:]
+    someWait = nil
+    tallies = [:]
+    counters.lastChange &+= 1
+    counters.trimmedChange = counters.lastChange
+  }
+
+  /// Takes out all that is known of a conversation. Its operations and its draft are the
+  /// user's and stay; answers to what was asked before are of the conversation that went,
+  /// which `deletedLSN` tells.
+  package func removeConversation(_ cid: Int64) throws(StoreFailure) {
+    guard let record = try conversation(cid: cid) else { return }
+    if record.isPending {
+      // The server never knew it, so nothing of it comes back.
+      try connection.run("DELETE FROM draft WHERE cid = ?", cid)
+      try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+      feed.add(.entities, cid, 0...0)
+      return
+    }
+    // In pieces, so that a long conversation does not fill the memory.
+    while true {
+      let rows = try rows(
+        cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
+      guard let last = rows.last else { break }
+      for row in rows {
+        try noteChange(
+          cid, row.number, was: RowState(position: row.position, flags: row.flags), now: nil)
+      }
+      try connection.run(
+        "DELETE FROM message WHERE cid = ? AND (time, id) <= (?, ?)", cid, last.position.time,
+        last.position.id)
+      noteRows(cid, -Int64(rows.count))
+    }
+    try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)
+    try connection.run("DELETE FROM span WHERE cid = ?", cid)
+    try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
+    try clearTombstones(cid)
+    try removeEntities(of: cid)
+    try connection.run(
+      """
+      UPDATE conversation SET fetch_us = NULL, fetch_text = NULL, deletions_us = NULL,
+        deletions_text = NULL, marks_us = NULL, marks_text = NULL, lowest_since_us = NULL,
+        total_count = NULL, audited_total = NULL, audited_count = NULL, made_us = NULL,
+        deleted_lsn = ?
+      WHERE cid = ?
+      """, lsn, cid)
+    // Nothing of it is counted, and how far it was read is forgotten.
+    tallies[cid] = Tally()
+    feed.add(.coverage, cid, 0...0)
+    feed.add(.entities, cid, 0...0)
+  }
+}

@@ -1,0 +1,45 @@
+/// Drafts: what the user has written and not sent, one a conversation.
+///
+/// They are the user's own work: no clearing of the cache takes them, and a
+/// conversation that is removed and joined again still has its own.
+internal import Base
+
+/// What the user has written and not sent.
+package struct StoredDraft: Equatable, Sendable {
+  /// As the host gave it.
+  package var body: [UInt8]
+  /// Id of the message that it answers; empty for none.
+  package var replyTo: [UInt8]
+
+  package init(body: [UInt8], replyTo: [UInt8] = []) {
+    self.body = body
+    self.replyTo = replyTo
+  }
+}
+
+extension WriteTransaction {
+  /// Keeps a draft in place of the one that is there; nil for none.
+  package func setDraft(_ draft: StoredDraft?, _ cid: Int64) throws(StoreFailure) {
+    if let draft {
+      let replyTo: [UInt8]? = draft.replyTo.isEmpty ? nil : draft.replyTo
+      try connection.run(
+        """
+        INSERT INTO draft (cid, body, reply_to, lsn) VALUES (?, ?, ?, ?)
+        ON CONFLICT (cid) DO UPDATE
+        SET body = excluded.body, reply_to = excluded.reply_to, lsn = excluded.lsn
+        WHERE body != excluded.body OR reply_to IS NOT excluded.reply_to
+        """, cid, draft.body, replyTo, lsn)
+    } else {
+      try connection.run("DELETE FROM draft WHERE cid = ?", cid)
+    }
+    if try connection.changes > 0 { change(.conversations, cid, numbers: nil) }
+  }
+}
+
+extension ReadTransaction {
+  package func draft(_ cid: Int64) throws(StoreFailure) -> StoredDraft? {
+    let row = try connection.statement(Queries.draft, cid)
+    guard try row.step() else { return nil }
+    return StoredDraft(body: row.bytes(0), replyTo: row.bytes(1))
+  }
+}

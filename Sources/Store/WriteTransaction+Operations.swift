@@ -1,0 +1,166 @@
+/// Operations: taking them up, changing them, dropping them.
+///
+/// Rule protected: what a screen shows of an operation changes in the transaction that
+/// changes the operation, and the feed tells of both. The flags that lie over a row
+/// follow from the open operations alone.
+internal import Base
+internal import Timeline
+
+extension WriteTransaction {
+  /// Takes up an operation: gives it its place in the order, and a send the number of
+  /// its row. One whose client id is known already is that one, and nothing new.
+  package func addOperation(
+    _ record: OperationRecord
+  ) throws(StoreFailure) -> OperationRecord {
+    if let name = record.clientID, let known = try operation(clientID: name) { return known }
+    var record = record
+    record.seq = nextOperation()
+    record.lsn = lsn
+    record.number = record.verb == .sendMessage ? nextNumber() : 0
+    record.flags = record.verb == .sendMessage ? [.mine, .readByMe] : []
+    try connection.run(
+      """
+      INSERT INTO operation (seq, verb, cid, target, state, number, flags, client_id, depends,
+        waits, reply_to, body, plain, sealed, attempts, error_code, error_text, result, at_us,
+        lsn)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, record.seq, record.verb.rawValue, record.cid, record.target, record.state.rawValue,
+      record.number, record.flags.rawValue, record.clientID, record.depends,
+      record.waits.rawValue, record.replyTo, record.body, record.plain, record.sealed,
+      record.attempts, record.errorCode, record.errorText, record.result, record.atUs,
+      record.lsn)
+    someOpen = true
+    if record.number != 0 {
+      someSends = true
+      somePending = true
+    }
+    feed.add(.operations, record.cid, record.seq...record.seq)
+    try noteChange(record.cid, record.number, was: nil, now: record.row)
+    try refresh(over: record)
+    return record
+  }
+
+  /// Saves an operation; one that is as it was is not written.
+  package func saveOperation(_ record: OperationRecord) throws(StoreFailure) {
+    guard let known = try operation(record.seq) else {
+      throw .broken("an operation was saved that is not stored")
+    }
+    var record = record
+    record.lsn = known.lsn
+    record.flags = known.flags
+    record.number = known.number
+    guard record != known else { return }
+    record.lsn = lsn
+    try write(record)
+    try noteChange(known.cid, known.number, was: known.row, now: record.row)
+    if (known.target, known.cid) != (record.target, record.cid) { try refresh(over: known) }
+    try refresh(over: record)
+  }
+
+  /// Writes what may change of an operation.
+  func write(_ record: OperationRecord) throws(StoreFailure) {
+    try connection.run(
+      """
+      UPDATE operation SET cid = ?, target = ?, state = ?, number = ?, client_id = ?,
+        depends = ?, waits = ?, reply_to = ?, body = ?, plain = ?, sealed = ?, attempts = ?,
+        error_code = ?, error_text = ?, result = ?, at_us = ?, lsn = ?
+      WHERE seq = ?
+      """, record.cid, record.target, record.state.rawValue, record.number, record.clientID,
+      record.depends, record.waits.rawValue, record.replyTo, record.body, record.plain,
+      record.sealed, record.attempts, record.errorCode, record.errorText, record.result,
+      record.atUs, lsn, record.seq)
+    someOpen = nil
+    someSends = nil
+    somePending = nil
+    feed.add(.operations, record.cid, record.seq...record.seq)
+  }
+
+  /// Drops an operation and what waits for it. What it lay over is seen again as the
+  /// server said it.
+  package func removeOperation(_ seq: UInt64) throws(StoreFailure) {
+    var due = [seq]
+    while let next = due.popLast() {
+      guard let known = try operation(next) else { continue }
+      for waiting in try operations(awaiting: next) { due.append(waiting.seq) }
+      try connection.run("DELETE FROM operation WHERE seq = ?", next)
+      feed.add(.operations, known.cid, next...next)
+      try noteChange(known.cid, known.number, was: known.row, now: nil)
+      try refresh(over: known)
+    }
+  }
+
+  /// Lets the oldest go of those that are done, beyond what is kept.
+  package func trimOperations() throws(StoreFailure) {
+    let last = try connection.number(Queries.lastKept, Limits.operationsKept)
+    guard let last else { return }
+    try connection.run("DELETE FROM operation WHERE state = 4 AND seq <= ?", last)
+  }
+
+  /// The next number of an operation.
+  func nextOperation() -> UInt64 {
+    counters.lastOperation &+= 1
+    return counters.lastOperation
+  }
+
+  // MARK: What lies over a row
+
+  /// Whether any operation is open, asked once a transaction: mostly none is.
+  private func hasOpen() throws(StoreFailure) -> Bool {
+    if let someOpen { return someOpen }
+    let isOpen = try connection.number(Queries.someOpen) != nil
+    someOpen = isOpen
+    return isOpen
+  }
+
+  /// The flags that open operations on an id make.
+  func derivedFlags(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> RowFlags {
+    guard try hasOpen() else { return [] }
+    var flags: RowFlags = []
+    let row = try connection.statement(Queries.verbsOn, cid, id)
+    while try row.step() {
+      switch OperationVerb(rawValue: row.int(0)) {
+      case .markRead: flags.insert(.readQueued)
+      case .markListened: flags.insert(.listenQueued)
+      case .deleteMessage: flags.insert(.deleting)
+      case .pinMessage: flags.replace([.pinQueued, .unpinQueued], from: .pinQueued)
+      case .unpinMessage: flags.replace([.pinQueued, .unpinQueued], from: .unpinQueued)
+      case .editMessage, .reactMessage, .unreactMessage: flags.insert(.overlaid)
+      default: break
+      }
+    }
+    return flags
+  }
+
+  /// Brings the flags of the row that an operation lies over up to date, and tells that
+  /// it looks different.
+  private func refresh(over record: OperationRecord) throws(StoreFailure) {
+    guard !record.target.isEmpty, record.verb.isChange else { return }
+    try refresh(record.target, record.cid)
+  }
+
+  func refresh(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+    let derived = try derivedFlags(id, cid)
+    if let row = try row(id, cid) {
+      var flags = row.flags
+      flags.replace(.derived, from: derived)
+      if flags != row.flags {
+        try connection.run(
+          "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND id = ?", flags.rawValue,
+          cid, row.position.time, id)
+      }
+      try noteChange(
+        cid, row.number, was: RowState(position: row.position, flags: row.flags),
+        now: RowState(position: row.position, flags: flags))
+      return
+    }
+    guard var send = try operation(clientID: id), send.cid == cid, let was = send.row else {
+      return
+    }
+    send.flags.replace(.derived, from: derived)
+    if send.flags != was.flags {
+      try connection.run(
+        "UPDATE operation SET flags = ? WHERE seq = ?", send.flags.rawValue, send.seq)
+    }
+    try noteChange(cid, send.number, was: was, now: send.row)
+  }
+}

@@ -1,0 +1,129 @@
+/// Settling: what the server said is recognised as what this user did.
+///
+/// Rule protected: a send is one row with one number, whatever comes first, its answer,
+/// a push or a page. The number moves from the operation to the message in one commit.
+internal import Base
+internal import Timeline
+
+extension WriteTransaction {
+  /// The open send that a copy is the server's message of.
+  ///
+  /// By its client id; where the server tells none, the oldest send that may have
+  /// arrived with exactly this payload, and only for a message that was not known.
+  func openSend(
+    of copy: IncomingMessage, _ cid: Int64, isKnown: Bool
+  ) throws(StoreFailure) -> OperationRecord? {
+    guard copy.flags.contains(.mine), try hasSends() else { return nil }
+    if let name = copy.clientID {
+      guard let send = try operation(clientID: name), send.cid == cid, send.row != nil else {
+        return nil
+      }
+      return send
+    }
+    guard !isKnown, let sent = copy.sentPayload,
+      let seq = try connection.number(Queries.sendOfPayload, cid, sent)
+    else { return nil }
+    return try operation(UInt64(clamping: seq))
+  }
+
+  /// Mostly nothing is on its way, which is asked once a transaction.
+  private func hasSends() throws(StoreFailure) -> Bool {
+    if let someSends { return someSends }
+    let isSome = try connection.number(Queries.somePending) != nil
+    someSends = isSome
+    return isSome
+  }
+
+  /// Notes that a send is done and which message it made. What waits for it goes on with
+  /// that id. Its row goes, unless the message takes its number.
+  package func settle(
+    send seq: UInt64, as id: [UInt8]
+  ) throws(StoreFailure) {
+    guard let send = try operation(seq), send.row != nil else { return }
+    try settle(send, as: id, givesNumber: false)
+  }
+
+  func settle(
+    _ send: OperationRecord, as id: [UInt8], givesNumber: Bool
+  ) throws(StoreFailure) {
+    var done = send
+    done.state = .done
+    done.target = id
+    done.depends = 0
+    done.waits = .nothing
+    done.errorCode = nil
+    done.errorText = nil
+    done.sealed = nil
+    if !givesNumber {
+      done.number = 0
+      try noteChange(send.cid, send.number, was: send.row, now: nil)
+    }
+    try write(done)
+    try resolve(send.seq, target: id)
+  }
+
+  /// Lets go on what waited for an operation; with `target`, on the message that it made.
+  package func resolve(_ seq: UInt64, target: [UInt8]?) throws(StoreFailure) {
+    for waiting in try operations(awaiting: seq) {
+      var next = waiting
+      next.depends = 0
+      if let target, next.verb.isChange { next.target = target }
+      try saveOperation(next)
+    }
+  }
+
+  // MARK: Conversations
+
+  /// A conversation that this user made and the server does not know yet.
+  package func conversation(
+    pending clientID: [UInt8]
+  ) throws(StoreFailure) -> ConversationRecord {
+    if let known = try conversation(clientID) { return known }
+    try connection.run("INSERT INTO conversation (id, is_pending) VALUES (?, 1)", clientID)
+    guard let made = try conversation(clientID) else { throw .damaged }
+    return made
+  }
+
+  /// Gives a pending conversation the id that the server gave it. Where that one is known
+  /// already, what the user did in the pending one moves there. Returns its cid.
+  package func confirm(
+    conversation cid: Int64, as id: [UInt8]
+  ) throws(StoreFailure) -> Int64 {
+    guard let pending = try conversation(cid: cid), pending.isPending else { return cid }
+    var real = cid
+    if let known = try conversation(id), known.cid != cid {
+      real = known.cid
+      try moveOperations(from: cid, to: real)
+      try connection.run("UPDATE OR IGNORE draft SET cid = ? WHERE cid = ?", real, cid)
+      try connection.run("DELETE FROM draft WHERE cid = ?", cid)
+      try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
+      try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+    } else {
+      try connection.run(
+        "UPDATE conversation SET id = ?, is_pending = 0 WHERE cid = ?", id, cid)
+    }
+    if pending.id != id {
+      try connection.run(
+        "INSERT OR REPLACE INTO alias (name, cid) VALUES (?, ?)", pending.id, real)
+    }
+    feed.add(.entities, real, 0...0)
+    return real
+  }
+
+  private func moveOperations(from cid: Int64, to real: Int64) throws(StoreFailure) {
+    var after: UInt64 = 0
+    while true {
+      let moved = try operations(
+        OperationFilter(cid: cid, after: after, limit: Limits.readRowsMax))
+      guard let last = moved.last else { return }
+      after = last.seq
+      for operation in moved {
+        var next = operation
+        next.cid = real
+        try write(next)
+        try noteChange(cid, operation.number, was: operation.row, now: nil)
+        try noteChange(real, next.number, was: nil, now: next.row)
+      }
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/// Keeping the counts of unread messages, in the transactions that change rows.
+///
+/// Rule protected: a count that is called exact is never wrong. Our own count moves
+/// with every row. Of the server's count only what was heard as it happened is taken
+/// away; where something may have happened before the server counted, or after, its
+/// count is given up. The read marker only moves forward.
+internal import Base
+package import Timeline
+
+extension WriteTransaction {
+  /// Notes that a row came, changed, moved or went.
+  func noteUnread(
+    _ cid: Int64, was before: RowState?, now after: RowState?
+  ) throws(StoreFailure) {
+    let isNew = before?.position.isPending ?? true
+    if isNew, let position = after?.position, !position.isPending {
+      try takeNamed(position, cid)
+    }
+    let old = before.flatMap { $0.isUnread ? $0.position : nil }
+    let new = after.flatMap { $0.isUnread ? $0.position : nil }
+    guard old != new else { return }
+    var tally = try tally(cid)
+    let low = old.flatMap { tally.isAboveMarker($0) ? $0 : nil }
+    let high = new.flatMap { tally.isAboveMarker($0) ? $0 : nil }
+    if low != nil { tally.unread -= 1 }
+    if high != nil { tally.unread += 1 }
+    if old == nil { tally.moreLSN = lsn }
+    if new == nil { tally.fewerLSN = lsn }
+    // What this user does here happens now, whatever brought the row.
+    let isHere = before.map { was in
+      after.map { was.flags.symmetricDifference($0.flags).isSubset(of: .ownDoing) } ?? false
+    }
+    if var counted = tally.counted {
+      let isHeard = heardSince.map { $0 <= counted.lsn } ?? false
+      // More rows were unread than the server counted: reads of another device were
+      // missed, and which rows they are is not known.
+      let isDoubtful = tally.unread + (low == nil ? 0 : 1) - counted.arrived > counted.count
+      let isKept = counted.note(
+        low, high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
+      tally.counted = isKept ? counted : nil
+    }
+    tallies[cid] = tally
+  }
+
+  /// Something was read or deleted of which nothing is stored: whether the server
+  /// counted it cannot be told.
+  func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
+    var tally = try tally(cid)
+    if tally.counted != nil { change(.conversations, cid, numbers: nil) }
+    tally.counted = nil
+    tally.fewerLSN = lsn
+    tallies[cid] = tally
+  }
+
+  /// Moves the read marker up to a message. False where it stands there or above.
+  @discardableResult
+  package func moveReadMarker(_ cid: Int64, to position: Position) throws(StoreFailure) -> Bool {
+    var tally = try tally(cid)
+    guard tally.isAboveMarker(position), !position.isPending else { return false }
+    let low = tally.marker.map(\.successor) ?? .min
+    let passed = try countUnread(cid, from: low, to: position.successor)
+    if var counted = tally.counted {
+      if position >= counted.top {
+        counted.count = 0
+        counted.arrived -= try countUnread(
+          cid, from: Swift.max(low, counted.top.successor), to: position.successor)
+        tally.counted = counted
+      } else if try spans(cid).covers(low, position.successor) {
+        counted.count -= passed
+        tally.counted = counted.count < 0 ? nil : counted
+      } else {
+        tally.counted = nil
+      }
+    }
+    tally.marker = position
+    tally.unread -= passed
+    tally.fewerLSN = lsn
+    tallies[cid] = tally
+    change(.conversations, cid, numbers: nil)
+    return true
+  }
+
+  /// Takes in the id of the last message that was read, by this user's or the server's
+  /// marker. One that is not stored is waited for.
+  package func noteLastRead(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+    if let row = try row(id, cid) {
+      try moveReadMarker(cid, to: row.position)
+      return
+    }
+    var tally = try tally(cid)
+    guard tally.named != id else { return }
+    tally.named = id
+    tallies[cid] = tally
+  }
+
+  private func takeNamed(_ position: Position, _ cid: Int64) throws(StoreFailure) {
+    var tally = try tally(cid)
+    guard tally.named == position.id else { return }
+    tally.named = nil
+    tallies[cid] = tally
+    try moveReadMarker(cid, to: position)
+  }
+
+  /// Takes in what the server says of a conversation, asked for after commit `issued`:
+  /// its count of unread messages, and the last one that it knows as read. `newest` is
+  /// the newest message that it told beside them; nil where it told none. A count is
+  /// left aside where so much happened meanwhile that it says nothing.
+  package func noteServer(
+    _ cid: Int64, unread count: Int64?, lastRead: [UInt8]?, newest: Position?, issued: UInt64
+  ) throws(StoreFailure) {
+    let before = try tally(cid)
+    if let lastRead { try noteLastRead(lastRead, cid) }
+    var tally = try tally(cid)
+    let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
+    guard let count, count >= 0, !isMixed else { return }
+    var top = Position.min
+    if let newest {
+      top = newest
+    } else if let row = try rows(
+      cid, from: .min, to: Self.beyond, limit: 1, newestFirst: true
+    ).first {
+      top = row.position
+    }
+    let marker = tally.marker ?? .min
+    // A marker that the server has not heard of may lie anywhere in what it counted.
+    if marker < top, try connection.number(Queries.markerQueued, cid) != nil { return }
+    let queued = try connection.number(
+      Queries.countQueued, cid, top.time, top.id, marker.time, marker.id,
+      RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
+    tally.counted = Tally.Counted(
+      count: marker >= top && tally.marker != nil ? 0 : Swift.max(0, count &- (queued ?? 0)),
+      top: top, isSharp: newest != nil,
+      isWhole: try rows(
+        cid, from: top.successor, to: Self.beyond, limit: 1, newestFirst: true
+      ).isEmpty,
+      arrived: try countUnread(
+        cid, from: Swift.max(marker, top).successor, to: Self.beyond), lsn: lsn)
+    if tally != before { change(.conversations, cid, numbers: nil) }
+    tallies[cid] = tally
+  }
+
+  /// The server's count is of a state that is lost.
+  package func dropServerUnread(_ cid: Int64) throws(StoreFailure) {
+    var tally = try tally(cid)
+    guard tally.counted != nil else { return }
+    tally.counted = nil
+    tallies[cid] = tally
+    change(.conversations, cid, numbers: nil)
+  }
+
+  private func countUnread(
+    _ cid: Int64, from low: Position, to high: Position
+  ) throws(StoreFailure) -> Int64 {
+    guard low < high else { return 0 }
+    return try connection.number(
+      Queries.countUnread, cid, low.time, low.id, high.time, high.id,
+      RowFlags.notUnread.rawValue) ?? 0
+  }
+
+  /// Writes what changed.
+  func flushTallies() throws(StoreFailure) {
+    for cid in tallies.keys.sorted() {
+      guard let tally = tallies[cid] else { continue }
+      try connection.run(
+        """
+        UPDATE conversation SET read_time = ?, read_id = ?, read_named = ?, unread_count = ?,
+          server_unread = ?, counted_time = ?, counted_id = ?, counted_flags = ?,
+          counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
+        WHERE cid = ?
+        """, tally.marker?.time, tally.marker?.id, tally.named, tally.unread,
+        tally.counted?.count, tally.counted?.top.time, tally.counted?.top.id,
+        (tally.counted?.isSharp ?? false ? 1 : 0) + (tally.counted?.isWhole ?? false ? 2 : 0),
+        tally.counted?.arrived ?? 0, tally.counted?.lsn ?? 0, tally.fewerLSN, tally.moreLSN,
+        cid)
+    }
+    tallies = [:]
+  }
+}
+
+extension Tally.Counted {
+  /// A row above the marker went from `old` to `new`. False where it cannot be told
+  /// whether the server counted it.
+  fileprivate mutating func note(
+    _ old: Position?, _ new: Position?, isNew: Bool, isHeard: Bool, isHere: Bool
+  ) -> Bool {
+    let wasAbove = old.map { $0 > top }
+    let isAbove = new.map { $0 > top }
+    switch (wasAbove, isAbove) {
+    case (true, true), (false, false), (nil, nil):
+      return true
+    case (nil, true):
+      arrived += 1
+      if isNew, !isHeard { isWhole = false }
+      // Without the newest message of the count, only what is heard is surely later.
+      return !isNew || isSharp || isHeard
+    case (true, nil):
+      arrived -= 1
+      return true
+    case (nil, false):
+      // A message that comes late below the count, or was counted.
+      if isNew { return !isHeard }
+      count += 1
+      return isHeard || isHere
+    case (false, nil):
+      count -= 1
+      return (isHeard || isHere) && count >= 0
+    case (true, false), (false, true):
+      return false
+    }
+  }
+}

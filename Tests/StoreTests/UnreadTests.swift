@@ -1,0 +1,293 @@
+/// Unread counts: what is counted, and when a count may be called exact.
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct UnreadTests {
+  /// The count made the slow way, over all rows.
+  static func slow(_ tx: ReadTransaction, _ cid: Int64) throws(StoreFailure) -> Int {
+    let marker = try tx.readMarker(cid)
+    let rows = try tx.rows(cid, from: .min, to: .max, limit: 10_000, newestFirst: false)
+    return rows.count { row in
+      row.flags.isDisjoint(
+        with: [.mine, .readByMe, .readQueued, .control, .forgotten, .deleting])
+        && marker.map { $0 < row.position } ?? true
+    }
+  }
+
+  private func unread(_ fixture: Fixture, _ cid: Int64) throws -> Unread {
+    try fixture.read { tx throws(StoreFailure) in
+      #expect(try tx.tally(cid).unread == Int64(try Self.slow(tx, cid)))
+      guard let record = try tx.conversation(cid: cid) else { throw .notFound }
+      return try tx.unread(record)
+    }
+  }
+
+  /// Makes everything up to a time trusted, as a catch-up does.
+  private func cover(_ fixture: Fixture, _ cid: Int64, from: Int64? = nil, to time: Int64) throws {
+    try fixture.write { tx throws(StoreFailure) in
+      guard var record = try tx.conversation(cid: cid) else { throw .notFound }
+      record.fetch = Watermark(timeUs: time, text: bytes("t"))
+      try tx.save(record)
+      let old = try tx.spans(cid)
+      let low = from.map { Position.before(tick: $0) } ?? .min
+      try tx.save(spans: old.inserting(low, .after(tick: time)), replacing: old, cid)
+    }
+  }
+
+  private func told(
+    _ fixture: Fixture, _ cid: Int64, _ count: Int64?, newest: Position?, lastRead: String? = nil,
+    issued: UInt64? = nil
+  ) throws {
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.noteServer(
+        cid, unread: count, lastRead: lastRead.map(bytes), newest: newest,
+        issued: issued ?? tx.lsn - 1)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func countsWhatOthersSentAndNobodyReadHere(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply(
+      [
+        message("a", at: 1), message("b", at: 2, flags: .mine),
+        message("c", at: 3, flags: .readByMe), message("d", at: 4, flags: .control),
+        message("e", at: 5), message("f", at: 6),
+      ], cid)
+    #expect(try unread(fixture, cid) == Unread(3, isExact: false))
+    try cover(fixture, cid, to: 6)
+    #expect(try unread(fixture, cid) == Unread(3, isExact: true))
+    try fixture.apply([message("a", at: 1), message("e", at: 5)], cid)
+    #expect(try unread(fixture, cid).count == 3)
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.enqueueMark(.read, bytes("a"), cid))
+      _ = try tx.tombstone(bytes("e"), cid, version: nil)
+    }
+    try fixture.reopen()
+    #expect(try unread(fixture, cid) == Unread(1, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.confirmMarks(.read, [bytes("a")], cid)
+      _ = try tx.forget(bytes("f"), cid)
+    }
+    #expect(try unread(fixture, cid) == Unread(0, isExact: true))
+  }
+
+  @Test func aMarkThatIsGivenUpCountsAgain() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
+    try told(fixture, cid, 2, newest: position(2, "b"))
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.enqueueMark(.read, bytes("a"), cid)
+    }
+    #expect(try unread(fixture, cid) == Unread(1, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.dropMarks(.read, [bytes("a")], cid)
+    }
+    #expect(try unread(fixture, cid) == Unread(2, isExact: true))
+  }
+
+  @Test(arguments: Kind.allCases)
+  func theMarkerMovesForwardOnly(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
+    try cover(fixture, cid, to: 9)
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.moveReadMarker(cid, to: position(6, "m6")))
+      #expect(try tx.moveReadMarker(cid, to: position(3, "m3")) == false)
+      #expect(try tx.moveReadMarker(cid, to: .pending(1)) == false)
+    }
+    #expect(try unread(fixture, cid) == Unread(3, isExact: true))
+    try told(fixture, cid, nil, newest: nil, lastRead: "m2")
+    #expect(try fixture.read { tx throws(StoreFailure) in try tx.readMarker(cid) }?.time == 6)
+    // One that is not stored is waited for, also across a restart.
+    try told(fixture, cid, nil, newest: nil, lastRead: "m11")
+    try fixture.reopen()
+    try fixture.apply([message("m10", at: 10), message("m11", at: 11)], cid)
+    #expect(try unread(fixture, cid) == Unread(0, isExact: false))
+    try fixture.apply([message("late", at: 4), message("m12", at: 12)], cid)
+    #expect(try unread(fixture, cid).count == 1)
+    let feed = try fixture.read { tx throws(StoreFailure) in try tx.changes(after: 0, limit: 99) }
+    guard case .entries(let entries) = feed else { throw StoreFailure.damaged }
+    #expect(entries.contains { $0.kind == .conversations && $0.cid == cid })
+  }
+
+  @Test func messagesThatMoveAreCountedWhereTheyStand() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1), message("b", at: 5), message("c", at: 9)], cid)
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.moveReadMarker(cid, to: position(5, "b"))
+    }
+    #expect(try unread(fixture, cid).count == 1)
+    try fixture.apply([message("a", at: 7, version: 2), message("c", at: 2, version: 2)], cid)
+    #expect(try unread(fixture, cid).count == 1)
+    try fixture.apply([message("c", at: 8, version: 3)], cid)
+    #expect(try unread(fixture, cid).count == 2)
+  }
+
+  @Test func aHoleMakesItALowerBound() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
+    try cover(fixture, cid, from: 5, to: 9)
+    #expect(try unread(fixture, cid) == Unread(9, isExact: false))
+    // What is read need not be whole.
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.moveReadMarker(cid, to: position(4, "m4"))
+    }
+    #expect(try unread(fixture, cid) == Unread(5, isExact: false))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.moveReadMarker(cid, to: position(5, "m5"))
+    }
+    #expect(try unread(fixture, cid) == Unread(4, isExact: true))
+    // Something above the range is an island.
+    try fixture.apply([message("m12", at: 12)], cid)
+    #expect(try unread(fixture, cid) == Unread(5, isExact: false))
+    try cover(fixture, cid, to: 12)
+    #expect(try unread(fixture, cid) == Unread(5, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      let none = try tx.unverified(cid)
+      try tx.save(
+        unverified: none.inserting(position(7, ""), position(8, "")), replacing: none, cid)
+    }
+    #expect(try unread(fixture, cid) == Unread(5, isExact: false))
+  }
+
+  @Test func theServersCountGoesOn() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("m20", at: 20)], cid)
+    try told(fixture, cid, 7, newest: position(20, "m20"))
+    #expect(try unread(fixture, cid) == Unread(7, isExact: true))
+    // What was counted is not counted again when it comes.
+    try fixture.apply([message("m18", at: 18), message("m19", at: 19)], cid)
+    #expect(try unread(fixture, cid) == Unread(7, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.enqueueMark(.read, bytes("m19"), cid)
+    }
+    #expect(try unread(fixture, cid) == Unread(6, isExact: true))
+    try fixture.reopen()
+    // What comes above it is more, and whether it is all depends on how it came.
+    try fixture.apply([message("m22", at: 22)], cid)
+    #expect(try unread(fixture, cid) == Unread(7, isExact: false))
+    try cover(fixture, cid, from: 19, to: 22)
+    #expect(try unread(fixture, cid) == Unread(7, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.moveReadMarker(cid, to: position(20, "m20"))
+    }
+    #expect(try unread(fixture, cid) == Unread(1, isExact: true))
+  }
+
+  @Test func whatIsHeardWithoutALossKeepsTheCount() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
+    try told(fixture, cid, 9, newest: position(5, "m5"))
+    let since = fixture.store.lsn
+    func hear(
+      since lsn: UInt64?, _ body: (WriteTransaction) throws(StoreFailure) -> Void
+    ) throws {
+      try fixture.write { tx throws(StoreFailure) in
+        tx.heardSince = lsn
+        try body(tx)
+      }
+    }
+    try hear(since: since) { tx throws(StoreFailure) in
+      _ = try tx.apply(message("m6", at: 6), cid, issued: tx.lsn)
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m2")], cid, isMe: true)
+      _ = try tx.tombstone(bytes("m3"), cid, version: nil)
+    }
+    #expect(try unread(fixture, cid) == Unread(8, isExact: true))
+    // Counted before this connection began: something may have been missed.
+    try hear(since: fixture.store.lsn) { tx throws(StoreFailure) in
+      _ = try tx.apply(message("m7", at: 7), cid, issued: tx.lsn)
+    }
+    #expect(try unread(fixture, cid) == Unread(9, isExact: false))
+    try hear(since: nil) { tx throws(StoreFailure) in
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m1")], cid, isMe: true)
+    }
+    #expect(try unread(fixture, cid) == Unread(4, isExact: false))
+  }
+
+  @Test func aCountThatMayBeMixedIsLeftAside() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
+    let issued = fixture.store.lsn
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.enqueueMark(.read, bytes("m1"), cid)
+    }
+    try told(fixture, cid, 8, newest: position(5, "m5"), issued: issued)
+    #expect(try unread(fixture, cid) == Unread(4, isExact: false))
+    // Asked after: the mark is owed, so the server still counts it.
+    try told(fixture, cid, 8, newest: position(5, "m5"))
+    #expect(try unread(fixture, cid) == Unread(7, isExact: true))
+    // Something unknown was read or went.
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("?")], cid, isMe: true)
+    }
+    #expect(try unread(fixture, cid) == Unread(4, isExact: false))
+    try told(fixture, cid, 8, newest: nil)
+    #expect(try unread(fixture, cid).isExact)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.tombstone(bytes("??"), cid, version: nil)
+    }
+    #expect(try unread(fixture, cid).isExact == false)
+    try told(fixture, cid, 8, newest: nil)
+    try fixture.write { tx throws(StoreFailure) in try tx.clearTombstones(cid) }
+    #expect(try unread(fixture, cid).isExact == false)
+  }
+
+  @Test func clearingKeepsTheMarkerAndLeavingForgetsIt() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
+    try told(fixture, cid, 5, newest: position(5, "m5"))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.moveReadMarker(cid, to: position(3, "m3"))
+      try tx.setDraft(StoredDraft(body: bytes("so"), replyTo: bytes("m4")), cid)
+      try tx.clearCache()
+    }
+    #expect(try unread(fixture, cid) == Unread(0, isExact: false))
+    try fixture.apply((1...6).map { message("m\($0)", at: Int64($0)) }, cid)
+    #expect(try unread(fixture, cid) == Unread(3, isExact: false))
+    try fixture.write { tx throws(StoreFailure) in try tx.removeConversation(cid) }
+    #expect(try unread(fixture, cid) == Unread(0, isExact: false))
+    try fixture.apply((1...6).map { message("m\($0)", at: Int64($0)) }, cid)
+    try fixture.reopen()
+    #expect(try unread(fixture, cid) == Unread(6, isExact: false))
+    let draft = try fixture.read { tx throws(StoreFailure) in try tx.draft(cid) }
+    #expect(draft == StoredDraft(body: bytes("so"), replyTo: bytes("m4")))
+  }
+
+  @Test(arguments: Kind.allCases)
+  func draftsAreOneAConversation(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    let other = try fixture.conversation("other")
+    let start = fixture.store.lastChange
+    for draft in [StoredDraft(body: [0xFF]), StoredDraft(body: bytes("x"), replyTo: bytes("m"))] {
+      for _ in 0..<2 {
+        try fixture.write { tx throws(StoreFailure) in try tx.setDraft(draft, cid) }
+      }
+    }
+    // The same draft again is no change.
+    #expect(fixture.store.lastChange == start + 2)
+    try fixture.reopen()
+    try fixture.read { tx throws(StoreFailure) in
+      #expect(try tx.draft(cid) == StoredDraft(body: bytes("x"), replyTo: bytes("m")))
+      #expect(try tx.draft(other) == nil)
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.setDraft(nil, cid)
+      try tx.setDraft(nil, other)
+    }
+    #expect(try fixture.read { tx throws(StoreFailure) in try tx.draft(cid) } == nil)
+    #expect(fixture.store.lastChange == start + 3)
+  }
+}

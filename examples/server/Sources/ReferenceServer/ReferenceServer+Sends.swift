@@ -1,0 +1,142 @@
+/// What users do to messages by request: send, edit, delete, read on, ask who has.
+///
+/// Only who wrote a message edits it; who wrote it and the conversation's admins
+/// delete it. A send with a client id is done once where the server can do that.
+extension ReferenceServer {
+  func sendMessage(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
+    let state = try room(request, user)
+    let payload = try payload(request)
+    let key = request.clientID.map { SendKey(user: user, clientID: $0) }
+    if knobs.idempotentSends, let key, let first = state.sent[key] {
+      throw .exists(first)
+    }
+    // Visible at once, whatever the lateness of others: it has been answered.
+    let id = post(
+      conversation: state.id, sender: user, payload: payload, lateUs: 0,
+      replyTo: request.replyTo, clientID: request.clientID,
+      attachment: request.attachment.map { String(decoding: $0, as: UTF8.self) },
+      metadata: request.metadata.map { String(decoding: $0, as: UTF8.self) })
+    let data = try message(id, state)
+    if let key {
+      state.sent[key] = data
+      onChange?(.sent(state.id, key))
+    }
+    return data
+  }
+
+  func editMessage(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
+    let state = try room(request, user)
+    let id = try target(request, state)
+    guard state.message(id, knobs.ties)?.sender == user else {
+      throw ServerFailure("forbidden", "the message of another")
+    }
+    edit(conversation: state.id, id: id, payload: try payload(request))
+    return try message(id, state)
+  }
+
+  func deleteMessage(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
+    let state = try room(request, user)
+    let id = try target(request, state)
+    guard state.message(id, knobs.ties)?.sender == user || state.isAdmin(user) else {
+      throw ServerFailure("forbidden", "the message of another")
+    }
+    delete(conversation: state.id, ids: [id], lateUs: 0)
+    return ReferenceServer.nothing
+  }
+
+  func markLastRead(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
+    let state = try room(request, user)
+    let id = try target(request, state)
+    moveReadMarker(conversation: state.id, id: id, user: user)
+    return conversation(state, user, hasLast: false)
+  }
+
+  /// Notes that a user has read up to a message, and tells the user's devices. A
+  /// marker never moves back.
+  @discardableResult
+  public func moveReadMarker(conversation: String, id: String, user: String) -> Bool {
+    guard let state = conversations[conversation], let place = state.place(id),
+      state.moveMarker(of: user, to: ReadMarker(id: id, place: place), knobs.ties)
+    else { return false }
+    onChange?(.marker(conversation, user: user))
+    push(.ownConversation(state, more: own(state, user)), to: state, only: user)
+    return true
+  }
+
+  func getReceipts(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
+    let state = try room(request, user)
+    let id = try target(request, state)
+    var out = Writer(knobs)
+    out.raw("{\"receipts\":")
+    guard let message = state.message(id, knobs.ties) else {
+      throw ServerFailure("not_found", "no such message")
+    }
+    var users: [String] = []
+    for mark in ServerMark.allCases {
+      for user in message[keyPath: mark.users] where !users.contains(user) { users.append(user) }
+    }
+    out.list(users) { out, user in
+      out.first("user_id", user)
+      for mark in ServerMark.allCases {
+        if let us = message.markedUs["\(mark.rawValue) \(user)"] {
+          out.time("\(mark.rawValue)_at", us)
+        }
+      }
+    }
+    out.raw("}")
+    return out.bytes
+  }
+
+  private func payload(_ request: Request) throws(ServerFailure) -> String {
+    guard let payload = request.payload else {
+      throw ServerFailure("invalid", "payload is missing")
+    }
+    guard knobs.payloadBytesMax == 0 || payload.count <= knobs.payloadBytesMax else {
+      throw ServerFailure("too_large", "the payload is too large")
+    }
+    return String(decoding: payload, as: UTF8.self)
+  }
+
+  /// Data that holds a message as it is now.
+  func message(_ id: String, _ state: ConversationState) throws(ServerFailure) -> [UInt8] {
+    guard let message = state.message(id, knobs.ties) else {
+      throw ServerFailure("not_found", "no such message")
+    }
+    var out = Array("{\"message\":".utf8)
+    message.write(knobs, into: &out)
+    out.append(0x7D)
+    return out
+  }
+
+  // MARK: Conversations as a user sees them
+
+  /// Data that holds a conversation as a user sees it.
+  func conversation(_ state: ConversationState, _ user: String, hasLast: Bool) -> [UInt8] {
+    var out = Writer(knobs)
+    out.raw("{\"conversation\":")
+    write(state, user, hasLast: hasLast, into: &out)
+    out.raw("}")
+    return out.bytes
+  }
+
+  func write(
+    _ state: ConversationState, _ user: String, hasLast: Bool, into out: inout Writer
+  ) {
+    out.raw("{")
+    out.conversation(state)
+    out.raw(own(state, user))
+    if hasLast, let last = state.rows.last {
+      out.raw(",\"last_message\":")
+      out.raw(last.rendered)
+    }
+    out.raw("}")
+  }
+
+  /// What only this user is told of a conversation.
+  private func own(_ state: ConversationState, _ user: String) -> [UInt8] {
+    var out = Writer(knobs)
+    if let marker = state.markers[user] { out.text("last_read_message_id", marker.id) }
+    out.raw(",\"unread_count\":\(state.unreadCount(of: user, knobs.ties))")
+    return out.bytes
+  }
+}
