@@ -122,7 +122,7 @@ internal import Engine
         throw .internal("a conversation lies outside of its page")
       }
       var last: UnsafePointer<tl_message>?
-      if let message = row.lastMessage {
+      if let message = row.last {
         let id = unsafe view(bytes, row.id)
         unsafe (messages + index).initialize(to: tl_message(message, id, bytes))
         unsafe last = UnsafePointer(messages + index)

@@ -164,8 +164,7 @@ public func tl_client_draft(
     let body = try unsafe draft.bytes(
       atMost: Limits.draftBytesMax, or: .tooLarge("a draft is over 64 KiB"))
     let target = unsafe replyTo.size == 0 ? [] : try unsafe replyTo.id()
-    try client.setDraft(
-      conversation: unsafe conversation.id(), Draft(body: body, replyTo: target))
+    try client.setDraft(conversation: unsafe conversation.id(), body: body, replyTo: target)
     return status(TL_OK)
   }
 }
@@ -173,7 +172,6 @@ public func tl_client_draft(
 @implementation @_cdecl("tl_client_clear")
 public func tl_client_clear(_ client: OpaquePointer?) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    try client.clear()
-    return status(TL_OK)
+    throw Failure.unsupported("clear")
   }
 }

@@ -120,7 +120,7 @@ extension ConversationRow {
   func fits(_ count: Int) -> Bool {
     let own = [id, title, body, lastRead, draft, draftReplyTo, typing]
       .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
-    return own && lastMessage?.fits(count) != false
+    return own && last?.fits(count) != false
   }
 }
 
@@ -128,15 +128,12 @@ extension tl_conversation {
   init(
     _ row: ConversationRow, _ last: UnsafePointer<tl_message>?, _ bytes: UnsafeRawPointer
   ) {
-    let flags = [
-      (row.isPending, TL_CONVERSATION_PENDING),
-      (row.unread.isExact, TL_CONVERSATION_UNREAD_EXACT),
-      (row.hasPending, TL_CONVERSATION_HAS_PENDING), (row.hasStuck, TL_CONVERSATION_HAS_STUCK),
-      (row.isGone, TL_CONVERSATION_GONE),
-    ]
+    // Nothing but its number is left of a conversation that went.
+    let gone = row.id.isEmpty ? UInt32(truncatingIfNeeded: TL_CONVERSATION_GONE) : 0
     unsafe self.init(
-      number: row.number, flags: bits(flags), member_count: UInt32(clamping: row.memberCount),
-      unread: UInt64(clamping: row.unread.count), activity_us: row.activityUs,
+      number: row.number, flags: row.flags | gone,
+      member_count: UInt32(clamping: row.memberCount), unread: UInt64(clamping: row.unread),
+      activity_us: row.activityUs,
       id: view(bytes, row.id), title: view(bytes, row.title), body: view(bytes, row.body),
       last_read: view(bytes, row.lastRead), draft: view(bytes, row.draft),
       draft_reply_to: view(bytes, row.draftReplyTo), typing: view(bytes, row.typing),
@@ -147,14 +144,13 @@ extension tl_conversation {
 extension tl_list_status {
   init(_ status: ListStatus) {
     let flags = [
-      (status.unread.isExact, TL_LIST_TOTAL_EXACT), (status.isComplete, TL_LIST_WHOLE),
-      (status.isRefreshing, TL_LIST_REFRESHING),
+      (status.isUnreadExact, TL_LIST_TOTAL_EXACT), (status.isWhole, TL_LIST_WHOLE),
     ]
     self.init(
       struct_size: 0, flags: bits(flags), version: status.version, checksum: status.checksum,
-      unread: UInt64(clamping: status.unread.count),
+      unread: UInt64(clamping: status.unread),
       row_count: UInt32(clamping: status.rowCount),
-      conversation_count: UInt32(clamping: status.conversationCount),
+      conversation_count: UInt32(clamping: status.rowCount),
       trouble: status.trouble?.status ?? ABI.status(TL_OK), reserved: 0)
   }
 }
