@@ -44,6 +44,8 @@ package enum Limits {
   package static let waitingKept = 10_000
   /// Events kept for the host.
   package static let eventsKept = 10_000
+  /// Bytes of a draft.
+  package static let draftBytesMax = 64 << 10
   /// Bytes kept of why a server refused.
   package static let refusalBytesMax = 1_024
   /// Operations kept after they were done.
@@ -59,8 +61,7 @@ package enum Limits {
   package static let windowLoadMax = 1_000
   /// Entries of the feed that a window follows one by one; beyond, it reads itself anew.
   package static let windowChangesMax = 5_000
-  /// Bytes of a draft, and conversations that are read from the server's list.
-  package static let draftBytesMax = 64 << 10
+  /// Conversations that are read from the server's list.
   package static let conversationsMax = 200_000
   /// Replies held ready for the host, the others wait in the file; and those handed
   /// out whose sending is waited for.

@@ -213,6 +213,7 @@ struct Growth {
       return .behind(bound, key)
     case .message(let id):
       guard let position = try rx.place(ofID: id, cid) else { return .unknown }
+      if position.isPending { return .latest }
       return try row(at: position)
     case .time(let time):
       return try find(time: time)

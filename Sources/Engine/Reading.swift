@@ -313,6 +313,7 @@ private struct Marks {
   private let spans: SpanSet
   private let unverified: SpanSet
   private let fresh: SpanSet
+  private let marker: Position?
 
   init(
     _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?
@@ -320,6 +321,7 @@ private struct Marks {
     self.spans = spans
     self.fresh = fresh ?? SpanSet()
     unverified = try rx.unverified(record.cid)
+    marker = try rx.readMarker(record.cid)
   }
 
   /// `TL_MESSAGE_` flags of the header.
@@ -327,7 +329,11 @@ private struct Marks {
     let flags = row.flags
     var bits: UInt32 = 0
     if flags.contains(.mine) { bits |= 1 << 0 }
-    if flags.isDisjoint(with: [.mine, .readByMe, .readQueued]) { bits |= 1 << 1 }
+    if flags.isDisjoint(with: [.mine, .readByMe, .readQueued]),
+      marker.map({ $0 < position }) ?? true
+    {
+      bits |= 1 << 1
+    }
     if flags.contains(.edited) { bits |= 1 << 2 }
     if flags.contains(.deleted) { bits |= 1 << 3 }
     if flags.contains(.pinned) { bits |= 1 << 4 }

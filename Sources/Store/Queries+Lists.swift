@@ -24,6 +24,11 @@ extension Queries {
     WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
     """
 
+  static let unreadNumbers: StaticString = """
+    SELECT number FROM message
+    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
+    """
+
   /// What the user has read or deleted and the server has not heard of.
   static let countQueued: StaticString = """
     SELECT count(DISTINCT target) FROM operation
@@ -43,7 +48,7 @@ extension Queries {
     """
 
   static let listQueries: [StaticString] = [
-    conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, markerQueued,
-    pendingSends,
+    conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, unreadNumbers,
+    markerQueued, pendingSends,
   ]
 }

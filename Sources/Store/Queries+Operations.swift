@@ -65,6 +65,7 @@ extension Queries {
        WHERE verb >= 10 AND state != 4 AND seq > 0 LIMIT 1),
       (SELECT 1 FROM operation INDEXED BY operation_mark
        WHERE verb < 10 AND verb > 0 LIMIT 1))
+    FROM meta WHERE one = 1
     """
 
   static let somePending: StaticString = """
@@ -145,8 +146,14 @@ extension Queries {
     WHERE cid = ? AND target = ? AND state != 4 AND verb = ?
     """
 
+  static let sealed: StaticString = """
+    SELECT cid, time, id, number, lsn, raw FROM message INDEXED BY message_sealed
+    WHERE (cid, time, id) > (?, ?, ?) AND flags & 64 != 0
+    ORDER BY cid, time, id LIMIT ?
+    """
+
   static let operationQueries: [StaticString] = [
-    operationCounts, mark, operation, operationByClient, operationsOf, operationsOpenOf, operations, operationsOpen,
+    sealed, operationCounts, mark, operation, operationByClient, operationsOf, operationsOpenOf, operations, operationsOpen,
     operationsOn, operationsAwaiting, openOperations, someOpen, somePending, verbsOn, contentOn,
     lastKept, sendOfPayload, pendingUp, pendingDown, pendingKeysUp, pendingKeysDown,
     pendingKeysOfNumbers,

@@ -103,11 +103,15 @@ extension ReadTransaction {
       return nil
     }
     let row = try connection.statement(Queries.newestFlags, cid, RowFlags.hidden.rawValue)
+    let marker = try readMarker(cid)
     var first: Position?
     while try row.step() {
       let flags = RowFlags(rawValue: row.int(2))
-      guard flags.isDisjoint(with: [.mine, .readByMe, .readQueued]) else { break }
-      first = Position(time: row.int(0), id: row.bytes(1))
+      let position = Position(time: row.int(0), id: row.bytes(1))
+      guard flags.isDisjoint(with: .notUnread), marker.map({ $0 < position }) ?? true else {
+        break
+      }
+      first = position
     }
     return first
   }

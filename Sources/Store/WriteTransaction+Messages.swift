@@ -28,12 +28,13 @@ extension WriteTransaction {
     }
     // The row that came first stays: a screen may show it by its number.
     if let send { try settle(send, as: copy.id, givesNumber: false) }
-    return try merge(copy, into: stored, cid, issued: issued, saysMarks)
+    return try merge(
+      copy, into: stored, cid, issued: issued, saysMarks, hasSettled: send != nil)
   }
 
   private func merge(
     _ copy: IncomingMessage, into known: StoredMessage, _ cid: Int64, issued: UInt64,
-    _ saysMarks: Bool
+    _ saysMarks: Bool, hasSettled: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
     let isLost = stored.lsn < (try restoredLSN(cid))
@@ -41,28 +42,40 @@ extension WriteTransaction {
       try moveHusk(stored, to: copy, cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)
     }
-    // What was settled just now may have brought its own flags over the row.
-    stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, cid))
+    if hasSettled {
+      // What waited for it lies over this row now.
+      stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, cid))
+    }
     var result = stored.merged(
       with: copy, issued: issued, isLost: isLost, saysMarks: saysMarks)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost else { return .unchanged(stored.number) }
     result.lsn = lsn
-    // What the server says itself it need not be told.
-    let grown = result.message.flags.subtracting(stored.message.flags)
-    if grown.contains(.readByMe) {
-      try dropMark(.markRead, copy.id, cid)
-      result.message.flags.remove(.readQueued)
-    }
-    if grown.contains(.listenedByMe) {
-      try dropMark(.markListened, copy.id, cid)
-      result.message.flags.remove(.listenQueued)
+    try dropKnownMarks(&result.message, cid)
+    if let list = result.message.deliveredBy, list != stored.message.deliveredBy,
+      ReaderList.contains(user, list)
+    {
+      try dropMark(.markDelivered, copy.id, cid)
     }
     try write(result, over: stored, cid)
     guard isChanged else { return .unchanged(stored.number) }
     try noteChange(cid, stored.number, was: stored.message.state, now: result.message.state)
     return .updated(stored.number)
+  }
+
+  /// What the server says itself it need not be told.
+  private func dropKnownMarks(
+    _ message: inout IncomingMessage, _ cid: Int64
+  ) throws(StoreFailure) {
+    if message.flags.contains([.readByMe, .readQueued]) {
+      try dropMark(.markRead, message.id, cid)
+      message.flags.remove(.readQueued)
+    }
+    if message.flags.contains([.listenedByMe, .listenQueued]) {
+      try dropMark(.markListened, message.id, cid)
+      message.flags.remove(.listenQueued)
+    }
   }
 
   /// Whether a tombstone keeps the message out. A server version newer than the
@@ -108,6 +121,7 @@ extension WriteTransaction {
       row.lay(waiting, user: user)
       message = row.message
     }
+    try dropKnownMarks(&message, cid)
     try connection.run(
       """
       INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,
@@ -144,7 +158,7 @@ extension WriteTransaction {
   }
 
   /// Writes a row over the one that it was. Only a move touches the indexes.
-  private func write(
+  func write(
     _ row: StoredMessage, over old: StoredMessage, _ cid: Int64
   ) throws(StoreFailure) {
     let message = row.message

@@ -58,7 +58,7 @@ extension WriteTransaction {
     var tally = try tally(cid)
     guard tally.isAboveMarker(position), !position.isPending else { return false }
     let low = tally.marker.map(\.successor) ?? .min
-    let passed = try countUnread(cid, from: low, to: position.successor)
+    let passed = try passUnread(cid, from: low, to: position.successor)
     if var counted = tally.counted {
       if position >= counted.top {
         counted.count = 0
@@ -146,6 +146,22 @@ extension WriteTransaction {
     tally.counted = nil
     tallies[cid] = tally
     change(.conversations, cid, numbers: nil)
+  }
+
+  /// Tells the feed of the rows that are unread no more, and gives their number.
+  private func passUnread(
+    _ cid: Int64, from low: Position, to high: Position
+  ) throws(StoreFailure) -> Int64 {
+    let row = try connection.statement(
+      Queries.unreadNumbers, cid, low.time, low.id, high.time, high.id,
+      RowFlags.notUnread.rawValue)
+    var count: Int64 = 0
+    while try row.step() {
+      let number = row.uint(0)
+      feed.add(.updated, cid, number...number)
+      count += 1
+    }
+    return count
   }
 
   private func countUnread(

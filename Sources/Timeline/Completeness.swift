@@ -28,6 +28,9 @@ package struct Completeness: Equatable, Sendable {
     spans: SpanSet, poisoned: [SpanSet.Span], rows: [Position], goesOlder: Bool,
     anchor: Position?, reachedLimit: Bool
   ) {
+    // What is pending stands behind the present and says nothing of what the server has.
+    let rows = rows.filter { !$0.isPending }
+    let anchor = anchor.flatMap { goesOlder && $0.isPending ? nil : $0 }
     // What the read passed over: from its older to its newer boundary.
     let top = max(spans.newest?.high ?? .min, rows.last?.successor ?? .min)
     let low: Position

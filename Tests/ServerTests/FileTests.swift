@@ -26,6 +26,64 @@ import Testing
     }
   }
 
+  @Test func whatUsersDidComesBack() throws {
+    try withPath { path in
+      var knobs = ServerKnobs()
+      knobs.idempotentSends = true
+      func views(_ server: ReferenceServer) -> [[UInt8]] {
+        [
+          server.ask("get_conversations", ["include_last_message": true]).frame,
+          server.ask("get_receipts", ["message_id": "1003"]).frame,
+          server.ask("send_message", ["client_id": "k", "payload": "late"]).frame,
+          server.ask("send_message", ["client_id": "gone", "payload": "late"]).frame,
+          server.ask("create_conversation", ["client_id": "k", "participant_ids": []]).frame,
+          server.ask("mark_last_read", ["message_id": "1009"]).frame,
+          server.ask("get_user_channel").frame, server.ask("get_user_channel", user: "jan").frame,
+        ]
+      }
+      func act(_ server: ReferenceServer, _ file: ServerFile, restores: Bool) throws {
+        server.fill(40)
+        let members: [String: Any] = [
+          "client_id": "k", "participant_ids": ["jan"], "direct": true, "metadata": ["a": 1],
+        ]
+        _ = server.ask("create_conversation", members)
+        let more: [String: Any] = [
+          "client_id": "k", "payload": "one", "attachment": ["u"], "metadata": 1,
+        ]
+        _ = server.ask("send_message", more)
+        let sent = server.ask("send_message", ["client_id": "gone", "payload": "two"])
+        let message = sent.data["message"] as? [String: Any]
+        let id = try #require(message?["message_id"] as? String)
+        server.delete(conversation: "c", ids: [id])
+        _ = server.ask("mark_read", ["message_ids": ["1003"]])
+        _ = server.ask("mark_last_read", ["message_id": "1020"])
+        _ = server.ask("save_conversation", ["title": "T"])
+        _ = server.ask("get_user_channel")
+        _ = server.ask("get_user_channel", user: "jan")
+        _ = server.ask("delete_user_channels", user: "jan")
+        if restores { server.restore(server.backup()) }
+        try file.save()
+      }
+      for restores in [false, true] {
+        let path = path + "\(restores)"
+        let first = ReferenceServer(knobs: knobs, seed: 7)
+        try act(first, try ServerFile(path: path, server: first), restores: restores)
+        let again = ReferenceServer(knobs: knobs, seed: 7)
+        let file = try ServerFile(path: path, server: again)
+        #expect(views(again).dropLast() == views(first).dropLast())
+        #expect(again.ask("send_message", ["client_id": "gone", "payload": 1]).code == "exists")
+        #expect(again.visibleCount("c") == 41)
+        // A distinct or direct one is still the one of its kind.
+        let direct = again.ask(
+          "create_conversation", user: "jan", ["participant_ids": ["eva"], "direct": true])
+        let made = again.ask("create_conversation", ["client_id": "k", "participant_ids": []])
+        #expect(direct.data["conversation"] != nil && made.code == "exists")
+        #expect(again.conversationIDs.count == 2)
+        withExtendedLifetime(file) {}
+      }
+    }
+  }
+
   @Test func aWorldComesBackAsItWasAndGoesOn() throws {
     try withPath { path in
       let server = ReferenceServer(seed: 7)

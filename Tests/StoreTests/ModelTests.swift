@@ -73,7 +73,7 @@ private struct Model {
   var forgotten: Set<[UInt8]> = []
   var deletions: [[UInt8]: Int64?] = [:]
   var waiting: [[UInt8]: Waiting] = [:]
-  var marks: [ReceiptKind: [[UInt8]]] = [.read: [], .listened: []]
+  var marks: [ReceiptKind: [[UInt8]]] = [.read: [], .delivered: [], .listened: []]
   var lastNumber: UInt64 = 0
 
   mutating func apply(
@@ -154,7 +154,7 @@ private struct Model {
   }
 
   mutating func delete(_ id: [UInt8]) -> UInt64? {
-    for kind in [ReceiptKind.read, .listened] { marks[kind]?.removeAll { $0 == id } }
+    for kind in marks.keys { marks[kind]?.removeAll { $0 == id } }
     return rows.removeValue(forKey: id)?.number
   }
 
@@ -231,9 +231,13 @@ private struct Model {
 
   mutating func enqueue(_ kind: ReceiptKind, _ id: [UInt8]) -> Bool {
     guard let row = rows[id], !row.isHusk, !row.message.flags.contains(.mine),
-      !row.message.flags.contains(kind == .read ? .readByMe : .listenedByMe),
       marks[kind]?.contains(id) == false
     else { return false }
+    switch kind {
+    case .read: if row.message.flags.contains(.readByMe) { return false }
+    case .delivered: if row.users[.delivered]?.contains(bytes("me")) == true { return false }
+    case .listened: if row.message.flags.contains(.listenedByMe) { return false }
+    }
     marks[kind]?.append(id)
     return true
   }
@@ -244,6 +248,16 @@ private struct Model {
         && marks[.read]?.contains(row.message.id) == false
     }
     return tail.last?.message.position
+  }
+
+  /// The rows as a screen sees them: what is owed is shown as done.
+  func face(_ row: Row) -> String? {
+    var row = row
+    if marks[.read]?.contains(row.message.id) == true { row.message.flags.insert(.readQueued) }
+    if marks[.listened]?.contains(row.message.id) == true {
+      row.message.flags.insert(.listenQueued)
+    }
+    return row.face
   }
 
   var sorted: [Row] { rows.values.sorted { $0.message.position < $1.message.position } }
@@ -323,8 +337,7 @@ private struct Model {
       let changed = try tx.pin(id, cid, isPinned: isPinned, issued: stamp)
       #expect(changed == model.pin(id, isPinned, stamp))
     case 86..<94:
-      let expected = kind == .delivered ? false : model.enqueue(kind, id)
-      #expect(try tx.enqueueMark(kind, id, cid) == expected)
+      #expect(try tx.enqueueMark(kind, id, cid) == model.enqueue(kind, id))
     case 94..<97:
       let changed = try tx.confirmMarks(kind, [id], cid)
       let expected = model.receipt(kind, id, by: bytes("me"), isMe: true)
@@ -374,7 +387,7 @@ private struct Model {
   /// Everything that can be read.
   private func compare(_ fixture: Fixture, _ cid: Int64, _ model: Model) throws {
     let sorted = model.sorted
-    let visible = sorted.compactMap(\.face)
+    let visible = sorted.compactMap(model.face)
     try fixture.read { tx throws(StoreFailure) in
       let up = try tx.messages(RowQuery(cid: cid, from: .oldest, limit: 1_000))
       #expect(Self.faces(up) == visible)
@@ -383,7 +396,7 @@ private struct Model {
       let pins = try tx.messages(
         RowQuery(cid: cid, from: .latest, limit: 1_000, pinnedOnly: true))
       let pinned = sorted.filter { $0.message.flags.contains(.pinned) }
-      #expect(Self.faces(pins) == pinned.compactMap(\.face))
+      #expect(Self.faces(pins) == pinned.compactMap(model.face))
       let rows = try tx.rows(cid, from: .min, to: .max, limit: 1_000, newestFirst: false)
       #expect(rows.map(\.number) == sorted.map(\.number))
       #expect(rows.map(\.position) == sorted.map(\.message.position))
@@ -399,7 +412,7 @@ private struct Model {
     }
     try fixture.write { tx throws(StoreFailure) in
       let pending = try tx.pendingMarks(limit: 100)
-      for kind in [ReceiptKind.read, .listened] {
+      for kind in [ReceiptKind.read, .delivered, .listened] {
         let ids = pending.filter { $0.kind == kind }.flatMap(\.ids)
         #expect(ids == model.marks[kind])
       }
@@ -436,7 +449,7 @@ private struct Model {
       return
     }
     var now: [UInt64: String] = [:]
-    for row in model.rows.values { now[row.number] = row.face }
+    for row in model.rows.values { now[row.number] = model.face(row) }
     for entry in entries {
       for number in entry.first...entry.last { seen[number] = now[number] }
       cursor = entry.seq

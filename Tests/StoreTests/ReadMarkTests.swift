@@ -70,7 +70,6 @@ import Timeline
     try fixture.apply(
       ["a", "b"].map { message($0, at: 1, flags: .readByMe) } + [message("c", at: 2)], cid)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.enqueueMark(.delivered, bytes("c"), cid) == false)
       for id in ["c", "a", "b"] {
         #expect(try tx.enqueueMark(.listened, bytes(id), cid))
         #expect(try tx.enqueueMark(.listened, bytes(id), cid) == false)
@@ -83,8 +82,9 @@ import Timeline
       #expect(pending.map(\.kind) == [.read, .listened])
       #expect(pending.map(\.ids) == [[bytes("c")], ["c", "a", "b"].map(bytes)])
       #expect(try tx.pendingMarks(limit: 2).map(\.ids.count) == [1, 1])
-      #expect(try tx.queuedMarks(.listened, cid).count == 3)
-      #expect(try tx.queuedMarks(.read, cid) == [bytes("c")])
+      let rows = try tx.rows(cid, from: .min, to: .max, limit: 100, newestFirst: false)
+      #expect(rows.count { $0.flags.contains(.listenQueued) } == 3)
+      #expect(rows.filter { $0.flags.contains(.readQueued) }.map(\.position.id) == [bytes("c")])
       #expect(try tx.confirmMarks(.listened, [bytes("c")], cid) == [3])
       // The server says of one that it is so; the other it refuses.
       _ = try tx.apply(
@@ -96,8 +96,36 @@ import Timeline
       #expect(try tx.pendingMarkCount() == 1)
     }
     let row = try #require(try fixture.message("c", cid))
-    #expect(row.flags == .listenedByMe && text(row.listenedBy) == #"["me"]"#)
+    #expect(row.flags == [.listenedByMe, .readQueued] && text(row.listenedBy) == #"["me"]"#)
     #expect(row.readBy == nil)
+  }
+
+  /// A delivery shows nothing on the row, so it is told by the list and the queue.
+  @Test(arguments: Kind.allCases)
+  func deliveredMarksAreOwedUntilTheServerSaysSo(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply(["a", "b", "c", "d"].map { message($0, at: 1) }, cid)
+    try fixture.apply([message("mine", at: 2, flags: .mine)], cid)
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.enqueueMark(.delivered, bytes("mine"), cid) == false)
+      for id in ["a", "b", "c"] {
+        #expect(try tx.enqueueMark(.delivered, bytes(id), cid))
+        #expect(try tx.enqueueMark(.delivered, bytes(id), cid) == false)
+      }
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.pendingMarks(limit: 10).map(\.ids) == [["a", "b", "c"].map(bytes)])
+      #expect(try tx.confirmMarks(.delivered, [bytes("a")], cid) == [1])
+      #expect(try tx.enqueueMark(.delivered, bytes("a"), cid) == false)
+      var told = message("b", at: 1)
+      told.deliveredBy = bytes(#"["eva","me"]"#)
+      _ = try tx.apply(told, cid, issued: tx.lsn)
+      #expect(try tx.enqueueMark(.delivered, bytes("b"), cid) == false)
+      _ = try tx.tombstone(bytes("c"), cid, version: nil)
+      #expect(try tx.pendingMarkCount() == 0)
+    }
   }
 
   @Test func receiptsOfOthersGrowOnce() throws {

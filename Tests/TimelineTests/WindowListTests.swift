@@ -52,7 +52,9 @@ private struct World {
   mutating func step() -> WindowChange {
     var change = WindowChange()
     for _ in 0...random.below(3) {
-      switch random.below(12) {
+      switch random.below(16) {
+      case 12, 13: send(&change)
+      case 14, 15: settle(&change)
       case 0, 1, 2: arrive(&change)
       case 3: edit(&change)
       case 4: move(&change)
@@ -84,6 +86,33 @@ private struct World {
       change.removed.removeAll { $0 == numbers }
       trail.append("+\(name(unique))")
     }
+  }
+
+  /// What the user did, behind all that the server has.
+  private mutating func send(_ change: inout WindowChange) {
+    numbers += 1
+    revision += 1
+    let key = RowKey(number: numbers, position: .pending(numbers), revision: revision)
+    model.store[numbers] = key
+    change.upserted.append(key)
+    change.removed.removeAll { $0 == numbers }
+    trail.append("+pending \(numbers)")
+  }
+
+  /// The server has it: the same row, at its place.
+  private mutating func settle(_ change: inout WindowChange) {
+    let pending = model.store.values.filter(\.position.isPending).map(\.number).sorted()
+    guard !pending.isEmpty else { return }
+    let number = pending[random.below(pending.count)]
+    let place = position()
+    revision += 1
+    let key = RowKey(
+      number: number, position: Position(time: place.time, id: Array("s\(number)".utf8)),
+      revision: revision)
+    model.store[number] = key
+    change.upserted.removeAll { $0.number == number }
+    change.upserted.append(key)
+    trail.append("pending \(number)>\(name(key.position))")
   }
 
   private mutating func any() -> UInt64? {
@@ -178,6 +207,35 @@ private struct World {
 }
 
 @Suite struct WindowListTests {
+  /// A pending row has no split before it, moves once with its number, and where it is
+  /// the newest of all it only changes.
+  @Test func aPendingRowIsSettledAsOneRow() {
+    var list = WindowList(rowsMax: 100)
+    let spans = SpanSet().inserting(.min, at(3, "c").successor)
+    let loaded = SpanSet().inserting(.min, .max)
+    func key(_ number: UInt64, _ position: Position, _ revision: UInt64 = 1) -> RowKey {
+      RowKey(number: number, position: position, revision: revision)
+    }
+    _ = list.apply(
+      WindowChange(
+        upserted: [
+          key(1, at(1, "a")), key(2, at(3, "c")), key(3, .pending(7)), key(4, .pending(8)),
+        ], loaded: loaded, spans: spans))
+    #expect(list.splitCount == 0 && list.count == 4)
+    // The later one is confirmed first, below the other.
+    let trusted = SpanSet().inserting(.min, at(9, "z"))
+    let moved = list.apply(WindowChange(upserted: [key(4, at(5, "e"), 2)], spans: trusted))
+    #expect(moved == [DiffOp(.move, row: 2, from: 3), DiffOp(.update, row: 2)])
+    #expect(list.items(0..<4).map(\.number) == [1, 2, 4, 3])
+    // The last one keeps its row, so nothing moves.
+    let stayed = list.apply(WindowChange(upserted: [key(3, at(6, "f"), 3)]))
+    #expect(stayed == [DiffOp(.update, row: 3)])
+    #expect(list.splitCount == 0)
+    // An island: the split is the server's row's, and the pending one has none.
+    _ = list.apply(WindowChange(upserted: [key(5, at(20, "t")), key(6, .pending(9))]))
+    #expect(list.items(0..<6).map(\.splitBefore) == [false, false, false, false, true, false])
+  }
+
   /// 192 lives of 110 steps: 21,120.
   @Test(arguments: 1...12 as ClosedRange<UInt64>)
   func theFastListIsTheSlowOneAfterEveryStep(_ group: UInt64) throws {

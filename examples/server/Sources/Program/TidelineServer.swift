@@ -105,6 +105,7 @@ enum Capability: String, ExpressibleByArgument, CaseIterable {
   case sequence
   case prevID = "prev_id"
   case envelope
+  case idempotentSend = "idempotent_send"
 
   func turnOn(_ knobs: inout ServerKnobs) {
     switch self {
@@ -114,6 +115,7 @@ enum Capability: String, ExpressibleByArgument, CaseIterable {
     case .sequence: knobs.numbersMessages = true
     case .prevID: knobs.sendsPreviousIDs = true
     case .envelope: knobs.envelope = true
+    case .idempotentSend: knobs.idempotentSends = true
     }
   }
 }
@@ -142,6 +144,18 @@ struct KnobOptions: ParsableArguments, Sendable {
 
   @Flag(inversion: .prefixedNo, help: "Send answers to commands in envelopes.")
   var envelopedAnswers = true
+
+  @Flag(inversion: .prefixedNo, help: "Send client_id with messages that were sent with one.")
+  var clientIds = true
+
+  @Flag(inversion: .prefixedNo, help: "Tell the connection that asked what it has done.")
+  var tellSender = true
+
+  @Flag(help: "Push only what a connection has subscribed to.")
+  var needSubscribe = false
+
+  @Option(help: "The largest payload in bytes; 0 for any.")
+  var payloadMax = 0
 
   @Flag(inversion: .prefixedNo, help: "Send has_more with pages.")
   var hasMore = false
@@ -209,7 +223,7 @@ struct KnobOptions: ParsableArguments, Sendable {
   func make() throws -> ServerKnobs {
     let bounds = [
       pageCap, deletionCap, lateMs, lateDeletionsMs, latencyMs, deletionHorizonS, changeCap,
-      pushesAtConnect,
+      pushesAtConnect, payloadMax,
     ]
     guard bounds.allSatisfy({ (0...1_000_000_000).contains($0) }), (0...1).contains(dropRate),
       (-1_439...1_439).contains(zone)
@@ -219,6 +233,10 @@ struct KnobOptions: ParsableArguments, Sendable {
     knobs.pushIsLossless = push == .lossless
     knobs.pushesAtConnect = pushesAtConnect
     knobs.answersInEnvelope = envelopedAnswers
+    knobs.echoesClientIDs = clientIds
+    knobs.tellsSender = tellSender
+    knobs.needsSubscribing = needSubscribe
+    knobs.payloadBytesMax = payloadMax
     knobs.sendsHasMore = hasMore
     knobs.changePageCap = changeCap
     knobs.truncates = truncates

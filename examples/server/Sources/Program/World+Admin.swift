@@ -69,6 +69,7 @@ extension World {
       server.deleteConversation(try conversation(request))
       return "{\(now)}"
     case "admin_member_add", "admin_member_remove": return try member(request)
+    case "admin_fail": return try fail(request)
     case "admin_profile":
       server.setProfile(
         user: try needed(request.user, "user"), name: try needed(request.name, "name"))
@@ -84,6 +85,18 @@ extension World {
       return "{\(now)}"
     default: throw ServerFailure("unsupported", "no such admin request")
     }
+  }
+
+  /// Lets requests to come fail: any, or those of the verb that `name` gives.
+  private func fail(_ request: Request) throws(ServerFailure) -> String {
+    let code = try needed(request.title, "title")
+    let wait = try request.overSeconds.map { seconds throws(ServerFailure) in
+      Int(try span(seconds) / 1_000)
+    }
+    for _ in 0..<(try count(request)) {
+      server.failNext(code, retryAfterMs: wait, verb: request.name)
+    }
+    return "{\(now)}"
   }
 
   private var now: String { "\"now\":\"\(ServerTime.text(server.nowUs, server.knobs))\"" }

@@ -139,7 +139,9 @@ final class World {
       answers = [admin(request, connection)]
     } else {
       // What comes in an envelope is answered in one by the model itself.
-      let made = server.handle(frame, user: connection.user ?? "")
+      let account = outer?.account ?? World.account
+      let queue = connection.queues.first { $0.account == account } ?? connection.queues.first
+      let made = server.handle(frame, user: connection.user ?? "", from: queue?.token)
       guard save() else { return }
       for answer in made { send(answer, to: connection) }
       return settle()

@@ -151,10 +151,13 @@ extension ReferenceServer {
     _ request: Request, _ user: String
   ) throws(ServerFailure) -> [UInt8] {
     let state = try room(request, user)
+    guard !state.participants.isEmpty else {
+      throw ServerFailure("conflict", "everybody takes part in it")
+    }
     if state.participants == [user] {
       deleteConversation(state.id)
-    } else if !removeMember(conversation: state.id, user: user) {
-      throw ServerFailure("conflict", "everybody takes part in it")
+    } else {
+      removeMember(conversation: state.id, user: user)
     }
     return ReferenceServer.nothing
   }

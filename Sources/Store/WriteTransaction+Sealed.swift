@@ -1,0 +1,59 @@
+/// Messages whose payload could not be opened yet: to be offered again when keys come.
+///
+/// A row that changed while the host opened its payload is left as it is.
+internal import Base
+package import Timeline
+
+package struct SealedRow: Equatable, Sendable {
+  package var cid: Int64
+  package var position: Position
+  package var number: UInt64
+  package var lsn: UInt64
+  /// The payload as it came.
+  package var raw: [UInt8]
+}
+
+extension ReadTransaction {
+  /// Sealed rows behind a place, by conversation and position: all of them from cid 0 and
+  /// the lowest position on. Fewer than asked where their bytes would be too many.
+  package func sealed(
+    after cid: Int64, _ position: Position, limit: Int
+  ) throws(StoreFailure) -> [SealedRow] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    let row = try connection.statement(Queries.sealed, cid, position.time, position.id, limit)
+    var found: [SealedRow] = []
+    var size = 0
+    while try row.step() {
+      size += row.size(5)
+      if !found.isEmpty, size > RowPage.bytesMax { break }
+      found.append(
+        SealedRow(
+          cid: row.int(0), position: Position(time: row.int(1), id: row.bytes(2)),
+          number: row.uint(3), lsn: row.uint(4), raw: row.bytes(5)))
+    }
+    return found
+  }
+}
+
+extension WriteTransaction {
+  /// Writes what the host opened: false where the row is not what it was.
+  package func takeOpened(
+    _ sealed: SealedRow, payload: [UInt8], flags: RowFlags
+  ) throws(StoreFailure) -> Bool {
+    guard let stored = try storedMessage(sealed.position.id, sealed.cid),
+      stored.lsn == sealed.lsn, stored.message.flags.contains(.sealed),
+      stored.message.raw ?? [] == sealed.raw
+    else { return false }
+    var opened = stored
+    opened.message.payload = payload
+    opened.message.raw = nil
+    opened.message.flags.replace([.sealed, .control], from: flags)
+    opened.message.flags.formUnion(flags.intersection(.event))
+    opened.lsn = stored.lsn < (try restoredLSN(sealed.cid)) ? stored.lsn : lsn
+    try write(opened, over: stored, sealed.cid)
+    try noteChange(
+      sealed.cid, stored.number, was: stored.message.state, now: opened.message.state)
+    return true
+  }
+}

@@ -1,0 +1,61 @@
+/// One live message costs a list the same among a hundred conversations and among ten
+/// thousand: counted in entries and keys read from the store, which is asked by key
+/// only, and in work of the list.
+import Base
+import Engine
+import Store
+import Testing
+
+@Suite struct ListCost {
+  private func fill(_ folder: TrapsRestart.Folder, _ count: Int) throws {
+    let (path, key) = folder.storePath
+    let store = try MessageStore.open(
+      StoreConfig(
+        kind: .file(path: path, key: key, create: true, strict: false, baseVFS: nil),
+        account: Array("personal".utf8), user: Array("me".utf8)))
+    defer { store.close() }
+    try store.write { tx throws(StoreFailure) in
+      for index in 0..<count {
+        let id = Array("r\(index)".utf8)
+        let cid = try tx.conversation(creating: id).cid
+        let message = IncomingMessage(
+          id: Array("m\(index)".utf8), sender: Array("you".utf8),
+          timeUs: World.epochUs + Int64(index) * 1_000, stamp: Array("t".utf8),
+          payload: Array("1".utf8))
+        _ = try tx.apply(message, cid, issued: tx.lsn)
+      }
+    }
+  }
+
+  private func cost(_ count: Int) throws -> (ops: [WindowOp], work: Int) {
+    let folder = try TrapsRestart.Folder()
+    try fill(folder, count)
+    let world = try World(file: folder.file())
+    var config = ListConfig()
+    config.isCacheOnly = true
+    let list = try TestList(world.client, config)
+    _ = try list.poll()
+    #expect(list.numbers.count == count)
+    try world.connect()
+    let message =
+      #"{"type":"message_new","conversation_id":"r50","message":{"message_id":"new","#
+      + #""sender_id":"you","created_at":"2026-03-15T22:15:45","payload":"x"}}"#
+    _ = try world.client.receive(Array(message.utf8))
+    let before = list.list.work
+    let diff = try #require(try list.poll())
+    let work = list.list.work - before
+    #expect(try list.list.state().unread == count + 1)
+    world.client.close()
+    return (diff.ops, work)
+  }
+
+  @Test func oneLiveMessageCostsTheSameEverywhere() throws {
+    let few = try cost(100)
+    let many = try cost(10_000)
+    #expect(few.ops == [WindowOp(.move, row: 0, from: 49), WindowOp(.update, row: 0)])
+    #expect(many.ops == [WindowOp(.move, row: 0, from: 9_949), WindowOp(.update, row: 0)])
+    // Each search is seven comparisons longer each way, and nothing else is.
+    #expect(many.work <= few.work + 6 * 14)
+    #expect(few.work < 120)
+  }
+}

@@ -1,0 +1,112 @@
+/// Random lives of a list: whatever is called exact at rest is what the server counts.
+import Base
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct ListRandom {
+  /// What the server counts for this user.
+  private func truth(_ world: World, _ room: String) -> Int {
+    let request = #"{"type":"get_unread_count","request_id":"t","conversation_id":"\#(room)"}"#
+    let answer = world.server.handle(Array(request.utf8), user: "me").map {
+      String(decoding: $0, as: UTF8.self)
+    }.joined()
+    guard let found = answer.firstRange(of: "\"message_count\":") else { return -1 }
+    return Int(answer[found.upperBound...].prefix { $0.isNumber }) ?? -1
+  }
+
+  private func act(_ world: World, _ random: inout Random, _ isUp: Bool) throws {
+    let room = "r\(random.below(4))"
+    let id = Array(room.utf8)
+    let ids = world.truth(in: room)
+    switch random.below(9) {
+    case 0, 1:
+      world.say("x", in: room)
+    case 2:
+      world.say("y", in: room, by: "me")
+    case 3:
+      // On another device of this user; what was missed is told by no server of this kind.
+      guard isUp, let one = ids.randomElement(using: &random) else { return }
+      _ = world.server.markRead(conversation: room, ids: [one], user: "me")
+    case 4:
+      let page = try world.page(limit: 3, in: room)
+      let seen = page.rows.map { Array(page.bytes[$0.id]) }
+      if !seen.isEmpty { try world.client.markRead(conversation: id, ids: seen) }
+    case 5:
+      guard let one = ids.randomElement(using: &random) else { return }
+      world.server.delete(conversation: room, ids: [one])
+    case 6:
+      let page = try world.page(limit: 9, in: room)
+      guard let row = page.rows.randomElement(using: &random) else { return }
+      let message = String(decoding: page.bytes[row.id], as: UTF8.self)
+      let request =
+        #"{"type":"mark_last_read","conversation_id":"\#(room)","message_id":"\#(message)"}"#
+      _ = try world.client.perform(Array(request.utf8))
+    case 7:
+      _ = try world.client.sync(
+        SyncRequest(conversation: id, kind: random.below(2) == 0 ? .latest : .live))
+    default:
+      _ = try world.client.sync(SyncRequest(kind: .conversations))
+    }
+  }
+
+  @Test(arguments: 1...30)
+  func whatIsExactIsTrue(_ seed: Int) throws {
+    let folder = try TrapsRestart.Folder()
+    var profile = Profile()
+    profile.pushIsLossless = true
+    let world = try World(profile: profile, seed: UInt64(seed), file: folder.file())
+    var random = Random(seed: UInt64(seed))
+    world.rooms(4)
+    for _ in 0..<60 { world.say("old", in: "r\(random.below(4))") }
+    try world.connectListening()
+    var list = try TestList(world.client)
+    var isUp = true
+    for _ in 0..<25 {
+      for _ in 0..<random.below(8) {
+        try act(world, &random, isUp)
+        if random.below(3) == 0 { try world.run() }
+        if random.below(3) == 0 { try list.poll() }
+      }
+      switch random.below(6) {
+      case 0:
+        if isUp { try world.disconnect() } else { try world.connectListening() }
+        isUp.toggle()
+      case 1:
+        list.list.close()
+        world.client.close()
+        world.client = try Client.open(world.config)
+        try world.connectListening()
+        isUp = true
+        list = try TestList(world.client)
+      default:
+        break
+      }
+      guard isUp else { continue }
+      try list.settle(world)
+      try check(world, list)
+    }
+    if !isUp { try world.connectListening() }
+    _ = try world.client.sync(SyncRequest(kind: .conversations))
+    try list.settle(world)
+    try check(world, list)
+    // Just counted, and nothing on its way: all of it is known.
+    #expect(try list.rows().allSatisfy(\.isExact))
+    #expect(try list.list.state().isUnreadExact)
+    world.client.close()
+  }
+
+  private func check(_ world: World, _ list: TestList) throws {
+    var total = 0
+    for row in try list.rows() {
+      total += row.unread
+      let truth = truth(world, row.id)
+      if row.isExact {
+        #expect(row.unread == truth, "\(row.id)")
+      } else {
+        #expect(row.unread <= truth, "\(row.id)")
+      }
+    }
+    #expect(try list.list.state().unread == total)
+  }
+}

@@ -1,0 +1,124 @@
+/// A conversation list as a host keeps it: its own list of row numbers, kept up by
+/// differences alone and checked against the list after each of them.
+import Engine
+import ReferenceServer
+import Testing
+
+final class TestList {
+  let list: ConversationList
+  private(set) var numbers: [UInt64] = []
+  private(set) var diffs: [WindowDiff] = []
+  private var version: UInt64 = 0
+
+  init(_ client: Client, _ config: ListConfig = ListConfig()) throws {
+    list = try client.openList(config)
+  }
+
+  /// Polls once and replays what comes.
+  @discardableResult
+  func poll() throws -> WindowDiff? {
+    guard let diff = try list.poll() else { return nil }
+    #expect(diff.from == version)
+    version = diff.to
+    for op in diff.ops {
+      switch op.kind {
+      case .insert:
+        numbers.insert(contentsOf: [UInt64](repeating: 0, count: op.count), at: op.row)
+      case .remove:
+        numbers.removeSubrange(op.row..<op.row + op.count)
+      case .update:
+        try #require(op.row + op.count <= numbers.count)
+      case .move:
+        numbers.insert(numbers.remove(at: op.from), at: op.row)
+      }
+    }
+    let page = try list.rows(first: 0, count: 10_000)
+    for (row, number) in numbers.enumerated() where number == 0 {
+      numbers[row] = try #require(page?.rows[row].number)
+    }
+    let state = try list.state()
+    #expect(numbers == (page?.rows ?? []).map(\.number))
+    #expect(numbers.count == diff.rowCount && state.rowCount == diff.rowCount)
+    #expect(checksum(numbers) == diff.checksum && state.checksum == diff.checksum)
+    #expect(state.version == version)
+    diffs.append(diff)
+    return diff
+  }
+
+  /// Polls and carries frames until nothing moves.
+  func settle(_ world: World) throws {
+    for _ in 0..<100 {
+      try world.run()
+      if try poll() == nil, try world.isQuiet() { return }
+    }
+    Issue.record("the list does not come to rest: \(try list.state())")
+  }
+
+  /// One row as texts.
+  struct Row: Equatable {
+    var id: String
+    var title: String
+    var last: String
+    var unread: Int
+    var isExact: Bool
+    var draft: String
+    var typing: String
+    var lastRead: String
+    var row: ConversationRow
+
+    init(_ row: ConversationRow, _ bytes: [UInt8]) {
+      func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+      id = text(row.id)
+      title = text(row.title)
+      last = row.last.map { text($0.id) } ?? ""
+      unread = row.unread
+      isExact = row.flags & ConversationFlags.unreadExact != 0
+      draft = text(row.draft)
+      typing = text(row.typing)
+      lastRead = text(row.lastRead)
+      self.row = row
+    }
+  }
+
+  func rows() throws -> [Row] {
+    guard let page = try list.rows(first: 0, count: 10_000) else { return [] }
+    return page.rows.map { Row($0, page.bytes) }
+  }
+
+  func row(_ id: String) throws -> Row {
+    let place = try #require(try list.find(Array(id.utf8)))
+    let page = try #require(try list.rows(first: place, count: 1))
+    return Row(page.rows[0], page.bytes)
+  }
+
+  func ids() throws -> [String] { try rows().map(\.id) }
+}
+
+extension World {
+  /// Makes conversations, each a second after the one before, with one message in each.
+  func rooms(_ count: Int, prefix: String = "r") {
+    for index in 0..<count {
+      tick(ms: 1_000)
+      server.createConversation(
+        "\(prefix)\(index)", title: "Room \(index)", participants: ["me", "you"])
+      say("hello", in: "\(prefix)\(index)")
+    }
+  }
+
+  @discardableResult
+  func say(
+    _ text: String, in conversation: String, by sender: String = "you", id: String? = nil
+  ) -> String {
+    tick(ms: 1_000)
+    return server.post(
+      conversation: conversation, sender: sender, payload: "\"\(text)\"", id: id, stampUs: nil,
+      lateUs: nil)
+  }
+
+  static func lossless(_ change: (inout Profile) -> Void = { _ in }) throws -> World {
+    var profile = Profile()
+    profile.pushIsLossless = true
+    change(&profile)
+    return try World(profile: profile)
+  }
+}

@@ -1,0 +1,140 @@
+/// Random lives of one conversation: the counter agrees with a slow count after every
+/// transaction, across restarts, and what is exact is what the server would count.
+import Base
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct UnreadModel {
+  /// The server's side: what is there, and what of it was read on any device.
+  private struct Server {
+    var times: [String: Int64] = [:]
+    var mine: Set<String> = []
+    var read: Set<String> = []
+    var next = 1
+    /// The user's marker, as the server or this device has it: it holds at once.
+    var marker: Int64 = 0
+
+    var unread: Int {
+      times.count { !mine.contains($0.key) && !read.contains($0.key) && $0.value > marker }
+    }
+
+    var newest: (id: String, time: Int64)? {
+      times.max { $0.value < $1.value }.map { ($0.key, $0.value) }
+    }
+
+    mutating func post(_ random: inout Random) -> String {
+      let id = "m\(next)"
+      times[id] = Int64(next) * 10
+      if random.below(5) == 0 { mine.insert(id) }
+      next += 1
+      return id
+    }
+  }
+
+  private func incoming(_ server: Server, _ id: String) -> IncomingMessage {
+    var flags: RowFlags = []
+    if server.mine.contains(id) { flags.insert(.mine) }
+    if server.read.contains(id) { flags.insert(.readByMe) }
+    return message(id, at: server.times[id] ?? 0, flags: flags)
+  }
+
+  /// One thing that happens. `heard` is the commit since which nothing was lost.
+  private func step(
+    _ tx: WriteTransaction, _ cid: Int64, _ server: inout Server, _ random: inout Random,
+    heard: UInt64
+  ) throws(StoreFailure) {
+    let ids = server.times.keys.sorted()
+    let one = ids.isEmpty ? nil : ids[random.below(ids.count)]
+    switch random.below(10) {
+    case 0, 1:
+      let id = server.post(&random)
+      tx.heardSince = heard
+      for _ in 0...random.below(2) {
+        _ = try tx.apply(incoming(server, id), cid, issued: tx.lsn)
+      }
+    case 2:
+      guard let one else { return }
+      server.read.insert(one)
+      tx.heardSince = heard
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes(one)], cid, isMe: true)
+    case 3:
+      guard let one, server.times.count > 5 else { return }
+      server.times[one] = nil
+      tx.heardSince = heard
+      _ = try tx.tombstone(bytes(one), cid, version: nil)
+    case 4:
+      guard let one else { return }
+      if try tx.enqueueMark(.read, bytes(one), cid) { server.read.insert(one) }
+    case 5:
+      // Old news again: an answer of long ago, or a mark that was confirmed.
+      guard let one else { return }
+      if try tx.row(bytes(one), cid) != nil, server.read.contains(one) {
+        _ = try tx.confirmMarks(.read, [bytes(one)], cid)
+      }
+    case 6:
+      guard let one, let row = try tx.row(bytes(one), cid) else { return }
+      try tx.moveReadMarker(cid, to: row.position)
+      server.marker = max(server.marker, row.position.time)
+    case 7:
+      try page(tx, cid, server, &random)
+    default:
+      guard let newest = server.newest else { return }
+      try tx.noteServer(
+        cid, unread: Int64(server.unread), lastRead: nil,
+        newest: random.below(3) == 0 ? nil : position(newest.time, newest.id),
+        issued: tx.lsn - 1)
+    }
+  }
+
+  /// A range as it is, which is trusted from now on; half of the time up to the present.
+  private func page(
+    _ tx: WriteTransaction, _ cid: Int64, _ server: Server, _ random: inout Random
+  ) throws(StoreFailure) {
+    let top = Int64(server.next) * 10
+    let low = random.below(3) == 0 ? 0 : Int64(random.below(server.next)) * 10
+    let high = random.below(2) == 0 ? top : min(top, low + 50)
+    for (id, time) in server.times.sorted(by: { $0.value < $1.value })
+    where time >= low && time < high {
+      _ = try tx.apply(incoming(server, id), cid, issued: tx.lsn)
+    }
+    guard var record = try tx.conversation(cid: cid) else { return }
+    record.fetch = Watermark(timeUs: top, text: bytes("t"))
+    try tx.save(record)
+    let old = try tx.spans(cid)
+    let from = low == 0 ? Position.min : .before(tick: low)
+    try tx.save(spans: old.inserting(from, .before(tick: high)), replacing: old, cid)
+  }
+
+  @Test(arguments: 1...60)
+  func exactIsTrue(_ seed: Int) throws {
+    let fixture = try Fixture(seed % 6 == 0 ? .file : .memory)
+    let cid = try fixture.conversation()
+    var server = Server()
+    var random = Random(seed: UInt64(seed))
+    for _ in 0..<20 { _ = server.post(&random) }
+    var exact = 0
+    for round in 0..<120 {
+      if seed % 6 == 0, round % 20 == 19 { try fixture.reopen() }
+      var now = server
+      try fixture.write { tx throws(StoreFailure) in
+        try step(tx, cid, &now, &random, heard: 0)
+      }
+      server = now
+      let unread = try fixture.read { tx throws(StoreFailure) -> Unread in
+        let (kept, slow) = (try tx.tally(cid).unread, try UnreadTests.slow(tx, cid))
+        #expect(kept == Int64(slow))
+        guard let record = try tx.conversation(cid: cid) else { throw .damaged }
+        return try tx.unread(record)
+      }
+      if unread.isExact {
+        exact += 1
+        #expect(unread.count == server.unread, "round \(round)")
+      } else {
+        #expect(unread.count <= server.unread, "round \(round)")
+      }
+    }
+    #expect(exact > 10)
+  }
+}
