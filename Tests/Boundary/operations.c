@@ -597,7 +597,7 @@ static void misuse(void) {
   SEND(send.struct_size = UINT32_MAX, TL_E_INVALID);
   SEND(send.flags = 2, TL_E_INVALID);
   SEND(send.conversation.size = 0, TL_E_INVALID);
-  SEND(send.conversation = long_id, TL_E_INVALID);
+  SEND(send.conversation = long_id, TL_E_TOO_LARGE);
   SEND(send.conversation = view("\xff"), TL_E_INVALID);
   SEND(send.payload.size = 0, TL_E_INVALID);
   SEND(send.payload = null, TL_E_INVALID);
@@ -610,10 +610,10 @@ static void misuse(void) {
   SEND(send.attachment = null, TL_E_INVALID);
   SEND(send.metadata = view("[]"), TL_E_INVALID);
   SEND(send.metadata = view("{\"a\":1}"), TL_OK);
-  SEND(send.reply_to = long_id, TL_E_INVALID);
+  SEND(send.reply_to = long_id, TL_E_TOO_LARGE);
   SEND(send.reply_to = view("m1"), TL_OK);
   SEND(send.client_id = name, TL_OK);
-  SEND(send.client_id = long_name, TL_E_INVALID);
+  SEND(send.client_id = long_name, TL_E_TOO_LARGE);
   EXPECT(tl_client_send(client, NULL, NULL, NULL), TL_E_INVALID);
   QUERY((void)0, TL_OK);
   QUERY(query.flags = TL_OPERATIONS_OPEN, TL_OK);
