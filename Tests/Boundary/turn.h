@@ -9,7 +9,7 @@
 enum { SERVER_ROOM = 64, TEXT_ROOM = 1 << 16 };
 
 static struct {
-  char bodies[SERVER_ROOM][1024], stamp_texts[SERVER_ROOM][64];
+  char bodies[SERVER_ROOM][2048], stamp_texts[SERVER_ROOM][64];
   const char *messages[SERVER_ROOM], *stamps[SERVER_ROOM];
   size_t count;
   char rooms[8][512]; /* JSON objects of conversations. */
@@ -19,6 +19,7 @@ static struct {
   const char *error;      /* The members of `error` in its next answers, or NULL. */
   int is_mute;            /* Answers to operations are lost. */
   char last[4096];        /* The last operation it was sent. */
+  char room[256];         /* Where the next message stands; empty is "c". */
 } server;
 
 static inline void server_reset(void) { memset(&server, 0, sizeof server); }
@@ -30,9 +31,11 @@ static inline const char *server_message(const char *id, const char *sender, uns
   char stamp[64];
   snprintf(stamp, sizeof stamp, "\"2024-05-01T11:%02u:%02u\"", seconds / 60 % 60, seconds % 60);
   memcpy(server.stamp_texts[at], stamp, sizeof stamp);
+  char room[256] = "c";
+  if (server.room[0]) memcpy(room, server.room, sizeof room);
   snprintf(server.bodies[at], sizeof *server.bodies,
-           "{\"message_id\":\"%s\",\"conversation_id\":\"c\",\"sender_id\":\"%s\","
-           "\"created_at\":%s,\"payload\":%s%s%s%s}", id, sender, stamp, payload,
+           "{\"message_id\":\"%s\",\"conversation_id\":\"%s\",\"sender_id\":\"%s\","
+           "\"created_at\":%s,\"payload\":%s%s%s%s}", id, room, sender, stamp, payload,
            client_id[0] ? ",\"client_id\":\"" : "", client_id, client_id[0] ? "\"" : "");
   server.messages[at] = server.bodies[at];
   server.stamps[at] = server.stamp_texts[at];
@@ -50,7 +53,7 @@ static inline void text_member(tl_view frame, const char *name, char *out, size_
 
 /* Pushes a message that is on the server. */
 static inline tl_status push_message(tl_client *client, const char *body) {
-  static _Thread_local char text[2048];
+  static _Thread_local char text[4096];
   snprintf(text, sizeof text, "{\"type\":\"message_new\",\"conversation_id\":\"c\","
            "\"message\":%s}", body);
   return receive(client, text);
@@ -77,7 +80,7 @@ static inline int respond(tl_view frame, char *out, size_t room) {
     answer(frame, server.messages, server.stamps, server.count, out, room);
     return 1;
   }
-  char data[3000] = "{}";
+  char data[6000] = "{}";
   if (strcmp(type, "get_conversations") == 0) {
     size_t used = (size_t)snprintf(data, sizeof data, "{\"total_count\":%zu,\"conversations\":[",
                                    server.room_count);
@@ -97,10 +100,12 @@ static inline int respond(tl_view frame, char *out, size_t room) {
     if (strcmp(type, "send_message") == 0) {
       char name[32], client[256], payload[512];
       text_member(frame, "client_id", client, sizeof client);
+      text_member(frame, "conversation_id", server.room, sizeof server.room);
       member(frame, "payload", payload, sizeof payload);
       snprintf(name, sizeof name, "s%u", ++server.sends);
       snprintf(data, sizeof data, "{\"message\":%s}",
                server_message(name, "me", ++server.seconds, payload, client));
+      server.room[0] = 0;
     } else {
       server.others++;
     }

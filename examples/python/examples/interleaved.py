@@ -160,9 +160,8 @@ class Device:
 
     def is_quiet(self):
         state = self.client.state()
-        waits = self.window.state().waiting
         return (state.syncs_left == 0 and state.requests_in_flight == 0
-                and state.frames_waiting == 0 and waits == tideline.Waiting.NOTHING)
+                and state.frames_waiting == 0)
 
 
 def look(device, title):
