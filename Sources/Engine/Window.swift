@@ -194,7 +194,20 @@ package final class Window: Sendable {
   }
 
   package func find(_ id: [UInt8]) throws(Failure) -> Int? {
-    try inside { screen in screen.list.row(ofID: id) }
+    try inside { screen throws(Failure) in
+      if let row = screen.list.row(ofID: id) { return row }
+      // A send is named by its client id, while it is pending and after.
+      let conversation = screen.config.conversation
+      let place = try client.reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) -> Position? in
+          guard let record = try rx.conversation(conversation) else { return nil }
+          return try rx.place(ofID: id, record.cid)
+        }
+      }
+      guard let place else { return nil }
+      let row = screen.list.row(from: place)
+      return screen.list[row]?.position == place ? row : nil
+    }
   }
 
   package func state() throws(Failure) -> WindowStatus {

@@ -153,9 +153,9 @@ extension Queries {
     """
 
   static let operationQueries: [StaticString] = [
-    sealed, operationCounts, mark, operation, operationByClient, operationsOf, operationsOpenOf, operations, operationsOpen,
-    operationsOn, operationsAwaiting, openOperations, someOpen, somePending, verbsOn, contentOn,
-    lastKept, sendOfPayload, pendingUp, pendingDown, pendingKeysUp, pendingKeysDown,
-    pendingKeysOfNumbers,
+    sealed, operationCounts, mark, operation, operationByClient, operationsOf, operationsOpenOf,
+    operations, operationsOpen, operationsOn, operationsAwaiting, openOperations, someOpen,
+    somePending, verbsOn, contentOn, lastKept, sendOfPayload, pendingUp, pendingDown,
+    pendingKeysUp, pendingKeysDown, pendingKeysOfNumbers,
   ]
 }

@@ -190,11 +190,12 @@ enum Queries {
 
   static let alias: StaticString = "SELECT cid FROM alias WHERE name = ?"
 
-  static let all: [StaticString] = [
-    older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-    forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, count,
-    conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
-    keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
-    owedCount, lastEvent, alias,
-  ] + operationQueries + listQueries
+  static let all: [StaticString] =
+    [
+      older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
+      forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, count,
+      conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
+      keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
+      owedCount, lastEvent, alias,
+    ] + operationQueries + listQueries
 }

@@ -112,6 +112,9 @@ private struct Model {
     let grown = row.message.flags.subtracting(old.message.flags)
     if grown.contains(.readByMe) { marks[.read]?.removeAll { $0 == m.id } }
     if grown.contains(.listenedByMe) { marks[.listened]?.removeAll { $0 == m.id } }
+    if row.users[.delivered]?.contains(bytes("me")) == true {
+      marks[.delivered]?.removeAll { $0 == m.id }
+    }
     rows[m.id] = row
     return .updated(row.number)
   }

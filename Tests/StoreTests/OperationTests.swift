@@ -188,10 +188,12 @@ import Timeline
       #expect(text(ReactionSet.removing(bytes("a"), by: bytes("x"), from: bytes(odd))) == odd)
     }
     let both = bytes(#"{"a":["x","me"],"b":["me"]}"#)
-    #expect(text(ReactionSet.removing(bytes("a"), by: bytes("me"), from: both))
-      == #"{"a":["x"],"b":["me"]}"#)
-    #expect(text(ReactionSet.removing(bytes("b"), by: bytes("me"), from: both))
-      == #"{"a":["x","me"]}"#)
+    #expect(
+      text(ReactionSet.removing(bytes("a"), by: bytes("me"), from: both))
+        == #"{"a":["x"],"b":["me"]}"#)
+    #expect(
+      text(ReactionSet.removing(bytes("b"), by: bytes("me"), from: both))
+        == #"{"a":["x","me"]}"#)
     #expect(ReactionSet.removing(bytes("b"), by: bytes("me"), from: bytes(#"{"b":["me"]}"#)) == [])
   }
 
@@ -227,7 +229,8 @@ import Timeline
       open.state = .done
       try tx.saveOperation(open)
       try tx.trimOperations()
-      #expect(try tx.operations(OperationFilter(limit: 5_000)).map(\.seq) == all.dropFirst().map(\.seq))
+      #expect(
+        try tx.operations(OperationFilter(limit: 5_000)).map(\.seq) == all.dropFirst().map(\.seq))
     }
   }
 }
@@ -266,7 +269,8 @@ import Timeline
       #expect(try tx.count(cid, from: .min, to: .max) == 0)
       #expect(try tx.spans(cid).isEmpty)
       #expect(try tx.conversation(cid: cid)?.fetch == nil)
-      #expect(try tx.counts().messages == 0 && tx.counts().tombstones == 0)
+      #expect(try tx.counts().messages == 0)
+      #expect(try tx.counts().tombstones == 0)
       #expect(try tx.entities(kind: 1, cid: nil, limit: 9).isEmpty)
       #expect(try tx.operations(OperationFilter(limit: 9)).count == 2)
       #expect(try tx.pendingMarkCount() == 1)
@@ -329,7 +333,8 @@ import Timeline
       #expect(record?.cid == cid && record?.fetch == nil)
       #expect(record?.deletedLSN == rx.lsn)
       #expect(try rx.count(cid, from: .min, to: .max) == 0)
-      #expect(try rx.oldest(cid) == nil && rx.spans(cid).isEmpty)
+      #expect(try rx.oldest(cid) == nil)
+      #expect(try rx.spans(cid).isEmpty)
       #expect(try rx.count(other, from: .min, to: .max) == 1)
       #expect(try rx.pendingMarkCount() == 0)
       // What the user did stays until the user or the engine drops it.
