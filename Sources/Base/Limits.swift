@@ -67,10 +67,8 @@ package enum Limits {
   /// out whose sending is waited for.
   package static let repliesReady = 256
   package static let repliesHanded = 4_096
-  /// Operations that are not done, bytes of a request of the host's, and of an answer
-  /// that is kept with its operation.
+  /// Operations that are not done, and bytes of an answer that is kept with its operation.
   package static let operationsMax = 100_000
-  package static let requestBytesMax = 1 << 20
   package static let resultBytesMax = 256 << 10
   /// Bytes of a client id.
   package static let clientIDBytesMax = 128

@@ -213,6 +213,12 @@ package final class Client: Sendable {
           (try rx.pendingMarkCount(), try rx.lastChange(), try rx.owedCount())
         }
       }
+      for operation in core.outbox.open {
+        switch operation.state {
+        case .unknown, .refused: state.operationsStuck += 1
+        case .queued, .inFlight, .done: state.operationsOpen += 1
+        }
+      }
       state.repliesOwed = max(0, owed - core.replies.settled.count)
       return state
     }
@@ -328,12 +334,12 @@ package final class Client: Sendable {
     _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
-    let fresh = board.withLock { $0.fresh }
+    let (fresh, permille) = board.withLock { ($0.fresh, $0.permille) }
     let reckoning = Reckoning(config.profile, overlapUs: 0)
     return try store.read(
       failure: { Failure($0) },
       { rx throws(Failure) in
-        try body(Reading(rx, fresh: fresh, reckoning))
+        try body(Reading(rx, fresh: fresh, permille: permille, reckoning))
       })
   }
 
@@ -352,15 +358,25 @@ package final class Client: Sendable {
     _ message: WireMessage, _ conversation: [UInt8], _ frame: Frame, _ failures: inout UInt64
   ) -> OpenedPayload {
     let raw = Array(frame.bytes[message.payload])
+    let sealed = Sealed(
+      frame: frame.bytes, conversation: message.conversation ?? conversation, id: message.id,
+      sender: message.sender, payload: message.payload, message: message.object)
+    guard let opened = open(sealed) else {
+      failures += 1
+      return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+    }
+    return opened
+  }
+
+  /// What the hook makes of a payload; without one it is taken as it is. Nil where the
+  /// hook failed.
+  func open(_ sealed: Sealed) -> OpenedPayload? {
+    let raw = Array(sealed.frame[sealed.payload])
     guard let hook = config.open else {
       let flags: RowFlags = hasControlMember(raw) ? .control : []
       return OpenedPayload(payload: raw, flags: flags, sealed: nil)
     }
-    let sealed = Sealed(
-      frame: frame.bytes, conversation: message.conversation ?? conversation, id: message.id,
-      sender: message.sender, payload: message.payload, message: message.object)
-    let answer = hook(sealed)
-    switch answer {
+    switch hook(sealed) {
     case .plain(let payload, let control, let event)
     where payload.count <= Limits.messageBytesMax:
       var flags: RowFlags = event ? .event : []
@@ -369,8 +385,7 @@ package final class Client: Sendable {
     case .notYet:
       return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
     case .plain, .failed:
-      failures += 1
-      return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+      return nil
     }
   }
 }

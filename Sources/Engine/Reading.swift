@@ -11,12 +11,18 @@ struct Reading {
   private let rx: ReadTransaction
   /// By conversation, where all marks were verified on this connection.
   private let fresh: [Int64: SpanSet]
+  /// By operation, how much of its attachment is uploaded.
+  private let permille: [UInt64: UInt32]
   private let reckoning: Reckoning
   /// The server's number is a position's first part.
   private var isNumbered: Bool { reckoning.isSequence }
 
-  init(_ rx: ReadTransaction, fresh: [Int64: SpanSet], _ reckoning: Reckoning) {
+  init(
+    _ rx: ReadTransaction, fresh: [Int64: SpanSet], permille: [UInt64: UInt32],
+    _ reckoning: Reckoning
+  ) {
     self.rx = rx
+    self.permille = permille
     self.fresh = fresh
     self.reckoning = reckoning
   }
@@ -270,12 +276,30 @@ struct Reading {
   }
 
   private func view(_ page: RowPage, _ row: RowView, _ marks: Marks) -> MessageView {
-    MessageView(
+    var view = MessageView(
       number: row.number, timeUs: row.timeUs, flags: marks.flags(row, page.position(of: row)),
       id: row.id, sender: row.sender, stamp: row.stamp, payload: row.payload,
       replyTo: row.replyTo, reactions: row.reactions, readBy: row.readBy, rest: row.rest,
       deliveredBy: row.deliveredBy, listenedBy: row.listenedBy,
-      sequence: isNumbered ? UInt64(clamping: row.order) : 0)
+      sequence: isNumbered && row.operation == 0 ? UInt64(clamping: row.order) : 0)
+    guard row.operation != 0 else { return view }
+    view.operation = row.operation
+    view.state = MessageState(row.state)
+    view.uploadPermille = permille[row.operation] ?? 1_000
+    return view
+  }
+}
+
+extension MessageState {
+  init(_ state: OperationState) {
+    self =
+      switch state {
+      case .queued: .queued
+      case .inFlight: .inFlight
+      case .unknown: .unknown
+      case .refused: .refused
+      case .done: .confirmed
+      }
   }
 }
 

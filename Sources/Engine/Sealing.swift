@@ -4,6 +4,7 @@
 /// and sent again as it is. What cannot be opened keeps its place.
 internal import Base
 internal import Store
+internal import Timeline
 internal import Wire
 
 extension Client {
@@ -196,7 +197,57 @@ extension Client {
   /// conversation or of all. Gives how many were opened or sealed.
   package func reopenPayloads(conversation: [UInt8]?) throws(Failure) -> Int {
     if let conversation { try check(conversation) }
-    return try sealWaiting(conversation)
+    return try sealWaiting(conversation) + openSealed(conversation)
+  }
+
+  /// A batch is read, opened while nothing is held, and written where the rows are still
+  /// what they were.
+  private func openSealed(_ conversation: [UInt8]?) throws(Failure) -> Int {
+    guard config.open != nil else { return 0 }
+    var only: Int64?
+    if let conversation {
+      only = try reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in try rx.conversation(conversation)?.cid }
+      }
+      if only == nil { return 0 }
+    }
+    var opened = 0
+    var cid = only ?? 0
+    var place = Position.min
+    while true {
+      let batch = try reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in
+          try rx.sealedMessages(after: cid, place, limit: 100)
+        }
+      }
+      guard let last = batch.last else { return opened }
+      cid = last.row.cid
+      place = last.row.position
+      let mine = batch.filter { only == nil || $0.row.cid == only }
+      opened += try take(mine.compactMap { sealed in self.opened(sealed) })
+      if let only, cid != only { return opened }
+    }
+  }
+
+  private func opened(_ sealed: SealedMessage) -> (SealedRow, OpenedPayload)? {
+    guard let payload = open(sealed.sealed), !payload.flags.contains(.sealed) else { return nil }
+    return (sealed.row, payload)
+  }
+
+  private func take(_ opened: [(SealedRow, OpenedPayload)]) throws(Failure) -> Int {
+    if opened.isEmpty { return 0 }
+    return try input { core, _ throws(Failure) in
+      try core.storing { () throws(StoreFailure) in
+        try core.commit { tx throws(StoreFailure) in
+          var count = 0
+          for (row, payload) in opened
+          where try tx.takeOpened(row, payload: payload.payload, flags: payload.flags) {
+            count += 1
+          }
+          return count
+        }
+      }
+    }
   }
 
   private func sealWaiting(_ conversation: [UInt8]?) throws(Failure) -> Int {
@@ -233,6 +284,41 @@ extension Client {
         return true
       }
     }
+  }
+}
+
+/// A stored message whose payload could not be opened, as the hook is to see it.
+struct SealedMessage {
+  let row: SealedRow
+  let sealed: Sealed
+}
+
+extension ReadTransaction {
+  /// Sealed messages behind a place, each as an object like the one that brought it.
+  fileprivate func sealedMessages(
+    after cid: Int64, _ position: Position, limit: Int
+  ) throws(StoreFailure) -> [SealedMessage] {
+    var found: [SealedMessage] = []
+    for row in try sealed(after: cid, position, limit: limit) {
+      let conversation = try self.conversation(cid: row.cid)?.id ?? []
+      let page = try message(row.position.id, row.cid)
+      let sender = page.rows.first.map { Array(page.bytes[$0.sender]) } ?? []
+      let stamp = page.rows.first.map { Array(page.bytes[$0.stamp]) } ?? []
+      var json = Array("{\"message_id\":".utf8) + quoted(row.position.id)
+      json += Array(",\"conversation_id\":".utf8) + quoted(conversation)
+      json += Array(",\"sender_id\":".utf8) + quoted(sender)
+      json += Array(",\"created_at\":".utf8) + quoted(stamp)
+      json += Array(",\"payload\":".utf8)
+      let payload = json.count..<json.count + row.raw.count
+      json += row.raw + [UInt8(ascii: "}")]
+      found.append(
+        SealedMessage(
+          row: row,
+          sealed: Sealed(
+            frame: json, conversation: conversation, id: row.position.id, sender: sender,
+            payload: payload, message: json.indices)))
+    }
+    return found
   }
 }
 

@@ -22,6 +22,8 @@ struct Board {
   var caughtUp: Set<[UInt8]> = []
   /// By conversation, where all marks were verified on this connection.
   var fresh: [Int64: SpanSet] = [:]
+  /// By operation, how much of its attachment is uploaded.
+  var permille: [UInt64: UInt32] = [:]
   /// By window, syncs of its that ended since it last looked.
   var ends: [UInt64: [End]] = [:]
   /// By window, what its screen has loaded: never to be purged.
@@ -59,6 +61,7 @@ final class WindowRegistry {
       board.caughtUp = core.caughtUp
       board.fresh = core.fresh
       board.listIsWhole = core.listIsWhole
+      board.permille = core.outbox.permille
     }
   }
 
