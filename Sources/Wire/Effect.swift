@@ -70,7 +70,7 @@ package enum Effect: Sendable {
   case reactions(conversation: [UInt8], id: [UInt8], reactions: Range<Int>, version: Int64?)
   case pin(conversation: [UInt8], id: [UInt8], isPinned: Bool)
   /// `at` is the server's time of it, where it tells one.
-  case typing(
+  indirect case typing(
     conversation: [UInt8], user: [UInt8], event: TypingEvent, at: Stamp?, body: Range<Int>)
   /// `conversation` is nil for a profile, and the id itself for a conversation, of
   /// which `known` is what it says of itself.

@@ -124,6 +124,7 @@ struct MessageReader {
   }
 
   /// A time that a member may hold.
+  @inline(never)
   func time(_ name: [UInt8], of node: Document.Node) -> Stamp? {
     stamp(document.member(name, of: node))
   }

@@ -39,8 +39,6 @@ enum Name {
   static let channel = bytes("channel")
   static let messageCount = bytes("message_count")
   static let conversationCount = bytes("conversation_count")
-  static let participantIDs = bytes("participant_ids")
-  static let adminIDs = bytes("admin_ids")
   static let lastMessage = bytes("last_message")
   static let lastReadMessageID = bytes("last_read_message_id")
   static let unreadCount = bytes("unread_count")
@@ -59,6 +57,7 @@ enum Name {
   static let plain = bytes("message")
   static let control = bytes("_control")
 
+  @inline(never)
   static func bytes(_ text: StaticString) -> [UInt8] {
     Array("\(text)".utf8)
   }

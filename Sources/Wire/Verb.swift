@@ -55,12 +55,12 @@ package enum Verb: UInt8, Sendable, Equatable, CaseIterable {
   }
 
   init?(name: [UInt8]) {
-    guard let index = Verb.names.firstIndex(of: name), let verb = Verb(rawValue: UInt8(index))
-    else { return nil }
-    self = verb
+    for verb in Verb.allCases where Name.bytes(verb.name) == name {
+      self = verb
+      return
+    }
+    return nil
   }
-
-  private static let names: [[UInt8]] = allCases.map { Name.bytes($0.name) }
 
   /// The members that a host must name; nil where it is not the host's to ask for.
   var needs: [Parameter]? {
@@ -119,9 +119,10 @@ package enum Parameter: UInt8, Sendable, Equatable, CaseIterable {
   var bit: UInt32 { 1 << UInt32(rawValue) }
 
   init?(name: [UInt8]) {
-    guard let index = Parameter.names.firstIndex(of: name) else { return nil }
-    self.init(rawValue: UInt8(index))
+    for parameter in Parameter.allCases where Name.bytes(parameter.name) == name {
+      self = parameter
+      return
+    }
+    return nil
   }
-
-  private static let names: [[UInt8]] = allCases.map { Name.bytes($0.name) }
 }

@@ -42,9 +42,6 @@ private func check(_ conversation: WireConversation, _ frame: Frame) {
   checkID(conversation.id)
   demand(isJSON(frame.bytes[conversation.body]), "a body is a JSON value")
   demand(conversation.unreadCount ?? 0 >= 0, "a count is not negative")
-  for users in [conversation.participants, conversation.admins] {
-    for id in users ?? [] { checkID(id) }
-  }
   if let id = conversation.lastReadMessage { checkID(id) }
   if let last = conversation.lastMessage { check(last, frame) }
 }
