@@ -44,6 +44,8 @@ package enum Limits {
   package static let waitingKept = 10_000
   /// Events kept for the host.
   package static let eventsKept = 10_000
+  /// Bytes of what the user asks to be done.
+  package static let requestBytesMax = 1 << 20
   /// Bytes of a draft.
   package static let draftBytesMax = 64 << 10
   /// Bytes kept of why a server refused.
