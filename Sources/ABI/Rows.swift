@@ -30,9 +30,12 @@ extension MessageView {
 
 extension tl_message {
   init(_ row: MessageView, _ conversation: tl_view, _ bytes: UnsafeRawPointer) {
+    // What the server does not have yet has no time of its, and nothing there is to be verified.
+    let isConfirmed = row.state == .confirmed
     unsafe self.init(
-      number: row.number, time_us: row.timeUs, state: row.state.rawValue,
-      flags: row.flags, id: view(bytes, row.id), conversation: conversation,
+      number: row.number, time_us: isConfirmed ? row.timeUs : 0, state: row.state.rawValue,
+      flags: isConfirmed ? row.flags : row.flags & ~ofServer,
+      id: view(bytes, row.id), conversation: conversation,
       sender: view(bytes, row.sender), stamp: view(bytes, row.stamp),
       payload: view(bytes, row.payload), reply_to: view(bytes, row.replyTo),
       reactions: view(bytes, row.reactions), read_by: view(bytes, row.readBy),
@@ -41,6 +44,9 @@ extension tl_message {
       operation: row.operation, upload_permille: row.uploadPermille, reserved: 0)
   }
 }
+
+/// Flags that say something of what the server has.
+private let ofServer = UInt32(truncatingIfNeeded: TL_MESSAGE_UNVERIFIED | TL_MESSAGE_STALE)
 
 extension tl_gap {
   init(_ gap: GapView) {

@@ -20,12 +20,13 @@ static tl_profile idempotent_profile(void) {
   return profile;
 }
 
+/* In a file with the system's clock, in memory with the test's. */
 static tl_client *open_idempotent(const char *path) {
   static tl_profile profile;
   profile = idempotent_profile();
   tl_client_config config = path == NULL ? memory_config() : file_config(path);
   config.profile = &profile;
-  config.clock = now;
+  if (path == NULL) config.clock = now;
   tl_client *client = NULL;
   EXPECT(tl_client_open(&config, &client), TL_OK);
   return client;
@@ -88,7 +89,7 @@ static void offline_restart_confirmed(void) {
     CHECK(rows[2].state == TL_MESSAGE_QUEUED && rows[2].operation == first);
     CHECK(rows[2].time_us == 0 && rows[2].id.size > 0 && rows[2].stamp.size == 0);
     CHECK(is(rows[2].payload, "\"mine\"") && is(rows[2].sender, "me"));
-    CHECK(rows[2].flags & TL_MESSAGE_MINE);
+    CHECK(rows[2].flags == TL_MESSAGE_MINE);
     CHECK(rows[2].upload_permille == 1000 && rows[2].reserved == 0);
     CHECK(rows[1].state == TL_MESSAGE_CONFIRMED && rows[1].operation == 0);
   }
@@ -263,11 +264,14 @@ static void unknown_sends(void) {
   turn(client);
   EXPECT(tl_client_disconnected(client), TL_OK);
   CHECK(state_of(client, lost) == TL_OPERATION_UNKNOWN);
-  CHECK(wait_of(client, lost) == TL_WAIT_CHECK);
+  CHECK(wait_of(client, lost) == TL_WAIT_CONNECTION);
   uint64_t untold = send_text(client, "\"untold\"", NULL);
   CHECK(state_of(client, untold) == TL_OPERATION_QUEUED);
   server.is_mute = 0;
   EXPECT(tl_client_connected(client), TL_OK);
+  turn(client);
+  /* It may still be on its way, so it is not looked for yet; the next one waits for it. */
+  CHECK(wait_of(client, lost) == TL_WAIT_CHECK && wait_of(client, untold) == TL_WAIT_TURN);
   for (int i = 0; i < 10; i++) {
     now_ms += 30000;
     EXPECT(tl_client_advance(client, NULL), TL_OK);
