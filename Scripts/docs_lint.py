@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Keeps the pages true: titles, links, names of the header, make targets and quoted sentences.
+"""Keeps the pages true: titles, links, names of the header, of the Python package and of the
+protocol's verbs, make targets and quoted sentences.
 
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
 first block of code in the README is a program that is compiled and run, so it has to equal it. A
@@ -7,6 +8,7 @@ test that quotes the header (`header: "…"` in a comment) is about a promise th
 be there.
 """
 
+import ast
 import pathlib
 import re
 import subprocess
@@ -36,7 +38,48 @@ def without_code(text):
     return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def page(path, header_names, targets):
+def python_names():
+    """What the objects of the Python package have, by the name that pages give such an object."""
+    folder = ROOT / "examples" / "python" / "src" / "tideline"
+    classes, exported = {}, set()
+    for path in folder.glob("*.py"):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                names |= {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
+                classes[node.name] = (names, [getattr(base, "id", "") for base in node.bases])
+            elif path.name == "__init__.py" and isinstance(node, ast.Assign):
+                exported |= {element.value for element in node.value.elts}
+
+    def of(name):
+        names, bases = classes[name]
+        return names.union(*(of(base) for base in bases if base in classes))
+
+    return {"tideline": exported, "client": of("Client"), "window": of("Window"),
+            "list": of("ConversationList")}
+
+
+def verbs():
+    """The verbs of the protocol."""
+    text = (ROOT / "Sources" / "Wire" / "Verb.swift").read_text()
+    return set(re.findall(r'case \.\w+: "(\w+)"', text.split("init?(name")[0]))
+
+
+def verb_cells(text):
+    """The verbs that tables name in their column of verbs: the words in code before any `with`."""
+    column = None
+    for line in text.split("\n"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not line.startswith("|"):
+            column = None
+        elif column is None:
+            column = next((n for n, cell in enumerate(cells) if cell.startswith("verb")), -1)
+        elif column >= 0 and not set(cells[column]) <= set("-"):
+            yield from re.findall(r"`(\w+)`", cells[column].split(" with ")[0])
+
+
+def page(path, header_names, targets, package, verb_names):
     text = path.read_text()
     plain = without_code(text)
     titles = re.findall(r"^# ", plain, re.MULTILINE)
@@ -57,6 +100,11 @@ def page(path, header_names, targets):
         if not any(known == name or name.endswith("_") and known.startswith(name)
                    for known in header_names):
             yield f"{name} is not in the header"
+    for kind, name in sorted(set(re.findall(r"`(tideline|client|window|list)\.(\w+)", plain))):
+        if name not in package[kind]:
+            yield f"{kind}.{name} is not in the Python package"
+    for name in sorted(set(verb_cells(plain)) - verb_names):
+        yield f"{name} is no verb of the protocol"
     for name in sorted(set(re.findall(r"`make ([a-z][\w-]*)", text)
                            + re.findall(r"^(?:\$ )?make ([a-z][\w-]*)", text, re.MULTILINE))):
         if name not in targets:
@@ -98,9 +146,11 @@ def main():
     makefile = (ROOT / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z][\w-]*):", makefile, re.MULTILINE))
     trouble = []
+    package, verb_names = python_names(), verbs()
     pages = files("*.md")
     for path in pages:
-        trouble += [f"{path.relative_to(ROOT)}: {why}" for why in page(path, names, targets)]
+        trouble += [f"{path.relative_to(ROOT)}: {why}"
+                    for why in page(path, names, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
     prose = sentences(header)
     count = 0

@@ -17,7 +17,7 @@ if [ -z "$server" ]; then
   }
   server=out/tideline-server
 fi
-for name in first quickstart poll window; do
+for name in first quickstart poll window outbox; do
   gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
     -o "$out/$name" "examples/c/$name.c" -L"$lib" -ltideline -Wl,-rpath,"$lib"
 done
@@ -25,6 +25,7 @@ done
 out/venv/bin/pip install -q --disable-pip-version-check "examples/python[websocket]"
 
 "$server" --tcp-port 0 --ws-port 0 --seed 7 --messages 3000 --conversations 5 \
+  --capability idempotent_send \
   >"$out/server.log" 2>&1 &
 running=$!
 trap 'kill $running 2>/dev/null || true' EXIT
@@ -100,5 +101,18 @@ for name in window python-window; do
   want "$out/$name.txt" "^end: [1-9][0-9]* rows"
 done
 want "$out/window.txt" "^fill: TL_OK"
+# What the user does: offline, over a restart, and between the messages of others.
+"$out/outbox" "$tcp" eva "$conversation" "$out/outbox.tideline" >"$out/outbox.txt"
+want "$out/outbox.txt" "^offline: 2 operations"
+want "$out/outbox.txt" "^after a restart: 2 operations"
+[ "$(grep -c ': sent$' "$out/outbox.txt")" = 2 ] || { cat "$out/outbox.txt"; exit 1; }
+[ "$(grep -c '^confirmed: row' "$out/outbox.txt")" = 2 ] || { cat "$out/outbox.txt"; exit 1; }
+want "$out/outbox.txt" "eva: .*see you at five"
+for server in "" "$tcp eva $conversation"; do
+  # shellcheck disable=SC2086
+  TIDELINE_LIBRARY=$lib/libtideline.so.1 timeout 60 out/venv/bin/python \
+    examples/python/examples/interleaved.py $server >"$out/interleaved.txt"
+  want "$out/interleaved.txt" "^interleaved: one state change and two inserts"
+done
 grep -h '^sync:\|^page:' "$out"/first.txt "$out"/second.txt "$out"/offline.txt "$out"/live.txt
-echo "examples: 9 passed, 0 failed"
+echo "examples: 12 passed, 0 failed"

@@ -1,9 +1,9 @@
 /// What a `tl_batch` pointer points to: one block of memory.
 ///
 /// A header, then the records (messages, changes, events, entities, operations or
-/// conversations), then the gaps of messages, then the bytes that all views point into. Plain memory with
-/// one owner, the host: it needs no client, so batches and clients may be freed in
-/// any order.
+/// conversations), then the gaps of messages, then the bytes that all views point
+/// into. Plain memory with one owner, the host: it needs no client, so batches and
+/// clients may be freed in any order.
 internal import CTideline
 internal import Engine
 
@@ -105,6 +105,38 @@ internal import Engine
     return OpaquePointer(block)
   }
 
+  /// Puts conversations into a new batch, their last messages behind them.
+  static func new(_ page: ConversationPage) throws(Failure) -> OpaquePointer {
+    let rows = unsafe try extent(of: tl_conversation.self, page.rows.count)
+    let lasts = unsafe try extent(of: tl_message.self, page.rows.count)
+    let block = try unsafe allocate([rows, lasts, page.bytes.count])
+    let body = unsafe start(of: block)
+    let bytes = unsafe body + rows + lasts
+    unsafe fill(bytes, page.bytes)
+    let target = unsafe body.bindMemory(to: tl_conversation.self, capacity: page.rows.count)
+    let messages = unsafe (body + rows).bindMemory(
+      to: tl_message.self, capacity: page.rows.count)
+    for (index, row) in page.rows.enumerated() {
+      guard row.fits(page.bytes.count) else {
+        unsafe block.deallocate()
+        throw .internal("a conversation lies outside of its page")
+      }
+      var last: UnsafePointer<tl_message>?
+      if let message = row.last {
+        let id = unsafe view(bytes, row.id)
+        unsafe (messages + index).initialize(to: tl_message(message, id, bytes))
+        unsafe last = UnsafePointer(messages + index)
+      } else {
+        // All bytes of a batch are set: a host may copy the whole block.
+        unsafe (messages + index).initialize(to: tl_message())
+      }
+      unsafe (target + index).initialize(to: tl_conversation(row, last, bytes))
+    }
+    unsafe block.pointee.kind = .conversations
+    unsafe block.pointee.count = page.rows.count
+    return OpaquePointer(block)
+  }
+
   /// A block with room for one record for each element of `texts`, and the texts
   /// copied behind them, as views in order.
   private static func records<Record>(
@@ -149,6 +181,12 @@ internal import Engine
 
   static func operations(_ handle: OpaquePointer?) -> (UnsafePointer<tl_operation>?, Int) {
     unsafe contents(handle, .operations)
+  }
+
+  static func conversations(
+    _ handle: OpaquePointer?
+  ) -> (UnsafePointer<tl_conversation>?, Int) {
+    unsafe contents(handle, .conversations)
   }
 
   /// The records, or NULL, and how many there are; none where it holds others.

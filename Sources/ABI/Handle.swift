@@ -1,9 +1,9 @@
-/// What a `tl_client` or a `tl_window` pointer points to.
+/// What a `tl_client`, a `tl_window` or a `tl_list` pointer points to.
 ///
 /// A small block of plain memory that begins with a magic word, so that NULL, a
 /// batch or any other readable memory is refused before it is taken for an
-/// object. The block holds one reference to its object; a window's object keeps
-/// its client, so the two may be freed in any order.
+/// object. The block holds one reference to its object; the object of a window or a
+/// list keeps its client, so they may be freed in any order.
 internal import CTideline
 internal import Engine
 
@@ -12,6 +12,8 @@ internal import Engine
   private static let client: UInt64 = 0x656E_696C_6564_6974
   /// "a window" in ASCII, read as a number.
   private static let window: UInt64 = 0x776F_646E_6977_2061
+  /// "the list" in ASCII, read as a number.
+  private static let list: UInt64 = 0x7473_696C_2065_6874
 
   private var word: UInt64
   private var object: Unmanaged<AnyObject>
@@ -37,6 +39,11 @@ internal import Engine
     unsafe new(Self.window, window)
   }
 
+  /// Puts a list behind a new handle.
+  static func new(_ list: ConversationList) -> OpaquePointer {
+    unsafe new(Self.list, list)
+  }
+
   private static func new(_ word: UInt64, _ object: AnyObject) -> OpaquePointer {
     let block = UnsafeMutablePointer<Handle>.allocate(capacity: 1)
     unsafe block.initialize(to: Handle(word: word, object: .passRetained(object)))
@@ -59,6 +66,14 @@ internal import Engine
     return window
   }
 
+  /// The list behind a handle.
+  static func list(_ handle: OpaquePointer?) throws(Failure) -> ConversationList {
+    guard let block = unsafe block(handle, list),
+      let list = unsafe block.pointee.object.takeUnretainedValue() as? ConversationList
+    else { throw .invalid("list is not a list") }
+    return list
+  }
+
   /// Closes the client, lets its hooks go, and gives the memory back.
   static func freeClient(_ handle: OpaquePointer?) {
     guard let occupant = unsafe take(handle, client) as? Occupant else { return }
@@ -70,6 +85,12 @@ internal import Engine
   static func freeWindow(_ handle: OpaquePointer?) {
     guard let window = unsafe take(handle, window) as? Window else { return }
     window.close()
+  }
+
+  /// Closes the list and gives the memory back.
+  static func freeList(_ handle: OpaquePointer?) {
+    guard let list = unsafe take(handle, list) as? ConversationList else { return }
+    list.close()
   }
 
   private static func take(_ handle: OpaquePointer?, _ word: UInt64) -> AnyObject? {

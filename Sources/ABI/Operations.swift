@@ -55,14 +55,25 @@ extension PerformOptions {
 
 extension Outgoing {
   fileprivate init(_ send: tl_send) throws(Failure) {
+    let excess = Failure.tooLarge("an id is over 512 bytes")
     self.init(
-      conversation: try unsafe send.conversation.id(),
+      conversation: try unsafe send.conversation.id(or: excess),
       payload: try unsafe send.payload.bytes(atMost: Limits.requestBytesMax, or: requestExcess))
-    attachment = try unsafe send.attachment.bytes(
-      atMost: Limits.requestBytesMax, or: requestExcess)
-    metadata = try unsafe send.metadata.bytes(atMost: Limits.requestBytesMax, or: requestExcess)
-    if unsafe send.reply_to.size != 0 { replyTo = try unsafe send.reply_to.id() }
-    if unsafe send.client_id.size != 0 { clientID = try unsafe send.client_id.id() }
+    attachment = try unsafe send.attachment.object()
+    metadata = try unsafe send.metadata.object()
+    if unsafe send.reply_to.size != 0 { replyTo = try unsafe send.reply_to.id(or: excess) }
+    if unsafe send.client_id.size != 0 { clientID = try unsafe send.client_id.id(or: excess) }
+  }
+}
+
+extension tl_view {
+  /// What may only be a JSON object, or nothing; that it is JSON is seen by who reads it.
+  fileprivate func object() throws(Failure) -> [UInt8] {
+    let json = try unsafe bytes(atMost: Limits.requestBytesMax, or: requestExcess)
+    let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+    guard json.isEmpty || json.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{")
+    else { throw .invalid("a JSON value is not an object") }
+    return json
   }
 }
 
@@ -163,8 +174,7 @@ public func tl_operation_uploaded(
   _ client: OpaquePointer?, _ operation: UInt64, _ attachment: tl_view
 ) -> tl_status {
   unsafe change(client) { client throws(Failure) in
-    let json = try unsafe attachment.bytes(atMost: Limits.requestBytesMax, or: requestExcess)
-    return try client.uploaded(operation, attachment: json)
+    try client.uploaded(operation, attachment: unsafe attachment.object())
   }
 }
 

@@ -30,9 +30,12 @@ extension MessageView {
 
 extension tl_message {
   init(_ row: MessageView, _ conversation: tl_view, _ bytes: UnsafeRawPointer) {
+    // What the server does not have yet has no time of its, and nothing there is to be verified.
+    let isConfirmed = row.state == .confirmed
     unsafe self.init(
-      number: row.number, time_us: row.timeUs, state: row.state.rawValue,
-      flags: row.flags, id: view(bytes, row.id), conversation: conversation,
+      number: row.number, time_us: isConfirmed ? row.timeUs : 0, state: row.state.rawValue,
+      flags: isConfirmed ? row.flags : row.flags & ~ofServer,
+      id: view(bytes, row.id), conversation: conversation,
       sender: view(bytes, row.sender), stamp: view(bytes, row.stamp),
       payload: view(bytes, row.payload), reply_to: view(bytes, row.replyTo),
       reactions: view(bytes, row.reactions), read_by: view(bytes, row.readBy),
@@ -41,6 +44,9 @@ extension tl_message {
       operation: row.operation, upload_permille: row.uploadPermille, reserved: 0)
   }
 }
+
+/// Flags that say something of what the server has.
+private let ofServer = UInt32(truncatingIfNeeded: TL_MESSAGE_UNVERIFIED | TL_MESSAGE_STALE)
 
 extension tl_gap {
   init(_ gap: GapView) {
@@ -115,6 +121,51 @@ extension tl_operation {
   }
 }
 
+extension ConversationRow {
+  /// Tells whether all ranges lie within `count` bytes.
+  func fits(_ count: Int) -> Bool {
+    let own = [id, title, body, lastRead, draft, draftReplyTo, typing]
+      .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
+    return own && last?.fits(count) != false
+  }
+}
+
+extension tl_conversation {
+  init(
+    _ row: ConversationRow, _ last: UnsafePointer<tl_message>?, _ bytes: UnsafeRawPointer
+  ) {
+    // Nothing but its number is left of a conversation that went.
+    let gone = row.id.isEmpty ? UInt32(truncatingIfNeeded: TL_CONVERSATION_GONE) : 0
+    unsafe self.init(
+      number: row.number, flags: row.flags | gone,
+      member_count: UInt32(clamping: row.memberCount), unread: UInt64(clamping: row.unread),
+      activity_us: row.activityUs,
+      id: view(bytes, row.id), title: view(bytes, row.title), body: view(bytes, row.body),
+      last_read: view(bytes, row.lastRead), draft: view(bytes, row.draft),
+      draft_reply_to: view(bytes, row.draftReplyTo), typing: view(bytes, row.typing),
+      last: last)
+  }
+}
+
+extension tl_list_status {
+  init(_ status: ListStatus) {
+    let flags = [
+      (status.isUnreadExact, TL_LIST_TOTAL_EXACT), (status.isWhole, TL_LIST_WHOLE),
+    ]
+    self.init(
+      struct_size: 0, flags: bits(flags), version: status.version, checksum: status.checksum,
+      unread: UInt64(clamping: status.unread),
+      row_count: UInt32(clamping: status.rowCount),
+      conversation_count: UInt32(clamping: status.rowCount),
+      trouble: status.trouble?.status ?? ABI.status(TL_OK), reserved: 0)
+  }
+}
+
+/// Those flags that hold.
+private func bits(_ flags: [(Bool, Int)]) -> UInt32 {
+  flags.reduce(0) { $1.0 ? $0 | UInt32(truncatingIfNeeded: $1.1) : $0 }
+}
+
 extension tl_window_status {
   init(_ status: WindowStatus) {
     let flags = [
@@ -123,7 +174,7 @@ extension tl_window_status {
     ]
     self.init(
       struct_size: 0,
-      flags: flags.reduce(0) { $1.0 ? $0 | UInt32(truncatingIfNeeded: $1.1) : $0 },
+      flags: bits(flags),
       version: status.version, checksum: status.checksum,
       row_count: UInt32(clamping: status.rowCount),
       split_count: UInt32(clamping: status.splitCount), waiting: status.waiting.rawValue,

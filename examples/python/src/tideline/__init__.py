@@ -11,27 +11,31 @@
 
 from .client import (
     KEY_BYTES, Client, frame_account, merge_deltas, merge_messages, version)
+from .conversations import ConversationList
 from .errors import (
     ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
-    MismatchError, NotFoundError, NotOursError, OfflineError, Status, StorageError, TidelineError,
-    TooLargeError, TooNewError, UnsupportedError, WrongKeyError)
+    MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status, StorageError,
+    TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError)
 from .values import (
-    Action, At, Capabilities, Change, ChangeKind, Changes, Coverage, Diff, Entity, EntityKind,
-    Event, EventKind, Events, Frame, From, Gap, LoadKind, Message, MessageFlags, Op, OpKind, Page,
-    Phase, Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase,
-    SyncStatus, Ties, Truncates, Waiting, WindowState)
+    Action, At, Capabilities, Change, ChangeKind, Changes, Conversation, ConversationFlags,
+    Coverage, Diff, Entity, EntityKind, Event, EventKind, Events, Frame, From, Gap, ListState,
+    LoadKind, Message, MessageFlags, MessageState, Op, Operation, OperationState, OperationWait,
+    OpKind, Page, Performed, Phase, Plain, Policy, Profile, SealedMessage, State, Stats, Stop,
+    SyncKind, SyncPhase, SyncStatus, Ties, Truncates, Typing, Unsealed, Waiting, WindowState)
 from .window import Rows, Window, apply, checksum
 
 __all__ = [
     "KEY_BYTES", "Client", "frame_account", "merge_deltas", "merge_messages", "version",
     "ClosedError", "DamagedError", "FrameError", "FullError", "InternalError", "InvalidError",
-    "LockedError", "MismatchError", "NotFoundError", "NotOursError", "OfflineError", "Status",
-    "StorageError", "TidelineError", "TooLargeError", "TooNewError", "UnsupportedError",
+    "LockedError", "MismatchError", "NotFoundError", "NotOursError", "OfflineError", "RefusedError",
+    "Status", "StorageError", "TidelineError", "TooLargeError", "TooNewError", "UnsupportedError",
     "WrongKeyError",
-    "Action", "At", "Capabilities", "Change", "ChangeKind", "Changes", "Coverage", "Diff",
-    "Entity", "EntityKind", "Event", "EventKind", "Events", "Frame", "From", "Gap", "LoadKind",
-    "Message", "MessageFlags", "Op", "OpKind", "Page", "Phase", "Plain", "Policy", "Profile",
-    "SealedMessage", "State", "Stats", "Stop", "SyncKind", "SyncPhase", "SyncStatus", "Ties",
-    "Truncates", "Waiting", "WindowState",
-    "Rows", "Window", "apply", "checksum",
+    "Action", "At", "Capabilities", "Change", "ChangeKind", "Changes", "Conversation",
+    "ConversationFlags", "Coverage", "Diff", "Entity", "EntityKind", "Event", "EventKind",
+    "Events", "Frame", "From", "Gap", "ListState", "LoadKind", "Message", "MessageFlags",
+    "MessageState", "Op", "Operation", "OperationState", "OperationWait", "OpKind", "Page",
+    "Performed", "Phase", "Plain", "Policy", "Profile", "SealedMessage", "State", "Stats", "Stop",
+    "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting",
+    "WindowState",
+    "ConversationList", "Rows", "Window", "apply", "checksum",
 ]

@@ -20,6 +20,12 @@ class View(ctypes.Structure):
     _fields_ = [("data", c_void_p), ("size", c_size_t)]
 
 
+def view(data: bytes) -> View:
+    """A view of bytes that the caller keeps alive for the call."""
+    pointer = ctypes.cast(c_char_p(data), c_void_p)
+    return View(pointer.value if data else None, len(data))
+
+
 class Profile(ctypes.Structure):
     """``tl_profile``."""
 
@@ -47,7 +53,16 @@ class Opened(ctypes.Structure):
     _fields_ = [("payload", View), ("flags", c_uint32), ("reserved", c_uint32)]
 
 
+class Unsealed(ctypes.Structure):
+    """``tl_unsealed``."""
+
+    _fields_ = [
+        ("conversation", View), ("client_id", View), ("message", View), ("payload", View),
+    ]
+
+
 OpenHook = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Sealed), POINTER(Opened))
+SealHook = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Unsealed), POINTER(Opened))
 LogHook = ctypes.CFUNCTYPE(None, c_void_p, c_int32, View)
 ClockHook = ctypes.CFUNCTYPE(c_int64, c_void_p)
 DropHook = ctypes.CFUNCTYPE(None, c_void_p)
@@ -63,6 +78,7 @@ class ClientConfig(ctypes.Structure):
         ("open", OpenHook), ("open_context", c_void_p), ("open_drop", DropHook),
         ("log", LogHook), ("log_context", c_void_p), ("log_drop", DropHook),
         ("clock", ClockHook), ("clock_context", c_void_p),
+        ("seal", SealHook), ("seal_context", c_void_p), ("seal_drop", DropHook),
     ]
 
 
@@ -79,7 +95,8 @@ class State(ctypes.Structure):
         ("struct_size", c_uint32), ("phase", c_int32), ("syncs_left", c_uint32),
         ("requests_in_flight", c_uint32), ("frames_waiting", c_uint32),
         ("reconnect_wanted", c_uint32), ("reads_pending", c_uint32), ("replies_owed", c_uint32),
-        ("change_seq", c_uint64), ("as_of_us", c_int64),
+        ("change_seq", c_uint64), ("as_of_us", c_int64), ("operations_open", c_uint32),
+        ("operations_stuck", c_uint32),
     ]
 
 
@@ -110,6 +127,7 @@ class Message(ctypes.Structure):
         ("id", View), ("conversation", View), ("sender", View), ("stamp", View),
         ("payload", View), ("reply_to", View), ("reactions", View), ("read_by", View),
         ("rest", View), ("delivered_by", View), ("listened_by", View), ("sequence", c_uint64),
+        ("operation", c_uint64), ("upload_permille", c_uint32), ("reserved", c_uint32),
     ]
 
 
@@ -223,6 +241,66 @@ class WindowStatus(ctypes.Structure):
     ]
 
 
+class ListConfig(ctypes.Structure):
+    """``tl_list_config``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("rows_max", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Conversation(ctypes.Structure):
+    """``tl_conversation``."""
+
+    _fields_ = [
+        ("number", c_uint64), ("flags", c_uint32), ("member_count", c_uint32),
+        ("unread", c_uint64), ("activity_us", c_int64), ("id", View), ("title", View),
+        ("body", View), ("last_read", View), ("draft", View), ("draft_reply_to", View),
+        ("typing", View), ("last", POINTER(Message)),
+    ]
+
+
+class ListStatus(ctypes.Structure):
+    """``tl_list_status``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("version", c_uint64),
+        ("checksum", c_uint64), ("unread", c_uint64), ("row_count", c_uint32),
+        ("conversation_count", c_uint32), ("trouble", c_int32), ("reserved", c_uint32),
+    ]
+
+
+class Send(ctypes.Structure):
+    """``tl_send``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View),
+        ("payload", View), ("reply_to", View), ("attachment", View), ("metadata", View),
+        ("client_id", View),
+    ]
+
+
+class Operation(ctypes.Structure):
+    """``tl_operation``."""
+
+    _fields_ = [
+        ("id", c_uint64), ("number", c_uint64), ("state", c_int32), ("waiting", c_int32),
+        ("attempts", c_uint32), ("upload_permille", c_uint32), ("retry_ms", c_int64),
+        ("verb", View), ("conversation", View), ("message", View), ("client_id", View),
+        ("request", View), ("result", View), ("error_code", View), ("error_text", View),
+    ]
+
+
+class OperationQuery(ctypes.Structure):
+    """``tl_operation_query``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View),
+        ("after", c_uint64), ("limit", c_uint32), ("reserved", c_uint32),
+    ]
+
+
 class Stats(ctypes.Structure):
     """``tl_stats``."""
 
@@ -238,7 +316,7 @@ class Stats(ctypes.Structure):
     ] + [("page_limit", c_uint32), ("request_timeout_ms", c_uint32)]
 
 
-_client, _batch, _window = c_void_p, c_void_p, c_void_p
+_client, _batch, _window, _list = c_void_p, c_void_p, c_void_p, c_void_p
 _FUNCTIONS = {
     "tl_abi": (c_uint32, []),
     "tl_version": (c_uint32, []),
@@ -272,12 +350,30 @@ _FUNCTIONS = {
     "tl_batch_changes": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_events": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_entities": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_operations": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_conversations": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_coverage": (c_int32, [_batch, POINTER(Coverage)]),
     "tl_batch_block": (c_int32, [_batch, POINTER(View)]),
     "tl_batch_free": (None, [_batch]),
     "tl_client_mark_read": (c_int32, [_client, View, POINTER(View), c_size_t]),
     "tl_client_mark_listened": (c_int32, [_client, View, POINTER(View), c_size_t]),
+    "tl_client_mark_delivered": (c_int32, [_client, View, POINTER(View), c_size_t]),
     "tl_client_forget": (c_int32, [_client, View, View]),
+    "tl_client_perform": (
+        c_int32, [_client, View, c_uint32, POINTER(c_uint64), POINTER(c_uint64)]),
+    "tl_client_send": (c_int32, [_client, POINTER(Send), POINTER(c_uint64), POINTER(c_uint64)]),
+    "tl_client_operations": (c_int32, [_client, POINTER(OperationQuery), POINTER(_batch)]),
+    "tl_client_operation": (c_int32, [_client, c_uint64, POINTER(_batch)]),
+    "tl_operation_retry": (c_int32, [_client, c_uint64]),
+    "tl_operation_cancel": (c_int32, [_client, c_uint64]),
+    "tl_operation_edit": (c_int32, [_client, c_uint64, View]),
+    "tl_operation_progress": (c_int32, [_client, c_uint64, c_uint32]),
+    "tl_operation_uploaded": (c_int32, [_client, c_uint64, View]),
+    "tl_operation_upload_failed": (c_int32, [_client, c_uint64, View]),
+    "tl_client_reopen_payloads": (c_int32, [_client, View, POINTER(c_uint64)]),
+    "tl_client_typing": (c_int32, [_client, View, c_int32]),
+    "tl_client_draft": (c_int32, [_client, View, View, View]),
+    "tl_client_clear": (c_int32, [_client]),
     "tl_client_stats": (c_int32, [_client, POINTER(Stats)]),
     "tl_merge_messages": (c_int32, [View, View, POINTER(POINTER(Text))]),
     "tl_merge_deltas": (c_int32, [View, View, POINTER(POINTER(Text))]),
@@ -295,6 +391,15 @@ _FUNCTIONS = {
     "tl_window_state": (c_int32, [_window, POINTER(WindowStatus)]),
     "tl_window_close": (None, [_window]),
     "tl_window_free": (None, [_window]),
+    "tl_list_open": (c_int32, [_client, POINTER(ListConfig), POINTER(_list)]),
+    "tl_list_poll": (c_int32, [_list, POINTER(POINTER(Diff))]),
+    "tl_list_rows": (c_int32, [_list, c_uint32, c_uint32, POINTER(_batch)]),
+    "tl_list_find": (c_int32, [_list, View, POINTER(c_uint32)]),
+    "tl_list_state": (c_int32, [_list, POINTER(ListStatus)]),
+    "tl_list_close": (None, [_list]),
+    "tl_list_free": (None, [_list]),
+    "tl_client_conversations": (c_int32, [_client, c_uint32, c_uint32, POINTER(_batch)]),
+    "tl_client_conversation": (c_int32, [_client, View, POINTER(_batch)]),
 }
 
 

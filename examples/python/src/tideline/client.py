@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import os
 import threading
 from types import TracebackType
-from typing import Callable, Iterable, Iterator, Optional, Union
+from typing import Callable, Iterator, Optional, Union
 
 from . import _batch
 from . import _library as c
+from .act import Acts
+from .conversations import ConversationList
 from .errors import Status, check
 from .values import (
-    At, Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
-    Profile, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus)
+    At, Changes, Conversation, Entity, EntityKind, Events, Frame, From, Message, Page, Phase,
+    Plain, Policy, Profile, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
 from .window import Window
 
 OpenFunction = Callable[[SealedMessage], Union[bytes, Plain, None]]
+SealFunction = Callable[[Unsealed], Union[bytes, str, None]]
 LogFunction = Callable[[int, str], None]
 ClockFunction = Callable[[], int]
 
@@ -27,17 +31,11 @@ _FROM_C = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEB
 KEY_BYTES = 32
 
 
-def _view(data: bytes) -> c.View:
-    """A view of bytes that the caller keeps alive for the call."""
-    pointer = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)
-    return c.View(pointer.value if data else None, len(data))
-
-
 def _bytes(view: c.View) -> bytes:
     return ctypes.string_at(view.data, view.size) if view.size else b""
 
 
-class Client:
+class Client(Acts):
     """A client on an encrypted file, or in memory.
 
     Any method may be called from any thread. The client opens no socket and starts no thread: say
@@ -54,6 +52,8 @@ class Client:
         existing: Fail with NotFoundError instead of creating the file.
         strict: Refuse a file whose log has a rejected tail.
         auto_mark_read: Fetched messages of others are marked read.
+        auto_mark_delivered: Messages of others that arrive are marked delivered.
+        seal: Seals payloads: gives the JSON value that goes out, or None when the key has not come.
         open: Opens payloads: gives the plaintext, a Plain, or None when the key has not come.
         log: Takes a ``logging`` level and a line; the logger "tideline" does by default.
         clock: Gives a monotonic time in milliseconds, for tests and replay.
@@ -66,18 +66,20 @@ class Client:
         self, path: Optional[Union[str, os.PathLike[str]]] = None, key: Optional[bytes] = None, *,
         user_id: str, account: str = "", profile: Optional[Profile] = None,
         existing: bool = False, strict: bool = False, auto_mark_read: bool = False,
-        cache_bytes: int = 0, request_timeout_ms: int = 0, requests_max: int = 0,
-        open: Optional[OpenFunction] = None, log: Optional[LogFunction] = None,
-        clock: Optional[ClockFunction] = None,
+        auto_mark_delivered: bool = False, cache_bytes: int = 0, request_timeout_ms: int = 0,
+        requests_max: int = 0,
+        open: Optional[OpenFunction] = None, seal: Optional[SealFunction] = None,
+        log: Optional[LogFunction] = None, clock: Optional[ClockFunction] = None,
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
         texts = [os.fsencode(path) if path is not None else b"", key or b"", account.encode(),
                  user_id.encode()]
-        flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3)
+        flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
+                 | auto_mark_delivered << 4)
         config = c.ClientConfig(
-            struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=_view(texts[0]),
-            key=_view(texts[1]), account=_view(texts[2]), user_id=_view(texts[3]),
+            struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=c.view(texts[0]),
+            key=c.view(texts[1]), account=c.view(texts[2]), user_id=c.view(texts[3]),
             cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
             requests_max=requests_max)
         if profile is not None:
@@ -88,6 +90,9 @@ class Client:
         if open is not None:
             self._hooks.append(self._open_hook(open))
             config.open = self._hooks[-1]
+        if seal is not None:
+            self._hooks.append(self._seal_hook(seal))
+            config.seal = self._hooks[-1]
         if clock is not None:
             self._hooks.append(c.ClockHook(lambda _: clock()))
             config.clock = self._hooks[-1]
@@ -131,11 +136,8 @@ class Client:
     def receive(self, frame: Union[bytes, str]) -> Status:
         """Hands in one frame from the server. Gives OK, IGNORED or QUARANTINED."""
         data = frame.encode() if isinstance(frame, str) else bytes(frame)
-        self._plain.kept = []
-        try:
-            return check(c.library.tl_client_receive(self._handle, _view(data)))
-        finally:
-            self._plain.kept = []
+        with self._kept():
+            return check(c.library.tl_client_receive(self._handle, c.view(data)))
 
     def next_frame(self) -> Optional[Frame]:
         """Takes the next frame to send, or None; then ``fileno`` is quiet again."""
@@ -176,16 +178,16 @@ class Client:
         return State(
             Phase(out.phase), out.syncs_left, out.requests_in_flight, out.frames_waiting,
             bool(out.reconnect_wanted), out.reads_pending, out.change_seq, out.as_of_us,
-            out.replies_owed)
+            out.replies_owed, out.operations_open, out.operations_stuck)
 
     def sync(
-        self, conversation: str, kind: SyncKind = SyncKind.LATEST,
+        self, conversation: str = "", kind: SyncKind = SyncKind.LATEST,
         policy: Policy = Policy.CACHE_THEN_NETWORK, *, want: int = 0, pages_max: int = 0,
     ) -> int:
-        """Asks for a conversation to be synced; gives the sync's number at once."""
+        """Asks for a conversation, or the list of them, to be synced; gives the sync's number."""
         text = conversation.encode()
         request = c.SyncRequest(
-            struct_size=ctypes.sizeof(c.SyncRequest), conversation=_view(text), kind=kind,
+            struct_size=ctypes.sizeof(c.SyncRequest), conversation=c.view(text), kind=kind,
             policy=policy, want=want, pages_max=pages_max)
         number = ctypes.c_uint64()
         check(c.library.tl_client_sync(
@@ -213,7 +215,7 @@ class Client:
         """Reads messages from the cache. Never waits for the network."""
         text = conversation.encode()
         query = c.Query(
-            struct_size=ctypes.sizeof(c.Query), flags=int(pinned), conversation=_view(text),
+            struct_size=ctypes.sizeof(c.Query), flags=int(pinned), conversation=c.view(text),
             from_=from_, order=int(descending), number=number, time_us=time_us, limit=limit)
         batch = ctypes.c_void_p()
         check(c.library.tl_client_messages(
@@ -228,7 +230,7 @@ class Client:
         texts = conversation.encode(), id.encode()
         batch = ctypes.c_void_p()
         check(c.library.tl_client_message(
-            self._handle, _view(texts[0]), _view(texts[1]), ctypes.byref(batch)))
+            self._handle, c.view(texts[0]), c.view(texts[1]), ctypes.byref(batch)))
         try:
             return _batch.messages(batch)[0]
         finally:
@@ -262,11 +264,33 @@ class Client:
         """Reads conversations, members or profiles from the cache, ordered by id."""
         text, batch = conversation.encode(), ctypes.c_void_p()
         status = check(c.library.tl_client_entities(
-            self._handle, kind, _view(text), ctypes.byref(batch)))
+            self._handle, kind, c.view(text), ctypes.byref(batch)))
         if status == Status.NONE:
             return ()
         try:
             return _batch.entities(batch)
+        finally:
+            c.library.tl_batch_free(batch)
+
+    def conversations(self, offset: int = 0, limit: int = 0) -> tuple[Conversation, ...]:
+        """Reads conversations from the cache, the last active first."""
+        batch = ctypes.c_void_p()
+        status = check(c.library.tl_client_conversations(
+            self._handle, offset, limit, ctypes.byref(batch)))
+        if status == Status.NONE:
+            return ()
+        try:
+            return _batch.conversations(batch)
+        finally:
+            c.library.tl_batch_free(batch)
+
+    def conversation(self, id: str) -> Conversation:
+        """Reads one conversation, by its id or its client id; NotFoundError when there is none."""
+        text, batch = id.encode(), ctypes.c_void_p()
+        check(c.library.tl_client_conversation(
+            self._handle, c.view(text), ctypes.byref(batch)))
+        try:
+            return _batch.conversations(batch)[0]
         finally:
             c.library.tl_batch_free(batch)
 
@@ -280,31 +304,22 @@ class Client:
         texts = conversation.encode(), id.encode()
         config = c.WindowConfig(
             struct_size=ctypes.sizeof(c.WindowConfig), flags=cache_only | (not refresh) << 1,
-            conversation=_view(texts[0]), at=at, count=count, id=_view(texts[1]),
+            conversation=c.view(texts[0]), at=at, count=count, id=c.view(texts[1]),
             time_us=time_us, rows_max=rows_max)
         return Window(self, config)
 
-    # Act.
-
-    def mark_read(self, conversation: str, ids: Iterable[str]) -> None:
-        """Marks messages as read by this user; durable when it returns."""
-        self._mark(c.library.tl_client_mark_read, conversation, ids)
-
-    def mark_listened(self, conversation: str, ids: Iterable[str]) -> None:
-        """Marks messages as listened to by this user; durable when it returns."""
-        self._mark(c.library.tl_client_mark_listened, conversation, ids)
-
-    def _mark(self, function: Callable[..., int], conversation: str, ids: Iterable[str]) -> None:
-        text, texts = conversation.encode(), [id.encode() for id in ids]
-        views = (c.View * len(texts))(*map(_view, texts))
-        check(function(self._handle, _view(text), views, len(texts)))
-
-    def forget(self, conversation: str, id: str) -> None:
-        """Removes one message from this device only, for good."""
-        texts = conversation.encode(), id.encode()
-        check(c.library.tl_client_forget(self._handle, _view(texts[0]), _view(texts[1])))
+    def conversation_list(
+        self, *, rows_max: int = 0, cache_only: bool = False,
+    ) -> ConversationList:
+        """Opens the list of conversations; its first ``poll`` brings what is cached."""
+        return ConversationList(self, c.ListConfig(
+            struct_size=ctypes.sizeof(c.ListConfig), flags=int(cache_only), rows_max=rows_max))
 
     # Keep.
+
+    def clear(self) -> None:
+        """Empties the cache. Operations, drafts, read markers and what was forgotten stay."""
+        check(c.library.tl_client_clear(self._handle))
 
     def stats(self) -> Stats:
         """Counters."""
@@ -313,6 +328,15 @@ class Client:
         return Stats(**{name: getattr(out, name) for name, *_ in c.Stats._fields_[1:]})
 
     # Hooks. An exception may not cross the library: it is logged and counts as a failure.
+
+    @contextlib.contextmanager
+    def _kept(self) -> Iterator[None]:
+        """What the hooks answer on this thread stays until the call that ran them has returned."""
+        self._plain.kept = []
+        try:
+            yield
+        finally:
+            self._plain.kept = []
 
     def _open_hook(self, function: OpenFunction) -> c.OpenHook:
         plain = self._plain
@@ -328,9 +352,8 @@ class Client:
                     return int(Status.NONE)
                 if not isinstance(answer, Plain):
                     answer = Plain(bytes(answer))
-                # It must stay until `receive` returns.
                 plain.kept.append(answer.payload)
-                out.contents.payload = _view(answer.payload)
+                out.contents.payload = c.view(answer.payload)
                 out.contents.flags = answer.control | answer.event << 1
                 return int(Status.OK)
             except Exception:
@@ -338,6 +361,28 @@ class Client:
                 return int(Status.INVALID)
 
         return c.OpenHook(hook)
+
+    def _seal_hook(self, function: SealFunction) -> c.SealHook:
+        plain = self._plain
+
+        def hook(_: object, unsealed: ctypes._Pointer[c.Unsealed],
+                 out: ctypes._Pointer[c.Opened]) -> int:
+            try:
+                view = unsealed.contents
+                answer = function(Unsealed(
+                    _bytes(view.conversation).decode(), _bytes(view.client_id).decode(),
+                    _bytes(view.message).decode(), _bytes(view.payload)))
+                if answer is None:
+                    return int(Status.NONE)
+                answer = answer.encode() if isinstance(answer, str) else bytes(answer)
+                plain.kept.append(answer)
+                out.contents.payload = c.view(answer)
+                return int(Status.OK)
+            except Exception:
+                _log.exception("the seal hook failed")
+                return int(Status.INVALID)
+
+        return c.SealHook(hook)
 
     def _log_hook(self, function: Optional[LogFunction]) -> c.LogHook:
         def hook(_: object, level: int, text: c.View) -> None:
@@ -364,7 +409,7 @@ def frame_account(frame: Union[bytes, str]) -> Optional[str]:
     """Tells which account a frame is for, as raw JSON string contents, or None."""
     data = frame.encode() if isinstance(frame, str) else bytes(frame)
     out = c.View()
-    status = check(c.library.tl_frame_account(_view(data), ctypes.byref(out)))
+    status = check(c.library.tl_frame_account(c.view(data), ctypes.byref(out)))
     return None if status == Status.NONE else _bytes(out).decode()
 
 
@@ -373,7 +418,7 @@ def _merged(
 ) -> bytes:
     texts = [text.encode() if isinstance(text, str) else bytes(text) for text in (base, more)]
     out = ctypes.POINTER(c.Text)()
-    check(function(_view(texts[0]), _view(texts[1]), ctypes.byref(out)))
+    check(function(c.view(texts[0]), c.view(texts[1]), ctypes.byref(out)))
     try:
         return _bytes(out.contents.bytes)
     finally:

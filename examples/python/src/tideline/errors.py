@@ -112,8 +112,12 @@ class OfflineError(TidelineError):
     """Not connected; the cache has what there is."""
 
 
+class RefusedError(TidelineError):
+    """The ``seal`` hook failed; nothing was kept."""
+
+
 class FullError(TidelineError):
-    """The disk is full, or too many syncs wait; nothing changed."""
+    """The disk is full, or too much waits; nothing changed."""
 
 
 class InternalError(TidelineError):
@@ -135,6 +139,7 @@ _BY_STATUS: dict[Status, type[TidelineError]] = {
     Status.MISMATCH: MismatchError,
     Status.UNSUPPORTED: UnsupportedError,
     Status.OFFLINE: OfflineError,
+    Status.REFUSED: RefusedError,
     Status.FULL: FullError,
     Status.INTERNAL: InternalError,
 }

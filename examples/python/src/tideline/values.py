@@ -69,6 +69,22 @@ class SealedMessage:
 
 
 @dataclasses.dataclass(frozen=True)
+class Unsealed:
+    """A payload of this user, offered to the ``seal`` hook: of a message to send under
+    ``client_id``, or of an edit of ``message``."""
+
+    conversation: str
+    client_id: str
+    message: str
+    payload: bytes
+
+    @property
+    def json(self) -> Any:
+        """The payload as a JSON value."""
+        return json.loads(self.payload)
+
+
+@dataclasses.dataclass(frozen=True)
 class Plain:
     """The answer of an ``open`` hook that has more to say than the plaintext."""
 
@@ -106,6 +122,8 @@ class State:
     change_seq: int
     as_of_us: int
     replies_owed: int = 0
+    operations_open: int = 0
+    operations_stuck: int = 0
 
 
 class SyncKind(enum.IntEnum):
@@ -114,6 +132,7 @@ class SyncKind(enum.IntEnum):
     LATEST = 0
     OLDER = 1
     LIVE = 2
+    CONVERSATIONS = 3
 
 
 class Policy(enum.IntEnum):
@@ -141,6 +160,16 @@ class SyncStatus:
     received: int
     inserted: int
     removed: int
+
+
+class MessageState(enum.IntEnum):
+    """How far a message is."""
+
+    CONFIRMED = 0
+    QUEUED = 1
+    IN_FLIGHT = 2
+    UNKNOWN = 3
+    REFUSED = 4
 
 
 class MessageFlags(enum.IntFlag):
@@ -179,6 +208,9 @@ class Message:
     delivered_by: bytes
     listened_by: bytes
     sequence: int
+    state: MessageState = MessageState.CONFIRMED
+    operation: Optional[int] = None
+    upload_permille: int = 1000
 
     @property
     def json(self) -> Any:
@@ -248,6 +280,8 @@ class ChangeKind(enum.IntEnum):
     COVERAGE = 4
     EVENTS = 5
     ENTITIES = 6
+    OPERATIONS = 7
+    CONVERSATIONS = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -328,6 +362,125 @@ class Entity:
     body: bytes
 
 
+class OperationState(enum.IntEnum):
+    """How far an operation is."""
+
+    QUEUED = 1
+    IN_FLIGHT = 2
+    UNKNOWN = 3
+    REFUSED = 4
+    SENT = 5
+
+
+class OperationWait(enum.IntEnum):
+    """What an operation waits for."""
+
+    NOTHING = 0
+    CONNECTION = 1
+    TURN = 2
+    RETRY = 3
+    UPLOAD = 4
+    SEAL = 5
+    CHECK = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Performed:
+    """What ``perform`` began: an operation (0 for ``typing``), and the local number of the message
+    that it sends, or None."""
+
+    operation: int
+    number: Optional[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """One thing the user did. ``request`` and ``result`` are JSON as they were given."""
+
+    id: int
+    number: Optional[int]
+    state: OperationState
+    waiting: OperationWait
+    attempts: int
+    upload_permille: int
+    retry_ms: Optional[int]
+    verb: str
+    conversation: str
+    message: str
+    client_id: str
+    request: bytes
+    result: bytes
+    error_code: str
+    error_text: str
+
+    @property
+    def json(self) -> Any:
+        """The result as a JSON value, or None where there is none."""
+        return json.loads(self.result) if self.result else None
+
+
+class Typing(enum.IntEnum):
+    """What the user does at the keyboard."""
+
+    BEGIN = 1
+    PAUSE = 2
+    FINISHED = 3
+
+
+class ConversationFlags(enum.IntFlag):
+    """Flags of a conversation."""
+
+    PENDING = 1 << 0
+    UNREAD_EXACT = 1 << 1
+    HAS_PENDING = 1 << 2
+    HAS_STUCK = 1 << 3
+    GONE = 1 << 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversation:
+    """One conversation. ``number`` is its identity on screen; bytes are as they came."""
+
+    number: int
+    flags: ConversationFlags
+    member_count: int
+    unread: int
+    activity_us: int
+    id: str
+    title: str
+    body: bytes
+    last_read: Optional[str]
+    draft: bytes
+    draft_reply_to: Optional[str]
+    typing_json: bytes
+    last: Optional[Message]
+
+    @property
+    def typing(self) -> tuple[str, ...]:
+        """Who is typing now."""
+        return tuple(json.loads(self.typing_json)) if self.typing_json else ()
+
+    @property
+    def json(self) -> Any:
+        """The conversation's object as it came, or None."""
+        return json.loads(self.body) if self.body else None
+
+
+@dataclasses.dataclass(frozen=True)
+class ListState:
+    """How a list of conversations stands, as of its last poll."""
+
+    total_exact: bool
+    whole: bool
+    refreshing: bool
+    version: int
+    checksum: int
+    unread: int
+    row_count: int
+    conversation_count: int
+    trouble: Status
+
+
 @dataclasses.dataclass(frozen=True)
 class Stats:
     """Counters. Those of frames and requests count since the opening."""
@@ -394,7 +547,7 @@ class OpKind(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Op:
-    """One step: row numbers count from the oldest row, as the list is after the steps before."""
+    """One step: row numbers count from the first row, as the list is after the steps before."""
 
     kind: OpKind
     row: int
@@ -404,7 +557,7 @@ class Op:
 
 @dataclasses.dataclass(frozen=True)
 class Diff:
-    """The difference between two versions of a window."""
+    """The difference between two versions of a window or a list."""
 
     from_version: int
     to_version: int

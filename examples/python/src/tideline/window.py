@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Iterable, Optional, TypeVar
+from typing import Iterable, Optional, TypeVar, Union
 
 from . import _batch
 from . import _library as c
+from .conversations import ConversationList
 from .errors import Status, check
-from .values import At, Diff, LoadKind, Message, Op, OpKind, Page, Waiting, WindowState
+from .values import (
+    At, Conversation, Diff, LoadKind, Message, OpKind, Page, Waiting, WindowState)
 
 Row = TypeVar("Row")
-
-
-def _view(data: bytes) -> c.View:
-    pointer = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)
-    return c.View(pointer.value if data else None, len(data))
 
 
 class Window:
@@ -53,14 +50,7 @@ class Window:
         out = ctypes.POINTER(c.Diff)()
         if check(c.library.tl_window_poll(self._handle, ctypes.byref(out))) == Status.NONE:
             return None
-        try:
-            diff = out.contents
-            return Diff(
-                diff.from_version, diff.to_version, diff.checksum, diff.row_count,
-                tuple(Op(OpKind(op.kind), op.row, op.from_, op.count)
-                      for op in diff.ops[:diff.op_count]))
-        finally:
-            c.library.tl_diff_free(out)
+        return _batch.diff(out)
 
     def load(
         self, kind: LoadKind, count: int = 0, *, number: int = 0, at: At = At.LATEST,
@@ -70,7 +60,7 @@ class Window:
         text = id.encode()
         load = c.Load(
             struct_size=ctypes.sizeof(c.Load), flags=int(past_gaps), kind=kind, count=count,
-            number=number, at=at, id=_view(text), time_us=time_us)
+            number=number, at=at, id=c.view(text), time_us=time_us)
         return check(c.library.tl_window_load(self._handle, ctypes.byref(load))) == Status.OK
 
     def before(self, count: int = 0, number: int = 0, *, past_gaps: bool = False) -> bool:
@@ -100,7 +90,7 @@ class Window:
     def find(self, id: str) -> Optional[int]:
         """The row of a message by id, without a scan."""
         text, out = id.encode(), ctypes.c_uint32()
-        status = check(c.library.tl_window_find(self._handle, _view(text), ctypes.byref(out)))
+        status = check(c.library.tl_window_find(self._handle, c.view(text), ctypes.byref(out)))
         return out.value if status == Status.OK else None
 
     def fill(self, row: int) -> bool:
@@ -144,23 +134,34 @@ def checksum(numbers: Iterable[int]) -> int:
 
 
 class Rows:
-    """The messages of a window as a list that differences keep up to date.
+    """The messages of a window, or the conversations of a list, as a Python list that differences
+    keep up to date.
 
     >>> rows = Rows(window)
     >>> if rows.poll():
     ...     draw(rows.messages)
     """
 
-    def __init__(self, window: Window) -> None:
+    def __init__(self, window: Union[Window, ConversationList]) -> None:
         self.window = window
-        self.messages: list[Message] = []
+        self.items: list = []
+
+    @property
+    def messages(self) -> list[Message]:
+        """The rows of a window."""
+        return self.items
+
+    @property
+    def conversations(self) -> list[Conversation]:
+        """The rows of a list of conversations."""
+        return self.items
 
     def poll(self) -> Optional[Diff]:
-        """Polls the window and reads what is new or changed; None when nothing changed."""
+        """Polls and reads what is new or changed; None when nothing changed."""
         diff = self.window.poll()
         if diff is None:
             return None
-        rows: list[Optional[Message]] = list(self.messages)
+        rows: list = list(self.items)
         apply(rows, diff)
         row = 0
         while row < len(rows):
@@ -173,7 +174,7 @@ class Rows:
                 rows[row:row + len(found)] = found
                 row += len(found)
             row += 1
-        self.messages = [message for message in rows if message is not None]
-        if checksum(message.number for message in self.messages) != diff.checksum:
+        self.items = [item for item in rows if item is not None]
+        if checksum(item.number for item in self.items) != diff.checksum:
             raise AssertionError("the list is not the window's")
         return diff
