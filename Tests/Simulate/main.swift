@@ -5,7 +5,7 @@ import Simulation
 func usage() -> Never {
   print(
     """
-    tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W]
+    tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W] [--traces]
                                                        run N seeds; exit 1 where one fails
     tideline-sim seed S [--trace]                      replay one seed
     tideline-sim faults --seeds N [--from S]           faults planted on purpose; exit 1 where one hides
@@ -53,10 +53,15 @@ final class Tally: @unchecked Sendable {
   var requests = 0
   var lost = 0
   var zombies = 0
-  var reasons: [String: Int] = [:]
+  /// Stands for the traces of all seeds: two runs of the same worlds have the same.
+  var digest: UInt64 = 0
 
   func add(_ verdict: Verdict) {
     if verdict.violation == nil { passed += 1 } else { failed += 1 }
+    var trace = Trace(.off)
+    trace.mix(verdict.seed)
+    trace.mix(verdict.hash)
+    digest ^= trace.hash
     files += verdict.usesFile ? 1 : 0
     kills += verdict.findings.kills
     restores += verdict.findings.restores
@@ -77,6 +82,9 @@ func run(_ kind: ClientKind) {
     jobs: option("--jobs", 2), kind
   ) { verdict in
     tally.add(verdict)
+    if CommandLine.arguments.contains("--traces") {
+      print("\(verdict.seed) \(String(verdict.hash, radix: 16))")
+    }
     if kind == .tideline, verdict.violation != nil {
       print(verdict.story)
       fflush(nil)
@@ -86,7 +94,8 @@ func run(_ kind: ClientKind) {
     "\(tally.requests) requests, \(tally.files) seeds on the encrypted file, "
       + "\(tally.kills) kills, \(tally.powerCuts) losses of power, "
       + "\(tally.diskFailures) failures of the disk, \(tally.restores) restores, "
-      + "\(tally.screens) windows, \(tally.replies) replies")
+      + "\(tally.screens) windows, \(tally.replies) replies, "
+      + "traces \(String(tally.digest, radix: 16))")
   if kind == .control {
     print(
       "the control lost \(tally.lost) messages and shows \(tally.zombies) deleted ones "

@@ -8,9 +8,9 @@ extension World {
     try checkShape(screen.conversation, page)
     try checkState(screen)
     if findings.restores == 0 {
-      let rows = truth(screen.conversation)
-      try checkContent(page, rows)
-      for segment in runs(screen) { try checkNothingMissing(page, segment, rows) }
+      let known = known(screen.conversation)
+      try checkContent(page, known)
+      for segment in runs(screen) { try checkNothingMissing(page, segment, known.rows) }
     }
     if isQuiet || screenDice.chance(0.15) {
       try screen.compareWithWindow()
@@ -133,7 +133,7 @@ extension World {
   /// A window that follows the present ends with exactly what the server ends with.
   private func checkPresent(_ screen: Screen) throws {
     guard findings.restores == 0 else { return }
-    let rows = truth(screen.conversation).filter { !$0.hidden }
+    let rows = known(screen.conversation).shown
     guard try screen.window.state().atEnd else { throw fail(screen, "does not follow the present") }
     guard let newest = rows.last else {
       if !screen.rows.isEmpty { throw fail(screen, "the server has nothing") }
@@ -164,15 +164,15 @@ extension World {
     if findings.restores == 0, knobs.horizonUs > 0 { try showAll(screen) }
     try judge(screen)
     try checkPresent(screen)
-    let rows = truth(index).filter { !$0.hidden }
+    let known = known(index)
     if findings.restores == 0 {
-      let alive = Set(rows.map(\.id))
       let shown = screen.rows.map(\.row).filter { row in
         // Beside what nobody can read nothing is verified.
-        !(knobs.horizonUs > 0 && row.unverified && !alive.contains(row.id))
+        !(knobs.horizonUs > 0 && row.unverified && known.row(row.id)?.hidden ?? true)
       }
-      if shown.map(\.id) != rows.map(\.id) {
-        throw fail(screen, "filled, it has \(shown.count) rows, the server \(rows.count)")
+      if !shown.elementsEqual(known.shown, by: { $0.id == $1.id }) {
+        throw fail(
+          screen, "filled, it has \(shown.count) rows, the server \(known.shown.count)")
       }
     }
     if findings.restores == 0 { try refresh(screen) }

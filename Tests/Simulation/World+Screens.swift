@@ -156,7 +156,7 @@ extension World {
 
   @discardableResult
   func look(at screen: Screen) throws -> Bool {
-    let before = Pictures.screen(screen, self)
+    let before = screen.rows
     do {
       let changed = try screen.poll()
       if changed { trace.note(nowUs, "window \(screen.number): \(Pictures.screen(screen, self))") }
@@ -166,7 +166,7 @@ extension World {
     } catch let violation as Violation {
       throw Violation(
         "window \(screen.number): \(violation.text)\n  \(Pictures.all(screen, self))"
-          + "\n  before  \(before)")
+          + "\n  before  \(Pictures.rows(before, screen.conversation, self))")
     }
   }
 
