@@ -71,7 +71,7 @@ extension Core {
     _ record: ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> SpanSet {
     var set = try tx.spans(record.cid)
-    for hole in try tx.quarantined(record.cid) { set.insert(hole.low, hole.high) }
+    for hole in try tx.quarantined(record.cid, seen: true) { set.insert(hole.low, hole.high) }
     return set
   }
 

@@ -46,6 +46,7 @@ extension Visit {
     case .apart:
       break
     }
+    let shown = proven
     for hole in claim.holes { proven.remove(hole.low, hole.high) }
     for piece in proven.spans { spans.insert(piece.low, min(piece.high, highest)) }
     for hole in claim.holes { spans.remove(hole.low, hole.high) }
@@ -54,6 +55,9 @@ extension Visit {
       stillUnverified.remove(piece.low, piece.high)
     }
     try setAside(ingested, claim, frame)
+    for span in shown.spans {
+      try tx.seeQuarantine(record.cid, low: span.low, high: span.high)
+    }
     try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
     switch standing {
     case .toPresent, .runAtPresent, .run: try closeTick(claim, low: low)

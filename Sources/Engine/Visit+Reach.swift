@@ -29,6 +29,7 @@ extension Visit {
       try tx.quarantine(
         record.cid, bytes: [], reason: BadItem.wholePageCode, low: claim.high,
         high: before.low)
+      try tx.seeQuarantine(record.cid, low: claim.high, high: before.low)
     case .apart:
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
@@ -58,7 +59,9 @@ extension Visit {
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = spans
-      for hole in try tx.quarantined(record.cid) { passable.insert(hole.low, hole.high) }
+      for hole in try tx.quarantined(record.cid, seen: true) {
+        passable.insert(hole.low, hole.high)
+      }
       // A page cut inside its only tick claims nothing yet, so it meets nothing.
       if let met = passable.spans.last(where: { $0.low < walk.low && walk.low <= $0.high }) {
         let isJoined = spans.spans.contains { $0.low < walk.low && walk.low <= $0.high }
