@@ -56,6 +56,7 @@ extension Visit {
   /// After a page of a walk: the run may have met a span; is the goal reached?
   mutating func goOn(_ walk: Walk) throws(StoreFailure) -> Step {
     var walk = walk
+    let before = walk.low
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = spans
@@ -65,9 +66,10 @@ extension Visit {
       // A page cut inside its only tick claims nothing yet, so it meets nothing.
       if let met = passable.spans.last(where: { $0.low < walk.low && walk.low <= $0.high }) {
         let isJoined = spans.spans.contains { $0.low < walk.low && walk.low <= $0.high }
-        let between = try tx.count(record.cid, from: met.low, to: walk.low)
-        walk.jump(to: met.low, skipping: between)
-        job.openTick = nil
+        let low = Joining.runLow(met.low, reckoning.ties)
+        let between = try tx.count(record.cid, from: low, to: walk.low)
+        walk.jump(to: low, skipping: between)
+        if low < before { job.openTick = nil }
         if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
         job.wanted -= between
       }

@@ -55,7 +55,7 @@ package struct Walk: Equatable, Sendable {
 
   /// Begins below a run that is whole from `low` up and has `above` messages in it.
   package init(low: Position, above: Int, ties: Ties) {
-    self.low = low
+    self.low = Joining.runLow(low, ties)
     self.ties = ties
     index = above
     anchors = Swift.min(4, Swift.max(1, above / 3))
@@ -79,8 +79,9 @@ package struct Walk: Equatable, Sendable {
   /// The offset to ask next.
   package var offset: Int { asked }
 
-  /// The run joined a span that reaches down to `low`, with `count` messages between.
-  package mutating func jump(to low: Position, skipping count: Int) {
+  /// The run joined a span that reaches down to `end`, with `count` messages between.
+  package mutating func jump(to end: Position, skipping count: Int) {
+    let low = Joining.runLow(end, ties)
     guard low < self.low else { return }
     self.low = low
     edge = CutEdge()
