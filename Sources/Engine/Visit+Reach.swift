@@ -16,7 +16,8 @@ extension Visit {
   ) throws(StoreFailure) -> Step {
     var walk = before
     let rows = ingested.items.compactMap { $0 }.sorted()
-    let verdict = walk.take(rows: rows, rawCount: page.items.count, complete: whole)
+    let verdict = walk.take(
+      rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
     let claim = reckoning.claim(
       ingested.items, low: walk.low == .min ? .min : nil, high: upperEnd(ingested))
     switch verdict {
@@ -25,11 +26,15 @@ extension Visit {
       try insert(claim, ingested, frame, low: walk.low, .run(to: before.low))
       job.wanted -= known
     case .resumed:
-      try insert(claim, ingested, frame, low: claim.low, .apart)
-      try tx.quarantine(
-        record.cid, bytes: [], reason: BadItem.wholePageCode, low: claim.high,
-        high: before.low)
-      try tx.seeQuarantine(record.cid, low: claim.high, high: before.low)
+      job.wanted -= try tx.count(record.cid, from: walk.low, to: before.low)
+      if before.low == .max {
+        // Nothing above it could be read: up to where it hides something is not known.
+        try insert(claim, ingested, frame, low: claim.low, .apart)
+      } else {
+        try insert(
+          claim, ingested, frame, low: walk.low, .run(to: before.low),
+          hides: SpanSet.Span(low: claim.high, high: before.low))
+      }
     case .apart:
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:

@@ -17,7 +17,7 @@ extension WriteTransaction {
       INSERT OR IGNORE INTO quarantine
         (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-      """, cid, low.time, low.id, high.time, high.id, Self.digest(bytes), bytes.count, reason,
+      """, cid, low.time, low.id, high.time, high.id, Self.digest(bytes[...]), bytes.count, reason,
       lsn, kept)
     guard try connection.changes > 0 else { return }
     try connection.run(
@@ -54,7 +54,7 @@ extension WriteTransaction {
 
   /// Tells items at one place apart (FNV-1a). Two that are confused share a row,
   /// and the place is kept all the same.
-  private static func digest(_ bytes: [UInt8]) -> Int64 {
+  package static func digest(_ bytes: ArraySlice<UInt8>) -> Int64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in bytes {
       hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
