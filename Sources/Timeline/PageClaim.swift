@@ -74,7 +74,12 @@ package struct PageClaim: Equatable, Sendable {
     let descending = zip(readable, readable.dropFirst()).allSatisfy { $0.time >= $1.time }
     guard ascending != descending || ascending && isAscending else {
       // The order of the array says nothing: the item may be anywhere in the page.
-      return [SpanSet.Span(low: bottom, high: top)]
+      guard let first = readable.min(), let last = readable.max() else { return [] }
+      return [
+        SpanSet.Span(
+          low: Swift.min(bottom, .before(tick: first.time)),
+          high: Swift.max(top, .after(tick: last.time)))
+      ]
     }
     let ordered = ascending ? items : items.reversed()
     var found = SpanSet()
