@@ -55,7 +55,7 @@ package struct Walk: Equatable, Sendable {
 
   /// Begins below a run that is whole from `low` up and has `above` messages in it.
   package init(low: Position, above: Int, ties: Ties) {
-    self.low = low
+    self.low = Self.lowEnd(low, ties)
     self.ties = ties
     index = above
     anchors = Swift.min(4, Swift.max(1, above / 3))
@@ -81,11 +81,19 @@ package struct Walk: Equatable, Sendable {
 
   /// The run joined a span that reaches down to `low`, with `count` messages between.
   package mutating func jump(to low: Position, skipping count: Int) {
+    let low = Self.lowEnd(low, ties)
     guard low < self.low else { return }
     self.low = low
     edge = CutEdge()
     index += count
     aim(Swift.max(3, count))
+  }
+
+  /// Where a run begins whose low end lies between two messages of one tick. Of that
+  /// tick no message is known to be the run's, so none could tie a page to it where
+  /// their order is not known: the run begins above the tick, and the walk reads it.
+  private static func lowEnd(_ low: Position, _ ties: Ties) -> Position {
+    ties == .unknown && !low.id.isEmpty ? .after(tick: low.time) : low
   }
 
   /// Takes the answer to `offset`.
