@@ -40,8 +40,9 @@ struct Wish {
   var hasGivenUp = false
   /// What would bring it on.
   var next: SyncRequest?
-  /// Where too many rows must leave, what it loads stays.
-  var isLoad = false
+  /// Where too many rows must leave, what it loads stays. Of several wishes only the
+  /// host's last one says so.
+  var leads = false
 
   init(_ aim: Aim, want: Int, atGap: AtGap) {
     self.aim = aim

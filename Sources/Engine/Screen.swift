@@ -50,7 +50,9 @@ struct Screen {
     isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
     switch config.at {
     case .latest: wishes = [.newest(config.count)]
-    default: wishes = [Wish(.place(config.at), want: config.count, atGap: .ask)]
+    default:
+      wishes = [Wish(.place(config.at), want: config.count, atGap: .ask)]
+      wishes[0].leads = true
     }
   }
 
@@ -124,7 +126,7 @@ struct Screen {
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == 0, isAtStart { return false }
       var wish = Wish(.older(item.position), want: load.count, atGap: atGap)
-      wish.isLoad = true
+      wish.leads = true
       replace(wish)
       focus = item.position
     case .after(let number):
@@ -132,11 +134,13 @@ struct Screen {
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == list.count - 1, isAtEnd { return false }
       var wish = Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
-      wish.isLoad = true
+      wish.leads = true
       replace(wish)
       focus = item.position
     case .around(let at):
-      replace(Wish(.place(at), want: load.count, atGap: atGap))
+      var wish = Wish(.place(at), want: load.count, atGap: atGap)
+      wish.leads = true
+      replace(wish)
     }
     return true
   }
@@ -163,9 +167,10 @@ struct Screen {
     return row
   }
 
-  /// A new wish takes the place of one like it.
+  /// A new wish takes the place of one like it, and is where the user is now.
   private mutating func replace(_ wish: Wish) {
     wishes.removeAll { $0.isLike(wish) }
+    for index in wishes.indices { wishes[index].leads = false }
     wishes.append(wish)
   }
 

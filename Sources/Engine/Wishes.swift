@@ -38,7 +38,7 @@ extension Screen {
       try grow(wish, at, mayAsk: mayAsk, &growth)
       return
     }
-    if wish.isLoad { lead(wish, growth.keys[known...]) }
+    if wish.leads { lead(wish, growth.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
     try settle(wish, kind, want: want, mayAsk: mayAsk, &growth)
   }
@@ -103,7 +103,7 @@ extension Screen {
       try grow(.newest(wish.want), &growth)
     case .at(let key, let isTrusted):
       anchor = key.number
-      focus = key.position
+      if wish.leads { focus = key.position }
       growth.loaded.insert(key.position, key.position.successor)
       growth.keys.append(key)
       if isTrusted || !mayAsk {

@@ -142,6 +142,29 @@ import Testing
     #expect(!(try screen.state().isAtEnd))
   }
 
+  /// Of several loads under way the bound follows the last one: who went back to the newest
+  /// messages stays there when an older wish is answered.
+  @Test func aLateAnswerDoesNotDragTheWindowAway() throws {
+    let world = try World.exact(page: 100) {
+      $0.takesBefore = true
+    } profile: {
+      $0.capabilities = .before
+    }
+    world.post(600)
+    try world.connect()
+    let screen = try world.window(count: 90, rowsMax: 100)
+    try world.sync(.at(Array(world.truth()[50].utf8)))
+    #expect(try screen.window.load(Load(.before(0), count: 300)))
+    #expect(try screen.window.load(Load(.last, count: 60)))
+    try screen.settle(world)
+    #expect(try screen.state().isAtEnd)
+    #expect(try screen.ids().last == world.truth().last)
+    world.post(1)
+    try world.sync()
+    try screen.settle(world)
+    #expect(try screen.ids().last == world.truth().last)
+  }
+
   @Test func severalWindowsWatchOneConversation() throws {
     let world = try World.exact()
     world.post(120)

@@ -208,6 +208,41 @@ struct ModelList {
         == .apart)
   }
 
+  /// Below a stored message around which nothing is known: no page can be tied to it within
+  /// its tick, so the walk begins above the tick, reads all of it, and ends at the start.
+  @Test(arguments: [1, 7])
+  func aWalkFromTheOldestMessageFindsTheStart(_ inTick: Int) {
+    let list = (0..<inTick).map { at(1, "t\($0)") } + (2...30).map { at($0, "m") }
+    let oldest = list[inTick / 2]
+    var walk = Walk(low: oldest, above: 29, ties: .unknown)
+    var verdict = Walk.Verdict.same
+    var steps = 0
+    while verdict != .start, verdict != .gaveUp {
+      let high = max(0, list.count - walk.offset)
+      // Page sizes vary, so no page says that nothing is below it.
+      let page = Array(list[max(0, high - 4)..<high])
+      verdict = walk.take(rows: page, rawCount: page.count, complete: false)
+      steps += 1
+    }
+    #expect(verdict == .start)
+    #expect(walk.low == .min)
+    #expect(steps <= 12)
+  }
+
+  /// A range that the walk is passed over may end within a tick as well.
+  @Test func aJumpIntoATickBeginsAboveIt() {
+    var walk = Walk(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .unknown)
+    walk.jump(to: at(5, "m"), skipping: 3)
+    #expect(walk.low == .after(tick: 5))
+    #expect(
+      walk.take(rows: [at(4, "p"), at(5, "a"), at(6, "q")], rawCount: 3, complete: false)
+        == .extended)
+    #expect(walk.low == .after(tick: 4))
+    var byID = Walk(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .byID)
+    byID.jump(to: at(5, "m"), skipping: 3)
+    #expect(byID.low == at(5, "m"))
+  }
+
   /// It never goes on for ever.
   @Test func aListThatNeverShowsTheAnchorEndsTheWalk() {
     var walk = Walk(newest: (50..<60).map { at($0, "m") }, rawCount: 10, ties: .unknown)
