@@ -23,6 +23,8 @@ final class Core {
   var caughtUp: Set<[UInt8]> = []
   /// By conversation, where a page of this connection showed all marks.
   var fresh: [Int64: SpanSet] = [:]
+  /// Whether this server lists the newest message of a page first, as far as seen.
+  var listsDescend: Bool?
   /// How this server prints times, from the last page of any conversation.
   var form: Stamp?
   /// Conversations in which something arrived by push since their last catch-up.

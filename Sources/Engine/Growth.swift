@@ -85,7 +85,7 @@ struct Growth {
     self.isUp = isUp
     self.loaded = loaded
     var passable = spans
-    for hole in try rx.quarantined(record.cid) { passable.insert(hole.low, hole.high) }
+    for hole in try rx.quarantined(record.cid, seen: true) { passable.insert(hole.low, hole.high) }
     self.passable = passable
   }
 

@@ -252,7 +252,7 @@ struct Screen {
       spans = record.trusted(try rx.spans(record.cid))
       change.spans = spans
       unverified = try rx.unverified(record.cid)
-      poisoned = try rx.quarantined(record.cid)
+      poisoned = try rx.quarantined(record.cid, seen: true)
     }
     if change.isWhole { try reload(rx, record.cid, loaded, &change) }
     if !wishes.isEmpty {

@@ -61,7 +61,7 @@ extension Visit {
   ) throws(StoreFailure) -> Step {
     let walk = Walk(
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
-      ties: reckoning.ties)
+      unread: ingested.unread, ties: reckoning.ties)
     let claim = reckoning.claim(ingested.items, low: nil, high: present)
     if let bound = job.bound, !reckoning.isSequence {
       // Until the walk is over, trust in the known range ends at the bound.

@@ -10,7 +10,7 @@ internal import Wire
 
 struct Visit {
   let core: Core
-  let reckoning: Reckoning
+  var reckoning: Reckoning
   var record: ConversationRecord
   var job: SyncJob
   let tx: WriteTransaction
