@@ -169,7 +169,9 @@ package struct Knobs: Sendable {
 
   private mutating func drawScene(_ random: inout Random) {
     conversations = [1, 1, 2, 3][random.below(4)]
-    backlog = random.chance(0.15) ? random.below(4) : random.below(401)
+    // Longer than two pages, but for some: a longer one only repeats what these show.
+    let page = Swift.min(pageCap, pageLimit)
+    backlog = random.chance(0.15) ? random.below(4) : 2 * page + 1 + random.below(2 * page + 40)
     burstShare = random.chance(0.5) ? 0.02 + 0.1 * Double(random.below(10)) / 10 : 0
     futureStamp = random.chance(0.15)
     deletions = random.chance(0.5)
@@ -201,7 +203,9 @@ package struct Knobs: Sendable {
     usesFile = random.chance(0.13)
     kills = usesFile && random.chance(0.8)
     forgets = random.chance(0.25)
-    hostTurns = 10 + random.below(30)
-    hostPauseUs = Int64([1_000_000, 5_000_000, 20_000_000][random.below(3)])
+    hostTurns = 8 + random.below(20)
+    // Where much happens the host does not sleep through most of it.
+    let pause = Int64([1_000_000, 5_000_000, 20_000_000][random.below(3)])
+    hostPauseUs = Swift.min(pause, serverPauseUs * 12)
   }
 }

@@ -98,6 +98,8 @@ extension World {
         while calm < 3 {
           calm = try look(at: screen) ? 0 : calm + 1
           try pump()
+          // Only time will tell.
+          if calm > 0, try !screen.window.state().isIdle, try client.state().busy { return false }
         }
         return try screen.window.state().isIdle && link.isUp && !client.state().busy
       }
