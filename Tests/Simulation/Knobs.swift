@@ -140,6 +140,22 @@ package struct Knobs: Sendable {
     package static let all: Worlds = [.abilities, .marks, .screens]
     /// Much is told unasked, little is asked for; see `UpdateKnobs`.
     package static let updates = Worlds(rawValue: 1 << 43)
+
+    /// The seed of a number in the mix that is tested: which worlds it is of goes by the number,
+    /// and the seed has the bits, so that it replays by itself.
+    package static func mixed(_ number: UInt64) -> UInt64 {
+      let worlds: Worlds =
+        switch number % 20 {
+        case 0..<6: []
+        case 6..<8: .abilities
+        case 8: .marks
+        case 9..<12: [.abilities, .marks]
+        case 12..<15: .screens
+        case 15..<17: .updates
+        default: .all
+        }
+      return number & (1 << 40 - 1) | worlds.rawValue
+    }
   }
 
   private mutating func drawServer(_ random: inout Random) {
