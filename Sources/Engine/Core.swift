@@ -45,6 +45,8 @@ final class Core {
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
   var hasNews = false
+  /// What `state` counts in the store, as of a commit.
+  private var tally: (lsn: UInt64, counts: Tally)?
 
   init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
     self.config = config
@@ -57,6 +59,27 @@ final class Core {
         configuredMs: config.requestTimeoutMs,
         pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
       flightsMax: config.requestsMax)
+  }
+
+  /// Only a commit changes these, so they are counted once for each. A host asks after each turn.
+  func countStored() throws(Failure) -> Tally {
+    let lsn = store.lsn
+    if let tally, tally.lsn == lsn { return tally.counts }
+    let counts = try storing { () throws(StoreFailure) in
+      try store.read { rx throws(StoreFailure) in
+        Tally(
+          readsPending: try rx.pendingMarkCount(), changeSeq: try rx.lastChange(),
+          owed: try rx.owedCount())
+      }
+    }
+    tally = (lsn, counts)
+    return counts
+  }
+
+  struct Tally {
+    var readsPending: Int
+    var changeSeq: UInt64
+    var owed: Int
   }
 
   /// The account that requests are commands of; nil where they go out bare.

@@ -2,7 +2,9 @@
 
 extension World {
   /// Rows in order and once, content as handed over, nothing missing between neighbours.
-  func judge(_ screen: Screen) throws {
+  ///
+  /// At rest, and at times in between, also the whole list against the window and the slow model.
+  func judge(_ screen: Screen, isAtRest: Bool = false) throws {
     let page = SimPage(rows: screen.rows.map(\.row), gapsBefore: splits(screen))
     for row in page.rows { trace.mix(row.number) }
     try checkShape(screen.conversation, page)
@@ -12,7 +14,7 @@ extension World {
       try checkContent(page, known)
       for segment in runs(screen) { try checkNothingMissing(page, segment, known.rows) }
     }
-    if isQuiet || screenDice.chance(0.15) {
+    if isAtRest || screenDice.chance(isQuiet ? 0.1 : 0.15) {
       try screen.compareWithWindow()
       try compareWithModel(screen)
     }
@@ -98,6 +100,8 @@ extension World {
         while calm < 3 {
           calm = try look(at: screen) ? 0 : calm + 1
           try pump()
+          // Only time will tell.
+          if calm > 0, try !screen.window.state().isIdle, try client.state().busy { return false }
         }
         return try screen.window.state().isIdle && link.isUp && !client.state().busy
       }
@@ -112,14 +116,14 @@ extension World {
   func finishScreens() throws {
     for screen in screens {
       try settle(screen, "at rest")
-      try judge(screen)
+      try judge(screen, isAtRest: true)
       if screen.followsPresent { try checkPresent(screen) }
     }
     closeScreens()
     for index in conversations.indices {
       guard let screen = try openScreen(index, at: .latest) else { continue }
       try settle(screen, "the latest")
-      try judge(screen)
+      try judge(screen, isAtRest: true)
       try checkPresent(screen)
     }
     closeScreens()
@@ -164,7 +168,7 @@ extension World {
     try fillSplits(screen)
     // Beyond the horizon only a second look tells what was deleted.
     if findings.restores == 0, knobs.horizonUs > 0 { try showAll(screen) }
-    try judge(screen)
+    try judge(screen, isAtRest: true)
     try checkPresent(screen)
     let known = known(index)
     if findings.restores == 0 {

@@ -7,8 +7,9 @@ extension World {
   /// The history that was there before the device came.
   func fillBacklog() {
     for conversation in conversations { server.createConversation(conversation.name) }
-    var left = conversations.map { _ in
-      knobs.backlog / 2 + serverDice.below(knobs.backlog / 2 + 1)
+    // One is as long as was drawn; the others are there to be told apart from it.
+    var left = conversations.indices.map { index in
+      index == 0 ? knobs.backlog : serverDice.below(knobs.backlog / 2 + 1)
     }
     let pause = Int64([2, 60, 3_600][serverDice.below(3)]) * 1_000_000
     let total = Int64(left.reduce(0, +))
