@@ -92,7 +92,7 @@ import Testing
     #expect(try world.sync(.older, want: 1_000).trouble == nil)
     world.post(70)
     #expect(try world.sync().trouble == nil)
-    #expect(try world.tailFaults(70, but: bad) == [])
+    #expect(try world.tailFaults(20, but: bad) == [])
     #expect(try world.lies() == [])
   }
 
