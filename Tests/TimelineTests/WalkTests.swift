@@ -194,6 +194,41 @@ struct ModelList {
     #expect(walk.low == .after(tick: 11))
   }
 
+  /// A run that ends inside a tick whose order is unknown goes on from above it.
+  @Test func aRunThatEndsInsideATickGoesOnFromAboveIt() {
+    let walk = Walk(low: at(5, "m"), above: 10, ties: .unknown)
+    #expect(walk.low == .after(tick: 5))
+    #expect(Walk(low: at(5, "m"), above: 10, ties: .byID).low == at(5, "m"))
+    var other = Walk(low: at(9, ""), above: 10, ties: .unknown)
+    other.jump(to: at(5, "m"), skipping: 4)
+    #expect(other.low == .after(tick: 5))
+  }
+
+  /// Items that cannot be read join a page by their bytes, and hide what lies between.
+  @Test func unreadableItemsJoinAPage() {
+    func walk() -> Walk {
+      var walk = Walk(
+        newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unread(oldest: [17]), ties: .unknown)
+      #expect(walk.offset == 2)
+      let more = walk.take(
+        rows: [], rawCount: 2, unread: Unread(newest: [17, 18], oldest: [17, 18]), complete: false)
+      #expect(more == .same)
+      #expect(walk.offset == 3)
+      return walk
+    }
+    let older = [at(5, "a"), at(6, "b")]
+    var joined = walk()
+    let verdict = joined.take(
+      rows: older, rawCount: 3, unread: Unread(newest: [18]), complete: false)
+    #expect(verdict == .resumed)
+    #expect(joined.low == .after(tick: 5))
+    var apart = walk()
+    let other = apart.take(
+      rows: older, rawCount: 3, unread: Unread(newest: [99]), complete: false)
+    #expect(other == .apart)
+    #expect(apart.low == .after(tick: 8))
+  }
+
   /// In the tick that is cut only a shared message joins.
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
