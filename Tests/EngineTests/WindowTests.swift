@@ -146,16 +146,16 @@ import Timeline
   /// Of several loads under way the bound follows the last one: who went back to the newest
   /// messages stays there when an older wish is answered.
   @Test func aLateAnswerDoesNotDragTheWindowAway() throws {
-    let world = try World.exact(page: 100) {
-      $0.takesBefore = true
-    } profile: {
-      $0.capabilities = .before
-    }
-    world.post(600)
+    let world = try World.exact(page: 100)
+    world.post(100)
     try world.connect()
-    let screen = try world.window(count: 90, rowsMax: 100)
-    try world.sync(.at(Array(world.truth()[50].utf8)))
-    #expect(try screen.window.load(Load(.before(0), count: 300)))
+    try world.sync()
+    try world.client.disconnected()
+    world.post(400)
+    try world.connect()
+    let screen = try world.window(.message(Array(world.truth()[50].utf8)), count: 60, rowsMax: 100)
+    #expect(!(try screen.state().isAtEnd))
+    #expect(try screen.window.load(Load(.after(0), count: 300)))
     #expect(try screen.window.load(Load(.last, count: 60)))
     try screen.settle(world)
     #expect(try screen.state().isAtEnd)
@@ -170,15 +170,12 @@ import Timeline
   /// that polls until nothing is told comes to an end without any answer.
   @Test func aFullWindowComesToRestWhileItWaits() throws {
     let world = try World.exact(page: 100)
-    world.post(150)
+    world.post(600)
     try world.connect()
-    try world.sync()
-    let token = world.server.subscribe(user: "me")
-    world.post(150)
-    try world.deliver(token)
-    let screen = try TestScreen(world, count: 90, rowsMax: 100)
-    try screen.poll()
-    #expect(try screen.window.load(Load(.before(0), count: 150)))
+    try world.sync(.older, want: 200)
+    let screen = try world.window(count: 90, rowsMax: 100)
+    // More than there is room for lies before the gap that is asked for.
+    #expect(try screen.window.load(Load(.before(0), count: 300)))
     // Nothing is carried from here on, so whatever was asked stays unanswered.
     var polls = 0
     while try screen.poll() != nil {
