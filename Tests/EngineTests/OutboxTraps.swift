@@ -9,7 +9,9 @@ import Testing
   /// A message is sent before those that came earlier are known: one row that changes
   /// and two that are new, and the row on screen is the same.
   @Test func t23_remoteAndLocalUpdatesInterleave() throws {
-    let world = try World.exact { $0.idempotentSends = true } profile: {
+    let world = try World.exact {
+      $0.idempotentSends = true
+    } profile: {
       $0.capabilities = [.idempotentSend]
     }
     world.post(60)
