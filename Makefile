@@ -6,10 +6,10 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
 SEED ?= 1
-SEEDS ?= 2000
+SEEDS ?= 5000
+LONG_SEEDS ?= 200000
 TARGET ?= frame
 SECONDS ?= 60
-MINUTES ?= 60
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
@@ -19,7 +19,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-long faults asan tsan fuzz server examples docs-lint demo install clean
+  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -98,14 +98,18 @@ sim: sim-bin
 	.build-sim/release/tideline-sim seed $(SEED)
 
 sim-test: sim-bin
-	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS)
+	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix
 
 sim-smoke: sim-bin
-	.build-sim/release/tideline-sim run --seeds 100 --jobs $(JOBS)
+	.build-sim/release/tideline-sim run --seeds 100 --jobs $(JOBS) --worlds mix
 
-## An hour of seeds nobody has tried; prints where it began.
+## Faults planted on purpose, each of which must be found: without it green seeds show nothing.
+sim-faults: sim-bin
+	.build-sim/release/tideline-sim faults --seeds 300 --jobs $(JOBS)
+
+## Seeds nobody has tried; prints where it began.
 sim-long: sim-bin
-	@sh Scripts/sim-long.sh $(JOBS) $(MINUTES)
+	@sh Scripts/sim-long.sh $(JOBS) $(LONG_SEEDS)
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup

@@ -1,11 +1,15 @@
 #!/bin/sh
-# Seeds nobody has tried: sim-long.sh JOBS MINUTES. Prints where each round began, so that a failure
-# can be replayed, and stops at the first round with one.
+# Seeds nobody has tried, of all worlds: sim-long.sh JOBS SEEDS. Prints where each round began, so
+# that it can be run again, and stops at the first round with a failure.
 set -eu
 jobs=$1
-end=$(($(date +%s) + $2 * 60))
-while [ "$(date +%s)" -lt "$end" ]; do
-  from=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
-  echo "sim-long: from seed $from at $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
-  .build-sim/release/tideline-sim run --seeds 2000 --from "$from" --jobs "$jobs"
+left=$2
+# The high bits of a seed say of which worlds it is; the mix sets them.
+from=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+while [ "$left" -gt 0 ]; do
+  seeds=$((left < 10000 ? left : 10000))
+  echo "sim-long: from $from at $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+  .build-sim/release/tideline-sim run --seeds "$seeds" --from "$from" --jobs "$jobs" --worlds mix
+  from=$((from + seeds))
+  left=$((left - seeds))
 done

@@ -65,7 +65,7 @@ def run(name, command, count):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", default="2")
-    parser.add_argument("--seeds", default="2000")
+    parser.add_argument("--seeds", default="5000")
     arguments = parser.parse_args()
     make = ["make", "--no-print-directory", f"JOBS={arguments.jobs}", f"SEEDS={arguments.seeds}"]
     steps = [
@@ -74,6 +74,7 @@ def main():
         ("boundary from C", make + ["c"], count_boundary),
         ("boundary from Python", make + ["py"], count_sum),
         ("simulator", make + ["sim-test"], count_sum),
+        ("planted faults", make + ["sim-faults"], count_sum),
     ]
     results = [run(*step) for step in steps]
     passed = sum(result[0] for result in results)

@@ -44,14 +44,14 @@ package enum Limits {
   package static let waitingKept = 10_000
   /// Events kept for the host.
   package static let eventsKept = 10_000
+  /// Operations kept after they were done.
+  package static let operationsKept = 1_000
   /// Bytes of what the user asks to be done.
   package static let requestBytesMax = 1 << 20
   /// Bytes of a draft.
   package static let draftBytesMax = 64 << 10
   /// Bytes kept of why a server refused.
   package static let refusalBytesMax = 1_024
-  /// Operations kept after they were done.
-  package static let operationsKept = 1_000
   /// Requests in flight.
   package static let requestsMax = 64
   /// Messages a server is asked for in one page.

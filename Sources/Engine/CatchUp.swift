@@ -75,7 +75,7 @@ extension Core {
     _ record: ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> SpanSet {
     var set = try tx.spans(record.cid)
-    for hole in try tx.quarantined(record.cid) { set.insert(hole.low, hole.high) }
+    for hole in try tx.quarantined(record.cid, seen: true) { set.insert(hole.low, hole.high) }
     return set
   }
 
@@ -97,7 +97,8 @@ extension Core {
         return try distrust(&draft, &record, tx)
       }
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
-      let ingested = try ingest.page(page.items, record, tx)
+      var ingested = try ingest.page(page.items, record, tx)
+      visit.reckoning.knowsOrder = order(&ingested, ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
@@ -119,6 +120,17 @@ extension Core {
     if draft.isLive, !job.isLive { becameLive(draft) }
     job = draft
     return step
+  }
+
+  /// Puts a page in order, oldest first; false where the server's order is not known yet.
+  private func order(_ ingested: inout Ingested, _ frame: [UInt8]) -> Bool {
+    let rows = ingested.items.compactMap { $0 }
+    if let first = rows.first, let last = rows.last, first.time != last.time {
+      listsDescend = first.time > last.time
+    }
+    ingested.noteUnread(frame, listsDescend)
+    if listsDescend == true { ingested.items.reverse() }
+    return listsDescend != nil
   }
 
   /// A catch-up ended well. Where it stopped at the newest page, what the longer ones

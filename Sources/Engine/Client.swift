@@ -207,19 +207,16 @@ package final class Client: Sendable {
       state.framesWaiting = core.exchange.outbox.count + core.replies.ready.count
       state.reconnectWanted = core.exchange.link == .void
       state.asOfUs = core.facts.serverTimeUs ?? 0
-      let owed: Int
-      (state.readsPending, state.changeSeq, owed) = try core.storing { () throws(StoreFailure) in
-        try self.store.read { rx throws(StoreFailure) in
-          (try rx.pendingMarkCount(), try rx.lastChange(), try rx.owedCount())
-        }
-      }
+      let counts = try core.countStored()
+      state.readsPending = counts.readsPending
+      state.changeSeq = counts.changeSeq
+      state.repliesOwed = max(0, counts.owed - core.replies.settled.count)
       for operation in core.outbox.open {
         switch operation.state {
         case .unknown, .refused: state.operationsStuck += 1
         case .queued, .inFlight, .done: state.operationsOpen += 1
         }
       }
-      state.repliesOwed = max(0, owed - core.replies.settled.count)
       return state
     }
   }

@@ -23,6 +23,8 @@ final class Core {
   var caughtUp: Set<[UInt8]> = []
   /// By conversation, where a page of this connection showed all marks.
   var fresh: [Int64: SpanSet] = [:]
+  /// Whether this server lists the newest message of a page first, as far as seen.
+  var listsDescend: Bool?
   /// How this server prints times, from the last page of any conversation.
   var form: Stamp?
   /// Conversations in which something arrived by push since their last catch-up.
@@ -53,6 +55,8 @@ final class Core {
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
   var hasNews = false
+  /// What `state` counts in the store, as of a commit.
+  private var tally: (lsn: UInt64, counts: Tally)?
 
   init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
     self.config = config
@@ -69,6 +73,27 @@ final class Core {
     var mixed = Random(seed: config.seed ^ lastLSN)
     random = Random(seed: mixed.next())
     try recoverOperations()
+  }
+
+  /// Only a commit changes these, so they are counted once for each. A host asks after each turn.
+  func countStored() throws(Failure) -> Tally {
+    let lsn = store.lsn
+    if let tally, tally.lsn == lsn { return tally.counts }
+    let counts = try storing { () throws(StoreFailure) in
+      try store.read { rx throws(StoreFailure) in
+        Tally(
+          readsPending: try rx.pendingMarkCount(), changeSeq: try rx.lastChange(),
+          owed: try rx.owedCount())
+      }
+    }
+    tally = (lsn, counts)
+    return counts
+  }
+
+  struct Tally {
+    var readsPending: Int
+    var changeSeq: UInt64
+    var owed: Int
   }
 
   /// The account that requests are commands of; nil where they go out bare.

@@ -24,6 +24,8 @@ struct Ingested {
   /// Stamps of the readable items with their positions.
   var stamps: [(position: Position, stamp: Stamp)] = []
   var bad: [(index: Int, range: Range<Int>, reason: BadItem)] = []
+  /// The bad ones at the ends of the page.
+  var unread = Unread()
   /// Where the new ones stand.
   var insertedAt: [Position] = []
   var duplicates = 0
@@ -31,6 +33,29 @@ struct Ingested {
   var queuedMarks = false
   /// A message of this user's came with its client id.
   var sawClientID = false
+
+  /// Notes by what the bad items at the ends are known again. In a page whose order is
+  /// not known, each of them may stand at either end.
+  mutating func noteUnread(_ frame: [UInt8], _ descends: Bool?) {
+    if bad.isEmpty { return }
+    var digests: [Int: Int64] = [:]
+    for item in bad { digests[item.index] = WriteTransaction.digest(frame[item.range]) }
+    var first: [Int64] = []
+    var last: [Int64] = []
+    for index in items.indices {
+      guard let digest = digests[index] else { break }
+      first.append(digest)
+    }
+    for index in items.indices.reversed() {
+      guard let digest = digests[index] else { break }
+      last.append(digest)
+    }
+    guard let descends else {
+      unread = Unread(newest: first + last, oldest: first + last)
+      return
+    }
+    unread = Unread(newest: descends ? first : last, oldest: descends ? last : first)
+  }
 
   /// The server's time of the item at a position.
   func time(at position: Position) -> Int64? {

@@ -229,7 +229,7 @@ struct Reading {
   ) throws(StoreFailure) -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
     let completeness = Completeness(
-      spans: spans, poisoned: try rx.quarantined(record.cid),
+      spans: spans, poisoned: try rx.quarantined(record.cid, seen: true),
       rows: found.rows.map { found.position(of: $0) }, goesOlder: older, anchor: anchor,
       reachedLimit: full)
     var coverage = Coverage(completeness)

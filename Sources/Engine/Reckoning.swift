@@ -16,6 +16,8 @@ struct Reckoning {
   /// The order of messages with one printed time; numbers know no ties.
   let ties: Ties
   let overlapUs: Int64
+  /// Pages are at hand oldest first, whatever the server's order is.
+  var knowsOrder = false
   private let resolutionUs: Int64
   private let zoneOffsetMinutes: Int
 
@@ -54,7 +56,7 @@ struct Reckoning {
   func claim(_ items: [Position?], low: Position?, high: Position?) -> PageClaim {
     PageClaim(
       items: items, low: low.map { .open($0) } ?? .cut, high: high.map { .open($0) } ?? .cut,
-      ties: ties)
+      ties: ties, isAscending: knowsOrder)
   }
 
   /// Whether the numbers from `low` up to the last of `rows` are all there: what was

@@ -24,7 +24,7 @@ enum Standing {
 extension Visit {
   mutating func insert(
     _ claim: PageClaim, _ ingested: Ingested, _ frame: [UInt8], low: Position,
-    _ standing: Standing
+    _ standing: Standing, hides hidden: SpanSet.Span? = nil
   ) throws(StoreFailure) {
     try tx.clearQuarantine(record.cid, low: claim.low, high: claim.high)
     var proven = SpanSet()
@@ -46,6 +46,7 @@ extension Visit {
     case .apart:
       break
     }
+    let shown = proven
     for hole in claim.holes { proven.remove(hole.low, hole.high) }
     for piece in proven.spans { spans.insert(piece.low, min(piece.high, highest)) }
     for hole in claim.holes { spans.remove(hole.low, hole.high) }
@@ -54,10 +55,29 @@ extension Visit {
       stillUnverified.remove(piece.low, piece.high)
     }
     try setAside(ingested, claim, frame)
+    if let hidden, hidden.low < hidden.high {
+      try tx.quarantine(
+        record.cid, bytes: [], reason: BadItem.wholePageCode, low: hidden.low,
+        high: hidden.high)
+    }
+    // A run goes on over what its earlier pages could not read.
+    for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
+    try passUnreadable(shown)
     try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
     switch standing {
     case .toPresent, .runAtPresent, .run: try closeTick(claim, low: low)
     case .climbed, .apart: break
+    }
+  }
+
+  /// Counts places of unreadable items as seen once all around them was shown: by this
+  /// page, by those before it, or by what was known.
+  private mutating func passUnreadable(_ shown: SpanSet) throws(StoreFailure) {
+    job.passed = job.passed.union(shown)
+    let known = job.passed.union(stored)
+    for span in known.spans
+    where shown.spans.contains(where: { $0.low <= span.high && span.low <= $0.high }) {
+      try tx.seeQuarantine(record.cid, low: span.low, high: span.high)
     }
   }
 
@@ -140,7 +160,8 @@ extension Visit {
       job.openTick = open
       guard low <= .before(tick: open.time) else { return }
       try judge(
-        from: .before(tick: open.time), to: .after(tick: open.time), seen: open.seen, holes: [])
+        from: .before(tick: open.time), to: .after(tick: open.time), seen: open.seen,
+        holes: try tx.quarantined(record.cid))
       job.shown.insert(.before(tick: open.time), .after(tick: open.time))
       stillUnverified.remove(.before(tick: open.time), .after(tick: open.time))
       job.openTick = nil

@@ -16,7 +16,8 @@ extension Visit {
   ) throws(StoreFailure) -> Step {
     var walk = before
     let rows = ingested.items.compactMap { $0 }.sorted()
-    let verdict = walk.take(rows: rows, rawCount: page.items.count, complete: whole)
+    let verdict = walk.take(
+      rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
     let claim = reckoning.claim(
       ingested.items, low: walk.low == .min ? .min : nil, high: upperEnd(ingested))
     switch verdict {
@@ -25,10 +26,15 @@ extension Visit {
       try insert(claim, ingested, frame, low: walk.low, .run(to: before.low))
       job.wanted -= known
     case .resumed:
-      try insert(claim, ingested, frame, low: claim.low, .apart)
-      try tx.quarantine(
-        record.cid, bytes: [], reason: BadItem.wholePageCode, low: claim.high,
-        high: before.low)
+      job.wanted -= try tx.count(record.cid, from: walk.low, to: before.low)
+      if before.low == .max {
+        // Nothing above it could be read: up to where it hides something is not known.
+        try insert(claim, ingested, frame, low: claim.low, .apart)
+      } else {
+        try insert(
+          claim, ingested, frame, low: walk.low, .run(to: before.low),
+          hides: SpanSet.Span(low: claim.high, high: before.low))
+      }
     case .apart:
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
@@ -55,16 +61,20 @@ extension Visit {
   /// After a page of a walk: the run may have met a span; is the goal reached?
   mutating func goOn(_ walk: Walk) throws(StoreFailure) -> Step {
     var walk = walk
+    let before = walk.low
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = spans
-      for hole in try tx.quarantined(record.cid) { passable.insert(hole.low, hole.high) }
+      for hole in try tx.quarantined(record.cid, seen: true) {
+        passable.insert(hole.low, hole.high)
+      }
       // A page cut inside its only tick claims nothing yet, so it meets nothing.
       if let met = passable.spans.last(where: { $0.low < walk.low && walk.low <= $0.high }) {
         let isJoined = spans.spans.contains { $0.low < walk.low && walk.low <= $0.high }
-        let between = try tx.count(record.cid, from: met.low, to: walk.low)
-        walk.jump(to: met.low, skipping: between)
-        job.openTick = nil
+        let low = Joining.runLow(met.low, reckoning.ties)
+        let between = try tx.count(record.cid, from: low, to: walk.low)
+        walk.jump(to: low, skipping: between)
+        if low < before { job.openTick = nil }
         if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
         job.wanted -= between
       }

@@ -84,9 +84,10 @@ internal import CSQLite
   /// SQLite may have rolled back by itself. Where it cannot at all the connection
   /// is closed, so that nothing is ever added to a transaction that failed.
   func rollBack() {
-    guard let handle = unsafe handle, !isAutocommit else { return }
-    let code = unsafe sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
-    if code != SQLITE_OK, !isAutocommit { close() }
+    guard unsafe handle != nil, !isAutocommit else { return }
+    // Each read ends here, so the statement is kept.
+    try? run("ROLLBACK")
+    if !isAutocommit { close() }
   }
 
   /// A prepared statement with its parameters bound, from the cache where it is

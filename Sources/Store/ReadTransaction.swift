@@ -131,9 +131,12 @@ package class ReadTransaction {
     return SpanSet(stored: try Self.ranges(statement)) ?? kind.unknown
   }
 
-  /// Where unreadable items were set aside, oldest first.
-  package func quarantined(_ cid: Int64) throws(StoreFailure) -> [SpanSet.Span] {
-    let statement = try connection.statement(Queries.quarantined, cid)
+  /// Where unreadable items were set aside, oldest first; `seen` leaves out the places
+  /// of which a part was not shown yet.
+  package func quarantined(
+    _ cid: Int64, seen: Bool = false
+  ) throws(StoreFailure) -> [SpanSet.Span] {
+    let statement = try connection.statement(Queries.quarantined, cid, seen ? 1 : 0)
     return try Self.ranges(statement)
   }
 

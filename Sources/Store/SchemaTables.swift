@@ -185,7 +185,8 @@ extension Schema {
         size INTEGER NOT NULL,
         reason INTEGER NOT NULL,
         lsn INTEGER NOT NULL,
-        bytes BLOB NOT NULL
+        bytes BLOB NOT NULL,
+        seen INTEGER NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX quarantine_place ON quarantine
         (cid, low_time, low_id, high_time, high_id, digest, size);

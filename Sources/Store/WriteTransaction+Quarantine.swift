@@ -1,8 +1,9 @@
 /// Items that could not be read, set aside with the place they hide.
 ///
 /// The place stays a gap and is remembered, so that it is not fetched again each
-/// time. Bytes and rows are bounded: the oldest go, and their place is an
-/// ordinary gap again.
+/// time. A place may be wider than what was shown of it, as where a page ends in the
+/// tick of such an item: until all of it was shown, it is a gap like any other. Bytes
+/// and rows are bounded: the oldest go, and their place is an ordinary gap again.
 internal import Base
 package import Timeline
 
@@ -14,9 +15,9 @@ extension WriteTransaction {
     try connection.run(
       """
       INSERT OR IGNORE INTO quarantine
-        (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, cid, low.time, low.id, high.time, high.id, Self.digest(bytes), bytes.count, reason,
+        (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+      """, cid, low.time, low.id, high.time, high.id, Self.digest(bytes[...]), bytes.count, reason,
       lsn, kept)
     guard try connection.changes > 0 else { return }
     try connection.run(
@@ -25,21 +26,72 @@ extension WriteTransaction {
     feed.add(.coverage, cid, 0...0)
   }
 
-  /// Forgets the places inside `low ..< high`, which was read after all.
+  /// Of the places inside `low ..< high` everything was shown: beside the unreadable
+  /// items nothing hides there.
+  package func seeQuarantine(
+    _ cid: Int64, low: Position, high: Position
+  ) throws(StoreFailure) {
+    try connection.run(
+      """
+      UPDATE quarantine SET seen = 1
+      WHERE cid = ? AND seen = 0
+        AND (low_time, low_id) >= (?, ?) AND (high_time, high_id) <= (?, ?)
+      """, cid, low.time, low.id, high.time, high.id)
+    if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
+  }
+
+  /// Messages may have come to lie in the places that reach above `boundary`.
+  package func doubtQuarantine(
+    _ cid: Int64, above boundary: Position
+  ) throws(StoreFailure) {
+    try connection.run(
+      """
+      UPDATE quarantine SET seen = 0
+      WHERE cid = ? AND seen = 1 AND (high_time, high_id) > (?, ?)
+      """, cid, boundary.time, boundary.id)
+    if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
+  }
+
+  /// Takes `low ..< high`, which was shown anew, out of the places: what it hides is told
+  /// anew as well, and of a wider place only the parts beside it stay.
   package func clearQuarantine(
     _ cid: Int64, low: Position, high: Position
   ) throws(StoreFailure) {
+    guard low <= high else { return }
     try connection.run(
       """
       DELETE FROM quarantine
       WHERE cid = ? AND (low_time, low_id) >= (?, ?) AND (high_time, high_id) <= (?, ?)
       """, cid, low.time, low.id, high.time, high.id)
-    if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
+    var changes = try connection.changes
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO quarantine
+        (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
+      SELECT cid, ?, ?, high_time, high_id, digest, size, reason, lsn, bytes, seen
+      FROM quarantine
+      WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
+      """, high.time, high.id, cid, low.time, low.id, high.time, high.id)
+    changes += try connection.changes
+    try connection.run(
+      """
+      UPDATE OR REPLACE quarantine SET high_time = ?, high_id = ?
+      WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
+      """, low.time, low.id, cid, low.time, low.id, low.time, low.id)
+    changes += try connection.changes
+    try connection.run(
+      """
+      UPDATE OR REPLACE quarantine SET low_time = ?, low_id = ?
+      WHERE cid = ? AND (low_time, low_id) >= (?, ?) AND (low_time, low_id) < (?, ?)
+        AND (high_time, high_id) > (?, ?)
+      """, high.time, high.id, cid, low.time, low.id, high.time, high.id, high.time, high.id)
+    changes += try connection.changes
+    if changes > 0 { feed.add(.coverage, cid, 0...0) }
   }
 
   /// Tells items at one place apart (FNV-1a). Two that are confused share a row,
   /// and the place is kept all the same.
-  private static func digest(_ bytes: [UInt8]) -> Int64 {
+  package static func digest(_ bytes: ArraySlice<UInt8>) -> Int64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in bytes {
       hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3

@@ -37,6 +37,15 @@ package enum Joining {
     }
   }
 
+  /// From where a run goes on downwards that is whole from `low` up.
+  ///
+  /// Where the order inside a tick is not known, an end in the middle of one tells no page
+  /// from another: messages on both of its sides stand mixed on the server. So the run goes
+  /// on from above the tick, and its pages show the whole of it.
+  package static func runLow(_ low: Position, _ ties: Ties) -> Position {
+    ties == .unknown && !low.id.isEmpty ? .after(tick: low.time) : low
+  }
+
   /// Whether a page from below lies across, or touches, the low end of a run.
   package static func reachesUp(_ newest: Position, to low: Position, _ ties: Ties) -> Bool {
     cutHigh(newest, ties) >= low

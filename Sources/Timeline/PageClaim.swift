@@ -29,7 +29,10 @@ package struct PageClaim: Equatable, Sendable {
   ///   - items: the page in the order sent, nil for an unreadable item.
   ///   - low: its older end.
   ///   - high: its newer end.
-  package init(items: [Position?], low: End, high: End, ties: Ties) {
+  ///   - isAscending: that the order sent is oldest first is known from elsewhere.
+  package init(
+    items: [Position?], low: End, high: End, ties: Ties, isAscending: Bool = false
+  ) {
     let rows = items.compactMap { $0 }.sorted()
     self.rows = rows
     guard let first = rows.first, let last = rows.last else {
@@ -45,7 +48,8 @@ package struct PageClaim: Equatable, Sendable {
     holes =
       rows.count == items.count
       ? []
-      : Self.holes(items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor))
+      : Self.holes(
+        items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor), isAscending)
   }
 
   /// The pieces of the claim without its holes, oldest first.
@@ -63,14 +67,19 @@ package struct PageClaim: Equatable, Sendable {
 
   /// Between which neighbours each unreadable item lies.
   private static func holes(
-    _ items: [Position?], bottom: Position, top: Position
+    _ items: [Position?], bottom: Position, top: Position, _ isAscending: Bool
   ) -> [SpanSet.Span] {
     let readable = items.compactMap { $0 }
     let ascending = zip(readable, readable.dropFirst()).allSatisfy { $0.time <= $1.time }
     let descending = zip(readable, readable.dropFirst()).allSatisfy { $0.time >= $1.time }
-    guard ascending || descending else {
+    guard ascending != descending || ascending && isAscending else {
       // The order of the array says nothing: the item may be anywhere in the page.
-      return [SpanSet.Span(low: bottom, high: top)]
+      guard let first = readable.min(), let last = readable.max() else { return [] }
+      return [
+        SpanSet.Span(
+          low: Swift.min(bottom, .before(tick: first.time)),
+          high: Swift.max(top, .after(tick: last.time)))
+      ]
     }
     let ordered = ascending ? items : items.reversed()
     var found = SpanSet()

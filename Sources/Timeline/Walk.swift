@@ -14,6 +14,8 @@ package struct Walk: Equatable, Sendable {
   package private(set) var low: Position
   /// Messages of the run in the tick that its low end cuts.
   private var edge = CutEdge()
+  /// Unreadable items that were shown right below that end, by their bytes.
+  private var below: Set<Int64> = []
   /// The server's offset right below the run, as last seen.
   private var index: Int
   /// Rows of the run that the next page should contain.
@@ -41,7 +43,8 @@ package struct Walk: Equatable, Sendable {
   package enum Verdict: Equatable, Sendable {
     /// The run now reaches down to `low`.
     case extended
-    /// The run goes on at `low`, below a page of which nothing could be read.
+    /// The run goes on at `low`, below items that could not be read: they alone join the
+    /// page to the run, and hide what lies between.
     case resumed
     /// The page belongs to the run and brought nothing older.
     case same
@@ -55,7 +58,7 @@ package struct Walk: Equatable, Sendable {
 
   /// Begins below a run that is whole from `low` up and has `above` messages in it.
   package init(low: Position, above: Int, ties: Ties) {
-    self.low = low
+    self.low = Joining.runLow(low, ties)
     self.ties = ties
     index = above
     anchors = Swift.min(4, Swift.max(1, above / 3))
@@ -63,27 +66,31 @@ package struct Walk: Equatable, Sendable {
   }
 
   /// Begins with a newest page that is cut at its older end.
-  package init(newest rows: [Position], rawCount: Int, ties: Ties) {
+  package init(newest rows: [Position], rawCount: Int, unread: Unread = Unread(), ties: Ties) {
     self.ties = ties
     low = .max
     index = rawCount
     asked = 0
+    below = Set(unread.oldest)
     lowerEdge(to: rows)
     aim(rawCount)
     if rows.isEmpty {
-      stepsOver = true
-      asked = rawCount
+      stepsOver = below.isEmpty
+      asked = stepsOver ? rawCount : rawCount - 1
     }
   }
 
   /// The offset to ask next.
   package var offset: Int { asked }
 
-  /// The run joined a span that reaches down to `low`, with `count` messages between.
-  package mutating func jump(to low: Position, skipping count: Int) {
+  /// The run joined a span that reaches down to `end`, with `count` messages between.
+  package mutating func jump(to end: Position, skipping count: Int) {
+    let low = Joining.runLow(end, ties)
     guard low < self.low else { return }
     self.low = low
     edge = CutEdge()
+    below = []
+    stepsOver = false
     index += count
     aim(Swift.max(3, count))
   }
@@ -92,12 +99,18 @@ package struct Walk: Equatable, Sendable {
   /// - Parameters:
   ///   - rows: its readable rows, ascending.
   ///   - rawCount: its items, unreadable ones included.
+  ///   - unread: the unreadable ones at its ends.
   ///   - complete: nothing older exists beyond this page.
-  package mutating func take(rows: [Position], rawCount: Int, complete: Bool) -> Verdict {
+  package mutating func take(
+    rows: [Position], rawCount: Int, unread: Unread = Unread(), complete: Bool
+  ) -> Verdict {
     if rawCount == 0 { return takeEmpty() }
-    guard let bottom = rows.first, let top = rows.last else { return stepOver(rawCount, complete) }
-    let resumes = stepsOver
-    guard reachesRun(top, rows) || asked == 0 || resumes else { return missed(rawCount) }
+    guard let bottom = rows.first, let top = rows.last else {
+      return takeUnread(unread, rawCount, complete)
+    }
+    let isJoined = reachesRun(top, rows) || asked == 0
+    let resumes = !isJoined && (stepsOver || !below.isDisjoint(with: unread.newest))
+    guard isJoined || resumes else { return missed(rawCount) }
     stepsOver = false
     if complete {
       low = .min
@@ -107,6 +120,7 @@ package struct Walk: Equatable, Sendable {
     let beforeEdge = edge
     if bottom <= low { lowerEdge(to: rows) }
     if low < beforeLow || edge != beforeEdge {
+      below = Set(unread.oldest)
       stuck = 0
       lowestUnjoined = nil
       probe = .none
@@ -114,6 +128,7 @@ package struct Walk: Equatable, Sendable {
       aim(rawCount)
       return resumes ? .resumed : .extended
     }
+    if lowerUnread(unread.oldest, rawCount) { return .same }
     return idle(rows, rawCount)
   }
 
@@ -193,14 +208,47 @@ package struct Walk: Equatable, Sendable {
     return missed(0)
   }
 
-  /// A page of which no item can be read: the walk goes on below it.
-  private mutating func stepOver(_ rawCount: Int, _ complete: Bool) -> Verdict {
+  /// A page of which no item can be read.
+  private mutating func takeUnread(
+    _ unread: Unread, _ rawCount: Int, _ complete: Bool
+  ) -> Verdict {
+    let isNext = stepsOver || asked == index && probe != .confirm
+    guard isNext || !below.isDisjoint(with: unread.newest) else { return missed(rawCount) }
+    if complete || probe == .confirm && asked + 1 == index && rawCount == 1 {
+      low = .min
+      return .resumed
+    }
+    if lowerUnread(unread.oldest, rawCount) { return .same }
     stuck += 1
-    if stuck > Self.stuckMax || complete { return .gaveUp }
+    if stuck > Self.stuckMax { return .gaveUp }
+    // The same again, or nothing that tells them apart: the walk goes on below them.
     stepsOver = true
-    edge = CutEdge()
+    probe = .beyond
     index = asked + rawCount
     asked = index
-    return .apart
+    return .same
+  }
+
+  /// Whether a page shows further unreadable items below the run. Then the next one is
+  /// asked from the lowest of them on, so that it is joined by what cannot be read.
+  private mutating func lowerUnread(_ oldest: [Int64], _ rawCount: Int) -> Bool {
+    guard !below.isSuperset(of: oldest) else { return false }
+    below.formUnion(oldest)
+    stuck = 0
+    probe = .none
+    index = asked + rawCount
+    asked = index - 1
+    return true
+  }
+}
+
+/// The unreadable items at the two ends of a page, known again by their bytes.
+package struct Unread: Equatable, Sendable {
+  package var newest: [Int64]
+  package var oldest: [Int64]
+
+  package init(newest: [Int64] = [], oldest: [Int64] = []) {
+    self.newest = newest
+    self.oldest = oldest
   }
 }

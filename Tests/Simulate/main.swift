@@ -5,12 +5,13 @@ import Simulation
 func usage() -> Never {
   print(
     """
-    tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W]
+    tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W] [--traces]
                                                        run N seeds; exit 1 where one fails
     tideline-sim seed S [--trace]                      replay one seed
-    tideline-sim faults --seeds N [--from S]           faults planted on purpose; exit 1 where one hides
+    tideline-sim faults --seeds N [--from S] [--jobs J]
+                                                       faults planted on purpose; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
-    W is plain (as it is), abilities, marks, screens, all (of these) or updates
+    W is plain (as it is), abilities, marks, screens, all (of these), updates, or mix (some of each)
     """)
   exit(2)
 }
@@ -24,17 +25,18 @@ func option(_ name: String, _ standard: Int) -> Int {
   return value
 }
 
-/// The bits that `--worlds` adds to each seed.
-func worlds() -> UInt64 {
-  guard let index = CommandLine.arguments.firstIndex(of: "--worlds") else { return 0 }
+/// The seed of a number, as `--worlds` says.
+func worlds() -> @Sendable (UInt64) -> UInt64 {
+  guard let index = CommandLine.arguments.firstIndex(of: "--worlds") else { return { $0 } }
   guard index + 1 < CommandLine.arguments.count else { usage() }
   switch CommandLine.arguments[index + 1] {
-  case "plain": return 0
-  case "abilities": return Knobs.Worlds.abilities.rawValue
-  case "marks": return Knobs.Worlds.marks.rawValue
-  case "screens": return Knobs.Worlds.screens.rawValue
-  case "updates": return Knobs.Worlds.updates.rawValue
-  case "all": return Knobs.Worlds.all.rawValue
+  case "plain": return { $0 }
+  case "abilities": return { $0 | Knobs.Worlds.abilities.rawValue }
+  case "marks": return { $0 | Knobs.Worlds.marks.rawValue }
+  case "screens": return { $0 | Knobs.Worlds.screens.rawValue }
+  case "updates": return { $0 | Knobs.Worlds.updates.rawValue }
+  case "all": return { $0 | Knobs.Worlds.all.rawValue }
+  case "mix": return Knobs.Worlds.mixed
   default: usage()
   }
 }
@@ -53,10 +55,15 @@ final class Tally: @unchecked Sendable {
   var requests = 0
   var lost = 0
   var zombies = 0
-  var reasons: [String: Int] = [:]
+  /// Stands for the traces of all seeds: two runs of the same worlds have the same.
+  var digest: UInt64 = 0
 
   func add(_ verdict: Verdict) {
     if verdict.violation == nil { passed += 1 } else { failed += 1 }
+    var trace = Trace(.off)
+    trace.mix(verdict.seed)
+    trace.mix(verdict.hash)
+    digest ^= trace.hash
     files += verdict.usesFile ? 1 : 0
     kills += verdict.findings.kills
     restores += verdict.findings.restores
@@ -73,10 +80,13 @@ final class Tally: @unchecked Sendable {
 func run(_ kind: ClientKind) {
   let tally = Tally()
   Runner.run(
-    from: UInt64(option("--from", 1)) | worlds(), count: option("--seeds", 100),
-    jobs: option("--jobs", 2), kind
+    from: UInt64(option("--from", 1)), count: option("--seeds", 100),
+    jobs: option("--jobs", 2), kind, seed: worlds()
   ) { verdict in
     tally.add(verdict)
+    if CommandLine.arguments.contains("--traces") {
+      print("\(verdict.seed) \(String(verdict.hash, radix: 16))")
+    }
     if kind == .tideline, verdict.violation != nil {
       print(verdict.story)
       fflush(nil)
@@ -86,7 +96,8 @@ func run(_ kind: ClientKind) {
     "\(tally.requests) requests, \(tally.files) seeds on the encrypted file, "
       + "\(tally.kills) kills, \(tally.powerCuts) losses of power, "
       + "\(tally.diskFailures) failures of the disk, \(tally.restores) restores, "
-      + "\(tally.screens) windows, \(tally.replies) replies")
+      + "\(tally.screens) windows, \(tally.replies) replies, "
+      + "traces \(String(tally.digest, radix: 16))")
   if kind == .control {
     print(
       "the control lost \(tally.lost) messages and shows \(tally.zombies) deleted ones "
@@ -96,6 +107,31 @@ func run(_ kind: ClientKind) {
   exit((tally.failed > 0) == (kind == .control) ? 0 : 1)
 }
 
+/// What was found of the planted faults. Touched by one search at a time.
+final class Searches: @unchecked Sendable {
+  var found = 0
+  var hidden = 0
+}
+
+func lookForFaults() {
+  let searches = Searches()
+  Runner.findFaults(
+    from: UInt64(option("--from", 1)), count: option("--seeds", 300), jobs: option("--jobs", 2)
+  ) { search in
+    if let verdict = search.found {
+      searches.found += 1
+      let line = (verdict.violation ?? "").split(separator: "\n").first ?? ""
+      print("\(search.fault): found by seed \(verdict.seed), \(line)")
+    } else {
+      searches.hidden += 1
+      print("\(search.fault): NOT FOUND")
+    }
+    fflush(nil)
+  }
+  print("\(searches.found) passed, \(searches.hidden) failed")
+  exit(searches.hidden == 0 ? 0 : 1)
+}
+
 let arguments = CommandLine.arguments
 switch arguments.count > 1 ? arguments[1] : "" {
 case "run":
@@ -103,21 +139,7 @@ case "run":
 case "control":
   run(.control)
 case "faults":
-  let first = UInt64(option("--from", 1))
-  let last = first + UInt64(option("--seeds", 300)) - 1
-  var hidden = 0
-  for fault in PlantedFault.allCases {
-    if let verdict = Runner.find(fault, seeds: first...last) {
-      let line = (verdict.violation ?? "").split(separator: "\n").first ?? ""
-      print("\(fault.rawValue): found by seed \(verdict.seed), \(line)")
-    } else {
-      hidden += 1
-      print("\(fault.rawValue): NOT FOUND")
-    }
-    fflush(nil)
-  }
-  print("\(PlantedFault.allCases.count - hidden) passed, \(hidden) failed")
-  exit(hidden == 0 ? 0 : 1)
+  lookForFaults()
 case "seed":
   guard arguments.count > 2, let seed = UInt64(arguments[2]) else { usage() }
   let kind: ClientKind = arguments.contains("--control") ? .control : .tideline

@@ -75,7 +75,7 @@ extension Knobs {
     latenessUs = random.chance(0.3) ? latenessUs : 0
     serverPauseUs = [400_000, 1_500_000, 4_000_000][random.below(3)]
     hostTurns = 8 + random.below(16)
-    hostPauseUs = [1_000_000, 4_000_000, 10_000_000][random.below(3)]
+    hostPauseUs = min([1_000_000, 4_000_000, 10_000_000][random.below(3)], serverPauseUs * 8)
     if random.chance(0.6) { screens = 0 }
     screensFillFirst = screensFillFirst && screens > 0
   }

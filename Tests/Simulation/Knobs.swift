@@ -140,6 +140,22 @@ package struct Knobs: Sendable {
     package static let all: Worlds = [.abilities, .marks, .screens]
     /// Much is told unasked, little is asked for; see `UpdateKnobs`.
     package static let updates = Worlds(rawValue: 1 << 43)
+
+    /// The seed of a number in the mix that is tested: which worlds it is of goes by the number,
+    /// and the seed has the bits, so that it replays by itself.
+    package static func mixed(_ number: UInt64) -> UInt64 {
+      let worlds: Worlds =
+        switch number % 20 {
+        case 0..<6: []
+        case 6..<8: .abilities
+        case 8: .marks
+        case 9..<12: [.abilities, .marks]
+        case 12..<15: .screens
+        case 15..<17: .updates
+        default: .all
+        }
+      return number & (1 << 40 - 1) | worlds.rawValue
+    }
   }
 
   private mutating func drawServer(_ random: inout Random) {
@@ -169,7 +185,9 @@ package struct Knobs: Sendable {
 
   private mutating func drawScene(_ random: inout Random) {
     conversations = [1, 1, 2, 3][random.below(4)]
-    backlog = random.chance(0.15) ? random.below(4) : random.below(401)
+    // Longer than two pages, but for some: a longer one only repeats what these show.
+    let page = Swift.min(pageCap, pageLimit)
+    backlog = random.chance(0.15) ? random.below(4) : 2 * page + 1 + random.below(2 * page + 40)
     burstShare = random.chance(0.5) ? 0.02 + 0.1 * Double(random.below(10)) / 10 : 0
     futureStamp = random.chance(0.15)
     deletions = random.chance(0.5)
@@ -201,7 +219,9 @@ package struct Knobs: Sendable {
     usesFile = random.chance(0.13)
     kills = usesFile && random.chance(0.8)
     forgets = random.chance(0.25)
-    hostTurns = 10 + random.below(30)
-    hostPauseUs = Int64([1_000_000, 5_000_000, 20_000_000][random.below(3)])
+    hostTurns = 8 + random.below(20)
+    // Where much happens the host does not sleep through most of it.
+    let pause = Int64([1_000_000, 5_000_000, 20_000_000][random.below(3)])
+    hostPauseUs = Swift.min(pause, serverPauseUs * 12)
   }
 }

@@ -37,7 +37,11 @@ struct Ledger {
   /// Ids that the host asked to be marked read.
   var marked: Set<String> = []
   /// Ids that the host forgot.
-  var forgotten: Set<String> = []
+  var forgotten: Set<String> = [] {
+    didSet { forgettings += 1 }
+  }
+  /// Grows whenever the host forgets or a loss undoes it.
+  private(set) var forgettings = 0
   /// Ids that the host ever forgot, also where a loss of power undid it.
   var everForgotten: Set<String> = []
   /// Ids whose deletion was asked for on the server.
@@ -76,6 +80,24 @@ struct Ledger {
       }
     }
     return found
+  }
+
+  /// The first mark of a payload; nil where there is none.
+  static func mark(_ bytes: [UInt8]) -> Mark? {
+    bytes.withUnsafeBufferPointer { text in
+      var index = 0
+      while index + 4 < text.count {
+        guard text[index] == 0x50, text[index + 1] == 0x7E else {
+          index += 1
+          continue
+        }
+        index += 2
+        let serial = number(text, &index)
+        index += 1
+        return Mark(serial: serial, version: number(text, &index))
+      }
+      return nil
+    }
   }
 
   private static func number(_ text: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> Int {

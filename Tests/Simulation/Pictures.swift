@@ -7,9 +7,13 @@
 enum Pictures {
   /// Before the list stands nothing, so a split before the first row is not drawn.
   static func screen(_ screen: Screen, _ world: World) -> String {
-    let places = places(world, screen.conversation)
+    rows(screen.rows, screen.conversation, world)
+  }
+
+  static func rows(_ rows: [SimWindowRow], _ conversation: Int, _ world: World) -> String {
+    let places = places(world, conversation)
     var line = Line()
-    for row in screen.rows {
+    for row in rows {
       line.add(places[row.row.id], split: row.gapBefore, loose: row.row.unverified)
     }
     return "[\(line.text())]"

@@ -22,4 +22,12 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case lostDeletions
   /// What was synced is not on the disk when the power goes.
   case lyingDisk
+
+  /// The worlds in which it is looked for.
+  package var worlds: Knobs.Worlds {
+    switch self {
+    case .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .oldContent, .deafWindow: .screens
+    case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk: .all
+    }
+  }
 }

@@ -28,10 +28,11 @@ package enum Runner {
   /// Runs one seed.
   package static func run(
     _ seed: UInt64, _ kind: ClientKind = .tideline, recording: Trace.Recording = .off,
-    fault: PlantedFault? = nil
+    fault: PlantedFault? = nil, updateFault: UpdateFault? = nil
   ) -> Verdict {
     var knobs = Knobs(seed: seed)
     knobs.fault = fault
+    knobs.updates.fault = updateFault
     // A disk that lies is only found out when the power goes.
     if fault == .lyingDisk { knobs.powerCuts = knobs.usesFile && !knobs.forgets }
     var verdict = Verdict(
@@ -70,14 +71,36 @@ package enum Runner {
     return again
   }
 
-  /// The first of some seeds in which a planted fault is found, and how; nil where none finds it.
-  package static func find(_ fault: PlantedFault, seeds: ClosedRange<UInt64>) -> Verdict? {
-    for seed in seeds {
-      let verdict = run(seed, fault: fault)
-      // What fails without the fault shows nothing.
-      if verdict.violation != nil, run(seed).violation == nil { return verdict }
+  /// One fault that is planted on purpose, and how it was found: by a seed that passes without it.
+  package struct Search: Sendable {
+    package var fault: String
+    /// Nil where no seed found it.
+    package var found: Verdict?
+  }
+
+  /// Looks for each planted fault in `count` seeds from `first` on, in its worlds.
+  package static func findFaults(
+    from first: UInt64, count: Int, jobs: Int, each: @escaping @Sendable (Search) -> Void
+  ) {
+    let windowed = PlantedFault.allCases
+    let told = UpdateFault.allCases
+    let turn = NSLock()
+    parallel(windowed.count + told.count, jobs: jobs) { index in
+      let fault = index < windowed.count ? windowed[index] : nil
+      let updateFault = index < windowed.count ? nil : told[index - windowed.count]
+      let worlds = fault?.worlds ?? .updates
+      let name = fault?.rawValue ?? updateFault?.rawValue ?? ""
+      var search = Search(fault: name)
+      for number in 0..<UInt64(count) {
+        let seed = (first + number) | worlds.rawValue
+        let verdict = run(seed, fault: fault, updateFault: updateFault)
+        // What fails without the fault shows nothing.
+        guard verdict.violation != nil, run(seed).violation == nil else { continue }
+        search.found = verdict
+        break
+      }
+      turn.withLock { each(search) }
     }
-    return nil
   }
 
   private static func makeClient(
@@ -89,10 +112,23 @@ package enum Runner {
     }
   }
 
-  /// Runs `count` seeds on `jobs` threads; `each` hears of every verdict, one at a time.
+  /// Runs `count` seeds on `jobs` threads; `each` hears of every verdict, one at a time. `seed`
+  /// makes a seed of a number.
   package static func run(
     from first: UInt64, count: Int, jobs: Int, _ kind: ClientKind,
+    seed: @escaping @Sendable (UInt64) -> UInt64 = { $0 },
     each: @escaping @Sendable (Verdict) -> Void
+  ) {
+    let turn = NSLock()
+    parallel(count, jobs: jobs) { index in
+      let verdict = judge(seed(first + UInt64(index)), kind)
+      turn.withLock { each(verdict) }
+    }
+  }
+
+  /// Calls `body` once for each number below `count`, on `jobs` threads.
+  private static func parallel(
+    _ count: Int, jobs: Int, _ body: @escaping @Sendable (Int) -> Void
   ) {
     let turn = NSLock()
     let next = Counter()
@@ -101,15 +137,12 @@ package enum Runner {
       group.enter()
       let thread = Thread {
         while true {
-          turn.lock()
-          let index = next.value
-          next.value += 1
-          turn.unlock()
+          let index = turn.withLock {
+            next.value += 1
+            return next.value - 1
+          }
           if index >= count { break }
-          let verdict = judge(first + UInt64(index), kind)
-          turn.lock()
-          each(verdict)
-          turn.unlock()
+          body(index)
         }
         group.leave()
       }

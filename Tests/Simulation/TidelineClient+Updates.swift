@@ -49,8 +49,9 @@ extension TidelineClient {
     updatesSeen += 1
     switch fault {
     case .replyBeforeSync:
-      if try client.receive(bytes) != .ignored { forgeReply(ref) }
-      return .applied
+      let receipt = try take(bytes)
+      if receipt == .applied { forgeReply(ref) }
+      return receipt
     case .forgottenRefs:
       replace("\"\(ref)\"", "\"\(ref)#\(updatesSeen)\"", &bytes)
     case .droppedWaiting:

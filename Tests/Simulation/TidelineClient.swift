@@ -104,7 +104,7 @@ package final class TidelineClient: SimulatedClient {
     return try receive(frame, with: fault) ?? take(frame)
   }
 
-  private func take(_ bytes: [UInt8]) throws -> SimReceipt {
+  func take(_ bytes: [UInt8]) throws -> SimReceipt {
     let receipt: Receipt
     do {
       receipt = try client.receive(bytes)
@@ -131,7 +131,7 @@ package final class TidelineClient: SimulatedClient {
     if fault == .doubledUpdate {
       let text = World.text(bytes)
       let other = text.replacingOccurrences(of: "\"\(ref)\"", with: "\"\(ref)-\(updatesSeen)\"")
-      _ = try client.receive(Array(other.utf8))
+      _ = try take(Array(other.utf8))
     }
     return nil
   }

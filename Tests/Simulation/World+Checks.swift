@@ -20,19 +20,30 @@ extension World {
     func isBefore(_ order: Int64, _ id: [UInt8]) -> Bool {
       self.order != order ? self.order < order : self.id.lexicographicallyPrecedes(id)
     }
+
+    func isAfter(_ row: SimRow) -> Bool {
+      order != row.order ? order > row.order : row.id.lexicographicallyPrecedes(id)
+    }
   }
 
-  func truth(_ conversation: Int) -> [Truth] {
-    if let known = truths[conversation] { return known }
-    let rows = readTruth(conversation)
-    truths[conversation] = rows
-    return rows
+  func truth(_ conversation: Int) -> [Truth] { known(conversation).rows }
+
+  func known(_ conversation: Int) -> KnownTruth {
+    let revision = server.revision(conversations[conversation].name)
+    if let known = truths[conversation], known.revision == revision,
+      known.forgettings == ledger.forgettings
+    {
+      return known
+    }
+    let known = KnownTruth(revision, ledger.forgettings, readTruth(conversation))
+    truths[conversation] = known
+    return known
   }
 
   private func readTruth(_ conversation: Int) -> [Truth] {
     let rows = server.truth(conversations[conversation].name).compactMap { row -> Truth? in
       let payload = Array(row.payload.utf8)
-      guard let mark = Ledger.marks(payload).first else { return nil }
+      guard let mark = Ledger.mark(payload) else { return nil }
       let posted = ledger.posted[mark.serial]
       return Truth(
         timeUs: row.stampUs, order: knobs.sequence ? row.number : row.stampUs,
@@ -69,32 +80,60 @@ extension World {
   /// Rows in order, once each, of this conversation, with content that was posted.
   func checkShape(_ conversation: Int, _ page: SimPage) throws {
     guard client.claimsCoverage else { return }
-    for (index, row) in page.rows.enumerated() {
-      let id = String(decoding: row.id, as: UTF8.self)
-      if index > 0 {
-        let last = page.rows[index - 1]
+    var last: SimRow?
+    for row in page.rows {
+      if let last {
         let rises =
           last.order != row.order
           ? last.order < row.order : last.id.lexicographicallyPrecedes(row.id)
-        if !rises { throw Violation("rows out of order or twice at \(id)") }
+        if !rises { throw Violation("rows out of order or twice at \(Self.text(row.id))") }
       }
-      guard let mark = Ledger.marks(row.payload).first, mark.serial < ledger.posted.count else {
-        throw Violation("a payload that was never posted: \(id)")
+      last = row
+      let known = try identify(row, conversation)
+      if !ledger.forgotten.isEmpty, ledger.forgotten.contains(known.text) {
+        throw Violation("a forgotten message is shown: \(known.text)")
       }
-      let posted = ledger.posted[mark.serial]
-      guard posted.id == id, posted.conversation == conversation else {
-        throw Violation("message \(id) shows the content of \(posted.id)")
-      }
-      guard mark.version >= 1, mark.version <= posted.payloads.count,
-        posted.payloads[mark.version - 1] == row.payload
-      else { throw Violation("the payload of \(id) is not verbatim") }
-      if posted.control { throw Violation("a control message is shown: \(id)") }
-      if ledger.forgotten.contains(id) { throw Violation("a forgotten message is shown: \(id)") }
-      if posted.mine, row.unread { throw Violation("an own message is unread: \(id)") }
-      if let known = identities.updateValue(id, forKey: row.number), known != id {
-        throw Violation("number \(row.number) stood for \(known) and now stands for \(id)")
-      }
+      if known.mine, row.unread { throw Violation("an own message is unread: \(known.text)") }
     }
+  }
+
+  /// Which posted message a row is; its payload is one that was posted for it, byte by byte.
+  private func identify(_ row: SimRow, _ conversation: Int) throws -> KnownRow {
+    let before = identities[row.number]
+    // The same number, id and bytes have been looked at.
+    if let before, before.payload == row.payload, before.id == row.id,
+      ledger.posted[before.serial].conversation == conversation
+    {
+      return before
+    }
+    let id = Self.text(row.id)
+    guard let mark = Ledger.mark(row.payload), mark.serial < ledger.posted.count else {
+      throw Violation("a payload that was never posted: \(id)")
+    }
+    let posted = ledger.posted[mark.serial]
+    guard posted.id == id, posted.conversation == conversation else {
+      throw Violation("message \(id) shows the content of \(posted.id)")
+    }
+    guard mark.version >= 1, mark.version <= posted.payloads.count,
+      posted.payloads[mark.version - 1] == row.payload
+    else { throw Violation("the payload of \(id) is not verbatim") }
+    if posted.control { throw Violation("a control message is shown: \(id)") }
+    if let before, before.text != id {
+      throw Violation("number \(row.number) stood for \(before.text) and now stands for \(id)")
+    }
+    let known = KnownRow(
+      id: row.id, payload: row.payload, text: id, serial: mark.serial, version: mark.version,
+      mine: posted.mine)
+    identities[row.number] = known
+    return known
+  }
+
+  /// The mark in a row's payload.
+  func mark(_ row: SimRow) -> Ledger.Mark? {
+    if let known = identities[row.number], known.payload == row.payload {
+      return Ledger.Mark(serial: known.serial, version: known.version)
+    }
+    return Ledger.mark(row.payload)
   }
 
   /// The runs of rows that the page calls whole.
@@ -127,12 +166,28 @@ extension World {
     guard let low = part.first else { return }
     let ordinary = part.last { !isAhead($0) }
     guard let high = ordinary else { return }
-    let have = Set(part.map(\.id))
-    for row in rows where !row.isBefore(low.order, low.id) && row.order < high.order {
-      if row.fleeting || row.hidden || have.contains(row.id) { continue }
+    // Both are in the same order, so they are walked side by side.
+    var next = part.startIndex
+    for row in rows[Self.first(of: rows, from: low)...] {
+      if row.order >= high.order { break }
+      if row.fleeting || row.hidden { continue }
+      while next < part.endIndex, row.isAfter(part[next]) { next += 1 }
+      if next < part.endIndex, part[next].id == row.id { continue }
+      if part.contains(where: { $0.id == row.id }) { continue }
       throw Violation(
         "a range called whole lacks \(Self.name(row)), posted before \(Self.text(high.id))")
     }
+  }
+
+  /// The first message that is not before a row.
+  private static func first(of rows: [Truth], from row: SimRow) -> Int {
+    var low = 0
+    var high = rows.count
+    while low < high {
+      let middle = (low + high) / 2
+      if rows[middle].isBefore(row.order, row.id) { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   /// After a sync that ended well: each whole range equals the server, nothing deleted is shown,
@@ -140,18 +195,18 @@ extension World {
   func checkLatest(_ conversation: Int) throws {
     let page = try client.page(conversations[conversation].bytes, limit: 10_000)
     try checkShape(conversation, page)
-    let rows = truth(conversation)
-    let shown = rows.filter { !$0.hidden }
+    let known = known(conversation)
+    let rows = known.rows
+    let shown = known.shown
     for segment in segments(page) { try checkEqual(page, segment, shown) }
     if findings.restores == 0 {
-      let alive = Set(rows.map(\.id))
       // Deletions beyond the horizon can only be seen by those who look.
-      for row in page.rows where !alive.contains(row.id) {
+      for row in page.rows where !known.contains(row.id) {
         if knobs.horizonUs > 0, row.unverified { continue }
         throw Violation("a deleted message is shown: \(Self.text(row.id))")
       }
     }
-    try checkContent(page, rows)
+    try checkContent(page, known)
     // A hidden message may be the newest; the shown one below it may then end a gap.
     let newest = knobs.sequence ? rows.last : rows.last { $0.timeUs <= server.nowUs }
     if rows.last?.id == shown.last?.id, newest?.hidden != true,
@@ -171,6 +226,8 @@ extension World {
     if last.id != newest.id {
       throw Violation("the newest shown is \(Self.text(last.id)), not \(Self.name(newest))")
     }
+    // Stamps ahead that bear each other out are the server's time for all that a client knows.
+    if !last.unverified, !page.gapsBefore.contains(page.rows.count) { return }
     let ordinary = ordinaryCount(page)
     guard ordinary > 0 else { return }
     let isLast = ordinary == page.rows.count
@@ -232,11 +289,9 @@ extension World {
     throw Violation("a whole range is in another order than the server's")
   }
 
-  func checkContent(_ page: SimPage, _ rows: [Truth]) throws {
-    var times: [[UInt8]: Int64] = [:]
-    for row in rows { times[row.id] = row.timeUs }
+  func checkContent(_ page: SimPage, _ known: KnownTruth) throws {
     for row in page.rows {
-      guard let mark = Ledger.marks(row.payload).first else { continue }
+      guard let mark = mark(row) else { continue }
       let delivered = ledger.posted[mark.serial].delivered
       if mark.version < delivered {
         throw Violation(
@@ -251,7 +306,7 @@ extension World {
         throw Violation(
           "\(Self.text(row.id)) shows reactions \(reaction), newer ones were handed over")
       }
-      if let time = times[row.id], time != row.timeUs {
+      if let there = known.row(row.id), there.timeUs != row.timeUs {
         throw Violation("\(Self.text(row.id)) is shown at another time than the server's")
       }
     }
@@ -261,13 +316,13 @@ extension World {
   func checkExact(_ conversation: Int) throws {
     try checkLatest(conversation)
     let page = try client.page(conversations[conversation].bytes, limit: 10_000)
-    let shown = truth(conversation).filter { !$0.hidden }
-    let alive = Set(shown.map(\.id))
+    let known = known(conversation)
+    let shown = known.shown
     let rows = page.rows.filter { row in
       // Beyond the horizon only a second look tells what was deleted.
-      !(knobs.horizonUs > 0 && row.unverified && !alive.contains(row.id))
+      !(knobs.horizonUs > 0 && row.unverified && known.row(row.id)?.hidden ?? true)
     }
-    if rows.map(\.id) != shown.map(\.id) {
+    if !rows.elementsEqual(shown, by: { $0.id == $1.id }) {
       let have = Set(page.rows.map(\.id))
       let lacking = shown.first { !have.contains($0.id) }.map(Self.name) ?? "none"
       throw Violation(

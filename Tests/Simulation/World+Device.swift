@@ -85,7 +85,6 @@ extension World {
       return
     }
     ledger.forgotten.insert(id)
-    truths = [:]
     try pump()
   }
 

@@ -102,7 +102,10 @@ extension World {
         guard networkDice.chance(0.05) else {
           return plan(bytes, marks, at: max(nowUs + latency(), link.lastDownUs + 1))
         }
-        queue.plan(at: nowUs, .cut(connection: link.number, outageUs: 300_000))
+        // What was sent before arrives: a long list would end each connection otherwise.
+        link.lastDownUs = max(nowUs, link.lastDownUs + 1)
+        queue.plan(
+          at: link.lastDownUs, .cut(connection: link.number, outageUs: 300_000))
         return
       }
       trace.note(nowUs, "the answer is lost")

@@ -7,8 +7,9 @@ extension World {
   /// The history that was there before the device came.
   func fillBacklog() {
     for conversation in conversations { server.createConversation(conversation.name) }
-    var left = conversations.map { _ in
-      knobs.backlog / 2 + serverDice.below(knobs.backlog / 2 + 1)
+    // One is as long as was drawn; the others are there to be told apart from it.
+    var left = conversations.indices.map { index in
+      index == 0 ? knobs.backlog : serverDice.below(knobs.backlog / 2 + 1)
     }
     let pause = Int64([2, 60, 3_600][serverDice.below(3)]) * 1_000_000
     let total = Int64(left.reduce(0, +))
@@ -44,7 +45,6 @@ extension World {
       conversation: conversations[conversation].name, sender: sender,
       payload: String(decoding: payload, as: UTF8.self), stampUs: stampUs, lateUs: late,
       flaw: flaw)
-    truths = [:]
     ledger.add(
       .init(
         conversation: conversation, id: id, mine: mine, control: control, late: late > 0,
@@ -58,7 +58,6 @@ extension World {
     let conversation = serverDice.below(conversations.count)
     if !conversations[conversation].frozen { act(in: conversation) }
     if knobs.restores { thinkOfRestore() }
-    truths = [:]
     var pause = Int64(serverDice.below(Int(knobs.serverPauseUs) * 2) + 1_000)
     if serverDice.chance(0.03) { pause += 60_000_000 }
     queue.plan(at: nowUs + pause, .serverTurn)
@@ -83,7 +82,6 @@ extension World {
     mark(in: conversation)
     actUpdates(conversation)
     if knobs.entities, serverDice.chance(0.4) { announceSomething() }
-    truths = [:]
     for _ in 0..<(1 + serverDice.below(3)) { post(conversation) }
   }
 
@@ -137,7 +135,7 @@ extension World {
     let name = conversations[conversation].name
     let rows = server.truth(name)
     guard let row = rows.suffix(60).randomElement(using: &serverDice),
-      let serial = Ledger.marks(Array(row.payload.utf8)).first?.serial
+      let serial = Ledger.mark(Array(row.payload.utf8))?.serial
     else { return }
     let version = ledger.posted[serial].payloads.count + 1
     let payload = Ledger.payload(
@@ -157,7 +155,7 @@ extension World {
     let rows = server.truth(name)
     let near = serverDice.chance(0.6) ? 30 : rows.count
     guard let row = rows.suffix(near).randomElement(using: &serverDice),
-      let serial = Ledger.marks(Array(row.payload.utf8)).first?.serial
+      let serial = Ledger.mark(Array(row.payload.utf8))?.serial
     else { return }
     if knobs.reactions, serverDice.chance(0.4) {
       let count = ledger.addReaction(serial)

@@ -19,7 +19,7 @@ extension World {
   private func touchNewest(_ conversation: Int) {
     let name = conversations[conversation].name
     guard let row = server.truth(name).max(by: { $0.arrival < $1.arrival }),
-      let serial = Ledger.marks(Array(row.payload.utf8)).first?.serial
+      let serial = Ledger.mark(Array(row.payload.utf8))?.serial
     else { return }
     for _ in 0..<(1 + serverDice.below(3)) {
       let count = ledger.addReaction(serial)

@@ -39,7 +39,7 @@ extension World {
       throw Violation("\(id) was told and is not there")
     }
     if fact.isDeleted { throw Violation("\(id) was told to be deleted and is there") }
-    let version = Ledger.marks(row.payload).first?.version ?? 0
+    let version = Ledger.mark(row.payload)?.version ?? 0
     if version < fact.version {
       throw Violation("\(id) shows version \(version), told was \(fact.version)")
     }

@@ -93,7 +93,7 @@ extension World {
     for (index, page) in try images().enumerated() {
       try checkShape(index, page)
       for row in page.rows {
-        guard let mark = Ledger.marks(row.payload).first else { continue }
+        guard let mark = Ledger.mark(row.payload) else { continue }
         shown[mark.serial] = row
         if row.unread, marked.contains(Self.text(row.id)) {
           throw Violation("marked read, then lost with the power: \(Self.text(row.id))")
@@ -103,7 +103,7 @@ extension World {
     for serial in ledger.posted.indices {
       let row = shown[serial]
       ledger.noteDelivered(
-        serial, atMost: row.flatMap { Ledger.marks($0.payload).first },
+        serial, atMost: row.flatMap { Ledger.mark($0.payload) },
         reaction: row.flatMap { Self.newestReaction($0) })
     }
     try checkEffects(of: updates.replied)
@@ -119,7 +119,7 @@ extension World {
     var rows: [Int: SimRow] = [:]
     for page in try images() {
       for row in page.rows {
-        if let mark = Ledger.marks(row.payload).first { rows[mark.serial] = row }
+        if let mark = Ledger.mark(row.payload) { rows[mark.serial] = row }
       }
     }
     let tokens = try eventTokens()
@@ -136,7 +136,7 @@ extension World {
         guard let row = rows[mark.serial] else {
           throw Violation("\(ref) was replied to, and \(posted.id) is not there")
         }
-        if (Ledger.marks(row.payload).first?.version ?? 0) < mark.version {
+        if (Ledger.mark(row.payload)?.version ?? 0) < mark.version {
           throw Violation("\(ref) was replied to, and \(posted.id) is older than it")
         }
       }

@@ -34,6 +34,31 @@ import Testing
     #expect(!second.lines.isEmpty)
   }
 
+  /// Also with windows, updates, power cuts and all at once, and on the file.
+  @Test(arguments: 0..<20 as Range<UInt64>) func aSeedOfTheMixReplaysExactly(number: UInt64) {
+    let seed = Knobs.Worlds.mixed(number)
+    let first = Runner.run(seed)
+    let second = Runner.run(seed, recording: .last(Runner.linesKept))
+    #expect(first.hash == second.hash)
+    #expect(first.violation == second.violation)
+    #expect(first.findings.requests == second.findings.requests)
+  }
+
+  /// What `run --worlds mix` draws: each kind of world has a share, and the seed says which.
+  @Test func theMixHasAllWorlds() {
+    let seeds = (0..<1_000 as Range<UInt64>).map(Knobs.Worlds.mixed)
+    let drawn = seeds.map(Knobs.init(seed:))
+    #expect(Set(seeds).count == seeds.count)
+    #expect(seeds.count { $0 >> 40 == 0 } == 300)
+    #expect(drawn.count { $0.before || $0.envelope || $0.sequence } > 150)
+    #expect(drawn.count { $0.reactions || $0.pins || $0.otherReceipts } > 100)
+    #expect(drawn.count { $0.screens > 0 } > 150)
+    #expect(drawn.count { $0.updates.isOn } == 100)
+    #expect((80...200).contains(drawn.count { $0.usesFile }))
+    let long = drawn.filter { !$0.updates.isOn && $0.backlog > 2 * min($0.pageCap, $0.pageLimit) }
+    #expect(long.count > 600)
+  }
+
   @Test func theTraceTellsSeedsApart() {
     let hashes = Set((1...10 as ClosedRange<UInt64>).map { Runner.run($0).hash })
     #expect(hashes.count == 10)

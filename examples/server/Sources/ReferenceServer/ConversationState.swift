@@ -29,6 +29,8 @@ final class ConversationState {
   /// again or is gone counts no more.
   private var changes: [ServerEntry] = []
   private var changedUs: [String: Int64] = [:]
+  /// Grows with each change of the rows.
+  private(set) var revision = 0
 
   init(id: String, title: String, participants: [String]) {
     self.id = id
@@ -52,6 +54,7 @@ final class ConversationState {
     twin.deadVersions = deadVersions
     twin.changes = changes
     twin.changedUs = changedUs
+    twin.revision = revision
     return twin
   }
 
@@ -126,6 +129,7 @@ final class ConversationState {
   /// Puts a message at its place, or in the place of its earlier version.
   func put(_ message: ServerMessage, _ knobs: ServerKnobs) {
     let row = Row(message, knobs)
+    revision += 1
     logChange(message)
     if let known = places[message.id] {
       rows[index(of: known, knobs.ties)] = row
@@ -141,6 +145,7 @@ final class ConversationState {
   /// Takes a message away and logs it; false where there is none.
   func remove(_ deletion: ServerDeletion, _ knobs: ServerKnobs) -> Bool {
     guard let place = places.removeValue(forKey: deletion.id) else { return false }
+    revision += 1
     let gone = rows.remove(at: index(of: place, knobs.ties))
     if changedUs.removeValue(forKey: deletion.id) != nil {
       changes.removeAll { $0.id == deletion.id }

@@ -165,6 +165,11 @@ extension ReferenceServer {
     }
   }
 
+  /// Says whether the visible messages may have changed: they have not where it is the same.
+  public func revision(_ conversation: String) -> ServerRevision {
+    ServerRevision(epoch: epoch, changes: conversations[conversation]?.revision ?? 0)
+  }
+
   public func visibleCount(_ conversation: String) -> Int {
     conversations[conversation]?.rows.count ?? 0
   }
@@ -187,6 +192,12 @@ extension ReferenceServer {
   public func newestIDs(_ conversation: String, _ count: Int) -> [String] {
     (conversations[conversation]?.rows ?? []).suffix(max(0, count)).reversed().map(\.message.id)
   }
+}
+
+/// Which state of a conversation's rows it is.
+public struct ServerRevision: Sendable, Equatable {
+  let epoch: Int
+  let changes: Int
 }
 
 /// One account of a user, and what it has not replied to.
