@@ -383,8 +383,10 @@ static void misuse(void) {
   tl_batch *none = NULL;
   EXPECT(tl_client_conversations(client, 0, 0, &none), TL_E_CLOSED);
   EXPECT(tl_client_conversation(client, view("c"), &none), TL_E_CLOSED);
-  EXPECT(tl_list_open(client, NULL, &list), TL_E_CLOSED);
-  CHECK(list == NULL && none == NULL);
+  tl_list *other = (tl_list *)(uintptr_t)rubbish;
+  EXPECT(tl_list_open(client, NULL, &other), TL_E_CLOSED);
+  CHECK(other == NULL && none == NULL);
+  tl_list_free(list);
   tl_client_free(client);
   tl_window_free(window);
   /* A batch of conversations is none of anything else, and outlives its client. */
