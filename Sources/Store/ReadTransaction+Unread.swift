@@ -91,9 +91,10 @@ extension ReadTransaction {
   private func isCovered(
     above low: Position?, _ record: ConversationRecord
   ) throws(StoreFailure) -> Bool {
-    guard record.fetch != nil else { return false }
     var spans = try spans(record.cid)
-    guard let high = spans.newest?.high else { return false }
+    // A newest range that ends below the watermark was cut out of what was once whole.
+    guard let fetch = record.fetch, let high = spans.newest?.high, high.time >= fetch.timeUs
+    else { return false }
     let beyond = try rows(record.cid, from: high, to: Self.beyond, limit: 1, newestFirst: false)
     guard beyond.isEmpty else { return false }
     for span in try unverified(record.cid).spans { spans.remove(span.low, span.high) }

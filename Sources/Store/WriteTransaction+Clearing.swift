@@ -8,12 +8,12 @@ internal import Timeline
 extension WriteTransaction {
   /// Drops all that the server said. Who follows the feed reads anew.
   package func clearCache() throws(StoreFailure) {
+    try flushTallies()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
     countDelta = [:]
     restored = [:]
     someWait = nil
-    tallies = [:]
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
   }

@@ -13,9 +13,15 @@ extension WriteTransaction {
     _ cid: Int64, was before: RowState?, now after: RowState?
   ) throws(StoreFailure) {
     let isNew = before?.position.isPending ?? true
+    try count(cid, was: before, now: after, isNew: isNew)
     if isNew, let position = after?.position, !position.isPending {
       try takeNamed(position, cid)
     }
+  }
+
+  private func count(
+    _ cid: Int64, was before: RowState?, now after: RowState?, isNew: Bool
+  ) throws(StoreFailure) {
     let old = before.flatMap { $0.isUnread ? $0.position : nil }
     let new = after.flatMap { $0.isUnread ? $0.position : nil }
     guard old != new else { return }
@@ -34,7 +40,8 @@ extension WriteTransaction {
       let isHeard = heardSince.map { $0 <= counted.lsn } ?? false
       // More rows were unread than the server counted: reads of another device were
       // missed, and which rows they are is not known.
-      let isDoubtful = tally.unread + (low == nil ? 0 : 1) - counted.arrived > counted.count
+      let known = tally.unread + (low == nil ? 0 : 1) - (high == nil ? 0 : 1)
+      let isDoubtful = known - counted.arrived > counted.count
       let isKept = counted.note(
         low, high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       tally.counted = isKept ? counted : nil
@@ -60,7 +67,10 @@ extension WriteTransaction {
     let low = tally.marker.map(\.successor) ?? .min
     let passed = try passUnread(cid, from: low, to: position.successor)
     if var counted = tally.counted {
-      if position >= counted.top {
+      if position >= counted.top, !counted.isSharp {
+        // It counted messages above that place, how many is not known.
+        tally.counted = nil
+      } else if position >= counted.top {
         counted.count = 0
         counted.arrived -= try countUnread(
           cid, from: Swift.max(low, counted.top.successor), to: position.successor)
@@ -123,13 +133,13 @@ extension WriteTransaction {
     }
     let marker = tally.marker ?? .min
     // A marker that the server has not heard of may lie anywhere in what it counted.
-    if marker < top, try connection.number(Queries.markerQueued, cid) != nil { return }
+    let isRead = newest != nil && tally.marker != nil && marker >= top
+    if !isRead, try connection.number(Queries.markerQueued, cid) != nil { return }
     let queued = try connection.number(
       Queries.countQueued, cid, top.time, top.id, marker.time, marker.id,
       RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
     tally.counted = Tally.Counted(
-      count: marker >= top && tally.marker != nil ? 0 : Swift.max(0, count &- (queued ?? 0)),
-      top: top, isSharp: newest != nil,
+      count: isRead ? 0 : Swift.max(0, count &- (queued ?? 0)), top: top, isSharp: newest != nil,
       isWhole: try rows(
         cid, from: top.successor, to: Self.beyond, limit: 1, newestFirst: true
       ).isEmpty,

@@ -33,15 +33,18 @@ import Testing
       let seen = page.rows.map { Array(page.bytes[$0.id]) }
       if !seen.isEmpty { try world.client.markRead(conversation: id, ids: seen) }
     case 5:
-      guard let one = ids.randomElement(using: &random) else { return }
+      guard isUp, let one = ids.randomElement(using: &random) else { return }
       world.server.delete(conversation: room, ids: [one])
     case 6:
       let page = try world.page(limit: 9, in: room)
       guard let row = page.rows.randomElement(using: &random) else { return }
       let message = String(decoding: page.bytes[row.id], as: UTF8.self)
+      guard ids.contains(message) else { return }
       let request =
         #"{"type":"mark_last_read","conversation_id":"\#(room)","message_id":"\#(message)"}"#
       _ = try world.client.perform(Array(request.utf8))
+      // What is deleted before the marker comes there would refuse it.
+      if isUp { try world.run() }
     case 7:
       _ = try world.client.sync(
         SyncRequest(conversation: id, kind: random.below(2) == 0 ? .latest : .live))
@@ -68,6 +71,8 @@ import Testing
         if random.below(3) == 0 { try world.run() }
         if random.below(3) == 0 { try list.poll() }
       }
+      // What is lost with a connection is told by no server of this kind.
+      if isUp { try world.run() }
       switch random.below(6) {
       case 0:
         if isUp { try world.disconnect() } else { try world.connectListening() }

@@ -66,6 +66,14 @@ final class TestList {
     var lastRead: String
     var row: ConversationRow
 
+    /// Ranges differ from page to page.
+    static func == (a: Row, b: Row) -> Bool {
+      (a.id, a.title, a.last, a.unread, a.draft, a.typing)
+        == (b.id, b.title, b.last, b.unread, b.draft, b.typing)
+        && (a.lastRead, a.row.flags, a.row.number, a.row.activityUs, a.row.memberCount)
+          == (b.lastRead, b.row.flags, b.row.number, b.row.activityUs, b.row.memberCount)
+    }
+
     init(_ row: ConversationRow, _ bytes: [UInt8]) {
       func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
       id = text(row.id)

@@ -12,12 +12,20 @@ import Timeline
     var times: [String: Int64] = [:]
     var mine: Set<String> = []
     var read: Set<String> = []
+    /// Marked on this device, which the server has not heard of.
+    var owed: Set<String> = []
     var next = 1
     /// The user's marker, as the server or this device has it: it holds at once.
     var marker: Int64 = 0
 
-    var unread: Int {
+    /// What the server would say, and what is so.
+    var told: Int {
       times.count { !mine.contains($0.key) && !read.contains($0.key) && $0.value > marker }
+    }
+    var unread: Int {
+      times.count { id, time in
+        !mine.contains(id) && !read.contains(id) && !owed.contains(id) && time > marker
+      }
     }
 
     var newest: (id: String, time: Int64)? {
@@ -57,22 +65,25 @@ import Timeline
     case 2:
       guard let one else { return }
       server.read.insert(one)
+      server.owed.remove(one)
       tx.heardSince = heard
       _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes(one)], cid, isMe: true)
     case 3:
       guard let one, server.times.count > 5 else { return }
       server.times[one] = nil
+      server.owed.remove(one)
       tx.heardSince = heard
       _ = try tx.tombstone(bytes(one), cid, version: nil)
     case 4:
       guard let one else { return }
-      if try tx.enqueueMark(.read, bytes(one), cid) { server.read.insert(one) }
+      if try tx.enqueueMark(.read, bytes(one), cid) { server.owed.insert(one) }
     case 5:
-      // Old news again: an answer of long ago, or a mark that was confirmed.
-      guard let one else { return }
-      if try tx.row(bytes(one), cid) != nil, server.read.contains(one) {
-        _ = try tx.confirmMarks(.read, [bytes(one)], cid)
-      }
+      // A mark is confirmed.
+      guard let one = server.owed.sorted().first else { return }
+      server.owed.remove(one)
+      guard server.times[one] != nil else { return }
+      server.read.insert(one)
+      _ = try tx.confirmMarks(.read, [bytes(one)], cid)
     case 6:
       guard let one, let row = try tx.row(bytes(one), cid) else { return }
       try tx.moveReadMarker(cid, to: row.position)
@@ -82,7 +93,7 @@ import Timeline
     default:
       guard let newest = server.newest else { return }
       try tx.noteServer(
-        cid, unread: Int64(server.unread), lastRead: nil,
+        cid, unread: Int64(server.told), lastRead: nil,
         newest: random.below(3) == 0 ? nil : position(newest.time, newest.id),
         issued: tx.lsn - 1)
     }
