@@ -20,7 +20,7 @@ elif [ "$mode" = thread ]; then
   cc="$toolchain/clang -fuse-ld=lld -fsanitize=thread"
   link="$link -L$swift -ldispatch -lBlocksRuntime -Wl,-rpath,$swift"
   export TSAN_OPTIONS=suppressions=$PWD/Scripts/tsan.supp SWIFT_BACKTRACE=enable=no
-  tests="Tests/Boundary/threads.c Tests/Boundary/frames.c"
+  tests="Tests/Boundary/threads.c Tests/Boundary/frames.c Tests/Boundary/list.c"
 else
   cc=gcc
 fi

@@ -17,7 +17,7 @@ struct ListScreen {
   /// read for the first time.
   private var seq: UInt64?
   /// Of every conversation that belongs into a list, whether it has a row or not.
-  private var unread: [Int64: Unread] = [:]
+  private var unread: [Int64: Store.Unread] = [:]
   private var total = 0
   private var inexact = 0
   /// Conversations in which somebody began or ended to type.
@@ -142,7 +142,7 @@ struct ListScreen {
     if isTouched { change.touched.append(number) }
   }
 
-  private mutating func count(_ cid: Int64, _ new: Unread?) {
+  private mutating func count(_ cid: Int64, _ new: Store.Unread?) {
     if let old = unread[cid] {
       total -= old.count
       if !old.isExact { inexact -= 1 }

@@ -32,8 +32,22 @@ static void say(char what, unsigned n) {
   if (write(1, line, (size_t)size) != size) _exit(3);
 }
 
-/* The writer: messages, read marks and removals until it is killed. After each
-   acknowledged step it says so. */
+/* What this user writes, whose every part follows from its number. */
+static tl_status write_message(tl_client *client, unsigned n) {
+  char id[32], payload[800];
+  snprintf(id, sizeof id, "o%u", n);
+  snprintf(payload, sizeof payload, "\"%u:%0*u\"", n, (int)(8 + n % 700), n);
+  tl_send send;
+  memset(&send, 0, sizeof send);
+  send.struct_size = sizeof send;
+  send.conversation = view("c");
+  send.payload = view(payload);
+  send.client_id = view(id);
+  return tl_client_send(client, &send, NULL, NULL);
+}
+
+/* The writer: messages, read marks, removals, sends and drafts until it is killed.
+   After each acknowledged step it says so. */
 static int writer(const char *file, unsigned from) {
   tl_client_config config = file_config(file);
   tl_client *client = NULL;
@@ -54,6 +68,16 @@ static int writer(const char *file, unsigned from) {
       if (tl_client_mark_read(client, view("c"), &one, 1) != TL_OK) return 2;
       say('r', n);
     }
+    if (n % 5 == 2) {
+      if (write_message(client, n) != TL_OK) return 2;
+      say('s', n);
+    }
+    if (n % 9 == 4) {
+      char draft[32];
+      snprintf(draft, sizeof draft, "%u", n);
+      if (tl_client_draft(client, view("c"), view(draft), one) != TL_OK) return 2;
+      say('d', n);
+    }
     if (n % 11 == 5) {
       say('F', n); /* Asked: from here on both answers are right. */
       if (tl_client_forget(client, view("c"), one) != TL_OK) return 2;
@@ -62,9 +86,9 @@ static int writer(const char *file, unsigned from) {
   }
 }
 
-enum { KNOWN = 1, READ = 2, MAYBE_FORGOTTEN = 4, FORGOTTEN = 8, ROOM = 1 << 20 };
+enum { KNOWN = 1, READ = 2, MAYBE_FORGOTTEN = 4, FORGOTTEN = 8, SENT = 16, ROOM = 1 << 20 };
 static uint8_t acknowledged[ROOM];
-static unsigned highest;
+static unsigned highest, drafted;
 
 /* Takes in what the writer says, until it has said `events` things or is gone. */
 static void listen_to(FILE *pipe, unsigned events, int *opened) {
@@ -78,6 +102,8 @@ static void listen_to(FILE *pipe, unsigned events, int *opened) {
     if (n > highest) highest = n;
     if (line[0] == 'm') acknowledged[n] |= KNOWN;
     if (line[0] == 'r') acknowledged[n] |= READ;
+    if (line[0] == 's') acknowledged[n] |= SENT;
+    if (line[0] == 'd' && n > drafted) drafted = n;
     if (line[0] == 'F') acknowledged[n] |= MAYBE_FORGOTTEN;
     if (line[0] == 'f') acknowledged[n] |= FORGOTTEN;
   }
@@ -111,10 +137,45 @@ static void run_and_kill(unsigned from, unsigned events, unsigned wait_us, int *
   CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
+/* Whatever this user wrote waits, under its client id, and the draft is not an old one. */
+static void verify_own(tl_client *client) {
+  char id[32], payload[800];
+  tl_batch *batch = NULL;
+  size_t count = 0;
+  unsigned sends = 0;
+  for (unsigned n = 0; n <= highest && !broken; n++) {
+    if (!(acknowledged[n] & SENT)) continue;
+    sends++;
+    snprintf(id, sizeof id, "o%u", n);
+    snprintf(payload, sizeof payload, "\"%u:%0*u\"", n, (int)(8 + n % 700), n);
+    EXPECT(tl_client_message(client, view("c"), view(id), &batch), TL_OK);
+    const tl_message *row = tl_batch_rows(batch, &count);
+    CHECK(count == 1 && is(row->payload, payload) && row->state == TL_MESSAGE_QUEUED);
+    tl_batch_free(batch);
+    batch = NULL;
+    if (broken) printf("kill: send %u is wrong\n", n);
+  }
+  tl_state state;
+  memset(&state, 0, sizeof state);
+  state.struct_size = sizeof state;
+  EXPECT(tl_client_state(client, &state), TL_OK);
+  CHECK(state.operations_open >= sends && state.operations_stuck == 0);
+  if (drafted == 0) return;
+  EXPECT(tl_client_conversation(client, view("c"), &batch), TL_OK);
+  const tl_conversation *row = tl_batch_conversations(batch, &count);
+  char draft[32] = "";
+  CHECK(count == 1 && row->draft.size > 0 && row->draft.size < sizeof draft);
+  if (count == 1 && row->draft.size < sizeof draft)
+    memcpy(draft, row->draft.data, row->draft.size);
+  CHECK(strtoul(draft, NULL, 10) >= drafted);
+  tl_batch_free(batch);
+}
+
 /* Compares every message that was acknowledged with what the file holds. */
 static void verify(tl_client *client) {
   char text[8192], id[32];
   unsigned reads = 0;
+  verify_own(client);
   for (unsigned n = 0; n <= highest; n++) {
     if (!(acknowledged[n] & KNOWN)) continue;
     snprintf(id, sizeof id, "m%u", n);
