@@ -25,7 +25,7 @@ struct Ingested {
   var stamps: [(position: Position, stamp: Stamp)] = []
   var bad: [(index: Int, range: Range<Int>, reason: BadItem)] = []
   /// The bad ones at the ends of the page.
-  var unread = Unread()
+  var unread = Unreadable()
   /// Where the new ones stand.
   var insertedAt: [Position] = []
   var duplicates = 0
@@ -51,10 +51,10 @@ struct Ingested {
       last.append(digest)
     }
     guard let descends else {
-      unread = Unread(newest: first + last, oldest: first + last)
+      unread = Unreadable(newest: first + last, oldest: first + last)
       return
     }
-    unread = Unread(newest: descends ? first : last, oldest: descends ? last : first)
+    unread = Unreadable(newest: descends ? first : last, oldest: descends ? last : first)
   }
 
   /// The server's time of the item at a position.

@@ -66,7 +66,7 @@ package struct Walk: Equatable, Sendable {
   }
 
   /// Begins with a newest page that is cut at its older end.
-  package init(newest rows: [Position], rawCount: Int, unread: Unread = Unread(), ties: Ties) {
+  package init(newest rows: [Position], rawCount: Int, unread: Unreadable = Unreadable(), ties: Ties) {
     self.ties = ties
     low = .max
     index = rawCount
@@ -102,7 +102,7 @@ package struct Walk: Equatable, Sendable {
   ///   - unread: the unreadable ones at its ends.
   ///   - complete: nothing older exists beyond this page.
   package mutating func take(
-    rows: [Position], rawCount: Int, unread: Unread = Unread(), complete: Bool
+    rows: [Position], rawCount: Int, unread: Unreadable = Unreadable(), complete: Bool
   ) -> Verdict {
     if rawCount == 0 { return takeEmpty() }
     guard let bottom = rows.first, let top = rows.last else {
@@ -210,7 +210,7 @@ package struct Walk: Equatable, Sendable {
 
   /// A page of which no item can be read.
   private mutating func takeUnread(
-    _ unread: Unread, _ rawCount: Int, _ complete: Bool
+    _ unread: Unreadable, _ rawCount: Int, _ complete: Bool
   ) -> Verdict {
     let isNext = stepsOver || asked == index && probe != .confirm
     guard isNext || !below.isDisjoint(with: unread.newest) else { return missed(rawCount) }
@@ -243,7 +243,7 @@ package struct Walk: Equatable, Sendable {
 }
 
 /// The unreadable items at the two ends of a page, known again by their bytes.
-package struct Unread: Equatable, Sendable {
+package struct Unreadable: Equatable, Sendable {
   package var newest: [Int64]
   package var oldest: [Int64]
 

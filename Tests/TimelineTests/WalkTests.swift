@@ -208,10 +208,10 @@ struct ModelList {
   @Test func unreadableItemsJoinAPage() {
     func walk() -> Walk {
       var walk = Walk(
-        newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unread(oldest: [17]), ties: .unknown)
+        newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unreadable(oldest: [17]), ties: .unknown)
       #expect(walk.offset == 2)
       let more = walk.take(
-        rows: [], rawCount: 2, unread: Unread(newest: [17, 18], oldest: [17, 18]), complete: false)
+        rows: [], rawCount: 2, unread: Unreadable(newest: [17, 18], oldest: [17, 18]), complete: false)
       #expect(more == .same)
       #expect(walk.offset == 3)
       return walk
@@ -219,12 +219,12 @@ struct ModelList {
     let older = [at(5, "a"), at(6, "b")]
     var joined = walk()
     let verdict = joined.take(
-      rows: older, rawCount: 3, unread: Unread(newest: [18]), complete: false)
+      rows: older, rawCount: 3, unread: Unreadable(newest: [18]), complete: false)
     #expect(verdict == .resumed)
     #expect(joined.low == .after(tick: 5))
     var apart = walk()
     let other = apart.take(
-      rows: older, rawCount: 3, unread: Unread(newest: [99]), complete: false)
+      rows: older, rawCount: 3, unread: Unreadable(newest: [99]), complete: false)
     #expect(other == .apart)
     #expect(apart.low == .after(tick: 8))
   }
