@@ -4,17 +4,21 @@
 The last line sums what ran.
 """
 
+import contextlib
 import ctypes
 import gc
+import io
 import json
 import os
 import pathlib
 import re
+import runpy
 import selectors
 import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 import weakref
 
 import tideline
@@ -455,6 +459,15 @@ class Acts(unittest.TestCase):
                 self.assertEqual(done.json["message"]["message_id"], "s2")
                 self.assertEqual(client.message("c", "mine-2").id, "s2")
                 self.assertEqual(client.operations(open_only=True), ())
+
+    def test_remote_and_local_updates_interleaved(self):
+        """The example checks each step itself: one state change, two inserts, the same row."""
+        out = io.StringIO()
+        example = ROOT / "examples" / "python" / "examples" / "interleaved.py"
+        with contextlib.redirect_stdout(out), unittest.mock.patch("sys.argv", [str(example)]):
+            runpy.run_path(str(example), run_name="__main__")
+        self.assertEqual(re.findall(r"difference: (\d+ \w+|none)", out.getvalue()),
+                         ["2 inserted", "none", "1 inserted", "1 changed", "2 inserted"])
 
     def test_the_user_decides(self):
         server = Server()

@@ -11,6 +11,7 @@ The steps are checked, so this ends with an error where the screen would have li
 """
 
 import argparse
+import dataclasses
 import json
 import socket
 import time
@@ -166,21 +167,48 @@ class Device:
                 and state.frames_waiting == 0)
 
 
+@dataclasses.dataclass
+class Difference:
+    """What a look at the window found: how many rows, and which ones look different now."""
+
+    inserted: int = 0
+    removed: int = 0
+    moved: int = 0
+    updated: int = 0
+    changed: tuple = ()
+
+    def __str__(self):
+        said = [f"{count} {what}" for count, what in (
+            (self.inserted, "inserted"), (self.removed, "removed"), (self.moved, "moved"),
+            (len(self.changed), "changed"),
+            # An update may also say that the server was asked about a row again.
+            (self.updated - len(self.changed), "verified again")) if count > 0]
+        return ", ".join(said) or "none"
+
+
 def look(device, title):
-    """Polls the window, draws it, and gives how many rows came, went, changed and moved."""
-    counts = dict.fromkeys(tideline.OpKind, 0)
+    """Polls the window, draws it, and gives the difference."""
+    def appearance(row):
+        return row.id, row.state, row.stamp, row.payload
+
+    found = Difference()
+    before = {row.number: appearance(row) for row in device.rows.messages}
     while (diff := device.rows.poll()) is not None:
         for op in diff.ops:
-            counts[op.kind] += op.count
+            found.inserted += op.count * (op.kind == tideline.OpKind.INSERT)
+            found.removed += op.count * (op.kind == tideline.OpKind.REMOVE)
+            found.moved += op.count * (op.kind == tideline.OpKind.MOVE)
+            found.updated += op.count * (op.kind == tideline.OpKind.UPDATE)
+    found.changed = tuple(row.number for row in device.rows.messages
+                          if before.get(row.number, appearance(row)) != appearance(row))
     print(f"\n{title}")
-    said = [f"{count} {kind.name.lower()}" for kind, count in counts.items() if count]
-    print(f"  difference: {', '.join(said) or 'none'}")
+    print(f"  difference: {found}")
     for row in device.rows.messages:
         payload = row.json
         text = payload.get("text", "") if isinstance(payload, dict) else payload
         state = row.state.name.lower().replace("_", " ")
         print(f"  row {row.number:<4} {state:10} {row.stamp or '-':26} {row.sender}: {text:.40}")
-    return counts
+    return found
 
 
 def check(holds, what):
@@ -201,7 +229,6 @@ def main():
     else:
         server = ReferenceServer(arguments.port, arguments.user, arguments.conversation)
     device = Device(server)
-    insert, remove = tideline.OpKind.INSERT, tideline.OpKind.REMOVE
 
     device.online()
     device.exchange(device.is_quiet)
@@ -210,15 +237,15 @@ def main():
 
     device.offline()
     server.others_write("we meet at the harbour", "bring a blanket")
-    counts = look(device, "2. A is offline; B writes two messages, which A cannot know of")
-    check(not any(counts.values()), "nothing may change")
+    found = look(device, "2. A is offline; B writes two messages, which A cannot know of")
+    check(found == Difference(), "nothing may change")
 
     device.is_bad = True
     device.online()
     sent = device.client.send(server.conversation, {"text": "I come at five"})
-    counts = look(device, "3. A is online again, B's messages have not arrived; A sends a message")
+    found = look(device, "3. A is online again, B's messages have not arrived; A sends a message")
     mine = device.rows.messages[-1]
-    check(counts[insert] == 1 and counts[remove] == 0, "one row is new")
+    check((found.inserted, found.removed, found.changed) == (1, 0, ()), "one row is new")
     check(mine.number == sent.number, "it is the row that send named")
     check(mine.state != tideline.MessageState.CONFIRMED, "it is pending")
 
@@ -226,17 +253,18 @@ def main():
         return device.client.operation(sent.operation).state == tideline.OperationState.SENT
 
     device.exchange(is_confirmed)
-    counts = look(device, "4. The server has taken it")
+    found = look(device, "4. The server has taken it")
     mine = device.rows.messages[-1]
-    check(counts[insert] == counts[remove] == 0, "no row comes or goes")
+    check((found.inserted, found.removed) == (0, 0), "no row comes or goes")
+    check(found.changed == (sent.number,), "one row changes, and it is A's")
     check(mine.number == sent.number, "the row is the same one")
     check(mine.state == tideline.MessageState.CONFIRMED, "its state has changed")
 
     device.network_recovers()
     device.exchange(device.is_quiet)
-    counts = look(device, "5. B's messages arrive: they were received before A's")
+    found = look(device, "5. B's messages arrive: they were received before A's")
     numbers = [row.number for row in device.rows.messages]
-    check(counts[insert] == 2 and counts[remove] == 0, "two rows are new")
+    check((found.inserted, found.removed, found.changed) == (2, 0, ()), "two rows are new")
     check(numbers[:-3] == known and numbers[-1] == sent.number, "in the server's order")
     stamps = [row.time_us for row in device.rows.messages]
     check(stamps == sorted(stamps), "in the order of time")
