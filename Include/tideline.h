@@ -1013,7 +1013,7 @@ typedef int32_t tl_op_kind;
 enum {
   TL_OP_INSERT = 1, /**< `count` new rows stand from `row` on. */
   TL_OP_REMOVE = 2, /**< `count` rows from `row` on are gone. */
-  TL_OP_UPDATE = 3, /**< `count` rows from `row` on changed. */
+  TL_OP_UPDATE = 3, /**< `count` rows from `row` on changed: content, flags, or the split before. */
   TL_OP_MOVE = 4    /**< The row at `from` is taken out, then put in at `row`. */
 };
 
@@ -1037,6 +1037,9 @@ typedef struct tl_diff {
 
 /**
  * @brief Moves a window to the newest committed state and tells what changed.
+ *
+ * That all rows become #TL_MESSAGE_STALE when the connection is lost is no step; a row
+ * that is verified again is one.
  * @param window The window.
  * @param out The difference on #TL_OK, NULL otherwise. Free it with #tl_diff_free.
  * @return #TL_OK, #TL_NONE when nothing changed, or #TL_E_INVALID,

@@ -40,8 +40,11 @@ struct Wish {
   var hasGivenUp = false
   /// What would bring it on.
   var next: SyncRequest?
-  /// Where too many rows must leave, what it loads stays.
-  var isLoad = false
+  /// Where too many rows must leave, what it loads stays. Of several wishes only the
+  /// host's last one says so.
+  var leads = false
+  /// The oldest and the newest row that it loaded at this look.
+  var grown: (low: Position, high: Position)?
 
   init(_ aim: Aim, want: Int, atGap: AtGap) {
     self.aim = aim
@@ -87,6 +90,13 @@ struct Growth {
     var passable = spans
     for hole in try rx.quarantined(record.cid, seen: true) { passable.insert(hole.low, hole.high) }
     self.passable = passable
+  }
+
+  /// The oldest and the newest of the keys from an index on.
+  func ends(of first: Int) -> (low: Position, high: Position)? {
+    let places = keys[first...].map(\.position)
+    guard let low = places.min(), let high = places.max() else { return nil }
+    return (low, high)
   }
 
   /// What became of a wish.

@@ -20,6 +20,8 @@ struct Screen {
   private(set) var asked: [(sync: UInt64, request: SyncRequest)] = []
   /// Ranges whose deletions are not known any more.
   private(set) var unverified = SpanSet()
+  /// Where all marks were verified on this connection, as of the last look.
+  private var fresh = SpanSet()
   /// Places of items that could not be read.
   private(set) var poisoned: [SpanSet.Span] = []
   /// What the user sees, and what was refreshed for it on this connection.
@@ -50,7 +52,9 @@ struct Screen {
     isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
     switch config.at {
     case .latest: wishes = [.newest(config.count)]
-    default: wishes = [Wish(.place(config.at), want: config.count, atGap: .ask)]
+    default:
+      wishes = [Wish(.place(config.at), want: config.count, atGap: .ask)]
+      wishes[0].leads = true
     }
   }
 
@@ -72,6 +76,7 @@ struct Screen {
     if connections != self.connections {
       self.connections = connections
       refreshed = SpanSet()
+      fresh = SpanSet()
       for index in wishes.indices {
         wishes[index].tried = nil
         wishes[index].hasGivenUp = false
@@ -124,7 +129,7 @@ struct Screen {
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == 0, isAtStart { return false }
       var wish = Wish(.older(item.position), want: load.count, atGap: atGap)
-      wish.isLoad = true
+      wish.leads = true
       replace(wish)
       focus = item.position
     case .after(let number):
@@ -132,11 +137,13 @@ struct Screen {
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == list.count - 1, isAtEnd { return false }
       var wish = Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
-      wish.isLoad = true
+      wish.leads = true
       replace(wish)
       focus = item.position
     case .around(let at):
-      replace(Wish(.place(at), want: load.count, atGap: atGap))
+      var wish = Wish(.place(at), want: load.count, atGap: atGap)
+      wish.leads = true
+      replace(wish)
     }
     return true
   }
@@ -163,9 +170,10 @@ struct Screen {
     return row
   }
 
-  /// A new wish takes the place of one like it.
+  /// A new wish takes the place of one like it, and is where the user is now.
   private mutating func replace(_ wish: Wish) {
     wishes.removeAll { $0.isLike(wish) }
+    for index in wishes.indices { wishes[index].leads = false }
     wishes.append(wish)
   }
 
@@ -232,7 +240,9 @@ struct Screen {
   // MARK: A look
 
   /// Moves the list to the state that `rx` sees.
-  mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
+  mutating func look(
+    _ rx: ReadTransaction, fresh board: [Int64: SpanSet]
+  ) throws(StoreFailure) -> [DiffOp] {
     guard let record = try rx.conversation(config.conversation) else {
       askBlindly()
       return []
@@ -248,12 +258,15 @@ struct Screen {
       try follow(rx, record.cid, &change)
     }
     var spans = list.spans
+    let wasUnverified = unverified
     if change.isWhole || change.spans != nil {
       spans = record.trusted(try rx.spans(record.cid))
       change.spans = spans
       unverified = try rx.unverified(record.cid)
       poisoned = try rx.quarantined(record.cid, seen: true)
     }
+    change.redrawn = wasUnverified.difference(with: unverified)
+    noteVerified(board[record.cid] ?? SpanSet(), &change)
     if change.isWhole { try reload(rx, record.cid, loaded, &change) }
     if !wishes.isEmpty {
       var growth = try Growth(rx, record, spans: spans, loaded: loaded, isUp: isUp)
@@ -266,7 +279,18 @@ struct Screen {
     change.focus = focus
     kept = nil
     isReplaced = false
-    return list.apply(change)
+    let ops = list.apply(change)
+    forgetEvicted()
+    return ops
+  }
+
+  /// Rows that were stale and are verified now look different. That all are stale once a
+  /// connection is lost is no step: the host knows of the connection.
+  private mutating func noteVerified(_ now: SpanSet, _ change: inout WindowChange) {
+    for piece in fresh.difference(with: now) where now.span(holding: piece.low) != nil {
+      change.redrawn.append(piece)
+    }
+    fresh = now
   }
 
   /// What the feed says of this conversation since the last look.

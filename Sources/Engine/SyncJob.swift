@@ -83,6 +83,8 @@ struct SyncJob {
   var offset = 0
   /// What its pages showed whole, marks included.
   var shown = SpanSet()
+  /// The same with what its runs passed, and the places of unreadable items on the way.
+  var passed = SpanSet()
   /// Changed messages were asked for.
   var changesAreDone = false
   /// Stored messages that a whole answer did not show; a deletion may explain them.
@@ -156,6 +158,7 @@ struct SyncJob {
     goal = Goal()
     key = nil
     shown = SpanSet()
+    passed = SpanSet()
     changesAreDone = false
     sawBuried = false
     cursors = []

@@ -62,13 +62,22 @@ extension Visit {
     }
     // A run goes on over what its earlier pages could not read.
     for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
-    for span in shown.spans {
-      try tx.seeQuarantine(record.cid, low: span.low, high: span.high)
-    }
+    try passUnreadable(shown)
     try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
     switch standing {
     case .toPresent, .runAtPresent, .run: try closeTick(claim, low: low)
     case .climbed, .apart: break
+    }
+  }
+
+  /// Counts places of unreadable items as seen once all around them was shown: by this
+  /// page, by those before it, or by what was known.
+  private mutating func passUnreadable(_ shown: SpanSet) throws(StoreFailure) {
+    job.passed = job.passed.union(shown)
+    let known = job.passed.union(stored)
+    for span in known.spans
+    where shown.spans.contains(where: { $0.low <= span.high && span.low <= $0.high }) {
+      try tx.seeQuarantine(record.cid, low: span.low, high: span.high)
     }
   }
 

@@ -51,7 +51,7 @@ struct Visit {
     let whole = Joining.isWhole(
       items: page.items.count, asked: job.asked, largestPage: core.facts.largestPage,
       sizesVary: core.config.profile.pageSizeVaries, hasMore: page.hasMore)
-    if job.stage.isReaching { endTrustAboveWatermark(ingested) }
+    if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
     let step: Step
     switch job.stage {
     case .tail(let bound):
@@ -93,17 +93,20 @@ struct Visit {
 
   /// A page that is no catch-up may meet messages that arrived since: what lies
   /// between the watermark and them is not known.
-  private mutating func endTrustAboveWatermark(_ ingested: Ingested) {
+  private mutating func endTrustAboveWatermark(
+    _ ingested: Ingested
+  ) throws(StoreFailure) {
     guard !reckoning.isSequence, let fetch = record.fetch,
       ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
     else { return }
-    endTrust(at: .after(tick: fetch.timeUs))
+    try endTrust(at: .after(tick: fetch.timeUs))
   }
 
   /// Nothing from `boundary` on is claimed any more, up to the end of the range that
   /// the watermark tops. Ranges above that were settled when they were claimed, and stay.
-  mutating func endTrust(at boundary: Position) {
+  mutating func endTrust(at boundary: Position) throws(StoreFailure) {
     spans.endTrust(at: boundary, watermark: record.fetch)
+    try tx.doubtQuarantine(record.cid, above: boundary)
   }
 
   /// Writes the claims so that what follows in this transaction reads them.

@@ -59,7 +59,9 @@ package final class Window: Sendable {
       let fresh = note(&screen)
       let wasLoaded = screen.list.loaded
       let ops = try client.reading { reading throws(Failure) in
-        try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
+        try reading.storing { rx throws(StoreFailure) in
+          try screen.look(rx, fresh: fresh)
+        }
       }
       if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh)
@@ -84,6 +86,7 @@ package final class Window: Sendable {
     }
   }
 
+  /// While it is open, what its screen has loaded may not be purged.
   private func pin(_ screen: Screen) {
     let loaded = screen.list.loaded
     client.board.withLock { $0.loaded[number] = (screen.config.conversation, loaded) }
@@ -232,6 +235,17 @@ extension Client {
     }
     signalNews()
     return Window(self, number, config)
+  }
+
+  /// What open windows of a conversation have loaded: a retention drops nothing of it.
+  package func pinned(_ conversation: [UInt8]) -> SpanSet {
+    board.withLock { board in
+      var pinned = SpanSet()
+      for (_, entry) in board.loaded where entry.conversation == conversation {
+        pinned = pinned.union(entry.ranges)
+      }
+      return pinned
+    }
   }
 
   /// A message that is not stored can be looked for by some servers only.

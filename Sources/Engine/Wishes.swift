@@ -15,7 +15,9 @@ extension Screen {
     for wish in pending { try grow(wish, &growth) }
   }
 
-  private mutating func grow(_ wish: Wish, _ growth: inout Growth) throws(StoreFailure) {
+  private mutating func grow(_ pending: Wish, _ growth: inout Growth) throws(StoreFailure) {
+    var wish = pending
+    wish.grown = nil
     let mayAsk = !config.isCacheOnly && !wish.hasGivenUp && wish.atGap != .show
     let showsBeyond = wish.atGap != .ask || !mayAsk || !isUp
     let known = growth.keys.count
@@ -23,6 +25,7 @@ extension Screen {
     switch wish.aim {
     case .older(let edge):
       result = try growth.older(from: edge, want: wish.want, showsBeyond: showsBeyond)
+      wish.grown = growth.ends(of: known)
       // What is older may come with the page of the present.
       if edge == .max, mayAsk, isLivePending || isLiveNext, !result.isSatisfied {
         keep(wish, asking: nil)
@@ -38,9 +41,20 @@ extension Screen {
       try grow(wish, at, mayAsk: mayAsk, &growth)
       return
     }
-    if wish.isLoad { lead(wish, growth.keys[known...]) }
+    wish.grown = growth.ends(of: known)
+    if wish.leads { lead(wish, growth.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
     try settle(wish, kind, want: want, mayAsk: mayAsk, &growth)
+  }
+
+  /// What a wish loaded and the bound sent away again at once is not loaded anew at each
+  /// look: with it goes the wish. The window is full of what lies nearer to the user.
+  mutating func forgetEvicted() {
+    wishes.removeAll { wish in
+      guard let grown = wish.grown else { return false }
+      return list.loaded.span(holding: grown.low) == nil
+        || list.loaded.span(holding: grown.high) == nil
+    }
   }
 
   /// The bound keeps what was loaded now, and as much of where it was loaded from.
@@ -103,7 +117,7 @@ extension Screen {
       try grow(.newest(wish.want), &growth)
     case .at(let key, let isTrusted):
       anchor = key.number
-      focus = key.position
+      if wish.leads { focus = key.position }
       growth.loaded.insert(key.position, key.position.successor)
       growth.keys.append(key)
       if isTrusted || !mayAsk {
@@ -114,6 +128,8 @@ extension Screen {
         return
       }
       if !isUp { try showAround(key.position, wish.want, &growth) }
+      var wish = wish
+      wish.grown = (key.position, key.position)
       let kind: SyncRequest.Kind =
         if case .time(let time) = at { .time(time) } else { .near(key.position) }
       try settle(wish, kind, want: 0, mayAsk: mayAsk, &growth)
@@ -129,7 +145,10 @@ extension Screen {
     case .latest, .unread:
       // Nothing unread is known: the newest, until the present has answered.
       if isUp, isLivePending, mayAsk {
+        let known = growth.keys.count
         _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
+        var wish = wish
+        wish.grown = growth.ends(of: known)
         keep(wish, asking: nil)
       } else {
         try grow(.newest(wish.want), &growth)
@@ -169,9 +188,11 @@ extension Screen {
   private func showAround(
     _ position: Position, _ want: Int, _ growth: inout Growth
   ) throws(StoreFailure) {
-    _ = try growth.older(from: position, want: want / 2, showsBeyond: true)
+    // No more than stays, or each look would bring the rest and send it away again.
+    let reach = config.rowsMax / 2 - 1
+    _ = try growth.older(from: position, want: min(want / 2, reach), showsBeyond: true)
     _ = try growth.newer(
-      from: position, want: want - want / 2, showsBeyond: true, isCaughtUp: true)
+      from: position, want: min(want - want / 2, reach), showsBeyond: true, isCaughtUp: true)
   }
 }
 

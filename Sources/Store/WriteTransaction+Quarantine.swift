@@ -40,16 +40,53 @@ extension WriteTransaction {
     if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
   }
 
-  /// Forgets the places inside `low ..< high`, which was read after all.
+  /// Messages may have come to lie in the places that reach above `boundary`.
+  package func doubtQuarantine(
+    _ cid: Int64, above boundary: Position
+  ) throws(StoreFailure) {
+    try connection.run(
+      """
+      UPDATE quarantine SET seen = 0
+      WHERE cid = ? AND seen = 1 AND (high_time, high_id) > (?, ?)
+      """, cid, boundary.time, boundary.id)
+    if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
+  }
+
+  /// Takes `low ..< high`, which was shown anew, out of the places: what it hides is told
+  /// anew as well, and of a wider place only the parts beside it stay.
   package func clearQuarantine(
     _ cid: Int64, low: Position, high: Position
   ) throws(StoreFailure) {
+    guard low <= high else { return }
     try connection.run(
       """
       DELETE FROM quarantine
       WHERE cid = ? AND (low_time, low_id) >= (?, ?) AND (high_time, high_id) <= (?, ?)
       """, cid, low.time, low.id, high.time, high.id)
-    if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
+    var changes = try connection.changes
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO quarantine
+        (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
+      SELECT cid, ?, ?, high_time, high_id, digest, size, reason, lsn, bytes, seen
+      FROM quarantine
+      WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
+      """, high.time, high.id, cid, low.time, low.id, high.time, high.id)
+    changes += try connection.changes
+    try connection.run(
+      """
+      UPDATE OR REPLACE quarantine SET high_time = ?, high_id = ?
+      WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
+      """, low.time, low.id, cid, low.time, low.id, low.time, low.id)
+    changes += try connection.changes
+    try connection.run(
+      """
+      UPDATE OR REPLACE quarantine SET low_time = ?, low_id = ?
+      WHERE cid = ? AND (low_time, low_id) >= (?, ?) AND (low_time, low_id) < (?, ?)
+        AND (high_time, high_id) > (?, ?)
+      """, high.time, high.id, cid, low.time, low.id, high.time, high.id, high.time, high.id)
+    changes += try connection.changes
+    if changes > 0 { feed.add(.coverage, cid, 0...0) }
   }
 
   /// Tells items at one place apart (FNV-1a). Two that are confused share a row,

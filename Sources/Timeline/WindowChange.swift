@@ -29,6 +29,8 @@ package struct WindowChange: Sendable {
   /// Rows that look different though they are the same: this user's own marks lie
   /// over them.
   package var touched: [UInt64] = []
+  /// Ranges whose rows look different, for another reason than that.
+  package var redrawn: [SpanSet.Span] = []
   /// What the screen has loaded from now on; nil for no change.
   package var loaded: SpanSet?
   /// What is proven whole from now on; nil for no change.

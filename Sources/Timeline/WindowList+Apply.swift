@@ -65,7 +65,11 @@ private struct Edit {
       remove(kept.upperBound..<list.order.count)
       remove(0..<kept.lowerBound)
     }
-    for piece in wasTrusted.difference(with: list.trusted) { doubt(piece) }
+    for piece in wasTrusted.difference(with: list.trusted) {
+      doubt(piece)
+      redraw(piece)
+    }
+    for piece in change.redrawn { redraw(piece) }
     updateRows()
     for slot in coming { list.slots[slot].isNew = false }
     if !ops.isEmpty { list.version &+= 1 }
@@ -225,6 +229,13 @@ private struct Edit {
     for row in row(from: piece.low)..<Swift.min(end + 1, list.order.count) {
       doubtful.append(Int(list.order[row]))
     }
+  }
+
+  /// Rows in a range: whether they are proven is part of what they look like.
+  private mutating func redraw(_ piece: SpanSet.Span) {
+    let rows = row(from: piece.low)..<row(from: piece.high)
+    list.work += rows.count
+    for row in rows { changed.append(Int(list.order[row])) }
   }
 
   private mutating func updateRows() {

@@ -146,4 +146,55 @@ import Testing
     try screen.settle(world)
     #expect(world.requests.isEmpty)
   }
+
+  /// A row that was drawn as stale is drawn anew once it is verified, in one step for all of
+  /// them; that a lost connection makes all rows stale is none.
+  @Test func whatIsVerifiedIsUpdated() throws {
+    let (world, token) = try live()
+    try world.sync(.older, want: 400)
+    let screen = try world.window(count: 20)
+    try world.client.disconnected()
+    #expect(try screen.poll() == nil)
+    try world.connect()
+    _ = try screen.poll()
+    func stale() throws -> Int {
+      let page = try #require(try screen.window.rows(first: 0, count: 100))
+      return page.rows.count { $0.flags & (1 << 9) != 0 }
+    }
+    #expect(try stale() == 20)
+    let known = screen.diffs.count
+    try screen.window.show(first: 0, count: 20)
+    try screen.settle(world)
+    #expect(try stale() == 0)
+    let ops = screen.diffs[known...].flatMap(\.ops)
+    #expect(ops.allSatisfy { $0.kind == .update })
+    #expect(Set(ops.flatMap { $0.row..<$0.row + $0.count }) == Set(0..<20))
+    #expect(ops.count <= 3)
+    world.post(1)
+    try world.deliver(token)
+    #expect(try screen.poll()?.ops == [WindowOp(.insert, row: 20)])
+  }
+
+  /// A cached row outside of every trusted range is updated when a range comes to cover it,
+  /// also where it is the first one and has no split that could go.
+  @Test func aRowThatATrustedRangeComesToCoverIsUpdated() throws {
+    let world = try World.exact()
+    world.post(120)
+    try world.connect()
+    let token = world.server.subscribe(user: "me")
+    world.post(1)
+    try world.deliver(token)
+    let screen = try TestScreen(world, count: 1)
+    try screen.poll()
+    func isUnverified() throws -> Bool {
+      let row = try #require(try screen.window.rows(first: 0, count: 1)?.rows.first)
+      return row.flags & (1 << 7) != 0
+    }
+    #expect(try screen.ids() == Array(world.truth().suffix(1)))
+    #expect(try isUnverified())
+    let known = screen.diffs.count
+    try screen.settle(world)
+    #expect(!(try isUnverified()))
+    #expect(screen.diffs[known...].flatMap(\.ops).contains { $0.kind == .update })
+  }
 }

@@ -2,6 +2,7 @@ import Base
 import Engine
 import ReferenceServer
 import Testing
+import Timeline
 
 /// Where windows open, what loads bring, what leaves.
 @Suite struct WindowsOpen {
@@ -140,6 +141,83 @@ import Testing
     #expect(try screen.ids() == Array(truth[310..<330]))
     #expect(try screen.splits().isEmpty)
     #expect(!(try screen.state().isAtEnd))
+  }
+
+  /// Of several loads under way the bound follows the last one: who went back to the newest
+  /// messages stays there when an older wish is answered.
+  @Test func aLateAnswerDoesNotDragTheWindowAway() throws {
+    let world = try World.exact(page: 100)
+    world.post(100)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    world.post(400)
+    try world.connect()
+    let screen = try world.window(.message(Array(world.truth()[50].utf8)), count: 60, rowsMax: 100)
+    #expect(!(try screen.state().isAtEnd))
+    #expect(try screen.window.load(Load(.after(0), count: 300)))
+    #expect(try screen.window.load(Load(.last, count: 60)))
+    try screen.settle(world)
+    #expect(try screen.state().isAtEnd)
+    #expect(try screen.ids().last == world.truth().last)
+    world.post(1)
+    try world.sync()
+    try screen.settle(world)
+    #expect(try screen.ids().last == world.truth().last)
+  }
+
+  /// What the bound sends away is not brought again by each poll while a load waits: a host
+  /// that polls until nothing is told comes to an end without any answer.
+  @Test func aFullWindowComesToRestWhileItWaits() throws {
+    let world = try World.exact(page: 100)
+    world.post(600)
+    try world.connect()
+    try world.sync(.older, want: 200)
+    let screen = try world.window(count: 90, rowsMax: 100)
+    // More than there is room for lies before the gap that is asked for.
+    #expect(try screen.window.load(Load(.before(0), count: 300)))
+    // Nothing is carried from here on, so whatever was asked stays unanswered.
+    var polls = 0
+    while try screen.poll() != nil {
+      polls += 1
+      try #require(polls < 8)
+    }
+    #expect(try screen.ids().count <= 100)
+    try screen.settle(world)
+    #expect(try screen.ids().count == 100)
+  }
+
+  /// What open windows have loaded is what a retention may not drop: all of them together,
+  /// no more than what stays after a trim, and nothing once they are closed.
+  @Test func whatOpenWindowsShowIsPinned() throws {
+    let world = try World.exact(page: 100)
+    world.post(400)
+    try world.connect()
+    try world.sync(.older, want: 500)
+    let room = Array(world.room.utf8)
+    let places = try world.truth().map { try world.position(of: $0) }
+    func pinned() -> [Int] {
+      let pins = world.client.pinned(room)
+      return places.indices.filter { pins.span(holding: places[$0]) != nil }
+    }
+    #expect(pinned() == [])
+    let newest = try world.window(count: 20)
+    #expect(pinned() == Array(380..<400))
+    // Whatever arrives belongs to a window that follows the present.
+    #expect(world.client.pinned(room).covers(places[399], .max))
+    let old = try world.window(.message(Array(world.truth()[100].utf8)), count: 20)
+    #expect(pinned() == Array(90..<110) + Array(380..<400))
+    #expect(try old.window.load(Load(.before(0), count: 30)))
+    try old.settle(world)
+    #expect(pinned() == Array(60..<110) + Array(380..<400))
+    try old.window.trim(first: 10, count: 5)
+    try old.settle(world)
+    #expect(pinned() == Array(70..<75) + Array(380..<400))
+    #expect(world.client.pinned(Array("other".utf8)) == SpanSet())
+    newest.window.close()
+    #expect(pinned() == Array(70..<75))
+    old.window.close()
+    #expect(world.client.pinned(room) == SpanSet())
   }
 
   @Test func severalWindowsWatchOneConversation() throws {

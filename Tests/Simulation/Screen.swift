@@ -105,6 +105,8 @@ final class Screen {
     if old.row.number != new.row.number { return "another message" }
     if old.gapBefore != new.gapBefore { return "split \(old.gapBefore), now \(new.gapBefore)" }
     if old.gone != new.gone { return "gone" }
+    if old.row.unverified != new.row.unverified { return "unverified \(old.row.unverified)" }
+    if old.stale, !new.stale { return "still stale" }
     return "other content, \(World.text(old.row.payload)) and \(World.text(new.row.payload))"
   }
 
@@ -124,11 +126,11 @@ final class Screen {
 }
 
 extension SimWindowRow {
-  /// Equal but for what is not part of the list: what is verified belongs to the connection.
+  /// Equal but for what is told by no step: where the connection was lost all rows are stale.
   func isShown(as other: SimWindowRow) -> Bool {
-    var mine = row
-    mine.unverified = other.row.unverified
-    return mine == other.row && gapBefore == other.gapBefore && gone == other.gone
+    let isToldVerified = stale || !other.stale
+    return row == other.row && gapBefore == other.gapBefore && gone == other.gone
+      && isToldVerified
   }
 }
 

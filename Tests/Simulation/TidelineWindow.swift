@@ -105,11 +105,26 @@ final class TidelineWindow: SimulatedWindow {
     state.gapBefore = status.hasGapBefore
     state.gapAfter = status.hasGapAfter
     state.isIdle = status.waiting == .nothing
-    let trouble = status.trouble.map { " trouble \($0)" } ?? ""
+    let trouble = status.trouble.map { " trouble \(Self.text($0))" } ?? ""
     state.text =
       "\(status.isAtStart ? "start " : "")\(status.isAtEnd ? "end " : "")"
       + "waiting \(status.waiting.rawValue)\(trouble)"
     return state
+  }
+
+  private static func text(_ trouble: Failure) -> String {
+    switch trouble {
+    case .incomplete: "incomplete"
+    case .notFound: "not found"
+    case .refused: "refused"
+    case .unavailable: "unavailable"
+    case .timeout: "timeout"
+    case .offline: "offline"
+    case .unsupported: "unsupported"
+    case .full: "full"
+    case .storage: "storage"
+    default: "other"
+    }
   }
 
   func loaded() throws -> [SimSpan] {

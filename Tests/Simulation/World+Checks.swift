@@ -226,6 +226,8 @@ extension World {
     if last.id != newest.id {
       throw Violation("the newest shown is \(Self.text(last.id)), not \(Self.name(newest))")
     }
+    // Stamps ahead that bear each other out are the server's time for all that a client knows.
+    if !last.unverified, !page.gapsBefore.contains(page.rows.count) { return }
     let ordinary = ordinaryCount(page)
     guard ordinary > 0 else { return }
     let isLast = ordinary == page.rows.count

@@ -48,6 +48,8 @@ extension World {
       throw Violation("the state counts \(state.splits) splits, there are \(splits(screen).count)")
     }
     guard findings.restores == 0, state.atStart, let first = screen.rows.first?.row else { return }
+    // Below a stamp ahead of the server's time new messages come, and only then are told.
+    if isAhead(first) { return }
     let rows = truth(screen.conversation)
     if let older = rows.first(where: {
       $0.isBefore(first.order, first.id) && !$0.hidden && !$0.fleeting && $0.order < first.order
@@ -210,7 +212,8 @@ extension World {
   }
 
   private func fillSplits(_ screen: Screen) throws {
-    for _ in 0..<80 {
+    // Each fill is for one split, and rows that only pushes brought have one each.
+    for _ in 0..<80 + 2 * splits(screen).count {
       guard let split = fillable(screen).last else { return }
       let number = screen.rows[split].row.number
       try fill(screen, split)

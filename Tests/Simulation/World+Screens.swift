@@ -161,12 +161,23 @@ extension World {
       let changed = try screen.poll()
       if changed { trace.note(nowUs, "window \(screen.number): \(Pictures.screen(screen, self))") }
       trace.mix(screen.version)
+      if changed, screenDice.chance(0.2) { try pollUntilNothing(screen) }
       if changed || screenDice.chance(0.05) { try judge(screen) }
       return changed
     } catch let violation as Violation {
       throw Violation(
         "window \(screen.number): \(violation.text)\n  \(Pictures.all(screen, self))"
           + "\n  before  \(Pictures.rows(before, screen.conversation, self))")
+    }
+  }
+
+  /// A host that polls for as long as it is told of changes comes to an end: what is asked for
+  /// may end at once, but nothing moves by itself.
+  private func pollUntilNothing(_ screen: Screen) throws {
+    var polls = 0
+    while try screen.poll() {
+      polls += 1
+      if polls == 8 { throw Violation("it is polled again and again, and always tells of changes") }
     }
   }
 

@@ -172,9 +172,37 @@ import Timeline
           SpanSet.Span(low: position(1, "a"), high: position(4, "b")),
         ])
       try tx.clearQuarantine(cid, low: position(1, "a"), high: position(4, "a"))
-      #expect(try tx.quarantined(cid).count == 2)
+      #expect(try tx.quarantined(cid).map(\.low) == [position(0, ""), position(4, "a")])
       try tx.clearQuarantine(cid, low: position(1, "a"), high: position(4, "b"))
       #expect(try tx.quarantined(cid).map(\.low) == [position(0, "")])
+    }
+  }
+
+  /// Of a wide place the parts beside what was shown anew stay, seen as they were.
+  @Test func aWidePlaceGivesWayToWhatIsShown() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.quarantine(
+        cid, bytes: bytes("bad"), reason: 1, low: position(1, ""), high: position(9, ""))
+      #expect(try tx.quarantined(cid, seen: true).isEmpty)
+      try tx.seeQuarantine(cid, low: position(1, ""), high: position(8, ""))
+      #expect(try tx.quarantined(cid, seen: true).isEmpty)
+      try tx.seeQuarantine(cid, low: position(1, ""), high: position(9, ""))
+      try tx.clearQuarantine(cid, low: position(3, ""), high: position(5, ""))
+      let parts = [
+        SpanSet.Span(low: position(1, ""), high: position(3, "")),
+        SpanSet.Span(low: position(5, ""), high: position(9, "")),
+      ]
+      #expect(try tx.quarantined(cid, seen: true) == parts)
+      try tx.doubtQuarantine(cid, above: position(8, ""))
+      #expect(try tx.quarantined(cid, seen: true) == [parts[0]])
+      try tx.clearQuarantine(cid, low: position(2, ""), high: position(6, ""))
+      #expect(
+        try tx.quarantined(cid) == [
+          SpanSet.Span(low: position(1, ""), high: position(2, "")),
+          SpanSet.Span(low: position(6, ""), high: position(9, "")),
+        ])
     }
   }
 

@@ -63,6 +63,9 @@ import Timeline
       name: "in a page without order the item may be anywhere", page: "7c 5a ! 6b",
       low: .open(.min), high: .open(.max), pieces: ""),
     Case(
+      name: "with one readable time the order is not known, without order", page: "5a ! 5b",
+      low: .open(.min), high: .open(.before(tick: 9)), pieces: ""),
+    Case(
       name: "nothing readable claims nothing", page: "! ! !", low: .open(.min),
       high: .open(.max), pieces: ""),
   ]
@@ -93,6 +96,14 @@ import Timeline
     for hole in claim.holes where isSorted {
       #expect(!claim.rows.contains { hole.contains($0) })
     }
+  }
+
+  /// Which side of one message an item stands on is known where the server's order is.
+  @Test func oneMessageIsHeldAgainstTheKnownOrder() {
+    let claim = PageClaim(
+      items: [nil, at(5, "a")], low: .open(.min), high: .open(.before(tick: 9)), ties: .unknown,
+      isAscending: true)
+    #expect(claim.pieces == [SpanSet.Span(low: at(5, "a"), high: .before(tick: 9))])
   }
 
   private static func text(_ position: Position) -> String {

@@ -194,6 +194,41 @@ struct ModelList {
     #expect(walk.low == .after(tick: 11))
   }
 
+  /// A run that ends inside a tick whose order is unknown goes on from above it.
+  @Test func aRunThatEndsInsideATickGoesOnFromAboveIt() {
+    let walk = Walk(low: at(5, "m"), above: 10, ties: .unknown)
+    #expect(walk.low == .after(tick: 5))
+    #expect(Walk(low: at(5, "m"), above: 10, ties: .byID).low == at(5, "m"))
+    var other = Walk(low: at(9, ""), above: 10, ties: .unknown)
+    other.jump(to: at(5, "m"), skipping: 4)
+    #expect(other.low == .after(tick: 5))
+  }
+
+  /// Items that cannot be read join a page by their bytes, and hide what lies between.
+  @Test func unreadableItemsJoinAPage() {
+    func walk() -> Walk {
+      var walk = Walk(
+        newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unread(oldest: [17]), ties: .unknown)
+      #expect(walk.offset == 2)
+      let more = walk.take(
+        rows: [], rawCount: 2, unread: Unread(newest: [17, 18], oldest: [17, 18]), complete: false)
+      #expect(more == .same)
+      #expect(walk.offset == 3)
+      return walk
+    }
+    let older = [at(5, "a"), at(6, "b")]
+    var joined = walk()
+    let verdict = joined.take(
+      rows: older, rawCount: 3, unread: Unread(newest: [18]), complete: false)
+    #expect(verdict == .resumed)
+    #expect(joined.low == .after(tick: 5))
+    var apart = walk()
+    let other = apart.take(
+      rows: older, rawCount: 3, unread: Unread(newest: [99]), complete: false)
+    #expect(other == .apart)
+    #expect(apart.low == .after(tick: 8))
+  }
+
   /// In the tick that is cut only a shared message joins.
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
@@ -206,6 +241,41 @@ struct ModelList {
     #expect(
       apart.take(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
         == .apart)
+  }
+
+  /// Below a stored message around which nothing is known: no page can be tied to it within
+  /// its tick, so the walk begins above the tick, reads all of it, and ends at the start.
+  @Test(arguments: [1, 7])
+  func aWalkFromTheOldestMessageFindsTheStart(_ inTick: Int) {
+    let list = (0..<inTick).map { at(1, "t\($0)") } + (2...30).map { at($0, "m") }
+    let oldest = list[inTick / 2]
+    var walk = Walk(low: oldest, above: 29, ties: .unknown)
+    var verdict = Walk.Verdict.same
+    var steps = 0
+    while verdict != .start, verdict != .gaveUp {
+      let high = max(0, list.count - walk.offset)
+      // Page sizes vary, so no page says that nothing is below it.
+      let page = Array(list[max(0, high - 4)..<high])
+      verdict = walk.take(rows: page, rawCount: page.count, complete: false)
+      steps += 1
+    }
+    #expect(verdict == .start)
+    #expect(walk.low == .min)
+    #expect(steps <= 12)
+  }
+
+  /// A range that the walk is passed over may end within a tick as well.
+  @Test func aJumpIntoATickBeginsAboveIt() {
+    var walk = Walk(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .unknown)
+    walk.jump(to: at(5, "m"), skipping: 3)
+    #expect(walk.low == .after(tick: 5))
+    #expect(
+      walk.take(rows: [at(4, "p"), at(5, "a"), at(6, "q")], rawCount: 3, complete: false)
+        == .extended)
+    #expect(walk.low == .after(tick: 4))
+    var byID = Walk(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .byID)
+    byID.jump(to: at(5, "m"), skipping: 3)
+    #expect(byID.low == at(5, "m"))
   }
 
   /// It never goes on for ever.
