@@ -85,9 +85,12 @@ internal import CSQLite
   /// is closed, so that nothing is ever added to a transaction that failed.
   func rollBack() {
     guard unsafe handle != nil, !isAutocommit else { return }
-    // Each read ends here, so the statement is kept.
-    try? run("ROLLBACK")
-    if !isAutocommit { close() }
+    do {
+      // Each read ends here, so the statement is kept.
+      try run("ROLLBACK")
+    } catch {
+      if !isAutocommit { close() }
+    }
   }
 
   /// A prepared statement with its parameters bound, from the cache where it is
