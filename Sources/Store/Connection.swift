@@ -85,8 +85,12 @@ internal import CSQLite
   /// is closed, so that nothing is ever added to a transaction that failed.
   func rollBack() {
     guard unsafe handle != nil, !isAutocommit else { return }
-    // Each read ends here, so the statement is kept.
-    try? run("ROLLBACK")
+    do {
+      // Each read ends here, so the statement is kept.
+      try run("ROLLBACK")
+    } catch {
+      // What did not end is seen below.
+    }
     if !isAutocommit { close() }
   }
 

@@ -9,7 +9,7 @@ func usage() -> Never {
                                                        run N seeds; exit 1 where one fails
     tideline-sim seed S [--trace]                      replay one seed
     tideline-sim faults --seeds N [--from S] [--jobs J]
-                                                       faults planted on purpose; exit 1 where one hides
+                                                       planted faults; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
     W is plain (as it is), abilities, marks, screens, all (of these), updates, or mix (some of each)
     """)
