@@ -43,6 +43,9 @@ struct Wish {
   /// Where too many rows must leave, what it loads stays. Of several wishes only the
   /// host's last one says so.
   var leads = false
+  /// The host trimmed what it showed while it waits for its place: only the place itself
+  /// is loaded from now on.
+  var isTrimmed = false
   /// The oldest and the newest row that it loaded at this look.
   var grown: (low: Position, high: Position)?
 

@@ -89,7 +89,9 @@ extension Application {
         }
       } else if message.isNew, let reach = try reach(of: message, spans, record, isLive) {
         spans.insert(reach.low, reach.high)
-        for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
+        for hole in try tx.quarantined(record.cid, from: reach.low, to: reach.high) {
+          spans.remove(hole.low, hole.high)
+        }
         news.shown.append((record.cid, reach))
         if isLive { follow(message, &record) }
         if isCatchingUp { news.behind.insert(record.id) }
@@ -98,7 +100,7 @@ extension Application {
         news.behind.insert(record.id)
       }
       if message.isInserted, !isLive || isAbove(message, spans) {
-        core.endTrust(&spans, record, below: message.message.stamp.timeUs)
+        try core.endTrust(&spans, record, below: message.message.stamp.timeUs, tx)
       }
     }
     try tx.save(spans: spans, replacing: stored, record.cid)
@@ -200,9 +202,14 @@ extension Core {
   /// it, so nothing above the watermark is claimed until the next catch-up. Numbers
   /// are given as messages become visible, so where they are the positions nothing
   /// can come to lie below a claim.
-  func endTrust(_ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64) {
+  func endTrust(
+    _ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) {
     guard !reckoning.isSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
-    spans.endTrust(at: .after(tick: fetch.timeUs), watermark: fetch)
+    let boundary = Position.after(tick: fetch.timeUs)
+    spans.endTrust(at: boundary, watermark: fetch)
+    try tx.doubtQuarantine(record.cid, above: boundary)
   }
 
   /// A lone stamp has nothing to bear it out, so a push moves the known server time

@@ -217,6 +217,9 @@ struct Screen {
     guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
     let rows = first..<min(list.count, first + count)
     wishes = wishes.filter { isWanted($0, keeping: rows) }
+    if rows.count < list.count {
+      for index in wishes.indices { wishes[index].isTrimmed = true }
+    }
     kept = list.loaded(keeping: rows)
   }
 

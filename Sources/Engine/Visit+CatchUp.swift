@@ -19,7 +19,7 @@ extension Visit {
       return try contentIsWhole()
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
-    if !reckoning.isSequence { try endTrust(at: bound.position) }
+    if !reckoning.isSequence { try endTrust(atBound: bound.position) }
     guard core.config.profile.truncates == .newest, !reckoning.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       let claim = reckoning.claim(ingested.items, low: nil, high: nil)
@@ -65,7 +65,7 @@ extension Visit {
     let claim = reckoning.claim(ingested.items, low: nil, high: present)
     if let bound = job.bound, !reckoning.isSequence {
       // Until the walk is over, trust in the known range ends at the bound.
-      try endTrust(at: bound)
+      try endTrust(atBound: bound)
     }
     let unproven = unprovenTick(claim)
     if job.stopsAtPage {

@@ -41,6 +41,8 @@ extension Visit {
       absentHigh = .max
     case .run(let high):
       proven.insert(low, high)
+      // What is joined below a range is as settled as that range: they are doubted together.
+      if spans.span(holding: high) != nil { highest = max(highest, high) }
     case .climbed(let from, let to):
       proven.insert(from, to)
     case .apart:
@@ -61,12 +63,21 @@ extension Visit {
         high: hidden.high)
     }
     // A run goes on over what its earlier pages could not read.
-    for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
+    try hideUnreadable(in: shown)
     try passUnreadable(shown)
     try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
     switch standing {
     case .toPresent, .runAtPresent, .run: try closeTick(claim, low: low)
     case .climbed, .apart: break
+    }
+  }
+
+  /// Of what was inserted, the places of unreadable items stay gaps.
+  mutating func hideUnreadable(in shown: SpanSet) throws(StoreFailure) {
+    for span in shown.spans {
+      for hole in try tx.quarantined(record.cid, from: span.low, to: span.high) {
+        spans.remove(hole.low, hole.high)
+      }
     }
   }
 
@@ -159,9 +170,10 @@ extension Visit {
       open.seen.formUnion(claim.rows.filter { $0.time == open.time }.map(\.id))
       job.openTick = open
       guard low <= .before(tick: open.time) else { return }
+      let (bottom, top) = (Position.before(tick: open.time), Position.after(tick: open.time))
       try judge(
-        from: .before(tick: open.time), to: .after(tick: open.time), seen: open.seen,
-        holes: try tx.quarantined(record.cid))
+        from: bottom, to: top, seen: open.seen,
+        holes: try tx.quarantined(record.cid, from: bottom, to: top))
       job.shown.insert(.before(tick: open.time), .after(tick: open.time))
       stillUnverified.remove(.before(tick: open.time), .after(tick: open.time))
       job.openTick = nil

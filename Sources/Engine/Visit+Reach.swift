@@ -85,7 +85,7 @@ extension Visit {
     } else {
       if walk.low == .min || job.bound.map({ walk.low <= $0 }) ?? true {
         spans.insert(walk.low, claimedTop)
-        for hole in try tx.quarantined(record.cid) { spans.remove(hole.low, hole.high) }
+        try hideUnreadable(in: SpanSet().inserting(walk.low, claimedTop))
         return try contentIsWhole()
       }
       job.stage = .walk(turned(walk))
@@ -110,8 +110,8 @@ extension Visit {
     let rows = ingested.items.compactMap { $0 }.sorted()
     let isNewest = job.offset == 0 || page.hasMoreAfter == false
     let verdict = climb.take(
-      rows: rows, rawCount: page.items.count, offset: job.offset, endsAtStart: whole,
-      endsAtPresent: page.hasMoreAfter == false)
+      rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.offset,
+      endsAtStart: whole, endsAtPresent: page.hasMoreAfter == false)
     let claim = reckoning.claim(
       ingested.items, low: whole ? .min : nil, high: isNewest ? newestEnd(ingested) : nil)
     switch verdict {
@@ -119,7 +119,14 @@ extension Visit {
       try insert(
         claim, ingested, frame, low: claim.low,
         .climbed(from: before.high, to: max(climb.high, claim.high)))
-    case .resumed, .apart:
+    case .resumed:
+      let low = min(claim.low, climb.high)
+      try insert(
+        claim, ingested, frame, low: claim.low,
+        .climbed(from: before.high, to: max(climb.high, claim.high)),
+        hides: SpanSet.Span(low: before.high, high: low))
+      job.goal.from = max(job.goal.from, low)
+    case .apart:
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
       try setAside(ingested, claim, frame)
@@ -128,7 +135,7 @@ extension Visit {
       return .ended(.incomplete)
     }
     if isNewest, verdict != .apart { return try endGoal() }
-    if verdict == .extended, try hasRisen(claim) { return try endGoal() }
+    if verdict == .extended || verdict == .resumed, try hasRisen(claim) { return try endGoal() }
     job.stage = .climb(climb)
     return askAgain()
   }

@@ -19,12 +19,15 @@ struct Visit {
   /// Where deletions were not known before this page, and where they are not now.
   let unverified: SpanSet
   var stillUnverified: SpanSet
+  /// The server's time as it was known before this page.
+  private let knownUs: Int64?
 
   init(
     core: Core, record: ConversationRecord, job: SyncJob, tx: WriteTransaction
   ) throws(StoreFailure) {
     self.core = core
     reckoning = core.reckoning
+    knownUs = core.facts.serverTimeUs
     self.record = record
     self.job = job
     self.tx = tx
@@ -107,6 +110,17 @@ struct Visit {
   mutating func endTrust(at boundary: Position) throws(StoreFailure) {
     spans.endTrust(at: boundary, watermark: record.fetch)
     try tx.doubtQuarantine(record.cid, above: boundary)
+  }
+
+  /// A catch-up that takes more than one answer reads all anew from its bound on, also what
+  /// pages claimed above the watermark whose stamps nothing bore out.
+  mutating func endTrust(atBound bound: Position) throws(StoreFailure) {
+    try endTrust(at: bound)
+    var settled = bound
+    if let fetch = record.fetch, fetch.timeUs != 0, let knownUs {
+      settled = max(bound, .before(tick: knownUs - reckoning.overlapUs))
+    }
+    spans.remove(settled, .max)
   }
 
   /// Writes the claims so that what follows in this transaction reads them.

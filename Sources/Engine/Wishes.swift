@@ -127,7 +127,7 @@ extension Screen {
         try grow(Wish(.newer(key.position), want: wish.want - older, atGap: atGap), &growth)
         return
       }
-      if !isUp { try showAround(key.position, wish.want, &growth) }
+      if !isUp, !wish.isTrimmed { try showAround(key.position, wish.want, &growth) }
       var wish = wish
       wish.grown = (key.position, key.position)
       let kind: SyncRequest.Kind =
@@ -146,11 +146,13 @@ extension Screen {
       // Nothing unread is known: the newest, until the present has answered.
       if isUp, isLivePending, mayAsk {
         let known = growth.keys.count
-        _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
+        if !wish.isTrimmed {
+          _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
+        }
         var wish = wish
         wish.grown = growth.ends(of: known)
         keep(wish, asking: nil)
-      } else {
+      } else if !wish.isTrimmed {
         try grow(.newest(wish.want), &growth)
       }
     case .message(let id):

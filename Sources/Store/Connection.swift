@@ -89,8 +89,9 @@ internal import CSQLite
       // Each read ends here, so the statement is kept.
       try run("ROLLBACK")
     } catch {
-      if !isAutocommit { close() }
+      // What did not end is seen below.
     }
+    if !isAutocommit { close() }
   }
 
   /// A prepared statement with its parameters bound, from the cache where it is

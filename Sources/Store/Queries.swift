@@ -83,6 +83,12 @@ enum Queries {
     WHERE cid = ? AND seen >= ? ORDER BY low_time, low_id, high_time, high_id
     """
 
+  static let hidden: StaticString = """
+    SELECT DISTINCT low_time, low_id, high_time, high_id FROM quarantine
+    WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
+    ORDER BY low_time, low_id, high_time, high_id
+    """
+
   static let count: StaticString = """
     SELECT count(*) FROM message
     WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
@@ -193,7 +199,7 @@ enum Queries {
   static let all: [StaticString] =
     [
       older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
-      forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, count,
+      forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, hidden, count,
       conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
       owedCount, lastEvent, alias,

@@ -140,6 +140,15 @@ package class ReadTransaction {
     return try Self.ranges(statement)
   }
 
+  /// The places that reach into `low ..< high`.
+  package func quarantined(
+    _ cid: Int64, from low: Position, to high: Position
+  ) throws(StoreFailure) -> [SpanSet.Span] {
+    let statement = try connection.statement(
+      Queries.hidden, cid, high.time, high.id, low.time, low.id)
+    return try Self.ranges(statement)
+  }
+
   private static func ranges(
     _ statement: borrowing Statement
   ) throws(StoreFailure) -> [SpanSet.Span] {

@@ -35,8 +35,9 @@ extension WriteTransaction {
       """
       UPDATE quarantine SET seen = 1
       WHERE cid = ? AND seen = 0
-        AND (low_time, low_id) >= (?, ?) AND (high_time, high_id) <= (?, ?)
-      """, cid, low.time, low.id, high.time, high.id)
+        AND (low_time, low_id) >= (?, ?) AND (low_time, low_id) < (?, ?)
+        AND (high_time, high_id) <= (?, ?)
+      """, cid, low.time, low.id, high.time, high.id, high.time, high.id)
     if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
   }
 

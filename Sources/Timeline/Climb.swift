@@ -15,6 +15,8 @@ package struct Climb: Equatable, Sendable {
   package private(set) var isAtPresent = false
   /// Messages of the run in the tick that its high end cuts.
   private var edge = CutEdge()
+  /// Unreadable items that were shown right above that end, by their bytes.
+  private var beyond: Set<Int64> = []
   /// The server's offset of the run's newest row, as far as known.
   private var index: Int
   /// The run's newest row lies at or behind this offset: a page before it was apart.
@@ -34,7 +36,8 @@ package struct Climb: Equatable, Sendable {
   package enum Verdict: Equatable, Sendable {
     /// The run now reaches up to `high`.
     case extended
-    /// The run goes on above a page of which nothing could be read.
+    /// The run goes on up to `high`, above items that could not be read: they alone join the
+    /// page to the run, and hide what lies between.
     case resumed
     /// The page belongs to the run and brought nothing newer.
     case same
@@ -69,6 +72,8 @@ package struct Climb: Equatable, Sendable {
     guard high > self.high else { return }
     self.high = high
     edge = CutEdge()
+    beyond = []
+    stepsOver = false
     forget()
     index = Swift.max(0, index - count)
   }
@@ -77,33 +82,39 @@ package struct Climb: Equatable, Sendable {
   /// - Parameters:
   ///   - rows: its readable rows, ascending.
   ///   - rawCount: its items, unreadable ones included.
+  ///   - unread: the unreadable ones at its ends.
   ///   - offset: what was asked.
   ///   - endsAtStart: nothing older existed beyond this page; where it is apart, all of
   ///     the run is gone from the server.
   ///   - endsAtPresent: nothing newer did, by the server's own word.
   package mutating func take(
-    rows: [Position], rawCount: Int, offset: Int, endsAtStart: Bool = false,
-    endsAtPresent: Bool = false
+    rows: [Position], rawCount: Int, unread: Unread = Unread(), offset: Int,
+    endsAtStart: Bool = false, endsAtPresent: Bool = false
   ) -> Verdict {
     let isNewest = offset <= 0 || endsAtPresent
     guard let bottom = rows.first, let top = rows.last else {
-      if rawCount > 0 { return stepOver(offset, isNewest) }
+      if rawCount > 0 { return takeUnread(unread, rawCount, offset, isNewest) }
       isAtPresent = isNewest
       return isNewest ? .present : same(offset)
     }
-    let resumes = stepsOver
-    let isJoined = edge.isShared(rows) || Joining.reachesDown(bottom, to: high, ties)
-    guard isJoined || endsAtStart || resumes else { return apart(offset, rawCount) }
+    let isJoined =
+      edge.isShared(rows) || Joining.reachesDown(bottom, to: high, ties) || endsAtStart
+    let resumes = !isJoined && (stepsOver || !beyond.isDisjoint(with: unread.oldest))
+    guard isJoined || resumes else { return apart(offset, rawCount) }
     let beforeHigh = high
     let beforeEdge = edge
     raiseEdge(rows, top)
     stepsOver = false
     isAtPresent = isNewest
     if isNewest { return resumes ? .resumed : .present }
-    guard high > beforeHigh || edge != beforeEdge else { return same(offset) }
-    forget()
-    index = offset
-    return resumes ? .resumed : .extended
+    if high > beforeHigh || edge != beforeEdge {
+      beyond = Set(unread.newest)
+      forget()
+      index = offset
+      return resumes ? .resumed : .extended
+    }
+    if raiseUnread(unread.newest, offset) { return .same }
+    return same(offset)
   }
 
   /// Moves the high end up to the cut end of a joined page.
@@ -164,13 +175,35 @@ package struct Climb: Equatable, Sendable {
     }
   }
 
-  /// A page of which no item can be read: the climb goes on above it.
-  private mutating func stepOver(_ offset: Int, _ isNewest: Bool) -> Verdict {
+  /// A page of which no item can be read. Where none of them was shown right above the
+  /// run, it stands apart like any other.
+  private mutating func takeUnread(
+    _ unread: Unread, _ rawCount: Int, _ offset: Int, _ isNewest: Bool
+  ) -> Verdict {
+    guard stepsOver || !beyond.isDisjoint(with: unread.oldest) else {
+      return apart(offset, rawCount)
+    }
+    if isNewest {
+      isAtPresent = true
+      return .present
+    }
+    if raiseUnread(unread.newest, offset) { return .same }
     stuck += 1
-    if stuck > Self.stuckMax || isNewest { return .gaveUp }
+    if stuck > Self.stuckMax { return .gaveUp }
+    // The same again, or nothing that tells them apart: the climb goes on above them.
     stepsOver = true
-    edge = CutEdge()
     index = offset
-    return .apart
+    return .same
+  }
+
+  /// Whether a page shows further unreadable items above the run. Then the next one is
+  /// asked from the highest of them on, so that it is joined by what cannot be read.
+  private mutating func raiseUnread(_ newest: [Int64], _ offset: Int) -> Bool {
+    guard !beyond.isSuperset(of: newest) else { return false }
+    beyond.formUnion(newest)
+    stepsOver = false
+    forget()
+    index = offset
+    return true
   }
 }

@@ -187,6 +187,41 @@ import Testing
     #expect(asOf <= world.server.nowUs)
   }
 
+  /// A device whose clock is more than a year behind: nothing bears out a stamp, so all is
+  /// asked for again each time. A window reaches the start all the same.
+  @Test(arguments: ServerKind.few)
+  func withoutATimeToTrustAWindowReachesTheStart(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.clock.setSkew(us: -400 * 86_400_000_000)
+    world.post(2)
+    try world.connect()
+    try world.sync(.live)
+    let screen = try world.window(count: 1)
+    for _ in 0..<2 {
+      _ = try screen.window.load(Load(.before(0), count: 50))
+      try screen.settle(world)
+    }
+    #expect(try screen.state().isAtStart)
+    #expect(try screen.ids() == world.truth())
+  }
+
+  /// There, what was committed late among what a page had shown is fetched as well.
+  @Test(arguments: ServerKind.few)
+  func withoutATimeToTrustWhatIsCommittedLateIsFetched(_ kind: ServerKind) throws {
+    let world = try kind.world {
+      $0.pageCap = 2
+    }
+    world.clock.setSkew(us: -400 * 86_400_000_000)
+    world.post(8)
+    world.put("\"late\"", lateMs: 5_000)
+    world.post(1)
+    try world.connect()
+    try world.sync(.live)
+    try world.missing(6)
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.tailFaults(16) == [])
+  }
+
   /// Writes each stamp of an answer in a form chosen by its message.
   private static func restamped(_ answer: String) -> String {
     let key = "\"created_at\":\""

@@ -134,11 +134,14 @@ extension World {
     let things = try probe.things()
     let tokens = try eventMarks()
     var allowed = [heard.tokens]
-    if let frame = heard.inHand, let told = Told(frame), told.ref.map({ !heard.knows($0) }) ?? true {
+    if let frame = heard.inHand, let told = Told(frame),
+      told.ref.map({ !heard.knows($0) }) ?? true
+    {
       allowed.append(heard.tokens + told.tokens.filter { !heard.tokens.contains($0) })
     }
     guard allowed.contains(tokens) else {
-      throw Violation("after a kill the events are \(tokens.suffix(5)), not \(allowed[0].suffix(5))")
+      throw Violation(
+        "after a kill the events are \(tokens.suffix(5)), not \(allowed[0].suffix(5))")
     }
     if heard.inHand == nil, !heard.isVague, things != heard.things {
       throw Violation("after a kill the device has other things than before")

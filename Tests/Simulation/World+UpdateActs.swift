@@ -7,7 +7,9 @@ extension World {
   /// Adds to a turn of the server.
   func actUpdates(_ conversation: Int) {
     guard knobs.updates.isOn else { return }
-    if knobs.updates.things { for _ in 0..<(1 + serverDice.below(2)) { changeThings(conversation) } }
+    if knobs.updates.things {
+      for _ in 0..<(1 + serverDice.below(2)) { changeThings(conversation) }
+    }
     if knobs.updates.broken, serverDice.chance(0.4) { announceBroken(conversation) }
     if knobs.reactions, serverDice.chance(0.5) {
       // Something new is reacted to, pinned and read at once, and at times gone at once.

@@ -30,7 +30,9 @@ extension World {
 
   /// One message shows all that was told of it.
   func checkFact(_ id: String) throws {
-    guard let probe, let fact = heard.facts[id], let serial = ledger.serial(ofID: id) else { return }
+    guard let probe, let fact = heard.facts[id], let serial = ledger.serial(ofID: id) else {
+      return
+    }
     let posted = ledger.posted[serial]
     let row = try probe.row(conversations[posted.conversation].bytes, Array(id.utf8))
     guard let row else {
@@ -59,7 +61,9 @@ extension World {
     _ id: String, _ what: String, _ json: [UInt8], _ told: Set<String>
   ) throws {
     let missing = told.subtracting(Self.quoted(json)).subtracting([Self.me])
-    if let user = missing.sorted().first { throw Violation("\(id) lacks \(user) among its \(what)") }
+    if let user = missing.sorted().first {
+      throw Violation("\(id) lacks \(user) among its \(what)")
+    }
   }
 
   static func quoted(_ json: [UInt8]) -> Set<String> {
@@ -94,7 +98,8 @@ extension World {
       heard.calm[index] = nil
       return
     }
-    throw Violation("c\(index) is live and nothing is lost, yet it is fetched: \(Self.text(request))")
+    throw Violation(
+      "c\(index) is live and nothing is lost, yet it is fetched: \(Self.text(request))")
   }
 
   // MARK: At rest
@@ -122,7 +127,8 @@ extension World {
       let wrong = Set(things.keys).symmetricDifference(expected.keys)
       throw Violation("at rest \(wrong.sorted()[0]) is there on one side only")
     }
-    for (key, text) in expected where Frames.find(Array(text.utf8), in: things[key] ?? [], from: 0) == nil {
+    for (key, text) in expected
+    where Frames.find(Array(text.utf8), in: things[key] ?? [], from: 0) == nil {
       throw Violation("at rest \(key) is \(Self.text(things[key] ?? [])), not \(text)")
     }
   }
