@@ -88,7 +88,7 @@ package struct Climb: Equatable, Sendable {
   ///     the run is gone from the server.
   ///   - endsAtPresent: nothing newer did, by the server's own word.
   package mutating func take(
-    rows: [Position], rawCount: Int, unread: Unread = Unread(), offset: Int,
+    rows: [Position], rawCount: Int, unread: Unreadable = Unreadable(), offset: Int,
     endsAtStart: Bool = false, endsAtPresent: Bool = false
   ) -> Verdict {
     let isNewest = offset <= 0 || endsAtPresent
@@ -178,7 +178,7 @@ package struct Climb: Equatable, Sendable {
   /// A page of which no item can be read. Where none of them was shown right above the
   /// run, it stands apart like any other.
   private mutating func takeUnread(
-    _ unread: Unread, _ rawCount: Int, _ offset: Int, _ isNewest: Bool
+    _ unread: Unreadable, _ rawCount: Int, _ offset: Int, _ isNewest: Bool
   ) -> Verdict {
     guard stepsOver || !beyond.isDisjoint(with: unread.oldest) else {
       return apart(offset, rawCount)
