@@ -52,8 +52,8 @@ extension Core {
     switch (flight.purpose, outcome) {
     case (.operation, _):
       return .ignored
-    case (.subscription(let body), _):
-      takeSubscription(body, outcome, now)
+    case (.subscription(let one), _):
+      takeSubscription(one, outcome, now)
       pump(now)
       return .applied
     case (_, .malformed):

@@ -76,7 +76,13 @@ extension Core {
     if verb == .createConversation, record.state != .done, let name = record.clientID {
       outbox.pending.insert(name)
     }
-    if verb == .unsubscribe { subscriptions.remove(record.members) }
+    if verb == .unsubscribe {
+      let name = try storing { () throws(StoreFailure) -> [UInt8]? in
+        guard let given = draft.request.conversation else { return nil }
+        return try canonical(given)
+      }
+      subscriptions.remove(Subscription(conversation: name, body: record.members))
+    }
     hasNews = true
     pump(now)
     return record
@@ -92,7 +98,8 @@ extension Core {
       let made = newClientID()
       if try tx.operation(clientID: made) == nil { name = made }
     }
-    var record = OperationRecord(verb, cid: 0, clientID: name, body: OperationRecord.body(request.body))
+    var record = OperationRecord(
+      verb, cid: 0, clientID: name, body: OperationRecord.body(request.body))
     record.plain = request.payload
     record.sealed = draft.sealed
     record.waits = draft.awaitsUpload ? .upload : draft.awaitsSeal ? .seal : .nothing

@@ -278,8 +278,8 @@ final class Core {
     switch purpose {
     case .operation:
       break
-    case .subscription(let body):
-      subscribeAgain(body, atLeast: retryAfterMs, now)
+    case .subscription(let one):
+      subscribeAgain(one, atLeast: retryAfterMs, now)
     case .marks:
       marksWaiting = true
       markAttempts += 1

@@ -12,8 +12,7 @@ struct Flight {
     case sync(UInt64)
     case marks(MarkGroup, conversation: [UInt8], ids: [[UInt8]])
     case operation(UInt64)
-    /// With the other members of its request.
-    case subscription([UInt8])
+    case subscription(Subscription)
   }
 
   let requestID: [UInt8]

@@ -47,6 +47,7 @@ extension Core {
     var news = Application.News()
     var renamed: (from: [UInt8], to: [UInt8])?
     var left: [UInt8]?
+    var name: [UInt8]?
     try commit { tx throws(StoreFailure) in
       var application = Application(self, tx, Delivery(answer: flight.verb), arrival)
       application.answered = record
@@ -54,6 +55,7 @@ extension Core {
       application.asked = flight.issued
       if record.verb.isFetch { application.issued = flight.issued }
       let conversation = try tx.conversation(cid: record.cid)
+      name = conversation?.id
       // What was asked of a conversation that has gone is of no use to a new one.
       let isLate = (conversation?.deletedLSN ?? 0) > flight.issued
       switch outcome {
@@ -91,15 +93,11 @@ extension Core {
     tell(news)
     if let renamed { rename(renamed.from, renamed.to) }
     if let left { leave(left) }
-    if record.verb == .subscribe { subscriptions.add(record.members) }
-    if record.verb == .sendMessage, case .failed = outcome,
-      let conversation = try store.read({ rx throws(StoreFailure) in
-        try rx.conversation(cid: record.cid)
-      })
-    {
-      // It is there, and has not been shown: a catch-up brings it.
-      catchUp(conversation.id)
+    if record.verb == .subscribe {
+      subscriptions.add(Subscription(conversation: name, body: record.members))
     }
+    // It is there, and has not been shown: a catch-up brings it.
+    if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }
     hasNews = true
     return news.quarantined > 0 ? .quarantined : .applied
   }

@@ -3,21 +3,28 @@
 internal import Base
 internal import Wire
 
+/// What was asked: everything, one channel, or one conversation.
+struct Subscription: Equatable {
+  var conversation: [UInt8]?
+  /// The other members of its request.
+  var body: [UInt8]
+}
+
 struct Subscriptions {
-  /// The other members of each request, in the order asked; lost with the process.
-  private(set) var all: [[UInt8]] = []
+  /// In the order asked; lost with the process.
+  private(set) var all: [Subscription] = []
   /// Those that are still to be asked on this connection.
-  private(set) var due: [[UInt8]] = []
+  private(set) var due: [Subscription] = []
   private(set) var notBeforeMs: Int64 = .min
   private var attempts = 0
 
-  mutating func add(_ body: [UInt8]) {
-    if !all.contains(body) { all.append(body) }
+  mutating func add(_ one: Subscription) {
+    if !all.contains(one) { all.append(one) }
   }
 
-  mutating func remove(_ body: [UInt8]) {
-    all.removeAll { $0 == body }
-    due.removeAll { $0 == body }
+  mutating func remove(_ one: Subscription) {
+    all.removeAll { $0 == one }
+    due.removeAll { $0 == one }
   }
 
   mutating func connect() {
@@ -30,14 +37,14 @@ struct Subscriptions {
     due = []
   }
 
-  mutating func takeDue() -> [UInt8]? {
+  mutating func takeDue() -> Subscription? {
     due.isEmpty ? nil : due.removeFirst()
   }
 
   /// Once more, later.
-  mutating func again(_ body: [UInt8], _ later: (_ attempt: Int) -> Int64) {
-    guard all.contains(body), !due.contains(body) else { return }
-    due.append(body)
+  mutating func again(_ one: Subscription, _ later: (_ attempt: Int) -> Int64) {
+    guard all.contains(one), !due.contains(one) else { return }
+    due.append(one)
     attempts += 1
     notBeforeMs = later(attempts)
   }
@@ -47,11 +54,12 @@ extension Core {
   /// Asks what is due; false while other work is to wait for it.
   func sendSubscriptions(_ now: Instant) -> Bool {
     if subscriptions.notBeforeMs <= now.monotonicMs {
-      while exchange.hasRoom, let body = subscriptions.takeDue() {
+      while exchange.hasRoom, let one = subscriptions.takeDue() {
         stats.requests += 1
+        let request = OperationRequest(
+          verb: .subscribe, conversation: one.conversation, body: one.body)
         exchange.send(
-          .operation(OperationRequest(verb: .subscribe, body: body)), for: .subscription(body),
-          issued: lastLSN, account: commander)
+          .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
         hasNews = true
       }
       if !subscriptions.due.isEmpty { return false }
@@ -61,24 +69,24 @@ extension Core {
     }
   }
 
-  func takeSubscription(_ body: [UInt8], _ outcome: Outcome, _ now: Instant) {
+  func takeSubscription(_ one: Subscription, _ outcome: Outcome, _ now: Instant) {
     switch outcome {
     case .failed(.exists, _):
       break
     case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
-      subscribeAgain(body, atLeast: retry ?? 0, now)
+      subscribeAgain(one, atLeast: retry ?? 0, now)
     case .failed(.other, let retry?):
-      subscribeAgain(body, atLeast: retry, now)
+      subscribeAgain(one, atLeast: retry, now)
     case .failed:
-      subscriptions.remove(body)
+      subscriptions.remove(one)
       logLines.append((.warn, "the server refused a subscription"))
     default:
       break
     }
   }
 
-  func subscribeAgain(_ body: [UInt8], atLeast: Int64, _ now: Instant) {
-    subscriptions.again(body) { attempt in
+  func subscribeAgain(_ one: Subscription, atLeast: Int64, _ now: Instant) {
+    subscriptions.again(one) { attempt in
       now.monotonicMs + exchange.backoffMs(attempt: attempt, atLeast: atLeast)
     }
   }

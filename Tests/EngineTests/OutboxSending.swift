@@ -92,6 +92,7 @@ import Testing
     #expect(try world.seen().filter { $0.text == "hello" }.map(\.number) == [number])
     try world.sync()
     #expect(try world.seen().filter { $0.text == "hello" }.map(\.number) == [number])
+    try world.sync(.older, want: 1_000)
     #expect(try world.cached() == world.truth())
   }
 

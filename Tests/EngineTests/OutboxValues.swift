@@ -1,8 +1,8 @@
+import Store
 /// Whose turn it is, and what becomes of an operation whose request has ended.
 import Testing
 
 @testable import Engine
-import Store
 @testable import Wire
 
 @Suite struct OutboxValues {
@@ -35,7 +35,10 @@ import Store
   }
 
   @Test func whatIsInFlightHoldsItsConversation() {
-    let open = [operation(1, .sendMessage, .inFlight), operation(2), operation(3, .createConversation, cid: 2)]
+    let open = [
+      operation(1, .sendMessage, .inFlight), operation(2),
+      operation(3, .createConversation, cid: 2),
+    ]
     #expect(next(open) == [3])
     #expect(next([operation(1, .getConversations, .inFlight), operation(2)]) == [2])
   }

@@ -24,7 +24,7 @@ extension World {
     knobs.echoesRequestIDs = echoesIDs
     var profile = Profile()
     profile.capabilities = [.idempotentSend]
-    return try World(knobs: knobs, profile: profile, file: file, change: change)
+    return try World(knobs: knobs, profile: profile, file: file, change: change).ticking()
   }
 
   /// A server that does a send as often as it is told.
@@ -34,7 +34,15 @@ extension World {
   ) throws -> World {
     var knobs = ServerKnobs()
     knobs.echoesClientIDs = tellsClientIDs
-    return try World(knobs: knobs, file: file, change: change)
+    return try World(knobs: knobs, file: file, change: change).ticking()
+  }
+
+  /// The server's times tell the sends apart.
+  func ticking() -> World {
+    before = { [weak self] _, request in
+      if request.contains("\"send_message\"") { self?.tick(ms: 1_000) }
+    }
+    return self
   }
 
   @discardableResult
@@ -48,6 +56,7 @@ extension World {
   func say(
     _ text: String, as clientID: String? = nil, in conversation: String? = nil
   ) throws -> (operation: UInt64, number: UInt64) {
+    tick(ms: 1_000)
     let name = clientID.map { "\"client_id\":\"\($0)\"," } ?? ""
     return try perform(
       """

@@ -1,0 +1,181 @@
+/// Conversations that are made here, asked for, left and come to again.
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct OutboxConversations {
+  @discardableResult
+  private func create(
+    _ world: World, _ name: String, _ more: String = ""
+  ) throws -> UInt64 {
+    try world.perform(
+      """
+      {"type":"create_conversation","client_id":"\(name)","participant_ids":["me","you"]\(more)}
+      """
+    ).operation
+  }
+
+  /// Made, written to and looked at while offline; then the server names it.
+  @Test(arguments: [false, true])
+  func oneMadeOfflineWorksAtOnce(_ restarts: Bool) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try World.idempotent(file: folder.file())
+    let operation = try create(world, "mine", #","title":"ours""#)
+    let a = try world.say("a", in: "mine")
+    let b = try world.say("b", in: "mine")
+    #expect(try world.texts(in: "mine") == ["a", "b"])
+    let sync = try world.client.sync(SyncRequest(conversation: Array("mine".utf8)))
+    #expect(try world.client.syncStatus(sync).phase == .waiting)
+    let window = try world.client.openWindow(WindowConfig(conversation: Array("mine".utf8)))
+    _ = try window.poll()
+    #expect(try window.state().rowCount == 2)
+    if restarts { try folder.kill(world) }
+    try world.connect()
+    try world.run()
+    #expect(try world.standing(operation) == .done)
+    let real = try #require(world.server.conversationIDs.first { $0 != world.room })
+    #expect(world.served(in: real) == ["a", "b"])
+    #expect(try world.seen(in: real).map(\.number) == [a.number, b.number])
+    // Its first name still finds it.
+    #expect(try world.seen(in: "mine").map(\.number) == [a.number, b.number])
+    let later = try world.say("c", in: "mine")
+    try world.run()
+    #expect(world.served(in: real) == ["a", "b", "c"])
+    #expect(try world.standing(later.operation) == .done)
+    try world.sync(in: "mine")
+    if restarts { return }
+    #expect(try world.client.syncStatus(sync).phase == .ended)
+    _ = try window.poll()
+    #expect(try window.state().rowCount == 3)
+    #expect(!world.requests.contains { $0.contains("\"conversation_id\":\"mine\"") })
+  }
+
+  /// There is one for the same people already: what was written goes there.
+  @Test func aDistinctOneBecomesTheOneThatIsThere() throws {
+    let world = try World.forgetful()
+    world.server.createConversation("pair", participants: ["me", "you"])
+    world.put("\"old\"", in: "pair")
+    try world.connect()
+    try world.sync(in: "pair")
+    try world.client.disconnected()
+    try create(world, "mine", #","distinct":true"#)
+    let said = try world.say("new", in: "mine")
+    let window = try world.client.openWindow(WindowConfig(conversation: Array("mine".utf8)))
+    _ = try window.poll()
+    world.tick(ms: 1_000)
+    try world.connect()
+    try world.run()
+    let real = try world.page(in: "mine").conversation
+    let id = String(decoding: real, as: UTF8.self)
+    #expect(world.server.conversationIDs.contains(id))
+    try world.sync(in: id)
+    #expect(try world.texts(in: id).last == "new")
+    #expect(try world.seen(in: id).last?.number == said.number)
+    for _ in 0..<5 {
+      _ = try window.poll()
+      try world.run()
+    }
+    #expect(try window.state().rowCount == (try world.texts(in: id).count))
+  }
+
+  @Test func aRefusedOneKeepsWhatWasWritten() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    world.server.failNext("forbidden", verb: "create_conversation")
+    let operation = try create(world, "mine")
+    let said = try world.say("hello", in: "mine")
+    try world.run()
+    #expect(try world.standing(operation) == .refused)
+    #expect(try world.standing(said.operation) == .queued)
+    #expect(world.asked("send_message").isEmpty)
+    #expect(try world.client.retry(operation))
+    try world.run()
+    #expect(try world.standing(said.operation) == .done)
+  }
+
+  @Test func aCancelledOneTakesWhatWasWrittenAlong() throws {
+    let world = try World.idempotent()
+    let operation = try create(world, "mine")
+    let said = try world.say("hello", in: "mine")
+    #expect(try world.client.cancel(operation: operation))
+    #expect(throws: Failure.notFound) { try world.standing(said.operation) }
+    #expect(try world.texts(in: "mine").isEmpty)
+    try world.connect()
+    try world.run()
+    #expect(world.asked("create_conversation").isEmpty)
+  }
+
+  @Test func oneThatIsLeftIsEmptyAndBeginsAnew() throws {
+    let world = try World.idempotent()
+    world.post(130)
+    try world.connect()
+    try world.sync()
+    let leave = try world.perform(
+      #"{"type":"leave_conversation","conversation_id":"room"}"#
+    ).operation
+    try world.run()
+    #expect(try world.standing(leave) == .done)
+    #expect(try world.cached().isEmpty)
+    _ = world.server.addMember(conversation: "room", user: "me")
+    world.post(60)
+    try world.sync()
+    #expect(try world.tailFaults(50) == [])
+    #expect(try world.lies() == [])
+  }
+
+  @Test func whatIsAskedForIsAnsweredAndNotKept() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try World.idempotent(file: folder.file())
+    world.post(3)
+    let stale = try world.perform(#"{"type":"get_conversations"}"#).operation
+    try folder.kill(world)
+    #expect(throws: Failure.notFound) { try world.standing(stale) }
+    try world.connect()
+    let list = try world.perform(
+      #"{"type":"get_conversations","include_last_message":true}"#
+    ).operation
+    try world.run()
+    #expect(try world.standing(list) == .done)
+    #expect(try world.said(list, \.result).contains("\"room\""))
+    #expect(try world.texts() == ["text 2"])
+  }
+
+  @Test func subscriptionsAreAskedAgainBeforeOtherWork() throws {
+    let world = try World.idempotent()
+    world.post(3)
+    try world.connect()
+    try world.perform(#"{"type":"subscribe"}"#)
+    try world.perform(#"{"type":"subscribe","conversation_id":"room"}"#)
+    try world.run()
+    try world.client.disconnected()
+    try world.say("hello")
+    _ = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    world.reset()
+    try world.connect()
+    try world.run()
+    #expect(world.requests.first?.contains("\"subscribe\"") == true)
+    #expect(world.asked("subscribe").count == 2)
+    #expect(world.asked("subscribe").last?.contains("\"conversation_id\":\"room\"") == true)
+    #expect(world.served() == ["hello"])
+    try world.perform(#"{"type":"unsubscribe"}"#)
+    try world.perform(#"{"type":"unsubscribe","conversation_id":"room"}"#)
+    try world.run()
+    world.reset()
+    try world.breakConnection()
+    try world.run()
+    #expect(world.asked("subscribe").isEmpty)
+  }
+
+  @Test func deliveriesAreToldByThemselves() throws {
+    let world = try World { $0.autoMarkDelivered = true }
+    world.post(60)
+    try world.connectListening()
+    try world.sync()
+    #expect(world.asked("mark_delivered").count == 1)
+    world.post(1)
+    try world.run()
+    #expect(world.asked("mark_delivered").count == 2)
+    try world.sync()
+    #expect(world.asked("mark_delivered").count == 2)
+  }
+}

@@ -1,0 +1,200 @@
+/// Refusals, delays and lost answers: what was refused is the user's to decide, what may
+/// have arrived is not sent again unasked.
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct OutboxTroubles {
+  @Test func aRefusalOfTheFirstLeavesTheOthersInOrder() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    try world.sync()
+    world.server.failNext("forbidden", verb: "send_message")
+    let a = try world.say("a")
+    let b = try world.say("b")
+    let c = try world.say("c")
+    try world.run()
+    #expect(world.served() == ["b", "c"])
+    #expect(try world.standing(a.operation) == .refused)
+    #expect(try world.said(a.operation, \.errorCode) == "forbidden")
+    #expect(try world.standing(b.operation) == .done)
+    #expect(try world.standing(c.operation) == .done)
+    // It stays on screen, behind what is confirmed, and can be sent after all.
+    #expect(try world.texts() == ["b", "c", "a"])
+    #expect(try world.client.state().operationsStuck == 1)
+    #expect(try world.client.retry(a.operation))
+    try world.run()
+    #expect(world.served() == ["b", "c", "a"])
+    #expect(try world.seen().map(\.number) == [b.number, c.number, a.number])
+  }
+
+  @Test func aMessageTooLargeIsRefusedAndMayBeShortened() throws {
+    var knobs = ServerKnobs()
+    knobs.payloadBytesMax = 40
+    let world = try World(knobs: knobs)
+    try world.connect()
+    let long = try world.say(String(repeating: "x", count: 50))
+    try world.run()
+    #expect(try world.standing(long.operation) == .refused)
+    #expect(try world.said(long.operation, \.errorCode) == "too_large")
+    #expect(try world.client.editOperation(long.operation, Array(#"{"payload":"short"}"#.utf8)))
+    try world.run()
+    #expect(world.served() == ["short"])
+    #expect(try world.seen().map(\.number) == [long.number])
+  }
+
+  @Test func aDelayThatTheServerAskedForIsKept() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    try world.sync()
+    world.server.failNext("rate_limited", retryAfterMs: 90_000, verb: "send_message")
+    let (operation, _) = try world.say("later")
+    try world.say("behind")
+    try world.run()
+    #expect(world.served().isEmpty)
+    #expect(try world.waiting(operation) == .retry)
+    // Not even a new connection makes it come sooner.
+    try world.breakConnection()
+    try world.run()
+    try world.wait(ms: 80_000)
+    #expect(world.served().isEmpty)
+    try world.wait(ms: 200_000)
+    #expect(world.served() == ["later", "behind"])
+  }
+
+  @Test func anUnavailableServerIsAskedAgain() throws {
+    let world = try World.forgetful()
+    try world.connect()
+    for _ in 0..<5 { world.server.failNext("unavailable", verb: "send_message") }
+    let (operation, _) = try world.say("hello")
+    try world.wait(ms: 400_000)
+    #expect(world.served() == ["hello"])
+    #expect(try world.standing(operation) == .done)
+    #expect(try world.client.operation(operation).rows[0].attempts == 6)
+  }
+
+  /// An error that is done all the same: the client id tells.
+  @Test func existsIsSuccess() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    world.server.failNext("unavailable", verb: "send_message", isDone: true)
+    let (operation, number) = try world.say("hello")
+    try world.wait(ms: 100_000)
+    #expect(world.asked("send_message").count == 2)
+    #expect(world.served() == ["hello"])
+    #expect(try world.standing(operation) == .done)
+    #expect(try world.seen().map(\.number) == [number])
+  }
+
+  /// Without idempotency a lost answer is looked for, and nothing is sent twice.
+  @Test(arguments: [true, false], [true, false])
+  func aLostAnswerIsLookedFor(_ arrives: Bool, _ tellsClientIDs: Bool) throws {
+    let world = try World.forgetful(tellsClientIDs: tellsClientIDs)
+    world.post(110)
+    try world.connect()
+    try world.sync()
+    let (operation, number) = try world.say("hello")
+    if arrives {
+      world.lose("send_message")
+      try world.run()
+      world.hear()
+    } else {
+      _ = try world.client.nextFrame()
+    }
+    try world.say("behind")
+    try world.breakConnection()
+    #expect(try world.standing(operation) == .unknown)
+    #expect(try world.waiting(operation) == .check)
+    try world.wait(ms: 200_000)
+    #expect(world.asked("send_message").count == (arrives ? 2 : 1))
+    #expect(try world.standing(operation) == (arrives ? .done : .unknown))
+    #expect(world.served() == (arrives ? ["hello", "behind"] : ["behind"]))
+    #expect(try world.seen().filter { $0.text == "hello" }.map(\.number) == [number])
+    if arrives { return }
+    // What stays unknown is the user's to decide.
+    #expect(try world.waiting(operation) == .nothing)
+    #expect(try world.client.retry(operation))
+    try world.run()
+    #expect(world.served() == ["behind", "hello"])
+    #expect(try world.seen().filter { $0.text == "hello" }.map(\.number) == [number])
+  }
+
+  @Test(arguments: 0..<6)
+  func withoutIdempotencyAKillSendsAtMostOnce(_ step: Int) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try World.forgetful(file: folder.file())
+    world.post(110)
+    try world.connect()
+    try world.sync()
+    let said = try world.say("hello")
+    var frames: [[UInt8]] = []
+    if step >= 1, let frame = try world.client.nextFrame() { frames = [frame.bytes] }
+    var answers: [[UInt8]] = []
+    if step >= 2 { answers = frames.flatMap { world.server.handle($0, user: "me") } }
+    if step == 3 { for answer in answers { _ = try world.client.receive(answer) } }
+    if step == 4 { try world.client.disconnected() }
+    if step == 5 {
+      world.tick(ms: 200_000)
+      _ = try world.client.advance()
+    }
+    try folder.kill(world)
+    try world.connect()
+    try world.run()
+    try world.wait(ms: 200_000)
+    #expect(world.served() == (step == 1 ? [] : ["hello"]))
+    #expect(try world.standing(said.operation) == (step == 1 ? .unknown : .done))
+    #expect(try world.seen().filter { $0.text == "hello" }.map(\.number) == [said.number])
+    #expect(world.asked("send_message").count == (step == 0 ? 1 : 0))
+  }
+
+  /// A frame that nobody took has not been sent.
+  @Test func aFrameNotTakenIsStillQueued() throws {
+    let world = try World.forgetful()
+    try world.connect()
+    let (operation, _) = try world.say("hello")
+    try world.client.disconnected()
+    #expect(try world.standing(operation) == .queued)
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["hello"])
+  }
+
+  @Test func whatIsCancelledIsGoneWithWhatWaitedForIt() throws {
+    let world = try World.idempotent()
+    let (operation, _) = try world.say("hello", as: "c1")
+    try world.act("react_message", "c1", #","reaction":"+""#)
+    try world.say("other")
+    #expect(try world.client.cancel(operation: operation))
+    #expect(throws: Failure.notFound) { try world.standing(operation) }
+    #expect(try world.texts() == ["other"])
+    #expect(try world.open().count == 1)
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["other"])
+    #expect(world.asked("react_message").isEmpty)
+  }
+
+  @Test func anUploadIsWaitedFor() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    let (operation, _) = try world.perform(
+      """
+      {"type":"send_message","conversation_id":"room","payload":"photo","attachment":{"n":1}}
+      """, upload: true)
+    try world.say("text")
+    try world.run()
+    #expect(world.served() == ["text"])
+    #expect(try world.waiting(operation) == .upload)
+    #expect(try world.client.uploadProgress(operation, permille: 300))
+    #expect(try world.client.operation(operation).rows[0].uploadPermille == 300)
+    #expect(try world.client.uploadFailed(operation, reason: Array("no space".utf8)))
+    #expect(try world.standing(operation) == .refused)
+    #expect(try world.client.retry(operation))
+    #expect(try world.waiting(operation) == .upload)
+    #expect(try world.client.uploaded(operation, attachment: Array(#"{"url":"x"}"#.utf8)))
+    try world.run()
+    #expect(world.asked("send_message").last?.contains(#""attachment":{"url":"x"}"#) == true)
+    #expect(try world.standing(operation) == .done)
+    #expect(try world.client.uploaded(operation, attachment: []) == false)
+  }
+}
