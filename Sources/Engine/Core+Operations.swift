@@ -193,8 +193,11 @@ extension Core {
     _ record: OperationRecord, _ draft: Draft, _ tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
     if record.verb == .markLastRead {
+      let isPassed = try tx.isRead(record.target, record.cid)
       for older in outbox.open
       where older.verb == .markLastRead && older.cid == record.cid && older.isUntold {
+        // The marker only moves forward.
+        if isPassed, let further = try tx.operation(older.seq) { return further }
         try tx.removeOperation(older.seq)
       }
       try tx.noteLastRead(record.target, record.cid)

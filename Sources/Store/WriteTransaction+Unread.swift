@@ -103,6 +103,12 @@ extension WriteTransaction {
     tallies[cid] = tally
   }
 
+  /// Whether a message stands at the read marker or below it.
+  package func isRead(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+    guard let row = try row(id, cid) else { return false }
+    return !(try tally(cid).isAboveMarker(row.position))
+  }
+
   private func takeNamed(_ position: Position, _ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard tally.named == position.id else { return }
@@ -135,6 +141,10 @@ extension WriteTransaction {
     // A marker that the server has not heard of may lie anywhere in what it counted.
     let isRead = newest != nil && tally.marker != nil && marker >= top
     if !isRead, try connection.number(Queries.markerQueued, cid) != nil { return }
+    if !isRead, newest != nil, tally.marker != nil {
+      // It counted from its own marker; another one is another count.
+      guard let lastRead, lastRead == tally.marker?.id else { return }
+    }
     let queued = try connection.number(
       Queries.countQueued, cid, top.time, top.id, marker.time, marker.id,
       RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)

@@ -109,12 +109,12 @@ extension World {
       tick(ms: 1_000)
       server.createConversation(
         "\(prefix)\(index)", title: "Room \(index)", participants: ["me", "you"])
-      post("hello", in: "\(prefix)\(index)")
+      tell("hello", in: "\(prefix)\(index)")
     }
   }
 
   @discardableResult
-  func post(
+  func tell(
     _ text: String, in conversation: String, by sender: String = "you", id: String? = nil
   ) -> String {
     tick(ms: 1_000)
