@@ -142,7 +142,7 @@ import Timeline
     let readable = Set(world.truth().suffix(world.truth().count - 31)).subtracting(bad)
     #expect(readable.isSubset(of: try world.cached()))
     let gaps = try world.page().coverage.gaps.filter { $0.lowUs > stamps[30] }
-    #expect(gaps.map(\.poisoned) == [true])
+    #expect(!gaps.isEmpty && gaps.allSatisfy(\.poisoned))
     #expect(try world.lies() == [])
   }
 
@@ -168,9 +168,9 @@ import Timeline
   /// Messages were lost before a push: they may have come to lie in the wide place of an
   /// item below a stamp years ahead, so the gap is not called one that only poison makes.
   @Test func aPushThatJoinsNothingDoubtsWidePlaces() throws {
-    let world = try World()
+    let world = try World.exact(page: 50)
     world.post(30)
-    world.put(flaw: .garbledTime)
+    _ = Self.post(1, everyMs: 1_000, to: world) { _ in .garbledTime }
     world.put(agoMs: -5 * 366 * 86_400_000)
     try world.connect()
     #expect(try world.sync().trouble == nil)
@@ -178,10 +178,12 @@ import Timeline
     func gaps() throws -> [String] {
       try world.page().coverage.gaps.map { "\($0.beforeRow) \($0.poisoned)" }
     }
-    #expect(try gaps() == ["30 true"])
+    let first = try gaps()
+    #expect(first == ["30 true"])
     world.post(3)
     try world.push { world.post(1) }
-    #expect(try gaps().first == "30 false")
+    let second = try gaps()
+    #expect(second == ["30 false", "31 false"])
     try world.sync()
     #expect(try world.cached().count == 35)
     #expect(try world.lies() == [])
