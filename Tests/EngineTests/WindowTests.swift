@@ -143,6 +143,21 @@ import Timeline
     #expect(!(try screen.state().isAtEnd))
   }
 
+  /// A window that was opened elsewhere and is sent to the newest messages before anything
+  /// is known of the conversation asks for them.
+  @Test func theNewestOfAnUnknownConversationAreAskedFor() throws {
+    let world = try World.exact()
+    world.post(50)
+    let screen = try TestScreen(world, .time(World.epochUs), count: 20)
+    try screen.poll()
+    #expect(try screen.window.load(Load(.initial, count: 20)))
+    try screen.poll()
+    try world.connect()
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(world.truth().suffix(20)))
+    #expect(try screen.state().isAtEnd)
+  }
+
   /// What is trimmed while the first unread message is still looked for stays away.
   @Test func aTrimWhileAPlaceIsLookedForBringsNothingBack() throws {
     let world = try World.exact(page: 100)
