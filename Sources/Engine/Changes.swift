@@ -36,12 +36,22 @@ extension Core {
   ) throws(StoreFailure) -> Step {
     var draft = job
     var isDone = false
+    var isBehind = false
     var claims: (cid: Int64, ranges: SpanSet)?
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
-      let spans = try tx.spans(record.cid)
-      claims = (record.cid, spans)
+      let stored = try tx.spans(record.cid)
+      var spans = stored
       let ingested = try ingest.known(page.items, record, spans, tx)
+      if let top = ingested.insertedAt.map(\.time).max(), !self.reckoning.isSequence,
+        let fetch = record.fetch, top > fetch.timeUs
+      {
+        // Where a claim reaches above the watermark, others may have arrived with these.
+        isBehind = true
+        try self.endTrust(&spans, record, below: top, tx)
+        try tx.save(spans: spans, replacing: stored, record.cid)
+      }
+      claims = (record.cid, spans)
       draft.status.received += page.items.count
       draft.status.inserted += ingested.insertedAt.count
       if ingested.queuedMarks { marksWaiting = true }
@@ -61,6 +71,7 @@ extension Core {
     if isDone, let claims {
       fresh[claims.cid] = (fresh[claims.cid] ?? SpanSet()).union(claims.ranges)
     }
+    if isBehind { catchUp(job.request.conversation) }
     job = draft
     return step
   }

@@ -43,8 +43,10 @@ struct Wish {
   /// Where too many rows must leave, what it loads stays. Of several wishes only the
   /// host's last one says so.
   var leads = false
-  /// The host trimmed what it showed while it waits for its place: only the place itself
-  /// is loaded from now on.
+  /// The ends of what it showed at this look while it waits for its place.
+  var meanwhile: (low: Position, high: Position)?
+  /// The host or the bound took some of that away: until the place is whole, only the place
+  /// itself is loaded from now on.
   var isTrimmed = false
   /// The oldest and the newest row that it loaded at this look.
   var grown: (low: Position, high: Position)?

@@ -61,6 +61,19 @@ struct Screen {
   /// Whether it shows the newest messages and goes on with them.
   var isAtEnd: Bool { list.loaded.spans.last?.high == .max }
 
+  /// Whether it wants the newest messages of a conversation of which nothing is known yet:
+  /// only asking for the present tells of it.
+  var wantsPresent: Bool {
+    guard cid == nil else { return false }
+    return wishes.contains { wish in
+      switch wish.aim {
+      case .older(let edge): edge == .max
+      case .place(let at): at == .latest || at == .unread
+      case .newer, .fill: false
+      }
+    }
+  }
+
   /// Whether the first row is the conversation's first message.
   var isAtStart: Bool {
     guard let first = list.first?.position else { return false }

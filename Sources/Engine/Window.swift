@@ -101,7 +101,7 @@ package final class Window: Sendable {
     let old = screen.asked.filter { ask in
       ask.request.kind != .live && !wanted.contains { $0.kind == ask.request.kind }
     }
-    let follows = !screen.config.isCacheOnly && screen.isAtEnd
+    let follows = !screen.config.isCacheOnly && (screen.isAtEnd || screen.wantsPresent)
     let mustFollow = follows && !screen.isFollowing
     let mustAskLive = (mustFollow || screen.isFollowing) && screen.liveAsked != screen.connections
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }

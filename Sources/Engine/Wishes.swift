@@ -18,6 +18,7 @@ extension Screen {
   private mutating func grow(_ pending: Wish, _ growth: inout Growth) throws(StoreFailure) {
     var wish = pending
     wish.grown = nil
+    wish.meanwhile = nil
     let mayAsk = !config.isCacheOnly && !wish.hasGivenUp && wish.atGap != .show
     let showsBeyond = wish.atGap != .ask || !mayAsk || !isUp
     let known = growth.keys.count
@@ -50,10 +51,14 @@ extension Screen {
   /// What a wish loaded and the bound sent away again at once is not loaded anew at each
   /// look: with it goes the wish. The window is full of what lies nearer to the user.
   mutating func forgetEvicted() {
-    wishes.removeAll { wish in
-      guard let grown = wish.grown else { return false }
-      return list.loaded.span(holding: grown.low) == nil
-        || list.loaded.span(holding: grown.high) == nil
+    let loaded = list.loaded
+    func isEvicted(_ ends: (low: Position, high: Position)?) -> Bool {
+      guard let ends else { return false }
+      return loaded.span(holding: ends.low) == nil || loaded.span(holding: ends.high) == nil
+    }
+    wishes.removeAll { isEvicted($0.grown) }
+    for index in wishes.indices where isEvicted(wishes[index].meanwhile) {
+      wishes[index].isTrimmed = true
     }
   }
 
@@ -127,8 +132,10 @@ extension Screen {
         try grow(Wish(.newer(key.position), want: wish.want - older, atGap: atGap), &growth)
         return
       }
+      let known = growth.keys.count
       if !isUp, !wish.isTrimmed { try showAround(key.position, wish.want, &growth) }
       var wish = wish
+      wish.meanwhile = growth.ends(of: known)
       wish.grown = (key.position, key.position)
       let kind: SyncRequest.Kind =
         if case .time(let time) = at { .time(time) } else { .near(key.position) }
@@ -150,7 +157,7 @@ extension Screen {
           _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
         }
         var wish = wish
-        wish.grown = growth.ends(of: known)
+        wish.meanwhile = growth.ends(of: known)
         keep(wish, asking: nil)
       } else if !wish.isTrimmed {
         try grow(.newest(wish.want), &growth)

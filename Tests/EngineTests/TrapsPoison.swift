@@ -5,6 +5,7 @@
 import Engine
 import ReferenceServer
 import Testing
+import Timeline
 
 @Suite struct TrapsPoison {
   static let flaws = ServerMessage.Flaw.allCases.filter { $0 != .none }
@@ -115,5 +116,76 @@ import Testing
     }
     #expect(try world.sync(.older, want: 1_000).trouble == nil)
     try Self.expectAll(world, but: bad)
+  }
+
+  /// The way up from an old place leads over more unreadable items than a page holds: what
+  /// stands above them is joined, their place is known, and nothing is asked for twice.
+  @Test(arguments: [13, 50])
+  func theWayUpLeadsOverPoison(_ length: Int) throws {
+    let world = try World.exact(page: 10)
+    world.post(60)
+    let bad = Self.post(length, everyMs: 1_000, to: world) { _ in .missingID }
+    world.post(60)
+    try world.connect()
+    try world.sync(.live)
+    let stamps = world.server.truth(world.room).map(\.stampUs)
+    let place = Position(time: stamps[30], id: [])
+    #expect(try world.sync(.near(place)).trouble == nil)
+    let edge = Position(time: stamps[30] + 1, id: [])
+    // Each time it goes on to the next island that pages on the way left behind.
+    for step in 0..<40 {
+      try #require(step < 39)
+      world.reset()
+      #expect(try world.sync(.above(edge), want: 15).trouble == nil)
+      if world.requests.isEmpty { break }
+    }
+    let readable = Set(world.truth().suffix(world.truth().count - 31)).subtracting(bad)
+    #expect(readable.isSubset(of: try world.cached()))
+    let gaps = try world.page().coverage.gaps.filter { $0.lowUs > stamps[30] }
+    #expect(!gaps.isEmpty && gaps.allSatisfy(\.poisoned))
+    #expect(try world.lies() == [])
+  }
+
+  /// Nothing of the newest pages can be read: the way up ends there, and ends well.
+  @Test(arguments: [7, 35])
+  func theWayUpEndsInPoison(_ length: Int) throws {
+    let world = try World.exact(page: 10)
+    world.post(90)
+    try world.connect()
+    let stamps = world.server.truth(world.room).map(\.stampUs)
+    try world.sync(.live)
+    try world.client.disconnected()
+    _ = Self.post(length, everyMs: 1_000, to: world) { _ in .missingID }
+    try world.client.connected()
+    #expect(try world.sync(.near(Position(time: stamps[30], id: []))).trouble == nil)
+    let edge = Position(time: stamps[30] + 1, id: [])
+    #expect(try world.sync(.above(edge), want: 1_000).trouble == nil)
+    let old = Position(time: stamps[89] + 1, id: [])
+    #expect(try world.sync(.above(old), want: 1_000).trouble == nil)
+    #expect(try world.lies() == [])
+  }
+
+  /// Messages were lost before a push: they may have come to lie in the wide place of an
+  /// item below a stamp years ahead, so the gap is not called one that only poison makes.
+  @Test func aPushThatJoinsNothingDoubtsWidePlaces() throws {
+    let world = try World.exact(page: 50)
+    world.post(30)
+    _ = Self.post(1, everyMs: 1_000, to: world) { _ in .garbledTime }
+    world.put(agoMs: -5 * 366 * 86_400_000)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.sync(.older, want: 100).trouble == nil)
+    func gaps() throws -> [String] {
+      try world.page().coverage.gaps.map { "\($0.beforeRow) \($0.poisoned)" }
+    }
+    let first = try gaps()
+    #expect(first == ["30 true"])
+    world.post(3)
+    try world.push { world.post(1) }
+    let second = try gaps()
+    #expect(second == ["30 false", "31 false"])
+    try world.sync()
+    #expect(try world.cached().count == 35)
+    #expect(try world.lies() == [])
   }
 }

@@ -143,6 +143,41 @@ import Timeline
     #expect(!(try screen.state().isAtEnd))
   }
 
+  /// A window that was opened elsewhere and is sent to the newest messages before anything
+  /// is known of the conversation asks for them.
+  @Test func theNewestOfAnUnknownConversationAreAskedFor() throws {
+    let world = try World.exact()
+    world.post(50)
+    let screen = try TestScreen(world, .time(World.epochUs), count: 20)
+    try screen.poll()
+    #expect(try screen.window.load(Load(.initial, count: 20)))
+    try screen.poll()
+    try world.connect()
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(world.truth().suffix(20)))
+    #expect(try screen.state().isAtEnd)
+  }
+
+  /// What is trimmed while the first unread message is still looked for stays away.
+  @Test func aTrimWhileAPlaceIsLookedForBringsNothingBack() throws {
+    let world = try World.exact(page: 100)
+    world.post(100, sender: "me")
+    try world.connect()
+    try world.sync(.older, want: 200)
+    let truth = world.truth()
+    try world.client.disconnected()
+    try world.client.connected()
+    let screen = try TestScreen(world, .unread, count: 40)
+    try screen.poll()
+    #expect(try screen.ids() == Array(truth.suffix(40)))
+    try screen.window.trim(first: 10, count: 5)
+    try screen.poll()
+    try screen.poll()
+    #expect(try screen.ids() == Array(truth[70..<75]))
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth[70..<75]))
+  }
+
   /// Of several loads under way the bound follows the last one: who went back to the newest
   /// messages stays there when an older wish is answered.
   @Test func aLateAnswerDoesNotDragTheWindowAway() throws {

@@ -100,7 +100,9 @@ extension World {
         try checkFact(ledger.posted[mark.serial].id)
       }
     }
-    guard !isQuiet, knobs.updates.lossShare > 0, deviceDice.chance(knobs.updates.lossShare)
+    // After a loss the same updates come again, so that losses would go on for ever.
+    guard !isQuiet, knobs.updates.lossShare > 0, deviceDice.chance(knobs.updates.lossShare),
+      findings.kills + findings.powerCuts < 12
     else { return }
     powerCutIsDue = true
   }

@@ -195,6 +195,9 @@ import Timeline
         SpanSet.Span(low: position(5, ""), high: position(9, "")),
       ]
       #expect(try tx.quarantined(cid, seen: true) == parts)
+      #expect(try tx.quarantined(cid, from: position(2, ""), to: position(6, "")) == parts)
+      #expect(try tx.quarantined(cid, from: position(3, ""), to: position(6, "")) == [parts[1]])
+      #expect(try tx.quarantined(cid, from: position(3, ""), to: position(5, "")).isEmpty)
       try tx.doubtQuarantine(cid, above: position(8, ""))
       #expect(try tx.quarantined(cid, seen: true) == [parts[0]])
       try tx.clearQuarantine(cid, low: position(2, ""), high: position(6, ""))

@@ -68,6 +68,13 @@ import Timeline
     page.filter { !$0.isPoison }.map(\.position).sorted()
   }
 
+  private static func unread(_ page: ArraySlice<ModelList.Item>) -> Unread {
+    let oldest = page.prefix { $0.isPoison }
+    let newest = page.reversed().prefix { $0.isPoison }
+    return Unread(
+      newest: newest.map { Int64($0.arrival) }, oldest: oldest.map { Int64($0.arrival) })
+  }
+
   static func climb(_ setting: Setting, seed: UInt64) -> Run {
     var random = Random(seed: seed)
     var list = ModelList(tiesByID: setting.ties == .byID)
@@ -113,7 +120,8 @@ import Timeline
     let before = climb.high
     let isStart = offset + page.count >= run.list.items.count && !page.isEmpty
     run.end = climb.take(
-      rows: rows, rawCount: page.count, offset: offset, endsAtStart: isStart)
+      rows: rows, rawCount: page.count, unread: unread(page), offset: offset,
+      endsAtStart: isStart)
     let claim = PageClaim(
       items: page.map { $0.isPoison ? nil : $0.position }, low: .cut, high: .cut,
       ties: setting.ties)
@@ -190,6 +198,36 @@ import Timeline
     var joined = Climb(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
     #expect(joined.take(rows: [at(7, "d")] + above, rawCount: 4, offset: 6) == .extended)
     #expect(joined.high == .before(tick: 9))
+  }
+
+  /// Items that cannot be read join a page by their bytes, and hide what lies between.
+  @Test func unreadableItemsJoinAPage() {
+    func climb() -> Climb {
+      let run = [at(8, "x"), at(9, "y")]
+      var climb = Climb(high: .before(tick: 9), index: 9, rows: run, ties: .unknown)
+      let first = climb.take(
+        rows: run, rawCount: 3, unread: Unread(newest: [17]), offset: climb.offset(limit: 3))
+      #expect(first == .same)
+      #expect(climb.offset(limit: 3) == 5)
+      let both = Unread(newest: [18, 17], oldest: [17, 18])
+      #expect(climb.take(rows: [], rawCount: 2, unread: both, offset: 5) == .same)
+      #expect(climb.offset(limit: 3) == 3)
+      return climb
+    }
+    let newer = [at(12, "a"), at(13, "b")]
+    var joined = climb()
+    let verdict = joined.take(rows: newer, rawCount: 3, unread: Unread(oldest: [18]), offset: 3)
+    #expect(verdict == .resumed)
+    #expect(joined.high == .before(tick: 13))
+    var apart = climb()
+    let other = apart.take(rows: newer, rawCount: 3, unread: Unread(oldest: [99]), offset: 3)
+    #expect(other == .apart)
+    #expect(apart.high == .before(tick: 9))
+    var ended = climb()
+    let unread = Unread(newest: [19, 18], oldest: [18, 19])
+    #expect(ended.take(rows: [], rawCount: 2, unread: unread, offset: 0) == .present)
+    #expect(ended.isAtPresent)
+    #expect(ended.high == .before(tick: 9))
   }
 
   /// All of an island was deleted on the server: no anchor is left in it.

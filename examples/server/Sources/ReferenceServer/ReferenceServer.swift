@@ -107,7 +107,13 @@ public final class ReferenceServer {
   /// Deletes messages; the deletion is stamped now and visible `lateUs` later.
   public func delete(conversation: String, ids: [String], lateUs: Int64? = nil) {
     let late = lateUs ?? lateness(knobs.deletionLatenessMaxUs)
-    enqueue(.deletion(conversation: conversation, ids: ids, deletedUs: nowUs), late)
+    var deletedUs = nowUs
+    // Where stamps of messages run ahead of the clock so that none comes in between, those
+    // of deletions do too: a device takes both for the same clock.
+    if knobs.sendsPreviousIDs, let last = conversations[conversation]?.rows.last {
+      deletedUs = max(deletedUs, last.place.tickUs)
+    }
+    enqueue(.deletion(conversation: conversation, ids: ids, deletedUs: deletedUs), late)
   }
 
   // MARK: Commits
