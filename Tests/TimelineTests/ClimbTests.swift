@@ -68,10 +68,10 @@ import Timeline
     page.filter { !$0.isPoison }.map(\.position).sorted()
   }
 
-  private static func unread(_ page: ArraySlice<ModelList.Item>) -> Unread {
+  private static func unread(_ page: ArraySlice<ModelList.Item>) -> Unreadable {
     let oldest = page.prefix { $0.isPoison }
     let newest = page.reversed().prefix { $0.isPoison }
-    return Unread(
+    return Unreadable(
       newest: newest.map { Int64($0.arrival) }, oldest: oldest.map { Int64($0.arrival) })
   }
 
@@ -206,25 +206,25 @@ import Timeline
       let run = [at(8, "x"), at(9, "y")]
       var climb = Climb(high: .before(tick: 9), index: 9, rows: run, ties: .unknown)
       let first = climb.take(
-        rows: run, rawCount: 3, unread: Unread(newest: [17]), offset: climb.offset(limit: 3))
+        rows: run, rawCount: 3, unread: Unreadable(newest: [17]), offset: climb.offset(limit: 3))
       #expect(first == .same)
       #expect(climb.offset(limit: 3) == 5)
-      let both = Unread(newest: [18, 17], oldest: [17, 18])
+      let both = Unreadable(newest: [18, 17], oldest: [17, 18])
       #expect(climb.take(rows: [], rawCount: 2, unread: both, offset: 5) == .same)
       #expect(climb.offset(limit: 3) == 3)
       return climb
     }
     let newer = [at(12, "a"), at(13, "b")]
     var joined = climb()
-    let verdict = joined.take(rows: newer, rawCount: 3, unread: Unread(oldest: [18]), offset: 3)
+    let verdict = joined.take(rows: newer, rawCount: 3, unread: Unreadable(oldest: [18]), offset: 3)
     #expect(verdict == .resumed)
     #expect(joined.high == .before(tick: 13))
     var apart = climb()
-    let other = apart.take(rows: newer, rawCount: 3, unread: Unread(oldest: [99]), offset: 3)
+    let other = apart.take(rows: newer, rawCount: 3, unread: Unreadable(oldest: [99]), offset: 3)
     #expect(other == .apart)
     #expect(apart.high == .before(tick: 9))
     var ended = climb()
-    let unread = Unread(newest: [19, 18], oldest: [18, 19])
+    let unread = Unreadable(newest: [19, 18], oldest: [18, 19])
     #expect(ended.take(rows: [], rawCount: 2, unread: unread, offset: 0) == .present)
     #expect(ended.isAtPresent)
     #expect(ended.high == .before(tick: 9))
