@@ -1248,7 +1248,7 @@ typedef struct tl_conversation {
   int64_t activity_us;    /**< Server time of the last message, or of the last change where there is none; 0 for none. */
   tl_view id;             /**< Conversation id. */
   tl_view title;          /**< Title, or empty. */
-  tl_view body;           /**< The conversation's JSON object as it came, or empty. */
+  tl_view body;           /**< The conversation's JSON object as it came, that of its request while it is pending, or empty. */
   tl_view last_read;      /**< Id of the last message read by this user's marker, or empty. */
   tl_view draft;          /**< The draft, or empty. */
   tl_view draft_reply_to; /**< Id of the message the draft answers, or empty. */

@@ -172,6 +172,7 @@ public func tl_client_draft(
 @implementation @_cdecl("tl_client_clear")
 public func tl_client_clear(_ client: OpaquePointer?) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    throw Failure.unsupported("clear")
+    try client.clear()
+    return status(TL_OK)
   }
 }

@@ -151,12 +151,13 @@ extension tl_list_status {
   init(_ status: ListStatus) {
     let flags = [
       (status.isUnreadExact, TL_LIST_TOTAL_EXACT), (status.isWhole, TL_LIST_WHOLE),
+      (status.isRefreshing, TL_LIST_REFRESHING),
     ]
     self.init(
       struct_size: 0, flags: bits(flags), version: status.version, checksum: status.checksum,
       unread: UInt64(clamping: status.unread),
       row_count: UInt32(clamping: status.rowCount),
-      conversation_count: UInt32(clamping: status.rowCount),
+      conversation_count: UInt32(clamping: status.conversationCount),
       trouble: status.trouble?.status ?? ABI.status(TL_OK), reserved: 0)
   }
 }

@@ -101,6 +101,8 @@ extension Client {
       return try parseOperation(json)
     } catch .tooLarge {
       throw .tooLarge("request")
+    } catch .ownVerb {
+      throw .unsupported("messages are asked for by a sync")
     } catch {
       throw .invalid("request is not one of the protocol")
     }

@@ -129,10 +129,12 @@ extension Client {
     return try reading { reading throws(Failure) in
       let cid = try reading.storing { rx throws(StoreFailure) -> Int64? in
         guard let record = try rx.conversation(id) else { return nil }
+        // One that holds nothing but a draft is in no list.
+        if try rx.draft(record.cid) != nil { return record.cid }
         return try rx.summary(record).isListed ? record.cid : nil
       }
       guard let cid else { throw .notFound }
-      return try reading.conversations([cid], typing: typing)
+      return try reading.conversations([cid], typing: typing, isNamed: true)
     }
   }
 

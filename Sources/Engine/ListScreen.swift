@@ -23,6 +23,7 @@ struct ListScreen {
   /// Conversations in which somebody began or ended to type.
   private var typed: Set<[UInt8]> = []
   var isWhole = false
+  private var isRefreshing = false
   var trouble: Failure?
   /// Entries and keys read so far: the cost that tests hold to the change.
   private(set) var read = 0
@@ -40,6 +41,8 @@ struct ListScreen {
     status.unread = total
     status.isUnreadExact = inexact == 0 && isWhole
     status.isWhole = isWhole
+    status.isRefreshing = isRefreshing
+    status.conversationCount = unread.count
     status.trouble = trouble
     return status
   }
@@ -47,6 +50,7 @@ struct ListScreen {
   /// Takes what stands on the board.
   mutating func note(_ board: Board, ends: [Board.End], typed: Set<[UInt8]>) {
     isWhole = board.listIsWhole
+    isRefreshing = board.listIsAsked
     for end in ends where end.trouble != .cancelled { trouble = end.trouble }
     self.typed.formUnion(typed)
   }
@@ -120,7 +124,7 @@ struct ListScreen {
   /// Whether an entry changes what a row shows beyond its place and its counts.
   private static func shows(_ entry: ChangeEntry, _ summary: ConversationSummary) -> Bool {
     switch entry.kind {
-    case .entities, .conversations: return true
+    case .entities, .conversations, .operations: return true
     case .updated:
       guard let number = summary.newest?.number else { return false }
       return entry.first <= number && number <= entry.last

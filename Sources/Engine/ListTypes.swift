@@ -62,12 +62,16 @@ package struct ListStatus: Equatable, Sendable {
   package var version: UInt64 = 0
   package var checksum: UInt64 = 0
   package var rowCount = 0
+  /// Those beyond the limit of rows included.
+  package var conversationCount = 0
   /// Of all conversations, those beyond the limit of rows included.
   package var unread = 0
   /// Each of them is exact, and the list is whole.
   package var isUnreadExact = false
   /// The server's list was fetched whole on this connection.
   package var isWhole = false
+  /// The server is being asked for its list.
+  package var isRefreshing = false
   /// Why the list could not be fetched; nil after it went well.
   package var trouble: Failure?
 

@@ -9,15 +9,16 @@ internal import Wire
 
 extension Reading {
   /// The rows of these conversations; one that is not listed any more keeps its place.
+  /// `isNamed` shows it all the same.
   func conversations(
-    _ cids: [Int64], typing: [[UInt8]: [[UInt8]]]
+    _ cids: [Int64], typing: [[UInt8]: [[UInt8]]], isNamed: Bool = false
   ) throws(Failure) -> ConversationPage {
     var page = ConversationPage()
     for cid in cids {
       let entry = try storing { rx throws(StoreFailure) -> ConversationEntry? in
         guard let record = try rx.conversation(cid: cid) else { return nil }
         let entry = try rx.entry(record)
-        return entry.summary.isListed ? entry : nil
+        return entry.summary.isListed || isNamed ? entry : nil
       }
       var row = ConversationRow()
       row.number = UInt64(clamping: cid)
@@ -43,10 +44,12 @@ extension Reading {
     if entry.hasPending { row.flags |= ConversationFlags.hasPending }
     if entry.hasStuck { row.flags |= ConversationFlags.hasStuck }
     row.id = add(summary.id)
-    if let body = entry.body {
+    if let body = entry.body ?? entry.made {
       row.body = add(body)
-      let shown = shownOfConversation(body)
-      row.title = add(shown.title)
+      // Who makes a conversation takes part in it, named or not.
+      let maker = entry.body == nil ? entry.user : nil
+      let shown = shownOfConversation(body, maker: maker)
+      row.title = add(entry.savedTitle ?? shown.title)
       row.memberCount = shown.memberCount
     }
     row.lastRead = add(entry.lastRead ?? [])
@@ -63,6 +66,13 @@ extension Reading {
     row.activityUs = view.timeUs
     row.last = view.shifted(by: arena.count)
     arena += last.bytes
+  }
+}
+
+extension ConversationEntry {
+  /// The title that the user gave it and the server has not confirmed.
+  fileprivate var savedTitle: [UInt8]? {
+    saved.flatMap { operationText("title", in: Array($0.dropFirst().dropLast())) }
   }
 }
 
@@ -88,20 +98,25 @@ extension MessageView {
 }
 
 /// What a list shows of a conversation object.
-private func shownOfConversation(_ body: [UInt8]) -> (title: [UInt8], memberCount: Int) {
+private func shownOfConversation(
+  _ body: [UInt8], maker: [UInt8]?
+) -> (title: [UInt8], memberCount: Int) {
   do {
     let document = try Document(body)
     let title = document.member(Array("title".utf8), of: document.root)
     var count = 0
+    var isMakerNamed = maker == nil
     if let members = document.member(Array("participant_ids".utf8), of: document.root),
       document.kind(members) == .array
     {
       var child = document.firstChild(of: members)
       while let member = child {
         count += 1
+        if !isMakerNamed { isMakerNamed = document.string(member) == maker }
         child = document.next(after: member, in: members)
       }
     }
+    if !isMakerNamed { count += 1 }
     return (title.flatMap { document.string($0) } ?? [], count)
   } catch {
     // What is stored was once parsed; a damaged file shows nothing of it.

@@ -196,6 +196,7 @@ extension Client {
   /// Offers sealed messages to `open` and unsealed operations to `seal`, of one
   /// conversation or of all. Gives how many were opened or sealed.
   package func reopenPayloads(conversation: [UInt8]?) throws(Failure) -> Int {
+    try ensureOpen()
     if let conversation { try check(conversation) }
     return try sealWaiting(conversation) + openSealed(conversation)
   }

@@ -83,7 +83,7 @@ extension Core {
             record.cid, unread: count, lastRead: nil, newest: nil, issued: flight.issued)
         }
       case .receipts(let receipts):
-        try application.receipts(receipts, of: record)
+        if !isLate { try application.receipts(receipts, of: record) }
       default:
         if !isLate { left = try application.effect(of: record, conversation) }
       }
@@ -191,6 +191,8 @@ extension Application {
     case .pinMessage, .unpinMessage:
       _ = try tx.pin(
         record.target, record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)
+    case .saveConversation:
+      try save(record, conversation)
     case .deleteConversation, .leaveConversation:
       try tx.removeConversation(record.cid)
       return conversation?.id
@@ -198,5 +200,20 @@ extension Application {
       break
     }
     return nil
+  }
+
+  /// A server that does not show the conversation again did as it was asked.
+  private func save(
+    _ record: OperationRecord, _ conversation: ConversationRecord?
+  ) throws(StoreFailure) {
+    guard let conversation, let body = try tx.entry(conversation).body else { return }
+    var members = Array(body.dropFirst().dropLast())
+    for name in ["title", "metadata"] as [StaticString] {
+      guard let value = operationValue(name, in: record.members) else { continue }
+      members = operationBody(members, setting: name, to: value)
+    }
+    try tx.putEntity(
+      kind: Effect.EntityKind.conversation.code, cid: record.cid, id: conversation.id,
+      body: OperationRecord.body(members))
   }
 }

@@ -34,6 +34,8 @@ struct Board {
   var typed: [UInt64: Set<[UInt8]>] = [:]
   /// The server's list of conversations was fetched whole on this connection.
   var listIsWhole = false
+  /// It is being asked for.
+  var listIsAsked = false
 }
 
 final class WindowRegistry {
@@ -61,6 +63,8 @@ final class WindowRegistry {
       board.caughtUp = core.caughtUp
       board.fresh = core.fresh
       board.listIsWhole = core.listIsWhole
+      board.listIsAsked =
+        core.exchange.isUp && core.jobs.contains { $0.request.kind == .conversations }
       board.permille = core.outbox.permille
     }
   }

@@ -47,8 +47,14 @@ extension Queries {
     FROM operation INDEXED BY operation_pending WHERE cid = ? AND number != 0 AND state != 4
     """
 
+  /// What the user wants a conversation to be.
+  static let askedOfConversation: StaticString = """
+    SELECT verb, body, state FROM operation INDEXED BY operation_target
+    WHERE cid = ? AND target = x'' AND state != 4 AND verb IN (11, 31) ORDER BY seq
+    """
+
   static let listQueries: [StaticString] = [
     conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, unreadNumbers,
-    markerQueued, pendingSends,
+    markerQueued, pendingSends, askedOfConversation,
   ]
 }

@@ -44,7 +44,7 @@ extension ReadTransaction {
     page.rows[index].reactions = start..<page.bytes.count
   }
 
-  private func userID() throws(StoreFailure) -> [UInt8] {
+  func userID() throws(StoreFailure) -> [UInt8] {
     let row = try connection.statement("SELECT user FROM meta WHERE one = 1")
     return try row.step() ? row.bytes(0) : []
   }

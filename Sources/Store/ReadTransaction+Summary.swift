@@ -88,6 +88,12 @@ package struct ConversationEntry: Equatable, Sendable {
   package var summary: ConversationSummary
   /// The object as it came; nil where the server told none.
   package var body: [UInt8]?
+  /// The members of the request that makes it, as an object; nil once the server told.
+  package var made: [UInt8]?
+  /// This user, where it is made here.
+  package var user: [UInt8]?
+  /// Those of the newest request that is to change it and was not refused.
+  package var saved: [UInt8]?
   package var lastRead: [UInt8]?
   package var draft: StoredDraft?
   package var hasPending: Bool
@@ -101,9 +107,19 @@ extension ReadTransaction {
     let body = try entity.step() ? entity.bytes(0) : nil
     let sends = try connection.statement(Queries.pendingSends, record.cid)
     _ = try sends.step()
-    return ConversationEntry(
+    var entry = ConversationEntry(
       summary: try summary(record), body: body, lastRead: try tally(record.cid).marker?.id,
       draft: try draft(record.cid), hasPending: sends.int(0) > 0, hasStuck: sends.int(1) > 0)
+    let asked = try connection.statement(Queries.askedOfConversation, record.cid)
+    while try asked.step() {
+      if OperationVerb(rawValue: asked.int(0)) == .createConversation {
+        entry.made = asked.bytes(1)
+        entry.user = try userID()
+      } else if OperationState(rawValue: asked.int(2)) != .refused {
+        entry.saved = asked.bytes(1)
+      }
+    }
+    return entry
   }
 }
 

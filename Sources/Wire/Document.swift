@@ -20,6 +20,8 @@ package enum WireFailure: Error, Equatable, Sendable {
   case notAFrame
   /// A request whose `type` is none that a host may ask for.
   case unknownVerb
+  /// A request that only the library itself makes: its answer belongs to a sync.
+  case ownVerb
   /// A request without this member, with a wrong one, or with two of them.
   case badMember(Parameter)
 }

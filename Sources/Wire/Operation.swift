@@ -36,14 +36,15 @@ package struct OperationRequest: Sendable, Equatable {
 /// Strict for what has a meaning here, whichever the verb: a member of the wrong
 /// kind is refused, and so is one that stands there twice, since servers differ in
 /// which of the two they take. `null` is as if absent, but as a payload.
-/// - Throws: as `Document.init`, and `notAFrame`, `unknownVerb` or `badMember`;
+/// - Throws: as `Document.init`, and `notAFrame`, `unknownVerb`, `ownVerb` or
+///   `badMember`;
 ///   `tooLarge` also for what no message may hold.
 package func parseOperation(_ json: [UInt8]) throws(WireFailure) -> OperationRequest {
   let document = try Document(json)
   guard document.kind(document.root) == .object else { throw .notAFrame }
-  guard let verb = document.text(Name.type, of: document.root).flatMap({ Verb(name: $0) }),
-    let needs = verb.needs
+  guard let verb = document.text(Name.type, of: document.root).flatMap({ Verb(name: $0) })
   else { throw .unknownVerb }
+  guard let needs = verb.needs else { throw .ownVerb }
   var reader = OperationReader(document, verb)
   try reader.read()
   for parameter in needs where !reader.has(parameter) { throw .badMember(parameter) }

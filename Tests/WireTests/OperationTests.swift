@@ -101,8 +101,15 @@ import Wire
 
   @Test(arguments: [
     #"{"type":"get_messages","conversation_id":"c"}"#, #"{"type":"get_deleted_since"}"#,
-    #"{"type":"get_changed_since"}"#, #"{"type":"sing"}"#, #"{"type":7}"#, "{}",
-    #"{"type":null}"#, #"{"type":"send_message\u0000"}"#,
+    #"{"type":"get_changed_since"}"#,
+  ])
+  func whatSyncsAskForIsNotForHosts(_ json: String) {
+    #expect(refusal(json) == .ownVerb)
+  }
+
+  @Test(arguments: [
+    #"{"type":"sing"}"#, #"{"type":7}"#, "{}", #"{"type":null}"#,
+    #"{"type":"send_message\u0000"}"#,
   ])
   func otherVerbsAreNotForHosts(_ json: String) {
     #expect(refusal(json) == .unknownVerb)

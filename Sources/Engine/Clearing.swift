@@ -1,0 +1,44 @@
+/// Emptying the cache: all that the server can give again goes, the user's own stays.
+///
+/// Rule protected: what was proven about rows that are gone is forgotten with them, in
+/// memory too, or a screen would call an empty conversation whole.
+internal import Base
+internal import Store
+
+extension Client {
+  /// Drops what the server said. Operations, drafts, read markers, refs of updates and
+  /// what was forgotten here stay; syncs begin again.
+  package func clear() throws(Failure) {
+    try input { core, now throws(Failure) in try core.clear(now) }
+  }
+}
+
+extension Core {
+  func clear(_ now: Instant) throws(Failure) {
+    try storing { () throws(StoreFailure) in
+      try commit { tx throws(StoreFailure) in try tx.clearCache() }
+      // A power cut would bring the old cache back, which was to be gone.
+      try store.syncDurable()
+    }
+    caughtUp = []
+    fresh = [:]
+    dirty = []
+    onlyPushed = []
+    listIsWhole = false
+    for index in jobs.indices {
+      exchange.abandon(.sync(jobs[index].id))
+      // Where an answer cannot be told from the next one, it is still waited for, and
+      // says nothing to a job that is at its start.
+      jobs[index].inFlight = exchange.isInFlight(.sync(jobs[index].id))
+      jobs[index].status.phase = .waiting
+      jobs[index].notBeforeMs = .min
+      jobs[index].beginAgain()
+    }
+    hasNews = true
+    if exchange.isUp {
+      wakeLists(now)
+      wakeWindows(now)
+    }
+    pump(now)
+  }
+}
