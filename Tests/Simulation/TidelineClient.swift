@@ -39,7 +39,8 @@ package final class TidelineClient: SimulatedClient {
     config.autoMarkRead = knobs.autoMarkRead
     config.requestTimeoutMs = knobs.timeoutMs
     config.requestsMax = knobs.requestsMax
-    config.seed = knobs.seed
+    // With 0 a client draws its own, and no world with it would be the same twice.
+    config.seed = max(1, knobs.seed)
     config.clock = { clock.instant() }
     if knobs.usesFile {
       let base =
