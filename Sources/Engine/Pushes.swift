@@ -206,8 +206,10 @@ extension Core {
     _ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64,
     _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard !reckoning.isSequence, let fetch = record.fetch, time > fetch.timeUs else { return }
-    let boundary = Position.after(tick: fetch.timeUs)
+    guard !reckoning.isSequence, let fetch = record.fetch, time >= fetch.timeUs else { return }
+    // In the watermark's own tick others may have come before it, too.
+    let boundary: Position =
+      time == fetch.timeUs ? .before(tick: time) : .after(tick: fetch.timeUs)
     spans.endTrust(at: boundary, watermark: fetch)
     try tx.doubtQuarantine(record.cid, above: boundary)
   }

@@ -39,7 +39,7 @@ package final class TidelineClient: SimulatedClient {
     config.autoMarkRead = knobs.autoMarkRead
     config.requestTimeoutMs = knobs.timeoutMs
     config.requestsMax = knobs.requestsMax
-    // With 0 the system would draw one, and nothing would replay.
+    // With 0 a client draws its own, and no world with it would be the same twice.
     config.seed = max(1, knobs.seed)
     config.clock = { clock.instant() }
     if knobs.usesFile {
