@@ -66,7 +66,9 @@ package struct Walk: Equatable, Sendable {
   }
 
   /// Begins with a newest page that is cut at its older end.
-  package init(newest rows: [Position], rawCount: Int, unread: Unreadable = Unreadable(), ties: Ties) {
+  package init(
+    newest rows: [Position], rawCount: Int, unread: Unreadable = Unreadable(), ties: Ties
+  ) {
     self.ties = ties
     low = .max
     index = rawCount

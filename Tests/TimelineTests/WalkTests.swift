@@ -208,10 +208,12 @@ struct ModelList {
   @Test func unreadableItemsJoinAPage() {
     func walk() -> Walk {
       var walk = Walk(
-        newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unreadable(oldest: [17]), ties: .unknown)
+        newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unreadable(oldest: [17]),
+        ties: .unknown)
       #expect(walk.offset == 2)
       let more = walk.take(
-        rows: [], rawCount: 2, unread: Unreadable(newest: [17, 18], oldest: [17, 18]), complete: false)
+        rows: [], rawCount: 2, unread: Unreadable(newest: [17, 18], oldest: [17, 18]),
+        complete: false)
       #expect(more == .same)
       #expect(walk.offset == 3)
       return walk
