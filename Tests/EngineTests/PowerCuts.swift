@@ -19,14 +19,13 @@ import VaultSupport
     try session.act(calls: 150)
     #expect(session.done.isSuperset(of: Session.verbs))
     var lost = 0
-    for image in 0..<270 {
-      let cut = session.cut(image)
+    for (image, cut) in session.cuts(255).enumerated() {
       let found = try session.recover(cut.image, image)
       lost += found.shown == session.calls[cut.last].shown ? 0 : 1
       let allowed = session.calls[cut.promised...cut.last]
       #expect(
         allowed.contains { $0.shown == found.shown },
-        "image \(image): \(cut.promised)...\(cut.last), found \(found.shown)")
+        "image \(image): \(session.difference(found.shown, cut.promised...cut.last))")
       // Without idempotent sends a frame that left is never taken for one that did not.
       if !session.isIdempotent {
         #expect(found.queued.isDisjoint(with: session.calls[cut.promised].taken))
@@ -41,8 +40,7 @@ import VaultSupport
     let session = try Session(seed: 3, isIdempotent: true)
     try session.act(calls: 60)
     var broken = 0
-    for image in 0..<60 {
-      let cut = session.cut(image, withoutSyncs: true)
+    for (image, cut) in session.cuts(40, withoutSyncs: true).enumerated() {
       // A file that did not come to be whole does not open.
       let found = try? session.recover(cut.image, image)
       let allowed = session.calls[cut.promised...cut.last]
@@ -61,6 +59,7 @@ private final class Session {
 
   /// How things stand after a call.
   struct Call {
+    var name: String
     /// How many writes and syncs were made before it, and with it.
     var begin: Int
     var end: Int
@@ -77,6 +76,7 @@ private final class Session {
   private let folder: TrapsRestart.Folder
   private let world: World
   private let disk = FaultVFS()
+  private let recovery = FaultVFS()
   private let start: DiskImage
   private var random: Random
   private var taken: Set<String> = []
@@ -100,7 +100,9 @@ private final class Session {
     disk.record()
     world.client = try Client.open(world.config)
     calls.append(
-      Call(begin: 0, end: disk.events.count, isPromised: true, shown: try shown(world.client),
+      Call(
+        name: "open", begin: 0, end: disk.events.count, isPromised: true,
+        shown: try shown(world.client),
         taken: []))
   }
 
@@ -112,18 +114,14 @@ private final class Session {
     for _ in 0..<count { try step() }
   }
 
-  private func call(_ name: String, isPromised: Bool, _ body: () throws -> Void) throws {
+  /// Does something that says whether it is promised to be on disk.
+  private func call(_ name: String, _ body: () throws -> Bool) throws {
     let begin = disk.events.count
-    var isDone = true
-    do {
-      try body()
-    } catch is Failure {
-      // Nothing to do it with: a call that fails changes nothing.
-      isDone = false
-    }
-    if isDone { done.insert(name) }
+    let isPromised = try body()
+    done.insert(name)
     calls.append(
-      Call(begin: begin, end: disk.events.count, isPromised: isPromised && isDone,
+      Call(
+        name: name, begin: begin, end: disk.events.count, isPromised: isPromised,
         shown: try shown(world.client), taken: taken))
   }
 
@@ -139,28 +137,35 @@ private final class Session {
     case 7: try perform("react_message", #""message_id":"\#(target)","reaction":"r\#(made % 3)""#)
     case 8:
       let ids = rows.suffix(20).map { Array($0.id.utf8) }
-      try call("mark_read", isPromised: true) {
+      try call("mark_read") {
+        let before = try world.client.state().readsPending
         try world.client.markRead(conversation: Array("room".utf8), ids: ids)
+        return try world.client.state().readsPending > before
       }
     case 9:
-      try call("create_conversation", isPromised: true) {
+      try call("create_conversation") {
         try world.perform(
           #"{"type":"create_conversation","client_id":"n\#(made)","participant_ids":["you"]}"#)
+        return true
       }
       try perform("send_message", #""payload":"first""#, in: "n\(made)")
-    case 10: try decide("cancel") { _ = try self.world.client.cancel(operation: $0) }
+    case 10: try decide("cancel") { try self.world.client.cancel(operation: $0) }
     case 11 where isIdempotent:
       world.server.failNext(["forbidden", "unavailable", "too_large"][random.below(3)])
       try carry()
-    case 11, 12: try decide("retry") { _ = try self.world.client.retry($0) }
+    case 11, 12: try decide("retry") { try self.world.client.retry($0) }
     case 13 where random.chance(0.3):
-      try call("connect", isPromised: false) {
+      try call("connect") {
         try world.client.disconnected()
         try world.client.connected()
+        return false
       }
     case 13..<15 where !isConnected:
       isConnected = true
-      try call("connect", isPromised: false) { try world.client.connected() }
+      try call("connect") {
+        try world.client.connected()
+        return false
+      }
     default: try carry()
     }
   }
@@ -168,12 +173,13 @@ private final class Session {
   private var isConnected = false
 
   private func perform(_ verb: String, _ more: String, in room: String = "room") throws {
-    try call(verb, isPromised: true) {
+    try call(verb) {
       try world.perform(#"{"type":"\#(verb)","conversation_id":"\#(room)",\#(more)}"#)
+      return true
     }
   }
 
-  private func decide(_ name: String, _ body: (UInt64) throws -> Void) throws {
+  private func decide(_ name: String, _ body: (UInt64) throws -> Bool) throws {
     let open = try world.client.operations(OperationQuery(openOnly: true))
     guard !open.rows.isEmpty else { return }
     let row = open.rows[random.below(open.rows.count)]
@@ -181,20 +187,25 @@ private final class Session {
     if name == "retry", !isIdempotent {
       taken.remove(String(decoding: open.bytes[row.clientID], as: UTF8.self))
     }
-    try call(name, isPromised: true) { try body(row.id) }
+    try call(name) { try body(row.id) }
   }
 
   /// One frame to the server, and its answer back.
   private func carry() throws {
     var frame: OutgoingFrame?
-    try call("frame", isPromised: !isIdempotent) {
+    try call("frame") {
       frame = try world.client.nextFrame()
-      if let frame, let name = sent(frame.bytes) { taken.insert(name) }
+      guard !isIdempotent, let frame, let name = sent(frame.bytes) else { return false }
+      taken.insert(name)
+      return true
     }
     guard let frame else { return }
     _ = try world.client.frameSent(frame.id)
     for answer in world.server.handle(frame.bytes, user: "me") {
-      try call("answer", isPromised: false) { _ = try world.client.receive(answer) }
+      try call("answer") {
+        _ = try world.client.receive(answer)
+        return false
+      }
     }
   }
 
@@ -211,7 +222,9 @@ private final class Session {
   private func shown(_ client: Client) throws -> [String] {
     var lines: [String] = []
     let page = try client.operations(OperationQuery(openOnly: false, limit: 1_000))
-    func text(_ range: Range<Int>) -> String { String(decoding: page.bytes[range], as: UTF8.self) }
+    func text(_ range: Range<Int>) -> String {
+      String(decoding: page.bytes[range], as: UTF8.self)
+    }
     for row in page.rows {
       let isOpen = [.queued, .inFlight, .unknown].contains(row.standing)
       let standing = isOpen ? "open" : "\(row.standing)"
@@ -231,20 +244,56 @@ private final class Session {
 
   // MARK: Cutting
 
-  /// What the disk holds when the power goes at some point, the last call that promised
-  /// to be on it, and the last one that had begun.
-  func cut(
-    _ number: Int, withoutSyncs: Bool = false
-  ) -> (image: DiskImage, promised: Int, last: Int) {
-    var dice = Random(seed: UInt64(number) &* 31 &+ 5)
-    var events = disk.events[..<dice.below(disk.events.count + 1)]
-    let point = events.count
-    let promised = calls.lastIndex { $0.isPromised && $0.end <= point } ?? 0
-    let last = max(promised, calls.lastIndex { $0.begin < point } ?? 0)
-    if withoutSyncs {
-      events = events.filter { if case .sync = $0.change { false } else { true } }[...]
+  struct Cut {
+    var image: DiskImage
+    /// The last call that promised to be on the disk, and the last one that had begun.
+    var promised: Int
+    var last: Int
+  }
+
+  /// What the disk holds when the power goes, at points anywhere in the session.
+  func cuts(_ count: Int, withoutSyncs: Bool = false) -> [Cut] {
+    var dice = Random(seed: 5)
+    let events = disk.events
+    let quiet = withoutSyncs ? [] : quietPoints(events)
+    // What is synced is the same for all later points, so it is done once.
+    var settled = start
+    var from = 0
+    return (0..<count).map { _ in dice.below(events.count + 1) }.sorted().map { point in
+      if let settledTo = quiet.last(where: { $0 <= point }), settledTo > from {
+        for event in events[from..<settledTo] { settled.apply(event) }
+        from = settledTo
+      }
+      let left = events[from..<point].filter { !withoutSyncs || !$0.isSync }
+      let promised = calls.lastIndex { $0.isPromised && $0.end <= point } ?? 0
+      let last = max(promised, calls.lastIndex { $0.begin < point } ?? 0)
+      return Cut(
+        image: settled.afterPowerCut(left[...], &dice), promised: promised, last: last)
     }
-    return (start.afterPowerCut(events, &dice), promised, last)
+  }
+
+  /// Before which events everything written is synced.
+  private func quietPoints(_ events: [DiskEvent]) -> [Int] {
+    var unsynced: Set<String> = []
+    var points: [Int] = []
+    for (index, event) in events.enumerated() {
+      switch event.change {
+      case .write, .truncate: unsynced.insert(event.path)
+      case .sync, .delete: unsynced.remove(event.path)
+      }
+      if unsynced.isEmpty { points.append(index + 1) }
+    }
+    return points
+  }
+
+  /// What one may have to look at when something was lost.
+  func difference(_ found: [String], _ allowed: ClosedRange<Int>) -> String {
+    allowed.map { index in
+      let shown = calls[index].shown
+      let missing = shown.filter { !found.contains($0) }
+      let more = found.filter { !shown.contains($0) }
+      return "after \(calls[index].name) \(index) without \(missing) but with \(more)"
+    }.joined(separator: "; ")
   }
 
   /// Another process opens what is left.
@@ -259,12 +308,23 @@ private final class Session {
     }
     var config = world.config
     config.file = .path(copy, key: folder.storePath.key, create: false, strict: false)
-    config.baseVFS = nil
+    // Closing it would sync what nobody needs.
+    recovery.reset()
+    config.baseVFS = recovery.name
     let client = try Client.open(config)
-    defer { client.close() }
+    defer {
+      recovery.failSyncs(true)
+      client.close()
+    }
     let page = try client.operations(OperationQuery(limit: 1_000))
     let queued = page.rows.filter { $0.standing == .queued }
       .map { String(decoding: page.bytes[$0.clientID], as: UTF8.self) }
     return (try shown(client), Set(queued))
+  }
+}
+
+extension DiskEvent {
+  fileprivate var isSync: Bool {
+    if case .sync = change { true } else { false }
   }
 }

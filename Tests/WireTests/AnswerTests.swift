@@ -48,7 +48,8 @@ import Wire
       (.addAdmins, nil, "done"), (.removeAdmins, "{}", "done"),
       (
         .getConversations,
-        #"{"conversations":[{"conversation_id":"c"},7,{},{"conversation_id":"d"}],"total_count":9}"#,
+        #"{"total_count":9,"#
+          + #""conversations":[{"conversation_id":"c"},7,{},{"conversation_id":"d"}]}"#,
         #"["c", "d"] bad 2 of 9"#
       ),
       (.getConversations, #"{"conversations":[]}"#, "[] bad 0 of -1"),

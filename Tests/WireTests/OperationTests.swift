@@ -74,8 +74,9 @@ import Wire
   @Test func aSendIsTakenApart() throws {
     let request = try parsed(
       #"""
-      {"metadata" : {"a": 1.50}, "type":"send_message","request_id":"mine","conversation_id":"c\u002d1",
-       "client_id":"k", "payload" : {"b": [ ]} ,"reply_to":"m\"","x":null,"attachment":null,"x":2}
+      {"metadata" : {"a": 1.50}, "type":"send_message","request_id":"mine",
+       "conversation_id":"c\u002d1","client_id":"k", "payload" : {"b": [ ]} ,
+       "reply_to":"m\"","x":null,"attachment":null,"x":2}
       """#)
     #expect(
       request

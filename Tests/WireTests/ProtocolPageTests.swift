@@ -1,13 +1,15 @@
-/// The protocol page is what servers are written from, so its frames are read too.
+/// The protocol pages are what servers are written from, so their frames are read too.
 import Foundation
 import Testing
 import Wire
 
 @Suite struct PageTests {
-  @Test func everyFrameOfThePageIsTaken() throws {
-    let place = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-      .appendingPathComponent("../../docs/PROTOCOL.md")
-    let page = try String(contentsOf: place, encoding: .utf8)
+  @Test func everyFrameOfThePagesIsTaken() throws {
+    let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../docs")
+    let page = try ["PROTOCOL.md", "protocol-verbs.md"].map { name in
+      try String(contentsOf: docs.appendingPathComponent(name), encoding: .utf8)
+    }.joined(separator: "\n")
     var frames: [String] = []
     for (index, part) in page.components(separatedBy: "```").enumerated() where index % 2 == 1 {
       guard part.hasPrefix("json\n") else { continue }
