@@ -19,7 +19,7 @@ import VaultSupport
     try session.act(calls: 150)
     #expect(session.done.isSuperset(of: Session.verbs))
     var lost = 0
-    for (image, cut) in session.cuts(255).enumerated() {
+    try session.eachCut(255) { image, cut in
       let found = try session.recover(cut.image, image)
       lost += found.shown == session.calls[cut.last].shown ? 0 : 1
       let allowed = session.calls[cut.promised...cut.last]
@@ -40,7 +40,7 @@ import VaultSupport
     let session = try Session(seed: 3, isIdempotent: true)
     try session.act(calls: 60)
     var broken = 0
-    for (image, cut) in session.cuts(40, withoutSyncs: true).enumerated() {
+    try session.eachCut(40, withoutSyncs: true) { image, cut in
       // A file that did not come to be whole does not open.
       let found = try? session.recover(cut.image, image)
       let allowed = session.calls[cut.promised...cut.last]
@@ -252,23 +252,26 @@ private final class Session {
   }
 
   /// What the disk holds when the power goes, at points anywhere in the session.
-  func cuts(_ count: Int, withoutSyncs: Bool = false) -> [Cut] {
+  func eachCut(
+    _ count: Int, withoutSyncs: Bool = false, _ body: (Int, Cut) throws -> Void
+  ) throws {
     var dice = Random(seed: 5)
     let events = disk.events
     let quiet = withoutSyncs ? [] : quietPoints(events)
     // What is synced is the same for all later points, so it is done once.
     var settled = start
     var from = 0
-    return (0..<count).map { _ in dice.below(events.count + 1) }.sorted().map { point in
+    let points = (0..<count).map { _ in dice.below(events.count + 1) }.sorted()
+    for (image, point) in points.enumerated() {
       if let settledTo = quiet.last(where: { $0 <= point }), settledTo > from {
         for event in events[from..<settledTo] { settled.apply(event) }
         from = settledTo
       }
-      let left = events[from..<point].filter { !withoutSyncs || !$0.isSync }
+      let unsettled = events[from..<point].filter { !withoutSyncs || !$0.isSync }
       let promised = calls.lastIndex { $0.isPromised && $0.end <= point } ?? 0
       let last = max(promised, calls.lastIndex { $0.begin < point } ?? 0)
-      return Cut(
-        image: settled.afterPowerCut(left[...], &dice), promised: promised, last: last)
+      let left = settled.afterPowerCut(unsettled[...], &dice)
+      try body(image, Cut(image: left, promised: promised, last: last))
     }
   }
 

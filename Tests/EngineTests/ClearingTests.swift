@@ -1,0 +1,139 @@
+/// What is the user's own outlives the cache, whoever empties it.
+import Base
+import Engine
+import Foundation
+import ReferenceServer
+import Testing
+
+@testable import Store
+
+@Suite struct ClearingTests {
+  /// A conversation with everything of the user's in it, offline.
+  private func filled(_ folder: TrapsRestart.Folder) throws -> (World, UInt64, [String]) {
+    let world = try World.idempotent(file: folder.file())
+    world.post(130)
+    try world.connect()
+    try world.sync(.older, want: 130)
+    try world.disconnect()
+    let ids = try world.cached()
+    try #require(ids.count == 130)
+    try world.client.markRead(
+      conversation: Array("room".utf8), ids: ids.suffix(5).map { Array($0.utf8) })
+    try world.client.forget(conversation: Array("room".utf8), id: Array(ids[100].utf8))
+    try world.client.setDraft(conversation: Array("other".utf8), body: Array("kept".utf8))
+    return (world, try world.say("mine").operation, ids)
+  }
+
+  private func expectOwn(_ world: World, _ operation: UInt64) throws {
+    #expect(try world.texts() == ["mine"])
+    #expect(try world.standing(operation) == .queued)
+    #expect(try world.client.state().readsPending == 5)
+    let page = try world.client.conversation(Array("other".utf8))
+    #expect(page.rows.map { String(decoding: page.bytes[$0.draft], as: UTF8.self) } == ["kept"])
+  }
+
+  @Test func theCacheComesBackAroundTheUsersOwnWork() throws {
+    let folder = try TrapsRestart.Folder()
+    let (world, operation, ids) = try filled(folder)
+    let window = try world.client.openWindow(
+      WindowConfig(conversation: Array("room".utf8), count: 50))
+    _ = try window.poll()
+    #expect(try window.state().rowCount == 50)
+    try world.client.clear()
+    try expectOwn(world, operation)
+    #expect(try window.poll() != nil)
+    #expect(try window.state().rowCount == 1)
+    world.reset()
+    try world.connect()
+    try world.run()
+    try world.sync(.older, want: 130)
+    #expect(try world.standing(operation) == .done)
+    // What was erased here stays away; nothing else does.
+    #expect(try world.cached().dropLast() == ids.filter { $0 != ids[100] }[...])
+    #expect(world.requests.filter { $0.contains("\"mark_read\"") }.count == 1)
+    _ = try window.poll()
+    #expect(try window.find(Array((ids.last ?? "").utf8)) != nil)
+  }
+
+  /// An answer to what was asked before brings no claim about what was emptied since.
+  @Test(arguments: [true, false]) func aSyncUnderWayBeginsAgain(_ echoesIDs: Bool) throws {
+    let world = try World.idempotent(echoesIDs: echoesIDs)
+    world.post(130)
+    try world.connect()
+    let sync = try world.client.sync(
+      SyncRequest(conversation: Array("room".utf8), kind: .older, want: 130))
+    let list = try world.client.openList()
+    let frame = try #require(try world.client.nextFrame())
+    _ = try world.client.frameSent(frame.id)
+    try world.client.clear()
+    for answer in world.server.handle(frame.bytes, user: "me") {
+      _ = try world.client.receive(answer)
+    }
+    #expect(try world.client.syncStatus(sync).phase != .ended)
+    _ = try list.poll()
+    #expect(try list.state().isRefreshing)
+    try world.run()
+    #expect(try world.client.syncStatus(sync).trouble == nil)
+    #expect(try world.client.syncStatus(sync).phase == .ended)
+    #expect(try world.cached() == world.truth())
+    _ = try list.poll()
+    let state = try list.state()
+    #expect(!state.isRefreshing && state.isWhole && state.conversationCount == 1)
+  }
+
+  /// A file whose cache has an older form is opened, and only the cache is gone.
+  @Test func anotherFormOfTheCacheKeepsOperationsAndDrafts() throws {
+    let folder = try TrapsRestart.Folder()
+    let (world, operation, _) = try filled(folder)
+    world.client.close()
+    let (path, key) = folder.storePath
+    let store = try MessageStore.open(
+      StoreConfig(
+        kind: .file(path: path, key: key, create: false, strict: false, baseVFS: nil),
+        account: world.config.account, user: world.config.user))
+    try store.write { tx throws(StoreFailure) in
+      let connection = try tx.connection
+      try connection.execute("DROP TABLE message; CREATE TABLE message (old BLOB);")
+      try connection.execute("DROP TABLE entity; DROP TABLE waiting;")
+      try Schema.rebuildCache(connection)
+    }
+    store.close()
+    world.client = try Client.open(world.config)
+    try expectOwn(world, operation)
+    try world.connect()
+    try world.sync()
+    #expect(try world.standing(operation) == .done)
+  }
+
+  @Test func aTitleIsShownBeforeItIsConfirmed() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    let list = try TestList(world.client)
+    try list.settle(world)
+    world.server.rename(conversation: "room", title: "Old")
+    _ = try world.client.sync(SyncRequest(kind: .conversations))
+    try list.settle(world)
+    try world.disconnect()
+    try world.perform(
+      #"{"type":"save_conversation","conversation_id":"room","title":"New"}"#)
+    #expect(try list.poll()?.ops == [WindowOp(.update, row: 0)])
+    #expect(try list.row("room").title == "New")
+    world.server.failNext("forbidden", verb: "save_conversation")
+    try world.connect()
+    try list.settle(world)
+    #expect(try list.row("room").title == "Old")
+    let again = try world.perform(
+      #"{"type":"save_conversation","conversation_id":"room","title":"Newer"}"#)
+    // An answer that does not show the conversation.
+    world.alter = { request, answer in
+      guard request.contains("save_conversation"),
+        let object = try? JSONSerialization.jsonObject(with: Data(request.utf8)),
+        let id = (object as? [String: Any])?["request_id"] as? String
+      else { return answer }
+      return #"{"type":"save_conversation","request_id":"\#(id)","status":"ok","data":{}}"#
+    }
+    try list.settle(world)
+    #expect(try world.standing(again.operation) == .done)
+    #expect(try list.row("room").title == "Newer")
+  }
+}
