@@ -85,7 +85,8 @@ package struct SimSpan: Equatable, Sendable {
   }
 
   func contains(_ row: SimRow) -> Bool {
-    let point = SimPoint(row.order, row.id)
+    let place = (0..<8).map { UInt8(truncatingIfNeeded: row.operation >> (56 - 8 * $0)) }
+    let point = SimPoint(row.order, row.isPending ? place : row.id)
     return !(point < low) && point < high
   }
 }
