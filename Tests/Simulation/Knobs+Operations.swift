@@ -73,6 +73,8 @@ extension Knobs {
     pushes = random.chance(0.65)
     envelope = pushes && random.chance(0.4)
     lossless = pushes && random.chance(0.3)
+    // A connection that is told everything is told of its own sends.
+    if lossless { operations.tellsSender = true }
     sequence = random.chance(0.25)
     before = random.chance(0.3)
     backlog = [3, 40, 110][random.below(3)]

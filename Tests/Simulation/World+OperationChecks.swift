@@ -101,11 +101,14 @@ extension World {
     guard knobs.operations.isOn, let probe else { return }
     try checkActs("when all is quiet")
     try until("operations are open") {
-      let open = try probe.allOperations().filter { $0.standing != .done }
-      if open.isEmpty { return true }
-      if let stuck = open.first(where: \.isStuck) { try decide(stuck) }
-      return false
+      while true {
+        let open = try probe.allOperations().filter { $0.standing != .done }
+        if open.isEmpty { return true }
+        guard let stuck = open.first(where: \.isStuck) else { return false }
+        try decide(stuck)
+      }
     }
+    try until("something is asked") { try link.isUp && !client.state().busy }
     try checkActs("at rest")
     ledger.deleting = []
   }

@@ -8,6 +8,12 @@ extension World {
   func operate() throws {
     guard knobs.operations.isOn, probe != nil else { return }
     for _ in 0..<(1 + actDice.below(3)) { try operateOnce() }
+    if knobs.operations.equalTexts, actDice.chance(0.1),
+      let index = acts.sends.values.sorted().suffix(4).randomElement(using: &actDice),
+      conversations.contains(where: { $0.name == acts.all[index].room })
+    {
+      sayTheSame(index, acts.all[index].room)
+    }
     try checkActs("after a turn")
   }
 
@@ -186,7 +192,9 @@ extension World {
     if seq == act.seq {
       acts.drop(own.index, untold: before?.attempts == 0)
     }
-    for name in [own.name, act.clientID]
+    // Without client ids a message need not be known yet as the send that made it.
+    let names = knobs.operations.echoesClientIDs ? [own.name, act.clientID] : [own.name]
+    for name in names
     where try probe.row(Array(act.room.utf8), Array(name.utf8)) != nil {
       throw Violation("\(name) was deleted and is shown")
     }
