@@ -46,6 +46,8 @@ struct Acts {
   var accepted: [String: (seq: UInt64, id: String)] = [:]
   /// The conversations of the server by the client id they were made under.
   var rooms: [String: [String]] = [:]
+  /// Sends that were deleted, by client id.
+  var deletedNames: Set<String> = []
   var drafts: [String: String] = [:]
 
   mutating func add(_ act: Act) -> Int {

@@ -29,6 +29,7 @@ extension World {
     }
     if type == "mark_read" { try judgeMarkRead(request) }
     try judgeFetch(request)
+    if isOperation(type) { try judgeTurn() }
     if type == "reply" {
       findings.requests -= 1
       if isQuiet { findings.quietRequests -= 1 }

@@ -94,6 +94,17 @@ extension World {
     }
   }
 
+  /// In a conversation one operation at a time is on its way.
+  func judgeTurn() throws {
+    var onWay: [String: UInt64] = [:]
+    for one in try probe?.allOperations() ?? [] where one.standing == .inFlight {
+      if one.verb == "create_conversation" { continue }
+      if let other = onWay.updateValue(one.seq, forKey: one.conversation) {
+        throw Violation("operations \(other) and \(one.seq) are under way in one conversation")
+      }
+    }
+  }
+
   // MARK: At rest
 
   /// The user decides about what is stuck, until nothing is left open.

@@ -72,6 +72,7 @@ extension World {
     }
     acts.all[index].copies.append(row.id)
     ledger.place(mark.serial, id: row.id, in: room)
+    if acts.deletedNames.contains(act.clientID) { ledger.deleting.insert(row.id) }
     conversations[room].changedSinceBackup = true
     trace.note(nowUs, "server: operation \(act.seq) is \(row.id)")
     let most = knobs.operations.idempotent ? 1 : act.tries

@@ -121,6 +121,9 @@ extension World {
     guard let own = someOwn(), let probe else { return }
     let act = acts.all[own.index]
     let shown = try probe.row(Array(act.room.utf8), Array(own.name.utf8))
+    if try probe.allOperations().contains(where: { $0.seq == act.seq && $0.standing == .refused }) {
+      acts.all[own.index].isLoose = true
+    }
     let payload = nextVersion(act.serial)
     let made = try change("edit_message", act.room, own.name, ",\"payload\":\(Self.text(payload))")
     if shown != nil, let row = try probe.row(Array(act.room.utf8), Array(own.name.utf8)),
@@ -144,11 +147,12 @@ extension World {
   private func change(
     _ verb: String, _ room: String, _ target: String, _ more: String = ""
   ) throws -> UInt64 {
-    let before = try probe?.allOperations() ?? []
+    noteMoot(verb, target)
     let made = try perform(
       "{\"type\":\"\(verb)\",\"conversation_id\":\"\(room)\",\"message_id\":\"\(target)\"\(more)}")
-    noteMoot(verb, target, made.seq, before)
-    if acts.bySeq[made.seq] == nil {
+    if let index = acts.bySeq[made.seq] {
+      if acts.all[index].verb == verb { acts.all[index].mayGo = false }
+    } else {
       var act = Act(seq: made.seq, verb: verb, room: room)
       act.target = target
       _ = acts.add(act)
@@ -157,14 +161,14 @@ extension World {
   }
 
   /// Later operations on a message may make earlier ones moot, by whichever name it is called.
-  private func noteMoot(_ verb: String, _ target: String, _ seq: UInt64, _ before: [SimOperation]) {
+  private func noteMoot(_ verb: String, _ target: String) {
     var names: Set<String> = [target]
     if let index = acts.send(target) { names.formUnion(acts.all[index].copies) }
     if let serial = ledger.serial(ofID: target), let index = acts.sends[serial] {
       names.insert(acts.all[index].clientID)
       names.formUnion(acts.all[index].copies)
     }
-    for index in acts.all.indices where acts.all[index].seq != seq {
+    for index in acts.all.indices {
       guard names.contains(acts.all[index].target) else { continue }
       let old = acts.all[index].verb
       let isSame =
@@ -188,9 +192,18 @@ extension World {
     let before = try probe.allOperations().first { $0.seq == act.seq }
     ledger.deleting.formUnion(act.copies)
     ledger.deleted.formUnion(act.copies)
+    acts.deletedNames.insert(act.clientID)
+    let saved = acts
+    acts.drop(own.index, untold: false)
+    let dropped = acts
     let seq = try change("delete_message", act.room, own.name)
     if seq == act.seq {
-      acts.drop(own.index, untold: before?.attempts == 0)
+      acts.all[own.index].neverTold = before?.attempts == 0
+    } else {
+      for index in saved.all.indices where dropped.all[index].mayGo != saved.all[index].mayGo {
+        // It was not taken back; what a deletion makes moot may be gone all the same.
+        if saved.all[index].verb == "send_message" { acts.all[index].mayGo = false }
+      }
     }
     // Without client ids a message need not be known yet as the send that made it.
     let names = knobs.operations.echoesClientIDs ? [own.name, act.clientID] : [own.name]
@@ -233,12 +246,12 @@ extension World {
     let conversation = conversations[actDice.below(conversations.count)]
     let rows = try client.page(conversation.bytes, limit: 20).rows
     guard let row = rows.randomElement(using: &actDice) else { return }
-    let made = try perform(
-      "{\"type\":\"mark_last_read\",\"conversation_id\":\"\(conversation.name)\","
-        + "\"message_id\":\"\(Self.text(row.id))\"}")
     for index in acts.all.indices where acts.all[index].verb == "mark_last_read" {
       acts.all[index].mayGo = true
     }
+    let made = try perform(
+      "{\"type\":\"mark_last_read\",\"conversation_id\":\"\(conversation.name)\","
+        + "\"message_id\":\"\(Self.text(row.id))\"}")
     _ = acts.add(Act(seq: made.seq, verb: "mark_last_read", room: conversation.name))
     try pump()
   }
@@ -296,6 +309,8 @@ extension World {
   func takeBack(_ one: SimOperation, _ index: Int) throws {
     guard let probe else { return }
     trace.note(nowUs, "host: takes back operation \(one.seq)")
+    let saved = acts
+    acts.drop(index, untold: false)
     let done: Bool
     if let answer = try input({ try probe.cancelOperation(one.seq) }) {
       done = answer
@@ -304,10 +319,11 @@ extension World {
       done = try !probe.allOperations().contains { $0.seq == one.seq && $0.standing != .inFlight }
     }
     guard done else {
+      acts = saved
       if one.standing != .inFlight { throw Violation("operation \(one.seq) is not taken back") }
       return
     }
-    acts.drop(index, untold: one.attempts == 0)
+    acts.all[index].neverTold = one.attempts == 0
     if one.attempts > 0 { noteVague(index) }
     try pump()
   }
