@@ -88,10 +88,13 @@ extension World {
   private func noteOrder(_ index: Int, _ name: String) throws {
     let act = acts.all[index]
     guard !act.isLoose, act.copies.count == 1 else { return }
-    if let last = acts.accepted[name], last.seq > act.seq {
+    // By the name that it was sent under: what waits for a conversation made here may become
+    // part of one that was there, in which others were sent meanwhile.
+    let key = "\(name) \(act.room)"
+    if let last = acts.accepted[key], last.seq > act.seq {
       throw Violation("operation \(act.seq) came after \(last.seq), which is a later one")
     }
-    acts.accepted[name] = (act.seq, act.copies[0])
+    acts.accepted[key] = (act.seq, act.copies[0])
   }
 
   /// Somebody takes it away at once, or the other device says the same.

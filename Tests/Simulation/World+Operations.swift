@@ -285,6 +285,7 @@ extension World {
     guard knobs.operations.drafts, let probe else { return }
     let room = conversations[actDice.below(conversations.count)].name
     let draft = name("draft ")
+    acts.drafts[room] = nil
     if try input({ try probe.setDraft(room, draft) }) == nil {
       try probe.setDraft(room, draft)
     }
@@ -371,7 +372,11 @@ extension World {
     }
     if answer == true, one.standing == .refused { acts.all[index].isLoose = true }
     if answer == nil { acts.all[index].isLoose = true }
-    if answer == true, one.number != 0,
+    // An edit that waits behind it lies over it.
+    let isEdited = try probe.allOperations().contains {
+      $0.verb == "edit_message" && $0.message == one.clientID && $0.standing != .done
+    }
+    if answer == true, one.number != 0, !isEdited,
       let row = try probe.row(Array(one.conversation.utf8), Array(one.clientID.utf8)),
       row.payload != payload
     {
