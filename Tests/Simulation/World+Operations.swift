@@ -197,7 +197,9 @@ extension World {
     acts.drop(own.index, untold: false)
     let dropped = acts
     let seq = try change("delete_message", act.room, own.name)
-    if seq == act.seq {
+    // Where a kill fell into it, the send may be gone, and what came again found nothing.
+    let isGone = try seq == act.seq || !probe.allOperations().contains { $0.seq == act.seq }
+    if isGone {
       acts.all[own.index].neverTold = before?.attempts == 0
     } else {
       for index in saved.all.indices where dropped.all[index].mayGo != saved.all[index].mayGo {
@@ -312,16 +314,12 @@ extension World {
     trace.note(nowUs, "host: takes back operation \(one.seq)")
     let saved = acts
     acts.drop(index, untold: false)
-    let done: Bool
-    if let answer = try input({ try probe.cancelOperation(one.seq) }) {
-      done = answer
-    } else {
-      // A kill fell into it, and what was in flight may be open to this now.
-      done = try !probe.allOperations().contains { $0.seq == one.seq && $0.standing != .inFlight }
-    }
+    let answer = try input { try probe.cancelOperation(one.seq) }
+    // Where a kill fell into it, it has happened or not.
+    let done = try answer ?? !probe.allOperations().contains { $0.seq == one.seq }
     guard done else {
       acts = saved
-      if one.standing != .inFlight { throw Violation("operation \(one.seq) is not taken back") }
+      if answer != nil, one.standing != .inFlight { throw Violation("operation \(one.seq) is not taken back") }
       return
     }
     acts.all[index].neverTold = one.attempts == 0

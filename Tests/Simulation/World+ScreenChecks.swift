@@ -76,7 +76,8 @@ extension World {
     let loaded = try screen.window.loaded()
     var expected: [(number: UInt64, split: Bool)] = []
     var last: Int?
-    for (index, row) in (page.rows + page.pending).enumerated() where loaded.contains(where: { $0.contains(row) }) {
+    for (index, row) in (page.rows + page.pending).enumerated()
+    where loaded.contains(where: { $0.contains(row) }) {
       var split = false
       if let last {
         let before = index < page.rows.count ? page.rows[last] : row
