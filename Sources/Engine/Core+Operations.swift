@@ -162,6 +162,11 @@ extension Core {
       return send
     }
     if send.isUntold, record.verb == .editMessage {
+      // An edit that waits for the send is older than this one.
+      for older in try tx.operations(on: message, record.cid)
+      where older.verb == .editMessage && older.isUntold {
+        try tx.removeOperation(older.seq)
+      }
       try rewrite(&send, record.plain, draft, isFit: draft.isSealedAsSend, tx)
       return send
     }

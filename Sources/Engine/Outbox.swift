@@ -22,6 +22,13 @@ enum Outbox {
   ) -> [UInt64] {
     var held: Set<Int64> = []
     var next: [UInt64] = []
+    // One that the user sends again may be older than what is under way.
+    var busy: Set<Int64> = []
+    for operation in open where !operation.verb.isFetch {
+      if operation.state == .inFlight || launched.contains(operation.seq) {
+        busy.insert(operation.cid)
+      }
+    }
     for operation in open {
       if next.count >= limit { break }
       let isOrdered = !operation.verb.isFetch
@@ -41,6 +48,7 @@ enum Outbox {
       if operation.waits != .nothing || operation.depends != 0 { continue }
       if isOrdered, !held.insert(operation.cid).inserted { continue }
       if launched.contains(operation.seq) { continue }
+      if isOrdered, busy.contains(operation.cid) { continue }
       // One that waits for its next attempt keeps its place before those behind it.
       if let notBefore = notBeforeMs[operation.seq], notBefore > nowMs { continue }
       next.append(operation.seq)

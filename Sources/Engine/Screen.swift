@@ -292,6 +292,7 @@ struct Screen {
       loaded = growth.loaded
       change.upserted += growth.keys
     }
+    try keepPending(rx, record.cid, &loaded, &change)
     if loaded != list.loaded { change.loaded = loaded }
     read += change.upserted.count + (change.spans?.spans.count ?? 0)
     change.focus = focus
@@ -300,6 +301,20 @@ struct Screen {
     let ops = list.apply(change)
     forgetEvicted()
     return ops
+  }
+
+  /// What is pending goes below what is pending when the server confirms it, and so does
+  /// what others send meanwhile: no bound of a window at the present lies above that place.
+  private func keepPending(
+    _ rx: ReadTransaction, _ cid: Int64, _ loaded: inout SpanSet, _ change: inout WindowChange
+  ) throws(StoreFailure) {
+    guard let last = loaded.spans.last, last.high == .max, last.low.isPending else { return }
+    let low = try rx.newest(cid)?.successor ?? .min
+    let found = try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: last.low)
+    // Where more is pending than the window holds, the newest of it is what is shown.
+    guard list.count + found.count <= config.rowsMax else { return }
+    loaded.insert(low, .max)
+    change.upserted += found
   }
 
   /// Rows that were stale and are verified now look different. That all are stale once a

@@ -201,15 +201,19 @@ package final class Window: Sendable {
       if let row = screen.list.row(ofID: id) { return row }
       // A send is named by its client id, while it is pending and after.
       let conversation = screen.config.conversation
-      let place = try client.reading { reading throws(Failure) in
-        try reading.storing { rx throws(StoreFailure) -> Position? in
-          guard let record = try rx.conversation(conversation) else { return nil }
-          return try rx.place(ofID: id, record.cid)
+      let known = try client.reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) -> (place: Position, number: UInt64)? in
+          guard let record = try rx.conversation(conversation),
+            let place = try rx.place(ofID: id, record.cid)
+          else { return nil }
+          return (place, try rx.operation(clientID: id)?.number ?? 0)
         }
       }
-      guard let place else { return nil }
-      let row = screen.list.row(from: place)
-      return screen.list[row]?.position == place ? row : nil
+      guard let known else { return nil }
+      let row = screen.list.row(from: known.place)
+      if screen.list[row]?.position == known.place { return row }
+      // It may have been confirmed since the last poll.
+      return screen.list.row(ofNumber: known.number)
     }
   }
 

@@ -35,6 +35,63 @@ import Testing
     #expect(world.asked("send_message").count == 1)
   }
 
+  /// An edit that waited for the send is older than one made after its refusal.
+  @Test func theLastEditOfARefusedOneCounts() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    let (operation, _) = try world.say("first", as: "c1")
+    let frame = try #require(try world.client.nextFrame())
+    let edit = try world.act("edit_message", "c1", #","payload":"second""#)
+    #expect(edit != operation)
+    world.server.failNext("conflict", verb: "send_message")
+    for answer in world.server.handle(frame.bytes, user: "me") {
+      _ = try world.client.receive(answer)
+    }
+    #expect(try world.standing(operation) == .refused)
+    #expect(try world.act("edit_message", "c1", #","payload":"final""#) == operation)
+    #expect(try world.texts() == ["final"])
+    try world.run()
+    #expect(world.served() == ["final"])
+    #expect(try world.texts() == ["final"])
+  }
+
+  /// A window that was opened while there was nothing else holds what is sent from it, and
+  /// what others send before it is confirmed.
+  @Test func aWindowOfNothingButPendingRowsKeepsThem() throws {
+    let world = try World.idempotent()
+    let sent = try (0..<3).map { try world.say("mine \($0)", as: "c\($0)").number }
+    let window = try world.client.openWindow(
+      WindowConfig(conversation: Array(world.room.utf8), at: .latest, count: 2))
+    _ = try window.poll()
+    #expect(try window.state().rowCount == 3)
+    world.post(120)
+    try world.connect()
+    try world.run()
+    while try window.poll() != nil { try world.run() }
+    let rows = try #require(try window.rows(first: 0, count: 1_000)).rows.map(\.number)
+    #expect(Array(rows.suffix(3)) == sent)
+    #expect(rows.count > 3)
+    #expect(try window.state().isAtEnd)
+    window.close()
+  }
+
+  /// Also where it was confirmed since the window was polled.
+  @Test func aWindowFindsASendByItsClientID() throws {
+    let world = try World.idempotent()
+    _ = try synced(world)
+    let window = try world.client.openWindow(
+      WindowConfig(conversation: Array(world.room.utf8), at: .latest, count: 20))
+    _ = try window.poll()
+    try world.say("mine", as: "c1")
+    _ = try window.poll()
+    let row = try #require(try window.find(Array("c1".utf8)))
+    try world.run()
+    #expect(try window.find(Array("c1".utf8)) == row)
+    _ = try window.poll()
+    #expect(try window.find(Array("c1".utf8)) == row)
+    window.close()
+  }
+
   @Test func anEditOfOneInFlightFollowsIt() throws {
     let world = try World.idempotent()
     try world.connect()

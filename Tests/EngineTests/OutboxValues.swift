@@ -43,6 +43,14 @@ import Testing
     #expect(next([operation(1, .getConversations, .inFlight), operation(2)]) == [2])
   }
 
+  /// A refused one that the user sends again may be older than what is under way.
+  @Test func anOlderOneWaitsForWhatIsUnderWay() {
+    let open = [operation(1), operation(2, .sendMessage, .inFlight), operation(3, cid: 2)]
+    #expect(next(open) == [3])
+    #expect(next([operation(1), operation(2)], launched: [2]).isEmpty)
+    #expect(next([operation(1, .getReceipts), operation(2)], launched: [2]) == [1])
+  }
+
   @Test func whatWaitsForTheHostIsNotAskedTwice() {
     let open = [operation(1), operation(2), operation(3, cid: 2), operation(4, .getConversations)]
     #expect(next(open, launched: [1, 4]) == [3])

@@ -11,7 +11,8 @@ func usage() -> Never {
     tideline-sim faults --seeds N [--from S] [--jobs J]
                                                        planted faults; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
-    W is plain (as it is), abilities, marks, screens, all (of these), updates, or mix (some of each)
+    W is plain (as it is), abilities, marks, screens, all (of these), updates,
+    operations, or mix (some of each)
     """)
   exit(2)
 }
@@ -35,6 +36,7 @@ func worlds() -> @Sendable (UInt64) -> UInt64 {
   case "marks": return { $0 | Knobs.Worlds.marks.rawValue }
   case "screens": return { $0 | Knobs.Worlds.screens.rawValue }
   case "updates": return { $0 | Knobs.Worlds.updates.rawValue }
+  case "operations": return { $0 | Knobs.Worlds.operations.rawValue }
   case "all": return { $0 | Knobs.Worlds.all.rawValue }
   case "mix": return Knobs.Worlds.mixed
   default: usage()

@@ -73,7 +73,7 @@ extension Knobs {
       (entities, "entities"), (foreignFrames, "foreign"), (screens > 0, "screens=\(screens)"),
       (screensFillFirst, "screens-fill"), (powerCuts, "power"), (diskFailures, "disk"),
     ]
-    for (on, name) in flags + updateFlags where on { parts.append(name) }
+    for (on, name) in flags + updateFlags + operationFlags where on { parts.append(name) }
     return parts.joined(separator: " ")
   }
 }

@@ -106,6 +106,7 @@ package struct Knobs: Sendable {
   /// A fault planted on purpose; no seed draws one.
   package var fault: PlantedFault?
   package var updates = UpdateKnobs()
+  package var operations = OperationKnobs()
 
   package init(seed: UInt64) {
     self.seed = seed
@@ -121,6 +122,7 @@ package struct Knobs: Sendable {
     if worlds.contains(.marks) { drawMarks(&more) }
     if worlds.contains(.screens) { drawScreens(&more) }
     if worlds.contains(.updates) { drawUpdates() }
+    if worlds.contains(.operations) { drawOperations() }
   }
 
   /// What seeds with these bits may draw beyond servers that page by offset.
@@ -140,13 +142,16 @@ package struct Knobs: Sendable {
     package static let all: Worlds = [.abilities, .marks, .screens]
     /// Much is told unasked, little is asked for; see `UpdateKnobs`.
     package static let updates = Worlds(rawValue: 1 << 43)
+    /// A user who acts, also offline; see `OperationKnobs`.
+    package static let operations = Worlds(rawValue: 1 << 44)
 
     /// The seed of a number in the mix that is tested: which worlds it is of goes by the number,
     /// and the seed has the bits, so that it replays by itself.
     package static func mixed(_ number: UInt64) -> UInt64 {
       let worlds: Worlds =
         switch number % 20 {
-        case 0..<6: []
+        case 0..<4: []
+        case 4..<6: .operations
         case 6..<8: .abilities
         case 8: .marks
         case 9..<12: [.abilities, .marks]

@@ -21,6 +21,8 @@ struct Ledger {
     /// Changes of the reactions so far, and the newest one handed over and taken.
     var reactions = 0
     var reactionsDelivered = 0
+    /// This user's device sends it, or changes it: what is shown need not be what was told last.
+    var isOperated = false
   }
 
   /// A serial number and a version, as printed in a payload.
@@ -44,6 +46,10 @@ struct Ledger {
   private(set) var forgettings = 0
   /// Ids that the host ever forgot, also where a loss of power undid it.
   var everForgotten: Set<String> = []
+  /// Ids that this user is about to delete: they are not shown.
+  var deleting: Set<String> = [] {
+    didSet { forgettings += 1 }
+  }
   /// Ids whose deletion was asked for on the server.
   var deleted: Set<String> = []
   /// Serial numbers by id, the last posted one.
@@ -115,6 +121,25 @@ struct Ledger {
     serials[message.id] = posted.count
     posted.append(message)
   }
+
+  /// Content that this device will send; the server knows nothing of it yet.
+  mutating func reserve(_ payload: [UInt8]) -> Int {
+    var message = Posted(
+      conversation: -1, id: "unsent-\(posted.count)", mine: true, control: false, late: false,
+      future: false, payloads: [payload])
+    message.isOperated = true
+    add(message)
+    return posted.count - 1
+  }
+
+  /// The server has a message with that content now; the first one gives it its name.
+  mutating func place(_ serial: Int, id: String, in conversation: Int) {
+    if posted[serial].conversation < 0 { posted[serial].id = id }
+    posted[serial].conversation = conversation
+    serials[id] = serial
+  }
+
+  mutating func note(operated serial: Int) { posted[serial].isOperated = true }
 
   mutating func addVersion(_ serial: Int, _ payload: [UInt8]) {
     posted[serial].payloads.append(payload)

@@ -28,11 +28,13 @@ package enum Runner {
   /// Runs one seed.
   package static func run(
     _ seed: UInt64, _ kind: ClientKind = .tideline, recording: Trace.Recording = .off,
-    fault: PlantedFault? = nil, updateFault: UpdateFault? = nil
+    fault: PlantedFault? = nil, updateFault: UpdateFault? = nil,
+    operationFault: OperationFault? = nil
   ) -> Verdict {
     var knobs = Knobs(seed: seed)
     knobs.fault = fault
     knobs.updates.fault = updateFault
+    knobs.operations.fault = operationFault
     // A disk that lies is only found out when the power goes.
     if fault == .lyingDisk { knobs.powerCuts = knobs.usesFile && !knobs.forgets }
     var verdict = Verdict(
@@ -84,16 +86,22 @@ package enum Runner {
   ) {
     let windowed = PlantedFault.allCases
     let told = UpdateFault.allCases
+    let done = OperationFault.allCases
     let turn = NSLock()
-    parallel(windowed.count + told.count, jobs: jobs) { index in
-      let fault = index < windowed.count ? windowed[index] : nil
-      let updateFault = index < windowed.count ? nil : told[index - windowed.count]
-      let worlds = fault?.worlds ?? .updates
-      let name = fault?.rawValue ?? updateFault?.rawValue ?? ""
+    parallel(windowed.count + told.count + done.count, jobs: jobs) { index in
+      func planted<Fault>(_ faults: [Fault], _ first: Int) -> Fault? {
+        faults.indices.contains(index - first) ? faults[index - first] : nil
+      }
+      let fault = planted(windowed, 0)
+      let updateFault = planted(told, windowed.count)
+      let operationFault = planted(done, windowed.count + told.count)
+      let worlds = fault?.worlds ?? (updateFault == nil ? .operations : .updates)
+      let name = fault?.rawValue ?? updateFault?.rawValue ?? operationFault?.rawValue ?? ""
       var search = Search(fault: name)
       for number in 0..<UInt64(count) {
         let seed = (first + number) | worlds.rawValue
-        let verdict = run(seed, fault: fault, updateFault: updateFault)
+        let verdict = run(
+          seed, fault: fault, updateFault: updateFault, operationFault: operationFault)
         // What fails without the fault shows nothing.
         guard verdict.violation != nil, run(seed).violation == nil else { continue }
         search.found = verdict

@@ -23,6 +23,10 @@ package struct SimRow: Equatable, Sendable {
   package var unread: Bool
   package var unverified: Bool
   package var marks = SimMarks()
+  /// It is not on the server yet; it stands behind all others, in the order of sending.
+  package var isPending = false
+  /// The operation that sends it; its place among those on their way.
+  package var operation: UInt64 = 0
 }
 
 /// What others did to a message, as it came; an empty text means none.
@@ -37,6 +41,8 @@ package struct SimMarks: Equatable, Sendable {
 package struct SimPage: Equatable, Sendable {
   /// Oldest first.
   package var rows: [SimRow] = []
+  /// What is on its way to the server, behind all of them.
+  package var pending: [SimRow] = []
   /// Before which rows messages may be missing; the row count means behind the last one.
   package var gapsBefore: [Int] = []
   /// The read ended because nothing older exists.

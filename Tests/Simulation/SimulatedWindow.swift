@@ -85,7 +85,10 @@ package struct SimSpan: Equatable, Sendable {
   }
 
   func contains(_ row: SimRow) -> Bool {
-    let point = SimPoint(row.order, row.id)
+    // A byte that is in no text, then the number of the operation.
+    let digits = (1..<8).map { UInt8(truncatingIfNeeded: row.operation >> (56 - 8 * $0)) }
+    let place = [0xFF] + digits
+    let point = SimPoint(row.order, row.isPending ? place : row.id)
     return !(point < low) && point < high
   }
 }

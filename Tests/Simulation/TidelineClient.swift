@@ -20,6 +20,8 @@ package final class TidelineClient: SimulatedClient {
   let isSequence: Bool
   private let fault: PlantedFault?
   let updateFault: UpdateFault?
+  let operationFault: OperationFault?
+  var memory = FaultMemory()
   /// Frames of a planted fault.
   var forged: [SimFrame] = []
   var updatesSeen = 0
@@ -33,6 +35,7 @@ package final class TidelineClient: SimulatedClient {
     isSequence = knobs.sequence
     fault = knobs.fault
     updateFault = knobs.updates.fault
+    operationFault = knobs.operations.fault
     var config = ClientConfig(
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
@@ -81,6 +84,7 @@ package final class TidelineClient: SimulatedClient {
     if knobs.changedSince { profile.capabilities.insert(.changedSince) }
     if knobs.sequence { profile.capabilities.insert(.sequence) }
     if knobs.envelope { profile.capabilities.insert(.envelope) }
+    if knobs.operations.idempotent { profile.capabilities.insert(.idempotentSend) }
     return profile
   }
 
@@ -95,7 +99,10 @@ package final class TidelineClient: SimulatedClient {
   // MARK: Turn
 
   package func connected() throws { try client.connected() }
-  package func disconnected() throws { try client.disconnected() }
+  package func disconnected() throws {
+    try client.disconnected()
+    try spoilDisconnect()
+  }
 
   package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
     var frame = bytes
@@ -139,7 +146,7 @@ package final class TidelineClient: SimulatedClient {
 
   package func nextFrame() throws -> SimFrame? {
     if let frame = forged.popLast() { return frame }
-    return try client.nextFrame().map { translated(SimFrame(id: $0.id, bytes: $0.bytes)) }
+    return try client.nextFrame().map { spoiled(translated(SimFrame(id: $0.id, bytes: $0.bytes))) }
   }
 
   package func frameSent(_ id: UInt64) throws { _ = try client.frameSent(id) }
@@ -170,9 +177,15 @@ package final class TidelineClient: SimulatedClient {
 
   package func page(_ conversation: [UInt8], limit: Int) throws -> SimPage {
     let page = try client.messages(MessageQuery(conversation: conversation, limit: limit))
-    let rows = page.rows.map { Self.row($0, page.bytes, isSequence: isSequence) }
+    let all = page.rows.map { spoiled(Self.row($0, page.bytes, isSequence: isSequence)) }
+    let rows = Array(all.prefix { !$0.isPending })
+    let pending = Array(all.dropFirst(rows.count))
+    if let row = pending.first(where: { !$0.isPending }) {
+      throw Violation("\(World.text(row.id)) stands behind what is pending")
+    }
     return SimPage(
-      rows: rows, gapsBefore: page.coverage.gaps.map(\.beforeRow),
+      rows: rows, pending: pending,
+      gapsBefore: page.coverage.gaps.map { min($0.beforeRow, rows.count) },
       reachesStart: page.coverage.stop == .start)
   }
 
@@ -181,11 +194,13 @@ package final class TidelineClient: SimulatedClient {
       pinned: row.flags & pinned != 0, reactions: Array(bytes[row.reactions]),
       readBy: Array(bytes[row.readBy]), deliveredBy: Array(bytes[row.deliveredBy]),
       listenedBy: Array(bytes[row.listenedBy]))
-    let order = isSequence ? Int64(row.sequence) : row.timeUs
+    let isPending = row.state != .confirmed
+    let order = isPending ? .max - 1 : isSequence ? Int64(row.sequence) : row.timeUs
     return SimRow(
       number: row.number, timeUs: row.timeUs, order: order, id: Array(bytes[row.id]),
       sender: Array(bytes[row.sender]), payload: Array(bytes[row.payload]),
-      unread: row.flags & unread != 0, unverified: row.flags & unverified != 0, marks: marks)
+      unread: row.flags & unread != 0, unverified: row.flags & unverified != 0, marks: marks,
+      isPending: isPending, operation: row.operation)
   }
 
   private static let pinned: UInt32 = 1 << 4
@@ -238,7 +253,9 @@ package final class TidelineClient: SimulatedClient {
       if case .unsupported = error { return nil }
       throw error
     }
-    return TidelineWindow(window, fault, isSequence: isSequence)
+    return TidelineWindow(window, fault, isSequence: isSequence) { [unowned self] in
+      spoiled($0)
+    }
   }
 
   package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {

@@ -6,10 +6,15 @@ final class TidelineWindow: SimulatedWindow {
   private let window: Window
   private let fault: PlantedFault?
   private let isSequence: Bool
+  private let spoil: (SimRow) -> SimRow
   private var polls = 0
   private var firstSeen: [[UInt8]: [UInt8]] = [:]
 
-  init(_ window: Window, _ fault: PlantedFault?, isSequence: Bool) {
+  init(
+    _ window: Window, _ fault: PlantedFault?, isSequence: Bool,
+    spoil: @escaping (SimRow) -> SimRow
+  ) {
+    self.spoil = spoil
     self.window = window
     self.fault = fault
     self.isSequence = isSequence
@@ -47,7 +52,7 @@ final class TidelineWindow: SimulatedWindow {
   func rows(_ first: Int, _ count: Int) throws -> [SimWindowRow] {
     guard let page = try window.rows(first: first, count: count) else { return [] }
     return page.rows.map { view in
-      var row = TidelineClient.row(view, page.bytes, isSequence: isSequence)
+      var row = spoil(TidelineClient.row(view, page.bytes, isSequence: isSequence))
       if fault == .oldContent {
         row.payload = firstSeen[row.id] ?? row.payload
         firstSeen[row.id] = row.payload

@@ -21,6 +21,7 @@ extension World {
     if knobs.powerCuts, deviceDice.chance(0.06) { try cutPower() }
     if knobs.entities, deviceDice.chance(0.1) { try eventTokens() }
     try updateHostTurn()
+    try operate()
     try lookAtSyncs()
     try pullChanges()
     let pause = Int64(deviceDice.below(Int(knobs.hostPauseUs) * 2) + 1_000)
@@ -167,6 +168,7 @@ extension World {
           + Self.difference(expected[0], found))
     }
     for (index, page) in found.enumerated() { try checkShape(index, page) }
+    try checkActs("after a kill")
     try checkEffects(of: updates.replied.suffix(60))
     try hearAfterKill()
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))

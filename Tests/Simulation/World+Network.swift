@@ -29,6 +29,7 @@ extension World {
     }
     if type == "mark_read" { try judgeMarkRead(request) }
     try judgeFetch(request)
+    if isOperation(type) { try judgeTurn() }
     if type == "reply" {
       findings.requests -= 1
       if isQuiet { findings.quietRequests -= 1 }
@@ -73,8 +74,13 @@ extension World {
   func serve(_ bytes: [UInt8]) throws {
     let request = Frames.request(bytes)
     let type = Frames.type(request) ?? ""
-    if type != "reply", happens(knobs.errorShare) { failNext(type) }
-    let answers = server.handle(bytes, user: Self.me)
+    if isOperation(type) {
+      troubleNext(type)
+    } else if type != "reply", happens(knobs.errorShare) {
+      failNext(type)
+    }
+    let answers = server.handle(bytes, user: Self.me, from: link.subscription)
+    try noteServed(type, request, answers)
     for answer in answers {
       var marks: [String] = []
       if type == "mark_read", Frames.string("status", answer) == "ok" {

@@ -7,6 +7,7 @@ extension World {
       try measureControl()
       return
     }
+    try settleOperations()
     try checkHeardAtRest()
     if knobs.screens > 0 { try finishScreens() }
     for index in conversations.indices { try syncUntilGood(index) }
@@ -20,6 +21,7 @@ extension World {
     try checkUpdates()
     for index in conversations.indices { try checkExact(index) }
     try checkMarks()
+    try checkActsAtRest()
     closeScreens()
     if knobs.usesFile { try kill(expecting: [images()]) }
     let before = findings.requests

@@ -5,7 +5,16 @@ extension World {
   ///
   /// At rest, and at times in between, also the whole list against the window and the slow model.
   func judge(_ screen: Screen, isAtRest: Bool = false) throws {
-    let page = SimPage(rows: screen.rows.map(\.row), gapsBefore: splits(screen))
+    let rows = screen.rows.map(\.row)
+    let sent = rows.prefix { !$0.isPending }
+    let page = SimPage(
+      rows: Array(sent), pending: Array(rows.dropFirst(sent.count)), gapsBefore: splits(screen))
+    if let row = page.pending.first(where: { !$0.isPending }) {
+      throw Violation("\(Self.text(row.id)) stands behind what is pending")
+    }
+    if let split = page.gapsBefore.last, split >= page.rows.count {
+      throw Violation("a split before what is pending")
+    }
     for row in page.rows { trace.mix(row.number) }
     try checkShape(screen.conversation, page)
     try checkState(screen)
@@ -27,7 +36,7 @@ extension World {
   /// The rows between splits.
   private func runs(_ screen: Screen) -> [Range<Int>] {
     var edges = splits(screen).filter { $0 > 0 }
-    edges.append(screen.rows.count)
+    edges.append(screen.rows.prefix { !$0.row.isPending }.count)
     var runs: [Range<Int>] = []
     var first = 0
     for edge in edges {
@@ -47,7 +56,9 @@ extension World {
     if state.splits != splits(screen).count {
       throw Violation("the state counts \(state.splits) splits, there are \(splits(screen).count)")
     }
-    guard findings.restores == 0, state.atStart, let first = screen.rows.first?.row else { return }
+    guard findings.restores == 0, state.atStart, let first = screen.rows.first?.row,
+      !first.isPending
+    else { return }
     // Below a stamp ahead of the server's time new messages come, and only then are told.
     if isAhead(first) { return }
     let rows = truth(screen.conversation)
@@ -65,12 +76,15 @@ extension World {
     let loaded = try screen.window.loaded()
     var expected: [(number: UInt64, split: Bool)] = []
     var last: Int?
-    for (index, row) in page.rows.enumerated() where loaded.contains(where: { $0.contains(row) }) {
+    for (index, row) in (page.rows + page.pending).enumerated()
+    where loaded.contains(where: { $0.contains(row) }) {
       var split = false
       if let last {
-        let before = page.rows[last]
+        let before = index < page.rows.count ? page.rows[last] : row
         let isLoaded = loaded.contains { $0.covers(after: before, through: row) }
-        split = !isLoaded || page.gapsBefore.contains(index) || last + 1 != index
+        split =
+          index < page.rows.count
+          && (!isLoaded || page.gapsBefore.contains(index) || last + 1 != index)
       }
       expected.append((row.number, split))
       last = index

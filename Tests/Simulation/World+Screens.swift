@@ -85,6 +85,9 @@ extension World {
     case 83..<95: try fillSome(screen)
     default:
       guard let row = rows.randomElement(using: &screenDice) else { return }
+      // One on its way is found by its client id, unless it has gone since the last poll.
+      let bytes = conversations[screen.conversation].bytes
+      if row.row.isPending, try probe?.row(bytes, row.row.id)?.number != row.row.number { return }
       if try screen.window.find(row.row.id).map({ rows[$0].row.id }) != row.row.id {
         throw Violation("\(Self.text(row.row.id)) is in window \(screen.number), yet not found")
       }

@@ -135,7 +135,9 @@ extension World {
     let name = conversations[conversation].name
     let rows = server.truth(name)
     guard let row = rows.suffix(60).randomElement(using: &serverDice),
-      let serial = Ledger.mark(Array(row.payload.utf8))?.serial
+      let serial = Ledger.mark(Array(row.payload.utf8))?.serial,
+      // Of what this user writes and edits here it is known which edit is the last.
+      !knobs.operations.isOn || !ledger.posted[serial].mine
     else { return }
     let version = ledger.posted[serial].payloads.count + 1
     let payload = Ledger.payload(

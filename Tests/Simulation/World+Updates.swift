@@ -68,6 +68,7 @@ extension World {
     trace.note(nowUs, "after the power: \(counts) rows")
     try lookAfterPowerCut(marked)
     try hearAfterPowerCut()
+    try checkActs("after a loss of power")
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
   }
@@ -130,7 +131,7 @@ extension World {
       }
       for mark in Ledger.marks(frame) {
         let posted = ledger.posted[mark.serial]
-        if posted.control || posted.isPoison { continue }
+        if posted.control || posted.isPoison || posted.isOperated { continue }
         if ledger.deleted.contains(posted.id) { continue }
         if ledger.everForgotten.contains(posted.id) { continue }
         guard let row = rows[mark.serial] else {

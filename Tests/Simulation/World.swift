@@ -107,6 +107,8 @@ package final class World {
   var screenTurnsLeft = 90
   var updates = Updates()
   var heard = Heard()
+  var acts = Acts()
+  var actDice: Random
   /// What the server has beside messages, with a word that stands in it.
   var thingsOfServer: [String: String] = [:]
   /// The server's messages, kept while nothing happens to them.
@@ -138,6 +140,7 @@ package final class World {
     serverDice = Random(seed: knobs.seed ^ 0x7365_7276_6572_0000)
     deviceDice = Random(seed: knobs.seed ^ 0x6465_7669_6365_0000)
     screenDice = Random(seed: knobs.seed ^ 0x7363_7265_656E_7300)
+    actDice = Random(seed: knobs.seed ^ 0x6163_7473_0000_0000)
     hostTurnsLeft = knobs.hostTurns
     client = try make(knobs, clock)
     conversations = (0..<knobs.conversations).map { ConversationState(name: "c\($0)") }
@@ -277,6 +280,9 @@ extension Knobs {
     server.afterInclusive = afterIsInclusive
     server.ties = tiesByID ? .id : .arrival
     server.echoesRequestIDs = echoesRequestIDs
+    server.idempotentSends = operations.idempotent
+    server.echoesClientIDs = operations.echoesClientIDs
+    server.tellsSender = operations.tellsSender
     server.sendsServerTime = sendsServerTime
     server.sendsTotalCount = sendsTotalCount
     server.deletionPageCap = deletionPageCap

@@ -1,0 +1,79 @@
+/// What the user of a world of operations did, and what the server did of it.
+///
+/// Kept beside the device and the server, so that neither is asked what it should be.
+
+/// One operation that the host was promised.
+struct Act {
+  var seq: UInt64
+  /// The row of a send.
+  var number: UInt64 = 0
+  var verb: String
+  var clientID = ""
+  /// The conversation as the host named it.
+  var room: String
+  /// The message as the host named it.
+  var target = ""
+  var replyTo = ""
+  /// Of the payload it carries.
+  var serial = -1
+  /// How often the user had it sent.
+  var tries = 1
+  /// It may be there no more: taken back, or made moot by a later one.
+  var mayGo = false
+  /// It was taken back before the server was told of it.
+  var neverTold = false
+  /// Its place among the others is not kept.
+  var isLoose = false
+  /// What the server made of it.
+  var copies: [String] = []
+}
+
+struct Acts {
+  var all: [Act] = []
+  /// Sends by the serial number of their payload.
+  var sends: [Int: Int] = [:]
+  var bySeq: [UInt64: Int] = [:]
+  var names = 0
+  /// What was done on the server: verb, message and more.
+  var executed: Set<String> = []
+  /// Messages whose state the device need not know: a change of them was taken back too late.
+  var vague: Set<String> = []
+  /// Messages that this user changed.
+  var touched: [String: Int] = [:]
+  /// What this user's other device sent with the text of a send.
+  var foreign: Set<String> = []
+  /// The newest send accepted in each conversation of the server.
+  var accepted: [String: (seq: UInt64, id: String)] = [:]
+  /// The conversations of the server by the client id they were made under.
+  var rooms: [String: [String]] = [:]
+  /// Sends that were deleted, by client id.
+  var deletedNames: Set<String> = []
+  var drafts: [String: String] = [:]
+
+  mutating func add(_ act: Act) -> Int {
+    let index = all.count
+    all.append(act)
+    bySeq[act.seq] = index
+    if act.verb == "send_message" { sends[act.serial] = index }
+    return index
+  }
+
+  /// The send with a client id.
+  func send(_ clientID: String) -> Int? {
+    all.firstIndex { $0.verb == "send_message" && $0.clientID == clientID }
+  }
+
+  /// What waits for one that goes may go too.
+  mutating func drop(_ index: Int, untold: Bool) {
+    if all[index].mayGo { return }
+    all[index].mayGo = true
+    all[index].neverTold = untold
+    let name = all[index].clientID
+    guard !name.isEmpty else { return }
+    for other in all.indices where other != index {
+      if all[other].target == name || all[other].replyTo == name || all[other].room == name {
+        drop(other, untold: false)
+      }
+    }
+  }
+}
