@@ -81,8 +81,11 @@ extension World {
       return
     }
     guard try client.progress(asked.sync).outcome == .ok, try !client.state().busy else { return }
-    heard.calm[asked.conversation] = link.number
     heard.asked = nil
+    // What is empty has no range that a push could extend: its first message is fetched for.
+    let name = conversations[asked.conversation].bytes
+    guard try !client.page(name, limit: 1).rows.isEmpty else { return }
+    heard.calm[asked.conversation] = link.number
   }
 
   /// What is pushed without loss is not fetched again.
