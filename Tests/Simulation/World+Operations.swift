@@ -319,7 +319,9 @@ extension World {
     let done = try answer ?? !probe.allOperations().contains { $0.seq == one.seq }
     guard done else {
       acts = saved
-      if answer != nil, one.standing != .inFlight { throw Violation("operation \(one.seq) is not taken back") }
+      if answer != nil, one.standing != .inFlight {
+        throw Violation("operation \(one.seq) is not taken back")
+      }
       return
     }
     acts.all[index].neverTold = one.attempts == 0
