@@ -1399,9 +1399,10 @@ enum {
  * @param number The local number of a message to send, otherwise 0. NULL is allowed.
  * @return #TL_OK, or #TL_E_INVALID (not an object, an unknown verb, a member that
  *         is missing or wrong), #TL_E_UNSUPPORTED (a verb that is not performed),
- *         #TL_E_NOT_FOUND (an unknown client id), #TL_E_REFUSED (by the `seal`
- *         hook), #TL_E_TOO_LARGE, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL (also:
- *         100,000 operations wait).
+ *         #TL_E_REFUSED (by the `seal` hook), #TL_E_TOO_LARGE, #TL_E_CLOSED,
+ *         #TL_E_STORAGE (where only the sync failed the operation may be kept
+ *         all the same: give a `client_id` and perform it again), #TL_E_FULL
+ *         (also: 100,000 operations wait).
  */
 TL_API TL_CHECK tl_status
 tl_client_perform(tl_client *client, tl_view request, uint32_t flags,
