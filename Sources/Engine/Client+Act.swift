@@ -87,7 +87,7 @@ extension Client {
       if let known = try record({ rx throws(StoreFailure) in try rx.operation(clientID: name) }) {
         if !known.verb.isFetch {
           try input { core, _ throws(Failure) in
-            try core.storing { () throws(StoreFailure) in try core.store.syncDurable() }
+            try core.storing { () throws(StoreFailure) in try core.syncOwn() }
           }
         }
         return (known.seq, known.number)

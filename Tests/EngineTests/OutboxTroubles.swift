@@ -223,4 +223,27 @@ import VaultSupport
     #expect(world.served() == ["once"])
     #expect(try world.standing(again.operation) == .done)
   }
+
+  /// Marks likewise: that they are queued already does not say that they are safe.
+  @Test func aRepeatedMarkIsSyncedToo() throws {
+    let folder = try TrapsRestart.Folder()
+    let disk = FaultVFS()
+    let world = try World.idempotent(file: folder.file()) { $0.baseVFS = disk.name }
+    let ids = world.post(3).map { Array($0.utf8) }
+    try world.connect()
+    try world.sync()
+    let room = Array(world.room.utf8)
+    disk.failSyncs(true)
+    #expect(throws: Failure.self) { try world.client.markRead(conversation: room, ids: ids) }
+    disk.failSyncs(false)
+    #expect(throws: Failure.self) { try world.client.markRead(conversation: room, ids: ids) }
+    // Killed before the sync: what it left is queued and not on disk yet.
+    try folder.kill(world)
+    let before = disk.counts.syncs
+    try world.client.markRead(conversation: room, ids: ids)
+    #expect(disk.counts.syncs > before)
+    let after = disk.counts.syncs
+    try world.client.markRead(conversation: room, ids: ids)
+    #expect(disk.counts.syncs == after)
+  }
 }
