@@ -187,6 +187,29 @@ import Testing
     #expect(asOf <= world.server.nowUs)
   }
 
+  /// Where pages vary the newest one may hold the stamp ahead alone. What is newer than any
+  /// time known before is claimed all the same, once another page has told the time.
+  @Test(arguments: 1...UInt64(24))
+  func t30_aNewestPageOfAStampAheadAloneHidesNothing(_ seed: UInt64) throws {
+    var knobs = ServerKnobs()
+    knobs.pageSizesVary = true
+    knobs.pageCap = 6
+    knobs.sendsServerTime = false
+    var profile = Profile()
+    profile.pageSizeVaries = true
+    let world = try World(knobs: knobs, profile: profile, seed: seed)
+    world.clock.setSkew(us: nil)
+    world.post(40)
+    try world.connect()
+    try world.sync()
+    world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000)
+    try world.missing(13)
+    let newest = world.server.nowUs
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.tailFaults(14) == [])
+    #expect(try world.page().coverage.contentAsOfUs == newest)
+  }
+
   /// A device whose clock is more than a year behind: nothing bears out a stamp, so all is
   /// asked for again each time. A window reaches the start all the same.
   @Test(arguments: ServerKind.few)
