@@ -210,6 +210,29 @@ import Testing
     #expect(try world.page().coverage.contentAsOfUs == newest)
   }
 
+  /// The first thing that a device ever hears is a stamp years ahead, and its clock, if it has
+  /// one, is further ahead still.
+  @Test(arguments: ServerKind.all, [nil, Int64(7)])
+  func t30_aFirstMessageStampedYearsAheadHidesNothing(_ kind: ServerKind, _ ahead: Int64?) throws {
+    let world = try kind.world {
+      $0.sendsServerTime = false
+      $0.sendsTotalCount = false
+    }
+    let yearUs: Int64 = 365 * 86_400_000_000
+    world.clock.setSkew(us: ahead.map { $0 * yearUs })
+    world.put("\"from the future\"", agoMs: -5 * yearUs / 1_000)
+    try world.connect()
+    try world.sync()
+    try world.missing(130)
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.tailFaults(131) == [])
+    try world.missing(3)
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.tailFaults(134) == [])
+    #expect(try world.lies() == [])
+    #expect(try world.page().coverage.contentAsOfUs <= world.server.nowUs)
+  }
+
   /// A device whose clock is more than a year behind: nothing bears out a stamp, so all is
   /// asked for again each time. A window reaches the start all the same.
   @Test(arguments: ServerKind.few)
