@@ -62,8 +62,12 @@ struct Visit {
     case .newest:
       step = try takeNewest(page, ingested, whole, frame, now)
     case .walk(let walk):
-      noteLaterTop(ingested)
-      step = try takeWalk(walk, page, ingested, whole, frame)
+      if mustLookAgain(ingested) {
+        step = try lookAgain(ingested, frame)
+      } else {
+        noteLaterTop(ingested)
+        step = try takeWalk(walk, page, ingested, whole, frame)
+      }
     case .older(let walk):
       step = try takeWalk(walk, page, ingested, whole, frame)
     case .climb(let climb):

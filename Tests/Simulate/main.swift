@@ -8,6 +8,7 @@ func usage() -> Never {
     tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W] [--traces]
                                                        run N seeds; exit 1 where one fails
     tideline-sim seed S [--trace]                      replay one seed
+    tideline-sim draw --seeds N [--from S] [--worlds W] what N seeds draw; nothing runs
     tideline-sim faults --seeds N [--from S] [--jobs J]
                                                        planted faults; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
@@ -142,6 +143,12 @@ case "control":
   run(.control)
 case "faults":
   lookForFaults()
+case "draw":
+  let seed = worlds()
+  let first = UInt64(option("--from", 1))
+  for number in 0..<UInt64(option("--seeds", 100)) {
+    print(Knobs(seed: seed(first + number)).line)
+  }
 case "seed":
   guard arguments.count > 2, let seed = UInt64(arguments[2]) else { usage() }
   let kind: ClientKind = arguments.contains("--control") ? .control : .tideline
