@@ -69,8 +69,7 @@ extension Core {
     var unverified = before
     let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
     if let last = newest.first { unverified.insert(.min, last.position.successor) }
-    for span in job.shown.spans { unverified.remove(span.low, span.high) }
-    try tx.save(unverified: unverified, replacing: before, record.cid)
+    try tx.save(unverified: unverified.without(job.shown), replacing: before, record.cid)
     // No log explains them any more, so what a whole answer did not show is gone.
     for id in job.suspects {
       guard let row = try tx.row(id, record.cid) else { continue }
@@ -173,6 +172,7 @@ extension Core {
     try tx.save(record)
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
     try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), record.cid)
+    try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), record.cid)
     try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }

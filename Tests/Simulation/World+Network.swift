@@ -18,7 +18,7 @@ extension World {
   /// Puts one frame of the client on its way, after judging what it says.
   func send(_ frame: SimFrame) throws {
     trace.mix(frame.bytes)
-    trace.note(nowUs, "→ \(Frames.brief(frame.bytes))")
+    trace.note(nowUs, "→", frame: frame.bytes)
     findings.requests += 1
     if isQuiet { findings.quietRequests += 1 }
     guard link.isUp else { throw Violation("a frame was handed out while offline") }
@@ -155,7 +155,7 @@ extension World {
     let hearing = try beginHearing(bytes)
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
-    trace.note(nowUs, "← \(receipt.rawValue) \(Frames.brief(bytes))")
+    trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)
     if receipt != .ignored {
       ledger.noteDelivered(bytes)
       ledger.confirmed.formUnion(marks)
