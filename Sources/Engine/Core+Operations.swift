@@ -70,7 +70,7 @@ extension Core {
       let record = try commit { tx throws(StoreFailure) in
         try enqueue(draft, verb, now, tx)
       }
-      if !verb.isFetch { try store.syncDurable() }
+      if !verb.isFetch { try syncOwn() }
       return record
     }
     if verb == .createConversation, record.state != .done, let name = record.clientID {
@@ -258,7 +258,7 @@ extension Core {
         guard var record = try tx.operation(seq), !record.verb.isMark else { return nil }
         return try body(&record, tx)
       }
-      if found == true { try store.syncDurable() }
+      if found == true { try syncOwn() }
       return found
     }
     guard let found else { throw .notFound }

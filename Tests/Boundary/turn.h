@@ -259,4 +259,39 @@ static inline uint64_t perform(tl_client *client, const char *request) {
   return made;
 }
 
+static int64_t now_ms; /* What the clock of a test says. */
+
+static inline int64_t now(void *unused) {
+  (void)unused;
+  return now_ms;
+}
+
+static inline tl_profile idempotent_profile(void) {
+  tl_profile profile;
+  memset(&profile, 0, sizeof profile);
+  profile.struct_size = sizeof profile;
+  profile.capabilities = TL_SERVER_IDEMPOTENT_SEND;
+  return profile;
+}
+
+/* In a file with the system's clock, in memory with the test's. */
+static inline tl_client *open_idempotent(const char *path) {
+  static tl_profile profile;
+  profile = idempotent_profile();
+  tl_client_config config = path == NULL ? memory_config() : file_config(path);
+  config.profile = &profile;
+  if (path == NULL) config.clock = now;
+  tl_client *client = NULL;
+  EXPECT(tl_client_open(&config, &client), TL_OK);
+  return client;
+}
+
+static inline tl_state state_now(tl_client *client) {
+  tl_state state;
+  memset(&state, 0, sizeof state);
+  state.struct_size = sizeof state;
+  EXPECT(tl_client_state(client, &state), TL_OK);
+  return state;
+}
+
 #endif
