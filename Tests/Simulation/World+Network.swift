@@ -110,7 +110,8 @@ extension World {
   private func failNext(_ type: String) {
     // An older copy that comes behind news of a restore is the newer truth: nothing tells
     // otherwise.
-    switch networkDice.below(type == "mark_read" || knobs.updates.isOn ? 2 : 3) {
+    let isMark = type == "mark_read" || type == "mark_delivered"
+    switch networkDice.below(isMark || knobs.updates.isOn ? 2 : 3) {
     case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))
     case 1: server.failNext("unavailable")
     default: server.failNext("unknown_cursor")

@@ -7,7 +7,7 @@ extension World {
   private static let reactions = ["like", "heart", "sad"]
 
   func editSomething() throws {
-    guard let own = someOwn(), let probe else { return }
+    guard let own = try someOwn(), let probe else { return }
     let act = acts.all[own.index]
     let shown = try probe.row(Array(act.room.utf8), Array(own.name.utf8))
     if try probe.allOperations().contains(where: { $0.seq == act.seq && $0.standing == .refused }) {
@@ -76,7 +76,7 @@ extension World {
   }
 
   func deleteSomething() throws {
-    guard let own = someOwn(), let probe else { return }
+    guard let own = try someOwn(), let probe else { return }
     let act = acts.all[own.index]
     let before = try probe.allOperations().first { $0.seq == act.seq }
     ledger.deleting.formUnion(act.copies)

@@ -98,13 +98,16 @@ extension World {
   }
 
   /// A message of this user, by its client id or by its own: the send, and the name.
-  func someOwn() -> (index: Int, name: String)? {
+  func someOwn() throws -> (index: Int, name: String)? {
     let sends = acts.all.indices.filter {
       acts.all[$0].verb == "send_message" && !acts.all[$0].mayGo && acts.all[$0].copies.count < 2
     }
     guard let index = sends.suffix(12).randomElement(using: &actDice) else { return nil }
     let act = acts.all[index]
-    if let id = act.copies.first, actDice.chance(0.5), ledger.posted[act.serial].delivered > 0 {
+    // The host knows what it is shown.
+    if let id = act.copies.first, actDice.chance(0.5),
+      try probe?.row(Array(act.room.utf8), Array(id.utf8)) != nil
+    {
       return (index, id)
     }
     return (index, act.clientID)
@@ -112,7 +115,7 @@ extension World {
 
   /// A message to react to or to pin, in a conversation by the name that the host knows.
   func someMessage() throws -> (room: String, id: String)? {
-    if actDice.chance(0.5), let own = someOwn() { return (acts.all[own.index].room, own.name) }
+    if actDice.chance(0.5), let own = try someOwn() { return (acts.all[own.index].room, own.name) }
     let conversation = conversations[actDice.below(conversations.count)]
     let rows = try client.page(conversation.bytes, limit: 20).rows
     return rows.randomElement(using: &actDice).map { (conversation.name, Self.text($0.id)) }
