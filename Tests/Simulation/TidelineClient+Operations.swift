@@ -106,16 +106,15 @@ extension TidelineClient {
   /// Rows as the host gets them.
   func spoiled(_ row: SimRow) -> SimRow {
     guard let operationFault else { return row }
-    var row = row
     switch operationFault {
     case .renumbered:
       if row.isPending {
         memory.pending.insert(row.number)
       } else if memory.pending.contains(row.number) {
-        row.number += 1 << 40
+        return row.spoiled(number: row.number + 1 << 40)
       }
     case .overlayStays:
-      row.payload = memory.edited[row.id] ?? row.payload
+      return row.spoiled(payload: memory.edited[row.id])
     case .resentUnderNewID, .droppedAtDisconnect: break
     }
     return row

@@ -74,6 +74,7 @@ extension World {
   private func compareWithModel(_ screen: Screen) throws {
     let page = try client.page(conversations[screen.conversation].bytes, limit: 10_000)
     let loaded = try screen.window.loaded()
+    let gaps = Set(page.gapsBefore)
     var expected: [(number: UInt64, split: Bool)] = []
     var last: Int?
     for (index, row) in (page.rows + page.pending).enumerated()
@@ -84,7 +85,7 @@ extension World {
         let isLoaded = loaded.contains { $0.covers(after: before, through: row) }
         split =
           index < page.rows.count
-          && (!isLoaded || page.gapsBefore.contains(index) || last + 1 != index)
+          && (!isLoaded || gaps.contains(index) || last + 1 != index)
       }
       expected.append((row.number, split))
       last = index

@@ -113,7 +113,7 @@ extension World {
   }
 
   static func newestReaction(_ row: SimRow) -> Ledger.Mark? {
-    Ledger.marks(row.marks.reactions, 0x52).max { $0.version < $1.version }
+    row.reaction
   }
 
   /// What updates that were replied to have done is in the store.
