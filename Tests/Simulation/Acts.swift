@@ -64,6 +64,8 @@ struct Acts {
   /// Messages that are to be told as delivered.
   var delivering: Set<String> = []
   var deliveredOnServer: Set<String> = []
+  /// How each payload was sealed, by what carries it.
+  var sealed: [String: [UInt8]] = [:]
   /// What others may be told of typing, on this connection.
   var typing: [String] = []
 

@@ -31,6 +31,7 @@ extension World {
     try judgeFetch(request)
     if isOperation(type) {
       try judgeTurn()
+      try judgeSealed(type, request)
       acts.told.insert("\(type)|\(Self.subject(request))")
     }
     if type == "typing" { try judgeTyping(request) }

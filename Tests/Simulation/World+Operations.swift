@@ -12,6 +12,7 @@ extension World {
     {
       sayTheSame(index, acts.all[index].room)
     }
+    if knobs.operations.seals, actDice.chance(0.15) { try turnKey() }
     try checkActs("after a turn")
   }
 
@@ -77,7 +78,7 @@ extension World {
     var act = Act(seq: 0, verb: "send_message", room: room)
     act.clientID = name("q")
     act.serial = serial
-    act.isLoose = upload
+    act.isLoose = upload || hasNoKey
     var more = ""
     let near = acts.all.filter { $0.verb == "send_message" && $0.room == room && !$0.mayGo }
     if actDice.chance(0.15), let other = near.randomElement(using: &actDice) {
