@@ -15,7 +15,8 @@ extension World {
       let wasChanged = listed.contains {
         $0.conversation == name && $0.standing == .done && Self.roomVerbs.contains($0.verb)
       }
-      guard wasChanged, !conversation.wasLeft, let there = server.conversation(name) else { continue }
+      guard wasChanged, !conversation.wasLeft, let there = server.conversation(name)
+      else { continue }
       guard let body = try probe.conversation(name) else {
         throw Violation("at rest nothing is known of \(name), which this user has changed")
       }
