@@ -44,6 +44,8 @@ package struct OperationKnobs: Sendable {
   package var leaves = false
   /// Payloads are sealed before they go, with keys that come and go.
   package var seals = false
+  /// A connection is told only of what it has subscribed to.
+  package var subscribes = false
   package var fault: OperationFault?
 }
 
@@ -71,6 +73,7 @@ extension Knobs {
     // What was replied to is looked for, also in a conversation that went.
     operations.leaves = operations.creates && !envelope && random.chance(0.5)
     operations.seals = random.chance(0.3)
+    operations.subscribes = pushes && !envelope && !lossless && random.chance(0.5)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -113,6 +116,7 @@ extension Knobs {
       (operations.creates, "creates"), (operations.drafts, "drafts"),
       (operations.governs, "governs"), (operations.tellsDelivery, "tells-delivery"),
       (operations.leaves, "leaves"), (operations.seals, "seals"),
+      (operations.subscribes, "subscribes"),
     ]
   }
 }

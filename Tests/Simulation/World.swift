@@ -290,6 +290,7 @@ extension Knobs {
     server.idempotentSends = operations.idempotent
     server.echoesClientIDs = operations.echoesClientIDs
     server.tellsSender = operations.tellsSender
+    server.needsSubscribing = operations.subscribes
     server.sendsServerTime = sendsServerTime
     server.sendsTotalCount = sendsTotalCount
     server.deletionPageCap = deletionPageCap
