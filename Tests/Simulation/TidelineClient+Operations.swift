@@ -86,6 +86,8 @@ extension TidelineClient {
     try client.uploadFailed(seq, reason: Array("no".utf8))
   }
 
+  func reopenPayloads() throws { _ = try client.reopenPayloads(conversation: nil) }
+
   func setDraft(_ conversation: String, _ body: String) throws {
     try client.setDraft(conversation: Array(conversation.utf8), body: Array(body.utf8))
   }

@@ -22,6 +22,7 @@ package final class TidelineClient: SimulatedClient {
   let updateFault: UpdateFault?
   let operationFault: OperationFault?
   var memory = FaultMemory()
+  let keys = SimKeys()
   /// Frames of a planted fault.
   var forged: [SimFrame] = []
   var updatesSeen = 0
@@ -41,6 +42,11 @@ package final class TidelineClient: SimulatedClient {
     config.profile = Self.profile(knobs)
     config.autoMarkRead = knobs.autoMarkRead
     config.autoMarkDelivered = knobs.operations.tellsDelivery
+    if knobs.operations.seals {
+      let keys = keys
+      config.seal = { offered in keys.seal(offered.payload) }
+      config.open = { offered in keys.open(Array(offered.frame[offered.payload])) }
+    }
     config.requestTimeoutMs = knobs.timeoutMs
     config.requestsMax = knobs.requestsMax
     // With 0 a client draws its own, and no world with it would be the same twice.

@@ -73,7 +73,8 @@ extension World {
     for row in page.rows { trace.mix(row.id) }
     try checkShape(conversation, page)
     // A restore takes rows back to life, which only the next sync can find out.
-    guard client.claimsCoverage, findings.restores == 0 else { return }
+    guard client.claimsCoverage, findings.restores == 0, !conversations[conversation].isGone
+    else { return }
     let rows = truth(conversation)
     for segment in segments(page) { try checkNothingMissing(page, segment, rows) }
   }
@@ -346,7 +347,8 @@ extension World {
   /// Each message of others that should be read is read on the server, or gone.
   func checkMarks() throws {
     if findings.restores > 0 { return }
-    for index in conversations.indices {
+    // Marks that were still to be sent went with a conversation that was left.
+    for index in present where !conversations[index].wasLeft {
       let page = try client.page(conversations[index].bytes, limit: 10_000)
       for row in page.rows {
         let id = Self.text(row.id)

@@ -135,7 +135,7 @@ extension World {
       if screen.followsPresent { try checkPresent(screen) }
     }
     closeScreens()
-    for index in conversations.indices {
+    for index in present {
       guard let screen = try openScreen(index, at: .latest) else { continue }
       try settle(screen, "the latest")
       try judge(screen, isAtRest: true)
@@ -143,7 +143,7 @@ extension World {
     }
     closeScreens()
     if knobs.screensFillFirst, findings.restores == 0 {
-      for index in conversations.indices { try fillByScreen(index) }
+      for index in present { try fillByScreen(index) }
     }
   }
 
@@ -274,7 +274,7 @@ extension World {
         if names == Set(all).subtracting([Self.me]) { continue }
         throw fail(screen, "refreshed, \(id) has \(kind) \(names), not \(all)")
       }
-      if row.row.payload != Array(message.payload.utf8) {
+      if row.row.payload != SimKeys.opened(Array(message.payload.utf8)) {
         throw fail(screen, "refreshed, \(id) has old content")
       }
       if row.stale, !(knobs.poison && row.row.unverified) {

@@ -77,6 +77,8 @@ extension World {
   func loseConnection() {
     closeScreens()
     acts.typing = []
+    acts.wishes = [:]
+    acts.mustAsk = []
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil
