@@ -49,8 +49,10 @@ extension Core {
       sinceUs = first.timeUs - overlapUs
     }
     let horizon = config.profile.deletionHorizonUs
-    if horizon > 0, let known, known - sinceUs > horizon {
+    if horizon > 0, let now = serverTimeAtLeast(), now - sinceUs > horizon {
       try passHorizon(&job, record, tx)
+    }
+    if horizon > 0, let known, known - sinceUs > horizon {
       // What the server still remembers is asked for, with room for its clock.
       sinceUs = known - horizon / 8 * 7
       text = nil

@@ -51,6 +51,8 @@ package struct ConversationRecord: Equatable, Sendable {
 package struct ServerFacts: Equatable, Sendable {
   /// The greatest server time seen.
   package var serverTimeUs: Int64?
+  /// By how much the server's clock was seen to be ahead of the device's, at least.
+  package var clockAheadUs: Int64?
   /// The largest page the server ever returned.
   package var largestPage: Int = 0
   /// The overlap in use; 0 for the default.
