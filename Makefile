@@ -88,7 +88,7 @@ tsan: setup
 
 py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
-	  $(PYTHON) Tests/Boundary/test_abi.py
+	  $(PYTHON) Tests/Boundary/run.py
 
 sim-bin: setup
 	$(SWIFT) build -c release --product tideline-sim --scratch-path .build-sim -j $(JOBS)

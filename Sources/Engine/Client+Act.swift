@@ -83,8 +83,13 @@ extension Client {
   ) throws(Failure) -> (operation: UInt64, number: UInt64) {
     if let name = request.clientID {
       if name.count > Limits.clientIDBytesMax { throw .tooLarge("client_id") }
-      // It is not sealed twice.
+      // It is not sealed twice. That it was kept does not say that it was synced.
       if let known = try record({ rx throws(StoreFailure) in try rx.operation(clientID: name) }) {
+        if !known.verb.isFetch {
+          try input { core, _ throws(Failure) in
+            try core.storing { () throws(StoreFailure) in try core.syncOwn() }
+          }
+        }
         return (known.seq, known.number)
       }
     }

@@ -68,9 +68,11 @@ extension Core {
     guard outbox.open.count < Limits.operationsMax else { throw .full }
     let record = try storing { () throws(StoreFailure) in
       let record = try commit { tx throws(StoreFailure) in
-        try enqueue(draft, verb, now, tx)
+        let record = try enqueue(draft, verb, now, tx)
+        try record.outdate(outbox.open, tx)
+        return record
       }
-      if !verb.isFetch { try store.syncDurable() }
+      if !verb.isFetch { try syncOwn() }
       return record
     }
     if verb == .createConversation, record.state != .done, let name = record.clientID {
@@ -258,7 +260,7 @@ extension Core {
         guard var record = try tx.operation(seq), !record.verb.isMark else { return nil }
         return try body(&record, tx)
       }
-      if found == true { try store.syncDurable() }
+      if found == true { try syncOwn() }
       return found
     }
     guard let found else { throw .notFound }

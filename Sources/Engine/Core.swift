@@ -35,6 +35,8 @@ final class Core {
   var dirty: Set<[UInt8]> = []
   /// Messages that came by push and that no page has shown yet.
   var onlyPushed: Set<PushedID> = []
+  /// What the user did may be committed and not synced, by an earlier process too.
+  var owesSync = true
   /// Whether marks may be waiting, and when to try again after trouble.
   var marksWaiting = true
   var markAttempts = 0

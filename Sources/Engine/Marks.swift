@@ -26,13 +26,21 @@ extension Core {
         for id in ids where try tx.enqueueMark(kind, id, record.cid) { queued = true }
         return queued
       }
-      if queued { try store.syncDurable() }
+      if queued || owesSync { try syncOwn() }
       return queued
     }
     if queued {
       marksWaiting = true
       pump(now)
     }
+  }
+
+  /// Brings to disk what the user did. Where that fails, or an earlier process was killed
+  /// before it, what is found queued may not be called safe.
+  func syncOwn() throws(StoreFailure) {
+    owesSync = true
+    try store.syncDurable()
+    owesSync = false
   }
 
   /// Sends what is queued, one request a conversation and kind.

@@ -108,6 +108,13 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   static let derived: RowFlags = [
     .deleting, .readQueued, .listenQueued, .pinQueued, .unpinQueued, .overlaid,
   ]
+  // Sets that each row shown is asked for: as numbers, since one made of its members at each
+  // call costs more than the rest of the question.
+
+  /// Nothing of these is unread.
+  package static let ownOrRead = RowFlags(rawValue: 1 << 0 | 1 << 1 | 1 << 11)
+  package static let listened = RowFlags(rawValue: 1 << 9 | 1 << 12)
+  static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.
   static let growing: RowFlags = [.readByMe, .listenedByMe]
   /// What follows the stamp of the request rather than the content's version.

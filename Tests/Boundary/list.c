@@ -6,18 +6,9 @@
 
 #include "turn.h"
 
-static int64_t now_ms;
-
-static int64_t now(void *unused) {
-  (void)unused;
-  return now_ms;
-}
-
 static tl_client *open_with_clock(const char *path) {
   static tl_profile profile;
-  memset(&profile, 0, sizeof profile);
-  profile.struct_size = sizeof profile;
-  profile.capabilities = TL_SERVER_IDEMPOTENT_SEND;
+  profile = idempotent_profile();
   tl_client_config config = path == NULL ? memory_config() : file_config(path);
   config.profile = &profile;
   config.clock = now;

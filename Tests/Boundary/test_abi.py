@@ -1,112 +1,21 @@
-#!/usr/bin/env python3
-"""The boundary from Python, through the package a Python host uses.
+"""The boundary from Python, through the package a Python host uses."""
 
-The last line sums what ran.
-"""
-
-import contextlib
 import ctypes
 import gc
-import io
 import json
 import os
 import pathlib
 import re
-import runpy
 import selectors
-import sys
 import tempfile
 import threading
 import unittest
-import unittest.mock
 import weakref
 
 import tideline
 from tideline import _library as c
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-KEY = bytes(range(32))
-
-
-def message(number, **more):
-    return {"message_id": f"m{number}", "conversation_id": "c", "sender_id": "you",
-            "created_at": f"2024-05-01T10:00:{number:02}", "payload": f"zpráva {number} 你好",
-            "read_by": [], **more}
-
-
-def answer(frame, messages):
-    """What a server with these messages says to a request."""
-    request = json.loads(frame.bytes)
-    data = {}
-    if request["type"] == "get_messages":
-        chosen = [m for m in messages if m["created_at"] > request.get("after_ts", "")]
-        chosen = chosen[:len(chosen) - request["offset"]] if request["offset"] else chosen
-        data = {"messages": chosen, "total_count": len(messages)}
-    elif request["type"] == "get_deleted_since":
-        data = {"message_ids": []}
-    return json.dumps({"type": request["type"], "request_id": request["request_id"],
-                       "status": "ok", "data": data}, ensure_ascii=False)
-
-
-def take(client, server):
-    """Answers by a function of the request until there is nothing more to send: it gives `data`,
-    an error as a pair of code and text, or None for no answer. Gives the requests."""
-    requests = []
-    while (frame := client.next_frame()) is not None:
-        client.frame_sent(frame.id)
-        request = json.loads(frame.bytes)
-        requests.append(request)
-        data = server(request)
-        if data is None:
-            continue
-        head = {"type": request["type"], "request_id": request["request_id"]}
-        if isinstance(data, tuple):
-            head |= {"status": "error", "error": {"code": data[0], "message": data[1]}}
-        else:
-            head |= {"status": "ok", "data": data}
-        client.receive(json.dumps(head, ensure_ascii=False))
-    return requests
-
-
-class Server:
-    """A server that takes what it is sent; what a test changes is a member."""
-
-    def __init__(self):
-        self.messages = []
-        self.rooms = []
-        self.answers = {}
-
-    def __call__(self, request):
-        kind = request["type"]
-        if kind in self.answers:
-            return self.answers.pop(kind)
-        if kind == "get_messages":
-            return {"messages": self.messages, "total_count": len(self.messages)}
-        if kind == "get_deleted_since":
-            return {"message_ids": []}
-        if kind == "get_conversations":
-            return {"conversations": self.rooms, "total_count": len(self.rooms)}
-        if kind == "send_message":
-            name = f"s{len(self.messages) + 1}"
-            self.messages.append({
-                "message_id": name, "conversation_id": request["conversation_id"],
-                "sender_id": "me", "created_at": f"2024-05-01T11:00:{len(self.messages):02}",
-                "payload": request["payload"], "client_id": request["client_id"]})
-            return {"message": self.messages[-1]}
-        return {}
-
-
-IDEMPOTENT = tideline.Profile(capabilities=tideline.Capabilities.IDEMPOTENT_SEND)
-
-
-def serve(client, messages):
-    """Answers requests until there are none; gives how many there were."""
-    requests = 0
-    while (frame := client.next_frame()) is not None:
-        requests += 1
-        client.frame_sent(frame.id)
-        client.receive(answer(frame, messages))
-    return requests
+from support import KEY, ROOT, answer, message, serve
 
 
 class Layout(unittest.TestCase):
@@ -204,6 +113,41 @@ class Use(unittest.TestCase):
             self.assertEqual(client.state().phase, tideline.Phase.UP_TO_DATE)
             backwards = client.messages("c", limit=2, descending=True)
             self.assertEqual([m.id for m in backwards.messages], ["m5", "m4"])
+
+    def test_the_pinned_messages_of_a_conversation(self):
+        messages = [message(n, pinned=n % 20 == 0) for n in range(60)]
+        with tideline.Client(user_id="me") as client:
+            client.connected()
+            client.sync("c", tideline.SyncKind.OLDER, want=60)
+            serve(client, messages)
+            self.assertEqual([m.id for m in client.messages("c", pinned=True).messages],
+                             ["m0", "m20", "m40"])
+            for name, is_pinned in (("m31", True), ("m20", False)):
+                kind = "message_pinned" if is_pinned else "message_unpinned"
+                client.receive(json.dumps(
+                    {"type": kind, "conversation_id": "c", "message_id": name}))
+            self.assertEqual([m.id for m in client.messages("c", pinned=True).messages],
+                             ["m0", "m31", "m40"])
+
+    def test_requests_in_flight_are_bounded(self):
+        for bound, allowed in ((0, 4), (1, 1), (7, 7)):
+            with tideline.Client(user_id="me", requests_max=bound) as client:
+                client.connected()
+                for room in range(20):
+                    client.sync(f"c{room}")
+                waiting, most, answered = [], 0, set()
+                while True:
+                    while (frame := client.next_frame()) is not None:
+                        client.frame_sent(frame.id)
+                        waiting.append(frame)
+                    most = max(most, len(waiting))
+                    if not waiting:
+                        break
+                    frame = waiting.pop()
+                    answered.add(json.loads(frame.bytes)["conversation_id"])
+                    client.receive(answer(frame, []))
+                self.assertEqual(most, allowed)
+                self.assertEqual(len(answered), 20)
 
     def test_a_file_is_read_again_offline(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -421,244 +365,3 @@ class Use(unittest.TestCase):
         self.assertIsNone(tideline.frame_account('{"type":"x"}'))
         self.assertEqual(tideline.version(), "0.1.0")
         self.assertEqual(c.library.tl_key_bytes(), tideline.KEY_BYTES)
-
-
-class Acts(unittest.TestCase):
-    def test_sent_offline_and_after_a_restart(self):
-        server = Server()
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "a.tideline")
-            with tideline.Client(path, KEY, user_id="me", profile=IDEMPOTENT) as client:
-                first = client.send("c", {"text": "你好"}, metadata={"n": 1})
-                second = client.perform({"type": "send_message", "conversation_id": "c",
-                                         "payload": "zpráva", "client_id": "mine-2"})
-                self.assertLess(first.operation, second.operation)
-                self.assertEqual(client.state().operations_open, 2)
-            with tideline.Client(path, KEY, user_id="me", profile=IDEMPOTENT) as client:
-                rows = client.messages("c").messages
-                self.assertEqual([row.number for row in rows], [first.number, second.number])
-                self.assertEqual([row.state for row in rows], [tideline.MessageState.QUEUED] * 2)
-                self.assertEqual([row.json for row in rows], [{"text": "你好"}, "zpráva"])
-                self.assertEqual((rows[1].id, rows[1].time_us, rows[1].operation),
-                                 ("mine-2", 0, second.operation))
-                one, two = client.operations("c", open_only=True)
-                self.assertEqual((one.id, one.verb, one.waiting, one.retry_ms),
-                                 (first.operation, "send_message",
-                                  tideline.OperationWait.CONNECTION, None))
-                self.assertEqual(json.loads(one.request)["metadata"], {"n": 1})
-                self.assertEqual(client.operations(after=one.id), (two,))
-                client.connected()
-                sent = [r for r in take(client, server) if r["type"] == "send_message"]
-                self.assertEqual([r["payload"] for r in sent], [{"text": "你好"}, "zpráva"])
-                rows = client.messages("c").messages
-                self.assertEqual([(row.number, row.id, row.state, row.operation) for row in rows],
-                                 [(first.number, "s1", tideline.MessageState.CONFIRMED, None),
-                                  (second.number, "s2", tideline.MessageState.CONFIRMED, None)])
-                done = client.operation(second.operation)
-                self.assertEqual(done.state, tideline.OperationState.SENT)
-                self.assertEqual(done.json["message"]["message_id"], "s2")
-                self.assertEqual(client.message("c", "mine-2").id, "s2")
-                self.assertEqual(client.operations(open_only=True), ())
-
-    def test_remote_and_local_updates_interleaved(self):
-        """The example checks each step itself: one state change, two inserts, the same row."""
-        out = io.StringIO()
-        example = ROOT / "examples" / "python" / "examples" / "interleaved.py"
-        with contextlib.redirect_stdout(out), unittest.mock.patch("sys.argv", [str(example)]):
-            runpy.run_path(str(example), run_name="__main__")
-        self.assertEqual(re.findall(r"difference: (\d+ \w+|none)", out.getvalue()),
-                         ["2 inserted", "none", "1 inserted", "1 changed", "2 inserted"])
-
-    def test_the_user_decides(self):
-        server = Server()
-        with tideline.Client(user_id="me", profile=IDEMPOTENT) as client:
-            client.connected()
-            take(client, server)
-            server.answers["send_message"] = ("too_large", "over 1 MB")
-            sent = client.send("c", "A")
-            client.send("c", "B")
-            take(client, server)
-            refused = client.operation(sent.operation)
-            self.assertEqual((refused.state, refused.error_code, refused.error_text),
-                             (tideline.OperationState.REFUSED, "too_large", "over 1 MB"))
-            self.assertEqual([m["payload"] for m in server.messages], ["B"])
-            self.assertTrue(client.operation_edit(sent.operation, {"payload": "a"}))
-            take(client, server)
-            self.assertEqual([m["payload"] for m in server.messages], ["B", "a"])
-            for call in (client.operation_cancel, client.operation_retry):
-                self.assertFalse(call(sent.operation))
-            client.disconnected()
-            later = client.send("c", "C")
-            edit = client.perform('{"type":"edit_message","conversation_id":"c",'
-                                  '"message_id":"s1","payload":"b"}')
-            shown = {row.id: row for row in client.messages("c").messages}
-            self.assertEqual(shown["s1"].json, "b")
-            self.assertTrue(client.operation_cancel(later.operation))
-            self.assertTrue(client.operation_cancel(edit.operation))
-            shown = {row.id: row.json for row in client.messages("c").messages}
-            self.assertEqual(shown, {"s1": "B", "s2": "a"})
-            with self.assertRaises(tideline.NotFoundError):
-                client.operation(later.operation)
-            kinds = {change.kind for change in client.changes().entries}
-            self.assertIn(tideline.ChangeKind.OPERATIONS, kinds)
-
-    def test_what_is_no_request(self):
-        with tideline.Client(user_id="me") as client:
-            for bad in ("", "{", "[]", {}, {"type": "dance"}, {"type": "send_message"},
-                        {"type": "send_message", "conversation_id": "c"}):
-                with self.assertRaises(tideline.InvalidError):
-                    client.perform(bad)
-            with self.assertRaises(tideline.TooLargeError):
-                client.perform(b" " * (1 << 20) + b"{}")
-            for bad in (float("nan"), "\ud800"):
-                with self.assertRaises(ValueError):
-                    client.send("c", bad)
-            with self.assertRaises(tideline.InvalidError):
-                client.send("c", b"no JSON")
-            with self.assertRaises(tideline.InvalidError):
-                client.send("c", 1, attachment=[])
-            for call in (client.operation_retry, client.operation_cancel,
-                         client.operation_uploaded, client.operation_upload_failed,
-                         lambda id: client.operation_edit(id, {"payload": 1}),
-                         lambda id: client.operation_progress(id, 1)):
-                with self.assertRaises(tideline.NotFoundError):
-                    call(99)
-            self.assertEqual(client.operations(), ())
-            self.assertEqual(client.perform({"type": "typing", "conversation_id": "c",
-                                             "event": "begin"}), tideline.Performed(0, None))
-            self.assertFalse(client.typing("c"))
-
-    def test_seal(self):
-        seen, keys = [], {}
-
-        def seal(unsealed):
-            seen.append(unsealed)
-            if keys.get("broken"):
-                raise RuntimeError("a defect of the host")
-            return keys.get("answer")
-
-        server = Server()
-        client = tideline.Client(user_id="me", profile=IDEMPOTENT, seal=seal,
-                                 open=lambda sealed: None)
-        client.connected()
-        sent = client.send("c", {"text": "secret"}, client_id="x1")
-        take(client, server)
-        self.assertEqual((seen[0].conversation, seen[0].client_id, seen[0].json),
-                         ("c", "x1", {"text": "secret"}))
-        self.assertEqual(client.operation(sent.operation).waiting, tideline.OperationWait.SEAL)
-        self.assertEqual((server.messages, client.reopen_payloads()), ([], 0))
-        keys["answer"] = '"sealed"'
-        self.assertEqual(client.reopen_payloads("c"), 1)
-        take(client, server)
-        self.assertEqual(server.messages[0]["payload"], "sealed")
-        self.assertEqual(client.messages("c").messages[0].json, {"text": "secret"})
-        keys["broken"] = True
-        with self.assertLogs("tideline", "ERROR"), self.assertRaises(tideline.RefusedError):
-            client.send("c", "again")
-        keys["broken"], keys["answer"] = False, b"no JSON"
-        with self.assertRaises(tideline.RefusedError):
-            client.send("c", "again")
-        self.assertEqual(len(client.operations()), 1)
-
-    def test_uploads(self):
-        server = Server()
-        with tideline.Client(user_id="me", profile=IDEMPOTENT) as client:
-            client.connected()
-            sent = client.send("c", "a picture", attachment={"name": "a.jpg"}, upload=True)
-            take(client, server)
-            self.assertEqual(client.operation(sent.operation).waiting,
-                             tideline.OperationWait.UPLOAD)
-            self.assertTrue(client.operation_progress(sent.operation, 250))
-            self.assertEqual(client.messages("c").messages[0].upload_permille, 250)
-            self.assertTrue(client.operation_upload_failed(sent.operation, "no route"))
-            self.assertEqual(client.operation(sent.operation).error_text, "no route")
-            self.assertTrue(client.operation_retry(sent.operation))
-            self.assertTrue(client.operation_uploaded(sent.operation, {"url": "u1"}))
-            request, = [r for r in take(client, server) if r["type"] == "send_message"]
-            self.assertEqual(request["attachment"], {"url": "u1"})
-            self.assertFalse(client.operation_uploaded(sent.operation))
-
-    def test_the_list_of_conversations(self):
-        now = [1000]
-        server = Server()
-        server.rooms = [
-            {"conversation_id": name, "title": f"Room {name}", "participant_ids": ["me", "you"],
-             "created_at": "2024-05-01T09:00:00", "last_message": {
-                 "message_id": f"{name}1", "conversation_id": name, "sender_id": "you",
-                 "created_at": f"2024-05-01T10:00:0{n}", "payload": "hi"}}
-            for n, name in enumerate("abc")]
-        with tideline.Client(user_id="me", profile=IDEMPOTENT, clock=lambda: now[0]) as client:
-            client.connected()
-            with client.conversation_list() as watched:
-                rows = tideline.Rows(watched)
-                take(client, server)
-                rows.poll()
-                self.assertEqual([row.id for row in rows.conversations], ["c", "b", "a"])
-                first = rows.conversations[0]
-                self.assertEqual((first.title, first.member_count, first.last.id, first.draft),
-                                 ("Room c", 2, "c1", b""))
-                self.assertEqual(first.json["title"], "Room c")
-                state = watched.state()
-                self.assertTrue(state.whole)
-                self.assertEqual((state.row_count, state.trouble), (3, tideline.Status.OK))
-                number = rows.conversations[2].number
-                client.receive(json.dumps({
-                    "type": "message_new", "conversation_id": "a", "message": {
-                        "message_id": "a2", "sender_id": "you", "payload": "zpráva",
-                        "created_at": "2024-05-01T10:30:00"}}))
-                client.receive('{"type":"typing","conversation_id":"a","user_id":"you",'
-                               '"event":"begin","at":"2024-05-01T10:31:00"}')
-                client.draft("a", "rozepsáno", reply_to="a1")
-                rows.poll()
-                top = rows.conversations[0]
-                self.assertEqual((top.number, top.id, top.last.json), (number, "a", "zpráva"))
-                self.assertEqual((top.typing, top.draft.decode(), top.draft_reply_to),
-                                 (("you",), "rozepsáno", "a1"))
-                self.assertGreaterEqual(top.unread, 1)
-                self.assertEqual(watched.find("b"), 2)
-                self.assertIsNone(watched.find("nobody"))
-                now[0] += 60_000
-                client.advance()
-                client.draft("a", "")
-                rows.poll()
-                top = rows.conversations[0]
-                self.assertEqual((top.typing, top.draft), ((), b""))
-                self.assertEqual([row.id for row in client.conversations()], ["a", "c", "b"])
-                self.assertEqual([row.id for row in client.conversations(1, 1)], ["c"])
-                self.assertEqual(client.conversation("b").title, "Room b")
-                with self.assertRaises(tideline.NotFoundError):
-                    client.conversation("nobody")
-            with self.assertRaises(tideline.ClosedError):
-                watched.poll()
-
-    def test_threads(self):
-        client = tideline.Client(user_id="me", seal=lambda unsealed: unsealed.payload)
-        trouble, made = [], []
-
-        def work(start):
-            try:
-                for n in range(start, start + 25):
-                    sent = client.send(f"r{n % 5}", n)
-                    made.append(sent.operation)
-                    client.draft(f"r{n % 5}", str(n))
-                    client.operations(limit=10)
-                    if n % 2:
-                        client.operation_cancel(sent.operation)
-            except Exception as error:
-                trouble.append(error)
-
-        threads = [threading.Thread(target=work, args=(25 * n,)) for n in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(trouble, [])
-        self.assertEqual(len(set(made)), 100)
-        self.assertEqual(client.state().operations_open, 50)
-
-
-if __name__ == "__main__":
-    result = unittest.main(exit=False, verbosity=0).result
-    failed = len(result.failures) + len(result.errors)
-    print(f"python boundary: {result.testsRun - failed} passed, {failed} failed", flush=True)
-    sys.exit(1 if failed else 0)

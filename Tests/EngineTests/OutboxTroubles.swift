@@ -3,6 +3,7 @@
 import Engine
 import ReferenceServer
 import Testing
+import VaultSupport
 
 @Suite struct OutboxTroubles {
   @Test func aRefusalOfTheFirstLeavesTheOthersInOrder() throws {
@@ -71,6 +72,22 @@ import Testing
     #expect(world.served() == ["hello"])
     #expect(try world.standing(operation) == .done)
     #expect(try world.client.operation(operation).rows[0].attempts == 6)
+  }
+
+  /// Nothing was ever shown there by a page, so no deletions can be asked for.
+  @Test func whatIsTakenAwayFromAnEmptyConversationGoes() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    let (operation, _) = try world.say("a")
+    try world.run()
+    #expect(try world.standing(operation) == .done)
+    #expect(try world.texts() == ["a"])
+    let ids = world.server.newestIDs(world.room, 1)
+    world.server.delete(conversation: world.room, ids: ids, lateUs: 0)
+    world.tick(ms: 60_000)
+    try world.sync()
+    #expect(try world.texts().isEmpty)
+    #expect(try world.standing(operation) == .done)
   }
 
   /// An error that is done all the same: the client id tells.
@@ -196,5 +213,53 @@ import Testing
     #expect(world.asked("send_message").last?.contains(#""attachment":{"url":"x"}"#) == true)
     #expect(try world.standing(operation) == .done)
     #expect(try world.client.uploaded(operation, attachment: []) == false)
+  }
+
+  /// Where only the sync fails the operation is kept: the same client id finds it again,
+  /// and no call says that it is safe before a sync that did not fail.
+  @Test func whatCouldNotBeSyncedIsPerformedAgain() throws {
+    let folder = try TrapsRestart.Folder()
+    let disk = FaultVFS()
+    let world = try World.idempotent(file: folder.file()) { $0.baseVFS = disk.name }
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    disk.failSyncs(true)
+    #expect(throws: Failure.self) { try world.say("once", as: "c1") }
+    disk.failSyncs(false)
+    // What a failed sync has lost no later sync brings back.
+    #expect(throws: Failure.self) { try world.say("once", as: "c1") }
+    world.client.close()
+    world.client = try Client.open(world.config)
+    let again = try world.say("once", as: "c1")
+    let kept = try world.client.operations(OperationQuery(limit: 10)).rows
+    #expect(kept.map(\.id) == [again.operation])
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["once"])
+    #expect(try world.standing(again.operation) == .done)
+  }
+
+  /// Marks likewise: that they are queued already does not say that they are safe.
+  @Test func aRepeatedMarkIsSyncedToo() throws {
+    let folder = try TrapsRestart.Folder()
+    let disk = FaultVFS()
+    let world = try World.idempotent(file: folder.file()) { $0.baseVFS = disk.name }
+    let ids = world.post(3).map { Array($0.utf8) }
+    try world.connect()
+    try world.sync()
+    let room = Array(world.room.utf8)
+    disk.failSyncs(true)
+    #expect(throws: Failure.self) { try world.client.markRead(conversation: room, ids: ids) }
+    disk.failSyncs(false)
+    #expect(throws: Failure.self) { try world.client.markRead(conversation: room, ids: ids) }
+    // Killed before the sync: what it left is queued and not on disk yet.
+    try folder.kill(world)
+    let before = disk.counts.syncs
+    try world.client.markRead(conversation: room, ids: ids)
+    #expect(disk.counts.syncs > before)
+    let after = disk.counts.syncs
+    try world.client.markRead(conversation: room, ids: ids)
+    #expect(disk.counts.syncs == after)
   }
 }

@@ -16,12 +16,15 @@ from .errors import (
     ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
     MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status, StorageError,
     TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError)
+from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .values import (
-    Action, At, Capabilities, Change, ChangeKind, Changes, Conversation, ConversationFlags,
-    Coverage, Diff, Entity, EntityKind, Event, EventKind, Events, Frame, From, Gap, ListState,
-    LoadKind, Message, MessageFlags, MessageState, Op, Operation, OperationState, OperationWait,
-    OpKind, Page, Performed, Phase, Plain, Policy, Profile, SealedMessage, State, Stats, Stop,
-    SyncKind, SyncPhase, SyncStatus, Ties, Truncates, Typing, Unsealed, Waiting, WindowState)
+    Action, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
+    EventKind, Events, Frame, From, Gap, Message, MessageFlags, MessageState, Page, Phase,
+    Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase, SyncStatus,
+    Ties, Truncates, Unsealed)
+from .views import (
+    At, Conversation, ConversationFlags, Diff, ListState, LoadKind, Op, OpKind, Waiting,
+    WindowState)
 from .window import Rows, Window, apply, checksum
 
 __all__ = [

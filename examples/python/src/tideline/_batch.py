@@ -8,10 +8,11 @@ from typing import Callable, Optional
 
 from . import _library as c
 from .errors import check
+from .operations import Operation, OperationState, OperationWait
 from .values import (
-    Action, Change, ChangeKind, Conversation, ConversationFlags, Coverage, Diff, Entity,
-    EntityKind, Event, EventKind, Gap, Message, MessageFlags, MessageState, Op, Operation,
-    OperationState, OperationWait, OpKind, Page, Stop)
+    Action, Change, ChangeKind, Coverage, Entity, EntityKind, Event, EventKind, Gap, Message,
+    MessageFlags, MessageState, Page, Stop)
+from .views import Conversation, ConversationFlags, Diff, Op, OpKind
 
 # `tl_message` and its fellows, each view as an address and a size.
 _MESSAGE = struct.Struct("=QqiI22QQQII")

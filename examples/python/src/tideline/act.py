@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Mapping, Union
 from . import _batch
 from . import _library as c
 from .errors import Status, check
-from .values import Operation, Performed, Typing
+from .operations import Operation, Performed, Typing
 
 Request = Union[Mapping[str, Any], str, bytes]
 

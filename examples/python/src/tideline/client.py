@@ -16,8 +16,9 @@ from .act import Acts
 from .conversations import ConversationList
 from .errors import Status, check
 from .values import (
-    At, Changes, Conversation, Entity, EntityKind, Events, Frame, From, Message, Page, Phase,
-    Plain, Policy, Profile, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
+    Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
+    Profile, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
+from .views import At, Conversation
 from .window import Window
 
 OpenFunction = Callable[[SealedMessage], Union[bytes, Plain, None]]

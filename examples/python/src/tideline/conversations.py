@@ -8,7 +8,7 @@ from typing import Optional
 from . import _batch
 from . import _library as c
 from .errors import Status, check
-from .values import Conversation, Diff, ListState
+from .views import Conversation, Diff, ListState
 
 
 class ConversationList:

@@ -9,8 +9,8 @@ from . import _batch
 from . import _library as c
 from .conversations import ConversationList
 from .errors import Status, check
-from .values import (
-    At, Conversation, Diff, LoadKind, Message, OpKind, Page, Waiting, WindowState)
+from .values import Message, Page
+from .views import At, Conversation, Diff, LoadKind, OpKind, Waiting, WindowState
 
 Row = TypeVar("Row")
 

@@ -1,0 +1,143 @@
+"""Plain values of windows and of the list of conversations."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from typing import Any, Optional
+
+from .errors import Status
+from .values import Message
+
+
+class ConversationFlags(enum.IntFlag):
+    """Flags of a conversation."""
+
+    PENDING = 1 << 0
+    UNREAD_EXACT = 1 << 1
+    HAS_PENDING = 1 << 2
+    HAS_STUCK = 1 << 3
+    GONE = 1 << 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversation:
+    """One conversation. ``number`` is its identity on screen; bytes are as they came."""
+
+    number: int
+    flags: ConversationFlags
+    member_count: int
+    unread: int
+    activity_us: int
+    id: str
+    title: str
+    body: bytes
+    last_read: Optional[str]
+    draft: bytes
+    draft_reply_to: Optional[str]
+    typing_json: bytes
+    last: Optional[Message]
+
+    @property
+    def typing(self) -> tuple[str, ...]:
+        """Who is typing now."""
+        return tuple(json.loads(self.typing_json)) if self.typing_json else ()
+
+    @property
+    def json(self) -> Any:
+        """The conversation's object as it came, or None."""
+        return json.loads(self.body) if self.body else None
+
+
+@dataclasses.dataclass(frozen=True)
+class ListState:
+    """How a list of conversations stands, as of its last poll."""
+
+    total_exact: bool
+    whole: bool
+    refreshing: bool
+    version: int
+    checksum: int
+    unread: int
+    row_count: int
+    conversation_count: int
+    trouble: Status
+
+
+class At(enum.IntEnum):
+    """Where a window opens, and what a load is around."""
+
+    LATEST = 0
+    UNREAD = 1
+    MESSAGE = 2
+    TIME = 3
+
+
+class LoadKind(enum.IntEnum):
+    """What to load into a window."""
+
+    INITIAL = 0
+    BEFORE = 1
+    AFTER = 2
+    AROUND = 3
+    LAST = 4
+
+
+class OpKind(enum.IntEnum):
+    """One step of a difference."""
+
+    INSERT = 1
+    REMOVE = 2
+    UPDATE = 3
+    MOVE = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Op:
+    """One step: row numbers count from the first row, as the list is after the steps before."""
+
+    kind: OpKind
+    row: int
+    from_: int
+    count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Diff:
+    """The difference between two versions of a window or a list."""
+
+    from_version: int
+    to_version: int
+    checksum: int
+    row_count: int
+    ops: tuple[Op, ...]
+
+
+class Waiting(enum.IntEnum):
+    """What a window waits for."""
+
+    NOTHING = 0
+    CONNECTION = 1
+    PRESENT = 2
+    PLACE = 3
+    OLDER = 4
+    NEWER = 5
+    REFRESH = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class WindowState:
+    """How a window stands, as of its last poll."""
+
+    at_start: bool
+    at_end: bool
+    gap_before: bool
+    gap_after: bool
+    version: int
+    checksum: int
+    row_count: int
+    split_count: int
+    waiting: Waiting
+    trouble: Status
+    anchor: int
