@@ -72,6 +72,8 @@ extension World {
         throw Violation("\(type) names an id that never was: \(id)")
       }
       if ledger.posted[serial].mine { throw Violation("\(type) names an own message: \(id)") }
+      // With a conversation that was left goes what was known of it.
+      if conversations[ledger.posted[serial].conversation].wasLeft { continue }
       if ledger.confirmed.contains(Self.confirmation(type, id)) {
         throw Violation("\(type) twice: \(id)")
       }
