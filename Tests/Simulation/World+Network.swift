@@ -96,6 +96,9 @@ extension World {
     }
     let answers = server.handle(bytes, user: Self.me, from: link.subscription)
     try noteServed(type, request, answers)
+    if type == "subscribe", answers.contains(where: { Frames.string("status", $0) != "ok" }) {
+      acts.mustAskUntilUs = 0
+    }
     for answer in answers {
       var marks: [String] = []
       if Frames.string("status", answer) == "ok", type == "mark_read" || type == "mark_delivered" {
