@@ -70,6 +70,8 @@ struct Acts {
   var wishes: [String: (seq: UInt64, isOn: Bool)] = [:]
   /// Subscriptions that this connection has to begin with.
   var mustAsk: Set<String> = []
+  /// Until then; a subscription that is not answered holds nothing up for ever.
+  var mustAskUntilUs: Int64 = 0
   /// What others may be told of typing, on this connection.
   var typing: [String] = []
 
