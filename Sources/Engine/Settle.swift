@@ -87,14 +87,16 @@ extension Core {
       default:
         if !isLate { left = try application.effect(of: record, conversation) }
       }
+      if record.verb == .markLastRead { try noteTold(record, tx) }
       try close(record.seq, outcome, response, arrival, tx)
       news = application.news
     }
     tell(news)
     if let renamed { rename(renamed.from, renamed.to) }
     if let left { leave(left) }
-    if record.verb == .subscribe {
-      subscriptions.add(Subscription(conversation: name, body: record.members))
+    let subscription = Subscription(conversation: name, body: record.members)
+    if record.verb == .subscribe, subscriptions.isLast(subscription, record.seq) {
+      subscriptions.add(subscription)
     }
     // It is there, and has not been shown: a catch-up brings it.
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }

@@ -16,7 +16,22 @@ struct Subscriptions {
   /// Those that are still to be asked on this connection.
   private(set) var due: [Subscription] = []
   private(set) var notBeforeMs: Int64 = .min
+  /// What the host said last of each thing, by the number of its operation: an answer
+  /// to something earlier changes nothing, and it is not asked again.
+  private var last: [(one: Subscription, seq: UInt64)] = []
   private var attempts = 0
+
+  mutating func note(_ one: Subscription, _ seq: UInt64) {
+    if let index = last.firstIndex(where: { $0.one == one }) {
+      last[index].seq = max(last[index].seq, seq)
+    } else {
+      last.append((one, seq))
+    }
+  }
+
+  func isLast(_ one: Subscription, _ seq: UInt64) -> Bool {
+    last.first { $0.one == one }.map { $0.seq <= seq } ?? true
+  }
 
   mutating func add(_ one: Subscription) {
     if !all.contains(one) { all.append(one) }
