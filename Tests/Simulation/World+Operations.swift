@@ -203,13 +203,9 @@ extension World {
       acts.all[own.index].neverTold = before?.attempts == 0
     } else {
       for index in saved.all.indices where dropped.all[index].mayGo != saved.all[index].mayGo {
-        // It is taken back only once it is refused or not found, and then with the deletion;
-        // what a deletion makes moot may be gone all the same.
-        if index != own.index, saved.all[index].verb == "send_message" {
-          acts.all[index].mayGo = false
-        }
+        // It was not taken back; what a deletion makes moot may be gone all the same.
+        if saved.all[index].verb == "send_message" { acts.all[index].mayGo = false }
       }
-      if let index = acts.bySeq[seq] { acts.all[index].mayGo = true }
     }
     // Without client ids a message need not be known yet as the send that made it.
     let names = knobs.operations.echoesClientIDs ? [own.name, act.clientID] : [own.name]
