@@ -68,9 +68,8 @@ extension Core {
       try requeue(&record, tx)
       return true
     }
-    var next = try reply.map { name throws(StoreFailure) in
-      try tx.operation(clientID: name)
-    } ?? nil
+    var next: OperationRecord?
+    if let reply { next = try tx.operation(clientID: reply) }
     while let awaited = next {
       if awaited.seq == record.seq { return false }
       next = awaited.depends == 0 ? nil : try tx.operation(awaited.depends)
@@ -142,6 +141,12 @@ extension Core {
       try tx.removeOperation(older.seq)
     }
     return nil
+  }
+
+  /// Whether the host has said something else of the same thing since.
+  func isMoot(_ record: OperationRecord, _ tx: WriteTransaction) throws(StoreFailure) -> Bool {
+    guard record.verb == .subscribe || record.verb == .unsubscribe else { return false }
+    return !subscriptions.isLast(try tx.subscription(record), record.seq)
   }
 }
 

@@ -142,9 +142,7 @@ extension Core {
       case .done: return
       case .refused: record.state = .refused
       case .retry:
-        let isMoot = try record.verb == .subscribe || record.verb == .unsubscribe
-          ? !subscriptions.isLast(tx.subscription(record), seq) : false
-        if isMoot {
+        if try isMoot(record, tx) {
           verdict = .done
           return try tx.removeOperation(seq)
         }

@@ -65,7 +65,8 @@ import Timeline
       }
       let added = try tx.addOperation(record)
       #expect(try tx.addOperation(record).seq == added.seq)
-      model.add(.sendMessage, target: "", clientID: "c\(ids)", depends: record.depends, plain: plain)
+      model.add(
+        .sendMessage, target: "", clientID: "c\(ids)", depends: record.depends, plain: plain)
       #expect(added.seq == model.lastOperation && added.number == model.lastNumber)
       if record.sealed != nil {
         // Told apart from the plain ones: only a client id settles it here.
