@@ -1,5 +1,5 @@
 /// What an operation waits for: the send that it answers, or the creation of its
-/// conversation. And which of several markers or subscriptions counts.
+/// conversation. And which of several read markers counts.
 ///
 /// Rules protected: nothing waits for a send that is the user's to decide, and a name
 /// that only this device knows is never told to the server. What the server has as read
@@ -122,38 +122,5 @@ extension Core {
       other.state = .done
       try tx.saveOperation(other)
     }
-  }
-
-  // MARK: Subscriptions
-
-  /// Of what waits to be asked about one thing the last counts; it comes back where it is
-  /// the same.
-  func supersede(
-    subscription record: OperationRecord, _ tx: WriteTransaction
-  ) throws(StoreFailure) -> OperationRecord? {
-    let one = try tx.subscription(record)
-    for open in outbox.open
-    where open.state == .queued && (open.verb == .subscribe || open.verb == .unsubscribe) {
-      guard let older = try tx.operation(open.seq), try tx.subscription(older) == one else {
-        continue
-      }
-      if older.verb == record.verb { return older }
-      try tx.removeOperation(older.seq)
-    }
-    return nil
-  }
-
-  /// Whether the host has said something else of the same thing since.
-  func isMoot(_ record: OperationRecord, _ tx: WriteTransaction) throws(StoreFailure) -> Bool {
-    guard record.verb == .subscribe || record.verb == .unsubscribe else { return false }
-    return !subscriptions.isLast(try tx.subscription(record), record.seq)
-  }
-}
-
-extension ReadTransaction {
-  /// What an operation subscribes to, or no more.
-  func subscription(_ record: OperationRecord) throws(StoreFailure) -> Subscription {
-    Subscription(
-      conversation: try conversation(cid: record.cid)?.id, body: record.members)
   }
 }

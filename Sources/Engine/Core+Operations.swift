@@ -75,7 +75,9 @@ extension Core {
     guard outbox.open.count < Limits.operationsMax else { throw .full }
     let record = try storing { () throws(StoreFailure) in
       let record = try commit { tx throws(StoreFailure) in
-        try enqueue(draft, verb, now, tx)
+        let record = try enqueue(draft, verb, now, tx)
+        try record.outdate(outbox.open, tx)
+        return record
       }
       if !verb.isFetch { try syncOwn() }
       return record
@@ -83,12 +85,12 @@ extension Core {
     if verb == .createConversation, record.state != .done, let name = record.clientID {
       outbox.pending.insert(name)
     }
-    if verb == .subscribe || verb == .unsubscribe {
-      let one = try storing { () throws(StoreFailure) in
-        try store.read { rx throws(StoreFailure) in try rx.subscription(record) }
+    if verb == .unsubscribe {
+      let name = try storing { () throws(StoreFailure) -> [UInt8]? in
+        guard let given = draft.request.conversation else { return nil }
+        return try canonical(given)
       }
-      subscriptions.note(one, record.seq)
-      if verb == .unsubscribe { subscriptions.remove(one) }
+      subscriptions.remove(Subscription(conversation: name, body: record.members))
     }
     hasNews = true
     pump(now)
@@ -131,13 +133,10 @@ extension Core {
     if let message = request.message {
       if let changed = try aim(&record, at: message, draft, tx) { return changed }
     }
-    switch verb {
-    case .subscribe, .unsubscribe:
-      if let same = try supersede(subscription: record, tx) { return same }
-    case .markLastRead:
+    if verb == .markLastRead {
       if let further = try supersede(marker: &record, tx) { return further }
-    default:
-      if let changed = try supersede(record, draft, tx) { return changed }
+    } else if let changed = try supersede(record, draft, tx) {
+      return changed
     }
     return try tx.addOperation(record)
   }

@@ -33,6 +33,9 @@ extension Core {
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     guard let form = stamp(record.fetch) ?? stamp(record.deletions) else {
+      // No page ever showed a message, so there is no time to ask from. What only an answer or
+      // a push told of is not there.
+      try dropSuspects(&job, record, tx)
       return try finish(&job, &record, tx)
     }
     let known = facts.serverTimeUs
@@ -46,8 +49,10 @@ extension Core {
       sinceUs = first.timeUs - overlapUs
     }
     let horizon = config.profile.deletionHorizonUs
-    if horizon > 0, let known, known - sinceUs > horizon {
+    if horizon > 0, let now = serverTimeAtLeast(), now - sinceUs > horizon {
       try passHorizon(&job, record, tx)
+    }
+    if horizon > 0, let known, known - sinceUs > horizon {
       // What the server still remembers is asked for, with room for its clock.
       sinceUs = known - horizon / 8 * 7
       text = nil
@@ -69,9 +74,14 @@ extension Core {
     var unverified = before
     let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
     if let last = newest.first { unverified.insert(.min, last.position.successor) }
-    for span in job.shown.spans { unverified.remove(span.low, span.high) }
-    try tx.save(unverified: unverified, replacing: before, record.cid)
-    // No log explains them any more, so what a whole answer did not show is gone.
+    try tx.save(unverified: unverified.without(job.shown), replacing: before, record.cid)
+    try dropSuspects(&job, record, tx)
+  }
+
+  /// No log explains them, so what a whole answer did not show is gone.
+  private func dropSuspects(
+    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
     for id in job.suspects {
       guard let row = try tx.row(id, record.cid) else { continue }
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
@@ -173,6 +183,7 @@ extension Core {
     try tx.save(record)
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
     try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), record.cid)
+    try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), record.cid)
     try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }

@@ -136,17 +136,14 @@ extension Core {
     var verdict = Outbox.Verdict.done
     try commit { tx throws(StoreFailure) in
       guard var record = try tx.operation(seq), record.state == .inFlight else { return }
+      // Sent once more it would undo what was asked later.
+      if try record.isOutdated(tx) { return try tx.removeOperation(seq) }
       verdict = Outbox.verdict(
         ending, record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
       switch verdict {
       case .done: return
       case .refused: record.state = .refused
-      case .retry:
-        if try isMoot(record, tx) {
-          verdict = .done
-          return try tx.removeOperation(seq)
-        }
-        record.state = .queued
+      case .retry: record.state = .queued
       case .unknown: record.state = .unknown
       }
       record.errorCode = refusal?.code

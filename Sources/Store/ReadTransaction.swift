@@ -90,7 +90,10 @@ package class ReadTransaction {
 
   package func facts() throws(StoreFailure) -> ServerFacts {
     let statement = try connection.statement(
-      "SELECT server_time, largest_page, overlap_us, epoch, restored_lsn FROM meta WHERE one = 1")
+      """
+      SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead
+      FROM meta WHERE one = 1
+      """)
     guard try statement.step() else { throw .damaged }
     var facts = ServerFacts()
     facts.serverTimeUs = statement.optionalInt(0)
@@ -98,6 +101,7 @@ package class ReadTransaction {
     facts.overlapUs = statement.int(2)
     facts.epoch = statement.optionalBytes(3)
     facts.restoredLSN = statement.uint(4)
+    facts.clockAheadUs = statement.optionalInt(5)
     return facts
   }
 
@@ -114,6 +118,12 @@ package class ReadTransaction {
     try ranges(cid, .unverified)
   }
 
+  /// Ranges of the content of which changes may have been missed, whatever the watermark of
+  /// changes says.
+  package func stale(_ cid: Int64) throws(StoreFailure) -> SpanSet {
+    try ranges(cid, .stale)
+  }
+
   /// Everything, as one range.
   static let whole = SpanSet(stored: [SpanSet.Span(low: .min, high: .max)]) ?? SpanSet()
 
@@ -121,6 +131,7 @@ package class ReadTransaction {
   enum SpanKind: Int64 {
     case content = 0
     case unverified = 1
+    case stale = 2
 
     /// What ranges that make no sense are read as: nothing is proven by them.
     var unknown: SpanSet { self == .content ? SpanSet() : ReadTransaction.whole }

@@ -38,10 +38,10 @@ extension WriteTransaction {
     try connection.run(
       """
       UPDATE meta SET server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?,
-        restored_lsn = ?
+        restored_lsn = ?, clock_ahead = ?
       WHERE one = 1
       """, facts.serverTimeUs, facts.largestPage, facts.overlapUs, facts.epoch,
-      facts.restoredLSN)
+      facts.restoredLSN, facts.clockAheadUs)
   }
 
   /// Replaces the trusted ranges; only those that differ are written.
@@ -59,6 +59,14 @@ extension WriteTransaction {
     unverified new: SpanSet, replacing old: SpanSet, _ cid: Int64
   ) throws(StoreFailure) {
     try save(new, replacing: old, cid, .unverified)
+  }
+
+  /// The same for the ranges of which changes may have been missed; `old` is what `stale`
+  /// gave.
+  package func save(
+    stale new: SpanSet, replacing old: SpanSet, _ cid: Int64
+  ) throws(StoreFailure) {
+    try save(new, replacing: old, cid, .stale)
   }
 
   private func save(

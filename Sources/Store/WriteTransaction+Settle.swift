@@ -60,6 +60,7 @@ extension WriteTransaction {
     }
     try write(done)
     try resolve(send.seq, target: id)
+    try renameLastRead(send.clientID, as: id, send.cid)
   }
 
   // MARK: Conversations
@@ -88,6 +89,7 @@ extension WriteTransaction {
       try connection.run("DELETE FROM draft WHERE cid = ?", cid)
       try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
       try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+      feed.add(.entities, cid, 0...0)
     } else {
       try connection.run(
         "UPDATE conversation SET id = ?, is_pending = 0 WHERE cid = ?", id, cid)

@@ -16,6 +16,11 @@ struct SimOperation: Equatable {
   var request: [UInt8]
   var error: String
 
+  /// What it is about, as the server calls it.
+  var subject: String {
+    message.isEmpty ? World.subject(conversation, World.people(request)) : message
+  }
+
   var isStuck: Bool {
     standing == .refused || standing == .unknown && waiting == .nothing
       || standing == .queued && waiting == .upload
@@ -81,6 +86,8 @@ extension TidelineClient {
     try client.uploadFailed(seq, reason: Array("no".utf8))
   }
 
+  func reopenPayloads() throws { _ = try client.reopenPayloads(conversation: nil) }
+
   func setDraft(_ conversation: String, _ body: String) throws {
     try client.setDraft(conversation: Array(conversation.utf8), body: Array(body.utf8))
   }
@@ -89,21 +96,27 @@ extension TidelineClient {
     try client.draft(conversation: Array(conversation.utf8)).map { World.text($0.body) } ?? ""
   }
 
+  /// A conversation as it was told last.
+  func conversation(_ name: String) throws -> [UInt8]? {
+    try client.entities(.conversation, conversation: nil).first {
+      World.text($0.id) == name
+    }?.body
+  }
+
   // MARK: Planted faults
 
   /// Rows as the host gets them.
   func spoiled(_ row: SimRow) -> SimRow {
     guard let operationFault else { return row }
-    var row = row
     switch operationFault {
     case .renumbered:
       if row.isPending {
         memory.pending.insert(row.number)
       } else if memory.pending.contains(row.number) {
-        row.number += 1 << 40
+        return row.spoiled(number: row.number + 1 << 40)
       }
     case .overlayStays:
-      row.payload = memory.edited[row.id] ?? row.payload
+      return row.spoiled(payload: memory.edited[row.id])
     case .resentUnderNewID, .droppedAtDisconnect: break
     }
     return row

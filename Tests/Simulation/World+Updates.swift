@@ -68,6 +68,7 @@ extension World {
     trace.note(nowUs, "after the power: \(counts) rows")
     try lookAfterPowerCut(marked)
     try hearAfterPowerCut()
+    try draftsAfterPowerCut()
     try checkActs("after a loss of power")
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
@@ -75,6 +76,9 @@ extension World {
 
   func loseConnection() {
     closeScreens()
+    acts.typing = []
+    acts.wishes = [:]
+    acts.mustAsk = []
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil
@@ -111,7 +115,7 @@ extension World {
   }
 
   static func newestReaction(_ row: SimRow) -> Ledger.Mark? {
-    Ledger.marks(row.marks.reactions, 0x52).max { $0.version < $1.version }
+    row.reaction
   }
 
   /// What updates that were replied to have done is in the store.
