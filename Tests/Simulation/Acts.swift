@@ -96,9 +96,14 @@ struct Acts {
     let name = all[index].clientID
     guard !name.isEmpty else { return }
     for other in all.indices where other != index {
-      if all[other].target == name || all[other].replyTo == name || all[other].room == name {
+      if all[other].target == name || all[other].room == name {
         drop(other, untold: false)
       }
     }
+  }
+
+  /// A deletion goes with its send, where that is refused or was not found.
+  func isTakenBack(_ act: Act) -> Bool {
+    deletedNames.contains(act.clientID) || deletedNames.contains(act.target)
   }
 }
