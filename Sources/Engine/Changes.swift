@@ -2,8 +2,9 @@
 /// nobody was connected.
 ///
 /// Asked only of servers that keep such a log, and with a watermark of its own. After a
-/// whole answer all that is claimed is fresh; on other servers only what a page of this
-/// connection showed is, see `Core.fresh`.
+/// whole answer all that is claimed is fresh, but for what was stored when a watermark was
+/// lost and no page has shown since; on other servers only what a page of this connection
+/// showed is, see `Core.fresh`.
 internal import Base
 internal import Store
 internal import Timeline
@@ -51,7 +52,7 @@ extension Core {
         try self.endTrust(&spans, record, below: top, tx)
         try tx.save(spans: spans, replacing: stored, record.cid)
       }
-      claims = (record.cid, spans)
+      claims = (record.cid, spans.without(try tx.stale(record.cid)))
       draft.status.received += page.items.count
       draft.status.inserted += ingested.insertedAt.count
       if ingested.queuedMarks { marksWaiting = true }
@@ -76,13 +77,19 @@ extension Core {
     return step
   }
 
-  /// The server no longer knows the watermark of changes: from now on, then. What is
-  /// stale is asked again when it is looked at.
+  /// The server no longer knows the watermark of changes: from now on, then. Of all that
+  /// is stored changes may have been missed, also for later connections: it is asked again
+  /// when it is looked at.
   func loseMarks(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     var draft = job
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
       draft.changesAreDone = true
+      let stale = try tx.stale(record.cid)
+      let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
+      if let last = newest.first?.position {
+        try tx.save(stale: stale.inserting(.min, last.successor), replacing: stale, record.cid)
+      }
       record.marks = nil
       if let form = self.stamp(record.fetch), let known = self.facts.serverTimeUs {
         let time = known - self.overlapUs

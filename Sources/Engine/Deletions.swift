@@ -34,7 +34,11 @@ extension Core {
   ) throws(StoreFailure) -> Step {
     let known = facts.serverTimeUs
     let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
-    guard let form = try deletionForm(record, tx) else { return try finish(&job, &record, tx) }
+    guard let form = try deletionForm(record, tx) else {
+      // No time can be asked from, so what a whole answer did not show is not there.
+      try dropSuspects(&job, record, tx)
+      return try finish(&job, &record, tx)
+    }
     var text = record.deletions?.text
     var sinceUs: Int64
     if let watermark = record.deletions {
@@ -79,9 +83,14 @@ extension Core {
     var unverified = before
     let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
     if let last = newest.first { unverified.insert(.min, last.position.successor) }
-    for span in job.shown.spans { unverified.remove(span.low, span.high) }
-    try tx.save(unverified: unverified, replacing: before, record.cid)
-    // No log explains them any more, so what a whole answer did not show is gone.
+    try tx.save(unverified: unverified.without(job.shown), replacing: before, record.cid)
+    try dropSuspects(&job, record, tx)
+  }
+
+  /// No log explains them, so what a whole answer did not show is gone.
+  private func dropSuspects(
+    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
     for id in job.suspects {
       guard let row = try tx.row(id, record.cid) else { continue }
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
@@ -183,6 +192,7 @@ extension Core {
     try tx.save(record)
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
     try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), record.cid)
+    try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), record.cid)
     try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }

@@ -61,6 +61,8 @@ struct SyncJob {
   var present: Position?
   /// The greatest server time known when its first page was stored.
   var knownUs: Int64?
+  /// Its first page held nothing that could be borne out, and was asked for once more.
+  var lookedAgain = false
   /// No page was taken since it began, or began again.
   var isAtBeginning = true
   /// Nothing of the conversation was stored before that page.
@@ -151,6 +153,7 @@ struct SyncJob {
     bound = nil
     top = nil
     present = nil
+    lookedAgain = false
     suspects = []
     unsettled = []
     openTick = nil

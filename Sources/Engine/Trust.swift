@@ -71,7 +71,8 @@ package enum Trust {
     } else if let known {
       reach = known
     } else {
-      // One or two rows and nothing to hold them against but the device's clock.
+      // Nothing bears out a lone row; of two the lower one, by the device's clock at most.
+      guard times.count > 1 else { return nil }
       reach = wallUs.map { min(lowest, $0) } ?? lowest
     }
     var ceiling = saturating(reach, serverTime == nil ? leapUs : dayUs)

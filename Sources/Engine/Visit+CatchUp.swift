@@ -135,12 +135,34 @@ extension Visit {
   /// Where no row of the first page could set the watermark, a later one may, as far
   /// as the server time that was known at the first.
   mutating func noteLaterTop(_ ingested: Ingested) {
-    guard job.top == record.fetch || job.top?.timeUs == 0, let known = job.knownUs else { return }
+    guard topIsOpen, let known = job.knownUs else { return }
     let borneOut = ingested.stamps.filter { $0.stamp.timeUs <= known }
     guard let top = borneOut.max(by: { $0.position < $1.position }),
       top.position.time > job.top?.timeUs ?? .min
     else { return }
     job.top = Watermark(timeUs: top.position.time, text: top.stamp.text)
+  }
+
+  /// No row of the first page could set the watermark.
+  private var topIsOpen: Bool { job.top == record.fetch || job.top?.timeUs == 0 }
+
+  /// Where the first page showed nothing but stamps ahead, what is newer than the server time
+  /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
+  func mustLookAgain(_ ingested: Ingested) -> Bool {
+    guard !reckoning.isSequence, topIsOpen, !job.lookedAgain, let time = core.facts.serverTimeUs
+    else { return false }
+    return ingested.stamps.contains {
+      $0.stamp.timeUs > job.knownUs ?? .min && $0.stamp.timeUs <= time
+    }
+  }
+
+  /// Begins anew with the newest page, once. Where the known range ends stays as it is.
+  mutating func lookAgain(_ ingested: Ingested, _ frame: [UInt8]) throws(StoreFailure) -> Step {
+    try setAside(ingested, reckoning.claim(ingested.items, low: nil, high: nil), frame)
+    job.lookedAgain = true
+    job.key = nil
+    job.stage = .newest
+    return .next
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.

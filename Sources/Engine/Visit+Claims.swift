@@ -55,6 +55,7 @@ extension Visit {
     for piece in claim.pieces {
       job.shown.insert(piece.low, piece.high)
       stillUnverified.remove(piece.low, piece.high)
+      stillStale.remove(piece.low, piece.high)
     }
     try setAside(ingested, claim, frame)
     if let hidden, hidden.low < hidden.high {
@@ -177,6 +178,7 @@ extension Visit {
         holes: try tx.quarantined(record.cid, from: bottom, to: top))
       job.shown.insert(.before(tick: open.time), .after(tick: open.time))
       stillUnverified.remove(.before(tick: open.time), .after(tick: open.time))
+      stillStale.remove(.before(tick: open.time), .after(tick: open.time))
       job.openTick = nil
     }
     guard !reckoning.endsAreExact, let time = claim.rows.first?.time,

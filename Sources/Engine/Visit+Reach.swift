@@ -83,7 +83,9 @@ extension Visit {
       if walk.low <= job.goal.floor || job.wanted <= 0 { return try endGoal() }
       job.stage = .older(turned(walk))
     } else {
-      if walk.low == .min || job.bound.map({ walk.low <= $0 }) ?? true {
+      // Pages of nothing but stamps ahead say nothing of the newest messages.
+      let isBelow = job.bound.map { walk.low <= $0 } ?? true
+      if walk.low == .min || isBelow && walk.low < claimedTop {
         spans.insert(walk.low, claimedTop)
         try hideUnreadable(in: SpanSet().inserting(walk.low, claimedTop))
         return try contentIsWhole()

@@ -19,6 +19,9 @@ struct Visit {
   /// Where deletions were not known before this page, and where they are not now.
   let unverified: SpanSet
   var stillUnverified: SpanSet
+  /// Of what changes may have been missed before this page, and of what now.
+  let stale: SpanSet
+  var stillStale: SpanSet
   /// The server's time as it was known before this page.
   private let knownUs: Int64?
 
@@ -35,6 +38,8 @@ struct Visit {
     spans = record.trusted(stored)
     unverified = try tx.unverified(record.cid)
     stillUnverified = unverified
+    stale = try tx.stale(record.cid)
+    stillStale = stale
     if job.isAtBeginning {
       self.job.isAtBeginning = false
       self.job.isFresh = try tx.oldest(record.cid) == nil
@@ -62,8 +67,12 @@ struct Visit {
     case .newest:
       step = try takeNewest(page, ingested, whole, frame, now)
     case .walk(let walk):
-      noteLaterTop(ingested)
-      step = try takeWalk(walk, page, ingested, whole, frame)
+      if mustLookAgain(ingested) {
+        step = try lookAgain(ingested, frame)
+      } else {
+        noteLaterTop(ingested)
+        step = try takeWalk(walk, page, ingested, whole, frame)
+      }
     case .older(let walk):
       step = try takeWalk(walk, page, ingested, whole, frame)
     case .climb(let climb):
@@ -127,9 +136,13 @@ struct Visit {
   mutating func flush() throws(StoreFailure) {
     try tx.save(spans: spans, replacing: stored, record.cid)
     stored = spans
-    guard stillUnverified != unverified else { return }
-    try tx.save(
-      unverified: stillUnverified, replacing: try tx.unverified(record.cid), record.cid)
+    if stillUnverified != unverified {
+      try tx.save(
+        unverified: stillUnverified, replacing: try tx.unverified(record.cid), record.cid)
+    }
+    if stillStale != stale {
+      try tx.save(stale: stillStale, replacing: try tx.stale(record.cid), record.cid)
+    }
   }
 }
 

@@ -220,11 +220,14 @@ extension Screen {
       return [pending.request]
     }
     guard isUp, !config.leavesStale, !isLivePending, let shown, let cid else { return [] }
-    var good = fresh[cid] ?? SpanSet()
-    for span in unverified.spans { good.remove(span.low, span.high) }
-    good = good.union(refreshed)
+    let good = (fresh[cid] ?? SpanSet()).without(unverified).union(refreshed)
+    // Rows beside what nobody can read are in no trusted range; pages show them all the same.
+    var known = list.spans
+    for hole in poisoned where list.row(from: hole.low) < list.row(from: hole.high) {
+      known.insert(hole.low, hole.high)
+    }
     var stale: [SpanSet.Span] = []
-    for span in list.spans.intersection(SpanSet().inserting(shown.low, shown.high)).spans {
+    for span in known.intersection(SpanSet().inserting(shown.low, shown.high)).spans {
       stale += good.gaps(in: span.low, span.high)
     }
     guard let low = stale.first?.low, let high = stale.last?.high else { return [] }

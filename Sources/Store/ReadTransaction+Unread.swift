@@ -102,7 +102,7 @@ extension ReadTransaction {
     else { return false }
     let beyond = try rows(record.cid, from: high, to: Self.beyond, limit: 1, newestFirst: false)
     guard beyond.isEmpty else { return false }
-    for span in try unverified(record.cid).spans { spans.remove(span.low, span.high) }
+    spans = spans.without(try unverified(record.cid))
     let low = low.map(\.successor) ?? .min
     // Behind the newest range there is nothing to be read.
     return low >= high || spans.covers(low, high)

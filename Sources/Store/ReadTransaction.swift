@@ -114,6 +114,12 @@ package class ReadTransaction {
     try ranges(cid, .unverified)
   }
 
+  /// Ranges of the content of which changes may have been missed, whatever the watermark of
+  /// changes says.
+  package func stale(_ cid: Int64) throws(StoreFailure) -> SpanSet {
+    try ranges(cid, .stale)
+  }
+
   /// Everything, as one range.
   static let whole = SpanSet(stored: [SpanSet.Span(low: .min, high: .max)]) ?? SpanSet()
 
@@ -121,6 +127,7 @@ package class ReadTransaction {
   enum SpanKind: Int64 {
     case content = 0
     case unverified = 1
+    case stale = 2
 
     /// What ranges that make no sense are read as: nothing is proven by them.
     var unknown: SpanSet { self == .content ? SpanSet() : ReadTransaction.whole }

@@ -33,25 +33,28 @@ struct StoredMessage: Equatable {
     reactionsVersion = message.version
   }
 
-  /// The row that `copy` makes of this one. `isLost` says that the row belongs
-  /// to an epoch that the server lost: nothing in it outranks the copy then.
+  /// The row that `copy` makes of this one. A row whose lsn is below `restored` belongs
+  /// to an epoch that the server lost: nothing in it outranks the copy then, but marks
+  /// that came on their own since.
   func merged(
-    with other: IncomingMessage, issued stamp: UInt64, isLost: Bool, saysMarks: Bool = true
+    with other: IncomingMessage, issued stamp: UInt64, restored: UInt64, saysMarks: Bool = true
   ) -> StoredMessage {
     var result = self
     var copy = other
+    let isLost = lsn < restored
     if message.isSealed != copy.isSealed, isSameContent(copy, isLost: isLost) {
       if copy.isSealed { copy.takeOpen(from: message) } else { result.message.takeOpen(from: copy) }
     }
     if isLost || isContentOlder(than: copy, issued: stamp) {
       result.takeContent(of: copy, issued: stamp, isLost: isLost)
     }
-    if isLost || saysMarks && reactionsYield(to: copy.version, issued: stamp) {
+    let areLost = reactionsAreLost(restored)
+    if areLost || saysMarks && reactionsYield(to: copy.version, issued: stamp) {
       result.message.reactions = copy.reactions
-      result.marked = isLost ? stamp : Swift.max(marked, stamp)
-      result.reactionsVersion = isLost ? copy.version : copy.version ?? reactionsVersion
+      result.marked = areLost ? stamp : Swift.max(marked, stamp)
+      result.reactionsVersion = areLost ? copy.version : copy.version ?? reactionsVersion
     }
-    if isLost || saysMarks && stamp >= pinIssued {
+    if pinIsLost(restored) || saysMarks && stamp >= pinIssued {
       result.message.flags.replace(.marks, from: copy.flags)
       result.pinIssued = stamp
     }
@@ -61,6 +64,11 @@ struct StoredMessage: Equatable {
     result.message.listenedBy = ReaderList.union(message.listenedBy, copy.listenedBy)
     return result
   }
+
+  /// Whether the reactions are those of a lost epoch.
+  func reactionsAreLost(_ restored: UInt64) -> Bool { lsn < restored && marked < restored }
+
+  func pinIsLost(_ restored: UInt64) -> Bool { lsn < restored && pinIssued < restored }
 
   /// Whether other reactions outrank those of the row. Of two with one stamp the
   /// later received wins, which is the other one, mostly.

@@ -61,6 +61,14 @@ extension WriteTransaction {
     try save(new, replacing: old, cid, .unverified)
   }
 
+  /// The same for the ranges of which changes may have been missed; `old` is what `stale`
+  /// gave.
+  package func save(
+    stale new: SpanSet, replacing old: SpanSet, _ cid: Int64
+  ) throws(StoreFailure) {
+    try save(new, replacing: old, cid, .stale)
+  }
+
   private func save(
     _ new: SpanSet, replacing old: SpanSet, _ cid: Int64, _ kind: SpanKind
   ) throws(StoreFailure) {

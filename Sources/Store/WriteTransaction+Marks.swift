@@ -96,13 +96,14 @@ extension WriteTransaction {
       }
       return nil
     }
+    let areLost = row.reactionsAreLost(try restoredLSN(cid))
     guard !row.message.flags.contains(.forgotten),
-      row.reactionsYield(to: version, issued: issued)
+      areLost || row.reactionsYield(to: version, issued: issued)
     else { return nil }
     let old = row.message
     row.message.reactions = json
     row.marked = Swift.max(row.marked, issued)
-    row.reactionsVersion = version ?? row.reactionsVersion
+    row.reactionsVersion = areLost ? version : version ?? row.reactionsVersion
     return try writeMarks(row, was: old, cid)
   }
 

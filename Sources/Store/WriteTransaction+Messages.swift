@@ -39,7 +39,8 @@ extension WriteTransaction {
     _ saysMarks: Bool, hasSettled: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
-    let isLost = stored.lsn < (try restoredLSN(cid))
+    let restored = try restoredLSN(cid)
+    let isLost = stored.lsn < restored
     if stored.message.flags.contains(.forgotten) {
       try moveHusk(stored, to: copy, cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)
@@ -49,7 +50,7 @@ extension WriteTransaction {
       stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, cid))
     }
     var result = stored.merged(
-      with: copy, issued: issued, isLost: isLost, saysMarks: saysMarks)
+      with: copy, issued: issued, restored: restored, saysMarks: saysMarks)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost else { return .unchanged(stored.number) }

@@ -31,6 +31,13 @@ extension SpanSet {
     return set
   }
 
+  /// What lies in this set and not in the other.
+  package func without(_ other: SpanSet) -> SpanSet {
+    var set = self
+    for span in other.spans { set.remove(span.low, span.high) }
+    return set
+  }
+
   /// The ranges that lie in exactly one of the two sets, oldest first.
   package func difference(with other: SpanSet) -> [Span] {
     if self == other { return [] }

@@ -189,20 +189,27 @@ import Testing
   @Test(arguments: [true, false])
   func ofTwoDraftsTheNewerStaysWhereConversationsMerge(_ isOwnNewer: Bool) throws {
     let world = try World.idempotent()
-    world.post(1)
+    _ = world.server.handle(
+      Array(
+        """
+        {"type":"create_conversation","request_id":"x","client_id":"theirs",\
+        "participant_ids":["me","you"],"distinct":true}
+        """.utf8), user: "you")
+    let pair = try #require(world.server.conversationIDs.last)
+    world.put("\"old\"", in: pair)
     try world.connect()
-    try world.sync()
+    try world.sync(in: pair)
     try world.disconnect()
     try create(world, "mine", #","distinct":true"#)
-    for name in isOwnNewer ? ["room", "mine"] : ["mine", "room"] {
+    for name in isOwnNewer ? [pair, "mine"] : ["mine", pair] {
       try world.client.setDraft(conversation: Array(name.utf8), body: Array("in \(name)".utf8))
     }
     let list = try TestList(world.client)
     _ = try list.poll()
     try world.connect()
     try list.settle(world)
-    #expect(try draft(world, "room") == (isOwnNewer ? "in mine" : "in room"))
-    #expect(try draft(world, "mine") == draft(world, "room"))
+    #expect(try draft(world, pair) == (isOwnNewer ? "in mine" : "in \(pair)"))
+    #expect(try draft(world, "mine") == draft(world, pair))
   }
 
   @Test func aDraftOutlivesTheCancelledConversation() throws {

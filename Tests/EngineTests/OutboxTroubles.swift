@@ -74,6 +74,22 @@ import VaultSupport
     #expect(try world.client.operation(operation).rows[0].attempts == 6)
   }
 
+  /// Nothing was ever shown there by a page: deletions are asked by the row that is there.
+  @Test func whatIsTakenAwayFromAnEmptyConversationGoes() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    let (operation, _) = try world.say("a")
+    try world.run()
+    #expect(try world.standing(operation) == .done)
+    #expect(try world.texts() == ["a"])
+    let ids = world.server.newestIDs(world.room, 1)
+    world.server.delete(conversation: world.room, ids: ids, lateUs: 0)
+    world.tick(ms: 60_000)
+    try world.sync()
+    #expect(try world.texts().isEmpty)
+    #expect(try world.standing(operation) == .done)
+  }
+
   /// An error that is done all the same: the client id tells.
   @Test func existsIsSuccess() throws {
     let world = try World.idempotent()

@@ -187,6 +187,52 @@ import Testing
     #expect(asOf <= world.server.nowUs)
   }
 
+  /// Where pages vary the newest one may hold the stamp ahead alone. What is newer than any
+  /// time known before is claimed all the same, once another page has told the time.
+  @Test(arguments: 1...UInt64(24))
+  func t30_aNewestPageOfAStampAheadAloneHidesNothing(_ seed: UInt64) throws {
+    var knobs = ServerKnobs()
+    knobs.pageSizesVary = true
+    knobs.pageCap = 6
+    knobs.sendsServerTime = false
+    var profile = Profile()
+    profile.pageSizeVaries = true
+    let world = try World(knobs: knobs, profile: profile, seed: seed)
+    world.clock.setSkew(us: nil)
+    world.post(40)
+    try world.connect()
+    try world.sync()
+    world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000)
+    try world.missing(13)
+    let newest = world.server.nowUs
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.tailFaults(14) == [])
+    #expect(try world.page().coverage.contentAsOfUs == newest)
+  }
+
+  /// The first thing that a device ever hears is a stamp years ahead, and its clock, if it has
+  /// one, is further ahead still.
+  @Test(arguments: ServerKind.all, [nil, Int64(7)])
+  func t30_aFirstMessageStampedYearsAheadHidesNothing(_ kind: ServerKind, _ ahead: Int64?) throws {
+    let world = try kind.world {
+      $0.sendsServerTime = false
+      $0.sendsTotalCount = false
+    }
+    let yearUs: Int64 = 365 * 86_400_000_000
+    world.clock.setSkew(us: ahead.map { $0 * yearUs })
+    world.put("\"from the future\"", agoMs: -5 * yearUs / 1_000)
+    try world.connect()
+    try world.sync()
+    try world.missing(130)
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.tailFaults(131) == [])
+    try world.missing(3)
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.tailFaults(134) == [])
+    #expect(try world.lies() == [])
+    #expect(try world.page().coverage.contentAsOfUs <= world.server.nowUs)
+  }
+
   /// A device whose clock is more than a year behind: nothing bears out a stamp, so all is
   /// asked for again each time. A window reaches the start all the same.
   @Test(arguments: ServerKind.few)

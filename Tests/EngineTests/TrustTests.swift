@@ -95,7 +95,10 @@ import Wire
       name: "a lone stamp, a device years behind, nothing known", times: [90_000], wall: 1,
       greatest: nil),
     PlausibleCase(
-      name: "a lone stamp, no clock, nothing known", times: [90_000], greatest: 90_000),
+      name: "a lone stamp, no clock, nothing known", times: [90_000], greatest: nil),
+    PlausibleCase(
+      name: "a lone stamp, a clock further ahead, nothing known", times: [90_000],
+      wall: 99_999, greatest: nil),
     PlausibleCase(
       name: "a device years ahead believes a lone stamp only as far as it goes",
       times: [100], known: 90, wall: 99_999, greatest: 100),

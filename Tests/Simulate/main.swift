@@ -7,7 +7,8 @@ func usage() -> Never {
     """
     tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W] [--traces]
                                                        run N seeds; exit 1 where one fails
-    tideline-sim seed S [--trace]                      replay one seed
+    tideline-sim seed S [--trace|--frames]             replay one seed; frames as they are
+    tideline-sim draw --seeds N [--from S] [--worlds W] what N seeds draw; nothing runs
     tideline-sim faults --seeds N [--from S] [--jobs J]
                                                        planted faults; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
@@ -142,11 +143,19 @@ case "control":
   run(.control)
 case "faults":
   lookForFaults()
+case "draw":
+  let seed = worlds()
+  let first = UInt64(option("--from", 1))
+  for number in 0..<UInt64(option("--seeds", 100)) {
+    print(Knobs(seed: seed(first + number)).line)
+  }
 case "seed":
   guard arguments.count > 2, let seed = UInt64(arguments[2]) else { usage() }
   let kind: ClientKind = arguments.contains("--control") ? .control : .tideline
   let verdict = Runner.run(
-    seed, kind, recording: arguments.contains("--trace") ? .print : .last(Runner.linesKept))
+    seed, kind,
+    recording: arguments.contains("--frames")
+      ? .printWhole : arguments.contains("--trace") ? .print : .last(Runner.linesKept))
   if verdict.violation == nil {
     print("\(verdict.knobs)\n\(verdict.findings)\ntrace \(String(verdict.hash, radix: 16))")
   } else {

@@ -28,6 +28,13 @@ struct Act {
   var copies: [String] = []
 }
 
+/// The drafts of one conversation.
+struct Drafts {
+  var all: [String] = [""]
+  /// From here on they outlast a loss of power.
+  var durable = 0
+}
+
 struct Acts {
   var all: [Act] = []
   /// Sends by the serial number of their payload.
@@ -36,6 +43,8 @@ struct Acts {
   var names = 0
   /// What was done on the server: verb, message and more.
   var executed: Set<String> = []
+  /// What frames have asked for: verb and message.
+  var told: Set<String> = []
   /// Messages whose state the device need not know: a change of them was taken back too late.
   var vague: Set<String> = []
   /// Messages that this user changed.
@@ -46,9 +55,17 @@ struct Acts {
   var accepted: [String: (seq: UInt64, id: String)] = [:]
   /// The conversations of the server by the client id they were made under.
   var rooms: [String: [String]] = [:]
+  /// What the server called each of them, made anew or there already.
+  var named: [String: Set<String>] = [:]
   /// Sends that were deleted, by client id.
   var deletedNames: Set<String> = []
-  var drafts: [String: String] = [:]
+  /// What was written and not sent, by conversation; the last is the newest.
+  var drafts: [String: Drafts] = [:]
+  /// Messages that are to be told as delivered.
+  var delivering: Set<String> = []
+  var deliveredOnServer: Set<String> = []
+  /// What others may be told of typing, on this connection.
+  var typing: [String] = []
 
   mutating func add(_ act: Act) -> Int {
     let index = all.count

@@ -36,6 +36,10 @@ package struct OperationKnobs: Sendable {
   package var uploads = false
   package var creates = false
   package var drafts = false
+  /// Titles, people and admins are changed, and others are told of typing.
+  package var governs = false
+  /// Senders are told that their messages have arrived.
+  package var tellsDelivery = false
   package var fault: OperationFault?
 }
 
@@ -58,6 +62,8 @@ extension Knobs {
     usesFile = random.chance(0.3)
     kills = usesFile && random.chance(0.7)
     powerCuts = usesFile && random.chance(0.5)
+    operations.governs = random.chance(0.5)
+    operations.tellsDelivery = random.chance(0.3)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -98,6 +104,7 @@ extension Knobs {
       (operations.refuses, "refuses"), (operations.equalTexts, "equal-texts"),
       (operations.moderates, "moderates"), (operations.uploads, "uploads"),
       (operations.creates, "creates"), (operations.drafts, "drafts"),
+      (operations.governs, "governs"), (operations.tellsDelivery, "tells-delivery"),
     ]
   }
 }

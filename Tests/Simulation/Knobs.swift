@@ -150,7 +150,8 @@ package struct Knobs: Sendable {
     package static func mixed(_ number: UInt64) -> UInt64 {
       let worlds: Worlds =
         switch number % 20 {
-        case 0..<6: []
+        case 0..<4: []
+        case 4..<6: .operations
         case 6..<8: .abilities
         case 8: .marks
         case 9..<12: [.abilities, .marks]

@@ -16,6 +16,11 @@ struct SimOperation: Equatable {
   var request: [UInt8]
   var error: String
 
+  /// What it is about, as the server calls it.
+  var subject: String {
+    message.isEmpty ? World.subject(conversation, World.people(request)) : message
+  }
+
   var isStuck: Bool {
     standing == .refused || standing == .unknown && waiting == .nothing
       || standing == .queued && waiting == .upload
@@ -87,6 +92,13 @@ extension TidelineClient {
 
   func draft(_ conversation: String) throws -> String {
     try client.draft(conversation: Array(conversation.utf8)).map { World.text($0.body) } ?? ""
+  }
+
+  /// A conversation as it was told last.
+  func conversation(_ name: String) throws -> [UInt8]? {
+    try client.entities(.conversation, conversation: nil).first {
+      World.text($0.id) == name
+    }?.body
   }
 
   // MARK: Planted faults

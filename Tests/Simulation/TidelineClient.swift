@@ -40,6 +40,7 @@ package final class TidelineClient: SimulatedClient {
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
     config.autoMarkRead = knobs.autoMarkRead
+    config.autoMarkDelivered = knobs.operations.tellsDelivery
     config.requestTimeoutMs = knobs.timeoutMs
     config.requestsMax = knobs.requestsMax
     // With 0 a client draws its own, and no world with it would be the same twice.

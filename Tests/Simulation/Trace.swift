@@ -7,6 +7,8 @@ package struct Trace {
     case off
     case last(Int)
     case print
+    /// With frames as they are.
+    case printWhole
   }
 
   package private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -52,8 +54,19 @@ package struct Trace {
     case .last(let count):
       lines.append(Self.line(timeUs, text()))
       if lines.count > 2 * count { lines.removeFirst(lines.count - count) }
-    case .print:
+    case .print, .printWhole:
       print(Self.line(timeUs, text()))
+    }
+  }
+
+  /// Notes a frame that came or went.
+  package mutating func note(
+    _ timeUs: Int64, _ text: @autoclosure () -> String, frame: [UInt8]
+  ) {
+    if case .printWhole = recording {
+      note(timeUs, "\(text()) \(String(decoding: frame, as: UTF8.self))")
+    } else {
+      note(timeUs, "\(text()) \(Frames.brief(frame))")
     }
   }
 

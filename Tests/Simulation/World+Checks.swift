@@ -247,9 +247,10 @@ extension World {
     page.rows.prefix { !isAhead($0) }.count
   }
 
-  /// Whether it is stamped ahead of the server's time, and stands there.
+  /// Whether it is stamped ahead of the server's time, and stands there. Where messages name
+  /// the one before, stamps run ahead of the clock so that none comes in between: they count.
   func isAhead(_ row: SimRow) -> Bool {
-    !knobs.sequence && row.timeUs > server.nowUs
+    !knobs.sequence && !knobs.previousIDs && row.timeUs > server.nowUs
   }
 
   /// Whether a gap between two rows may be there for a message that nobody can read: nothing that

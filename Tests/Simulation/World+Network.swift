@@ -18,7 +18,7 @@ extension World {
   /// Puts one frame of the client on its way, after judging what it says.
   func send(_ frame: SimFrame) throws {
     trace.mix(frame.bytes)
-    trace.note(nowUs, "→ \(Frames.brief(frame.bytes))")
+    trace.note(nowUs, "→", frame: frame.bytes)
     findings.requests += 1
     if isQuiet { findings.quietRequests += 1 }
     guard link.isUp else { throw Violation("a frame was handed out while offline") }
@@ -27,9 +27,13 @@ extension World {
     if knobs.envelope, type != "reply", request.count == frame.bytes.count {
       throw Violation("a request without its envelope: \(type)")
     }
-    if type == "mark_read" { try judgeMarkRead(request) }
+    if type == "mark_read" || type == "mark_delivered" { try judgeMarks(type, request) }
     try judgeFetch(request)
-    if isOperation(type) { try judgeTurn() }
+    if isOperation(type) {
+      try judgeTurn()
+      acts.told.insert("\(type)|\(Self.subject(request))")
+    }
+    if type == "typing" { try judgeTyping(request) }
     if type == "reply" {
       findings.requests -= 1
       if isQuiet { findings.quietRequests -= 1 }
@@ -56,18 +60,25 @@ extension World {
   }
 
   /// Each id is someone else's, known to the device, and not confirmed before.
-  private func judgeMarkRead(_ bytes: [UInt8]) throws {
+  private func judgeMarks(_ type: String, _ bytes: [UInt8]) throws {
     let ids = Frames.strings("message_ids", bytes)
-    if ids.isEmpty { throw Violation("mark_read without ids") }
-    if Set(ids).count != ids.count { throw Violation("mark_read names an id twice") }
+    if ids.isEmpty { throw Violation("\(type) without ids") }
+    if Set(ids).count != ids.count { throw Violation("\(type) names an id twice") }
     guard client.claimsCoverage else { return }
     for id in ids {
       guard let serial = ledger.serial(ofID: id) else {
-        throw Violation("mark_read names an id that never was: \(id)")
+        throw Violation("\(type) names an id that never was: \(id)")
       }
-      if ledger.posted[serial].mine { throw Violation("mark_read names an own message: \(id)") }
-      if ledger.confirmed.contains(id) { throw Violation("marked read twice: \(id)") }
+      if ledger.posted[serial].mine { throw Violation("\(type) names an own message: \(id)") }
+      if ledger.confirmed.contains(Self.confirmation(type, id)) {
+        throw Violation("\(type) twice: \(id)")
+      }
     }
+  }
+
+  /// How it is kept that the device knows of a mark on the server.
+  private static func confirmation(_ type: String, _ id: String) -> String {
+    type == "mark_read" ? id : "\(type) \(id)"
   }
 
   /// The server takes one request and answers it.
@@ -83,9 +94,14 @@ extension World {
     try noteServed(type, request, answers)
     for answer in answers {
       var marks: [String] = []
-      if type == "mark_read", Frames.string("status", answer) == "ok" {
-        marks = Frames.strings("message_ids", request)
-        ledger.readOnServer.formUnion(marks)
+      if Frames.string("status", answer) == "ok", type == "mark_read" || type == "mark_delivered" {
+        let ids = Frames.strings("message_ids", request)
+        marks = ids.map { Self.confirmation(type, $0) }
+        if type == "mark_read" {
+          ledger.readOnServer.formUnion(ids)
+        } else {
+          acts.deliveredOnServer.formUnion(ids)
+        }
       }
       sendDown(answer, marks)
     }
@@ -94,7 +110,8 @@ extension World {
   private func failNext(_ type: String) {
     // An older copy that comes behind news of a restore is the newer truth: nothing tells
     // otherwise.
-    switch networkDice.below(type == "mark_read" || knobs.updates.isOn ? 2 : 3) {
+    let isMark = type == "mark_read" || type == "mark_delivered"
+    switch networkDice.below(isMark || knobs.updates.isOn ? 2 : 3) {
     case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))
     case 1: server.failNext("unavailable")
     default: server.failNext("unknown_cursor")
@@ -155,7 +172,7 @@ extension World {
     let hearing = try beginHearing(bytes)
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
-    trace.note(nowUs, "← \(receipt.rawValue) \(Frames.brief(bytes))")
+    trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)
     if receipt != .ignored {
       ledger.noteDelivered(bytes)
       ledger.confirmed.formUnion(marks)
@@ -170,6 +187,7 @@ extension World {
   func cut(outageUs: Int64) throws {
     guard link.isUp else { return }
     trace.note(nowUs, "cut for \(outageUs / 1_000) ms")
+    acts.typing = []
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil

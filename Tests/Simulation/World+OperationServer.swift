@@ -6,11 +6,24 @@ extension World {
   private static let operationVerbs: Set<String> = [
     "send_message", "edit_message", "delete_message", "react_message", "unreact_message",
     "pin_message", "unpin_message", "mark_last_read", "create_conversation", "save_conversation",
+    "add_participants", "remove_participants", "add_admins", "remove_admins",
   ]
 
   func isOperation(_ type: String) -> Bool {
     knobs.operations.isOn && Self.operationVerbs.contains(type)
   }
+
+  /// What an operation is about: a message, or a conversation and people.
+  static func subject(_ request: [UInt8]) -> String {
+    Frames.string("message_id", request)
+      ?? subject(Frames.string("conversation_id", request) ?? "", people(request))
+  }
+
+  static func subject(_ conversation: String, _ people: [String]) -> String {
+    ([conversation] + people).joined(separator: " ")
+  }
+
+  static func people(_ request: [UInt8]) -> [String] { Frames.strings("user_ids", request) }
 
   /// At times the next operation has trouble.
   func troubleNext(_ type: String) {
@@ -43,13 +56,12 @@ extension World {
     let isOK = Frames.string("status", answer) == "ok"
     switch type {
     case "send_message": try noteSend(request)
-    case "create_conversation": try noteCreation(request)
+    case "create_conversation": try noteCreation(request, answer)
     default:
-      let id = Frames.string("message_id", request) ?? ""
-      acts.executed.insert("tried|\(type)|\(id)")
+      let subject = Self.subject(request)
       let isGone = Frames.string("code", answer) == "not_found"
-      if isOK || knobs.operations.isDone || isGone { acts.executed.insert("\(type)|\(id)") }
-      if type == "delete_message" { ledger.deleted.insert(id) }
+      if isOK || knobs.operations.isDone || isGone { acts.executed.insert("\(type)|\(subject)") }
+      if type == "delete_message" { ledger.deleted.insert(subject) }
     }
   }
 
@@ -122,12 +134,15 @@ extension World {
     trace.note(nowUs, "server: the other device says \(serial) too, \(id)")
   }
 
-  private func noteCreation(_ request: [UInt8]) throws {
+  private func noteCreation(_ request: [UInt8], _ answer: [UInt8]) throws {
     guard let clientID = Frames.string("client_id", request),
       let index = acts.all.firstIndex(where: { $0.clientID == clientID })
     else { throw Violation("a conversation that nobody asked for: \(Frames.brief(request))") }
     let act = acts.all[index]
     if act.neverTold { throw Violation("operation \(act.seq) was taken back, and is told") }
+    if let name = Frames.string("conversation_id", answer) {
+      acts.named[clientID, default: []].insert(name)
+    }
     let known = Set(conversations.map(\.name))
     for name in server.conversationIDs where !known.contains(name) {
       conversations.append(ConversationState(name: name))

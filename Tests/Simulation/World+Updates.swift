@@ -68,6 +68,7 @@ extension World {
     trace.note(nowUs, "after the power: \(counts) rows")
     try lookAfterPowerCut(marked)
     try hearAfterPowerCut()
+    try draftsAfterPowerCut()
     try checkActs("after a loss of power")
     planReconnect(afterUs: isQuiet ? 10_000 : Int64(deviceDice.below(3_000_000)))
     try pump()
@@ -75,6 +76,7 @@ extension World {
 
   func loseConnection() {
     closeScreens()
+    acts.typing = []
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil

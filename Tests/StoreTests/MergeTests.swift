@@ -141,6 +141,38 @@ import Testing
     #expect(try fixture.message("a", cid)?.version == 3)
   }
 
+  /// Marks that were told since the server was found restored are of its new epoch: a page
+  /// that was asked for before them takes them away no more than in any other row.
+  @Test func marksToldSinceARestoreOutliveAnOlderPage() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    var lost = message("a", at: 1, "lost", version: 9)
+    lost.reactions = bytes(#"{"lost":["eva"]}"#)
+    try fixture.apply([lost, message("b", at: 2, "lost", version: 9)], cid)
+    let asked = try fixture.write { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: bytes("c"))
+      record.restoredLSN = tx.lsn
+      try tx.save(record)
+      return tx.lsn
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      // Also one of an earlier version than the server had before.
+      let told = bytes(#"{"+":["eva"]}"#)
+      let first = try tx.reactions(bytes("a"), cid, json: told, version: 4, issued: tx.lsn)
+      #expect(first == 1)
+      // One that was told in the wrong order.
+      #expect(try tx.reactions(bytes("a"), cid, json: nil, version: 3, issued: tx.lsn) == nil)
+      #expect(try tx.pin(bytes("a"), cid, isPinned: true, issued: tx.lsn) == 1)
+    }
+    let page = [message("a", at: 1, "kept", version: 2), message("b", at: 2, "kept", version: 2)]
+    try fixture.apply(page, cid, issued: asked)
+    let known = try fixture.message("a", cid)
+    #expect(text(known?.payload) == "kept")
+    #expect(text(known?.reactions) == #"{"+":["eva"]}"#)
+    #expect(known?.flags.contains(.pinned) == true)
+    #expect(try fixture.message("b", cid)?.version == 2)
+  }
+
   @Test func aSealedPayloadIsReplacedWhenItCouldBeOpened() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()

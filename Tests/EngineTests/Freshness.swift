@@ -1,0 +1,151 @@
+/// What is called fresh was seen on the server, and what can be seen is.
+///
+/// Rule protected: neither a lost watermark, nor a message that nobody can read, nor a stamp
+/// years ahead makes old content pass for new, or hides the newest messages for good.
+import Engine
+import Foundation
+import ReferenceServer
+import Testing
+import Timeline
+
+@Suite struct Freshness {
+  private static let stale: UInt32 = 1 << 9
+
+  private func flags(_ world: World, _ id: String) throws -> UInt32 {
+    let page = try world.page()
+    let row = page.rows.first { String(decoding: page.bytes[$0.id], as: UTF8.self) == id }
+    return try #require(row).flags
+  }
+
+  /// The server forgot the watermark of changes: what changed before is never told, so what
+  /// was stored then is stale on every connection, until a page shows it.
+  @Test func t14_aForgottenCursorLeavesWhatIsStoredStale() throws {
+    var kind = CapableKind.all[3]
+    kind.capabilities.insert(.changedSince)
+    let world = try kind.world()
+    world.post(70, everyMs: 2_000)
+    try world.connect()
+    try world.sync()
+    #expect(try world.reach(.older, want: 200).trouble == nil)
+    let truth = world.order()
+    try world.disconnect()
+    world.tick(ms: 60_000)
+    #expect(world.server.edit(conversation: world.room, id: truth[20], payload: "\"new\""))
+    world.tick(ms: 60_000)
+    world.alter = { request, answer in
+      guard request.contains("get_changed_since") else { return answer }
+      let id = request.components(separatedBy: "\"request_id\":\"")[1].prefix { $0 != "\"" }
+      return """
+        {"type":"get_changed_since","request_id":"\(id)","status":"error",\
+        "error":{"code":"unknown_cursor","message":"forgotten"}}
+        """
+    }
+    try world.connect()
+    #expect(try world.reach(.latest).trouble == nil)
+    world.alter = { $1 }
+    for _ in 0..<2 {
+      try world.disconnect()
+      world.tick(ms: 60_000)
+      try world.connect()
+      #expect(try world.reach(.latest).trouble == nil)
+      #expect(try flags(world, truth[20]) & Self.stale != 0)
+    }
+    let low = world.serverPosition(of: truth[15])
+    let high = world.serverPosition(of: truth[25])
+    #expect(try world.reach(.refresh(low, high.successor)).trouble == nil)
+    #expect(try world.payload(truth[20]) == "\"new\"")
+    try world.disconnect()
+    try world.connect()
+    #expect(try world.reach(.latest).trouble == nil)
+    // From here on the watermark says again what has changed.
+    #expect(try flags(world, truth[20]) & Self.stale == 0)
+    #expect(try flags(world, truth[2]) & Self.stale != 0)
+  }
+
+  /// Two messages that cannot be told apart in order stand beside one that nobody can read:
+  /// they are in no trusted range, and are verified on screen all the same.
+  @Test func rowsBesideWhatNobodyCanReadAreRefreshed() throws {
+    let world = try ServerKind.few[1].world()
+    world.post(20)
+    world.tick(ms: 2_000)
+    let bad = TrapsPoison.post(5, everyMs: 0, to: world) { $0 == 2 ? .missingID : nil }
+    world.tick(ms: 2_000)
+    world.post(20)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.sync(.older, want: 100).trouble == nil)
+    try TrapsPoison.expectAll(world, but: bad)
+    let id = world.truth()[21]
+    try world.disconnect()
+    world.tick(ms: 60_000)
+    #expect(world.server.edit(conversation: world.room, id: id, payload: "\"new\""))
+    world.tick(ms: 60_000)
+    try world.connect()
+    let screen = try world.window(count: 60)
+    try screen.window.show(first: 0, count: 44)
+    try screen.settle(world)
+    #expect(try world.payload(id) == "\"new\"")
+    world.reset()
+    try screen.window.show(first: 0, count: 44)
+    try screen.settle(world)
+    #expect(world.requests.isEmpty)
+  }
+
+  /// Where page sizes vary, the newest page may show a stamp years ahead and nothing else, and
+  /// the page below it one tick that is cut. A catch-up goes on until the newest messages are
+  /// whole.
+  @Test func aPageOfNothingButAStampAheadIsNotThePresent() throws {
+    let world = try World(
+      knobs: Self.varying, profile: Self.varyingProfile, change: { $0.profile.pageLimit = 30 })
+    world.post(40, everyMs: 3_000)
+    world.post(3, everyMs: 0)
+    world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000)
+    world.tick(ms: 60_000)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.sync(.older, want: 100).trouble == nil)
+    let newest = world.truth()[42]
+    #expect(try flags(world, newest) & MessageBit.unverified == 0)
+    try world.disconnect()
+    world.tick(ms: 60_000)
+    try world.connect()
+    world.reset()
+    var pages = 0
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      pages += 1
+      return pages == 1 ? Self.newest(1, of: answer) : pages == 2 ? Self.newest(3, of: answer) : answer
+    }
+    #expect(try world.reach(.live).trouble == nil)
+    #expect(pages > 2)
+    #expect(try flags(world, newest) & MessageBit.unverified == 0)
+    #expect(try world.cached() == world.truth())
+    #expect(try world.lies() == [])
+  }
+
+  private static var varying: ServerKnobs {
+    var knobs = ServerKnobs()
+    knobs.timeResolutionUs = 1_000_000
+    knobs.ties = .arrival
+    return knobs
+  }
+
+  private static var varyingProfile: Profile {
+    var profile = Profile()
+    profile.pageSizeVaries = true
+    return profile
+  }
+
+  /// The answer with its newest messages alone; they come oldest first.
+  private static func newest(_ count: Int, of answer: String) -> String {
+    guard
+      var frame = try? JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any],
+      var data = frame["data"] as? [String: Any], let all = data["messages"] as? [Any]
+    else { return answer }
+    data["messages"] = Array(all.suffix(count))
+    data["has_more"] = nil
+    frame["data"] = data
+    let bytes = try? JSONSerialization.data(withJSONObject: frame)
+    return bytes.map { String(decoding: $0, as: UTF8.self) } ?? answer
+  }
+}

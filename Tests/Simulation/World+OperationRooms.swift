@@ -1,0 +1,92 @@
+/// What the user of a world of operations does to conversations: makes them, gives them titles,
+/// changes who is in them, writes drafts, and tells what is volatile.
+internal import Base
+
+extension World {
+  /// Gives a conversation a title, or changes who is in it and who governs it.
+  func govern() throws {
+    let room = someRoom()
+    let verbs = ["add_participants", "remove_participants", "add_admins", "remove_admins"]
+    var act = Act(seq: 0, verb: "save_conversation", room: room)
+    var more = ",\"title\":\"\(name("t"))\""
+    if knobs.operations.governs, actDice.chance(0.7) {
+      act.verb = verbs[actDice.below(4)]
+      more = ",\"user_ids\":[\"\(["anna", "bo", "dan"][actDice.below(3)])\"]"
+    }
+    act.seq =
+      try perform("{\"type\":\"\(act.verb)\",\"conversation_id\":\"\(room)\"\(more)}").seq
+    _ = acts.add(act)
+    try pump()
+  }
+
+  /// Tells others of what arrived, or that something is being written.
+  func tell() throws {
+    if knobs.operations.tellsDelivery, actDice.chance(0.3) { return try tellDelivery() }
+    guard knobs.operations.governs else { return try govern() }
+    let room = someRoom()
+    if link.isUp { acts.typing.append(room) }
+    _ = try perform(
+      "{\"type\":\"typing\",\"conversation_id\":\"\(room)\",\"event\":\"begin\"}")
+    try pump()
+  }
+
+  private func tellDelivery() throws {
+    let conversation = conversations[actDice.below(conversations.count)]
+    let ids = try client.page(conversation.bytes, limit: 20).rows.map { Self.text($0.id) }
+    guard !ids.isEmpty else { return }
+    let quoted = ids.map { "\"\($0)\"" }.joined(separator: ",")
+    _ = try perform(
+      "{\"type\":\"mark_delivered\",\"conversation_id\":\"\(conversation.name)\","
+        + "\"message_ids\":[\(quoted)]}")
+    acts.delivering.formUnion(ids)
+    try pump()
+  }
+
+  /// It is told at most once, to a conversation that is there, and never on a later connection.
+  func judgeTyping(_ request: [UInt8]) throws {
+    let name = Frames.string("conversation_id", request) ?? ""
+    let at = acts.typing.firstIndex { $0 == name || acts.named[$0]?.contains(name) ?? false }
+    if let at { acts.typing.remove(at: at) }
+    let isKnown = conversations.contains { $0.name == name }
+    if at == nil || !isKnown { throw Violation("typing in \(name) is told, and nobody types") }
+  }
+
+  func makeConversation() throws {
+    let made = acts.all.filter { $0.verb == "create_conversation" }.count
+    guard knobs.operations.creates, made < 4 else { return }
+    let clientID = name("k")
+    let kind = ["", ",\"distinct\":true", ",\"direct\":true"][actDice.below(3)]
+    let people = kind.contains("direct") ? "[\"anna\"]" : "[\"anna\",\"bo\"]"
+    let answer = try perform(
+      "{\"type\":\"create_conversation\",\"client_id\":\"\(clientID)\","
+        + "\"participant_ids\":\(people)\(kind)}")
+    var act = Act(seq: answer.seq, verb: "create_conversation", room: clientID)
+    act.clientID = clientID
+    _ = acts.add(act)
+    try pump()
+  }
+
+  func draftSomething() throws {
+    guard knobs.operations.drafts, let probe else { return }
+    let room = conversations[actDice.below(conversations.count)].name
+    let draft = name("draft ")
+    let before = acts.drafts.removeValue(forKey: room) ?? Drafts()
+    if try input({ try probe.setDraft(room, draft) }) == nil {
+      try probe.setDraft(room, draft)
+    }
+    acts.drafts[room] = Drafts(all: before.all + [draft], durable: before.durable)
+  }
+
+  /// A loss of power may take the newest drafts, and never what was there when something later
+  /// was promised.
+  func draftsAfterPowerCut() throws {
+    guard let probe else { return }
+    for (room, drafts) in acts.drafts {
+      let found = try probe.draft(room)
+      guard drafts.all[drafts.durable...].contains(found) else {
+        throw Violation("after a loss of power the draft of \(room) is \(found)")
+      }
+      acts.drafts[room] = Drafts(all: [found])
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/// What must hold at rest of conversations as things, and of what this user told about messages.
+internal import ReferenceServer
+
+extension World {
+  /// What the user did to a conversation is there: its title, its people and its admins are the
+  /// server's.
+  func checkRooms(_ probe: TidelineClient) throws {
+    // As pins they have no version: of two that came in another order the later one holds.
+    if knobs.reorders || knobs.duplicateShare > 0 { return }
+    let listed = try probe.allOperations()
+    for conversation in conversations {
+      let name = conversation.name
+      let names = Set([name] + acts.named.filter { $0.value.contains(name) }.map(\.key))
+      if !names.isDisjoint(with: acts.vague) { continue }
+      let wasChanged = listed.contains {
+        $0.conversation == name && $0.standing == .done && Self.roomVerbs.contains($0.verb)
+      }
+      guard wasChanged, let there = server.conversation(name) else { continue }
+      guard let body = try probe.conversation(name) else {
+        throw Violation("at rest nothing is known of \(name), which this user has changed")
+      }
+      let title = Frames.string("title", body) ?? ""
+      let people = Frames.strings("participant_ids", body)
+      let admins = Frames.strings("admin_ids", body)
+      if title != there.title || people != there.participants || admins != there.admins {
+        throw Violation(
+          "at rest \(name) is \(title) with \(people) under \(admins), not \(there)")
+      }
+    }
+  }
+
+  private static let roomVerbs: Set<String> = [
+    "save_conversation", "add_participants", "remove_participants", "add_admins",
+    "remove_admins",
+  ]
+
+  /// What was to be told as delivered is so on the server.
+  func checkDelivered() throws {
+    for index in conversations.indices {
+      for row in try client.page(conversations[index].bytes, limit: 10_000).rows {
+        let id = Self.text(row.id)
+        guard let serial = ledger.serial(ofID: id), !ledger.posted[serial].mine,
+          knobs.operations.tellsDelivery || acts.delivering.contains(id)
+        else { continue }
+        if !acts.deliveredOnServer.contains(id) { throw Violation("never marked delivered: \(id)") }
+      }
+    }
+  }
+}
