@@ -99,4 +99,27 @@ import Testing
     #expect(try world.cached() == ["m1"])
     #expect(try world.client.stats().restores == 0)
   }
+
+  /// A stamp years ahead does not say when a message came, so all deletions are asked for.
+  @Test func t07_aPushedMessageAheadOfTheClockGoes() throws {
+    let world = try World()
+    world.server.createConversation("other", participants: ["me", "you"])
+    world.put("\"elsewhere\"", in: "other")
+    try world.connectListening()
+    try world.sync(in: "other")
+    world.alter = { _, _ in nil }
+    let id = world.server.post(
+      conversation: "room", sender: "you", payload: "\"ahead\"", id: nil,
+      stampUs: World.epochUs + 5 * 365 * 86_400_000_000, lateUs: nil)
+    try world.run()
+    #expect(try world.cached() == [id])
+    try world.disconnect()
+    world.hear()
+    world.tick(ms: 60_000)
+    world.server.delete(conversation: "room", ids: [id])
+    try world.connect()
+    try world.sync()
+    #expect(try world.cached().isEmpty)
+    #expect(try world.client.stats().restores == 0)
+  }
 }
