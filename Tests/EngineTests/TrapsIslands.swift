@@ -28,6 +28,8 @@ import Testing
     try world.sync()
     #expect(try world.texts().isEmpty)
     #expect(try world.client.stats().restores == 0)
+    // It is remembered, so that no late copy brings it back.
+    #expect(try world.client.stats().tombstones == 1)
     let asked = world.asked("get_deleted_since").count
     try world.sync()
     #expect(world.asked("get_deleted_since").count == asked)
@@ -56,6 +58,7 @@ import Testing
     try world.sync()
     #expect(try world.cached().isEmpty)
     #expect(try world.client.stats().restores == 0)
+    #expect(try world.client.stats().tombstones == 3)
   }
 
   /// Where the server has forgotten the deletion, the page that lacks the row decides.
@@ -121,5 +124,6 @@ import Testing
     try world.sync()
     #expect(try world.cached().isEmpty)
     #expect(try world.client.stats().restores == 0)
+    #expect(try world.client.stats().tombstones == 1)
   }
 }
