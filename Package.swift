@@ -76,7 +76,10 @@ let package = Package(
     // The simulator.
     .target(
       name: "Simulation",
-      dependencies: ["Base", "Timeline", "Store", "Engine", "ReferenceServer", "VaultSupport"],
+      dependencies: [
+        "Base", "Timeline", "Store", "Engine", "ReferenceServer", "VaultSupport", "CSQLite",
+        "Support",
+      ],
       path: "Tests/Simulation"),
     .executableTarget(name: "Simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
 

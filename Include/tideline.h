@@ -929,7 +929,8 @@ typedef struct tl_text {
  *
  * Rules as in a client: one message an id, in the order of time and id, the
  * newer side wins field by field (server version, then edit time, then the
- * second list), read states only grow.
+ * second list), read states only grow. A message without `conversation_id` is
+ * taken for one of the first conversation that either list names.
  * @param base JSON array of messages as the server sends them.
  * @param more The same; the later copies.
  * @param out A JSON array on success, NULL otherwise. Free it with #tl_text_free.
@@ -944,7 +945,9 @@ TL_API TL_CHECK tl_status tl_merge_messages(tl_view base, tl_view more, tl_text 
  * @param base JSON array of messages.
  * @param deltas JSON array of frames that tell a change, in order: `message_new`,
  *        `message_edited`, `message_deleted`, `messages_read`, `message_reacted`,
- *        `message_pinned`, `message_unpinned`, or an `update` envelope.
+ *        `message_pinned`, `message_unpinned`, `conversation_deleted` (which takes
+ *        its messages along), or an `update` envelope. At most 10,000 changes may
+ *        come before their messages.
  * @param out A JSON array on success, NULL otherwise. Free it with #tl_text_free.
  * @return As #tl_merge_messages.
  */
@@ -1388,8 +1391,10 @@ enum {
  * The request is a frame of the protocol without `request_id`: `type` names the
  * verb, the other members are its parameters. Every verb of the protocol is taken
  * but `get_messages`, `get_deleted_since` and `get_changed_since`, which syncs ask.
- * What it changes is shown at once and is durable (synced) when the call returns;
- * it goes out in order, one at a time in each conversation, until the server has
+ * It is durable (synced) when the call returns. What it changes of messages, read
+ * markers and titles is shown at once, and a conversation that is left or deleted
+ * is in no list; members and admins are shown as the server answers. It goes out
+ * in order, one at a time in each conversation, until the server has
  * answered. A `message_id` or `conversation_id` may be the client id of what is
  * not confirmed yet: the operation waits for it. A `client_id` that was performed
  * before gives the same operation again. Fetches (`get_…`, `subscribe`, …) do not

@@ -101,6 +101,7 @@ for name in window python-window; do
   want "$out/$name.txt" "^end: [1-9][0-9]* rows"
 done
 want "$out/window.txt" "^fill: TL_OK"
+want "$out/python-window.txt" "^fill: True"
 # What the user does: offline, over a restart, and between the messages of others.
 "$out/outbox" "$tcp" eva "$conversation" "$out/outbox.tideline" >"$out/outbox.txt"
 want "$out/outbox.txt" "^offline: 2 operations"

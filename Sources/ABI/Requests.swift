@@ -11,6 +11,7 @@ extension SyncRequest {
     case TL_SYNC_LATEST: kind = .latest
     case TL_SYNC_OLDER: kind = .older
     case TL_SYNC_LIVE: kind = .live
+    case TL_SYNC_CONVERSATIONS: kind = .conversations
     default: throw .invalid("an unknown kind of sync")
     }
     guard let policy = unsafe Policy(rawValue: request.policy) else {

@@ -83,6 +83,7 @@ extension Core {
   func takePage(
     _ job: inout SyncJob, _ page: Page, _ ingest: Ingest, _ now: Instant
   ) throws(StoreFailure) -> Step {
+    clock = now
     var draft = job
     draft.issued = ingest.issued
     draft.asked = ingest.asked
@@ -167,11 +168,35 @@ extension Core {
     facts.largestPage = max(facts.largestPage, page.items.count)
     if let stamp = ingested.stamps.last?.stamp { form = stamp }
     // The server's own word on its clock also mends what a lone stamp had set.
-    if let serverTime = page.serverTime?.timeUs { facts.serverTimeUs = serverTime }
+    if let serverTime = page.serverTime?.timeUs {
+      facts.serverTimeUs = serverTime
+      noteClock(serverTime, isTold: true, now)
+    }
     if let time = plausibleTime(page, ingested, now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
+      noteClock(time, isTold: false, now)
     }
     if ingested.queuedMarks { marksWaiting = true }
+  }
+
+  /// The server's clock is past `time`, or shows it where the server says so.
+  func noteClock(_ time: Int64, isTold: Bool, _ now: Instant) {
+    guard config.profile.deletionHorizonUs > 0 else { return }
+    func ahead(of clockUs: Int64, _ before: Int64?) -> Int64 {
+      let seen = time &- clockUs
+      return isTold ? seen : max(seen, before ?? seen)
+    }
+    if let wall = now.wallUs { facts.clockAheadUs = ahead(of: wall, facts.clockAheadUs) }
+    aheadOfStartUs = ahead(of: now.monotonicMs &* 1_000, aheadOfStartUs)
+  }
+
+  /// What the server's clock shows at least. Where nothing new is told only the device's
+  /// clocks say how long ago the last was; they lower trust and move no watermark.
+  func serverTimeAtLeast() -> Int64? {
+    guard let known = facts.serverTimeUs else { return nil }
+    let byWall = clock.wallUs.flatMap { wall in facts.clockAheadUs.map { wall &+ $0 } }
+    let byStart = aheadOfStartUs.map { clock.monotonicMs &* 1_000 &+ $0 }
+    return max(known, byWall ?? known, byStart ?? known)
   }
 
   /// A message that appeared below a watermark shows how late this server commits.

@@ -131,7 +131,8 @@ extension Client {
         guard let record = try rx.conversation(id) else { return nil }
         // One that holds nothing but a draft is in no list.
         if try rx.draft(record.cid) != nil { return record.cid }
-        return try rx.summary(record).isListed ? record.cid : nil
+        let summary = try rx.summary(record)
+        return summary.isListed || summary.isLeft ? record.cid : nil
       }
       guard let cid else { throw .notFound }
       return try reading.conversations([cid], typing: typing, isNamed: true)

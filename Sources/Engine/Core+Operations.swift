@@ -68,7 +68,9 @@ extension Core {
     guard outbox.open.count < Limits.operationsMax else { throw .full }
     let record = try storing { () throws(StoreFailure) in
       let record = try commit { tx throws(StoreFailure) in
-        try enqueue(draft, verb, now, tx)
+        let record = try enqueue(draft, verb, now, tx)
+        try record.outdate(outbox.open, tx)
+        return record
       }
       if !verb.isFetch { try syncOwn() }
       return record

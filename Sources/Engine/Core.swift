@@ -12,6 +12,10 @@ final class Core {
   let config: ClientConfig
   let store: MessageStore
   var facts: ServerFacts
+  /// The device's clocks at the last page, and by how much the server's was seen to be ahead
+  /// of the one that runs since the device's start.
+  var clock = Instant(monotonicMs: 0)
+  var aheadOfStartUs: Int64?
   var lastLSN: UInt64
   var exchange: Exchange
   /// Syncs that have not ended, in the order asked.

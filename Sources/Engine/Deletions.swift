@@ -45,13 +45,16 @@ extension Core {
       sinceUs = watermark.timeUs
     } else {
       guard let oldest else { return try finish(&job, &record, tx) }
-      // A stamp ahead of the server's clock does not say since when the row is there.
-      let isAhead = known.map { $0 < oldest.timeUs } ?? false
+      // A stamp ahead of the server's clock does not say since when the row is there. Where
+      // that is not known the device's may send the question further back, never on.
+      let isAhead = (known ?? clock.wallUs).map { $0 < oldest.timeUs } ?? true
       sinceUs = (isAhead ? 0 : oldest.timeUs) - overlapUs
     }
     let horizon = config.profile.deletionHorizonUs
-    if horizon > 0, let known, known - sinceUs > horizon {
+    if horizon > 0, let now = serverTimeAtLeast(), now - sinceUs > horizon {
       try passHorizon(&job, record, tx)
+    }
+    if horizon > 0, let known, known - sinceUs > horizon {
       // What the server still remembers is asked for, with room for its clock.
       sinceUs = known - horizon / 8 * 7
       text = nil

@@ -137,6 +137,8 @@ extension Core {
     var verdict = Outbox.Verdict.done
     try commit { tx throws(StoreFailure) in
       guard var record = try tx.operation(seq), record.state == .inFlight else { return }
+      // Sent once more it would undo what was asked later.
+      if try record.isOutdated(tx) { return try tx.removeOperation(seq) }
       verdict = Outbox.verdict(
         ending, record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
       switch verdict {

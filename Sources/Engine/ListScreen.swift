@@ -110,7 +110,11 @@ struct ListScreen {
       if let record = try rx.conversation(name) { changed[record.cid, default: []] += [] }
     }
     for (cid, entries) in changed {
-      guard let record = try rx.conversation(cid: cid) else { continue }
+      guard let record = try rx.conversation(cid: cid) else {
+        count(cid, nil)
+        change.removed.append(UInt64(clamping: cid))
+        continue
+      }
       let summary = try rx.summary(record)
       read += 1
       let isTouched = typed.contains(record.id) || entries.contains { Self.shows($0, summary) }

@@ -172,6 +172,27 @@ extension Application {
       issued: asked ?? tx.lsn)
   }
 
+  /// Whether those who are in a conversation are told of it, and this user, who has left
+  /// it, as well: that does not bring it back.
+  func isLeft(_ known: WireConversation) throws(StoreFailure) -> Bool {
+    guard let record = try tx.conversation(known.id), record.deletedLSN > 0,
+      try tx.entry(record).body == nil
+    else { return false }
+    do {
+      let document = try Document(Array(arrival.frame[known.body]))
+      guard let members = document.member(Array("participant_ids".utf8), of: document.root),
+        document.kind(members) == .array, var member = document.firstChild(of: members)
+      else { return false }
+      while document.string(member) != core.config.user {
+        guard let next = document.next(after: member, in: members) else { return true }
+        member = next
+      }
+      return false
+    } catch {
+      return false
+    }
+  }
+
   private func keep(
     _ known: WireConversation, _ record: ConversationRecord
   ) throws(StoreFailure) {

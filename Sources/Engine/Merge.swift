@@ -5,6 +5,7 @@
 /// kept as its payload, so what comes out is the newer copy verbatim, with the marks
 /// that both copies agree on.
 internal import Base
+internal import Store
 internal import Timeline
 internal import Wire
 
@@ -35,8 +36,13 @@ package func merged(
       hasBadItems = true
     }
   }
-  for frame in first.updates("a") { try take(frame) }
-  for frame in areDeltas ? second.elements : second.updates("b") { try take(frame) }
+  // A message may leave its conversation to what it came in.
+  let conversation = first.conversation ?? second.conversation ?? [UInt8(ascii: "-")]
+  for frame in first.updates("a", in: conversation) { try take(frame) }
+  for frame in areDeltas ? second.elements : second.updates("b", in: conversation) {
+    try take(frame)
+  }
+  if try client.stats().waitingDropped > 0 { hasBadItems = true }
   return (try client.mergedList(), hasBadItems)
 }
 
@@ -78,24 +84,55 @@ private struct MergeList {
     return []
   }
 
-  /// The elements as messages of updates, many in each but not too many bytes.
-  func updates(_ name: String) -> [[UInt8]] {
+  /// The first conversation that an element names.
+  var conversation: [UInt8]? {
+    var child = document.firstChild(of: document.root)
+    while let element = child {
+      if let named = named(element) { return named }
+      child = document.next(after: element, in: document.root)
+    }
+    return nil
+  }
+
+  private func named(_ element: Document.Node) -> [UInt8]? {
+    guard document.kind(element) == .object else { return nil }
+    return document.member(Array("conversation_id".utf8), of: element).flatMap {
+      document.string($0)
+    }
+  }
+
+  /// The elements as messages of updates, many in each but not too many bytes. One that
+  /// names no conversation is a push in `conversation`.
+  func updates(_ name: String, in conversation: [UInt8]) -> [[UInt8]] {
     var frames: [[UInt8]] = []
     var items: [UInt8] = []
     var count = 0
-    for (index, range) in ranges.enumerated() {
-      if count > 0 { items.append(UInt8(ascii: ",")) }
-      items += document.bytes[range]
-      count += 1
-      if count == 500 || items.count > 4 << 20 || index == ranges.count - 1 {
-        let head =
-          #"{"type":"update","payload":{"ref":"\u0001\#(name)\#(frames.count)","action":"new","#
-          + #""payload":{"entity":"message","items":["#
-        frames.append(Array(head.utf8) + items + Array("]}}}".utf8))
-        items = []
-        count = 0
-      }
+    func end() {
+      guard count > 0 else { return }
+      let head =
+        #"{"type":"update","payload":{"ref":"\u0001\#(name)\#(frames.count)","action":"new","#
+        + #""payload":{"entity":"message","items":["#
+      frames.append(Array(head.utf8) + items + Array("]}}}".utf8))
+      items = []
+      count = 0
     }
+    var child = document.firstChild(of: document.root)
+    while let element = child {
+      child = document.next(after: element, in: document.root)
+      let bytes = document.bytes[document.range(element)]
+      if document.kind(element) == .object, named(element) == nil {
+        end()
+        frames.append(
+          Array(#"{"type":"message_new","conversation_id":"#.utf8) + quoted(conversation)
+            + Array(#","message":"#.utf8) + bytes + [UInt8(ascii: "}")])
+        continue
+      }
+      if count > 0 { items.append(UInt8(ascii: ",")) }
+      items += bytes
+      count += 1
+      if count == 500 || items.count > 4 << 20 { end() }
+    }
+    end()
     return frames
   }
 }
@@ -103,16 +140,20 @@ private struct MergeList {
 extension Client {
   /// Everything that this client holds, as messages of one array.
   fileprivate func mergedList() throws(Failure) -> [UInt8] {
-    var conversations: Set<[UInt8]> = []
-    var seq: UInt64 = 0
-    while case .changes(let changes) = try changes(after: seq, limit: Limits.changesMax) {
-      for change in changes {
-        conversations.insert(change.conversation)
-        seq = change.seq
+    var conversations: [[UInt8]] = []
+    var last: Int64 = .min
+    while true {
+      let summaries = try reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in
+          try rx.summaries(after: last, limit: Limits.readRowsMax)
+        }
       }
+      guard let end = summaries.last?.cid else { break }
+      conversations += summaries.map(\.id)
+      last = end
     }
     var found: [(position: Position, object: [UInt8])] = []
-    for conversation in conversations where !conversation.isEmpty {
+    for conversation in conversations {
       var from = MessageQuery.From.oldest
       while true {
         let page = try messages(

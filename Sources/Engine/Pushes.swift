@@ -221,6 +221,9 @@ extension Core {
     guard facts.serverTimeUs != nil else { return }
     let plausible = Trust.greatestPlausible(
       [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
-    if let plausible { facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible) }
+    if let plausible {
+      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible)
+      noteClock(plausible, isTold: false, now)
+    }
   }
 }

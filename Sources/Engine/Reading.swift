@@ -112,7 +112,7 @@ struct Reading {
       var next = 0
       for (index, item) in items.enumerated() {
         if found.rows.indices.contains(next), found.rows[next].number == item.number {
-          views.append(view(found, found.rows[next], marks))
+          views.append(view(found.rows[next], item.position, marks))
           next += 1
         } else if found.isCut, next >= found.rows.count {
           break
@@ -228,14 +228,14 @@ struct Reading {
     descending: Bool
   ) throws(StoreFailure) -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
+    let places = found.rows.map { found.position(of: $0) }
     let completeness = Completeness(
-      spans: spans, poisoned: try rx.quarantined(record.cid, seen: true),
-      rows: found.rows.map { found.position(of: $0) }, goesOlder: older, anchor: anchor,
-      reachedLimit: full)
+      spans: spans, poisoned: try rx.quarantined(record.cid, seen: true), rows: places,
+      goesOlder: older, anchor: anchor, reachedLimit: full)
     var coverage = Coverage(completeness)
     try tellTimes(&coverage, completeness.gaps, record)
     let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid])
-    var rows = found.rows.map { view(found, $0, marks) }
+    var rows = zip(found.rows, places).map { view($0, $1, marks) }
     try fill(&coverage, record, rows)
     if descending {
       rows.reverse()
@@ -275,9 +275,9 @@ struct Reading {
     }
   }
 
-  private func view(_ page: RowPage, _ row: RowView, _ marks: Marks) -> MessageView {
+  private func view(_ row: RowView, _ place: Position, _ marks: Marks) -> MessageView {
     var view = MessageView(
-      number: row.number, timeUs: row.timeUs, flags: marks.flags(row, page.position(of: row)),
+      number: row.number, timeUs: row.timeUs, flags: marks.flags(row, place),
       id: row.id, sender: row.sender, stamp: row.stamp, payload: row.payload,
       replyTo: row.replyTo, reactions: row.reactions, readBy: row.readBy, rest: row.rest,
       deliveredBy: row.deliveredBy, listenedBy: row.listenedBy,
@@ -353,7 +353,7 @@ private struct Marks {
     let flags = row.flags
     var bits: UInt32 = 0
     if flags.contains(.mine) { bits |= 1 << 0 }
-    if flags.isDisjoint(with: [.mine, .readByMe, .readQueued]),
+    if flags.isDisjoint(with: .ownOrRead),
       marker.map({ $0 < position }) ?? true
     {
       bits |= 1 << 1
@@ -363,10 +363,10 @@ private struct Marks {
     if flags.contains(.pinned) { bits |= 1 << 4 }
     if flags.contains(.event) { bits |= 1 << 5 }
     if flags.contains(.sealed) { bits |= 1 << 6 }
-    let isForgotten = unverified.span(holding: position) != nil
-    if isForgotten || spans.span(holding: position) == nil { bits |= 1 << 7 }
-    if isForgotten || fresh.span(holding: position) == nil { bits |= MessageFlags.stale }
-    if !flags.isDisjoint(with: [.listenedByMe, .listenQueued]) { bits |= 1 << 10 }
+    let isForgotten = unverified.holds(position)
+    if isForgotten || !spans.holds(position) { bits |= 1 << 7 }
+    if isForgotten || !fresh.holds(position) { bits |= MessageFlags.stale }
+    if !flags.isDisjoint(with: .listened) { bits |= 1 << 10 }
     return bits
   }
 }

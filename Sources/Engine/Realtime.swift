@@ -214,6 +214,10 @@ struct Application {
       }
       try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
     case .entity(let kind, let conversation, let id, let body, let known):
+      if let known, try isLeft(known) {
+        if case .message = known.lastMessage { _ = takePayloads(1) }
+        return
+      }
       try entity(kind, conversation, id, body, isDeleted: false)
       if let known { try told(known) }
     case .entityDeleted(let kind, let conversation, let id, let body):

@@ -48,6 +48,7 @@ extension Core {
     var renamed: (from: [UInt8], to: [UInt8])?
     var left: [UInt8]?
     var name: [UInt8]?
+    var isWanted = false
     try commit { tx throws(StoreFailure) in
       var application = Application(self, tx, Delivery(answer: flight.verb), arrival)
       application.answered = record
@@ -56,6 +57,7 @@ extension Core {
       if record.verb.isFetch { application.issued = flight.issued }
       let conversation = try tx.conversation(cid: record.cid)
       name = conversation?.id
+      if record.verb == .subscribe { isWanted = try !record.isOutdated(tx) }
       // What was asked of a conversation that has gone is of no use to a new one.
       let isLate = (conversation?.deletedLSN ?? 0) > flight.issued
       switch outcome {
@@ -93,7 +95,7 @@ extension Core {
     tell(news)
     if let renamed { rename(renamed.from, renamed.to) }
     if let left { leave(left) }
-    if record.verb == .subscribe {
+    if isWanted {
       subscriptions.add(Subscription(conversation: name, body: record.members))
     }
     // It is there, and has not been shown: a catch-up brings it.

@@ -1,6 +1,7 @@
 /// What the host has subscribed to: asked again on each connection, before other work,
 /// so that a catch-up that follows leaves nothing between them.
 internal import Base
+internal import Store
 internal import Wire
 
 /// What was asked: everything, one channel, or one conversation.
@@ -88,6 +89,29 @@ extension Core {
   func subscribeAgain(_ one: Subscription, atLeast: Int64, _ now: Instant) {
     subscriptions.again(one) { attempt in
       now.monotonicMs + exchange.backoffMs(attempt: attempt, atLeast: atLeast)
+    }
+  }
+}
+
+/// The last word about a subscription counts: what was asked before it is not asked again.
+extension OperationRecord {
+  private var isSubscription: Bool { verb == .subscribe || verb == .unsubscribe }
+
+  /// Whether the host has asked something later about the same subscription.
+  func isOutdated(_ rx: ReadTransaction) throws(StoreFailure) -> Bool {
+    guard isSubscription else { return false }
+    let later = try rx.operations(
+      OperationFilter(cid: cid, after: seq, limit: Limits.readRowsMax))
+    return later.contains { $0.isSubscription && $0.body == body }
+  }
+
+  /// Drops what waits about the same subscription.
+  func outdate(_ waiting: [OpenOperation], _ tx: WriteTransaction) throws(StoreFailure) {
+    guard isSubscription else { return }
+    for one in waiting where one.seq < seq && one.state == .queued && one.cid == cid {
+      guard let other = try tx.operation(one.seq), other.isSubscription, other.body == body
+      else { continue }
+      try tx.removeOperation(one.seq)
     }
   }
 }

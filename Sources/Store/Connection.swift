@@ -6,9 +6,11 @@ internal import CSQLite
 
 @safe package final class Connection {
   private var handle: OpaquePointer?
-  /// Prepared statements that are not in use, by the address of their text.
-  /// The text is a constant of the program, so its address names it.
-  private var idle: [UInt: OpaquePointer] = unsafe [:]
+  /// Prepared statements, nil while one is in use.
+  private var kept: [OpaquePointer?] = unsafe []
+  /// Where each of them is kept, by the address of its text: that is a constant of the
+  /// program, so its address names it.
+  private var places: [UInt: Int] = [:]
 
   /// Takes over an open handle.
   init(adopting handle: OpaquePointer) {
@@ -36,7 +38,10 @@ internal import CSQLite
   /// Finalizes what is prepared and closes. A second call does nothing.
   func close() {
     guard let open = unsafe handle else { return }
-    while let (_, statement) = unsafe idle.popFirst() { unsafe sqlite3_finalize(statement) }
+    let finished = unsafe kept
+    unsafe kept = []
+    places = [:]
+    for place in unsafe finished.indices { unsafe sqlite3_finalize(finished[place]) }
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }
@@ -99,14 +104,15 @@ internal import CSQLite
   func statement<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) -> Statement {
-    let key = unsafe UInt(bitPattern: text.utf8Start)
+    let place = unsafe place(of: UInt(bitPattern: text.utf8Start))
     let prepared: OpaquePointer
-    if let kept = unsafe idle.removeValue(forKey: key) {
-      unsafe prepared = kept
+    if let ready = unsafe kept[place] {
+      unsafe prepared = ready
+      unsafe kept[place] = nil
     } else {
       unsafe prepared = try prepare(text)
     }
-    let statement = unsafe Statement(prepared, key: key, of: self)
+    let statement = unsafe Statement(prepared, place: place, of: self)
     var index: Int32 = 0
     for value in repeat each values {
       index += 1
@@ -141,7 +147,7 @@ internal import CSQLite
     guard code == SQLITE_OK, let ready = unsafe prepared else {
       throw StoreFailure(sqlite: code)
     }
-    let statement = unsafe Statement(ready, key: 0, of: self)
+    let statement = unsafe Statement(ready, place: -1, of: self)
     var steps: [String] = []
     while try statement.step() {
       steps.append(String(decoding: statement.bytes(3), as: UTF8.self))
@@ -163,12 +169,20 @@ internal import CSQLite
     return unsafe ready
   }
 
-  /// Takes a statement back that is no longer used; one without a key is not kept.
-  func takeBack(_ prepared: OpaquePointer, key: UInt) {
+  private func place(of key: UInt) -> Int {
+    if let place = places[key] { return place }
+    let place = unsafe kept.count
+    unsafe kept.append(nil)
+    places[key] = place
+    return place
+  }
+
+  /// Takes a statement back that is no longer used; one without a place is not kept.
+  func takeBack(_ prepared: OpaquePointer, place: Int) {
     unsafe sqlite3_reset(prepared)
     unsafe sqlite3_clear_bindings(prepared)
-    if key != 0, unsafe handle != nil, unsafe idle[key] == nil {
-      unsafe idle[key] = prepared
+    if unsafe handle != nil, unsafe kept.indices.contains(place), unsafe kept[place] == nil {
+      unsafe kept[place] = prepared
     } else {
       unsafe sqlite3_finalize(prepared)
     }

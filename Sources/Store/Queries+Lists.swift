@@ -58,8 +58,14 @@ extension Queries {
     WHERE cid = ? AND target = x'' AND state != 4 AND verb IN (11, 31) ORDER BY seq
     """
 
+  /// That the user leaves it or deletes it, and was not refused.
+  static let leavesConversation: StaticString = """
+    SELECT 1 FROM operation INDEXED BY operation_target
+    WHERE cid = ? AND target = x'' AND state != 4 AND state != 3 AND verb IN (32, 33) LIMIT 1
+    """
+
   static let listQueries: [StaticString] = [
     conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, unreadNumbers,
-    markerQueued, markerTold, pendingSends, askedOfConversation,
+    markerQueued, markerTold, pendingSends, askedOfConversation, leavesConversation,
   ]
 }

@@ -128,12 +128,6 @@ enum Queries {
     ORDER BY time, id LIMIT ?
     """
 
-  static let at: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
-      sent_us, delivered_by, listened_by
-    FROM message WHERE cid = ? AND time = ? AND id = ? AND flags & ? = 0
-    """
-
   static let keysDown: StaticString = """
     SELECT number, time, id, lsn FROM message
     WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
@@ -205,7 +199,7 @@ enum Queries {
       older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, oldestStamp,
       tombstone,
       forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, hidden, count,
-      conversation, conversationByCID, pinnedOlder, pinnedNewer, at, keysDown, keysUp,
+      conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
       owedCount, lastEvent, alias,
     ] + operationQueries + listQueries

@@ -74,18 +74,55 @@ extension ReadTransaction {
     _ cid: Int64, keys: ArraySlice<Position>
   ) throws(StoreFailure) -> RowPage {
     var page = RowPage()
-    for key in keys.prefix(Limits.readRowsMax) {
+    var left = keys.prefix(Limits.readRowsMax)
+    while let key = left.first, !page.isCut {
       if key.isPending {
-        if try appendPending(to: &page, at: key, cid) { continue }
-        break
+        left.removeFirst()
+        _ = try appendPending(to: &page, at: key, cid)
+      } else {
+        left.removeFirst(try append(to: &page, left, cid))
       }
-      let row = try connection.statement(
-        Queries.at, cid, key.time, key.id, RowFlags.hidden.rawValue)
-      if try row.step(), !page.append(row) { break }
     }
     try lay(over: &page, cid)
     return page
   }
+
+  /// Appends the rows at the next places; gives how many places were dealt with, one at
+  /// least. Mostly nothing lies between them, so that one statement finds them all.
+  private func append(
+    to page: inout RowPage, _ keys: ArraySlice<Position>, _ cid: Int64
+  ) throws(StoreFailure) -> Int {
+    let row = try connection.statement(
+      Queries.newer, cid, keys[keys.startIndex].time, keys[keys.startIndex].id,
+      RowFlags.hidden.rawValue, keys.count)
+    var place = keys.startIndex
+    func hasNext() -> Bool {
+      let next = place + 1
+      return next < keys.endIndex && keys[place] < keys[next] && !keys[next].isPending
+    }
+    var strangers = 0
+    while try row.step() {
+      if row.int(1) != keys[place].time || !row.isEqual(4, to: keys[place].id) {
+        let found = Position(time: row.int(1), id: row.bytes(4))
+        // Nothing stands at a place that is passed.
+        while keys[place] < found {
+          guard hasNext() else { return place + 1 - keys.startIndex }
+          place += 1
+        }
+        if keys[place] != found {
+          strangers += 1
+          if strangers > Self.strangersMax { return place - keys.startIndex }
+          continue
+        }
+      }
+      guard page.append(row), hasNext() else { return place + 1 - keys.startIndex }
+      place += 1
+    }
+    return Swift.max(1, place - keys.startIndex)
+  }
+
+  /// So many rows between two places cost less than another statement.
+  private static let strangersMax = 4
 
   // MARK: Places
 

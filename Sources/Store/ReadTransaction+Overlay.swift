@@ -9,7 +9,7 @@ extension ReadTransaction {
   func lay(over page: inout RowPage, _ cid: Int64) throws(StoreFailure) {
     for index in page.rows.indices {
       let flags = page.rows[index].flags
-      guard !flags.isDisjoint(with: [.pinQueued, .unpinQueued, .overlaid]) else { continue }
+      guard !flags.isDisjoint(with: .laidOver) else { continue }
       if flags.contains(.pinQueued) { page.rows[index].flags.insert(.pinned) }
       if flags.contains(.unpinQueued) { page.rows[index].flags.remove(.pinned) }
       if flags.contains(.overlaid) { try layContent(over: &page, index, cid) }

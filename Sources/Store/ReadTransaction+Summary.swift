@@ -12,6 +12,8 @@ package struct ConversationSummary: Equatable, Sendable {
   /// Whether it belongs into a list: the server told of it, it is being made, or it
   /// holds a message that is seen.
   package var isListed: Bool
+  /// The user is leaving or deleting it: it is in no list while that is on its way.
+  package var isLeft: Bool
   /// When something last happened, for the order: pending sends are after everything.
   package var activity: Int64
   /// The newest message that is seen, pending ones included.
@@ -41,8 +43,10 @@ extension ReadTransaction {
     let cid = record.cid
     let newest = try keys(cid, before: Self.beyond, limit: 1, from: nil).first
     let isTold = try connection.statement(Queries.entityOfConversation, cid).step()
+    let isLeft = try connection.statement(Queries.leavesConversation, cid).step()
     return ConversationSummary(
-      cid: cid, id: record.id, isListed: newest != nil || isTold || record.isPending,
+      cid: cid, id: record.id,
+      isListed: !isLeft && (newest != nil || isTold || record.isPending), isLeft: isLeft,
       activity: try activity(cid, newest?.position, isPending: record.isPending), newest: newest,
       unread: try unread(record), isPending: record.isPending)
   }

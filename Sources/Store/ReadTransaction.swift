@@ -90,7 +90,10 @@ package class ReadTransaction {
 
   package func facts() throws(StoreFailure) -> ServerFacts {
     let statement = try connection.statement(
-      "SELECT server_time, largest_page, overlap_us, epoch, restored_lsn FROM meta WHERE one = 1")
+      """
+      SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead
+      FROM meta WHERE one = 1
+      """)
     guard try statement.step() else { throw .damaged }
     var facts = ServerFacts()
     facts.serverTimeUs = statement.optionalInt(0)
@@ -98,6 +101,7 @@ package class ReadTransaction {
     facts.overlapUs = statement.int(2)
     facts.epoch = statement.optionalBytes(3)
     facts.restoredLSN = statement.uint(4)
+    facts.clockAheadUs = statement.optionalInt(5)
     return facts
   }
 

@@ -51,6 +51,8 @@ package struct ConversationRecord: Equatable, Sendable {
 package struct ServerFacts: Equatable, Sendable {
   /// The greatest server time seen.
   package var serverTimeUs: Int64?
+  /// By how much the server's clock was seen to be ahead of the device's, at least.
+  package var clockAheadUs: Int64?
   /// The largest page the server ever returned.
   package var largestPage: Int = 0
   /// The overlap in use; 0 for the default.
@@ -106,6 +108,13 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   static let derived: RowFlags = [
     .deleting, .readQueued, .listenQueued, .pinQueued, .unpinQueued, .overlaid,
   ]
+  // Sets that each row shown is asked for: as numbers, since one made of its members at each
+  // call costs more than the rest of the question.
+
+  /// Nothing of these is unread.
+  package static let ownOrRead = RowFlags(rawValue: 1 << 0 | 1 << 1 | 1 << 11)
+  package static let listened = RowFlags(rawValue: 1 << 9 | 1 << 12)
+  static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.
   static let growing: RowFlags = [.readByMe, .listenedByMe]
   /// What follows the stamp of the request rather than the content's version.

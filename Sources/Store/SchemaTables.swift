@@ -21,6 +21,7 @@ extension Schema {
         last_operation INTEGER NOT NULL DEFAULT 0,
         last_event INTEGER NOT NULL DEFAULT 0,
         server_time INTEGER,
+        clock_ahead INTEGER,
         largest_page INTEGER NOT NULL DEFAULT 0,
         overlap_us INTEGER NOT NULL DEFAULT 0,
         epoch BLOB,

@@ -7,17 +7,17 @@ internal import Support
 
 @safe struct Statement: ~Copyable {
   private let prepared: OpaquePointer
-  private let key: UInt
+  private let place: Int
   private let connection: Connection
 
-  init(_ prepared: OpaquePointer, key: UInt, of connection: Connection) {
+  init(_ prepared: OpaquePointer, place: Int, of connection: Connection) {
     unsafe self.prepared = prepared
-    self.key = key
+    self.place = place
     self.connection = connection
   }
 
   deinit {
-    unsafe connection.takeBack(prepared, key: key)
+    unsafe connection.takeBack(prepared, place: place)
   }
 
   /// Moves to the next row: false at the end.
@@ -65,6 +65,8 @@ internal import Support
   /// Appends a column to `arena` and says where it lies there.
   borrowing func append(_ column: Int32, to arena: inout [UInt8]) -> Range<Int> {
     let start = arena.count
+    // Most columns of most rows are empty.
+    if size(column) == 0 { return start..<start }
     unsafe withBlob(column) { blob in unsafe arena.append(contentsOf: blob) }
     return start..<arena.count
   }

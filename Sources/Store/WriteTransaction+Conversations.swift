@@ -38,10 +38,10 @@ extension WriteTransaction {
     try connection.run(
       """
       UPDATE meta SET server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?,
-        restored_lsn = ?
+        restored_lsn = ?, clock_ahead = ?
       WHERE one = 1
       """, facts.serverTimeUs, facts.largestPage, facts.overlapUs, facts.epoch,
-      facts.restoredLSN)
+      facts.restoredLSN, facts.clockAheadUs)
   }
 
   /// Replaces the trusted ranges; only those that differ are written.

@@ -60,6 +60,7 @@ extension WriteTransaction {
     }
     try write(done)
     try resolve(send.seq, target: id)
+    try renameLastRead(send.clientID, as: id, send.cid)
   }
 
   /// Lets go on what waited for an operation; with `target`, on the message that it made.
@@ -112,6 +113,7 @@ extension WriteTransaction {
       try moveDraft(from: cid, to: real)
       try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
       try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+      feed.add(.entities, cid, 0...0)
     } else {
       try connection.run(
         "UPDATE conversation SET id = ?, is_pending = 0 WHERE cid = ?", id, cid)

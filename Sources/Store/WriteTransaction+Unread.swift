@@ -97,10 +97,22 @@ extension WriteTransaction {
       try moveReadMarker(cid, to: row.position)
       return
     }
+    // A message that is still on its way stands behind all that is stored.
+    if let send = try operation(clientID: id), send.cid == cid, send.row != nil,
+      let newest = try newest(cid)
+    {
+      try moveReadMarker(cid, to: newest)
+    }
     var tally = try tally(cid)
     guard tally.named != id else { return }
     tally.named = id
     tallies[cid] = tally
+  }
+
+  /// What was called read while it was on its way has the server's id now.
+  func renameLastRead(_ clientID: [UInt8]?, as id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+    guard let clientID, try tally(cid).named == clientID else { return }
+    try noteLastRead(id, cid)
   }
 
   /// Whether a message stands at the read marker or below it.

@@ -42,10 +42,13 @@ package struct Completeness: Equatable, Sendable {
       low = anchor ?? .min
       high = reachedLimit ? rows.last?.successor ?? low : max(top, low)
     }
-    let edges = [low] + rows.map(\.successor)
-    let nexts = rows + [high]
     var found: [Gap] = []
-    for (row, (from, to)) in zip(edges, nexts).enumerated() where !spans.covers(from, to) {
+    for row in 0...rows.count {
+      let to = row < rows.count ? rows[row] : high
+      // Mostly nothing lies between, which is asked without making a boundary.
+      if row > 0 ? spans.joins(rows[row - 1], to) : spans.covers(low, to) { continue }
+      let from = row > 0 ? rows[row - 1].successor : low
+      if to <= from { continue }
       let parts = spans.gaps(in: from, to)
       let isPoisoned = parts.allSatisfy { part in
         poisoned.contains { $0.low <= part.low && part.high <= $0.high }

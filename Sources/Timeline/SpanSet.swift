@@ -57,9 +57,17 @@ package struct SpanSet: Equatable, Sendable {
 
   /// The span that holds `position`.
   package func span(holding position: Position) -> Span? {
+    index(holding: position).map { spans[$0] }
+  }
+
+  /// Whether a span holds `position`.
+  package func holds(_ position: Position) -> Bool { index(holding: position) != nil }
+
+  private func index(holding position: Position) -> Int? {
     let index = firstIndex(reaching: position)
-    for candidate in spans[index...].prefix(2) where candidate.contains(position) {
-      return candidate
+    // Where it is the end of that span, the next one may begin with it.
+    for index in index..<Swift.min(index + 2, spans.count) where spans[index].contains(position) {
+      return index
     }
     return nil
   }
@@ -67,8 +75,8 @@ package struct SpanSet: Equatable, Sendable {
   /// Whether all of `low ..< high` is whole.
   package func covers(_ low: Position, _ high: Position) -> Bool {
     guard low < high else { return true }
-    guard let span = span(holding: low) else { return false }
-    return high <= span.high
+    guard let index = index(holding: low) else { return false }
+    return high <= spans[index].high
   }
 
   /// Whether nothing is missing between two messages: that all of

@@ -25,6 +25,8 @@ package struct Walk: Equatable, Sendable {
   private var probe = Probe.none
   private var asked: Int
   private var lowestUnjoined: Int?
+  /// The lowest row of the pages that lay wholly above the low end.
+  private var lowestIdle: Position?
   private var stepsOver = false
   private let ties: Ties
 
@@ -92,6 +94,7 @@ package struct Walk: Equatable, Sendable {
     self.low = low
     edge = CutEdge()
     below = []
+    lowestIdle = nil
     stepsOver = false
     index += count
     aim(Swift.max(3, count))
@@ -125,6 +128,7 @@ package struct Walk: Equatable, Sendable {
       below = Set(unread.oldest)
       stuck = 0
       lowestUnjoined = nil
+      lowestIdle = nil
       probe = .none
       index = asked + rawCount
       aim(rawCount)
@@ -157,6 +161,11 @@ package struct Walk: Equatable, Sendable {
 
   /// A joined page that brought nothing older.
   private mutating func idle(_ rows: [Position], _ rawCount: Int) -> Verdict {
+    if let bottom = rows.first, lowestIdle.map({ bottom < $0 }) ?? true {
+      // Still on its way down to the low end, however many rows there are above it.
+      lowestIdle = bottom
+      stuck = 0
+    }
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     let holdsLowest = edge.isShared(rows)

@@ -51,6 +51,8 @@ private struct Edit {
       }
     }
     takeKeys(change.upserted)
+    // Where everything was read anew, nothing says what else of a row is different.
+    if change.isWhole { for slot in leaving where !list.slots[slot].isGone { changed.append(slot) } }
     for number in change.touched {
       list.work += 1
       if let slot = list.slot(ofNumber: number) { changed.append(slot) }

@@ -15,7 +15,7 @@ import weakref
 import tideline
 from tideline import _library as c
 
-from support import KEY, ROOT, message, serve
+from support import KEY, ROOT, answer, message, serve
 
 
 class Layout(unittest.TestCase):
@@ -113,6 +113,41 @@ class Use(unittest.TestCase):
             self.assertEqual(client.state().phase, tideline.Phase.UP_TO_DATE)
             backwards = client.messages("c", limit=2, descending=True)
             self.assertEqual([m.id for m in backwards.messages], ["m5", "m4"])
+
+    def test_the_pinned_messages_of_a_conversation(self):
+        messages = [message(n, pinned=n % 20 == 0) for n in range(60)]
+        with tideline.Client(user_id="me") as client:
+            client.connected()
+            client.sync("c", tideline.SyncKind.OLDER, want=60)
+            serve(client, messages)
+            self.assertEqual([m.id for m in client.messages("c", pinned=True).messages],
+                             ["m0", "m20", "m40"])
+            for name, is_pinned in (("m31", True), ("m20", False)):
+                kind = "message_pinned" if is_pinned else "message_unpinned"
+                client.receive(json.dumps(
+                    {"type": kind, "conversation_id": "c", "message_id": name}))
+            self.assertEqual([m.id for m in client.messages("c", pinned=True).messages],
+                             ["m0", "m31", "m40"])
+
+    def test_requests_in_flight_are_bounded(self):
+        for bound, allowed in ((0, 4), (1, 1), (7, 7)):
+            with tideline.Client(user_id="me", requests_max=bound) as client:
+                client.connected()
+                for room in range(20):
+                    client.sync(f"c{room}")
+                waiting, most, answered = [], 0, set()
+                while True:
+                    while (frame := client.next_frame()) is not None:
+                        client.frame_sent(frame.id)
+                        waiting.append(frame)
+                    most = max(most, len(waiting))
+                    if not waiting:
+                        break
+                    frame = waiting.pop()
+                    answered.add(json.loads(frame.bytes)["conversation_id"])
+                    client.receive(answer(frame, []))
+                self.assertEqual(most, allowed)
+                self.assertEqual(len(answered), 20)
 
     def test_a_file_is_read_again_offline(self):
         with tempfile.TemporaryDirectory() as folder:

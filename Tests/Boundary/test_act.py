@@ -172,6 +172,69 @@ class Acts(unittest.TestCase):
             self.assertEqual(request["attachment"], {"url": "u1"})
             self.assertFalse(client.operation_uploaded(sent.operation))
 
+    def test_every_verb_goes_out_and_is_answered(self):
+        room = {"conversation_id": "c", "participant_ids": ["me", "you"], "admin_ids": ["me"],
+                "created_at": "2024-05-01T09:00:00", "title": "Room"}
+        named = {"conversation_id": "c"}
+        one = {**named, "message_id": "m1"}
+        asked = [
+            {"type": "get_conversations", "include_last_message": True},
+            {"type": "get_conversation", **named}, {"type": "get_receipts", **one},
+            {"type": "get_unread_count", **named}, {"type": "get_total_unread_count"},
+            {"type": "get_user_channel"}, {"type": "delete_user_channels"},
+            {"type": "subscribe", **named}, {"type": "unsubscribe", **named},
+            {"type": "save_conversation", **named, "title": "Other"},
+            {"type": "create_conversation", "participant_ids": ["you"], "direct": True},
+            {"type": "add_participants", **named, "user_ids": ["z"]},
+            {"type": "remove_participants", **named, "user_ids": ["z"]},
+            {"type": "add_admins", **named, "user_ids": ["you"]},
+            {"type": "remove_admins", **named, "user_ids": ["you"]},
+            {"type": "send_message", **named, "payload": "x"},
+            {"type": "edit_message", **one, "payload": "y"},
+            {"type": "react_message", **one, "reaction": "+"},
+            {"type": "unreact_message", **one, "reaction": "+"},
+            {"type": "pin_message", **one}, {"type": "unpin_message", **one},
+            {"type": "mark_last_read", **one}, {"type": "delete_message", **one},
+            {"type": "leave_conversation", **named}, {"type": "delete_conversation", **named}]
+        answers = {
+            "get_receipts": {"receipts": []}, "get_unread_count": {"message_count": 1},
+            "get_total_unread_count": {"message_count": 1, "conversation_count": 1},
+            "get_user_channel": {"channel": {"name": "me"}}}
+        server = Server()
+        server.rooms = [room]
+        server.messages = [message(1)]
+        with tideline.Client(user_id="me", profile=IDEMPOTENT) as client:
+            client.connected()
+            client.sync("c")
+            take(client, server)
+            for request in asked:
+                kind = request["type"]
+                if kind in answers:
+                    server.answers[kind] = answers[kind]
+                elif kind not in ("get_conversations", "send_message"):
+                    of_message = kind.endswith("_message")
+                    server.answers[kind] = {"message": message(1)} if of_message else {
+                        "conversation": room}
+                made = client.perform(request)
+                sent = [given for given in take(client, server) if given["type"] == kind]
+                self.assertEqual(len(sent), 1, kind)
+                members = {name: sent[0].get(name) for name in request if name != "client_id"}
+                self.assertEqual(members, request)
+                self.assertEqual(client.operation(made.operation).state,
+                                 tideline.OperationState.SENT, kind)
+            self.assertEqual(client.state().operations_open, 0)
+
+    def test_the_list_is_synced_by_itself(self):
+        server = Server()
+        server.rooms = [{"conversation_id": "c", "participant_ids": ["me"], "title": "Room",
+                         "created_at": "2024-05-01T09:00:00"}]
+        with tideline.Client(user_id="me") as client:
+            client.connected()
+            sync = client.sync("", tideline.SyncKind.CONVERSATIONS)
+            self.assertEqual([r["type"] for r in take(client, server)], ["get_conversations"])
+            self.assertEqual(client.sync_status(sync).result, tideline.Status.OK)
+            self.assertEqual([room.id for room in client.conversations()], ["c"])
+
     def test_the_list_of_conversations(self):
         now = [1000]
         server = Server()

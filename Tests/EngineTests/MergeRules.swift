@@ -154,4 +154,37 @@ import Testing
       }
     }
   }
+
+  /// A page need not name its conversation in each message: the request did.
+  @Test func aMessageNeedNotNameItsConversation() throws {
+    let bare = { (id: String, second: Int64) in
+      self.message(id, second).replacing(#""conversation_id":"room","#, with: "")
+    }
+    #expect(!bare("a", 1).contains("conversation_id"))
+    let alone = try merge([bare("a", 1), bare("b", 2)], [bare("a", 1)])
+    #expect(ids(alone.items) == ["a", "b"] && !alone.hasBadItems)
+    #expect(alone.items.allSatisfy { $0["conversation_id"] == nil })
+    let mixed = try merge([message("a", 1), bare("b", 2)], [bare("a", 1), message("c", 3)])
+    #expect(ids(mixed.items) == ["a", "b", "c"] && !mixed.hasBadItems)
+    let gone = #"{"type":"message_deleted","conversation_id":"room","message_ids":["a"]}"#
+    let left = try merge([bare("a", 1), bare("b", 2)], [gone], areDeltas: true)
+    #expect(ids(left.items) == ["b"])
+    #expect(try merge([bare("a", 1), "7"], []).hasBadItems)
+  }
+
+  /// What is told of a conversation that goes takes its own messages along, no others.
+  @Test func aDeletedConversationTakesItsMessagesAlong() throws {
+    let first = #"{"type":"conversation_deleted","conversation_id":"other"}"#
+    var deltas = [first]
+    for index in 0..<60 {
+      deltas.append(
+        #"{"type":"message_reacted","conversation_id":"room","message_id":"a","reactions":{"\#(index)":["u"]}}"#
+      )
+    }
+    let other = message("x", 9).replacing(#""room""#, with: #""other""#)
+    let base = (0..<120).map { message("a\($0)", Int64($0)) } + [message("a", 500), other]
+    let items = try merge(base, deltas, areDeltas: true).items
+    #expect(items.count == 121)
+    #expect((items.last?["reactions"] as? Object)?.keys.first == "59")
+  }
 }

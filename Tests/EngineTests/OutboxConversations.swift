@@ -166,6 +166,27 @@ import Testing
     #expect(world.asked("subscribe").isEmpty)
   }
 
+  /// The first request is on its way when the second is made, and is to be repeated.
+  @Test(arguments: ["lost", "ok", "unavailable"]) func theLastWordAboutASubscriptionCounts(
+    ending: String
+  ) throws {
+    let world = try World.idempotent()
+    try world.connect()
+    if ending == "unavailable" { world.server.failNext(ending, verb: "subscribe") }
+    try world.perform(#"{"type":"subscribe","conversation_id":"room"}"#)
+    let frame = try #require(try world.client.nextFrame())
+    _ = try world.client.frameSent(frame.id)
+    try world.perform(#"{"type":"unsubscribe","conversation_id":"room"}"#)
+    let answers = ending == "lost" ? [] : world.server.handle(frame.bytes, user: "me")
+    for answer in answers { _ = try world.client.receive(answer) }
+    try world.wait(ms: 100_000)
+    try world.breakConnection()
+    try world.run()
+    #expect(world.asked("subscribe").isEmpty)
+    #expect(world.asked("unsubscribe").count == 1)
+    #expect(try world.open().isEmpty)
+  }
+
   @Test func deliveriesAreToldByThemselves() throws {
     let world = try World { $0.autoMarkDelivered = true }
     world.post(60)

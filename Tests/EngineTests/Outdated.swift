@@ -86,6 +86,42 @@ import Timeline
     #expect(try world.splits() == [])
   }
 
+  /// Nothing new was told since, so only the device's clocks say that deletions are forgotten.
+  @Test(arguments: [nil, 0, 3, -3], [true, false])
+  func t08_theHorizonPassesInSilenceAsWell(_ skewYears: Int64?, _ isRestarted: Bool) throws {
+    // What a device without a clock does not remember it cannot know.
+    if isRestarted, skewYears == nil { return }
+    let day: Int64 = 86_400_000
+    let folder = try TrapsRestart.Folder()
+    var knobs = ServerKnobs()
+    knobs.deletionHorizonUs = 30 * day * 1_000
+    knobs.sendsServerTime = false
+    knobs.sendsTotalCount = false
+    var profile = Profile()
+    profile.deletionHorizonUs = 30 * day * 1_000
+    let world = try World(
+      knobs: knobs, profile: profile, file: isRestarted ? folder.file() : .memory)
+    world.clock.setSkew(us: skewYears.map { $0 * 365 * day * 1_000 })
+    world.post(120, everyMs: 2_000)
+    try world.connect()
+    try world.sync()
+    #expect(try world.sync(.older, want: 200).trouble == nil)
+    let truth = world.truth()
+    #expect(try world.cached() == truth)
+    try world.client.disconnected()
+    world.tick(ms: day)
+    let early = Array(truth[30..<36])
+    world.server.delete(conversation: world.room, ids: early)
+    world.tick(ms: 40 * day)
+    if isRestarted { try world.reopen() } else { try world.client.connected() }
+    #expect(try world.sync(.live).trouble == nil)
+    let low = world.serverPosition(of: truth[20])
+    let high = world.serverPosition(of: truth[45])
+    #expect(try world.sync(.refresh(low, high.successor)).trouble == nil)
+    #expect(Set(try world.cached()).isDisjoint(with: early))
+    #expect(try world.client.stats().restores == 0)
+  }
+
   /// T14: edits of old messages while offline. Without a log of changes they are found
   /// when the range is refreshed; with one they come with the catch-up.
   @Test(arguments: CapableKind.all, [false, true])

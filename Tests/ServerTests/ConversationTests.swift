@@ -103,7 +103,7 @@ import Testing
     let target: [String: Any] = ["conversation_id": room]
     let jan = server.subscribe(user: "jan")
     #expect(server.ask("leave_conversation", target).code == "")
-    #expect(server.ask("leave_conversation", target).code == "forbidden")
+    #expect(server.ask("leave_conversation", target).code == "not_found")
     #expect(server.drain(jan).count == 1)
     #expect(server.ask("leave_conversation", user: "jan", target).code == "")
     #expect(server.ask("leave_conversation", user: "jan", target).code == "not_found")

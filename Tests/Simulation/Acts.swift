@@ -64,6 +64,12 @@ struct Acts {
   /// Messages that are to be told as delivered.
   var delivering: Set<String> = []
   var deliveredOnServer: Set<String> = []
+  /// How each payload was sealed, by what carries it.
+  var sealed: [String: [UInt8]] = [:]
+  /// The last word of the user about being told of a conversation, in this process.
+  var wishes: [String: (seq: UInt64, isOn: Bool)] = [:]
+  /// Subscriptions that this connection has to begin with.
+  var mustAsk: Set<String> = []
   /// What others may be told of typing, on this connection.
   var typing: [String] = []
 

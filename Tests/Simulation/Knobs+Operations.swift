@@ -40,6 +40,12 @@ package struct OperationKnobs: Sendable {
   package var governs = false
   /// Senders are told that their messages have arrived.
   package var tellsDelivery = false
+  /// Conversations are left and deleted, and others bring this user back.
+  package var leaves = false
+  /// Payloads are sealed before they go, with keys that come and go.
+  package var seals = false
+  /// A connection is told only of what it has subscribed to.
+  package var subscribes = false
   package var fault: OperationFault?
 }
 
@@ -64,6 +70,10 @@ extension Knobs {
     powerCuts = usesFile && random.chance(0.5)
     operations.governs = random.chance(0.5)
     operations.tellsDelivery = random.chance(0.3)
+    // What was replied to is looked for, also in a conversation that went.
+    operations.leaves = operations.creates && !envelope && random.chance(0.5)
+    operations.seals = random.chance(0.3)
+    operations.subscribes = pushes && !envelope && !lossless && random.chance(0.5)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -105,6 +115,8 @@ extension Knobs {
       (operations.moderates, "moderates"), (operations.uploads, "uploads"),
       (operations.creates, "creates"), (operations.drafts, "drafts"),
       (operations.governs, "governs"), (operations.tellsDelivery, "tells-delivery"),
+      (operations.leaves, "leaves"), (operations.seals, "seals"),
+      (operations.subscribes, "subscribes"),
     ]
   }
 }

@@ -29,6 +29,13 @@ final class KnownTruth {
   /// The message with this id, hidden or not.
   func row(_ id: [UInt8]) -> World.Truth? { places[RowKey(id)].map { rows[$0] } }
 
+  /// The same for one of rows that are asked for in their order; `next` is where to look first.
+  func row(_ row: SimRow, _ next: inout Int) -> World.Truth? {
+    while next < rows.count, rows[next].isBefore(row.order, row.id) { next += 1 }
+    if next < rows.count, rows[next].id == row.id { return rows[next] }
+    return self.row(row.id)
+  }
+
   func contains(_ id: [UInt8]) -> Bool { places[RowKey(id)] != nil }
 }
 
@@ -44,11 +51,20 @@ struct RowKey: Hashable {
 }
 
 /// What a row's id and payload were found to be.
-struct KnownRow {
+final class KnownRow {
   let id: [UInt8]
   let payload: [UInt8]
   let text: String
   let serial: Int
   let version: Int
   let mine: Bool
+
+  init(_ row: SimRow, text: String, _ mark: Ledger.Mark, mine: Bool) {
+    id = row.id
+    payload = row.payload
+    self.text = text
+    serial = mark.serial
+    version = mark.version
+    self.mine = mine
+  }
 }

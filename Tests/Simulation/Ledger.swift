@@ -2,6 +2,8 @@
 ///
 /// A payload carries the message's serial number and its version, so what a row is can be told
 /// from its content alone, also where a restored server hands out an id twice.
+internal import Glibc
+
 struct Ledger {
   struct Posted {
     var conversation: Int
@@ -73,36 +75,35 @@ struct Ledger {
     var found: [Mark] = []
     bytes.withUnsafeBufferPointer { text in
       var index = 0
-      while index + 4 < text.count {
-        guard text[index] == letter, text[index + 1] == 0x7E else {
-          index += 1
-          continue
-        }
-        index += 2
-        let serial = number(text, &index)
-        index += 1
-        let version = number(text, &index)
-        found.append(Mark(serial: serial, version: version))
-      }
+      while let mark = next(text, letter, &index) { found.append(mark) }
     }
     return found
+  }
+
+  /// The first mark from `index` on, which goes behind it.
+  private static func next(
+    _ text: UnsafeBufferPointer<UInt8>, _ letter: UInt8, _ index: inout Int
+  ) -> Mark? {
+    guard let start = text.baseAddress else { return nil }
+    while index + 4 < text.count {
+      // Few letters stand before a tilde, so the tilde is looked for.
+      guard let found = memchr(start + index + 1, 0x7E, text.count - index - 4) else { return nil }
+      let tilde = UnsafeRawPointer(found) - UnsafeRawPointer(start)
+      index = tilde
+      guard text[tilde - 1] == letter else { continue }
+      index += 1
+      let serial = number(text, &index)
+      index += 1
+      return Mark(serial: serial, version: number(text, &index))
+    }
+    return nil
   }
 
   /// The first mark of a payload; nil where there is none.
   static func mark(_ bytes: [UInt8]) -> Mark? {
     bytes.withUnsafeBufferPointer { text in
       var index = 0
-      while index + 4 < text.count {
-        guard text[index] == 0x50, text[index + 1] == 0x7E else {
-          index += 1
-          continue
-        }
-        index += 2
-        let serial = number(text, &index)
-        index += 1
-        return Mark(serial: serial, version: number(text, &index))
-      }
-      return nil
+      return next(text, 0x50, &index)
     }
   }
 

@@ -1,7 +1,9 @@
 /// Runs seeds and says what came of them.
 ///
 /// A seed runs without keeping lines; only a failing one is run again to tell its story.
+internal import CSQLite
 internal import Foundation
+internal import Support
 
 package enum ClientKind: Sendable { case tideline, control }
 
@@ -134,10 +136,14 @@ package enum Runner {
     }
   }
 
+  /// SQLite counts what it allocates under a lock, and here nobody asks for the count.
+  private static let countsNoMemory = tideline_config_flag(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK
+
   /// Calls `body` once for each number below `count`, on `jobs` threads.
   private static func parallel(
     _ count: Int, jobs: Int, _ body: @escaping @Sendable (Int) -> Void
   ) {
+    _ = countsNoMemory
     let turn = NSLock()
     let next = Counter()
     let group = DispatchGroup()

@@ -12,21 +12,63 @@ package struct SimFrame: Sendable {
   package var bytes: [UInt8]
 }
 
-package struct SimRow: Equatable, Sendable {
-  package var number: UInt64
-  package var timeUs: Int64
+/// A row as it was read, once and for all: lists of them are copied at every step, and so hold
+/// one reference each.
+package final class SimRow: Equatable {
+  package let number: UInt64
+  package let timeUs: Int64
   /// The first part of its place: the server's number where it has one, otherwise the time.
-  package var order: Int64
-  package var id: [UInt8]
-  package var sender: [UInt8]
-  package var payload: [UInt8]
-  package var unread: Bool
-  package var unverified: Bool
-  package var marks = SimMarks()
+  package let order: Int64
+  package let id: [UInt8]
+  package let sender: [UInt8]
+  package let payload: [UInt8]
+  package let unread: Bool
+  package let unverified: Bool
+  package let marks: SimMarks
   /// It is not on the server yet; it stands behind all others, in the order of sending.
-  package var isPending = false
+  package let isPending: Bool
   /// The operation that sends it; its place among those on their way.
-  package var operation: UInt64 = 0
+  package let operation: UInt64
+  /// What it was found to be; set by the first look at it.
+  var known: KnownRow?
+  /// The newest change of its reactions.
+  private(set) lazy var reaction =
+    marks.reactions.isEmpty
+    ? nil : Ledger.marks(marks.reactions, 0x52).max { $0.version < $1.version }
+
+  init(
+    number: UInt64, timeUs: Int64, order: Int64, id: [UInt8], sender: [UInt8], payload: [UInt8],
+    unread: Bool, unverified: Bool, marks: SimMarks = SimMarks(), isPending: Bool = false,
+    operation: UInt64 = 0
+  ) {
+    self.number = number
+    self.timeUs = timeUs
+    self.order = order
+    self.id = id
+    self.sender = sender
+    self.payload = payload
+    self.unread = unread
+    self.unverified = unverified
+    self.marks = marks
+    self.isPending = isPending
+    self.operation = operation
+  }
+
+  /// The same row as a planted fault shows it.
+  func spoiled(number: UInt64? = nil, payload: [UInt8]? = nil) -> SimRow {
+    SimRow(
+      number: number ?? self.number, timeUs: timeUs, order: order, id: id, sender: sender,
+      payload: payload ?? self.payload, unread: unread, unverified: unverified, marks: marks,
+      isPending: isPending, operation: operation)
+  }
+
+  package static func == (a: SimRow, b: SimRow) -> Bool {
+    a === b
+      || a.number == b.number && a.timeUs == b.timeUs && a.order == b.order && a.id == b.id
+        && a.sender == b.sender && a.payload == b.payload && a.unread == b.unread
+        && a.unverified == b.unverified && a.marks == b.marks && a.isPending == b.isPending
+        && a.operation == b.operation
+  }
 }
 
 /// What others did to a message, as it came; an empty text means none.
@@ -38,7 +80,7 @@ package struct SimMarks: Equatable, Sendable {
   package var listenedBy: [UInt8] = []
 }
 
-package struct SimPage: Equatable, Sendable {
+package struct SimPage: Equatable {
   /// Oldest first.
   package var rows: [SimRow] = []
   /// What is on its way to the server, behind all of them.

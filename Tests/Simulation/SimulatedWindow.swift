@@ -37,7 +37,7 @@ package struct SimDiff: Equatable, Sendable {
   package var ops: [SimOp]
 }
 
-package struct SimWindowRow: Equatable, Sendable {
+package struct SimWindowRow: Equatable {
   package var row: SimRow
   package var gapBefore: Bool
   package var stale: Bool
@@ -85,10 +85,12 @@ package struct SimSpan: Equatable, Sendable {
   }
 
   func contains(_ row: SimRow) -> Bool {
-    // A byte that is in no text, then the number of the operation.
-    let digits = (1..<8).map { UInt8(truncatingIfNeeded: row.operation >> (56 - 8 * $0)) }
-    let place = [0xFF] + digits
-    let point = SimPoint(row.order, row.isPending ? place : row.id)
+    var id = row.id
+    if row.isPending {
+      // A byte that is in no text, then the number of the operation.
+      id = [0xFF] + (1..<8).map { UInt8(truncatingIfNeeded: row.operation >> (56 - 8 * $0)) }
+    }
+    let point = SimPoint(row.order, id)
     return !(point < low) && point < high
   }
 }

@@ -86,6 +86,8 @@ extension TidelineClient {
     try client.uploadFailed(seq, reason: Array("no".utf8))
   }
 
+  func reopenPayloads() throws { _ = try client.reopenPayloads(conversation: nil) }
+
   func setDraft(_ conversation: String, _ body: String) throws {
     try client.setDraft(conversation: Array(conversation.utf8), body: Array(body.utf8))
   }
@@ -106,16 +108,15 @@ extension TidelineClient {
   /// Rows as the host gets them.
   func spoiled(_ row: SimRow) -> SimRow {
     guard let operationFault else { return row }
-    var row = row
     switch operationFault {
     case .renumbered:
       if row.isPending {
         memory.pending.insert(row.number)
       } else if memory.pending.contains(row.number) {
-        row.number += 1 << 40
+        return row.spoiled(number: row.number + 1 << 40)
       }
     case .overlayStays:
-      row.payload = memory.edited[row.id] ?? row.payload
+      return row.spoiled(payload: memory.edited[row.id])
     case .resentUnderNewID, .droppedAtDisconnect: break
     }
     return row

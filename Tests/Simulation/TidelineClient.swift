@@ -22,6 +22,7 @@ package final class TidelineClient: SimulatedClient {
   let updateFault: UpdateFault?
   let operationFault: OperationFault?
   var memory = FaultMemory()
+  let keys = SimKeys()
   /// Frames of a planted fault.
   var forged: [SimFrame] = []
   var updatesSeen = 0
@@ -41,6 +42,11 @@ package final class TidelineClient: SimulatedClient {
     config.profile = Self.profile(knobs)
     config.autoMarkRead = knobs.autoMarkRead
     config.autoMarkDelivered = knobs.operations.tellsDelivery
+    if knobs.operations.seals {
+      let keys = keys
+      config.seal = { offered in keys.seal(offered.payload) }
+      config.open = { offered in keys.open(Array(offered.frame[offered.payload])) }
+    }
     config.requestTimeoutMs = knobs.timeoutMs
     config.requestsMax = knobs.requestsMax
     // With 0 a client draws its own, and no world with it would be the same twice.
@@ -66,7 +72,10 @@ package final class TidelineClient: SimulatedClient {
     plan.lies = fault == .lyingDisk
     client = try Self.open(config, directory)
     // A new file is made under another name, so what there is now is the beginning.
-    Self.watch(disk, directory, plan)
+    guard let directory else { return }
+    let files = ["", "-wal"].map { "\(directory)/\(Self.fileName)\($0)" }
+    plan.shadow = DiskShadow(DiskImage(paths: files), lies: plan.lies)
+    Self.watch(disk, plan)
   }
 
   private static func profile(_ knobs: Knobs) -> Profile {
@@ -191,10 +200,11 @@ package final class TidelineClient: SimulatedClient {
   }
 
   static func row(_ row: MessageView, _ bytes: [UInt8], isSequence: Bool) -> SimRow {
+    // Most of these are empty.
+    func list(_ range: Range<Int>) -> [UInt8] { range.isEmpty ? [] : Array(bytes[range]) }
     let marks = SimMarks(
-      pinned: row.flags & pinned != 0, reactions: Array(bytes[row.reactions]),
-      readBy: Array(bytes[row.readBy]), deliveredBy: Array(bytes[row.deliveredBy]),
-      listenedBy: Array(bytes[row.listenedBy]))
+      pinned: row.flags & pinned != 0, reactions: list(row.reactions), readBy: list(row.readBy),
+      deliveredBy: list(row.deliveredBy), listenedBy: list(row.listenedBy))
     let isPending = row.state != .confirmed
     let order = isPending ? .max - 1 : isSequence ? Int64(row.sequence) : row.timeUs
     return SimRow(
@@ -293,9 +303,7 @@ package final class TidelineClient: SimulatedClient {
     let next = "\(root)/\(generation + 1)"
     if !plan.isTaken { try FileManager.default.copyItem(atPath: directory, toPath: next) }
     if let trouble = plan.trouble { throw Violation("the image could not be taken: \(trouble)") }
-    var shadow = plan.shadowTaken ?? plan.shadow
-    shadow.move(from: directory, to: next)
-    try reopen(directory, next, shadow)
+    try reopen(directory, next, plan.shadowTaken ?? plan.shadow)
   }
 
   package func cutPowerAndReopen(_ dice: inout Random) throws -> Bool {
@@ -303,29 +311,30 @@ package final class TidelineClient: SimulatedClient {
     let next = "\(root)/\(generation + 1)"
     if plan.isTaken { try FileManager.default.removeItem(atPath: next) }
     try FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
-    plan.shadow.afterPowerCut(&dice).write(replacing: directory, with: next)
-    try reopen(directory, next)
+    let left = plan.shadow.afterPowerCut(&dice)
+    left.write(replacing: directory, with: next)
+    try reopen(directory, next, DiskShadow(left, lies: plan.lies))
     return true
   }
 
-  private func reopen(_ old: String, _ next: String, _ shadow: DiskShadow? = nil) throws {
+  /// Opens the files in `next`; `shadow` says what of them is on the disk for sure, by their
+  /// old names.
+  private func reopen(_ old: String, _ next: String, _ shadow: DiskShadow) throws {
     generation += 1
     plan.disarm()
     disk?.reset()
     client.close()
     try FileManager.default.removeItem(atPath: old)
     directory = next
-    Self.watch(disk, next, plan)
-    if let shadow { plan.shadow = shadow }
+    plan.shadow = shadow
+    plan.shadow.move(from: old, to: next)
+    Self.watch(disk, plan)
     client = try Self.open(config, next)
   }
 
   /// Every change of the files goes by here before it is done.
-  private static func watch(_ disk: FaultVFS?, _ directory: String?, _ plan: DiskPlan) {
-    guard let disk, let directory else { return }
-    let files = ["", "-wal"].map { "\(directory)/\(fileName)\($0)" }
-    plan.shadow = DiskShadow(DiskImage(paths: files), lies: plan.lies)
-    disk.onEvent { event in
+  private static func watch(_ disk: FaultVFS?, _ plan: DiskPlan) {
+    disk?.onEvent { event in
       if case .write = event.change { plan.countWrite() }
       plan.shadow.note(event)
     }

@@ -54,7 +54,7 @@ final class TidelineWindow: SimulatedWindow {
     return page.rows.map { view in
       var row = spoil(TidelineClient.row(view, page.bytes, isSequence: isSequence))
       if fault == .oldContent {
-        row.payload = firstSeen[row.id] ?? row.payload
+        row = row.spoiled(payload: firstSeen[row.id])
         firstSeen[row.id] = row.payload
       }
       return SimWindowRow(

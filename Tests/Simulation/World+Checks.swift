@@ -73,7 +73,8 @@ extension World {
     for row in page.rows { trace.mix(row.id) }
     try checkShape(conversation, page)
     // A restore takes rows back to life, which only the next sync can find out.
-    guard client.claimsCoverage, findings.restores == 0 else { return }
+    guard client.claimsCoverage, findings.restores == 0, !conversations[conversation].isGone
+    else { return }
     let rows = truth(conversation)
     for segment in segments(page) { try checkNothingMissing(page, segment, rows) }
   }
@@ -100,11 +101,15 @@ extension World {
 
   /// Which posted message a row is; its payload is one that was posted for it, byte by byte.
   private func identify(_ row: SimRow, _ conversation: Int) throws -> KnownRow {
+    if let known = row.known, ledger.posted[known.serial].conversation == conversation {
+      return known
+    }
     let before = identities[row.number]
     // The same number, id and bytes have been looked at.
     if let before, before.payload == row.payload, before.id == row.id,
       ledger.posted[before.serial].conversation == conversation
     {
+      row.known = before
       return before
     }
     let id = Self.text(row.id)
@@ -124,16 +129,15 @@ extension World {
     if let before, before.text != id {
       throw Violation("number \(row.number) stood for \(before.text) and now stands for \(id)")
     }
-    let known = KnownRow(
-      id: row.id, payload: row.payload, text: id, serial: mark.serial, version: mark.version,
-      mine: posted.mine)
+    let known = KnownRow(row, text: id, mark, mine: posted.mine)
     identities[row.number] = known
+    row.known = known
     return known
   }
 
   /// The mark in a row's payload.
   func mark(_ row: SimRow) -> Ledger.Mark? {
-    if let known = identities[row.number], known.payload == row.payload {
+    if let known = row.known {
       return Ledger.Mark(serial: known.serial, version: known.version)
     }
     return Ledger.mark(row.payload)
@@ -142,6 +146,7 @@ extension World {
   /// The runs of rows that the page calls whole.
   func segments(_ page: SimPage) -> [Range<Int>] {
     var segments: [Range<Int>] = []
+    let gaps = Set(page.gapsBefore)
     var first = 0
     func close(_ end: Int) {
       if first < end { segments.append(first..<end) }
@@ -150,7 +155,7 @@ extension World {
       if page.rows[index].unverified {
         close(index)
         first = index + 1
-      } else if page.gapsBefore.contains(index) {
+      } else if gaps.contains(index) {
         close(index)
         first = index
       }
@@ -294,11 +299,13 @@ extension World {
   }
 
   func checkContent(_ page: SimPage, _ known: KnownTruth) throws {
+    let posted = ledger.posted
+    var next = 0
     for row in page.rows {
       guard let mark = mark(row) else { continue }
       // What this user did lies over it; at rest it is compared with the server.
-      if ledger.posted[mark.serial].isOperated { continue }
-      let delivered = ledger.posted[mark.serial].delivered
+      if posted[mark.serial].isOperated { continue }
+      let delivered = posted[mark.serial].delivered
       if mark.version < delivered {
         throw Violation(
           "\(Self.text(row.id)) shows version \(mark.version), \(delivered) was handed over")
@@ -308,11 +315,11 @@ extension World {
           "\(Self.text(row.id)) shows version \(mark.version) of a lost time, not \(delivered)")
       }
       let reaction = Self.newestReaction(row)?.version ?? 0
-      if reaction < ledger.posted[mark.serial].reactionsDelivered {
+      if reaction < posted[mark.serial].reactionsDelivered {
         throw Violation(
           "\(Self.text(row.id)) shows reactions \(reaction), newer ones were handed over")
       }
-      if let there = known.row(row.id), there.timeUs != row.timeUs {
+      if let there = known.row(row, &next), there.timeUs != row.timeUs {
         throw Violation("\(Self.text(row.id)) is shown at another time than the server's")
       }
     }
@@ -340,7 +347,8 @@ extension World {
   /// Each message of others that should be read is read on the server, or gone.
   func checkMarks() throws {
     if findings.restores > 0 { return }
-    for index in conversations.indices {
+    // Marks that were still to be sent went with a conversation that was left.
+    for index in present where !conversations[index].wasLeft {
       let page = try client.page(conversations[index].bytes, limit: 10_000)
       for row in page.rows {
         let id = Self.text(row.id)

@@ -31,9 +31,11 @@ extension World {
     try judgeFetch(request)
     if isOperation(type) {
       try judgeTurn()
+      try judgeSealed(type, request)
       acts.told.insert("\(type)|\(Self.subject(request))")
     }
     if type == "typing" { try judgeTyping(request) }
+    try judgeSubscription(type, request)
     if type == "reply" {
       findings.requests -= 1
       if isQuiet { findings.quietRequests -= 1 }
@@ -110,8 +112,9 @@ extension World {
   private func failNext(_ type: String) {
     // An older copy that comes behind news of a restore is the newer truth: nothing tells
     // otherwise.
-    let isMark = type == "mark_read" || type == "mark_delivered"
-    switch networkDice.below(isMark || knobs.updates.isOn ? 2 : 3) {
+    let hasNoCursor = ["mark_read", "mark_delivered", "subscribe", "unsubscribe"].contains(type)
+    let tellsMuch = knobs.updates.isOn || (knobs.operations.isOn && knobs.pushes)
+    switch networkDice.below(hasNoCursor || tellsMuch ? 2 : 3) {
     case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))
     case 1: server.failNext("unavailable")
     default: server.failNext("unknown_cursor")
@@ -213,6 +216,7 @@ extension World {
       link.subscription = server.subscribe(user: Self.me, account: Self.account)
     }
     trace.note(nowUs, "connected")
+    try noteConnection()
     guard try input({ try client.connected() }) != nil else { return }
     try pump()
   }

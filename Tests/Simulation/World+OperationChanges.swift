@@ -13,6 +13,7 @@ extension World {
     if try probe.allOperations().contains(where: { $0.seq == act.seq && $0.standing == .refused }) {
       acts.all[own.index].isLoose = true
     }
+    if hasNoKey { acts.all[own.index].isLoose = true }
     let payload = nextVersion(act.serial)
     let made = try change("edit_message", act.room, own.name, ",\"payload\":\(Self.text(payload))")
     if shown != nil, let row = try probe.row(Array(act.room.utf8), Array(own.name.utf8)),

@@ -38,7 +38,7 @@ extension World {
       try checkRow(act, found)
     case "edit_message", "delete_message", "react_message", "unreact_message", "pin_message",
       "unpin_message", "save_conversation", "add_participants", "remove_participants",
-      "add_admins", "remove_admins":
+      "add_admins", "remove_admins", "leave_conversation", "delete_conversation":
       if !acts.executed.contains("\(act.verb)|\(found.subject)") {
         throw Violation(
           "operation \(act.seq), \(act.verb) of \(found.subject), is done, and never was")
@@ -49,7 +49,10 @@ extension World {
 
   /// A message keeps the row that it was written in.
   private func checkRow(_ act: Act, _ found: SimOperation) throws {
-    guard knobs.operations.echoesClientIDs, let probe else { return }
+    // What is read again after this user was away is a new row.
+    guard knobs.operations.echoesClientIDs, let probe,
+      !conversations.contains(where: { $0.name == found.conversation && $0.wasLeft })
+    else { return }
     for id in act.copies + acts.foreign {
       guard ledger.serial(ofID: id) == act.serial,
         let row = try probe.row(Array(found.conversation.utf8), Array(id.utf8))
@@ -99,7 +102,7 @@ extension World {
   func judgeTurn() throws {
     var onWay: [String: UInt64] = [:]
     for one in try probe?.allOperations() ?? [] where one.standing == .inFlight {
-      if one.verb == "create_conversation" { continue }
+      if ["create_conversation", "subscribe", "unsubscribe"].contains(one.verb) { continue }
       if let other = onWay.updateValue(one.seq, forKey: one.conversation) {
         throw Violation("operations \(other) and \(one.seq) are under way in one conversation")
       }
@@ -111,6 +114,7 @@ extension World {
   /// The user decides about what is stuck, until nothing is left open.
   func settleOperations() throws {
     guard knobs.operations.isOn, let probe else { return }
+    try bringKey()
     try checkActs("when all is quiet")
     try until("operations are open") {
       while true {
@@ -161,7 +165,9 @@ extension World {
         guard let message = server.message(name, id), !acts.vague.contains(id),
           let serial = ledger.serial(ofID: id), ledger.posted[serial].isOperated
         else { continue }
-        if ledger.posted[serial].mine, row.payload != Array(message.payload.utf8) {
+        if ledger.posted[serial].mine,
+          row.payload != SimKeys.opened(Array(message.payload.utf8))
+        {
           throw Violation(
             "at rest \(id) shows \(Self.text(row.payload)), not \(message.payload)")
         }
@@ -179,6 +185,8 @@ extension World {
       }
     }
     try checkRooms(probe)
+    try checkLeft(probe)
+    try checkSubscriptions()
     try checkDelivered()
   }
 }

@@ -5,6 +5,7 @@ internal import Base
 extension World {
   /// Gives a conversation a title, or changes who is in it and who governs it.
   func govern() throws {
+    if knobs.operations.leaves, actDice.chance(0.6) { return try goAway() }
     let room = someRoom()
     let verbs = ["add_participants", "remove_participants", "add_admins", "remove_admins"]
     var act = Act(seq: 0, verb: "save_conversation", room: room)
@@ -17,6 +18,41 @@ extension World {
       try perform("{\"type\":\"\(act.verb)\",\"conversation_id\":\"\(room)\"\(more)}").seq
     _ = acts.add(act)
     try pump()
+  }
+
+  /// Leaves or deletes a conversation that was made here.
+  private func goAway() throws {
+    let made = acts.all.filter { $0.verb == "create_conversation" && !$0.mayGo }
+    guard let one = made.randomElement(using: &actDice) else { return }
+    let room = acts.named[one.clientID]?.min() ?? one.clientID
+    let verb = actDice.chance(0.6) ? "leave_conversation" : "delete_conversation"
+    let answer = try perform("{\"type\":\"\(verb)\",\"conversation_id\":\"\(room)\"}")
+    _ = acts.add(Act(seq: answer.seq, verb: verb, room: room))
+    try pump()
+  }
+
+  /// Takes note of conversations in which this user has no part any more.
+  func noteLeft() {
+    for index in conversations.indices where !conversations[index].isGone {
+      let there = server.conversation(conversations[index].name)
+      let people = there?.participants ?? []
+      if there != nil, people.isEmpty || people.contains(Self.me) { continue }
+      trace.note(nowUs, "server: c\(index) is \(there == nil ? "no more" : "left")")
+      conversations[index].isGone = true
+      conversations[index].wasLeft = true
+      for screen in screens where screen.conversation == index { screen.window.close() }
+      screens.removeAll { $0.conversation == index }
+    }
+  }
+
+  /// Somebody brings this user back.
+  func bringBack(_ index: Int) {
+    let name = conversations[index].name
+    guard serverDice.chance(0.3), server.addMember(conversation: name, user: Self.me) else {
+      return
+    }
+    trace.note(nowUs, "server: c\(index) has this user back")
+    conversations[index].isGone = false
   }
 
   /// Tells others of what arrived, or that something is being written.

@@ -7,6 +7,7 @@ extension World {
     "send_message", "edit_message", "delete_message", "react_message", "unreact_message",
     "pin_message", "unpin_message", "mark_last_read", "create_conversation", "save_conversation",
     "add_participants", "remove_participants", "add_admins", "remove_admins",
+    "leave_conversation", "delete_conversation",
   ]
 
   func isOperation(_ type: String) -> Bool {
@@ -62,6 +63,7 @@ extension World {
       let isGone = Frames.string("code", answer) == "not_found"
       if isOK || knobs.operations.isDone || isGone { acts.executed.insert("\(type)|\(subject)") }
       if type == "delete_message" { ledger.deleted.insert(subject) }
+      noteLeft()
     }
   }
 
@@ -124,7 +126,7 @@ extension World {
   func sayTheSame(_ index: Int, _ name: String) {
     let serial = acts.all[index].serial
     guard let room = conversations.firstIndex(where: { $0.name == name }),
-      let payload = ledger.posted[serial].payloads.first
+      !conversations[room].isGone, let payload = ledger.posted[serial].payloads.first
     else { return }
     let id = server.post(
       conversation: name, sender: Self.me, payload: Self.text(payload), lateUs: 0,

@@ -12,6 +12,8 @@ extension World {
     {
       sayTheSame(index, acts.all[index].room)
     }
+    if knobs.operations.subscribes, actDice.chance(0.15) { try subscribeSomething() }
+    if knobs.operations.seals, actDice.chance(0.15) { try turnKey() }
     try checkActs("after a turn")
   }
 
@@ -48,8 +50,7 @@ extension World {
     guard let probe else { throw Violation("no client that acts") }
     trace.note(nowUs, "host: \(Frames.brief(Array(json.utf8), 400))")
     let made =
-      try input { try probe.perform(json, upload: upload) }
-      ?? probe.perform(json, upload: upload)
+      try input { try probe.perform(json, upload: upload) } ?? performAgain(json, upload, probe)
     // What is on the disk for sure has all before it there too.
     if made.seq != 0 {
       acts.drafts = acts.drafts.mapValues { Drafts(all: $0.all, durable: $0.all.count - 1) }
@@ -58,6 +59,20 @@ extension World {
     trace.mix(made.number)
     trace.note(nowUs, "host: it is operation \(made.seq), row \(made.number)")
     return made
+  }
+
+  /// A kill fell into it. With a client id it is safe to repeat; without, the host looks first.
+  private func performAgain(
+    _ json: String, _ upload: Bool, _ probe: TidelineClient
+  ) throws -> (seq: UInt64, number: UInt64) {
+    let bytes = Array(json.utf8)
+    if Frames.string("client_id", bytes) == nil {
+      let kept = try probe.allOperations().last {
+        $0.verb == Frames.type(bytes) && acts.bySeq[$0.seq] == nil
+      }
+      if let kept { return (kept.seq, kept.number) }
+    }
+    return try probe.perform(json, upload: upload)
   }
 
   func name(_ letter: String) -> String {
@@ -77,7 +92,7 @@ extension World {
     var act = Act(seq: 0, verb: "send_message", room: room)
     act.clientID = name("q")
     act.serial = serial
-    act.isLoose = upload
+    act.isLoose = upload || hasNoKey
     var more = ""
     let near = acts.all.filter { $0.verb == "send_message" && $0.room == room && !$0.mayGo }
     if actDice.chance(0.15), let other = near.randomElement(using: &actDice) {

@@ -10,24 +10,24 @@ extension World {
     try settleOperations()
     try checkHeardAtRest()
     if knobs.screens > 0 { try finishScreens() }
-    for index in conversations.indices { try syncUntilGood(index) }
+    for index in present { try syncUntilGood(index) }
     try settleReads()
-    for index in conversations.indices { try checkLatest(index) }
-    for index in conversations.indices { try fetchAll(index) }
+    for index in present { try checkLatest(index) }
+    for index in present { try fetchAll(index) }
     try settleReads()
     if knobs.screens > 0 {
-      for index in conversations.indices { try fillByScreen(index) }
+      for index in present { try fillByScreen(index) }
     }
     try checkUpdates()
-    for index in conversations.indices { try checkExact(index) }
+    for index in present { try checkExact(index) }
     try checkMarks()
     try checkActsAtRest()
     closeScreens()
     if knobs.usesFile { try kill(expecting: [images()]) }
     let before = findings.requests
-    for index in conversations.indices { try syncUntilGood(index) }
+    for index in present { try syncUntilGood(index) }
     findings.reopenRequests = findings.requests - before
-    for index in conversations.indices { try checkExact(index) }
+    for index in present { try checkExact(index) }
   }
 
   /// Faults off, a new connection, and late commits land.
@@ -82,7 +82,7 @@ extension World {
   }
 
   /// Runs one sync to its end and says how it went.
-  private func runSync(_ conversation: Int, older want: Int?) throws -> SimProgress {
+  func runSync(_ conversation: Int, older want: Int?) throws -> SimProgress {
     guard let number = try startSync(conversation, older: want) else {
       throw Violation("a kill in quiet")
     }

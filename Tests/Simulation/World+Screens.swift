@@ -29,6 +29,7 @@ extension World {
     _ conversation: Int? = nil, at chosen: SimPlace? = nil, rowsMax bound: Int? = nil
   ) throws -> Screen? {
     let conversation = conversation ?? screenDice.below(conversations.count)
+    if conversations[conversation].isGone { return nil }
     let place = chosen ?? somePlace(conversation)
     let count = 1 + screenDice.below(60)
     let rowsMax = bound ?? Self.bounds[screenDice.below(Self.bounds.count)]

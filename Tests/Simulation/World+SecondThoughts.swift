@@ -80,7 +80,7 @@ extension World {
       try probe.editOperation(one.seq, "{\"payload\":\(Self.text(payload))}")
     }
     if answer == true, one.standing == .refused { acts.all[index].isLoose = true }
-    if answer == nil { acts.all[index].isLoose = true }
+    if answer == nil || hasNoKey { acts.all[index].isLoose = true }
     // An edit that waits behind it lies over it.
     let isEdited = try probe.allOperations().contains {
       $0.verb == "edit_message" && $0.message == one.clientID && $0.standing != .done

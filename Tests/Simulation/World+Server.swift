@@ -27,7 +27,8 @@ extension World {
 
   /// Posts one message now.
   func post(_ conversation: Int, lateUs: Int64? = nil, stampUs: Int64? = nil) {
-    guard !conversations[conversation].frozen else { return }
+    guard !conversations[conversation].frozen, !conversations[conversation].isGone
+    else { return }
     let serial = ledger.nextSerial
     let control = serverDice.chance(0.04)
     let mine = serverDice.chance(0.2)
@@ -56,7 +57,11 @@ extension World {
   /// One thing happens, and the next one is planned.
   func serverTurn() {
     let conversation = serverDice.below(conversations.count)
-    if !conversations[conversation].frozen { act(in: conversation) }
+    if conversations[conversation].isGone {
+      bringBack(conversation)
+    } else if !conversations[conversation].frozen {
+      act(in: conversation)
+    }
     if knobs.restores { thinkOfRestore() }
     var pause = Int64(serverDice.below(Int(knobs.serverPauseUs) * 2) + 1_000)
     if serverDice.chance(0.03) { pause += 60_000_000 }

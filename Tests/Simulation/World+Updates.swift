@@ -77,6 +77,8 @@ extension World {
   func loseConnection() {
     closeScreens()
     acts.typing = []
+    acts.wishes = [:]
+    acts.mustAsk = []
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil
@@ -113,7 +115,7 @@ extension World {
   }
 
   static func newestReaction(_ row: SimRow) -> Ledger.Mark? {
-    Ledger.marks(row.marks.reactions, 0x52).max { $0.version < $1.version }
+    row.reaction
   }
 
   /// What updates that were replied to have done is in the store.

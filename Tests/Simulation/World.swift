@@ -83,6 +83,10 @@ package final class World {
     var goodSyncs = 0
     /// After a restore nothing is posted until the client has synced once.
     var frozen = false
+    /// This user has no part in it, or it is no more.
+    var isGone = false
+    /// This user has left it once; what was known of it went with that.
+    var wasLeft = false
 
     var bytes: [UInt8] { Array(name.utf8) }
   }
@@ -148,6 +152,9 @@ package final class World {
   }
 
   var nowUs: Int64 { clock.nowUs }
+
+  /// The conversations that this user may see.
+  var present: [Int] { conversations.indices.filter { !conversations[$0].isGone } }
 
   /// Runs the world to its end.
   package func run() throws {
@@ -283,6 +290,7 @@ extension Knobs {
     server.idempotentSends = operations.idempotent
     server.echoesClientIDs = operations.echoesClientIDs
     server.tellsSender = operations.tellsSender
+    server.needsSubscribing = operations.subscribes
     server.sendsServerTime = sendsServerTime
     server.sendsTotalCount = sendsTotalCount
     server.deletionPageCap = deletionPageCap

@@ -87,6 +87,33 @@ import Timeline
     }
   }
 
+  /// Few and many rows between the places, places that nothing stands at, and places that
+  /// follow no order.
+  @Test(arguments: Kind.allCases)
+  func contentOfAnyPlacesIsWhatStandsAtThem(_ kind: Kind) throws {
+    let (fixture, cid) = try filled(kind)
+    var random = Random(seed: 13)
+    try fixture.read { rx throws(StoreFailure) in
+      let all = try all(rx, cid).map(\.position)
+      for _ in 0..<200 {
+        let share = [0.02, 0.3, 0.9, 1][random.below(4)]
+        var keys: [Position] = []
+        for position in all where random.chance(share) {
+          if random.chance(0.1) { keys.append(Position(time: position.time, id: [0x21])) }
+          keys.append(position)
+          if random.chance(0.1) { keys.append(position.successor) }
+        }
+        if keys.count > 2, random.chance(0.3) {
+          keys.swapAt(random.below(keys.count), random.below(keys.count))
+        }
+        if random.chance(0.2) { keys.append(.pending(7)) }
+        let page = try rx.messages(cid, keys: keys[...])
+        let known = Set(all)
+        #expect(page.rows.map { page.position(of: $0) } == keys.filter { known.contains($0) })
+      }
+    }
+  }
+
   @Test func pinnedOnesAreReadByTheirIndex() throws {
     let (fixture, cid) = try filled(.memory)
     try fixture.write { tx throws(StoreFailure) in

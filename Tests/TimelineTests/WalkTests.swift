@@ -266,6 +266,25 @@ struct ModelList {
     #expect(steps <= 12)
   }
 
+  /// A tick much larger than a page, whose upper part is known: a selection by time begins
+  /// above all of it, and the walk goes down through it to where the run ends.
+  @Test(arguments: [2, 3, 5])
+  func aWalkThroughWhatIsKnownOfATickReachesItsEnd(_ size: Int) {
+    let list = (1...3).map { at($0, "m") } + (100..<220).map { at(4, "t\($0)") }
+    var walk = Walk(low: list[20], above: 0, ties: .byID)
+    var verdict = Walk.Verdict.same
+    var steps = 0
+    while verdict != .start, verdict != .gaveUp {
+      let high = max(0, list.count - walk.offset)
+      let page = Array(list[max(0, high - size)..<high])
+      verdict = walk.take(rows: page, rawCount: page.count, complete: false)
+      steps += 1
+    }
+    #expect(verdict == .start)
+    #expect(walk.low == .min)
+    #expect(steps <= 2 * list.count + 4)
+  }
+
   /// A range that the walk is passed over may end within a tick as well.
   @Test func aJumpIntoATickBeginsAboveIt() {
     var walk = Walk(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .unknown)

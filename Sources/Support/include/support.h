@@ -8,6 +8,9 @@
 /** `sqlite3_db_config` with an on/off option. Returns its result code. */
 int tideline_db_config_flag(sqlite3 *db, int option, int on);
 
+/** `sqlite3_config` with an on/off option. Returns its result code. */
+int tideline_config_flag(int option, int on);
+
 /** `SQLITE_TRANSIENT`, which Swift cannot import. */
 sqlite3_destructor_type tideline_transient(void);
 

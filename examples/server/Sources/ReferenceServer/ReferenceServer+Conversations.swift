@@ -146,10 +146,14 @@ extension ReferenceServer {
     return conversation(state, user, hasLast: false)
   }
 
-  /// The last one to leave takes the conversation along.
+  /// The last one to leave takes the conversation along. Who has left and asks again, because no
+  /// answer came, is told so.
   private func leaveConversation(
     _ request: Request, _ user: String
   ) throws(ServerFailure) -> [UInt8] {
+    if let id = request.conversation, let state = conversations[id], !state.admits(user) {
+      throw ServerFailure("not_found", "not a participant")
+    }
     let state = try room(request, user)
     guard !state.participants.isEmpty else {
       throw ServerFailure("conflict", "everybody takes part in it")

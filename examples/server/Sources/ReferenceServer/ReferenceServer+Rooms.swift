@@ -9,6 +9,9 @@ public struct TrueConversation: Sendable, Equatable {
 }
 
 extension ReferenceServer {
+  /// The conversations that a connection has subscribed to.
+  public func subscriptions(_ token: Int) -> Set<String> { subscribers[token]?.hearsOf ?? [] }
+
   /// Nil where there is none.
   public func conversation(_ id: String) -> TrueConversation? {
     conversations[id].map {
