@@ -1382,7 +1382,7 @@ TL_API const tl_conversation *tl_batch_conversations(const tl_batch *batch, size
 
 /** Flags of #tl_client_perform and #tl_send. */
 enum {
-  TL_PERFORM_UPLOAD = 1u << 0 /**< The attachment is still to be uploaded: wait for #tl_operation_uploaded. */
+  TL_PERFORM_UPLOAD = 1u << 0 /**< The attachment is still to be uploaded: wait for #tl_operation_uploaded. Only `send_message` has one. */
 };
 
 /**
@@ -1398,14 +1398,16 @@ enum {
  * answered. A `message_id` or `conversation_id` may be the client id of what is
  * not confirmed yet: the operation waits for it. A `client_id` that was performed
  * before gives the same operation again. Fetches (`get_…`, `subscribe`, …) do not
- * survive the process; `typing` is sent or dropped, with operation 0.
+ * survive the process; `typing` is sent or dropped, with operation 0. `mark_read`,
+ * `mark_delivered` and `mark_listened` are as #tl_client_mark_read and its kin, also
+ * with operation 0: ids of messages that are not stored are passed over.
  * @param client The client.
  * @param request One JSON object, at most 1 MiB. Borrowed for the call.
  * @param flags `TL_PERFORM_` flags.
  * @param operation The operation, 0 on failure. NULL is allowed.
  * @param number The local number of a message to send, otherwise 0. NULL is allowed.
  * @return #TL_OK, or #TL_E_INVALID (not an object, an unknown verb, a member that
- *         is missing or wrong), #TL_E_UNSUPPORTED (a verb that is not performed),
+ *         is missing, wrong or there twice), #TL_E_UNSUPPORTED (a verb that is not performed),
  *         #TL_E_REFUSED (by the `seal` hook), #TL_E_TOO_LARGE, #TL_E_CLOSED,
  *         #TL_E_STORAGE (where only the sync failed the operation may be kept
  *         all the same: give a `client_id` and perform it again), #TL_E_FULL
@@ -1443,7 +1445,7 @@ typedef int32_t tl_operation_state;
 enum {
   TL_OPERATION_QUEUED = 1,    /**< Waits; `waiting` says for what. */
   TL_OPERATION_IN_FLIGHT = 2, /**< Sent, not yet answered. */
-  TL_OPERATION_UNKNOWN = 3,   /**< Sent and never answered, on a server without #TL_SERVER_IDEMPOTENT_SEND: it may have arrived. */
+  TL_OPERATION_UNKNOWN = 3,   /**< Sent and never answered, on a server without #TL_SERVER_IDEMPOTENT_SEND: it may have arrived. A send is looked for, a conversation is not. */
   TL_OPERATION_REFUSED = 4,   /**< Refused for good; `error_code` says why. */
   TL_OPERATION_SENT = 5       /**< Done; `result` is the answer. The last 1,000 are remembered. */
 };
@@ -1475,7 +1477,7 @@ typedef struct tl_operation {
   tl_view client_id;        /**< Client id, or empty. */
   tl_view request;          /**< JSON object: its other parameters, the payload as given. */
   tl_view result;           /**< JSON value: `data` of the answer, or empty. */
-  tl_view error_code;       /**< `code` of the server's last error, or empty. */
+  tl_view error_code;       /**< `code` of the server's last error, or `upload_failed`, `seal_failed`, `not_sent`; or empty. */
   tl_view error_text;       /**< `message` of the server's last error, or empty. */
 } tl_operation;
 
@@ -1527,6 +1529,9 @@ TL_API const tl_operation *tl_batch_operations(const tl_batch *batch, size_t *co
 /**
  * @brief Tries a refused or unknown operation again, or a queued one at once.
  *
+ * An answer that was refused with the code `not_sent`, because the message it
+ * answers was not sent, goes out without `reply_to`; where that message is sent
+ * after all, or is to be sent again, it stays an answer and goes out after it.
  * An unknown send that had arrived after all stands there twice then, unless the
  * server knows it by its client id: that is the user's to decide.
  * @param client The client.
@@ -1537,8 +1542,9 @@ TL_API const tl_operation *tl_batch_operations(const tl_batch *batch, size_t *co
 TL_API TL_CHECK tl_status tl_operation_retry(tl_client *client, uint64_t operation);
 
 /**
- * @brief Drops an operation that is not in flight, with all that wait for it.
+ * @brief Drops an operation that is not in flight, with all that is about it.
  *
+ * Answers to a message to send stay: they are refused with the code `not_sent`.
  * What it showed is as the server has it again. One that is unknown may still
  * turn up, as a message from elsewhere. The draft of a conversation that is not
  * made after all can still be read by its client id.
@@ -1551,7 +1557,7 @@ TL_API TL_CHECK tl_status tl_operation_cancel(tl_client *client, uint64_t operat
 /**
  * @brief Changes parameters of an operation that is queued or refused.
  *
- * A refused one is queued again in its old place.
+ * A refused one is queued again in its old place. What it waits for is seen anew.
  * @param client The client.
  * @param operation The operation.
  * @param request JSON object: members to put in the place of the old ones, such as

@@ -45,7 +45,7 @@ extension Application {
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
-    ingest.matchesPayloads = !core.outbox.tellsClientIDs
+    ingest.matchesPayloads = core.matchesPayloads
     let ingested = try ingest.page(items.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     news.queuedMarks = news.queuedMarks || ingested.queuedMarks

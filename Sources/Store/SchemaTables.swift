@@ -51,6 +51,8 @@ extension Schema {
         read_time INTEGER,
         read_id BLOB,
         read_named BLOB,
+        told_time INTEGER,
+        told_id BLOB,
         unread_count INTEGER NOT NULL DEFAULT 0,
         server_unread INTEGER,
         counted_time INTEGER,

@@ -63,16 +63,6 @@ extension WriteTransaction {
     try renameLastRead(send.clientID, as: id, send.cid)
   }
 
-  /// Lets go on what waited for an operation; with `target`, on the message that it made.
-  package func resolve(_ seq: UInt64, target: [UInt8]?) throws(StoreFailure) {
-    for waiting in try operations(awaiting: seq) {
-      var next = waiting
-      next.depends = 0
-      if let target, next.verb.isChange { next.target = target }
-      try saveOperation(next)
-    }
-  }
-
   // MARK: Conversations
 
   /// A conversation that this user made and the server does not know yet.

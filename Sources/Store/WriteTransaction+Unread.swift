@@ -137,7 +137,10 @@ extension WriteTransaction {
     _ cid: Int64, unread count: Int64?, lastRead: [UInt8]?, newest: Position?, issued: UInt64
   ) throws(StoreFailure) {
     let before = try tally(cid)
-    if let lastRead { try noteLastRead(lastRead, cid) }
+    if let lastRead {
+      try noteLastRead(lastRead, cid)
+      try noteTold(marker: lastRead, cid)
+    }
     var tally = try tally(cid)
     let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
     guard let count, count >= 0, !isMixed else { return }
