@@ -1086,7 +1086,8 @@ typedef struct tl_diff {
  * @brief Moves a window to the newest committed state and tells what changed.
  *
  * That all rows become #TL_MESSAGE_STALE when the connection is lost is no step; a row
- * that is verified again is one.
+ * that is verified again is one. A window whose rows are all deleted, and one that
+ * follows the present and lost the newest, loads again by itself while there is more.
  * @param window The window.
  * @param out The difference on #TL_OK, NULL otherwise. Free it with #tl_diff_free.
  * @return #TL_OK, #TL_NONE when nothing changed, or #TL_E_INVALID,
@@ -1182,7 +1183,7 @@ enum {
 enum {
   TL_WINDOW_AT_START = 1u << 0,   /**< The first row is the conversation's first message. */
   TL_WINDOW_AT_END = 1u << 1,     /**< The window follows the present. */
-  TL_WINDOW_GAP_BEFORE = 1u << 2, /**< A gap lies before the first row. */
+  TL_WINDOW_GAP_BEFORE = 1u << 2, /**< A gap lies before the first row, or hides what an empty window lacks. */
   TL_WINDOW_GAP_AFTER = 1u << 3   /**< A gap lies behind the last row. */
 };
 

@@ -115,6 +115,49 @@ import Timeline
     #expect(try screen.state().waiting == .nothing)
   }
 
+  /// Rows at both ends of an island are deleted under an open window, then the whole island:
+  /// the split stays where the gap is, goes with the island, and filling what is left gives
+  /// the server's state.
+  @Test(arguments: CapableKind.all)
+  func anIslandLosesItsEndsAndGoes(_ kind: CapableKind) throws {
+    let world = try kind.world()
+    world.post(300, everyMs: kind.everyMs)
+    try world.connectListening()
+    let screen = try world.window(count: 20)
+    let newest = try screen.ids()
+    let stamp = try #require(
+      world.server.truth(world.room).first { $0.id == world.order()[100] }?.stampUs)
+    #expect(try screen.window.load(Load(.around(.time(stamp)), count: 16)))
+    try screen.settle(world)
+    let island = Array(try screen.ids().dropLast(newest.count))
+    #expect(island.count >= 8)
+    #expect(try screen.ids().suffix(newest.count) == newest[...])
+    #expect(try screen.splits().contains(island.count))
+    world.tick(ms: 60_000)
+    let ends = Array(island.prefix(2) + island.suffix(2))
+    world.server.delete(conversation: world.room, ids: ends)
+    try screen.settle(world)
+    #expect(try screen.ids() == island.filter { !ends.contains($0) } + newest)
+    #expect(try screen.splits().contains(island.count - 4))
+    #expect(try world.breaks(screen) == [])
+    world.server.delete(conversation: world.room, ids: island)
+    try screen.settle(world)
+    #expect(try screen.ids() == newest)
+    #expect(try screen.splits().allSatisfy { $0 > 0 })
+    let gaps = try world.page().coverage.gaps.map(\.beforeRow)
+    let first = try #require(try world.cached().firstIndex(of: newest[0]))
+    #expect(try screen.state().hasGapBefore == gaps.contains(first))
+    while try !screen.state().isAtStart {
+      #expect(try screen.window.load(Load(.before(0), count: 400)))
+      try screen.settle(world)
+      while let split = try screen.splits().last {
+        #expect(try screen.window.fill(row: split))
+        try screen.settle(world)
+      }
+    }
+    #expect(try screen.ids() == world.order())
+  }
+
   /// The cache is emptied under open windows: they load what they showed.
   @Test(arguments: CapableKind.all)
   func windowsLoadAgainWhatWasCleared(_ kind: CapableKind) throws {
@@ -206,7 +249,8 @@ import Timeline
     let ids = try screen.ids()
     let first = try #require(order.firstIndex(of: ids.first ?? ""))
     #expect(ids == Array(order[first...].prefix(ids.count)))
-    #expect(try kind.hasTies || screen.splits().isEmpty)
+    let splits = try screen.splits()
+    #expect(kind.hasTies || splits.isEmpty)
     #expect((80...105).contains(first) && ids.count >= 10)
   }
 
