@@ -242,7 +242,9 @@ typedef struct tl_opened {
  * library is held, on the caller's thread. It must not call the library.
  * Return #TL_OK with `out` filled, or #TL_NONE when the key has not come yet
  * (the message keeps its place, sealed; see #tl_client_reopen_payloads), or any
- * failure (the same, counted).
+ * failure (the same, counted). A message that was opened stays open when the same
+ * content comes again and cannot be opened; an edit that cannot be is sealed. What
+ * this user sent or edited here then shows as it was written.
  */
 typedef tl_status (*tl_open_hook)(void *context, const tl_sealed *in, tl_opened *out);
 
@@ -1544,7 +1546,8 @@ TL_API TL_CHECK tl_status tl_operation_retry(tl_client *client, uint64_t operati
  *
  * Answers to a message to send stay: they are refused with the code `not_sent`.
  * What it showed is as the server has it again. One that is unknown may still
- * turn up, as a message from elsewhere.
+ * turn up, as a message from elsewhere. The draft of a conversation that is not
+ * made after all can still be read by its client id.
  * @param client The client.
  * @param operation The operation.
  * @return #TL_OK, #TL_NONE when it is in flight or sent, or as #tl_operation_retry.
@@ -1632,8 +1635,10 @@ tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
 /**
  * @brief Keeps what the user has written and not sent, one a conversation.
  *
- * It is the user's own work: no purge and no #tl_client_clear takes it. It is on
- * disk after a crash of the process; a loss of power may take the last seconds.
+ * It is the user's own work: no purge and no #tl_client_clear takes it. Where a
+ * conversation made here turns out to be another one and both have a draft, the
+ * one that was written last stays. It is on disk after a crash of the process; a
+ * loss of power may take the last seconds.
  * @param client The client.
  * @param conversation Conversation id.
  * @param draft Any bytes, at most 64 KiB; empty removes the draft.
@@ -1707,8 +1712,9 @@ tl_client_forget(tl_client *client, tl_view conversation, tl_view id);
 /**
  * @brief Empties the cache: all that the server can give again.
  *
- * Operations, drafts, read markers, refs of updates, and what was forgotten here
- * stay. Syncs under way begin again; windows are told by their next poll.
+ * Operations, drafts, read markers, refs of updates, what was forgotten here, and
+ * which of the newest 10,000 messages were marked stay. Payloads have to be opened
+ * again. Syncs under way begin again; windows are told by their next poll.
  * @param client The client.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
  */

@@ -44,6 +44,7 @@ extension Application {
       autoMarkRead: false)
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
+    if answered?.verb == .editMessage { ingest.edit = answered }
     ingest.matchesPayloads = core.matchesPayloads
     let ingested = try ingest.page(items.map(\.item), record, tx)
     news.duplicates += ingested.duplicates

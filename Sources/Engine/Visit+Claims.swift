@@ -176,9 +176,10 @@ extension Visit {
     }
   }
 
-  /// Messages stamped from here on may still be committing on the server.
+  /// Messages stamped from here on may still be committing on the server: any of them,
+  /// while its time is not known.
   private var settledUs: Int64 {
-    core.facts.serverTimeUs.map { $0 - core.overlapUs } ?? .max
+    core.facts.serverTimeUs.map { $0 - core.overlapUs } ?? .min
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and

@@ -74,7 +74,7 @@ import VaultSupport
     #expect(try world.client.operation(operation).rows[0].attempts == 6)
   }
 
-  /// Nothing was ever shown there by a page, so no deletions can be asked for.
+  /// Nothing was ever shown there by a page: deletions are asked by the row that is there.
   @Test func whatIsTakenAwayFromAnEmptyConversationGoes() throws {
     let world = try World.idempotent()
     try world.connect()
