@@ -1,4 +1,7 @@
-"""What is measured: each row is a way to keep the same messages."""
+"""What is measured: each row is a way to keep the same messages.
+
+SQLCipher as Debian has it is a row where `libsqlcipher0` is installed.
+"""
 
 import dataclasses
 import pathlib

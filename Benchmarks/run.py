@@ -85,7 +85,8 @@ def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
     return (f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, "
-            f"{platform.system()} {platform.release().split('-')[0]}, load {os.getloadavg()[0]:.1f}")
+            f"{platform.system()} {platform.release().split('-')[0]}, "
+            f"load {os.getloadavg()[0]:.1f}")
 
 
 def main():

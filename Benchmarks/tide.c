@@ -232,7 +232,8 @@ static void live(uint32_t count, int is_full) {
     int size = snprintf(head, sizeof head,
                         "{\"account\":\"bench\",\"type\":\"update\",\"payload\":{\"ref\":\"%llu\","
                         "\"silent\":false,\"action\":\"new\",\"payload\":{\"entity\":\"message\","
-                        "\"items\":[", (unsigned long long)(length(0) + 1000000u * (unsigned)is_full));
+                        "\"items\":[",
+                        (unsigned long long)(length(0) + 1000000u * (unsigned)is_full));
     put(head, (size_t)size);
     put(made.json, made.size);
     say("]}}}");

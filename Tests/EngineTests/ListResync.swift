@@ -81,7 +81,9 @@ import Testing
     #expect(before.count == 4)
     try world.disconnect()
     try world.perform(
-      #"{"type":"create_conversation","client_id":"mine","participant_ids":["you"],"distinct":true}"#)
+      """
+      {"type":"create_conversation","client_id":"mine","participant_ids":["you"],"distinct":true}
+      """)
     _ = try list.poll()
     #expect(try list.ids().count == 5)
     try world.connectListening()
