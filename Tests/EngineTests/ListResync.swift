@@ -71,8 +71,10 @@ import Testing
   @Test func aConversationThatTurnsOutToBeKnownLeavesTheList() throws {
     let world = try World.lossless()
     world.rooms(2)
-    let other = #"{"type":"create_conversation","client_id":"theirs","participant_ids":["you"],"#
-      + #""distinct":true,"request_id":"1"}"#
+    let other = """
+      {"type":"create_conversation","client_id":"theirs","participant_ids":["you"],\
+      "distinct":true,"request_id":"1"}
+      """
     _ = world.server.handle(Array(other.utf8), user: "me")
     try world.connectListening()
     let list = try TestList(world.client)
