@@ -316,6 +316,7 @@ extension Core {
     }
     caughtUp.remove(conversation)
     dirty.remove(conversation)
+    doubted.remove(conversation)
   }
 }
 
