@@ -100,7 +100,8 @@ sim: sim-bin
 	.build-sim/release/tideline-sim seed $(SEED)
 
 sim-test: sim-bin
-	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix
+	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix \
+	  --twice 19
 
 sim-smoke: sim-bin
 	.build-sim/release/tideline-sim run --seeds 100 --jobs $(JOBS) --worlds mix
