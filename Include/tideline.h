@@ -398,8 +398,8 @@ TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
  * @return #TL_OK; #TL_IGNORED for a type, or an answer, that is of no use here;
  *         #TL_QUARANTINED; or #TL_E_FRAME (not JSON, not UTF-8, not a frame),
  *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (not connected, or a connection that is
- *         void), #TL_E_MISMATCH (the frame names another account), #TL_E_INVALID,
- *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL. After a failure nothing but
+ *         void), #TL_E_MISMATCH (the frame names another account, or something
+ *         that is no string and not null), #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL. After a failure nothing but
  *         a counter has changed.
  */
 TL_API TL_CHECK tl_status tl_client_receive(tl_client *client, tl_view frame);
@@ -498,8 +498,9 @@ TL_API TL_CHECK tl_status tl_client_state(tl_client *client, tl_state *out);
  * @param frame One JSON object, at most 16 MiB.
  * @param out A view into `frame` of the raw JSON string contents, empty when
  *        the frame names no account.
- * @return #TL_OK, #TL_NONE when it names none, or #TL_E_INVALID, #TL_E_FRAME,
- *         #TL_E_TOO_LARGE.
+ * @return #TL_OK, #TL_NONE when it names none in a string (then null and no member are
+ *         for every client, anything else is for none), or #TL_E_INVALID,
+ *         #TL_E_FRAME, #TL_E_TOO_LARGE.
  */
 TL_API TL_CHECK tl_status tl_frame_account(tl_view frame, tl_view *out);
 

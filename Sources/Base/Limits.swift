@@ -36,6 +36,10 @@ package enum Limits {
   /// Answers of one walk through deletions, and those in a row that hold none.
   package static let deletionPagesMax = 10_000
   package static let idlePagesMax = 16
+  /// A server found restored more often than this in a conversation within that time is
+  /// not believed.
+  package static let restoresMax = 3
+  package static let restoresWithinMs: Int64 = 3_600_000
   /// Unread quarantined items kept with their bytes.
   package static let quarantineKept = 10_000
   /// Bytes of one quarantined item that are kept.

@@ -139,6 +139,7 @@ extension Core {
   private func becameLive(_ job: SyncJob) {
     let conversation = job.request.conversation
     caughtUp.insert(conversation)
+    doubted.remove(conversation)
     guard let left = job.left else { return }
     for index in jobs.indices {
       let other = jobs[index]
@@ -165,7 +166,7 @@ extension Core {
 
   /// What a page tells about the server as a whole.
   private func learn(_ page: Page, _ ingested: Ingested, _ now: Instant) {
-    facts.largestPage = max(facts.largestPage, page.items.count)
+    facts.largestPage = max(facts.largestPage, ingested.distinct)
     if let stamp = ingested.stamps.last?.stamp { form = stamp }
     // The server's own word on its clock also mends what a lone stamp had set.
     if let serverTime = page.serverTime?.timeUs {

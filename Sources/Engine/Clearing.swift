@@ -23,6 +23,8 @@ extension Core {
     caughtUp = []
     fresh = [:]
     dirty = []
+    doubted = []
+    seen = [:]
     onlyPushed = []
     listIsWhole = false
     for index in jobs.indices {

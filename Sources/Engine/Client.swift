@@ -150,7 +150,7 @@ package final class Client: Sendable {
       }
       throw failure
     }
-    if let account = frame.account, account != config.account {
+    if frame.isForNobody || frame.account.map({ $0 != config.account }) ?? false {
       // Not ours: nothing of it is looked at, and no hook sees it.
       try input { core, _ throws(Failure) in
         core.stats.framesIn += 1

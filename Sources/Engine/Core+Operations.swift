@@ -300,6 +300,7 @@ extension Core {
     }
     caughtUp.remove(conversation)
     dirty.remove(conversation)
+    doubted.remove(conversation)
   }
 }
 

@@ -33,6 +33,14 @@ final class Core {
   var form: Stamp?
   /// Conversations in which something arrived by push since their last catch-up.
   var dirty: Set<[UInt8]> = []
+  /// Conversations that were live on this connection until a sync dropped what was claimed
+  /// of them; it catches up anew by itself.
+  var doubted: Set<[UInt8]> = []
+  /// By conversation, at which offsets its last pages showed their middle rows, on this
+  /// connection.
+  var seen: [Int64: [(position: Position, offset: Int)]] = [:]
+  /// By conversation, when the server was found restored there.
+  var restored: [[UInt8]: [Int64]] = [:]
   /// Messages that came by push and that no page has shown yet.
   var onlyPushed: Set<PushedID> = []
   /// What the user did may be committed and not synced, by an earlier process too.
@@ -116,6 +124,8 @@ final class Core {
   func connected(_ now: Instant) {
     requeue(exchange.connect(), now)
     caughtUp = []
+    doubted = []
+    seen = [:]
     fresh = [:]
     marksWaiting = true
     markAttempts = 0

@@ -148,7 +148,8 @@ extension Core {
     for id in job.suspects where try tx.row(id, record.cid) != nil { unexplained = true }
     job.suspects = []
     if unexplained {
-      guard job.restores == 0 else { return .ended(.incomplete) }
+      if try looksAgain(&job, tx) { return .next }
+      guard job.restores == 0, mayBelieveRestore(record.id) else { return .ended(.incomplete) }
       stats.restores += 1
       // A restore is the whole server's: every conversation must be looked at.
       facts.restoredLSN = tx.lsn
@@ -169,46 +170,6 @@ extension Core {
     }
     guard job.hasGoal, !job.goalIsDone else { return .ended(nil) }
     return try beginGoal(&job, record, tx)
-  }
-
-  // MARK: Distrust
-
-  /// Whether the server was found restored since this conversation was last synced.
-  func mustDistrust(_ record: ConversationRecord) -> Bool {
-    record.fetch != nil && record.restoredLSN < facts.restoredLSN
-  }
-
-  /// Drops what is claimed of a conversation; its rows stay readable until a whole
-  /// answer shows which of them are gone.
-  func distrust(
-    _ record: inout ConversationRecord, _ tx: WriteTransaction
-  ) throws(StoreFailure) {
-    // Nothing follows the present any more, so no push may go on from there.
-    if caughtUp.remove(record.id) != nil { dirty.insert(record.id) }
-    record.fetch = nil
-    record.deletions = nil
-    record.marks = nil
-    record.lowestSinceUs = nil
-    record.auditedTotal = nil
-    record.auditedCount = nil
-    record.restoredLSN = tx.lsn
-    try tx.save(record)
-    try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
-    try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), record.cid)
-    try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), record.cid)
-    try tx.clearTombstones(record.cid)
-    try tx.clearQuarantine(record.cid, low: .min, high: .max)
-  }
-
-  func distrust(
-    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
-    try distrust(&record, tx)
-    job.beginAgain()
-    job.goalIsDone = false
-    job.restores += 1
-    job.stage = .newest
-    return .next
   }
 
   // MARK: Audit
@@ -243,12 +204,10 @@ extension Core {
     }
     if !job.isRecheck {
       job.isRecheck = true
-      job.beginAgain()
-      job.goalIsDone = false
-      caughtUp.remove(record.id)
+      if try !looksAgain(&job, tx) { beginAgain(&job) }
       return .next
     }
-    if job.sawBuried, job.restores == 0 {
+    if job.sawBuried, job.restores == 0, mayBelieveRestore(record.id) {
       // The server shows what it said was deleted: it was restored.
       stats.restores += 1
       return try distrust(&job, &record, tx)

@@ -31,6 +31,8 @@ struct Ingested {
   /// Where the new ones stand.
   var insertedAt: [Position] = []
   var duplicates = 0
+  /// How many different items it holds: one that comes twice is one.
+  var distinct = 0
   var sawBuried = false
   var queuedMarks = false
   /// A message of this user's came with its client id.
@@ -129,6 +131,8 @@ struct Ingest {
         try one(message, order, payload, record, &result, tx)
       }
     }
+    let bad = Set(result.bad.map { WriteTransaction.digest(frame[$0.range]) })
+    result.distinct = result.ids.count + bad.count
     return result
   }
 

@@ -35,11 +35,18 @@ extension Core {
         guard newest.low > job.goal.floor else { return .ended(nil) }
       }
       return try goDown(&job, from: newest.low, known, record, tx)
-    case .below(let place):
+    case .below(let wanted):
+      let place = try onServer(wanted, record, tx)
       job.goal.endsJoined = true
-      let edge = known.touching(place)?.low ?? place
+      let edge = known.touching(place)?.low ?? self.edge(above: place, known)
+      if edge > place {
+        // What stands between them is known already, and is not what was wanted.
+        let known = try tx.count(record.cid, from: place, to: edge)
+        job.wanted = min(job.wanted, .max - known) + known
+      }
       return edge == .min ? .ended(nil) : try goDown(&job, from: edge, known, record, tx)
-    case .above(let place):
+    case .above(let wanted):
+      let place = try onServer(wanted, record, tx)
       job.goal.endsJoined = true
       let span = known.touching(place)
       if let span, span == known.newest, job.isLive || caughtUp.contains(record.id),
@@ -58,16 +65,26 @@ extension Core {
       }
       return try goNear(&job, row.position, known, record, tx)
     case .near(let place):
-      return try goNear(&job, place, known, record, tx)
+      return try goNear(&job, try onServer(place, record, tx), known, record, tx)
     case .time(let time):
       return try goNear(&job, time: time, known, record, tx)
-    case .refresh(let low, let high):
+    case .refresh(let low, let wanted):
+      let high = try onServer(wanted, record, tx)
       job.goal.floor = low
       job.goal.jumps = false
       job.wanted = .max
       guard low < high else { return .ended(nil) }
       return try goDown(&job, from: high, known, record, tx)
     }
+  }
+
+  /// What is on its way stands behind all that the server has: a window's place among it
+  /// is the place behind the newest message.
+  private func onServer(
+    _ place: Position, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Position {
+    guard place.isPending else { return place }
+    return try tx.newest(record.cid)?.successor ?? .min
   }
 
   /// The message that a page was to be laid around is gone on the server: the longer way.
@@ -89,6 +106,16 @@ extension Core {
     if case .ended(let failure) = step { return end(draft, failure) }
     draft.attempts = 0
     replace(draft)
+  }
+
+  /// The boundary below which to go on from a place that no range holds.
+  ///
+  /// The rows of the tick that a cut page ends in are shown and in no range, for others of
+  /// that tick may lie beyond the cut. The range ends right above the tick, so the way goes
+  /// on from there: the next page overlaps the range and shows all of the tick.
+  private func edge(above place: Position, _ known: SpanSet) -> Position {
+    let end = Joining.runLow(place, reckoning.ties)
+    return known.spans.contains { $0.low == end } ? end : place
   }
 
   // MARK: Down
@@ -124,7 +151,9 @@ extension Core {
       job.stage = .spot(.aroundID(row.position.id))
       return .next
     }
-    seek(&job, edge, record)
+    // So that the page shows a few rows of the range, too.
+    let below = try index(of: edge, in: span, record, tx).map { max(0, $0 - 4) }
+    seek(&job, edge, record, first: below)
     return .next
   }
 
@@ -136,10 +165,12 @@ extension Core {
     return reckoning.key(below: edge, form: form)
   }
 
-  private func seek(_ job: inout SyncJob, _ target: Position, _ record: ConversationRecord) {
+  private func seek(
+    _ job: inout SyncJob, _ target: Position, _ record: ConversationRecord, first: Int? = nil
+  ) {
     let total = record.totalCount.map { Int(clamping: $0) }
     job.stage = .seek(
-      Seek(target: target, total: total, limit: exchange.pace.pageLimit))
+      Seek(target: target, total: total, limit: exchange.pace.pageLimit, first: first))
   }
 
   // MARK: Up
@@ -169,12 +200,14 @@ extension Core {
         return .next
       }
     }
-    let index = try tx.count(record.cid, from: edge, to: .max)
+    let guess = try self.index(of: edge, in: span, record, tx)
+    let stored = try tx.count(record.cid, from: edge, to: .max)
     // Without a known range the run is empty and begins with the next tick.
     let high = span == nil && reckoning.ties == .unknown ? .after(tick: edge.time) : edge
     job.stage = .climb(
       Climb(
-        high: high, index: index, rows: rows.map(\.position).sorted(), ties: reckoning.ties))
+        high: high, index: guess ?? stored, rows: rows.map(\.position).sorted(),
+        ties: reckoning.ties))
     return .next
   }
 
@@ -201,6 +234,8 @@ extension Core {
       job.stage = .older(Walk(low: key.top, above: 0, ties: reckoning.ties))
       return .next
     }
+    let edge = self.edge(above: place, known)
+    if edge > place { return try goDown(&job, from: edge, known, record, tx) }
     seek(&job, place, record)
     return .next
   }

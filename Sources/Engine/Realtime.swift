@@ -105,7 +105,9 @@ extension Core {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
       let isAsking = jobs.contains { $0.request.conversation == conversation }
-      let wasLive = caughtUp.contains(conversation) || dirty.contains(conversation)
+      let wasLive =
+        caughtUp.contains(conversation) || dirty.contains(conversation)
+        || doubted.contains(conversation)
       if isAsking || wasLive { catchUp(conversation) }
     }
   }

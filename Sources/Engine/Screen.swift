@@ -370,11 +370,12 @@ struct Screen {
     _ rx: ReadTransaction, _ cid: Int64, _ change: inout WindowChange
   ) throws(StoreFailure) {
     let limit = Limits.windowChangesMax
-    guard case .entries(let entries) = try rx.changes(after: seq, limit: limit),
-      entries.count < limit
-    else {
+    let found = try rx.changes(after: seq, limit: limit)
+    guard case .entries(let entries) = found, entries.count < limit else {
+      // Too many to be followed; mostly they are of other conversations.
+      if case .entries = found { change.isWhole = try rx.hasChanges(cid, after: seq) }
+      if case .resync = found { change.isWhole = true }
       seq = try rx.lastChange()
-      change.isWhole = true
       return
     }
     read += entries.count

@@ -110,6 +110,11 @@ struct SyncJob {
   /// The server's count of the conversation, from the last page.
   var total: Int64?
   var restores = 0
+  /// An answer counted as whole because it was short, which is as good as what was learned
+  /// of this server's pages.
+  var trustedSize = false
+  /// What was learned of them was forgotten, and all is looked at once more.
+  var isSecondLook = false
   var isRecheck = false
   var isRevalidation = false
 
@@ -133,6 +138,15 @@ struct SyncJob {
     case .start: !caughtUp && (!stopsAtPage || request.kind == .live)
     case .tail, .newest, .walk: true
     case .older, .climb, .seek, .spot, .deletions, .changes, .listing: false
+    }
+  }
+
+  /// Whether its request selects messages, so that a count of all says nothing of its pages.
+  var selects: Bool {
+    switch stage {
+    case .tail, .spot: true
+    case .walk, .older: key != nil
+    case .start, .newest, .climb, .seek, .deletions, .changes, .listing: false
     }
   }
 

@@ -58,7 +58,12 @@ struct Visit {
     job.total = page.totalCount ?? job.total
     let whole = Joining.isWhole(
       items: page.items.count, asked: job.asked, largestPage: core.facts.largestPage,
-      sizesVary: core.config.profile.pageSizeVaries, hasMore: page.hasMore)
+      sizesVary: core.config.profile.pageSizeVaries, hasMore: page.hasMore,
+      counted: job.selects ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
+    if whole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
+    if !job.selects {
+      core.note(ingested.items.compactMap { $0 }.sorted(), at: job.offset, record.cid)
+    }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
     let step: Step
     switch job.stage {

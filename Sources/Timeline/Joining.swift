@@ -59,11 +59,14 @@ package enum Joining {
   /// Whether nothing lies beyond a page at the end where the server cuts.
   ///
   /// Short means fewer items than asked, unreadable ones counted, and fewer than this
-  /// server has ever given, where page sizes are exact; the server's word outranks it.
+  /// server has ever given, where page sizes are exact. The server's word outranks it, and
+  /// `counted`, how many the server counts from the page's first item on, speaks against it.
   package static func isWhole(
-    items: Int, asked limit: Int, largestPage: Int, sizesVary: Bool, hasMore: Bool?
+    items: Int, asked limit: Int, largestPage: Int, sizesVary: Bool, hasMore: Bool?,
+    counted: Int64? = nil
   ) -> Bool {
     if let hasMore { return !hasMore }
+    if let counted, counted > items { return false }
     return !sizesVary && items < limit && items < largestPage
   }
 

@@ -44,12 +44,13 @@ package struct Seek: Equatable, Sendable {
   ///   - target: a message, or the boundary of a tick for a time.
   ///   - total: how many messages the server has, where it said so.
   ///   - limit: the page size.
-  package init(target: Position, total: Int?, limit: Int) {
+  ///   - first: the offset to ask first, where one is guessed.
+  package init(target: Position, total: Int?, limit: Int, first: Int? = nil) {
     self.target = target
     self.limit = Swift.max(1, Swift.min(limit, 1 << 20))
     // What a server says is kept far from where sums overflow.
     self.total = Swift.max(0, Swift.min(total ?? 0, 1 << 40))
-    offset = Swift.max(0, self.total - self.limit) / 2
+    offset = Swift.max(0, first ?? (self.total - self.limit) / 2)
   }
 
   /// Takes the answer to `offset`.

@@ -9,6 +9,8 @@ package struct Frame: Sendable {
   package let bytes: [UInt8]
   /// The account that the frame names, unescaped.
   package let account: [UInt8]?
+  /// What it names as its account is no string: it is for nobody.
+  package let isForNobody: Bool
   package let body: Body
 }
 
@@ -32,7 +34,9 @@ extension Frame {
     guard document.kind(document.root) == .object else { throw .notAFrame }
     let messages = MessageReader(document: document, zoneOffsetMinutes: zoneOffsetMinutes)
     self.bytes = bytes
-    account = document.text(Name.account, of: document.root)
+    let named = document.present(Name.account, of: document.root)
+    account = named.flatMap { document.string($0) }
+    isForNobody = named != nil && account == nil
     body = Frame.body(messages)
   }
 

@@ -289,6 +289,12 @@ import Testing
     #expect(try world.cached() == cached)
     #expect(try world.client.state().changeSeq == before)
     #expect(try world.client.stats().tombstones == 0)
+    // What is no string is no name of this account either.
+    for name in ["5", "true", #"["personal"]"#, #"{"personal":1}"#] {
+      let odd = Array(#"{"account":\#(name),\#(deletion)["\#(newest)"]}"#.utf8)
+      #expect(throws: Failure.mismatch) { try world.client.receive(odd) }
+      #expect(try world.cached() == cached)
+    }
     let range = try #require(try frameAccountRange(frame))
     #expect(String(decoding: frame[range], as: UTF8.self) == "work")
     // The same frame for this account is taken, and so is one that names none.

@@ -5,8 +5,9 @@ import Simulation
 func usage() -> Never {
   print(
     """
-    tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W] [--traces]
-                                                       run N seeds; exit 1 where one fails
+    tideline-sim run --seeds N [--from S] [--jobs J] [--worlds W] [--traces] [--twice [K]]
+                                                       run N seeds; exit 1 where one fails;
+                                                       each, or each Kth, in two processes
     tideline-sim seed S [--trace|--frames]             replay one seed; frames as they are
     tideline-sim draw --seeds N [--from S] [--worlds W] what N seeds draw; nothing runs
     tideline-sim faults --seeds N [--from S] [--jobs J]
@@ -25,6 +26,40 @@ func option(_ name: String, _ standard: Int) -> Int {
     let value = Int(CommandLine.arguments[index + 1]), value >= 0
   else { usage() }
   return value
+}
+
+/// Which seeds are run twice, by their number: each whose number K divides; 0 for none.
+func twice() -> UInt64 {
+  guard let index = CommandLine.arguments.firstIndex(of: "--twice") else { return 0 }
+  guard index + 1 < CommandLine.arguments.count, let step = UInt64(CommandLine.arguments[index + 1])
+  else { return 1 }
+  return step
+}
+
+/// Runs a seed in another process, whose hashes and addresses are others: what it tells must
+/// not depend on them.
+func replayed(_ verdict: Verdict) -> Verdict {
+  guard verdict.violation == nil else { return verdict }
+  let process = Process()
+  let pipe = Pipe()
+  process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+  process.arguments = ["seed", String(verdict.seed)]
+  process.standardOutput = pipe
+  var text = ""
+  do {
+    try process.run()
+    text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+  } catch {
+    text = "\(error)"
+  }
+  let trace = "trace \(String(verdict.hash, radix: 16))"
+  if text.split(separator: "\n").contains(where: { $0.drop { $0 == " " } == trace }) {
+    return verdict
+  }
+  var differing = verdict
+  differing.violation = "THE SECOND RUN DIFFERS, in another process:\n\(text)"
+  return differing
 }
 
 /// The seed of a number, as `--worlds` says.
@@ -82,19 +117,23 @@ final class Tally: @unchecked Sendable {
 
 func run(_ kind: ClientKind) {
   let tally = Tally()
+  let step = kind == .tideline ? twice() : 0
   Runner.run(
     from: UInt64(option("--from", 1)), count: option("--seeds", 100),
-    jobs: option("--jobs", 2), kind, seed: worlds()
-  ) { verdict in
-    tally.add(verdict)
-    if CommandLine.arguments.contains("--traces") {
-      print("\(verdict.seed) \(String(verdict.hash, radix: 16))")
-    }
-    if kind == .tideline, verdict.violation != nil {
-      print(verdict.story)
-      fflush(nil)
-    }
-  }
+    jobs: option("--jobs", 2), kind, seed: worlds(),
+    again: { number, verdict in
+      step > 0 && number.isMultiple(of: step) ? replayed(verdict) : verdict
+    },
+    each: { verdict in
+      tally.add(verdict)
+      if CommandLine.arguments.contains("--traces") {
+        print("\(verdict.seed) \(String(verdict.hash, radix: 16))")
+      }
+      if kind == .tideline, verdict.violation != nil {
+        print(verdict.story)
+        fflush(nil)
+      }
+    })
   print(
     "\(tally.requests) requests, \(tally.files) seeds on the encrypted file, "
       + "\(tally.kills) kills, \(tally.powerCuts) losses of power, "

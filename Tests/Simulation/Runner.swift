@@ -123,15 +123,17 @@ package enum Runner {
   }
 
   /// Runs `count` seeds on `jobs` threads; `each` hears of every verdict, one at a time. `seed`
-  /// makes a seed of a number.
+  /// makes a seed of a number, and `again` may look at the verdict of a number once more.
   package static func run(
     from first: UInt64, count: Int, jobs: Int, _ kind: ClientKind,
     seed: @escaping @Sendable (UInt64) -> UInt64 = { $0 },
+    again: @escaping @Sendable (_ number: UInt64, Verdict) -> Verdict = { $1 },
     each: @escaping @Sendable (Verdict) -> Void
   ) {
     let turn = NSLock()
     parallel(count, jobs: jobs) { index in
-      let verdict = judge(seed(first + UInt64(index)), kind)
+      let number = first + UInt64(index)
+      let verdict = again(number, judge(seed(number), kind))
       turn.withLock { each(verdict) }
     }
   }

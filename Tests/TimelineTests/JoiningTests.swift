@@ -45,10 +45,12 @@ import Timeline
 
   @Test func aShortPageIsWholeOnlyWhereSizesAreExactAndKnown() {
     func isWhole(
-      _ items: Int, asked: Int = 20, largest: Int = 20, vary: Bool = false, more: Bool? = nil
+      _ items: Int, asked: Int = 20, largest: Int = 20, vary: Bool = false, more: Bool? = nil,
+      counted: Int64? = nil
     ) -> Bool {
       Joining.isWhole(
-        items: items, asked: asked, largestPage: largest, sizesVary: vary, hasMore: more)
+        items: items, asked: asked, largestPage: largest, sizesVary: vary, hasMore: more,
+        counted: counted)
     }
     #expect(isWhole(19))
     #expect(!isWhole(20))
@@ -59,6 +61,12 @@ import Timeline
     // Its own word outranks the rest, in both directions.
     #expect(isWhole(20, vary: true, more: false))
     #expect(!isWhole(3, more: true))
+    // What it counts speaks against a short page, and never for a full one.
+    #expect(!isWhole(7, counted: 8))
+    #expect(isWhole(7, counted: 7))
+    #expect(isWhole(7, counted: 0))
+    #expect(!isWhole(20, counted: 20))
+    #expect(isWhole(7, more: false, counted: 8))
   }
 
   /// A push speaks from the range it follows up to itself, and only by evidence.

@@ -354,6 +354,12 @@ func message(_ id: String, _ more: String = "") -> String {
     #expect(try account(#"{"account":7}"#) == nil)
     #expect(try frame(#"{"account":"a\u0062"}"#).account == bytes("ab"))
     #expect(try frame("{}").account == nil)
+    for none in ["{}", #"{"account":null}"#, #"{"account":"p"}"#] {
+      #expect(try !frame(none).isForNobody)
+    }
+    for value in ["5", "true", "[]", #"["personal"]"#, "{}"] {
+      #expect(try frame(#"{"account":\#(value)}"#).isForNobody)
+    }
     #expect(throws: WireFailure.syntax) { try account("{") }
   }
 }

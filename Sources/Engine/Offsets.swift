@@ -1,0 +1,35 @@
+/// At which offsets what is known stands on the server: guesses from pages of this
+/// connection.
+///
+/// Without them the way on from an island would be looked for in the whole history at each
+/// step. Rule protected: an offset only says where to look; what a page proves is in the page.
+internal import Base
+internal import Store
+internal import Timeline
+
+extension Core {
+  /// The offset of what stands right below a boundary of a range, as far as it is known from a
+  /// page that showed a row of that range. It has moved where messages came or went since.
+  func index(
+    of boundary: Position, in span: SpanSet.Span?, _ record: ConversationRecord,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Int? {
+    guard let span, let seen = seen[record.cid]?.last(where: { span.contains($0.position) })
+    else { return nil }
+    if boundary <= seen.position {
+      return seen.offset + (try tx.count(record.cid, from: boundary, to: seen.position)) + 1
+    }
+    return seen.offset
+      - (try tx.count(record.cid, from: seen.position.successor, to: boundary))
+  }
+
+  /// Notes at which offset a page without a selection showed its middle row, which its claim
+  /// holds also where it is cut at both ends.
+  func note(_ rows: [Position], at offset: Int, _ cid: Int64) {
+    guard !rows.isEmpty else { return }
+    var known = seen[cid] ?? []
+    if known.count >= 8 { known.removeFirst() }
+    let middle = rows.count / 2
+    seen[cid] = known + [(rows[middle], offset + rows.count - 1 - middle)]
+  }
+}
