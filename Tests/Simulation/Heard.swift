@@ -188,6 +188,13 @@ struct Heard {
   }
 
   static func apply(_ thing: (key: String, body: [UInt8]?), _ things: inout [String: [UInt8]]) {
+    // One that says itself that it is older is no news.
+    if let body = thing.body, let known = things[thing.key],
+      let told = Frames.string("updated_at", body), let had = Frames.string("updated_at", known),
+      told < had
+    {
+      return
+    }
     things[thing.key] = thing.body
     guard thing.body == nil, thing.key.hasPrefix("conversation/") else { return }
     let members = "member/\(thing.key.dropFirst(13))/"
