@@ -10,6 +10,8 @@ SEEDS ?= 4000
 LONG_SEEDS ?= 200000
 TARGET ?= frame
 SECONDS ?= 60
+MESSAGES ?= 1000000
+CONVERSATIONS ?= 1000
 
 # CC=gcc in the environment breaks SwiftPM's C targets, which need clang's blocks.
 SWIFT := env -u CC -u CXX swift
@@ -19,7 +21,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz server examples docs-lint demo install clean
+  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -115,6 +117,10 @@ sim-long: sim-bin
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup
 	$(SWIFT) test -j $(JOBS) --filter 'Fault|Crash|Flip'
+
+## Tideline beside plain SQLite and encrypted ones, on the same messages in one run.
+bench: lib
+	$(PYTHON) Benchmarks/run.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
 
 fuzz: setup
 	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)

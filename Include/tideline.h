@@ -242,7 +242,9 @@ typedef struct tl_opened {
  * library is held, on the caller's thread. It must not call the library.
  * Return #TL_OK with `out` filled, or #TL_NONE when the key has not come yet
  * (the message keeps its place, sealed; see #tl_client_reopen_payloads), or any
- * failure (the same, counted).
+ * failure (the same, counted). A message that was opened stays open when the same
+ * content comes again and cannot be opened; an edit that cannot be is sealed. What
+ * this user sent or edited here then shows as it was written.
  */
 typedef tl_status (*tl_open_hook)(void *context, const tl_sealed *in, tl_opened *out);
 
@@ -1085,7 +1087,8 @@ typedef struct tl_diff {
  * @brief Moves a window to the newest committed state and tells what changed.
  *
  * That all rows become #TL_MESSAGE_STALE when the connection is lost is no step; a row
- * that is verified again is one.
+ * that is verified again is one. A window whose rows are all deleted, and one that
+ * follows the present and lost the newest, loads again by itself while there is more.
  * @param window The window.
  * @param out The difference on #TL_OK, NULL otherwise. Free it with #tl_diff_free.
  * @return #TL_OK, #TL_NONE when nothing changed, or #TL_E_INVALID,
@@ -1181,7 +1184,7 @@ enum {
 enum {
   TL_WINDOW_AT_START = 1u << 0,   /**< The first row is the conversation's first message. */
   TL_WINDOW_AT_END = 1u << 1,     /**< The window follows the present. */
-  TL_WINDOW_GAP_BEFORE = 1u << 2, /**< A gap lies before the first row. */
+  TL_WINDOW_GAP_BEFORE = 1u << 2, /**< A gap lies before the first row, or hides what an empty window lacks. */
   TL_WINDOW_GAP_AFTER = 1u << 3   /**< A gap lies behind the last row. */
 };
 
@@ -1381,7 +1384,7 @@ TL_API const tl_conversation *tl_batch_conversations(const tl_batch *batch, size
 
 /** Flags of #tl_client_perform and #tl_send. */
 enum {
-  TL_PERFORM_UPLOAD = 1u << 0 /**< The attachment is still to be uploaded: wait for #tl_operation_uploaded. */
+  TL_PERFORM_UPLOAD = 1u << 0 /**< The attachment is still to be uploaded: wait for #tl_operation_uploaded. Only `send_message` has one. */
 };
 
 /**
@@ -1397,14 +1400,16 @@ enum {
  * answered. A `message_id` or `conversation_id` may be the client id of what is
  * not confirmed yet: the operation waits for it. A `client_id` that was performed
  * before gives the same operation again. Fetches (`get_…`, `subscribe`, …) do not
- * survive the process; `typing` is sent or dropped, with operation 0.
+ * survive the process; `typing` is sent or dropped, with operation 0. `mark_read`,
+ * `mark_delivered` and `mark_listened` are as #tl_client_mark_read and its kin, also
+ * with operation 0: ids of messages that are not stored are passed over.
  * @param client The client.
  * @param request One JSON object, at most 1 MiB. Borrowed for the call.
  * @param flags `TL_PERFORM_` flags.
  * @param operation The operation, 0 on failure. NULL is allowed.
  * @param number The local number of a message to send, otherwise 0. NULL is allowed.
  * @return #TL_OK, or #TL_E_INVALID (not an object, an unknown verb, a member that
- *         is missing or wrong), #TL_E_UNSUPPORTED (a verb that is not performed),
+ *         is missing, wrong or there twice), #TL_E_UNSUPPORTED (a verb that is not performed),
  *         #TL_E_REFUSED (by the `seal` hook), #TL_E_TOO_LARGE, #TL_E_CLOSED,
  *         #TL_E_STORAGE (where only the sync failed the operation may be kept
  *         all the same: give a `client_id` and perform it again), #TL_E_FULL
@@ -1442,7 +1447,7 @@ typedef int32_t tl_operation_state;
 enum {
   TL_OPERATION_QUEUED = 1,    /**< Waits; `waiting` says for what. */
   TL_OPERATION_IN_FLIGHT = 2, /**< Sent, not yet answered. */
-  TL_OPERATION_UNKNOWN = 3,   /**< Sent and never answered, on a server without #TL_SERVER_IDEMPOTENT_SEND: it may have arrived. */
+  TL_OPERATION_UNKNOWN = 3,   /**< Sent and never answered, on a server without #TL_SERVER_IDEMPOTENT_SEND: it may have arrived. A send is looked for, a conversation is not. */
   TL_OPERATION_REFUSED = 4,   /**< Refused for good; `error_code` says why. */
   TL_OPERATION_SENT = 5       /**< Done; `result` is the answer. The last 1,000 are remembered. */
 };
@@ -1474,7 +1479,7 @@ typedef struct tl_operation {
   tl_view client_id;        /**< Client id, or empty. */
   tl_view request;          /**< JSON object: its other parameters, the payload as given. */
   tl_view result;           /**< JSON value: `data` of the answer, or empty. */
-  tl_view error_code;       /**< `code` of the server's last error, or empty. */
+  tl_view error_code;       /**< `code` of the server's last error, or `upload_failed`, `seal_failed`, `not_sent`; or empty. */
   tl_view error_text;       /**< `message` of the server's last error, or empty. */
 } tl_operation;
 
@@ -1526,6 +1531,9 @@ TL_API const tl_operation *tl_batch_operations(const tl_batch *batch, size_t *co
 /**
  * @brief Tries a refused or unknown operation again, or a queued one at once.
  *
+ * An answer that was refused with the code `not_sent`, because the message it
+ * answers was not sent, goes out without `reply_to`; where that message is sent
+ * after all, or is to be sent again, it stays an answer and goes out after it.
  * An unknown send that had arrived after all stands there twice then, unless the
  * server knows it by its client id: that is the user's to decide.
  * @param client The client.
@@ -1536,10 +1544,12 @@ TL_API const tl_operation *tl_batch_operations(const tl_batch *batch, size_t *co
 TL_API TL_CHECK tl_status tl_operation_retry(tl_client *client, uint64_t operation);
 
 /**
- * @brief Drops an operation that is not in flight, with all that wait for it.
+ * @brief Drops an operation that is not in flight, with all that is about it.
  *
+ * Answers to a message to send stay: they are refused with the code `not_sent`.
  * What it showed is as the server has it again. One that is unknown may still
- * turn up, as a message from elsewhere.
+ * turn up, as a message from elsewhere. The draft of a conversation that is not
+ * made after all can still be read by its client id.
  * @param client The client.
  * @param operation The operation.
  * @return #TL_OK, #TL_NONE when it is in flight or sent, or as #tl_operation_retry.
@@ -1549,7 +1559,7 @@ TL_API TL_CHECK tl_status tl_operation_cancel(tl_client *client, uint64_t operat
 /**
  * @brief Changes parameters of an operation that is queued or refused.
  *
- * A refused one is queued again in its old place.
+ * A refused one is queued again in its old place. What it waits for is seen anew.
  * @param client The client.
  * @param operation The operation.
  * @param request JSON object: members to put in the place of the old ones, such as
@@ -1627,8 +1637,10 @@ tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
 /**
  * @brief Keeps what the user has written and not sent, one a conversation.
  *
- * It is the user's own work: no purge and no #tl_client_clear takes it. It is on
- * disk after a crash of the process; a loss of power may take the last seconds.
+ * It is the user's own work: no purge and no #tl_client_clear takes it. Where a
+ * conversation made here turns out to be another one and both have a draft, the
+ * one that was written last stays. It is on disk after a crash of the process; a
+ * loss of power may take the last seconds.
  * @param client The client.
  * @param conversation Conversation id.
  * @param draft Any bytes, at most 64 KiB; empty removes the draft.
@@ -1702,8 +1714,9 @@ tl_client_forget(tl_client *client, tl_view conversation, tl_view id);
 /**
  * @brief Empties the cache: all that the server can give again.
  *
- * Operations, drafts, read markers, refs of updates, and what was forgotten here
- * stay. Syncs under way begin again; windows are told by their next poll.
+ * Operations, drafts, read markers, refs of updates, what was forgotten here, and
+ * which of the newest 10,000 messages were marked stay. Payloads have to be opened
+ * again. Syncs under way begin again; windows are told by their next poll.
  * @param client The client.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
  */

@@ -75,7 +75,7 @@ extension Core {
       var ingest = Ingest(
         config, frame: frame, opened: opened, issued: flight.issued,
         autoMarkRead: config.autoMarkRead, asked: flight.limit)
-      ingest.matchesPayloads = !outbox.tellsClientIDs
+      ingest.matchesPayloads = matchesPayloads
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)

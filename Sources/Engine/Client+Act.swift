@@ -15,6 +15,9 @@ extension Client {
   ) throws(Failure) -> (operation: UInt64, number: UInt64) {
     if json.count > Limits.requestBytesMax { throw .tooLarge("request is over 1 MiB") }
     let request = try parsed(json)
+    if options.awaitsUpload, request.verb != .sendMessage {
+      throw .invalid("only a message has an attachment")
+    }
     let conversation = request.conversation ?? []
     switch request.verb {
     case .markRead:

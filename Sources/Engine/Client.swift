@@ -358,10 +358,10 @@ package final class Client: Sendable {
     let sealed = Sealed(
       frame: frame.bytes, conversation: message.conversation ?? conversation, id: message.id,
       sender: message.sender, payload: message.payload, message: message.object)
-    guard let opened = open(sealed) else {
-      failures += 1
-      return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
-    }
+    let found = open(sealed)
+    if found == nil { failures += 1 }
+    var opened = found ?? OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+    if config.open != nil { opened.digest = WriteTransaction.digest(raw[...]) }
     return opened
   }
 

@@ -40,7 +40,8 @@ extension Core {
         }
       }
     }
-    for operation in outbox.open where operation.state == .unknown {
+    for operation in outbox.open
+    where operation.state == .unknown && operation.verb == .sendMessage {
       outbox.checks[operation.seq] = OutboxMemory.Check()
     }
   }
@@ -49,6 +50,12 @@ extension Core {
     Outbox.isRepeatable(
       record.verb.onWire, body: record.members,
       isIdempotent: config.profile.capabilities.contains(.idempotentSend))
+  }
+
+  /// Whether equal payload bytes may say that a message is a send of this device. Never
+  /// where a send can be told again: it need not be guessed whether it has arrived.
+  var matchesPayloads: Bool {
+    !outbox.tellsClientIDs && !config.profile.capabilities.contains(.idempotentSend)
   }
 
   /// The name that the server knows a conversation by, where it knows it by another.
@@ -117,32 +124,21 @@ extension Core {
     if verb != .createConversation, let conversation = request.conversation {
       let known = try tx.conversation(creating: conversation)
       record.cid = known.cid
-      if known.isPending { record.depends = try awaited(known.id, tx) ?? 0 }
+      record.depends = try tx.creation(of: known.cid)
     }
-    if verb == .sendMessage { try noteReply(&record, tx) }
+    if verb == .sendMessage {
+      record.replyTo = operationText("reply_to", in: record.members)
+      try noteReply(&record, tx)
+    }
     if let message = request.message {
       if let changed = try aim(&record, at: message, draft, tx) { return changed }
     }
-    if let changed = try supersede(record, draft, tx) { return changed }
-    return try tx.addOperation(record)
-  }
-
-  /// The open operation with a client id.
-  private func awaited(
-    _ clientID: [UInt8], _ tx: WriteTransaction
-  ) throws(StoreFailure) -> UInt64? {
-    guard let awaited = try tx.operation(clientID: clientID), awaited.state != .done else {
-      return nil
+    if verb == .markLastRead {
+      if let further = try supersede(marker: &record, tx) { return further }
+    } else if let changed = try supersede(record, draft, tx) {
+      return changed
     }
-    return awaited.seq
-  }
-
-  /// An answer to a message that is still on its way goes after it.
-  private func noteReply(
-    _ record: inout OperationRecord, _ tx: WriteTransaction
-  ) throws(StoreFailure) {
-    record.replyTo = operationText("reply_to", in: record.members)
-    if let message = record.replyTo, let seq = try awaited(message, tx) { record.depends = seq }
+    return try tx.addOperation(record)
   }
 
   /// Says which message an operation is about. One that the server was never told of is
@@ -159,7 +155,7 @@ extension Core {
       record.target = send.target
       return nil
     }
-    if send.isUntold, record.verb == .deleteMessage {
+    if record.verb == .deleteMessage, send.isUntold || !isOnItsWay(send) {
       try tx.removeOperation(send.seq)
       return send
     }
@@ -199,16 +195,6 @@ extension Core {
   private func supersede(
     _ record: OperationRecord, _ draft: Draft, _ tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
-    if record.verb == .markLastRead {
-      let isPassed = try tx.isRead(record.target, record.cid)
-      for older in outbox.open
-      where older.verb == .markLastRead && older.cid == record.cid && older.isUntold {
-        // The marker only moves forward.
-        if isPassed, let further = try tx.operation(older.seq) { return further }
-        try tx.removeOperation(older.seq)
-      }
-      try tx.noteLastRead(record.target, record.cid)
-    }
     guard !record.target.isEmpty, record.verb.isChange else { return nil }
     for var older in try tx.operations(on: record.target, record.cid) where older.isUntold {
       if older.state == .refused { continue }
@@ -281,9 +267,7 @@ extension Core {
       case .queued:
         return !exchange.isInFlight(.operation(seq))
       case .unknown, .refused:
-        record.state = .queued
-        record.errorCode = nil
-        record.errorText = nil
+        try requeue(&record, tx)
         try tx.saveOperation(record)
         return true
       }

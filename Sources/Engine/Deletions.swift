@@ -32,21 +32,23 @@ extension Core {
   func askDeletions(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    guard let form = stamp(record.fetch) ?? stamp(record.deletions) else {
-      // No page ever showed a message, so there is no time to ask from. What only an answer or
-      // a push told of is not there.
+    let known = facts.serverTimeUs
+    let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
+    guard let form = try deletionForm(record, tx) else {
+      // No time can be asked from, so what a whole answer did not show is not there.
       try dropSuspects(&job, record, tx)
       return try finish(&job, &record, tx)
     }
-    let known = facts.serverTimeUs
     var text = record.deletions?.text
     var sinceUs: Int64
     if let watermark = record.deletions {
       sinceUs = watermark.timeUs
     } else {
-      let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
-      guard let first = oldest.first else { return try finish(&job, &record, tx) }
-      sinceUs = first.timeUs - overlapUs
+      guard let oldest else { return try finish(&job, &record, tx) }
+      // A stamp ahead of the server's clock does not say since when the row is there. Where
+      // that is not known the device's may send the question further back, never on.
+      let isAhead = (known ?? clock.wallUs).map { $0 < oldest.timeUs } ?? true
+      sinceUs = (isAhead ? 0 : oldest.timeUs) - overlapUs
     }
     let horizon = config.profile.deletionHorizonUs
     if horizon > 0, let now = serverTimeAtLeast(), now - sinceUs > horizon {
@@ -63,6 +65,16 @@ extension Core {
       since: text ?? form.printed(sinceUs), sinceUs: sinceUs, knownUs: known)
     record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
     return .next
+  }
+
+  /// How this server prints times; nil where it has printed none here. Rows that came by
+  /// push or by answer have no watermark beside them, and are asked about all the same.
+  private func deletionForm(
+    _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Stamp? {
+    if let form = stamp(record.fetch) ?? stamp(record.deletions) { return form }
+    guard let printed = try tx.oldestStamp(record.cid) else { return nil }
+    return Stamp(printed, zoneOffsetMinutes: config.profile.zoneOffsetMinutes)
   }
 
   /// Deletions that old are forgotten. What is stored stays and counts as whole, but
@@ -107,7 +119,9 @@ extension Core {
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
         return Step.next
       }
-      self.moveDeletions(&record, page, knownUs: knownUs)
+      if let form = try self.deletionForm(record, tx) {
+        self.moveDeletions(&record, page, form, knownUs: knownUs)
+      }
       let step = try self.afterDeletions(&draft, &record, tx)
       try tx.save(record)
       return step
@@ -117,11 +131,9 @@ extension Core {
   }
 
   private func moveDeletions(
-    _ record: inout ConversationRecord, _ page: DeletedPage, knownUs: Int64?
+    _ record: inout ConversationRecord, _ page: DeletedPage, _ form: Stamp, knownUs: Int64?
   ) {
-    guard let form = stamp(record.fetch) ?? stamp(record.deletions),
-      let base = page.serverTime?.timeUs ?? knownUs
-    else { return }
+    guard let base = page.serverTime?.timeUs ?? knownUs else { return }
     let time = base - overlapUs
     if record.deletions.map({ $0.timeUs < time }) ?? true {
       record.deletions = Watermark(timeUs: time, text: form.printed(time))

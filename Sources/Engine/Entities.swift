@@ -67,10 +67,11 @@ extension ReceiptKind {
 }
 
 extension Application {
-  /// Keeps an entity, or lets it go.
+  /// Keeps an entity, or lets it go. What a conversation says of itself is kept apart, where
+  /// it can be read.
   mutating func entity(
     _ kind: Effect.EntityKind, _ conversation: [UInt8]?, _ id: [UInt8], _ body: Range<Int>,
-    isDeleted: Bool
+    isDeleted: Bool, isToldApart: Bool = false
   ) throws(StoreFailure) {
     var cid: Int64 = 0
     if let conversation { cid = try tx.conversation(creating: conversation).cid }
@@ -84,7 +85,7 @@ extension Application {
     } else if body.count > Limits.messageBytesMax {
       try setAside(body, reason: BadItem.tooLarge.code, cid: cid)
       return try poison(body, cid: cid)
-    } else {
+    } else if !isToldApart {
       try tx.putEntity(kind: kind.code, cid: cid, id: id, body: Array(arrival.frame[body]))
     }
     // Who asked has the answer.

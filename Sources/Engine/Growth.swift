@@ -17,6 +17,8 @@ struct Wish {
     case newer(Position)
     /// A place that has to be found first.
     case place(At)
+    /// Both sides of a boundary where rows once stood.
+    case beside(Position)
     /// From this boundary down to the other: one gap.
     case fill(from: Position, to: Position)
   }
@@ -65,7 +67,9 @@ struct Wish {
   /// Whether the other wish is for the same side, or for the same gap.
   func isLike(_ other: Wish) -> Bool {
     switch (aim, other.aim) {
-    case (.older, .older), (.newer, .newer), (.place, .place): true
+    case (.older, .older), (.newer, .newer), (.place, .place),
+      (.beside, .beside):
+      true
     case (.fill(let mine, _), .fill(let theirs, _)): mine == theirs
     default: false
     }
@@ -121,7 +125,9 @@ struct Growth {
     var left = want
     while left > 0, edge > floor {
       guard let bottom = bottom(below: edge) else {
-        return try olderAtGap(edge, left, showsBeyond)
+        // What is cached below the newest range never stands for the newest messages.
+        let mayDo = top < .max || left < want
+        return try olderAtGap(edge, left, showsBeyond, mayDo: mayDo)
       }
       let low = max(bottom, floor)
       let found = try rx.keys(cid, before: edge, limit: left, from: low)
@@ -147,14 +153,14 @@ struct Growth {
   }
 
   private mutating func olderAtGap(
-    _ edge: Position, _ left: Int, _ showsBeyond: Bool
+    _ edge: Position, _ left: Int, _ showsBeyond: Bool, mayDo: Bool
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
     var isSatisfied = false
     if showsBeyond {
       let found = try rx.keys(cid, before: edge, limit: left, from: nil)
       keys += found
       if let first = found.map(\.position).min() { loaded.insert(first, edge) }
-      isSatisfied = found.count >= left
+      isSatisfied = mayDo && found.count >= left
     }
     return (.gap(.below(edge), want: left), isSatisfied)
   }

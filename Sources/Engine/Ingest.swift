@@ -13,6 +13,8 @@ struct OpenedPayload: Sendable {
   var flags: RowFlags
   /// The payload as it came, where the hook had no key for it yet.
   var sealed: [UInt8]?
+  /// Tells payloads as they came apart, where the hook opens them.
+  var digest: Int64?
 }
 
 /// What a page brought.
@@ -81,6 +83,8 @@ struct Ingest {
   var newIDs: Set<[UInt8]> = []
   /// The client id that the message of an answer was sent under.
   var clientID: [UInt8]?
+  /// The edit that an answer is to: its message, as the user wrote it.
+  var edit: OperationRecord?
   /// Whether this server may be one that tells no client ids.
   var matchesPayloads = false
   let autoMarkDelivered: Bool
@@ -145,6 +149,8 @@ struct Ingest {
     let readByMe = isMine || message.readBy?.contains(user) ?? false
     var row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
     row.order = order
+    row.digest = payload.digest
+    if let edit, edit.target == message.id { row.written = edit.plain }
     if isMine {
       row.clientID = clientID ?? message.clientID
       if row.clientID != nil {

@@ -61,11 +61,10 @@ extension Core {
       case .createConversation:
         request.conversation = nil
       case .sendMessage:
-        if let reply = record.replyTo, let send = try rx.operation(clientID: reply),
-          send.state == .done, !send.target.isEmpty
-        {
+        if let reply = record.replyTo, let send = try rx.operation(clientID: reply) {
+          let isThere = send.state == .done && !send.target.isEmpty
           request.body = operationBody(
-            request.body, setting: "reply_to", to: quoted(send.target))
+            request.body, setting: "reply_to", to: isThere ? quoted(send.target) : nil)
         }
       default:
         if !record.target.isEmpty { request.message = record.target }
@@ -162,6 +161,7 @@ extension Core {
       let pause = exchange.backoffMs(attempt: outbox.noteTrouble(seq), atLeast: afterMs)
       outbox.pause(seq, untilMs: now.monotonicMs + pause, isTold: afterMs > 0)
     case .unknown:
+      guard outbox.operation(seq)?.verb == .sendMessage else { return }
       // Until then it may still arrive.
       outbox.checks[seq] = OutboxMemory.Check(notBeforeMs: deadlineMs ?? now.monotonicMs)
     }
@@ -169,15 +169,15 @@ extension Core {
 
   // MARK: Looking whether it has arrived
 
-  /// Begins the catch-ups that look for unknown operations.
+  /// Begins the catch-ups that look for unknown sends. A conversation that may have been
+  /// made shows by nothing that it was: it is the user's to decide at once.
   private func runChecks(_ now: Instant) {
     guard exchange.isUp else { return }
     for seq in outbox.checks.keys.sorted() {
       guard var check = outbox.checks[seq], check.sync == nil,
         let due = check.notBeforeMs, due <= now.monotonicMs
       else { continue }
-      guard let operation = outbox.operation(seq), operation.verb == .sendMessage else {
-        // A conversation is recognised when the server tells of it.
+      guard let operation = outbox.operation(seq) else {
         outbox.checks[seq] = nil
         continue
       }
@@ -186,7 +186,7 @@ extension Core {
           try rx.conversation(cid: operation.cid)
         }
         guard let conversation = record?.id else {
-          outbox.checks[seq] = nil
+          try giveUp(seq)
           continue
         }
         // One that began before may not show what has arrived since.
@@ -204,17 +204,31 @@ extension Core {
     for seq in outbox.checks.keys.sorted() where outbox.checks[seq]?.sync == job.id {
       switch trouble {
       case nil, .refused, .notFound, .incomplete:
-        // It was not there, or nobody may look: the user's to decide.
-        outbox.checks[seq] = nil
-        hasNews = true
+        do {
+          try giveUp(seq)
+        } catch {
+          lookAgain(seq)
+        }
       default:
-        outbox.checks[seq]?.sync = nil
-        outbox.checks[seq]?.attempts += 1
-        let attempt = outbox.checks[seq]?.attempts ?? 1
-        let due = outbox.checks[seq]?.notBeforeMs ?? 0
-        outbox.checks[seq]?.notBeforeMs = due + exchange.backoffMs(attempt: attempt, atLeast: 0)
+        lookAgain(seq)
       }
     }
+  }
+
+  /// It was not there, or nobody may look: the user's to decide.
+  private func giveUp(_ seq: UInt64) throws(StoreFailure) {
+    try commit { tx throws(StoreFailure) in try tx.giveUp(send: seq) }
+    outbox.checks[seq] = nil
+    hasNews = true
+  }
+
+  private func lookAgain(_ seq: UInt64) {
+    guard var check = outbox.checks[seq] else { return }
+    check.sync = nil
+    check.attempts += 1
+    check.notBeforeMs =
+      (check.notBeforeMs ?? 0) + exchange.backoffMs(attempt: check.attempts, atLeast: 0)
+    outbox.checks[seq] = check
   }
 }
 

@@ -44,7 +44,8 @@ extension Application {
       autoMarkRead: false)
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
-    ingest.matchesPayloads = !core.outbox.tellsClientIDs
+    if answered?.verb == .editMessage { ingest.edit = answered }
+    ingest.matchesPayloads = core.matchesPayloads
     let ingested = try ingest.page(items.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     news.queuedMarks = news.queuedMarks || ingested.queuedMarks

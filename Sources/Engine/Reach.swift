@@ -35,7 +35,8 @@ extension Core {
         guard newest.low > job.goal.floor else { return .ended(nil) }
       }
       return try goDown(&job, from: newest.low, known, record, tx)
-    case .below(let place):
+    case .below(let wanted):
+      let place = try onServer(wanted, record, tx)
       job.goal.endsJoined = true
       let edge = known.touching(place)?.low ?? self.edge(above: place, known)
       if edge > place {
@@ -44,7 +45,8 @@ extension Core {
         job.wanted = min(job.wanted, .max - known) + known
       }
       return edge == .min ? .ended(nil) : try goDown(&job, from: edge, known, record, tx)
-    case .above(let place):
+    case .above(let wanted):
+      let place = try onServer(wanted, record, tx)
       job.goal.endsJoined = true
       let span = known.touching(place)
       if let span, span == known.newest, job.isLive || caughtUp.contains(record.id),
@@ -63,16 +65,26 @@ extension Core {
       }
       return try goNear(&job, row.position, known, record, tx)
     case .near(let place):
-      return try goNear(&job, place, known, record, tx)
+      return try goNear(&job, try onServer(place, record, tx), known, record, tx)
     case .time(let time):
       return try goNear(&job, time: time, known, record, tx)
-    case .refresh(let low, let high):
+    case .refresh(let low, let wanted):
+      let high = try onServer(wanted, record, tx)
       job.goal.floor = low
       job.goal.jumps = false
       job.wanted = .max
       guard low < high else { return .ended(nil) }
       return try goDown(&job, from: high, known, record, tx)
     }
+  }
+
+  /// What is on its way stands behind all that the server has: a window's place among it
+  /// is the place behind the newest message.
+  private func onServer(
+    _ place: Position, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Position {
+    guard place.isPending else { return place }
+    return try tx.newest(record.cid)?.successor ?? .min
   }
 
   /// The message that a page was to be laid around is gone on the server: the longer way.

@@ -220,7 +220,7 @@ struct Application {
         if case .message = known.lastMessage { _ = takePayloads(1) }
         return
       }
-      try entity(kind, conversation, id, body, isDeleted: false)
+      try entity(kind, conversation, id, body, isDeleted: false, isToldApart: known != nil)
       if let known { try told(known) }
     case .entityDeleted(let kind, let conversation, let id, let body):
       try entity(kind, conversation, id, body, isDeleted: true)

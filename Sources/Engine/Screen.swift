@@ -30,6 +30,11 @@ struct Screen {
   /// Where too many rows must leave, those farthest from here go first.
   var focus: Position?
   var anchor: UInt64 = 0
+  /// As of the last look.
+  var edges = Edges()
+  /// A place in the midst of its rows, while it had any.
+  var stood: Position?
+  var refilled: Refill?
   var trouble: Failure?
   /// What the host is told once the window is free.
   var logLines: [(LogLevel, String)] = []
@@ -69,7 +74,7 @@ struct Screen {
       switch wish.aim {
       case .older(let edge): edge == .max
       case .place(let at): at == .latest || at == .unread
-      case .newer, .fill: false
+      case .newer, .fill, .beside: false
       }
     }
   }
@@ -148,8 +153,10 @@ struct Screen {
     case .after(let number):
       let row = try number == 0 ? list.count - 1 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
-      if row == list.count - 1, isAtEnd { return false }
-      var wish = Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
+      if row == list.count - 1, isAtEnd, !edges.behind { return false }
+      let behind = row >= list.row(from: lastSent?.position ?? .max) ? wishBehind(load.count) : nil
+      var wish =
+        behind ?? Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
       wish.leads = true
       replace(wish)
       focus = item.position
@@ -196,15 +203,23 @@ struct Screen {
     let low = list[row - 1]?.position.successor ?? .min
     let high = list[row]?.position ?? .max
     let isEnd = row == list.count
-    if isEnd, isAtEnd || list.isEmpty { return false }
+    if list.isEmpty ? !edges.before : isEnd && isAtEnd && !edges.behind { return false }
     if !isEnd, row > 0, list[row]?.splitBefore == false { return false }
     if row == 0, list.spans.covers(low, high) { return false }
-    let isGap = isEnd ? !isCached(from: low) : !list.spans.covers(low, high)
+    let isGap =
+      isEnd ? isAtEnd || list.isEmpty || !isCached(from: low) : !list.spans.covers(low, high)
     if isGap, !isUp || config.isCacheOnly { throw .offline }
     trouble = nil
+    if list.isEmpty {
+      refilled = nil
+      refill()
+      if wishes.isEmpty { return show(newestOf: config.count, replacing: false) }
+      return true
+    }
     focus = isEnd ? low : high
     if isEnd {
-      replace(Wish(.newer(low), want: config.count, atGap: .ask))
+      replace(
+        wishBehind(Limits.windowLoadMax) ?? Wish(.newer(low), want: config.count, atGap: .ask))
     } else {
       replace(Wish(.fill(from: high, to: low), want: Limits.windowLoadMax, atGap: .ask))
     }
@@ -245,8 +260,8 @@ struct Screen {
     switch wish.aim {
     case .older(let edge): return rows.lowerBound == 0 && (edge <= high || isLast)
     case .newer(let edge): return isLast && low < edge
-    case .fill(let edge, _): return low < edge && edge <= high
-    case .place: return true
+    case .fill(let edge, _): return low < edge && (edge <= high || isLast && isAtEnd)
+    case .place, .beside: return true
     }
   }
 
@@ -261,10 +276,12 @@ struct Screen {
   ) throws(StoreFailure) -> [DiffOp] {
     guard let record = try rx.conversation(config.conversation) else {
       askBlindly()
+      edges.before = true
       return []
     }
     var change = WindowChange()
-    var loaded = kept ?? list.loaded
+    let wasLoaded = list.loaded
+    var loaded = kept ?? wasLoaded
     if isReplaced { loaded = SpanSet() }
     // One that was made here takes the server's name, or becomes one that was known.
     config.conversation = record.id
@@ -298,6 +315,28 @@ struct Screen {
     change.focus = focus
     kept = nil
     isReplaced = false
+    var ops = list.apply(change)
+    forgetEvicted()
+    let known = wishes.count
+    refill()
+    if wishes.count > known { ops += try growAgain(rx, record) }
+    if change.spans != nil || !ops.isEmpty || wasLoaded != list.loaded {
+      try noteEdges(rx, record.cid)
+    }
+    return ops
+  }
+
+  /// What the cache has of a wish that only the change itself gave cause for.
+  private mutating func growAgain(
+    _ rx: ReadTransaction, _ record: ConversationRecord
+  ) throws(StoreFailure) -> [DiffOp] {
+    var growth = try Growth(rx, record, spans: list.spans, loaded: list.loaded, isUp: isUp)
+    try grow(&growth)
+    read += growth.keys.count
+    var change = WindowChange()
+    if growth.loaded != list.loaded { change.loaded = growth.loaded }
+    change.upserted = growth.keys
+    change.focus = focus
     let ops = list.apply(change)
     forgetEvicted()
     return ops
@@ -331,11 +370,12 @@ struct Screen {
     _ rx: ReadTransaction, _ cid: Int64, _ change: inout WindowChange
   ) throws(StoreFailure) {
     let limit = Limits.windowChangesMax
-    guard case .entries(let entries) = try rx.changes(after: seq, limit: limit),
-      entries.count < limit
-    else {
+    let found = try rx.changes(after: seq, limit: limit)
+    guard case .entries(let entries) = found, entries.count < limit else {
+      // Too many to be followed; mostly they are of other conversations.
+      if case .entries = found { change.isWhole = try rx.hasChanges(cid, after: seq) }
+      if case .resync = found { change.isWhole = true }
       seq = try rx.lastChange()
-      change.isWhole = true
       return
     }
     read += entries.count

@@ -91,7 +91,8 @@ extension Client {
       sealed = try self.sealed(sealable(changed, conversation))
     }
     let mustSeal = config.seal != nil && known.verb.hasPayload
-    return try input { core, now throws(Failure) in
+    var isCircle = false
+    let isChanged = try input { core, now throws(Failure) in
       try core.change(operation, now) { record, tx throws(StoreFailure) in
         guard record.isOpenToEdits else { return false }
         record.body = OperationRecord.body(request.body)
@@ -106,16 +107,18 @@ extension Client {
           record.plain = operationText("reaction", in: request.body)
         }
         if record.verb == .sendMessage {
-          record.replyTo = operationText("reply_to", in: request.body)
+          isCircle = try !core.setReply(&record, tx)
+          if isCircle { return false }
+        } else {
+          try core.requeue(&record, tx)
         }
-        record.state = .queued
-        record.errorCode = nil
-        record.errorText = nil
         try tx.saveOperation(record)
         core.outbox.calm(operation)
         return true
       }
     }
+    if isCircle { throw .invalid("a message that answers itself") }
+    return isChanged
   }
 
   /// The request of an operation with other members.

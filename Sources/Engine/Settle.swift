@@ -89,6 +89,7 @@ extension Core {
       default:
         if !isLate { left = try application.effect(of: record, conversation) }
       }
+      if record.verb == .markLastRead { try noteTold(record, tx) }
       try close(record.seq, outcome, response, arrival, tx)
       news = application.news
     }

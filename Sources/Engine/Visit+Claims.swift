@@ -50,7 +50,11 @@ extension Visit {
     }
     let shown = proven
     for hole in claim.holes { proven.remove(hole.low, hole.high) }
-    for piece in proven.spans { spans.insert(piece.low, min(piece.high, highest)) }
+    for piece in proven.spans {
+      let high = min(piece.high, highest)
+      doubtTop(below: SpanSet.Span(low: piece.low, high: high))
+      spans.insert(piece.low, high)
+    }
     for hole in claim.holes { spans.remove(hole.low, hole.high) }
     for piece in claim.pieces {
       job.shown.insert(piece.low, piece.high)
@@ -73,6 +77,18 @@ extension Visit {
     }
   }
 
+  /// What the watermark tops was read when messages within the overlap were still to come.
+  /// Only a catch-up asks for that part again: no other page joins its end from above.
+  private mutating func doubtTop(below piece: SpanSet.Span) {
+    guard job.stage.isReaching, !reckoning.isSequence, let fetch = record.fetch,
+      let bound = reckoning.bound(fetch)?.position
+    else { return }
+    let top = Position.after(tick: fetch.timeUs)
+    guard piece.low <= top, top < piece.high, let span = spans.touching(top), span.high == top
+    else { return }
+    spans.remove(max(bound, span.low), top)
+  }
+
   /// Of what was inserted, the places of unreadable items stay gaps.
   mutating func hideUnreadable(in shown: SpanSet) throws(StoreFailure) {
     for span in shown.spans {
@@ -83,10 +99,11 @@ extension Visit {
   }
 
   /// Counts places of unreadable items as seen once all around them was shown: by this
-  /// page, by those before it, or by what was known.
+  /// page, by those before it, or by what was known, such places among it.
   private mutating func passUnreadable(_ shown: SpanSet) throws(StoreFailure) {
     job.passed = job.passed.union(shown)
-    let known = job.passed.union(stored)
+    var known = job.passed.union(stored)
+    for hole in try tx.quarantined(record.cid, seen: true) { known.insert(hole.low, hole.high) }
     for span in known.spans
     where shown.spans.contains(where: { $0.low <= span.high && span.low <= $0.high }) {
       try tx.seeQuarantine(record.cid, low: span.low, high: span.high)
@@ -159,9 +176,10 @@ extension Visit {
     }
   }
 
-  /// Messages stamped from here on may still be committing on the server.
+  /// Messages stamped from here on may still be committing on the server: any of them,
+  /// while its time is not known.
   private var settledUs: Int64 {
-    core.facts.serverTimeUs.map { $0 - core.overlapUs } ?? .max
+    core.facts.serverTimeUs.map { $0 - core.overlapUs } ?? .min
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and

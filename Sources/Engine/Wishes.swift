@@ -41,6 +41,13 @@ extension Screen {
     case .place(let at):
       try grow(wish, at, mayAsk: mayAsk, &growth)
       return
+    case .beside(let place):
+      if mayAsk, isUp, !growth.passable.holds(place) {
+        try settle(wish, .near(place), want: 0, mayAsk: true, &growth)
+      } else {
+        try growBothSides(of: place, wish.want, wish.atGap, &growth)
+      }
+      return
     }
     wish.grown = growth.ends(of: known)
     if wish.leads { lead(wish, growth.keys[known...]) }
@@ -121,16 +128,17 @@ extension Screen {
     case .latest:
       try grow(.newest(wish.want), &growth)
     case .at(let key, let isTrusted):
+      if case .time = at, !isTrusted, mayAsk, isUp {
+        // The first row that is cached behind a gap is hardly the one that is meant.
+        return try growToUnknown(wish, at, mayAsk: true, &growth)
+      }
       anchor = key.number
       if wish.leads { focus = key.position }
       growth.loaded.insert(key.position, key.position.successor)
       growth.keys.append(key)
       if isTrusted || !mayAsk {
-        let older = wish.want / 2
         let atGap = wish.hasGivenUp ? Wish.AtGap.show : wish.atGap
-        try grow(Wish(.older(key.position), want: older, atGap: atGap), &growth)
-        try grow(Wish(.newer(key.position), want: wish.want - older, atGap: atGap), &growth)
-        return
+        return try growBothSides(of: key.position, wish.want, atGap, &growth)
       }
       let known = growth.keys.count
       if !isUp, !wish.isTrimmed { try showAround(key.position, wish.want, &growth) }
@@ -143,6 +151,13 @@ extension Screen {
     case .unknown:
       try growToUnknown(wish, at, mayAsk: mayAsk, &growth)
     }
+  }
+
+  private mutating func growBothSides(
+    of place: Position, _ want: Int, _ atGap: Wish.AtGap, _ growth: inout Growth
+  ) throws(StoreFailure) {
+    try grow(Wish(.older(place), want: want / 2, atGap: atGap), &growth)
+    try grow(Wish(.newer(place), want: want - want / 2, atGap: atGap), &growth)
   }
 
   private mutating func growToUnknown(
@@ -254,25 +269,10 @@ extension Screen {
     status.trouble = trouble
     status.anchor = anchor
     status.isAtEnd = isAtEnd
-    guard let first = list.first?.position, let last = list.last?.position else {
-      return status
-    }
     status.isAtStart = isAtStart
-    status.hasGapBefore = hasGap(before: first)
-    status.hasGapAfter = !isAtEnd && hasGap(behind: last)
+    status.hasGapBefore = edges.before
+    status.hasGapAfter = edges.behind
     return status
-  }
-
-  /// Whether the trusted range ends where the first loaded one does.
-  private func hasGap(before position: Position) -> Bool {
-    guard let span = list.spans.span(holding: position) else { return true }
-    guard span.low > .min else { return false }
-    return list.loaded.covers(span.low, position)
-  }
-
-  private func hasGap(behind position: Position) -> Bool {
-    guard let span = list.spans.span(holding: position) else { return true }
-    return span != list.spans.newest && list.loaded.covers(position, span.high)
   }
 }
 

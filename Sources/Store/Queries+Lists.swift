@@ -42,6 +42,11 @@ extension Queries {
     WHERE cid = ? AND verb >= 10 AND verb = 30 AND state < 3 LIMIT 1
     """
 
+  static let markerTold: StaticString = """
+    SELECT 1 FROM operation INDEXED BY operation_kept
+    WHERE cid = ? AND verb >= 10 AND verb = 30 AND state != 3 AND target = ? LIMIT 1
+    """
+
   static let pendingSends: StaticString = """
     SELECT count(*), coalesce(max(state IN (2, 3)), 0)
     FROM operation INDEXED BY operation_pending WHERE cid = ? AND number != 0 AND state != 4
@@ -61,6 +66,6 @@ extension Queries {
 
   static let listQueries: [StaticString] = [
     conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, unreadNumbers,
-    markerQueued, pendingSends, askedOfConversation, leavesConversation,
+    markerQueued, markerTold, pendingSends, askedOfConversation, leavesConversation,
   ]
 }

@@ -83,6 +83,19 @@ extension Queries {
     WHERE cid = ? AND target = ? AND state != 4 AND state < 3 ORDER BY seq
     """
 
+  static let textOf: StaticString = """
+    SELECT verb, plain FROM operation INDEXED BY operation_text
+    WHERE cid = ? AND target = ? AND plain IS NOT NULL
+      AND (verb = 20 AND sealed = ? OR verb = 10 AND state = 4)
+    ORDER BY seq DESC
+    """
+
+  static let toldMarks: StaticString = """
+    SELECT cid, id, flags, read_by, delivered_by, listened_by FROM message
+    WHERE flags & ? = 0 AND (flags & 514 != 0 OR delivered_by IS NOT NULL)
+    ORDER BY coalesce(sent_us, time) DESC
+    """
+
   static let lastKept: StaticString = """
     SELECT seq FROM operation INDEXED BY operation_done
     WHERE state = 4 AND seq > 0 ORDER BY seq DESC LIMIT 1 OFFSET ?
@@ -155,7 +168,7 @@ extension Queries {
   static let operationQueries: [StaticString] = [
     sealed, operationCounts, mark, operation, operationByClient, operationsOf, operationsOpenOf,
     operations, operationsOpen, operationsOn, operationsAwaiting, openOperations, someOpen,
-    somePending, verbsOn, contentOn, lastKept, sendOfPayload, pendingUp, pendingDown,
+    somePending, verbsOn, contentOn, textOf, lastKept, sendOfPayload, pendingUp, pendingDown,
     pendingKeysUp, pendingKeysDown, pendingKeysOfNumbers,
   ]
 }

@@ -48,8 +48,12 @@ enum Queries {
   static let stored: StaticString = """
     SELECT time, number, flags, lsn, issued, marked, version, edited_us, sender, stamp,
       reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued, reactions_version,
-      delivered_by, listened_by
+      delivered_by, listened_by, digest
     FROM message WHERE cid = ? AND id = ?
+    """
+
+  static let oldestStamp: StaticString = """
+    SELECT stamp FROM message WHERE cid = ? AND stamp != x'' ORDER BY time, id LIMIT 1
     """
 
   static let tombstone: StaticString =
@@ -192,7 +196,8 @@ enum Queries {
 
   static let all: [StaticString] =
     [
-      older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, tombstone,
+      older, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored, oldestStamp,
+      tombstone,
       forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, hidden, count,
       conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,

@@ -42,6 +42,13 @@ extension ReadTransaction {
     return .entries(entries)
   }
 
+  /// Whether any entry that is still there tells of a conversation. It reads them all, and
+  /// is for who cannot follow them one by one.
+  package func hasChanges(_ cid: Int64, after: UInt64) throws(StoreFailure) -> Bool {
+    try connection.number(
+      "SELECT 1 FROM change WHERE seq > ? AND cid = ? LIMIT 1", after, cid) != nil
+  }
+
   /// The number of the newest entry.
   package func lastChange() throws(StoreFailure) -> UInt64 {
     try feedEnds().last

@@ -129,12 +129,14 @@ extension ReadTransaction {
 
 extension WriteTransaction {
   /// Keeps the object of a conversation, and when it was made or changed. One that was
-  /// asked for before another was pushed is older than that, and left aside.
+  /// asked for before another was pushed is older than that, and left aside; so is one that
+  /// says itself that it is older.
   package func putConversation(
     _ cid: Int64, id: [UInt8], body: [UInt8], madeUs: Int64?, issued: UInt64?
   ) throws(StoreFailure) {
     let row = try connection.statement(Queries.listing, cid)
     guard try row.step(), issued.map({ row.uint(1) <= $0 }) ?? true else { return }
+    if issued == nil, let madeUs, let known = row.optionalInt(0), madeUs < known { return }
     let told = issued == nil ? lsn : row.uint(1)
     try putEntity(kind: 1, cid: cid, id: id, body: body)
     try connection.run(

@@ -41,12 +41,17 @@ struct Tally: Equatable {
     var top: Position
     /// It is the newest: what stands above it came later.
     var isSharp: Bool
+    /// Less may have been taken off it than it held: a lower bound for good.
+    var isLow = false
     /// Everything that came above `top` was heard, one by one.
     var isWhole = true
     /// Unread rows above `top` and the marker.
     var arrived: Int64 = 0
     /// When it counted.
     var lsn: UInt64
+
+    /// The three facts as they are stored.
+    var bits: Int64 { (isSharp ? 1 : 0) + (isWhole ? 2 : 0) + (isLow ? 4 : 0) }
   }
 
   func isAboveMarker(_ position: Position) -> Bool {
@@ -71,7 +76,7 @@ extension ReadTransaction {
     let tally = try tally(record.cid)
     if let counted = tally.counted {
       let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, record)
-      if isWhole {
+      if isWhole, !counted.isLow {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
@@ -113,8 +118,8 @@ extension ReadTransaction {
       fewerLSN: row.uint(9), moreLSN: row.uint(10))
     if let count = row.optionalInt(4), let top = Self.position(row, 5) {
       tally.counted = Tally.Counted(
-        count: count, top: top, isSharp: row.int(7) & 1 != 0, isWhole: row.int(7) & 2 != 0,
-        arrived: row.int(8), lsn: row.uint(11))
+        count: count, top: top, isSharp: row.int(7) & 1 != 0, isLow: row.int(7) & 4 != 0,
+        isWhole: row.int(7) & 2 != 0, arrived: row.int(8), lsn: row.uint(11))
     }
     return tally
   }

@@ -151,6 +151,10 @@ package struct IncomingMessage: Equatable, Sendable {
   package var rest: [UInt8]
   /// The payload as it came, where it could not be opened yet.
   package var raw: [UInt8]?
+  /// Tells payloads as they came apart, where a hook opens them.
+  package var digest: Int64?
+  /// The text that this user knows it by, where the copy cannot be opened. Not stored.
+  package var written: [UInt8]?
   /// The client id under which this user sent it. Not stored: it settles the operation.
   package var clientID: [UInt8]?
   /// The payload as it came, for a server that tells no client ids. Not stored.

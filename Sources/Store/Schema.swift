@@ -1,7 +1,8 @@
 /// The tables, and how a file comes to the newest form of them.
 ///
 /// `application_id` says that the file is ours, `user_version` which form it
-/// has. A migration is a numbered function that never changes once released. A
+/// has; the cache has a form of its own, for another one is made anew and not
+/// converted. A migration is a numbered function that never changes once released. A
 /// newer or a foreign file is refused before anything is written to it.
 enum Schema {
   /// "TIDL".
@@ -9,6 +10,9 @@ enum Schema {
 
   /// The form that this version reads and writes.
   static let version: Int64 = 1
+
+  /// The form of the tables that hold what the server said.
+  static let cacheForm: Int64 = 1
 
   /// Brings an open writer to the newest form, in one transaction.
   static func prepare(
@@ -18,8 +22,10 @@ enum Schema {
     do throws(StoreFailure) {
       if try migrate(connection) {
         try connection.run(
-          "INSERT OR IGNORE INTO meta (one, account, user, position_kind) VALUES (1, ?, ?, ?)",
-          binding.account, binding.user, binding.positionKind)
+          """
+          INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
+          VALUES (1, ?, ?, ?, ?)
+          """, binding.account, binding.user, binding.positionKind, cacheForm)
         try connection.execute("COMMIT")
       } else {
         // Nothing was written, so nothing is committed: opening changes no file.
@@ -50,7 +56,10 @@ enum Schema {
         PRAGMA user_version = 1;
         """)
     }
-    return found < version
+    let form = try connection.number("SELECT cache_form FROM meta") ?? cacheForm
+    guard form <= cacheForm else { throw .tooNew }
+    if form < cacheForm { try rebuildCache(connection) }
+    return found < version || form < cacheForm
   }
 
   /// Compares what the file is bound to with what the host says.
@@ -81,6 +90,7 @@ enum Schema {
     // Events are numbered on: who follows them must not take new ones for old ones.
     try connection.execute(
       """
+      CREATE TABLE IF NOT EXISTS event (seq INTEGER);
       UPDATE meta SET last_event =
         max(last_event, coalesce((SELECT max(seq) FROM event), 0)) WHERE one = 1;
       DROP TABLE IF EXISTS message;
@@ -97,5 +107,12 @@ enum Schema {
         unread_count = 0, server_unread = NULL, counted_arrived = 0, made_us = NULL;
       """)
     try createCache(connection)
+    // Who follows the feed reads anew.
+    try connection.run(
+      """
+      UPDATE meta SET cache_form = ?, last_change = last_change + 1,
+        trimmed_change = last_change + 1
+      WHERE one = 1
+      """, cacheForm)
   }
 }

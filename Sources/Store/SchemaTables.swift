@@ -13,6 +13,7 @@ extension Schema {
         account BLOB NOT NULL,
         user BLOB NOT NULL,
         position_kind INTEGER NOT NULL,
+        cache_form INTEGER NOT NULL,
         lsn INTEGER NOT NULL DEFAULT 0,
         last_number INTEGER NOT NULL DEFAULT 0,
         last_change INTEGER NOT NULL DEFAULT 0,
@@ -50,6 +51,8 @@ extension Schema {
         read_time INTEGER,
         read_id BLOB,
         read_named BLOB,
+        told_time INTEGER,
+        told_id BLOB,
         unread_count INTEGER NOT NULL DEFAULT 0,
         server_unread INTEGER,
         counted_time INTEGER,
@@ -97,6 +100,7 @@ extension Schema {
       CREATE INDEX operation_number ON operation (number) WHERE number != 0 AND state != 4;
       CREATE UNIQUE INDEX operation_client ON operation (client_id)
         WHERE client_id IS NOT NULL;
+      CREATE INDEX operation_text ON operation (cid, target) WHERE plain IS NOT NULL;
       CREATE INDEX operation_depends ON operation (depends) WHERE depends != 0;
 
       CREATE TABLE draft (
@@ -150,6 +154,7 @@ extension Schema {
         payload BLOB NOT NULL,
         rest BLOB NOT NULL,
         raw BLOB,
+        digest INTEGER,
         PRIMARY KEY (cid, time, id)
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX message_number ON message (number);

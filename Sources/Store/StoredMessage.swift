@@ -5,7 +5,8 @@
 /// request (the sequence number at which it was issued): a copy that was asked
 /// for before the stored one cannot put it back. Reactions go by the version and
 /// the stamp at which they were as they are, since they also come on their own. A
-/// pin carries no version and goes by its own stamp. Receipts only grow.
+/// pin carries no version and goes by its own stamp. Receipts only grow. What was
+/// opened once stays open: of two copies of one content the open one is kept.
 struct StoredMessage: Equatable {
   var message: IncomingMessage
   var number: UInt64
@@ -36,10 +37,14 @@ struct StoredMessage: Equatable {
   /// to an epoch that the server lost: nothing in it outranks the copy then, but marks
   /// that came on their own since.
   func merged(
-    with copy: IncomingMessage, issued stamp: UInt64, restored: UInt64, saysMarks: Bool = true
+    with other: IncomingMessage, issued stamp: UInt64, restored: UInt64, saysMarks: Bool = true
   ) -> StoredMessage {
     var result = self
+    var copy = other
     let isLost = lsn < restored
+    if message.isSealed != copy.isSealed, isSameContent(copy, isLost: isLost) {
+      if copy.isSealed { copy.takeOpen(from: message) } else { result.message.takeOpen(from: copy) }
+    }
     if isLost || isContentOlder(than: copy, issued: stamp) {
       result.takeContent(of: copy, issued: stamp, isLost: isLost)
     }
@@ -74,6 +79,15 @@ struct StoredMessage: Equatable {
     return isTieNewer ? marked <= stamp : marked < stamp
   }
 
+  /// Whether two copies have one payload, though only one of them could be opened. An
+  /// edit says of itself that it is one.
+  private func isSameContent(_ copy: IncomingMessage, isLost: Bool) -> Bool {
+    if let mine = message.digest, mine == copy.digest { return true }
+    if isLost { return false }
+    if let mine = message.version, let theirs = copy.version { return mine == theirs }
+    return !message.isEdited && !copy.isEdited
+  }
+
   private func isContentOlder(than copy: IncomingMessage, issued stamp: UInt64) -> Bool {
     if let mine = message.version, let theirs = copy.version, mine != theirs {
       return mine < theirs
@@ -95,6 +109,28 @@ struct StoredMessage: Equatable {
     message.flags.replace(.marks, from: old.flags)
     message.flags.formUnion(old.flags.intersection(RowFlags.growing.union(.derived)))
     issued = isLost ? stamp : Swift.max(issued, stamp)
+  }
+}
+
+extension IncomingMessage {
+  var isSealed: Bool { flags.contains(.sealed) }
+
+  fileprivate var isEdited: Bool { flags.contains(.edited) || editedUs != nil }
+
+  /// Takes what another copy of the same content was opened to.
+  fileprivate mutating func takeOpen(from other: IncomingMessage) {
+    payload = other.payload
+    raw = nil
+    digest = digest ?? other.digest
+    flags.replace([.sealed, .control], from: other.flags)
+    flags.formUnion(other.flags.intersection(.event))
+  }
+
+  /// Shows a text in place of what cannot be opened.
+  mutating func show(_ text: [UInt8]) {
+    payload = text
+    raw = nil
+    flags.remove(.sealed)
   }
 }
 

@@ -9,6 +9,7 @@ extension WriteTransaction {
   /// Drops all that the server said. Who follows the feed reads anew.
   package func clearCache() throws(StoreFailure) {
     try flushTallies()
+    let told = try toldMarks()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
     countDelta = [:]
@@ -16,6 +17,33 @@ extension WriteTransaction {
     someWait = nil
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
+    for mark in told.reversed() { try wait(mark.id, mark.cid) { $0.lists = mark.lists } }
+  }
+
+  private struct ToldMarks {
+    var cid: Int64
+    var id: [UInt8]
+    var lists: ReceiptLists
+  }
+
+  /// What the server was told of messages of others, the newest first: each is told once,
+  /// also where the message comes anew from a server that shows no receipts.
+  private func toldMarks() throws(StoreFailure) -> [ToldMarks] {
+    let row = try connection.statement(Queries.toldMarks, RowFlags.mine.union(.forgotten).rawValue)
+    var found: [ToldMarks] = []
+    while found.count < Limits.waitingKept, try row.step() {
+      let flags = RowFlags(rawValue: row.int(2))
+      let known = ReceiptLists(row, from: 3)
+      var lists = ReceiptLists()
+      if flags.contains(.readByMe) { lists.add(user, .read) }
+      if let names = known.deliveredBy, ReaderList.contains(user, names) {
+        lists.add(user, .delivered)
+      }
+      if flags.contains(.listenedByMe) { lists.add(user, .listened) }
+      guard lists != ReceiptLists() else { continue }
+      found.append(ToldMarks(cid: row.int(0), id: row.bytes(1), lists: lists))
+    }
+    return found
   }
 
   /// Takes out all that is known of a conversation. Its operations and its draft are the
@@ -24,9 +52,14 @@ extension WriteTransaction {
   package func removeConversation(_ cid: Int64) throws(StoreFailure) {
     guard let record = try conversation(cid: cid) else { return }
     if record.isPending {
-      // The server never knew it, so nothing of it comes back.
-      try connection.run("DELETE FROM draft WHERE cid = ?", cid)
-      try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+      // The server never knew it, so nothing of it comes back. Its name is kept where a
+      // draft is still read by it.
+      if try draft(cid) == nil {
+        try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+      } else {
+        try connection.run(
+          "UPDATE conversation SET is_pending = 0, deleted_lsn = ? WHERE cid = ?", lsn, cid)
+      }
       feed.add(.entities, cid, 0...0)
       return
     }

@@ -34,6 +34,18 @@ extension WriteTransaction {
     }
     if try connection.changes > 0 { change(.conversations, cid, numbers: nil) }
   }
+
+  /// Takes the draft of one conversation into another; where that has one, too, the one
+  /// that was written last stays.
+  func moveDraft(from cid: Int64, to other: Int64) throws(StoreFailure) {
+    try connection.run(
+      """
+      DELETE FROM draft WHERE cid IN (?, ?)
+        AND lsn < (SELECT max(lsn) FROM draft WHERE cid IN (?, ?))
+      """, cid, other, cid, other)
+    try connection.run("UPDATE draft SET cid = ? WHERE cid = ?", other, cid)
+    if try connection.changes > 0 { change(.conversations, other, numbers: nil) }
+  }
 }
 
 extension ReadTransaction {

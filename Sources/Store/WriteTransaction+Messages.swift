@@ -16,6 +16,7 @@ extension WriteTransaction {
     copy.flags.subtract(RowFlags.derived.union(.forgotten))
     copy.clientID = nil
     copy.sentPayload = nil
+    copy.written = nil
     let isBarred = try isBarred(copy, cid)
     let stored = isBarred ? nil : try storedMessage(copy.id, cid)
     let send = try openSend(of: message, cid, isKnown: isBarred || stored != nil)
@@ -23,6 +24,7 @@ extension WriteTransaction {
       if let send { try settle(send, as: copy.id, givesNumber: false) }
       return .tombstoned
     }
+    try reveal(&copy, message, cid, send)
     guard let stored else {
       return .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
@@ -96,14 +98,6 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
     if let send { try settle(send, as: copy.id, givesNumber: true) }
-    if message.flags.contains(.sealed), !message.flags.contains(.edited),
-      let plain = send?.plain
-    {
-      // Who wrote it knows what it says, whoever has the key.
-      message.payload = plain
-      message.flags.remove(.sealed)
-      message.raw = nil
-    }
     let isForgotten = try isForgotten(copy.id, cid)
     if isForgotten { message = copy.husk }
     message.readBy = ReaderList.union(nil, message.readBy)
@@ -127,29 +121,36 @@ extension WriteTransaction {
       """
       INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,
         sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued,
-        reactions_version, delivered_by, listened_by)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        reactions_version, delivered_by, listened_by, digest)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, cid, message.order, message.id, row.number, message.flags.rawValue, row.lsn,
       row.issued, row.marked, message.version, message.editedUs, message.sender, message.stamp,
       message.replyTo, message.reactions, message.readBy, message.payload, message.rest,
       message.raw, message.sentUs, row.pinColumn, row.reactionsVersion, message.deliveredBy,
-      message.listenedBy)
+      message.listenedBy, message.digest)
     noteRows(cid, 1)
     try noteChange(cid, row.number, was: send?.row, now: message.state)
     return row.number
+  }
+
+  /// The time of the oldest message as the server printed it.
+  package func oldestStamp(_ cid: Int64) throws(StoreFailure) -> [UInt8]? {
+    let row = try connection.statement(Queries.oldestStamp, cid)
+    return try row.step() ? row.bytes(0) : nil
   }
 
   /// The whole row of an id.
   func storedMessage(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> StoredMessage? {
     let row = try connection.statement(Queries.stored, cid, id)
     guard try row.step() else { return nil }
-    let message = IncomingMessage(
+    var message = IncomingMessage(
       id: id, sender: row.bytes(8), timeUs: row.optionalInt(16) ?? row.int(0), stamp: row.bytes(9),
       payload: row.bytes(13), flags: RowFlags(rawValue: row.int(2)),
       version: row.optionalInt(6), editedUs: row.optionalInt(7),
       replyTo: row.optionalBytes(10), reactions: row.optionalBytes(11),
       readBy: row.optionalBytes(12), rest: row.bytes(14), raw: row.optionalBytes(15),
       order: row.int(0), deliveredBy: row.optionalBytes(19), listenedBy: row.optionalBytes(20))
+    message.digest = row.optionalInt(21)
     var stored = StoredMessage(
       message, number: row.uint(1), lsn: row.uint(3), issued: row.uint(4))
     stored.marked = row.uint(5)
@@ -173,13 +174,13 @@ extension WriteTransaction {
       UPDATE message SET flags = ?, lsn = ?, issued = ?, marked = ?, version = ?, edited_us = ?,
         sender = ?, stamp = ?, reply_to = ?, reactions = ?, read_by = ?, payload = ?, rest = ?,
         raw = ?, sent_us = ?, pin_issued = ?, reactions_version = ?, delivered_by = ?,
-        listened_by = ?
+        listened_by = ?, digest = ?
       WHERE cid = ? AND time = ? AND id = ?
       """, message.flags.rawValue, row.lsn, row.issued, row.marked, message.version,
       message.editedUs, message.sender, message.stamp, message.replyTo, message.reactions,
       message.readBy, message.payload, message.rest, message.raw, message.sentUs, row.pinColumn,
-      row.reactionsVersion, message.deliveredBy, message.listenedBy, cid, message.order,
-      message.id)
+      row.reactionsVersion, message.deliveredBy, message.listenedBy, message.digest, cid,
+      message.order, message.id)
   }
 
   /// Keeps an empty row where the server has the message, so that a range that

@@ -40,8 +40,17 @@ extension WriteTransaction {
     return record
   }
 
-  /// Saves an operation; one that is as it was is not written.
+  /// Saves an operation; one that is as it was is not written. What answers a send that is
+  /// refused, or deletes it, waits no longer.
   package func saveOperation(_ record: OperationRecord) throws(StoreFailure) {
+    let was = try save(record)
+    guard record.verb == .sendMessage, record.state == .refused, was != .refused else { return }
+    try abandon(record.seq, isGone: false)
+  }
+
+  /// Gives the state that it was in.
+  @discardableResult
+  func save(_ record: OperationRecord) throws(StoreFailure) -> OperationState {
     guard let known = try operation(record.seq) else {
       throw .broken("an operation was saved that is not stored")
     }
@@ -49,12 +58,13 @@ extension WriteTransaction {
     record.lsn = known.lsn
     record.flags = known.flags
     record.number = known.number
-    guard record != known else { return }
+    guard record != known else { return known.state }
     record.lsn = lsn
     try write(record)
     try noteChange(known.cid, known.number, was: known.row, now: record.row)
     if (known.target, known.cid) != (record.target, record.cid) { try refresh(over: known) }
     try refresh(over: record)
+    return known.state
   }
 
   /// Writes what may change of an operation.
@@ -73,20 +83,6 @@ extension WriteTransaction {
     someSends = nil
     somePending = nil
     feed.add(.operations, record.cid, record.seq...record.seq)
-  }
-
-  /// Drops an operation and what waits for it. What it lay over is seen again as the
-  /// server said it.
-  package func removeOperation(_ seq: UInt64) throws(StoreFailure) {
-    var due = [seq]
-    while let next = due.popLast() {
-      guard let known = try operation(next) else { continue }
-      for waiting in try operations(awaiting: next) { due.append(waiting.seq) }
-      try connection.run("DELETE FROM operation WHERE seq = ?", next)
-      feed.add(.operations, known.cid, next...next)
-      try noteChange(known.cid, known.number, was: known.row, now: nil)
-      try refresh(over: known)
-    }
   }
 
   /// Lets the oldest go of those that are done, beyond what is kept.
@@ -133,7 +129,7 @@ extension WriteTransaction {
 
   /// Brings the flags of the row that an operation lies over up to date, and tells that
   /// it looks different.
-  private func refresh(over record: OperationRecord) throws(StoreFailure) {
+  func refresh(over record: OperationRecord) throws(StoreFailure) {
     guard !record.target.isEmpty, record.verb.isChange else { return }
     try refresh(record.target, record.cid)
   }

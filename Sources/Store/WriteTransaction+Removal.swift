@@ -51,6 +51,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
     try dropServerUnread(cid)
+    try forgetTold(cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.

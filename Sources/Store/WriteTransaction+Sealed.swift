@@ -1,6 +1,7 @@
 /// Messages whose payload could not be opened yet: to be offered again when keys come.
 ///
-/// A row that changed while the host opened its payload is left as it is.
+/// A row that changed while the host opened its payload is left as it is. Who wrote a
+/// message knows what it says, whoever has the key.
 internal import Base
 package import Timeline
 
@@ -48,6 +49,7 @@ extension WriteTransaction {
     var opened = stored
     opened.message.payload = payload
     opened.message.raw = nil
+    opened.message.digest = opened.message.digest ?? Self.digest(sealed.raw[...])
     opened.message.flags.replace([.sealed, .control], from: flags)
     opened.message.flags.formUnion(flags.intersection(.event))
     opened.lsn = stored.lsn < (try restoredLSN(sealed.cid)) ? stored.lsn : lsn
@@ -55,5 +57,22 @@ extension WriteTransaction {
     try noteChange(
       sealed.cid, stored.number, was: stored.message.state, now: opened.message.state)
     return true
+  }
+
+  /// Gives a copy that cannot be opened the text that this user wrote: of the send that
+  /// it settles or settled, or of the edit that made it, which is known by its bytes.
+  func reveal(
+    _ copy: inout IncomingMessage, _ told: IncomingMessage, _ cid: Int64,
+    _ send: OperationRecord?
+  ) throws(StoreFailure) {
+    guard copy.isSealed else { return }
+    let isEdited = copy.flags.contains(.edited)
+    if let text = told.written ?? (isEdited ? nil : send?.plain) { return copy.show(text) }
+    let row = try connection.statement(Queries.textOf, cid, copy.id, copy.raw)
+    while try row.step() {
+      if row.int(0) == OperationVerb.editMessage.rawValue || !isEdited {
+        return copy.show(row.bytes(1))
+      }
+    }
   }
 }

@@ -63,26 +63,31 @@ extension WriteTransaction {
     try renameLastRead(send.clientID, as: id, send.cid)
   }
 
-  /// Lets go on what waited for an operation; with `target`, on the message that it made.
-  package func resolve(_ seq: UInt64, target: [UInt8]?) throws(StoreFailure) {
-    for waiting in try operations(awaiting: seq) {
-      var next = waiting
-      next.depends = 0
-      if let target, next.verb.isChange { next.target = target }
-      try saveOperation(next)
-    }
-  }
-
   // MARK: Conversations
 
   /// A conversation that this user made and the server does not know yet.
   package func conversation(
     pending clientID: [UInt8]
   ) throws(StoreFailure) -> ConversationRecord {
-    if let known = try conversation(clientID) { return known }
-    try connection.run("INSERT INTO conversation (id, is_pending) VALUES (?, 1)", clientID)
+    if let known = try conversation(clientID) {
+      guard try isOnlyName(known) else { return known }
+      // A draft was written under the name, before it was made or after that was cancelled.
+      try connection.run("UPDATE conversation SET is_pending = 1 WHERE cid = ?", known.cid)
+      feed.add(.entities, known.cid, 0...0)
+    } else {
+      try connection.run("INSERT INTO conversation (id, is_pending) VALUES (?, 1)", clientID)
+    }
     guard let made = try conversation(clientID) else { throw .damaged }
     return made
+  }
+
+  /// Whether nothing was ever heard of a conversation but a name that this user gave it.
+  private func isOnlyName(_ record: ConversationRecord) throws(StoreFailure) -> Bool {
+    guard !record.isPending, record.fetch == nil, record.deletions == nil,
+      try oldest(record.cid) == nil,
+      try operations(OperationFilter(cid: record.cid, limit: 1)).isEmpty
+    else { return false }
+    return try !connection.statement(Queries.entityOfConversation, record.cid).step()
   }
 
   /// Gives a pending conversation the id that the server gave it. Where that one is known
@@ -95,8 +100,7 @@ extension WriteTransaction {
     if let known = try conversation(id), known.cid != cid {
       real = known.cid
       try moveOperations(from: cid, to: real)
-      try connection.run("UPDATE OR IGNORE draft SET cid = ? WHERE cid = ?", real, cid)
-      try connection.run("DELETE FROM draft WHERE cid = ?", cid)
+      try moveDraft(from: cid, to: real)
       try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
       try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
       feed.add(.entities, cid, 0...0)

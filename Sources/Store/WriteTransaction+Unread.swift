@@ -137,7 +137,10 @@ extension WriteTransaction {
     _ cid: Int64, unread count: Int64?, lastRead: [UInt8]?, newest: Position?, issued: UInt64
   ) throws(StoreFailure) {
     let before = try tally(cid)
-    if let lastRead { try noteLastRead(lastRead, cid) }
+    if let lastRead {
+      try noteLastRead(lastRead, cid)
+      try noteTold(marker: lastRead, cid)
+    }
     var tally = try tally(cid)
     let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
     guard let count, count >= 0, !isMixed else { return }
@@ -153,15 +156,23 @@ extension WriteTransaction {
     // A marker that the server has not heard of may lie anywhere in what it counted.
     let isRead = newest != nil && tally.marker != nil && marker >= top
     if !isRead, try connection.number(Queries.markerQueued, cid) != nil { return }
-    if !isRead, newest != nil, tally.marker != nil {
-      // It counted from its own marker; another one is another count.
-      guard let lastRead, lastRead == tally.marker?.id else { return }
+    // It counted from its own marker; another one is another count. What only counts
+    // says no marker, and is of the one that the server has now.
+    if !isRead, let own = tally.marker, newest != nil || lastRead != nil, lastRead != own.id {
+      return
+    }
+    if let named = tally.named, let lastRead, lastRead != named,
+      try connection.number(Queries.markerTold, cid, named) != nil
+    {
+      return
     }
     let queued = try connection.number(
       Queries.countQueued, cid, top.time, top.id, marker.time, marker.id,
       RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
     tally.counted = Tally.Counted(
       count: isRead ? 0 : Swift.max(0, count &- (queued ?? 0)), top: top, isSharp: newest != nil,
+      // What it has not heard of, another device or a deletion may have told it.
+      isLow: !isRead && queued ?? 0 > 0,
       isWhole: try rows(
         cid, from: top.successor, to: Self.beyond, limit: 1, newestFirst: true
       ).isEmpty,
@@ -217,7 +228,7 @@ extension WriteTransaction {
         WHERE cid = ?
         """, tally.marker?.time, tally.marker?.id, tally.named, tally.unread,
         tally.counted?.count, tally.counted?.top.time, tally.counted?.top.id,
-        (tally.counted?.isSharp ?? false ? 1 : 0) + (tally.counted?.isWhole ?? false ? 2 : 0),
+        tally.counted?.bits ?? 0,
         tally.counted?.arrived ?? 0, tally.counted?.lsn ?? 0, tally.fewerLSN, tally.moreLSN,
         cid)
     }

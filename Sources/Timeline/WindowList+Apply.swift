@@ -52,7 +52,7 @@ private struct Edit {
     }
     takeKeys(change.upserted)
     // Where everything was read anew, nothing says what else of a row is different.
-    if change.isWhole { for slot in leaving where !list.slots[slot].isGone { changed.append(slot) } }
+    if change.isWhole { changed += leaving.filter { !list.slots[$0].isGone } }
     for number in change.touched {
       list.work += 1
       if let slot = list.slot(ofNumber: number) { changed.append(slot) }

@@ -18,7 +18,7 @@ package enum WireFailure: Error, Equatable, Sendable {
   case tooDeep
   /// JSON, but not an object.
   case notAFrame
-  /// A request whose `type` is none that a host may ask for.
+  /// A request whose `type` is none that a host may ask for, or that has two.
   case unknownVerb
   /// A request that only the library itself makes: its answer belongs to a sync.
   case ownVerb

@@ -60,6 +60,7 @@ private struct OperationReader {
   var request: OperationRequest
   /// A bit for each member that stands there with a value.
   private var seen: UInt32 = 0
+  private var hasType = false
 
   init(_ document: Document, _ verb: Verb) {
     self.document = document
@@ -84,7 +85,12 @@ private struct OperationReader {
   ) throws(WireFailure) {
     let name = document.string(key) ?? []
     // The type has been read, and ids of requests are not the host's to give.
-    if name == Name.type || name == Name.requestID { return }
+    if name == Name.requestID { return }
+    if name == Name.type {
+      if hasType { throw .unknownVerb }
+      hasType = true
+      return
+    }
     guard let parameter = Parameter(name: name) else { return keep(key, value) }
     let isNull = document.kind(value) == .null && parameter != .payload
     if isNull { return }

@@ -232,7 +232,7 @@ static void drafts_stay(void) {
   turn(client);
   CHECK(row_count(client) == 2);
   EXPECT(tl_client_disconnected(client), TL_OK);
-  /* header: "Operations, drafts, read markers, refs of updates, and what was forgotten here" */
+  /* header: "Operations, drafts, read markers, refs of updates, what was forgotten here" */
   EXPECT(tl_client_clear(client), TL_OK);
   CHECK(row_count(client) == 1);
   tl_client_free(client);

@@ -84,7 +84,11 @@ import Testing
   /// A file whose cache has an older form is opened, and only the cache is gone.
   @Test func anotherFormOfTheCacheKeepsOperationsAndDrafts() throws {
     let folder = try TrapsRestart.Folder()
-    let (world, operation, _) = try filled(folder)
+    let (world, operation, ids) = try filled(folder)
+    let marker = ids[99]
+    try world.perform(
+      #"{"type":"mark_last_read","conversation_id":"room","message_id":"\#(marker)"}"#)
+    let since = try world.client.state().changeSeq
     world.client.close()
     let (path, key) = folder.storePath
     let store = try MessageStore.open(
@@ -94,15 +98,61 @@ import Testing
     try store.write { tx throws(StoreFailure) in
       let connection = try tx.connection
       try connection.execute("DROP TABLE message; CREATE TABLE message (old BLOB);")
-      try connection.execute("DROP TABLE entity; DROP TABLE waiting;")
-      try Schema.rebuildCache(connection)
+      try connection.execute("DROP TABLE entity; DROP TABLE waiting; DROP TABLE event;")
+      try connection.execute("UPDATE meta SET cache_form = cache_form - 1")
     }
     store.close()
     world.client = try Client.open(world.config)
     try expectOwn(world, operation)
+    let page = try world.client.conversation(Array("room".utf8))
+    #expect(page.rows.map { String(decoding: page.bytes[$0.lastRead], as: UTF8.self) } == [marker])
+    guard case .resync = try world.client.changes(after: since, limit: 10) else {
+      throw Failure.incomplete
+    }
     try world.connect()
     try world.sync()
     #expect(try world.standing(operation) == .done)
+    try world.sync(.older, want: 130)
+    #expect(try world.cached().dropLast() == ids.filter { $0 != ids[100] }[...])
+    // It is opened as it is the next time.
+    let rows = try world.cached()
+    world.client.close()
+    world.client = try Client.open(world.config)
+    #expect(try world.cached() == rows)
+  }
+
+  /// What the server was told once it is not told again, though it shows no receipts.
+  @Test func whatWasToldIsNotToldAgain() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try World.idempotent(file: folder.file()) {
+      $0.autoMarkDelivered = true
+      $0.autoMarkRead = true
+    }
+    world.post(130)
+    try world.connect()
+    try world.sync(.older, want: 130)
+    try world.run()
+    let told = ["mark_delivered", "mark_read"].map { world.asked($0).count }
+    #expect(told.allSatisfy { $0 > 0 })
+    let names = try NSRegularExpression(
+      pattern: #""(read|delivered)_by":\[[^\]]*\]"#)
+    world.alter = { _, answer in
+      names.stringByReplacingMatches(
+        in: answer, range: NSRange(answer.startIndex..., in: answer),
+        withTemplate: #""$1_by":[]"#)
+    }
+    try world.client.clear()
+    try folder.kill(world)
+    try world.connect()
+    try world.sync(.older, want: 130)
+    try world.run()
+    #expect(try world.cached() == world.truth())
+    #expect(["mark_delivered", "mark_read"].map { world.asked($0).count } == told)
+    #expect(try world.client.state().readsPending == 0)
+    // What comes now is new.
+    world.post(1)
+    try world.sync()
+    #expect(world.asked("mark_delivered").count == told[0] + 1)
   }
 
   @Test func aTitleIsShownBeforeItIsConfirmed() throws {

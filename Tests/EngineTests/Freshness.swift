@@ -62,31 +62,34 @@ import Timeline
     #expect(try flags(world, truth[2]) & Self.stale != 0)
   }
 
-  /// Two messages that cannot be told apart in order stand beside one that nobody can read:
-  /// they are in no trusted range, and are verified on screen all the same.
+  /// Some of one second stand beside one that nobody can read, where the order of the second
+  /// hides them: they are in no trusted range, and are verified on screen all the same.
   @Test func rowsBesideWhatNobodyCanReadAreRefreshed() throws {
     let world = try ServerKind.few[1].world()
     world.post(20)
     world.tick(ms: 2_000)
-    let bad = TrapsPoison.post(5, everyMs: 0, to: world) { $0 == 2 ? .missingID : nil }
+    let bad = TrapsPoison.post(9, everyMs: 0, to: world) { $0 == 4 ? .missingID : nil }
     world.tick(ms: 2_000)
-    world.post(20)
+    world.post(30)
     try world.connect()
     #expect(try world.sync().trouble == nil)
     #expect(try world.sync(.older, want: 100).trouble == nil)
     try TrapsPoison.expectAll(world, but: bad)
-    let id = world.truth()[21]
+    let ids = try world.cached()
+    let row = try #require(
+      try (20..<28).first { try flags(world, ids[$0]) & MessageBit.unverified != 0 })
     try world.disconnect()
     world.tick(ms: 60_000)
-    #expect(world.server.edit(conversation: world.room, id: id, payload: "\"new\""))
+    #expect(world.server.edit(conversation: world.room, id: ids[row], payload: "\"new\""))
     world.tick(ms: 60_000)
     try world.connect()
     let screen = try world.window(count: 60)
-    try screen.window.show(first: 0, count: 44)
+    #expect(try world.payload(ids[row]) != "\"new\"")
+    try screen.window.show(first: row, count: 1)
     try screen.settle(world)
-    #expect(try world.payload(id) == "\"new\"")
+    #expect(try world.payload(ids[row]) == "\"new\"")
     world.reset()
-    try screen.window.show(first: 0, count: 44)
+    try screen.window.show(first: row, count: 1)
     try screen.settle(world)
     #expect(world.requests.isEmpty)
   }
@@ -114,13 +117,38 @@ import Timeline
     world.alter = { request, answer in
       guard request.contains("get_messages") else { return answer }
       pages += 1
-      return pages == 1 ? Self.newest(1, of: answer) : pages == 2 ? Self.newest(3, of: answer) : answer
+      return pages > 2 ? answer : Self.newest(pages == 1 ? 1 : 3, of: answer)
     }
     #expect(try world.reach(.live).trouble == nil)
     #expect(pages > 2)
     #expect(try flags(world, newest) & MessageBit.unverified == 0)
     #expect(try world.cached() == world.truth())
     #expect(try world.lies() == [])
+  }
+
+  /// The newest messages were read within the second of the watermark, and two more came in
+  /// it. A page from far above that ends between these two does not make one range with what
+  /// was read before them.
+  @Test(arguments: 30..<50)
+  func noPageJoinsWhatTheWatermarkTopsButACatchUp(_ missed: Int) throws {
+    let world = try CapableKind.all[1].world(limit: 10, knobs: { $0.idStyle = .ordered })
+    world.post(30, everyMs: 2_000)
+    try world.connect()
+    #expect(try world.reach(.live).trouble == nil)
+    try world.disconnect()
+    world.put("\"twin\"")
+    world.put("\"triplet\"")
+    world.tick(ms: 2_000)
+    world.post(missed, everyMs: 2_000)
+    world.tick(ms: 60_000)
+    try world.connect()
+    let place = world.serverPosition(of: world.order()[42]).time
+    let screen = try world.window(.time(place), count: 6)
+    for _ in 0..<8 {
+      _ = try screen.window.load(Load(.before(0), count: 8))
+      try screen.settle(world)
+      #expect(try world.breaks() == [])
+    }
   }
 
   private static var varying: ServerKnobs {

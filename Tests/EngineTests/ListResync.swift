@@ -71,8 +71,10 @@ import Testing
   @Test func aConversationThatTurnsOutToBeKnownLeavesTheList() throws {
     let world = try World.lossless()
     world.rooms(2)
-    let other = #"{"type":"create_conversation","client_id":"theirs","participant_ids":["you"],"#
-      + #""distinct":true,"request_id":"1"}"#
+    let other = """
+      {"type":"create_conversation","client_id":"theirs","participant_ids":["you"],\
+      "distinct":true,"request_id":"1"}
+      """
     _ = world.server.handle(Array(other.utf8), user: "me")
     try world.connectListening()
     let list = try TestList(world.client)
@@ -81,7 +83,9 @@ import Testing
     #expect(before.count == 4)
     try world.disconnect()
     try world.perform(
-      #"{"type":"create_conversation","client_id":"mine","participant_ids":["you"],"distinct":true}"#)
+      """
+      {"type":"create_conversation","client_id":"mine","participant_ids":["you"],"distinct":true}
+      """)
     _ = try list.poll()
     #expect(try list.ids().count == 5)
     try world.connectListening()

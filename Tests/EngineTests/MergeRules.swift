@@ -178,8 +178,10 @@ import Testing
     var deltas = [first]
     for index in 0..<60 {
       deltas.append(
-        #"{"type":"message_reacted","conversation_id":"room","message_id":"a","reactions":{"\#(index)":["u"]}}"#
-      )
+        """
+        {"type":"message_reacted","conversation_id":"room","message_id":"a",\
+        "reactions":{"\(index)":["u"]}}
+        """)
     }
     let other = message("x", 9).replacing(#""room""#, with: #""other""#)
     let base = (0..<120).map { message("a\($0)", Int64($0)) } + [message("a", 500), other]

@@ -199,4 +199,71 @@ import Testing
     try world.sync()
     #expect(world.asked("mark_delivered").count == 2)
   }
+
+  private func draft(_ world: World, _ name: String) throws -> String {
+    let page = try world.client.conversation(Array(name.utf8))
+    let row = try #require(page.rows.first)
+    return String(decoding: page.bytes[row.draft], as: UTF8.self)
+  }
+
+  /// Both were written; the one that was written last is what the user goes on with.
+  @Test(arguments: [true, false])
+  func ofTwoDraftsTheNewerStaysWhereConversationsMerge(_ isOwnNewer: Bool) throws {
+    let world = try World.idempotent()
+    _ = world.server.handle(
+      Array(
+        """
+        {"type":"create_conversation","request_id":"x","client_id":"theirs",\
+        "participant_ids":["me","you"],"distinct":true}
+        """.utf8), user: "you")
+    let pair = try #require(world.server.conversationIDs.last)
+    world.put("\"old\"", in: pair)
+    try world.connect()
+    try world.sync(in: pair)
+    try world.disconnect()
+    try create(world, "mine", #","distinct":true"#)
+    for name in isOwnNewer ? [pair, "mine"] : ["mine", pair] {
+      try world.client.setDraft(conversation: Array(name.utf8), body: Array("in \(name)".utf8))
+    }
+    let list = try TestList(world.client)
+    _ = try list.poll()
+    try world.connect()
+    try list.settle(world)
+    #expect(try draft(world, pair) == (isOwnNewer ? "in mine" : "in \(pair)"))
+    #expect(try draft(world, "mine") == draft(world, pair))
+  }
+
+  @Test func aDraftOutlivesTheCancelledConversation() throws {
+    let world = try World.idempotent()
+    let name = Array("mine".utf8)
+    let operation = try create(world, "mine")
+    try world.client.setDraft(conversation: name, body: Array("kept".utf8))
+    let list = try TestList(world.client)
+    _ = try list.poll()
+    #expect(try world.client.cancel(operation: operation))
+    #expect(try draft(world, "mine") == "kept")
+    #expect(try world.client.conversations(offset: 0, limit: 10).rows.isEmpty)
+    // Made once more under its name, it has its draft.
+    try create(world, "mine")
+    try world.connect()
+    try world.run()
+    let real = try #require(world.server.conversationIDs.first { $0 != world.room })
+    #expect(try draft(world, real) == "kept")
+    try world.client.setDraft(conversation: name, body: [])
+    #expect(try draft(world, real).isEmpty)
+  }
+
+  /// What was written under a name before the conversation is made goes with it.
+  @Test func aDraftBeforeTheConversationIsItsDraft() throws {
+    let world = try World.idempotent()
+    try world.client.setDraft(conversation: Array("mine".utf8), body: Array("early".utf8))
+    try create(world, "mine")
+    let said = try world.say("a", in: "mine")
+    try world.connect()
+    try world.run()
+    let real = try #require(world.server.conversationIDs.first { $0 != world.room })
+    #expect(try draft(world, real) == "early")
+    #expect(try world.standing(said.operation) == .done)
+    #expect(world.served(in: real) == ["a"])
+  }
 }

@@ -110,6 +110,35 @@ import Testing
     }
   }
 
+  /// Nor where that other device gives no client ids: a send that can be told again need
+  /// not be guessed at, and goes out until it is answered.
+  @Test(arguments: [true, false])
+  func t24_anEqualTextWithoutAClientIDIsAnotherMessage(_ isPushed: Bool) throws {
+    let world = try World.idempotent()
+    world.post(110)
+    try world.connectListening()
+    try world.sync()
+    let (operation, number) = try world.say("hello", as: "here")
+    _ = try world.client.nextFrame()
+    if !isPushed { try world.disconnect() }
+    world.tick(ms: 1_000)
+    let other = world.server.post(
+      conversation: world.room, sender: "me", payload: "\"hello\"", id: nil, stampUs: nil,
+      lateUs: nil)
+    if isPushed { try world.run() }
+    if isPushed { #expect(try world.standing(operation) == .inFlight) }
+    try world.disconnect()
+    try world.connectListening()
+    try world.sync()
+    try world.run()
+    #expect(try world.standing(operation) == .done)
+    #expect(world.served() == ["hello", "hello"])
+    let rows = try world.seen().filter { $0.text == "hello" }
+    #expect(rows.count == 2)
+    #expect(rows.map { $0.id == other } == [true, false])
+    #expect(rows.last?.number == number)
+  }
+
   /// A time-out is neither a failure nor a reason to send twice.
   @Test func t25_aTimeOutIsUnknownAndSettlesItself() throws {
     let world = try World.forgetful()

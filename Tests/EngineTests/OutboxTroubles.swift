@@ -74,7 +74,7 @@ import VaultSupport
     #expect(try world.client.operation(operation).rows[0].attempts == 6)
   }
 
-  /// Nothing was ever shown there by a page, so no deletions can be asked for.
+  /// Nothing was ever shown there by a page: deletions are asked by the row that is there.
   @Test func whatIsTakenAwayFromAnEmptyConversationGoes() throws {
     let world = try World.idempotent()
     try world.connect()
@@ -213,6 +213,43 @@ import VaultSupport
     #expect(world.asked("send_message").last?.contains(#""attachment":{"url":"x"}"#) == true)
     #expect(try world.standing(operation) == .done)
     #expect(try world.client.uploaded(operation, attachment: []) == false)
+  }
+
+  /// What carries no attachment would wait for ever.
+  @Test func onlyAMessageWaitsForAnUpload() throws {
+    let world = try World.idempotent()
+    for json in [
+      #"{"type":"subscribe"}"#, #"{"type":"get_conversations"}"#,
+      #"{"type":"react_message","conversation_id":"room","message_id":"m","reaction":"+"}"#,
+      #"{"type":"mark_read","conversation_id":"room","message_ids":["m"]}"#,
+      #"{"type":"typing","conversation_id":"room","event":"begin"}"#,
+    ] {
+      #expect(throws: Failure.invalid("only a message has an attachment")) {
+        try world.perform(json, upload: true)
+      }
+    }
+    #expect(try world.open().isEmpty)
+  }
+
+  /// Nothing shows by itself that a conversation was made: the user decides at once.
+  @Test func aConversationThatMayHaveBeenMadeIsTheUsersToDecide() throws {
+    let world = try World.forgetful()
+    try world.connect()
+    world.lose("create_conversation")
+    let made = try world.perform(
+      #"{"type":"create_conversation","client_id":"k","participant_ids":["me","you"]}"#)
+    let said = try world.say("hello", in: "k")
+    try world.run()
+    world.hear()
+    try world.breakConnection()
+    #expect(try world.standing(made.operation) == .unknown)
+    #expect(try world.waiting(made.operation) == .nothing)
+    #expect(try world.waiting(said.operation) == .turn)
+    try world.wait(ms: 200_000)
+    #expect(world.asked("create_conversation").count == 1)
+    #expect(try world.client.retry(made.operation))
+    try world.run()
+    #expect(try world.standing(said.operation) == .done)
   }
 
   /// Where only the sync fails the operation is kept: the same client id finds it again,

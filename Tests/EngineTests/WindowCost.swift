@@ -1,5 +1,6 @@
 import Base
 import Engine
+import ReferenceServer
 import Store
 import Testing
 import Timeline
@@ -43,29 +44,42 @@ import Timeline
     }
   }
 
-  /// What one more message at the end costs a window of `loaded` rows.
+  /// What one more message at the end costs a window of `loaded` rows: one that follows the
+  /// present, where nothing that is pushed is lost, so that the push proves its place.
   private func cost(rows: Int, loaded: Int) throws -> Cost {
     let folder = try TrapsRestart.Folder()
     try fill(folder, rows)
-    let world = try World(file: folder.file())
+    var knobs = ServerKnobs()
+    knobs.pushIsLossless = true
+    // The server knows only what comes from now on.
+    knobs.sendsTotalCount = false
+    knobs.sendsServerTime = true
+    var profile = Profile()
+    profile.pushIsLossless = true
+    let world = try World(knobs: knobs, profile: profile, file: folder.file())
+    world.server.createConversation("room", participants: ["me", "you"])
+    world.tick(ms: 400_000)
     try world.connect()
-    var config = WindowConfig(conversation: room, count: 1_000, rowsMax: 200_000)
-    config.isCacheOnly = true
-    let window = try world.client.openWindow(config)
+    let window = try world.client.openWindow(
+      WindowConfig(conversation: room, count: 1_000, rowsMax: 200_000))
+    _ = try window.poll()
+    try world.run()
     _ = try window.poll()
     while try window.state().rowCount < loaded {
       #expect(try window.load(Load(.before(0), count: 1_000)))
       _ = try window.poll()
     }
-    #expect(try window.state().rowCount == loaded)
+    #expect(try window.state().rowCount == loaded && window.state().isAtEnd)
     let message =
       #"{"type":"message_new","conversation_id":"room","message":{"message_id":"new","#
-      + #""sender_id":"you","created_at":"2026-03-15T22:15:45","payload":"x"}}"#
+      + #""sender_id":"you","created_at":"2026-02-15T22:22:00","payload":"x"}}"#
     _ = try world.client.receive(Array(message.utf8))
     let before = window.work
     let diff = try #require(try window.poll())
     let work = window.work - before
     #expect(try window.poll() == nil)
+    let row = try #require(try window.rows(first: loaded, count: 1)?.rows.first)
+    #expect(row.flags & (1 << 7 | 1 << 8) == 0, "its place is proven")
     world.client.close()
     return Cost(ops: diff.ops, work: work)
   }
@@ -78,6 +92,7 @@ import Timeline
     #expect(inLongConversation.ops == small.ops)
     #expect(inLongWindow.ops == [WindowOp(.insert, row: 100_000)])
     #expect(inLongConversation.work == small.work)
+    #expect(small.work > 0)
     // Each binary search is seven comparisons longer, and nothing else is.
     #expect(inLongWindow.work <= small.work + 5 * 7)
     #expect(small.work < 80)

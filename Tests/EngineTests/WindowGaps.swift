@@ -17,7 +17,8 @@ import Testing
   }
 
   /// Opening brings [281–300]; older pages of 20 until one block reaches down to 101.
-  @Test(arguments: ServerKind.few)
+  @Test(
+    arguments: ServerKind.few + ServerKind.capable.filter { $0.capabilities.contains(.sequence) })
   func theSeedsExample(_ kind: ServerKind) throws {
     let world = try kind.world {
       $0.pageCap = 20
@@ -39,6 +40,7 @@ import Testing
     let ids = try screen.ids()
     #expect(ids == Array(truth.suffix(ids.count)))
     #expect(try screen.splits().isEmpty)
+    #expect(!(try screen.state().hasGapAfter))
     // Seen ranges need no content again.
     world.reset()
     let second = try world.window(count: 20)

@@ -147,6 +147,36 @@ import Testing
     #expect(world.requests.isEmpty)
   }
 
+  /// A host that wants no refresh is left its stale rows: nothing is asked for what it shows,
+  /// and nothing is waited for; another window of the same rows verifies them for both.
+  @Test func aWindowWithoutRefreshAsksForNoMarks() throws {
+    let (world, _) = try live()
+    try world.sync(.older, want: 400)
+    try world.client.disconnected()
+    try world.connect()
+    try world.run()
+    let place = At.message(Array(world.truth()[100].utf8))
+    let quiet = try TestScreen(world, place, count: 20) { $0.leavesStale = true }
+    try quiet.settle(world)
+    func stale() throws -> Int {
+      try #require(try quiet.window.rows(first: 0, count: 20)).rows
+        .count { $0.flags & (1 << 9) != 0 }
+    }
+    world.reset()
+    try quiet.window.show(first: 0, count: 20)
+    #expect(try quiet.state().waiting == .nothing)
+    try quiet.settle(world)
+    #expect(world.requests.isEmpty)
+    #expect(try stale() == 20)
+    let other = try world.window(place, count: 20)
+    try other.window.show(first: 0, count: 20)
+    #expect(try other.state().waiting == .refresh)
+    try other.settle(world)
+    #expect(!world.requests.isEmpty)
+    #expect(try quiet.poll()?.ops.allSatisfy { $0.kind == .update } == true)
+    #expect(try stale() == 0)
+  }
+
   /// A row that was drawn as stale is drawn anew once it is verified, in one step for all of
   /// them; that a lost connection makes all rows stale is none.
   @Test func whatIsVerifiedIsUpdated() throws {

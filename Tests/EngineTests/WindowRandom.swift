@@ -37,7 +37,7 @@ import Timeline
       }
       for screen in screens where random.below(2) == 0 {
         try screen.poll()
-        let lies = try breaks(world, screen)
+        let lies = try world.breaks(screen)
         #expect(lies == [], "\(kind.name) \(seed).\(step) \(deed)")
         if !lies.isEmpty { return }
       }
@@ -47,7 +47,7 @@ import Timeline
     for screen in screens {
       try screen.settle(world)
       #expect(try screen.state().waiting == .nothing)
-      #expect(try breaks(world, screen) == [])
+      #expect(try world.breaks(screen) == [])
       #expect(try screen.window.load(Load(.initial, count: 10)))
       try screen.settle(world)
       for round in 0..<60 {
@@ -136,15 +136,17 @@ import Timeline
       return "runs"
     }
   }
+}
 
+extension World {
   /// Neighbours without a split that are none on the server; deleted ones that are still
   /// shown are known to be unknown, so they are left out.
-  private func breaks(_ world: World, _ screen: TestScreen) throws -> [String] {
+  func breaks(_ screen: TestScreen) throws -> [String] {
     let ids = try screen.ids()
     let splits = Set(try screen.splits())
     #expect(Set(ids).count == ids.count)
     var place: [String: Int] = [:]
-    for (index, id) in world.order().enumerated() { place[id] = index }
+    for (index, id) in order().enumerated() { place[id] = index }
     var found: [String] = []
     var below: Int?
     var isSplit = true

@@ -181,6 +181,23 @@ import Testing
     }
   }
 
+  /// A device that hears late of a message that is deleted takes the range up to it for whole.
+  @Test func nothingComesBeforeADeletedMessageThatNamedAnother() throws {
+    let server = capable { knobs in
+      knobs.ties = .id
+      knobs.sendsPreviousIDs = true
+    }
+    server.nowUs = start
+    var last: (stampUs: Int64, id: String)?
+    for step in 0..<60 {
+      server.post(conversation: "c", sender: "jan", payload: "1")
+      let newest = try #require(server.truth("c").last)
+      if let last { #expect(last < (newest.stampUs, newest.id)) }
+      last = (newest.stampUs, newest.id)
+      if step % 3 != 0 { server.delete(conversation: "c", ids: [newest.id]) }
+    }
+  }
+
   @Test func nothingEverComesBetweenAMessageAndTheOneItNames() {
     for (ties, numbers) in [(ServerKnobs.Ties.id, false), (.arrival, false), (.id, true)] {
       let server = capable { knobs in

@@ -70,6 +70,8 @@ struct Acts {
   var wishes: [String: (seq: UInt64, isOn: Bool)] = [:]
   /// Subscriptions that this connection has to begin with.
   var mustAsk: Set<String> = []
+  /// Until then; a subscription that is not answered holds nothing up for ever.
+  var mustAskUntilUs: Int64 = 0
   /// What others may be told of typing, on this connection.
   var typing: [String] = []
 
@@ -94,9 +96,14 @@ struct Acts {
     let name = all[index].clientID
     guard !name.isEmpty else { return }
     for other in all.indices where other != index {
-      if all[other].target == name || all[other].replyTo == name || all[other].room == name {
+      if all[other].target == name || all[other].room == name {
         drop(other, untold: false)
       }
     }
+  }
+
+  /// A deletion goes with its send, where that is refused or was not found.
+  func isTakenBack(_ act: Act) -> Bool {
+    deletedNames.contains(act.clientID) || deletedNames.contains(act.target)
   }
 }

@@ -10,6 +10,10 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case wrongChecksum
   /// Gaps are not shown.
   case hiddenSplit
+  /// The state does not tell the gap before the first row, or the one behind the last.
+  case hiddenGapBefore, hiddenGapAfter
+  /// The last row is set away, and the window says that it follows the present all the same.
+  case lostEnd
   /// A row keeps the content it was first read with.
   case oldContent
   /// After some polls a window says that nothing ever changes.
@@ -26,7 +30,9 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
     switch self {
-    case .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .oldContent, .deafWindow: .screens
+    case .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .hiddenGapBefore,
+      .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow:
+      .screens
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk: .all
     }
   }

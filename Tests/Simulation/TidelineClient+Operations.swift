@@ -50,6 +50,10 @@ extension TidelineClient {
     return (made.operation, made.number)
   }
 
+  func syncConversations() throws -> UInt64 {
+    try client.sync(SyncRequest(kind: .conversations))
+  }
+
   func allOperations() throws -> [SimOperation] {
     var found: [SimOperation] = []
     var after: UInt64 = 0

@@ -9,6 +9,7 @@ final class TidelineWindow: SimulatedWindow {
   private let spoil: (SimRow) -> SimRow
   private var polls = 0
   private var firstSeen: [[UInt8]: [UInt8]] = [:]
+  private var hasLostEnd = false
 
   init(
     _ window: Window, _ fault: PlantedFault?, isSequence: Bool,
@@ -23,6 +24,7 @@ final class TidelineWindow: SimulatedWindow {
   func poll() throws -> SimDiff? {
     polls += 1
     if fault == .deafWindow, polls > 6 { return nil }
+    if fault == .lostEnd, !hasLostEnd, polls > 4 { try loseEnd() }
     guard let diff = try window.poll() else { return nil }
     var ops = diff.ops.map(Self.op)
     var checksum = diff.checksum
@@ -38,6 +40,13 @@ final class TidelineWindow: SimulatedWindow {
     return SimDiff(
       fromVersion: diff.from, toVersion: diff.to, checksum: checksum, rowCount: diff.rowCount,
       ops: ops)
+  }
+
+  private func loseEnd() throws {
+    let state = try window.state()
+    guard state.isAtEnd, state.waiting == .nothing, state.rowCount > 2 else { return }
+    try window.trim(first: 0, count: state.rowCount - 1)
+    hasLostEnd = true
   }
 
   private static func op(_ op: WindowOp) -> SimOp {
@@ -106,9 +115,9 @@ final class TidelineWindow: SimulatedWindow {
     state.rowCount = status.rowCount
     state.splits = status.splitCount
     state.atStart = status.isAtStart
-    state.atEnd = status.isAtEnd
-    state.gapBefore = status.hasGapBefore
-    state.gapAfter = status.hasGapAfter
+    state.atEnd = status.isAtEnd || hasLostEnd
+    state.gapBefore = status.hasGapBefore && fault != .hiddenGapBefore
+    state.gapAfter = status.hasGapAfter && fault != .hiddenGapAfter
     state.isIdle = status.waiting == .nothing
     let trouble = status.trouble.map { " trouble \(Self.text($0))" } ?? ""
     state.text =

@@ -253,9 +253,10 @@ extension World {
   }
 
   /// Whether it is stamped ahead of the server's time, and stands there. Where messages name
-  /// the one before, stamps run ahead of the clock so that none comes in between: they count.
+  /// the one before, stamps run ahead of the clock so that none comes in between: they count,
+  /// unless one of them was years ahead.
   func isAhead(_ row: SimRow) -> Bool {
-    !knobs.sequence && !knobs.previousIDs && row.timeUs > server.nowUs
+    !knobs.sequence && (!knobs.previousIDs || knobs.futureStamp) && row.timeUs > server.nowUs
   }
 
   /// Whether a gap between two rows may be there for a message that nobody can read: nothing that

@@ -72,6 +72,8 @@ extension World {
         throw Violation("\(type) names an id that never was: \(id)")
       }
       if ledger.posted[serial].mine { throw Violation("\(type) names an own message: \(id)") }
+      // With a conversation that was left goes what was known of it.
+      if conversations[ledger.posted[serial].conversation].wasLeft { continue }
       if ledger.confirmed.contains(Self.confirmation(type, id)) {
         throw Violation("\(type) twice: \(id)")
       }
@@ -94,6 +96,9 @@ extension World {
     }
     let answers = server.handle(bytes, user: Self.me, from: link.subscription)
     try noteServed(type, request, answers)
+    if type == "subscribe", answers.contains(where: { Frames.string("status", $0) != "ok" }) {
+      acts.mustAskUntilUs = 0
+    }
     for answer in answers {
       var marks: [String] = []
       if Frames.string("status", answer) == "ok", type == "mark_read" || type == "mark_delivered" {

@@ -8,7 +8,7 @@ extension World {
     let bySeq = Dictionary(uniqueKeysWithValues: listed.map { ($0.seq, $0) })
     for act in acts.all {
       guard let found = bySeq[act.seq] else {
-        if act.mayGo { continue }
+        if act.mayGo || acts.isTakenBack(act) { continue }
         throw Violation("\(when) operation \(act.seq), \(act.verb) \(act.clientID), is forgotten")
       }
       try check(act, found)
@@ -152,7 +152,7 @@ extension World {
       if act.neverTold, !act.copies.isEmpty {
         throw Violation("operation \(act.seq) was taken back, and there is \(act.copies)")
       }
-      if !act.mayGo, act.copies.isEmpty {
+      if !act.mayGo, !acts.isTakenBack(act), act.copies.isEmpty {
         throw Violation("operation \(act.seq) was performed, and nothing came of it")
       }
     }

@@ -5,8 +5,11 @@ extension World {
   /// What the user did to a conversation is there: its title, its people and its admins are the
   /// server's.
   func checkRooms(_ probe: TidelineClient) throws {
-    // As pins they have no version: of two that came in another order the later one holds.
-    if knobs.reorders || knobs.duplicateShare > 0 { return }
+    // They have no version: of two that came in another order the later one holds, until the
+    // list is asked for, as every open list does on each connection.
+    guard let list = try input({ try probe.syncConversations() }) else { return }
+    try pump()
+    try until("the list of conversations") { try client.progress(list).outcome != .pending }
     let listed = try probe.allOperations()
     for conversation in conversations {
       let name = conversation.name

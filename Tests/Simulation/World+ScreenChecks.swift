@@ -102,6 +102,36 @@ extension World {
             + "\(Self.text(row.row.id))")
       }
     }
+    try checkGaps(screen, page)
+  }
+
+  /// The gap flags of the state against the store: what lies between the window's ends and the
+  /// rows that the store has beside them.
+  private func checkGaps(_ screen: Screen, _ page: SimPage) throws {
+    let state = try screen.window.state()
+    let sent = screen.rows.prefix { !$0.row.isPending }
+    guard let first = sent.first?.row, let last = sent.last?.row,
+      let low = page.rows.firstIndex(where: { $0.number == first.number }),
+      let high = page.rows.lastIndex(where: { $0.number == last.number })
+    else {
+      // An empty window is whole only where the conversation is.
+      if page.rows.isEmpty, state.gapBefore == page.reachesStart {
+        throw Violation("an empty window says gap \(state.gapBefore) of what is all known or not")
+      }
+      return
+    }
+    if state.gapBefore != page.gapsBefore.contains(low) {
+      throw Violation("the state says gap \(state.gapBefore) before row \(low) of the store")
+    }
+    var isGap = page.gapsBefore.contains(high + 1)
+    if high + 1 == page.rows.count, !state.atEnd {
+      // Behind what is in no whole range anything may follow, and it does not come by itself.
+      if knobs.horizonUs > 0 { return }
+      isGap = isGap || page.rows[high].unverified
+    }
+    if state.gapAfter != isGap {
+      throw Violation("the state says gap \(state.gapAfter) behind row \(high) of the store")
+    }
   }
 
   // MARK: At rest
@@ -132,7 +162,7 @@ extension World {
     for screen in screens {
       try settle(screen, "at rest")
       try judge(screen, isAtRest: true)
-      if screen.followsPresent { try checkPresent(screen) }
+      if try screen.followsPresent || screen.window.state().atEnd { try checkPresent(screen) }
     }
     closeScreens()
     for index in present {
@@ -151,10 +181,12 @@ extension World {
     Violation("window \(screen.number): \(text)\n  \(Pictures.all(screen, self))")
   }
 
-  /// A window that follows the present ends with exactly what the server ends with.
+  /// A window that follows the present ends with exactly what the server ends with, and shows
+  /// nothing that the server has not.
   private func checkPresent(_ screen: Screen) throws {
     guard findings.restores == 0 else { return }
-    let rows = known(screen.conversation).shown
+    let known = known(screen.conversation)
+    let rows = known.shown
     guard try screen.window.state().atEnd else { throw fail(screen, "does not follow the present") }
     guard let newest = rows.last else {
       if !screen.rows.isEmpty { throw fail(screen, "the server has nothing") }
@@ -163,11 +195,19 @@ extension World {
     guard screen.rows.last?.row.id == newest.id else {
       throw fail(screen, "does not end with the newest, \(Self.text(newest.id))")
     }
+    if let row = screen.rows.first(where: { !isThere($0.row, known) }) {
+      throw fail(screen, "shows \(Self.text(row.row.id)), which the server has not")
+    }
     guard let run = runs(screen).last else { return }
     let shown = screen.rows[run].map(\.row.id)
     if shown != rows.suffix(shown.count).map(\.id) {
       throw fail(screen, "its newest part is not the server's")
     }
+  }
+
+  /// Beyond the horizon only a second look tells what was deleted.
+  private func isThere(_ row: SimRow, _ known: KnownTruth) -> Bool {
+    known.row(row.id).map { !$0.hidden } ?? (knobs.horizonUs > 0 && row.unverified)
   }
 
   /// A window fetches a whole conversation, and what it shows is the server's state exactly.

@@ -16,6 +16,7 @@ extension World {
   /// What went well is asked again on a new connection.
   func noteConnection() throws {
     acts.mustAsk = []
+    acts.mustAskUntilUs = nowUs + knobs.timeoutMs * 1_000
     guard knobs.operations.subscribes, let probe else { return }
     let done = Set(try probe.allOperations().filter { $0.standing == .done }.map(\.seq))
     for (name, wish) in acts.wishes where wish.isOn && done.contains(wish.seq) {
@@ -30,7 +31,7 @@ extension World {
       let name = Frames.string("conversation_id", request) ?? ""
       if acts.wishes[name]?.isOn != true { throw Violation("nobody wants to hear of \(name)") }
       acts.mustAsk.remove(name)
-    } else if type != "typing", let name = acts.mustAsk.min() {
+    } else if type != "typing", nowUs < acts.mustAskUntilUs, let name = acts.mustAsk.min() {
       throw Violation("\(type) is asked before the subscription to \(name)")
     }
   }

@@ -12,6 +12,17 @@ import Testing
     #expect(verdict.violation == nil, "\(verdict.story)")
   }
 
+  /// Each of these found a fault once, of a kind that few seeds find.
+  @Test(arguments: [
+    4643, 3_298_535_184_168, 3_298_535_184_394, 4_398_046_621_937, 7_696_581_398_671,
+    7_696_581_695_375, 8_796_093_222_615, 17_592_186_044_881, 17_592_186_445_371,
+    17_592_186_745_673,
+  ])
+  func whatFoundAFaultFindsNoneNow(seed: UInt64) {
+    let verdict = Runner.judge(seed)
+    #expect(verdict.violation == nil, "\(verdict.story)")
+  }
+
   @Test func someSeedsRunOnTheFileAndAreKilled() {
     let verdicts = Self.seeds.filter { Knobs(seed: $0).usesFile }.map { Runner.run($0) }
     #expect(verdicts.count >= 3)

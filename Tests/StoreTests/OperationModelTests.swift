@@ -59,9 +59,14 @@ import Timeline
       var record = OperationRecord(
         .sendMessage, cid: cid, clientID: bytes("c\(ids)"), plain: bytes(plain))
       if random.chance(0.3) { record.sealed = bytes("sealed \(plain)") }
+      let sends = model.operations.filter { $0.isSend && $0.state != .done }
+      if !sends.isEmpty, random.chance(0.3) {
+        record.depends = sends[random.below(sends.count)].seq
+      }
       let added = try tx.addOperation(record)
       #expect(try tx.addOperation(record).seq == added.seq)
-      model.add(.sendMessage, target: "", clientID: "c\(ids)", depends: 0, plain: plain)
+      model.add(
+        .sendMessage, target: "", clientID: "c\(ids)", depends: record.depends, plain: plain)
       #expect(added.seq == model.lastOperation && added.number == model.lastNumber)
       if record.sealed != nil {
         // Told apart from the plain ones: only a client id settles it here.
@@ -156,7 +161,9 @@ import Timeline
       record.attempts += 1
       record.errorCode = state == .refused ? bytes("forbidden") : nil
       try tx.saveOperation(record)
+      let was = model.operations[index].state
       model.operations[index].state = state
+      if isSend, state == .refused, was != .refused { model.refused(record.seq) }
     }
 
     private mutating func drop(_ tx: WriteTransaction) throws(StoreFailure) {

@@ -124,7 +124,7 @@ struct Outbox {
     let seq = operations[index].seq
     for other in operations.indices where operations[other].depends == seq {
       operations[other].depends = 0
-      operations[other].target = id
+      if !operations[other].isSend { operations[other].target = id }
     }
   }
 
@@ -157,8 +157,26 @@ struct Outbox {
   }
 
   mutating func drop(_ seq: UInt64) {
-    let waiting = operations.filter { $0.depends == seq }.map(\.seq)
+    let waiting = operations.filter { $0.depends == seq }
     operations.removeAll { $0.seq == seq }
-    for next in waiting { drop(next) }
+    for next in waiting {
+      if next.isSend { refuse(answer: next.seq) } else { drop(next.seq) }
+    }
+  }
+
+  /// A send is refused: what answers it is, too, and what deletes it takes it back.
+  mutating func refused(_ seq: UInt64) {
+    let waiting = operations.filter { $0.depends == seq }
+    if waiting.contains(where: { $0.verb == .deleteMessage && $0.state == .queued }) {
+      return drop(seq)
+    }
+    for next in waiting where next.isSend { refuse(answer: next.seq) }
+  }
+
+  private mutating func refuse(answer seq: UInt64) {
+    guard let index = operations.firstIndex(where: { $0.seq == seq }) else { return }
+    operations[index].state = .refused
+    operations[index].depends = 0
+    refused(seq)
   }
 }

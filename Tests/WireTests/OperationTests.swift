@@ -109,6 +109,7 @@ import Wire
   }
 
   @Test(arguments: [
+    #"{"type":"pin_message","type":"unpin_message","conversation_id":"c","message_id":"m"}"#,
     #"{"type":"sing"}"#, #"{"type":7}"#, "{}", #"{"type":null}"#,
     #"{"type":"send_message\u0000"}"#,
   ])

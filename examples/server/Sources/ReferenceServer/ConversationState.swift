@@ -23,6 +23,8 @@ final class ConversationState {
   private(set) var rows: [Row] = []
   private(set) var deletions: [ServerDeletion] = []
   private var places: [String: Place] = [:]
+  /// The last place that a message ever had, also where it is gone.
+  private(set) var lastPlace: Place?
   /// The last version of what was deleted, so that a re-created id goes on.
   private(set) var deadVersions: [String: Int] = [:]
   /// Who changed when, the oldest first. An entry whose message has changed
@@ -51,6 +53,7 @@ final class ConversationState {
     twin.rows = rows
     twin.deletions = deletions
     twin.places = places
+    twin.lastPlace = lastPlace
     twin.deadVersions = deadVersions
     twin.changes = changes
     twin.changedUs = changedUs
@@ -137,6 +140,7 @@ final class ConversationState {
     }
     rows.insert(row, at: index(of: row.place, knobs.ties))
     places[message.id] = row.place
+    if lastPlace.map({ $0.isBefore(row.place, knobs.ties) }) ?? true { lastPlace = row.place }
     if deadVersions.removeValue(forKey: message.id) != nil {
       deletions.removeAll { $0.id == message.id }
     }

@@ -110,8 +110,8 @@ public final class ReferenceServer {
     var deletedUs = nowUs
     // Where stamps of messages run ahead of the clock so that none comes in between, those
     // of deletions do too: a device takes both for the same clock.
-    if knobs.sendsPreviousIDs, let last = conversations[conversation]?.rows.last {
-      deletedUs = max(deletedUs, last.place.tickUs)
+    if knobs.sendsPreviousIDs, let last = conversations[conversation]?.lastPlace {
+      deletedUs = max(deletedUs, last.tickUs)
     }
     enqueue(.deletion(conversation: conversation, ids: ids, deletedUs: deletedUs), late)
   }
@@ -171,14 +171,15 @@ public final class ReferenceServer {
     push(.message(Row(message, knobs), isNew: true, isSilent: isSilent), to: state)
   }
 
-  /// Names the message before, and sees to it that none comes in between.
+  /// Names the message before, and sees to it that none comes in between, nor before one
+  /// that is deleted: a device may still hear of that one and of what it named.
   private func link(_ message: inout ServerMessage, in state: ConversationState) {
-    guard let last = state.rows.last else { return }
-    message.previousID = last.message.id
+    message.previousID = state.rows.last?.message.id
+    guard let last = state.lastPlace else { return }
     let unit = max(1, knobs.timeResolutionUs)
-    for stampUs in [message.stampUs, last.place.tickUs, last.place.tickUs + unit] {
+    for stampUs in [message.stampUs, last.tickUs, last.tickUs + unit] {
       message.stampUs = stampUs
-      if last.place.isBefore(Row(message, knobs).place, knobs.ties) { return }
+      if last.isBefore(Row(message, knobs).place, knobs.ties) { return }
     }
   }
 

@@ -1,0 +1,86 @@
+"""What is measured: each row is a way to keep the same messages.
+
+SQLCipher as Debian has it is a row where `libsqlcipher0` is installed.
+"""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+OUT = ROOT / "out" / "bench"
+PACKAGES = ["sqlcipher3", "apsw-sqlite3mc"]
+KEY = "07" * 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One way. `host` says how its program is loaded, `prelude` gives the key."""
+
+    name: str
+    host: tuple
+    program: str
+    prelude: str = ""
+
+    @property
+    def path(self):
+        return OUT / "files" / (self.name.replace(" ", "-") + ".db")
+
+    def command(self, what, size, cache_kib):
+        """The command line of one measurement."""
+        rest = [str(self.path)]
+        if self.program == "storage.so":
+            rest += [self.prelude, str(OUT / "schema.sql")]
+        rest += [str(size.messages), str(size.conversations), str(cache_kib), what]
+        return [str(OUT / "venv/bin/python"), str(HERE / "host.py"), *self.host,
+                str(OUT / self.program), *rest]
+
+
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """How much of it."""
+
+    messages: int
+    conversations: int
+
+
+def library(name):
+    """The path of a shared library of the system, or None."""
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True)
+    found = re.search(rf"\b{re.escape(name)} .*=> (\S+)", listed.stdout)
+    return found.group(1) if found else None
+
+
+def prepare():
+    """Builds the programs, makes the schema, installs what is compared; gives the rows."""
+    (OUT / "files").mkdir(parents=True, exist_ok=True)
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-shared",
+             "-fvisibility=hidden", f"-I{ROOT / 'Include'}"]
+    own = ROOT / "out" / "lib"
+    data = str(HERE / "data.c")
+    subprocess.run(["gcc", *flags, str(HERE / "storage.c"), data, "-o", str(OUT / "storage.so")],
+                   check=True)
+    subprocess.run(["gcc", *flags, str(HERE / "tide.c"), data, f"-L{own}", "-ltideline",
+                    f"-Wl,-rpath,{own}", "-o", str(OUT / "tide.so")], check=True)
+    # The tables are those of the library, word for word.
+    source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
+    (OUT / "schema.sql").write_text("\n".join(re.findall(r'"""\n(.*?)"""', source, re.S)))
+    venv = OUT / "venv"
+    if not (venv / "bin/python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    subprocess.run([str(venv / "bin/pip"), "install", "-q", *PACKAGES], check=True)
+    rows = [
+        Row("Tideline", ("tideline",), "tide.so"),
+        Row("plain SQLite", ("sqlite", library("libsqlite3.so.0")), "storage.so"),
+        Row("SQLCipher", ("module", "sqlcipher3"), "storage.so", f"PRAGMA key=\"x'{KEY}'\""),
+        Row("SQLite3MultipleCiphers", ("module", "apsw"), "storage.so",
+            f"PRAGMA cipher='chacha20'; PRAGMA key='raw:{KEY}'"),
+    ]
+    debian = library("libsqlcipher.so.0")
+    if debian:
+        rows.append(Row("SQLCipher (Debian)", ("sqlite", debian), "storage.so",
+                        f"PRAGMA key=\"x'{KEY}'\""))
+    return rows

@@ -1,0 +1,113 @@
+"""Measures Tideline beside what people would use instead, on the same data in the same run.
+
+    run.py [--messages N] [--conversations N] [--rounds N] [--cache-kib N]
+
+The rows take turns, each measurement is a process of its own, and what counts is the median and its
+ratio to plain SQLite. Prints a table and writes `out/bench/results.json`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+
+import rows as bench
+
+# In this order: each takes the file as the one before has left it.
+COMMANDS = ["ingest", "cold", "read", "live_normal", "live_full", "deletes"]
+
+
+def measure(row, what, size, cache_kib):
+    """One process; gives its figures by name, times in ns for one."""
+    done = subprocess.run(row.command(what, size, cache_kib), capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{row.name}: {what}: {done.stderr.strip()}")
+    figures = {}
+    for line in done.stdout.splitlines():
+        told = json.loads(line)
+        figures[told["figure"]] = told["ns"] / told["count"] if "ns" in told else told["value"]
+    return figures
+
+
+def forget(row):
+    for end in ("", "-wal", "-shm", "-journal"):
+        row.path.with_name(row.path.name + end).unlink(missing_ok=True)
+
+
+def rounds(rows, size, count, cache_kib):
+    """All figures of all rows, a list of `count` values each."""
+    found = {row.name: {} for row in rows}
+    for number in range(count):
+        for row in rows:
+            forget(row)
+        for what in COMMANDS:
+            turn = rows[number % len(rows):] + rows[:number % len(rows)]
+            for row in turn:
+                figures = measure(row, what, size, cache_kib)
+                if what == "ingest":
+                    figures["file_mib"] = row.path.stat().st_size / 2**20
+                for name, value in figures.items():
+                    found[row.name].setdefault(name, []).append(value)
+                print(f"round {number + 1}: {row.name}: {what}", file=sys.stderr)
+    return found
+
+
+def shown(value, name):
+    if name.endswith("_mib") or name.endswith("_kib"):
+        return f"{value:,.0f} {name[-3].upper()}iB"
+    return f"{value / 1000:,.1f} µs" if value < 1e7 else f"{value / 1e6:,.1f} ms"
+
+
+def table(found, names):
+    """Markdown: a line for each figure, medians with the ratio to plain SQLite."""
+    figures = list(dict.fromkeys(figure for row in found.values() for figure in row))
+    lines = ["| figure | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for figure in figures:
+        plain = found["plain SQLite"].get(figure)
+        cells = []
+        for name in names:
+            values = found[name].get(figure)
+            if not values:
+                cells.append("–")
+                continue
+            median = statistics.median(values)
+            ratio = f" ({median / statistics.median(plain):.2f})" if plain else ""
+            cells.append(shown(median, figure) + ratio)
+        lines.append(f"| {figure} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return (f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, "
+            f"{platform.system()} {platform.release().split('-')[0]}, "
+            f"load {os.getloadavg()[0]:.1f}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    parser.add_argument("--conversations", type=int, default=1_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cache-kib", type=int, default=16_384)
+    given = parser.parse_args()
+    rows = bench.prepare()
+    size = bench.Size(given.messages, given.conversations)
+    before = machine()
+    found = rounds(rows, size, given.rounds, given.cache_kib)
+    result = {"machine": before, "messages": size.messages, "conversations": size.conversations,
+              "rounds": given.rounds, "cache_kib": given.cache_kib, "figures": found}
+    (bench.OUT / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    shutil.rmtree(bench.OUT / "files")
+    print(f"{size.messages:,} messages in {size.conversations:,} conversations, medians of "
+          f"{given.rounds} rounds, ratio to plain SQLite; {before}\n")
+    print(table(found, [row.name for row in rows]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,390 @@
+/* The same work through Tideline's C interface: pages of JSON as they come from a server, to
+   encrypted, ranges proven, changes told. The server is played here; making its answers is not
+   counted, every call of the library is. */
+#include <tideline.h>
+
+#include "bench.h"
+#include "data.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { PAGE = 100, ANSWER = 4 << 20 };
+
+static struct {
+  uint64_t total;
+  uint32_t conversations;
+  uint64_t more;     /* Messages of conversation 0 that came after the data set. */
+  uint64_t deleted;  /* How many of conversation 0 the next answer names as deleted. */
+  char answer[ANSWER];
+  size_t size;
+} server;
+
+static data_message made;
+
+static void must(tl_status status, const char *what) {
+  if (status < TL_OK) fail(what, tl_last_error());
+}
+
+static tl_view text(const char *s) { return (tl_view){(const uint8_t *)s, strlen(s)}; }
+
+static uint64_t length(uint32_t conversation) {
+  return data_length(server.total, server.conversations, conversation) +
+         (conversation == 0 ? server.more : 0);
+}
+
+static void put(const char *bytes, size_t size) {
+  if (size > ANSWER - server.size) fail("server", "the answer is too long");
+  memcpy(server.answer + server.size, bytes, size);
+  server.size += size;
+}
+
+static void say(const char *s) { put(s, strlen(s)); }
+
+/* A string member of a request; its size is 0 where there is none. */
+static size_t member(const char *frame, const char *name, char *out, size_t room) {
+  char key[64];
+  snprintf(key, sizeof key, "\"%s\":\"", name);
+  const char *at = strstr(frame, key);
+  if (at == NULL) return 0;
+  at += strlen(key);
+  size_t size = strcspn(at, "\"");
+  if (size >= room) fail("server", "a member is too long");
+  memcpy(out, at, size);
+  out[size] = 0;
+  return size;
+}
+
+/* Answers one request, outside the clock. */
+static void respond(tl_view frame) {
+  static char request[1 << 16];
+  char type[64], id[128], room[64], stamp[64];
+  if (frame.size >= sizeof request) fail("server", "the request is too long");
+  memcpy(request, frame.data, frame.size);
+  request[frame.size] = 0;
+  const char *inner = strstr(request, "\"payload\":");
+  member(inner != NULL ? inner : request, "type", type, sizeof type);
+  member(request, "request_id", id, sizeof id);
+  uint32_t conversation = 0;
+  if (member(request, "conversation_id", room, sizeof room) > 5) {
+    conversation = (uint32_t)strtoul(room + 5, NULL, 10);
+  }
+  server.size = 0;
+  say("{\"account\":\"bench\",\"type\":\"reply\",\"payload\":{\"type\":\"");
+  say(type);
+  say("\",\"request_id\":\"");
+  say(id);
+  say("\",\"status\":\"ok\",\"data\":{");
+  if (strcmp(type, "get_messages") == 0) {
+    uint64_t high = length(conversation), low = 0;
+    size_t size = member(request, "before_ts", stamp, sizeof stamp);
+    if (size > 0) high = data_index(conversation, data_stamp_us(stamp, size));
+    size = member(request, "after_ts", stamp, sizeof stamp);
+    if (size > 0) low = data_index(conversation, data_stamp_us(stamp, size) + 1);
+    if (high > length(conversation)) high = length(conversation);
+    uint64_t first = high - low > PAGE ? high - PAGE : low;
+    say("\"messages\":[");
+    for (uint64_t i = first; i < high; i++) {
+      data_make(conversation, i, &made);
+      if (i > first) say(",");
+      put(made.json, made.size);
+    }
+    say(first > low ? "],\"has_more\":true" : "],\"has_more\":false");
+  } else if (strcmp(type, "get_deleted_since") == 0) {
+    say("\"message_ids\":[");
+    for (uint64_t i = 0; i < server.deleted; i++) {
+      char name[40];
+      data_id(0, length(0) - 1 - 2 * i, name + 1);
+      name[0] = name[37] = '"';
+      if (i > 0) say(",");
+      put(name, 38);
+    }
+    say("]");
+  }
+  say("}}}");
+}
+
+static tl_client *client;
+static tl_profile profile;
+
+static void open_client(const char *path, long cache_kib) {
+  static const uint8_t key[TL_KEY_BYTES] = {7};
+  memset(&profile, 0, sizeof profile);
+  profile.struct_size = sizeof profile;
+  profile.flags = TL_PROFILE_PUSH_LOSSLESS;
+  profile.page_limit = PAGE;
+  profile.truncates = TL_TRUNCATES_NEWEST;
+  profile.capabilities = TL_SERVER_BEFORE | TL_SERVER_ENVELOPE;
+  profile.time_resolution_us = 1000;
+  tl_client_config config;
+  memset(&config, 0, sizeof config);
+  config.struct_size = sizeof config;
+  config.path = text(path);
+  config.key = (tl_view){key, sizeof key};
+  config.account = text("bench");
+  config.user_id = text("me");
+  config.profile = &profile;
+  config.cache_bytes = (uint64_t)cache_kib * 1024;
+  must(tl_client_open(&config, &client), "open");
+}
+
+/* Serves until nothing is asked any more. The server's own time is not counted; where `deletions`
+   is given, what takes in an answer that names deletions is counted there alone. */
+static void serve(stopwatch *watch, stopwatch *deletions) {
+  for (;;) {
+    tl_frame *frame = NULL;
+    start(watch);
+    tl_status status = tl_client_next_frame(client, &frame);
+    must(status, "next_frame");
+    if (status == TL_OK) must(tl_client_frame_sent(client, frame->id), "frame_sent");
+    stop(watch);
+    if (status == TL_NONE) return;
+    int is_reply = memmem(frame->bytes.data, frame->bytes.size, "\"type\":\"reply\"", 14) != NULL;
+    if (!is_reply) {
+      respond(frame->bytes);
+      stopwatch *mine = memmem(frame->bytes.data, frame->bytes.size, "get_deleted_since", 17) &&
+          deletions != NULL ? deletions : watch;
+      start(mine);
+      must(tl_client_receive(client, (tl_view){(uint8_t *)server.answer, server.size}), "receive");
+      stop(mine);
+    }
+    tl_frame_free(frame);
+  }
+}
+
+static void sync_room(uint32_t conversation, tl_sync_kind kind, stopwatch *watch,
+                      stopwatch *deletions) {
+  char name[32];
+  snprintf(name, sizeof name, "room-%05u", conversation);
+  tl_sync_request request;
+  memset(&request, 0, sizeof request);
+  request.struct_size = sizeof request;
+  request.conversation = text(name);
+  request.kind = kind;
+  request.want = UINT32_MAX;
+  start(watch);
+  must(tl_client_sync(client, &request, NULL), "sync");
+  stop(watch);
+  serve(watch, deletions);
+}
+
+static void ingest(void) {
+  stopwatch watch = {0, 0};
+  must(tl_client_connected(client), "connected");
+  for (uint32_t c = 0; c < server.conversations; c++) sync_room(c, TL_SYNC_OLDER, &watch, NULL);
+  tl_stats stats;
+  memset(&stats, 0, sizeof stats);
+  stats.struct_size = sizeof stats;
+  must(tl_client_stats(client, &stats), "stats");
+  if (stats.messages != server.total) fail("ingest", "messages are missing");
+  start(&watch);
+  tl_client_close(client);
+  stop(&watch);
+  told("ingest", server.total, watch.total);
+}
+
+static tl_window *open_window(uint32_t conversation, tl_at at, int64_t time_us) {
+  char name[32];
+  snprintf(name, sizeof name, "room-%05u", conversation);
+  tl_window_config config;
+  memset(&config, 0, sizeof config);
+  config.struct_size = sizeof config;
+  config.conversation = text(name);
+  config.at = at;
+  config.time_us = time_us;
+  tl_window *window = NULL;
+  must(tl_window_open(client, &config, &window), "window");
+  return window;
+}
+
+static uint32_t poll_window(tl_window *window) {
+  tl_diff *diff = NULL;
+  tl_status status = tl_window_poll(window, &diff);
+  must(status, "poll");
+  uint32_t rows = status == TL_OK ? diff->row_count : 0;
+  tl_diff_free(diff);
+  return rows;
+}
+
+static size_t read_rows(tl_window *window, uint32_t first, uint32_t count) {
+  tl_batch *batch = NULL;
+  size_t found = 0;
+  must(tl_window_rows(window, first, count, &batch), "rows");
+  if (batch != NULL) (void)tl_batch_rows(batch, &found);
+  tl_batch_free(batch);
+  return found;
+}
+
+/* Pushes one message after the other into an open window. */
+static void live(uint32_t count, int is_full) {
+  stopwatch watch = {0, 0}, aside = {0, 0};
+  must(tl_client_connected(client), "connected");
+  sync_room(0, TL_SYNC_LATEST, &aside, NULL);
+  tl_window *window = open_window(0, TL_AT_LATEST, 0);
+  serve(&aside, NULL);
+  poll_window(window);
+  serve(&aside, NULL);
+  poll_window(window);
+  for (uint32_t i = 0; i < count; i++) {
+    char head[256];
+    data_make(0, length(0), &made);
+    server.more++;
+    server.size = 0;
+    int size = snprintf(head, sizeof head,
+                        "{\"account\":\"bench\",\"type\":\"update\",\"payload\":{\"ref\":\"%llu\","
+                        "\"silent\":false,\"action\":\"new\",\"payload\":{\"entity\":\"message\","
+                        "\"items\":[",
+                        (unsigned long long)(length(0) + 1000000u * (unsigned)is_full));
+    put(head, (size_t)size);
+    put(made.json, made.size);
+    say("]}}}");
+    start(&watch);
+    must(tl_client_receive(client, (tl_view){(uint8_t *)server.answer, server.size}), "push");
+    if (poll_window(window) == 0) fail("live", "the window shows nothing new");
+    stop(&watch);
+    /* Its reply is made only when it is on disk. */
+    serve(is_full ? &watch : &aside, NULL);
+  }
+  tl_window_free(window);
+  told(is_full ? "live_full" : "live_normal", count, watch.total);
+}
+
+static void windows(uint32_t conversations, uint32_t count, const char *figure) {
+  stopwatch watch = {0, 0};
+  for (uint32_t i = 0; i < count; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "room-%05u", i % conversations);
+    tl_query query;
+    memset(&query, 0, sizeof query);
+    query.struct_size = sizeof query;
+    query.conversation = text(name);
+    query.limit = 50;
+    tl_batch *batch = NULL;
+    size_t found = 0;
+    start(&watch);
+    must(tl_client_messages(client, &query, &batch), "messages");
+    (void)tl_batch_rows(batch, &found);
+    tl_batch_free(batch);
+    stop(&watch);
+    if (found == 0) fail(figure, "an empty screen");
+  }
+  told(figure, count, watch.total);
+}
+
+static void open_windows(uint32_t count) {
+  stopwatch watch = {0, 0};
+  for (uint32_t i = 0; i < count; i++) {
+    start(&watch);
+    tl_window *window = open_window(0, TL_AT_LATEST, 0);
+    uint32_t rows = poll_window(window);
+    size_t found = read_rows(window, 0, rows);
+    tl_window_free(window);
+    stop(&watch);
+    if (found < 50) fail("window", "an empty screen");
+  }
+  told("window", count, watch.total);
+}
+
+static void scroll(uint32_t count) {
+  stopwatch watch = {0, 0};
+  tl_window *window = open_window(0, TL_AT_LATEST, 0);
+  uint32_t rows = poll_window(window);
+  tl_load load;
+  memset(&load, 0, sizeof load);
+  load.struct_size = sizeof load;
+  load.kind = TL_LOAD_BEFORE;
+  load.count = 50;
+  start(&watch);
+  uint32_t seen = (uint32_t)read_rows(window, 0, rows);
+  while (seen < count) {
+    must(tl_window_load(window, &load), "load");
+    uint32_t now = poll_window(window);
+    if (now <= rows) break;
+    seen += (uint32_t)read_rows(window, 0, now - rows);
+    rows = now;
+  }
+  stop(&watch);
+  tl_window_free(window);
+  told("scroll", seen, watch.total);
+}
+
+static void jumps(uint32_t count) {
+  stopwatch watch = {0, 0};
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t c = i % server.conversations;
+    int64_t middle = data_time(c, length(c) / 2);
+    start(&watch);
+    tl_window *window = open_window(c, TL_AT_TIME, middle);
+    read_rows(window, 0, poll_window(window));
+    tl_window_free(window);
+    stop(&watch);
+  }
+  told("jump", count, watch.total);
+}
+
+static void list(uint32_t count) {
+  stopwatch watch = {0, 0};
+  for (uint32_t i = 0; i < count; i++) {
+    tl_list *opened = NULL;
+    tl_diff *diff = NULL;
+    tl_batch *batch = NULL;
+    start(&watch);
+    must(tl_list_open(client, NULL, &opened), "list");
+    must(tl_list_poll(opened, &diff), "list");
+    must(tl_list_rows(opened, 0, 10000, &batch), "list");
+    tl_batch_free(batch);
+    tl_diff_free(diff);
+    tl_list_free(opened);
+    stop(&watch);
+  }
+  told("list", count, watch.total);
+}
+
+static void deletes(uint32_t count) {
+  stopwatch watch = {0, 0}, aside = {0, 0};
+  must(tl_client_connected(client), "connected");
+  server.deleted = count;
+  sync_room(0, TL_SYNC_LATEST, &aside, &watch);
+  server.deleted = 0;
+  told("deletes", count, watch.total);
+}
+
+/* argv: path, total, conversations, cache in KiB, command. */
+EXPORT int bench_run(int argc, const char *const *argv) {
+  if (argc < 5) return 2;
+  const char *path = argv[0], *command = argv[4];
+  server.total = strtoull(argv[1], NULL, 10);
+  server.conversations = (uint32_t)strtoul(argv[2], NULL, 10);
+  long cache = atol(argv[3]);
+  if (strcmp(command, "cold") == 0) {
+    forget_file(path);
+    stopwatch watch = {0, 0};
+    start(&watch);
+    open_client(path, cache);
+    tl_window *window = open_window(0, TL_AT_LATEST, 0);
+    if (read_rows(window, 0, poll_window(window)) < 50) fail("cold", "an empty screen");
+    stop(&watch);
+    tl_window_free(window);
+    told("cold", 1, watch.total);
+    tl_client_free(client);
+    return 0;
+  }
+  open_client(path, cache);
+  if (strcmp(command, "ingest") == 0) ingest();
+  else if (strcmp(command, "live_normal") == 0) live(2000, 0);
+  else if (strcmp(command, "live_full") == 0) {
+    server.more = 10000;
+    live(500, 1);
+  } else if (strcmp(command, "read") == 0) {
+    windows(1, 1, "first");
+    windows(1, 5000, "warm");
+    windows(server.conversations, 5000, "spread");
+    open_windows(2000);
+    scroll(2000);
+    jumps(1000);
+    list(20);
+    said("memory_kib", (double)memory_kib("VmRSS"));
+  } else if (strcmp(command, "deletes") == 0) deletes(1000);
+  else return 2;
+  tl_client_free(client);
+  return 0;
+}

@@ -1,0 +1,126 @@
+/// What an operation waits for: the send that it answers, or the creation of its
+/// conversation. And which of several read markers counts.
+///
+/// Rules protected: nothing waits for a send that is the user's to decide, and a name
+/// that only this device knows is never told to the server. What the server has as read
+/// never moves back.
+internal import Base
+internal import Store
+internal import Wire
+
+extension Core {
+  /// Whether a send may still arrive without a word of the user's.
+  func isOnItsWay(_ send: OperationRecord) -> Bool {
+    switch send.state {
+    case .queued, .inFlight: true
+    case .unknown: outbox.checks[send.seq] != nil
+    case .refused, .done: false
+    }
+  }
+
+  // MARK: Answers to messages
+
+  /// Says what a send waits for. One that answers a message which is not sent, and not on
+  /// its way, is the user's to decide.
+  func noteReply(
+    _ record: inout OperationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    record.depends = try tx.creation(of: record.cid)
+    guard let name = record.replyTo, let send = try tx.operation(clientID: name),
+      send.verb == .sendMessage, send.state != .done
+    else { return }
+    if isOnItsWay(send) {
+      record.depends = send.seq
+    } else {
+      record.state = .refused
+      record.errorCode = OperationRecord.notSent
+    }
+  }
+
+  /// Queues an operation again. An answer to what was not sent, and is not on its way, is
+  /// then a message like any other.
+  func requeue(
+    _ record: inout OperationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    var wasLost = record.errorCode == OperationRecord.notSent
+    record.state = .queued
+    record.errorCode = nil
+    record.errorText = nil
+    guard record.verb == .sendMessage else { return }
+    if wasLost, let name = record.replyTo {
+      wasLost = try tx.operation(clientID: name) == nil
+      try noteReply(&record, tx)
+    }
+    guard wasLost || record.state == .refused else { return }
+    record.body = OperationRecord.body(
+      operationBody(record.members, setting: "reply_to", to: nil))
+    record.replyTo = nil
+    record.state = .queued
+    record.errorCode = nil
+  }
+
+  /// Gives a send other members: false where it would answer itself, or what waits for it.
+  func setReply(
+    _ record: inout OperationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Bool {
+    let reply = operationText("reply_to", in: record.members)
+    if reply == record.replyTo {
+      try requeue(&record, tx)
+      return true
+    }
+    var next: OperationRecord?
+    if let reply { next = try tx.operation(clientID: reply) }
+    while let awaited = next {
+      if awaited.seq == record.seq { return false }
+      next = awaited.depends == 0 ? nil : try tx.operation(awaited.depends)
+    }
+    record.replyTo = reply
+    record.state = .queued
+    record.errorCode = nil
+    record.errorText = nil
+    try noteReply(&record, tx)
+    return true
+  }
+
+  // MARK: Read markers
+
+  /// Of markers that were never told the furthest counts; it comes back where it is there
+  /// already. Where one of them is not stored here they cannot be compared, and both are
+  /// told, in their order.
+  func supersede(
+    marker record: inout OperationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> OperationRecord? {
+    let place = try tx.row(record.target, record.cid)?.position
+    for open in outbox.open
+    where open.verb == .markLastRead && open.cid == record.cid && open.isUntold {
+      guard let older = try tx.operation(open.seq) else { continue }
+      if older.target == record.target { return older }
+      guard let place, let other = try tx.row(older.target, record.cid)?.position else {
+        continue
+      }
+      if place < other { return older }
+      try tx.removeOperation(older.seq)
+    }
+    if let place, let told = try tx.toldMarker(record.cid), place <= told {
+      record.state = .done
+    }
+    try tx.noteLastRead(record.target, record.cid)
+    return nil
+  }
+
+  /// The server has the marker: what waits to be told and is no further is done as well.
+  func noteTold(
+    _ record: OperationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    try tx.noteTold(marker: record.target, record.cid)
+    guard let told = try tx.toldMarker(record.cid) else { return }
+    for open in outbox.open
+    where open.verb == .markLastRead && open.cid == record.cid && open.seq != record.seq {
+      guard var other = try tx.operation(open.seq), other.state == .queued,
+        let place = try tx.row(other.target, record.cid)?.position, place <= told
+      else { continue }
+      other.state = .done
+      try tx.saveOperation(other)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// The ends of a window: what lies beyond its first and its last row, and what it does
+/// where its rows are gone.
+///
+/// Rule protected: a window never stands empty, or without the newest messages that it
+/// follows, while there are more: it asks for them by itself, once for each end and
+/// connection, and meanwhile says that a gap lies there.
+internal import Base
+internal import Store
+internal import Timeline
+
+/// Whether messages may be missing beside the first and the last row.
+struct Edges {
+  var before = false
+  var behind = false
+}
+
+/// For what a window asked by itself: at a new connection, or elsewhere, it may again.
+struct Refill: Equatable {
+  var connection: UInt64
+  var place: Position
+}
+
+extension Screen {
+  /// The last row that the server has; what is pending stands behind the present.
+  var lastSent: WindowList.Item? {
+    list[list.row(from: .before(tick: Position.pending(0).time)) - 1]
+  }
+
+  /// Trusted ranges, and places of unreadable items, which no request can fill.
+  private var passable: SpanSet { poisoned.reduce(list.spans) { $0.inserting($1.low, $1.high) } }
+
+  /// Where the rows went that a window shows, or the newest of those that follow the
+  /// present, wishes for what stands there now.
+  mutating func refill() {
+    guard !list.loaded.isEmpty else { return }
+    if let last = lastSent { stood = list[list.count / 2]?.position ?? last.position }
+    let known = passable
+    guard isAtEnd ? lacksPresent(known) : list.isEmpty, let stood else { return }
+    if wishes.contains(where: { !isAtEnd || $0.reachesPresent }) { return }
+    let place = isAtEnd ? known.newest?.low ?? .max : stood
+    let refill = Refill(connection: connections, place: place)
+    if refilled == refill { return }
+    refilled = refill
+    wishes.append(
+      isAtEnd ? .newest(config.count) : Wish(.beside(place), want: config.count, atGap: .ask))
+  }
+
+  /// Whether nothing of the newest range is shown, and it is not all that there is.
+  private func lacksPresent(_ known: SpanSet) -> Bool {
+    guard let newest = known.newest else { return lastSent == nil }
+    return newest.low > .min && lastSent.map { $0.position < newest.low } ?? true
+  }
+
+  /// What the gap flags say, as of this state of the store.
+  mutating func noteEdges(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) {
+    edges = Edges()
+    guard let first = list.first?.position, let last = lastSent?.position else {
+      // Without a row the gap is whatever may be hidden.
+      edges.before = list.spans.newest.map { !list.spans.covers(.min, $0.high) } ?? true
+      return
+    }
+    if !list.spans.covers(.min, first) {
+      let below = try rx.keys(cid, before: first, limit: 1, from: nil).first?.position
+      edges.before = below.map { !list.spans.joins($0, first) } ?? true
+    }
+    if isAtEnd {
+      edges.behind = list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
+      return
+    }
+    let above = try rx.keys(cid, from: last.successor, limit: 1, to: nil).first?.position
+    if let above, !above.isPending {
+      edges.behind = !list.spans.joins(last, above)
+    } else {
+      edges.behind = !(list.spans.newest?.contains(last) ?? false)
+    }
+  }
+
+  /// What asks for the gap between the last row and the present.
+  func wishBehind(_ want: Int) -> Wish? {
+    guard isAtEnd, edges.behind, let low = lastSent?.position.successor,
+      let high = passable.newest?.low, low < high
+    else { return nil }
+    return Wish(.fill(from: high, to: low), want: want, atGap: .ask)
+  }
+}
+
+extension Wish {
+  /// It brings the newest messages.
+  fileprivate var reachesPresent: Bool {
+    if case .older(.max) = aim { return true }
+    return false
+  }
+}

@@ -1,0 +1,131 @@
+/// What is asked more than once: the last read marker, and subscriptions.
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct OutboxMarkers {
+  private func synced() throws -> (World, [String]) {
+    let world = try World.idempotent()
+    world.post(110)
+    try world.connect()
+    try world.sync()
+    return (world, try world.cached())
+  }
+
+  private func told(_ world: World) -> [String] {
+    world.asked("mark_last_read").map { request in
+      String(request.split(separator: "\"message_id\":\"").last?.prefix { $0 != "\"" } ?? "")
+    }
+  }
+
+  @Test func theServersMarkerIsNotTakenBack() throws {
+    let (world, ids) = try synced()
+    try world.act("mark_last_read", ids[40])
+    try world.run()
+    let lower = try world.act("mark_last_read", ids[20])
+    #expect(try world.standing(lower) == .done)
+    try world.run()
+    #expect(told(world) == [ids[40]])
+    #expect(try world.open().isEmpty)
+    try world.act("mark_last_read", ids[41])
+    try world.run()
+    #expect(told(world) == [ids[40], ids[41]])
+  }
+
+  /// Nor by one that waited for the answer to a further one.
+  @Test(arguments: [false, true])
+  func aMarkerBehindAFurtherOneWaitsForItsAnswer(_ isRefused: Bool) throws {
+    let (world, ids) = try synced()
+    try world.act("mark_last_read", ids[40])
+    let frame = try #require(try world.client.nextFrame())
+    let lower = try world.act("mark_last_read", ids[20])
+    #expect(try world.standing(lower) == .queued)
+    if isRefused { world.server.failNext("forbidden", verb: "mark_last_read") }
+    for answer in world.server.handle(frame.bytes, user: "me") {
+      _ = try world.client.receive(answer)
+    }
+    try world.run()
+    #expect(try world.standing(lower) == .done)
+    #expect(told(world) == (isRefused ? [ids[20]] : []))
+  }
+
+  /// One that was never sent tells nothing of what the server has.
+  @Test func aMarkerThatWasTakenBackIsToldWhenItComesAgain() throws {
+    let (world, ids) = try synced()
+    try world.client.disconnected()
+    let first = try world.act("mark_last_read", ids[40])
+    #expect(try world.client.cancel(operation: first))
+    try world.act("mark_last_read", ids[30])
+    try world.act("mark_last_read", ids[40])
+    try world.act("mark_last_read", ids[35])
+    try world.connect()
+    try world.run()
+    #expect(told(world) == [ids[40]])
+  }
+
+  /// A message that is not stored here stands nowhere: both are told.
+  @Test func anUnknownMarkerTakesNoKnownOnesPlace() throws {
+    let (world, ids) = try synced()
+    try world.client.disconnected()
+    let known = try world.act("mark_last_read", ids[40])
+    let unknown = try world.act("mark_last_read", "nowhere")
+    #expect(try world.act("mark_last_read", "nowhere") == unknown)
+    try world.connect()
+    try world.run()
+    #expect(told(world) == [ids[40], "nowhere"])
+    #expect(try world.standing(known) == .done)
+    #expect(try world.standing(unknown) == .refused)
+  }
+
+  /// Another device has read further: so the server says.
+  @Test func whatTheServerHasIsNotTakenBackEither() throws {
+    let (world, ids) = try synced()
+    world.server.moveReadMarker(conversation: world.room, id: ids[40], user: "me")
+    try world.perform(#"{"type":"get_conversation","conversation_id":"room"}"#)
+    try world.run()
+    let lower = try world.act("mark_last_read", ids[20])
+    try world.run()
+    #expect(try world.standing(lower) == .done)
+    #expect(told(world).isEmpty)
+  }
+
+  // MARK: Subscriptions
+
+  /// Ended while it is on its way, or while it waits: it stays ended.
+  @Test(arguments: 0..<3)
+  func aSubscriptionThatWasEndedIsNotAskedAgain(_ kind: Int) throws {
+    let world = try World.idempotent()
+    world.post(3)
+    try world.connect()
+    try world.sync()
+    if kind == 2 {
+      world.server.failNext("rate_limited", retryAfterMs: 5_000, verb: "subscribe")
+    }
+    let subscribe = try world.perform(#"{"type":"subscribe","conversation_id":"room"}"#)
+    var answers: [[UInt8]] = []
+    if kind > 0 {
+      let frame = try #require(try world.client.nextFrame())
+      answers = world.server.handle(frame.bytes, user: "me")
+    }
+    let end = try world.perform(#"{"type":"unsubscribe","conversation_id":"room"}"#)
+    for answer in answers { _ = try world.client.receive(answer) }
+    try world.wait(ms: 60_000)
+    #expect(try world.standing(end.operation) == .done)
+    // Not sent at all where it was not on its way, and not a second time where it was.
+    if kind == 1 {
+      #expect(try world.standing(subscribe.operation) == .done)
+    } else {
+      #expect(throws: Failure.notFound) { try world.standing(subscribe.operation) }
+    }
+    #expect(world.asked("subscribe").isEmpty)
+    try world.breakConnection()
+    try world.run()
+    #expect(world.asked("subscribe").isEmpty)
+    // And once more, which counts again.
+    try world.perform(#"{"type":"subscribe","conversation_id":"room"}"#)
+    try world.run()
+    try world.breakConnection()
+    try world.run()
+    #expect(world.asked("subscribe").count == 2)
+  }
+}
