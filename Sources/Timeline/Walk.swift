@@ -25,7 +25,7 @@ package struct Walk: Equatable, Sendable {
   private var probe = Probe.none
   private var asked: Int
   private var lowestUnjoined: Int?
-  /// The lowest row of the pages that lay wholly above the low end.
+  /// The lowest row of the pages that brought nothing older.
   private var lowestIdle: Position?
   private var stepsOver = false
   private let ties: Ties
@@ -169,7 +169,9 @@ package struct Walk: Equatable, Sendable {
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     let holdsLowest = edge.isShared(rows)
-    if probe == .confirm, asked + 1 == index, rawCount == 1 {
+    // Messages may have come since the empty answer: then another one stands there.
+    let isLowest = holdsLowest || rows.first == lowestIdle
+    if probe == .confirm, asked + 1 == index, rawCount == 1, isLowest {
       low = .min
       return .start
     }

@@ -194,6 +194,31 @@ struct ModelList {
     #expect(walk.low == .after(tick: 11))
   }
 
+  /// Messages that come between the empty answer and the look at the lowest message put
+  /// another one in its place, which is not the start.
+  @Test func theStartIsProvenByTheLowestMessageAlone() {
+    let rows = (1...5).map { at(Int64($0), "m") }
+    var walk = Walk(newest: Array(rows[2...]), rawCount: 3, ties: .unknown)
+    #expect(walk.offset == 2)
+    #expect(walk.take(rows: Array(rows[0..<3]), rawCount: 3, complete: false) == .extended)
+    #expect(walk.offset == 4)
+    #expect(walk.take(rows: [rows[0]], rawCount: 1, complete: false) == .same)
+    #expect(walk.offset == 5)
+    #expect(walk.take(rows: [], rawCount: 0, complete: false) == .same)
+    #expect(walk.offset == 4)
+    // Two came at the newer end, and a page may be as short as it likes.
+    #expect(walk.take(rows: [rows[2]], rawCount: 1, complete: false) == .same)
+    var steps = 0
+    while steps < 10 {
+      steps += 1
+      let page = walk.offset < 7 ? [rows[6 - walk.offset]] : []
+      if walk.take(rows: page, rawCount: page.count, complete: false) == .start { break }
+      #expect(walk.low == .after(tick: 1))
+    }
+    #expect(walk.low == .min)
+    #expect(steps > 3)
+  }
+
   /// A run that ends inside a tick whose order is unknown goes on from above it.
   @Test func aRunThatEndsInsideATickGoesOnFromAboveIt() {
     let walk = Walk(low: at(5, "m"), above: 10, ties: .unknown)
