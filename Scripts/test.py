@@ -65,7 +65,7 @@ def run(name, command, count):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", default="2")
-    parser.add_argument("--seeds", default="4000")
+    parser.add_argument("--seeds", default="5000")
     arguments = parser.parse_args()
     make = ["make", "--no-print-directory", f"JOBS={arguments.jobs}", f"SEEDS={arguments.seeds}"]
     steps = [

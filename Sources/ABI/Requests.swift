@@ -17,10 +17,15 @@ extension SyncRequest {
     guard let policy = unsafe Policy(rawValue: request.policy) else {
       throw .invalid("an unknown policy")
     }
+    var conversation: [UInt8] = []
+    if kind != .conversations {
+      conversation = try unsafe request.conversation.id(
+        or: .tooLarge("conversation is over 512 bytes"))
+    } else if unsafe request.conversation.size != 0 {
+      throw .invalid("a sync of the list names no conversation")
+    }
     self.init(
-      conversation: try unsafe request.conversation.id(
-        or: .tooLarge("conversation is over 512 bytes")),
-      kind: kind, policy: policy, want: unsafe Int(request.want),
+      conversation: conversation, kind: kind, policy: policy, want: unsafe Int(request.want),
       pagesMax: unsafe Int(request.pages_max))
   }
 }

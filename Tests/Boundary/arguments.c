@@ -353,7 +353,9 @@ static void requests(void) {
   EXPECT(tl_client_sync(client, &request, NULL), expected)
   SYNC((void)0, TL_OK);
   SYNC(request.flags = 1, TL_E_INVALID);
-  SYNC(request.kind = 3, TL_E_INVALID);
+  SYNC(request.kind = 4, TL_E_INVALID);
+  SYNC(request.kind = TL_SYNC_CONVERSATIONS, TL_E_INVALID);
+  SYNC((request.kind = TL_SYNC_CONVERSATIONS, request.conversation.size = 0), TL_OK);
   SYNC(request.policy = -1, TL_E_INVALID);
   SYNC(request.conversation = at_limit, TL_OK);
   SYNC(request.conversation = over, TL_E_TOO_LARGE);
