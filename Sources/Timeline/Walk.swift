@@ -169,8 +169,12 @@ package struct Walk: Equatable, Sendable {
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     let holdsLowest = edge.isShared(rows)
-    // Messages may have come since the empty answer: then another one stands there.
-    let isLowest = holdsLowest || rows.first == lowestIdle
+    // Messages may have come since the empty answer: then another one stands there. Which of
+    // a tick is the lowest is not known where its order is not.
+    let isLowest =
+      holdsLowest
+      || (ties == .unknown
+        ? rows.first?.time == lowestIdle?.time : rows.first == lowestIdle)
     if probe == .confirm, asked + 1 == index, rawCount == 1, isLowest {
       low = .min
       return .start

@@ -194,6 +194,20 @@ struct ModelList {
     #expect(walk.low == .after(tick: 11))
   }
 
+  /// The lowest by arrival may be any of its tick: the start is proven by one of them.
+  @Test func theLowestOfATickMayBeAnyOfIt() {
+    let server = [at(1, "c"), at(1, "a"), at(1, "b"), at(2, "m")]
+    var walk = Walk(low: .before(tick: 1), above: 4, ties: .unknown)
+    var steps = 0
+    while steps < 10 {
+      steps += 1
+      let page = walk.offset < 4 ? server[...(3 - walk.offset)].sorted() : []
+      if walk.take(rows: page, rawCount: page.count, complete: false) == .start { break }
+    }
+    #expect(walk.low == .min)
+    #expect(steps < 8)
+  }
+
   /// Messages that come between the empty answer and the look at the lowest message put
   /// another one in its place, which is not the start.
   @Test func theStartIsProvenByTheLowestMessageAlone() {
