@@ -1411,8 +1411,9 @@ enum {
  * @return #TL_OK, or #TL_E_INVALID (not an object, an unknown verb, a member that
  *         is missing, wrong or there twice), #TL_E_UNSUPPORTED (a verb that is not performed),
  *         #TL_E_REFUSED (by the `seal` hook), #TL_E_TOO_LARGE, #TL_E_CLOSED,
- *         #TL_E_STORAGE (where only the sync failed the operation may be kept
- *         all the same: give a `client_id` and perform it again), #TL_E_FULL
+ *         #TL_E_STORAGE (where only the sync failed the operation may be kept all
+ *         the same: give a `client_id`, open the file again, and perform it
+ *         again), #TL_E_FULL
  *         (also: 100,000 operations wait).
  */
 TL_API TL_CHECK tl_status

@@ -43,17 +43,8 @@ static void list_poll(screen *screen, tl_list *list) {
   screen->inserted = screen->removed = screen->updated = screen->moved = 0;
   while (tl_list_poll(list, &diff) == TL_OK) {
     screen_apply(screen, diff);
-    tl_batch *batch = NULL;
-    size_t count = 0;
-    (void)!tl_list_rows(list, 0, 1000, &batch);
-    const tl_conversation *rows = tl_batch_conversations(batch, &count);
-    CHECK(count == screen->count);
-    for (size_t i = 0; i < count && count == screen->count; i++) {
-      CHECK(screen->numbers[i] == 0 || screen->numbers[i] == rows[i].number);
-      screen->numbers[i] = rows[i].number;
-    }
-    CHECK(tl_checksum(screen->numbers, screen->count) == diff->checksum);
-    tl_batch_free(batch);
+    SCREEN_CHECK(screen, diff, tl_list_rows(list, 0, 1000, &batch), tl_conversation,
+                 tl_batch_conversations);
     tl_diff_free(diff);
   }
 }

@@ -44,23 +44,29 @@ static inline void screen_apply(screen *screen, const tl_diff *diff) {
   CHECK(screen->count == diff->row_count);
 }
 
+/* Holds the screen against rows as they are read: `ROWS` reads a batch, `GIVEN` its rows. */
+#define SCREEN_CHECK(screen, diff, ROWS, row_type, GIVEN)                      \
+  do {                                                                         \
+    tl_batch *batch = NULL;                                                    \
+    size_t count = 0;                                                          \
+    (void)!(ROWS);                                                             \
+    const row_type *rows = GIVEN(batch, &count);                               \
+    CHECK(count == (screen)->count);                                           \
+    for (size_t i = 0; i < count && count == (screen)->count; i++) {           \
+      CHECK((screen)->numbers[i] == 0 || (screen)->numbers[i] == rows[i].number); \
+      (screen)->numbers[i] = rows[i].number;                                   \
+    }                                                                          \
+    CHECK(tl_checksum((screen)->numbers, (screen)->count) == (diff)->checksum); \
+    tl_batch_free(batch);                                                      \
+  } while (0)
+
 /* Polls a window until it stands still, and checks the list against it. */
 static inline void screen_poll(screen *screen, tl_window *window) {
   tl_diff *diff = NULL;
   screen->inserted = screen->removed = screen->updated = screen->moved = 0;
   while (tl_window_poll(window, &diff) == TL_OK) {
     screen_apply(screen, diff);
-    tl_batch *batch = NULL;
-    size_t count = 0;
-    (void)!tl_window_rows(window, 0, 1000, &batch);
-    const tl_message *rows = tl_batch_rows(batch, &count);
-    CHECK(count == screen->count);
-    for (size_t i = 0; i < count && count == screen->count; i++) {
-      CHECK(screen->numbers[i] == 0 || screen->numbers[i] == rows[i].number);
-      screen->numbers[i] = rows[i].number;
-    }
-    CHECK(tl_checksum(screen->numbers, screen->count) == diff->checksum);
-    tl_batch_free(batch);
+    SCREEN_CHECK(screen, diff, tl_window_rows(window, 0, 1000, &batch), tl_message, tl_batch_rows);
     tl_diff_free(diff);
   }
 }
