@@ -37,7 +37,7 @@ extension Screen {
     let known = passable
     guard isAtEnd ? lacksPresent(known) : list.isEmpty, let stood else { return }
     if wishes.contains(where: { !isAtEnd || $0.reachesPresent }) { return }
-    let place = isAtEnd ? known.newest?.low ?? .max : stood
+    let place = isAtEnd ? known.newest?.low ?? list.loaded.spans.last?.low ?? .max : stood
     let refill = Refill(connection: connections, place: place)
     if refilled == refill { return }
     refilled = refill
@@ -45,8 +45,10 @@ extension Screen {
       isAtEnd ? .newest(config.count) : Wish(.beside(place), want: config.count, atGap: .ask))
   }
 
-  /// Whether nothing of the newest range is shown, and it is not all that there is.
+  /// Whether nothing of the newest range is shown, and it is not all that there is; or what
+  /// was shown behind rows that are not loaded is gone, as a message that was not sent.
   private func lacksPresent(_ known: SpanSet) -> Bool {
+    if let last = list.last?.position, !list.loaded.joins(last, .max) { return true }
     guard let newest = known.newest else { return lastSent == nil }
     return newest.low > .min && lastSent.map { $0.position < newest.low } ?? true
   }
@@ -63,7 +65,7 @@ extension Screen {
       let below = try rx.keys(cid, before: first, limit: 1, from: nil).first?.position
       edges.before = below.map { !list.spans.joins($0, first) } ?? true
     }
-    if isAtEnd {
+    if isAtEnd, list.loaded.joins(last, .max) {
       edges.behind = list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
       return
     }

@@ -36,8 +36,9 @@ struct Wish {
   var aim: Aim
   var want: Int
   var atGap: AtGap
-  /// What was asked for it last; when that ended and nothing moved, it gives up.
-  var tried: SyncRequest.Kind?
+  /// What was asked for it last, the newest at the end; where one of these would be asked
+  /// again nothing has moved, and it gives up.
+  private(set) var tried: [SyncRequest.Kind] = []
   /// It takes what the cache has and asks no more.
   var hasGivenUp = false
   /// What would bring it on.
@@ -62,6 +63,18 @@ struct Wish {
   /// The newest messages: what is cached of them at once, then what lacks.
   static func newest(_ want: Int) -> Wish {
     Wish(.older(.max), want: want, atGap: .showAndAsk)
+  }
+
+  /// Notes what is asked for it. What turns in a circle turns in a small one.
+  mutating func note(tried kind: SyncRequest.Kind) {
+    if tried.last == kind { return }
+    tried = tried.suffix(7) + [kind]
+  }
+
+  /// A new connection may bring what the one before did not.
+  mutating func beginAgain() {
+    tried = []
+    hasGivenUp = false
   }
 
   /// Whether the other wish is for the same side, or for the same gap.

@@ -96,8 +96,7 @@ struct Screen {
       refreshed = SpanSet()
       fresh = SpanSet()
       for index in wishes.indices {
-        wishes[index].tried = nil
-        wishes[index].hasGivenUp = false
+        wishes[index].beginAgain()
       }
     }
     isUp = board.isUp
@@ -207,7 +206,9 @@ struct Screen {
     if !isEnd, row > 0, list[row]?.splitBefore == false { return false }
     if row == 0, list.spans.covers(low, high) { return false }
     let isGap =
-      isEnd ? isAtEnd || list.isEmpty || !isCached(from: low) : !list.spans.covers(low, high)
+      isEnd
+      ? isAtEnd || list.isEmpty || !isCached(from: low)
+      : !list.spans.covers(low, high.isPending ? list.spans.newest?.high ?? high : high)
     if isGap, !isUp || config.isCacheOnly { throw .offline }
     trouble = nil
     if list.isEmpty {

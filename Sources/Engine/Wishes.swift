@@ -86,16 +86,16 @@ extension Screen {
     _ wish: Wish, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
     var wish = wish
-    if mayAsk, let tried = wish.tried, kind.goesOn(tried),
+    if mayAsk, let tried = wish.tried.last, kind.goesOn(tried),
       let pending = asked.first(where: { $0.request.kind == tried })
     {
       // What is under way moved the edge and goes on from there by itself.
       keep(wish, asking: pending.request)
-    } else if mayAsk, wish.tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
+    } else if mayAsk, wish.tried.contains(kind), !asked.contains(where: { $0.request.kind == kind }) {
       wish.hasGivenUp = true
       try grow(wish, &growth)
     } else if mayAsk {
-      if isUp { wish.tried = kind }
+      if isUp { wish.note(tried: kind) }
       keep(
         wish,
         asking: SyncRequest(
@@ -197,12 +197,12 @@ extension Screen {
       default: continue
       }
       if wishes[index].hasGivenUp || config.isCacheOnly { continue }
-      if wishes[index].tried == kind, !asked.contains(where: { $0.request.kind == kind }) {
+      if wishes[index].tried.contains(kind), !asked.contains(where: { $0.request.kind == kind }) {
         wishes[index].hasGivenUp = true
         trouble = trouble ?? .notFound
         continue
       }
-      if isUp { wishes[index].tried = kind }
+      if isUp { wishes[index].note(tried: kind) }
       wishes[index].next = SyncRequest(
         conversation: config.conversation, kind: kind, isUrgent: true)
     }

@@ -72,6 +72,7 @@ private struct Edit {
       redraw(piece)
     }
     for piece in change.redrawn { redraw(piece) }
+    if list.loaded != wasLoaded { doubtPending() }
     updateRows()
     for slot in coming { list.slots[slot].isNew = false }
     if !ops.isEmpty { list.version &+= 1 }
@@ -233,6 +234,12 @@ private struct Edit {
     }
   }
 
+  /// The first row of what is pending.
+  private mutating func doubtPending() {
+    guard list.last?.position.isPending == true else { return }
+    doubtful.append(Int(list.order[row(from: .pending(0))]))
+  }
+
   /// Rows in a range: whether they are proven is part of what they look like.
   private mutating func redraw(_ piece: SpanSet.Span) {
     let rows = row(from: piece.low)..<row(from: piece.high)
@@ -249,9 +256,10 @@ private struct Edit {
       let row = row(of: slot)
       let item = list.slots[slot].item
       let before = list[row - 1]?.position
-      // What is pending stands behind the present: whether that lacks is said there.
-      let isSplit =
-        !item.position.isPending && before.map { !list.trusted.joins($0, item.position) } ?? false
+      // What is pending stands behind the present, which no range reaches: only that rows
+      // between are not loaded makes a split there.
+      let whole = item.position.isPending ? list.loaded : list.trusted
+      let isSplit = before.map { !whole.joins($0, item.position) } ?? false
       guard isSplit != item.splitBefore else { continue }
       list.slots[slot].item.splitBefore = isSplit
       if !list.slots[slot].isNew { rows.append(row) }

@@ -80,18 +80,20 @@ package struct SimSpan: Equatable, Sendable {
 
   /// Whether it holds everything after `a` up to and with `b`.
   func covers(after a: SimRow, through b: SimRow) -> Bool {
-    let from = SimPoint(a.order, a.id + [0])
-    return !(from < low) && SimPoint(b.order, b.id) < high
+    let from = Self.point(a)
+    return !(SimPoint(from.order, from.id + [0]) < low) && Self.point(b) < high
   }
 
   func contains(_ row: SimRow) -> Bool {
-    var id = row.id
-    if row.isPending {
-      // A byte that is in no text, then the number of the operation.
-      id = [0xFF] + (1..<8).map { UInt8(truncatingIfNeeded: row.operation >> (56 - 8 * $0)) }
-    }
-    let point = SimPoint(row.order, id)
+    let point = Self.point(row)
     return !(point < low) && point < high
+  }
+
+  private static func point(_ row: SimRow) -> SimPoint {
+    guard row.isPending else { return SimPoint(row.order, row.id) }
+    // A byte that is in no text, then the number of the operation.
+    let id = [0xFF] + (1..<8).map { UInt8(truncatingIfNeeded: row.operation >> (56 - 8 * $0)) }
+    return SimPoint(row.order, id)
   }
 }
 

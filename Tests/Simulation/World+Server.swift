@@ -51,6 +51,7 @@ extension World {
         conversation: conversation, id: id, mine: mine, control: control, late: late > 0,
         future: stampUs != nil, isPoison: isPoison, payloads: [payload]))
     conversations[conversation].changedSinceBackup = true
+    if isPoison { poisoned.insert(conversation) }
     trace.note(nowUs, "server: post \(serial) in c\(conversation) late \(late / 1_000) ms \(id)")
   }
 

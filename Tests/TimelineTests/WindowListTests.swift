@@ -207,7 +207,7 @@ private struct World {
 }
 
 @Suite struct WindowListTests {
-  /// A pending row has no split before it, moves once with its number, and where it is
+  /// A pending row has no split before it where all is loaded, moves once with its number, and where it is
   /// the newest of all it only changes.
   @Test func aPendingRowIsSettledAsOneRow() {
     var list = WindowList(rowsMax: 100)

@@ -25,13 +25,12 @@ struct WindowModel {
     return keys.enumerated().map { index, key in
       Row(
         number: key.number, position: key.position, revision: key.revision,
-        splitBefore: index > 0 && !key.position.isPending
-          && !isWhole(keys[index - 1].position, key.position))
+        splitBefore: index > 0 && !isWhole(keys[index - 1].position, key.position))
     }
   }
 
   private func isWhole(_ a: Position, _ b: Position) -> Bool {
-    loaded.covers(a.successor, b) && spans.covers(a.successor, b)
+    loaded.covers(a.successor, b) && (b.isPending || spans.covers(a.successor, b))
   }
 
   /// Where too many rows are loaded, only those around `focus` stay so.
