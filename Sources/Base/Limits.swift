@@ -14,6 +14,8 @@ package enum Limits {
   package static let stampBytesMax = 64
   /// Bytes of one message object, and of one opened payload.
   package static let messageBytesMax = 4 << 20
+  /// Messages looked through for a send that may have arrived, where nothing says from when on.
+  package static let lookMax = 1_000
   /// Items of one page; more than any server is asked for.
   package static let pageItemsMax = 10_000
   /// Rows of one read.

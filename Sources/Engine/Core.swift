@@ -304,11 +304,14 @@ final class Core {
     nextSync += 1
   }
 
-  /// A catch-up beside those that were asked for; its number.
-  func startLook(_ conversation: [UInt8]) -> UInt64 {
+  /// A catch-up beside those that were asked for, of which all down to a place is wanted,
+  /// gaps below the newest page included; its number.
+  func startLook(_ conversation: [UInt8], downTo floor: Position) -> UInt64 {
     let id = nextSync
     nextSync += 1
-    jobs.append(SyncJob(id: id, request: SyncRequest(conversation: conversation)))
+    var job = SyncJob(id: id, request: SyncRequest(conversation: conversation))
+    job.floor = floor
+    jobs.append(job)
     return id
   }
 

@@ -240,11 +240,11 @@ struct Growth {
     case .unread:
       guard let position = try rx.firstUnread(cid) else { return .unknown }
       let found = try row(at: position)
-      let read = try rx.rows(cid, from: .min, to: position, limit: 1, newestFirst: true).first
-      guard case .at(let key, _) = found, let bound = read?.position.successor,
-        !passable.covers(bound, position)
+      let below = try rx.rows(cid, from: .min, to: position, limit: 1, newestFirst: true).first
+      let read = [below?.position, try rx.readMarker(cid)].compactMap { $0 }.max()
+      guard case .at(let key, _) = found, !passable.covers(read?.successor ?? .min, position)
       else { return found }
-      return .behind(bound, key)
+      return read.map { .behind($0.successor, key) } ?? .at(key, isTrusted: false)
     case .message(let id):
       guard let position = try rx.place(ofID: id, cid) else { return .unknown }
       if position.isPending { return .latest }

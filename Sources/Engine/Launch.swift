@@ -5,6 +5,7 @@
 /// disk before its frame is handed out, so that no crash makes it be sent twice.
 internal import Base
 internal import Store
+internal import Timeline
 internal import Wire
 
 extension Core {
@@ -94,6 +95,10 @@ extension Core {
       if record.state == .inFlight { return record.verb }
       guard record.state == .queued else { return nil }
       record.state = .inFlight
+      if record.verb == .sendMessage, record.attempts == 0 {
+        let newest = try tx.newest(record.cid)?.time
+        record.toldAfter = reckoning.isSequence ? newest : facts.serverTimeUs
+      }
       record.attempts += 1
       try tx.saveOperation(record)
       return record.verb
@@ -182,8 +187,8 @@ extension Core {
         continue
       }
       do {
-        let record = try store.read { rx throws(StoreFailure) in
-          try rx.conversation(cid: operation.cid)
+        let (record, after) = try store.read { rx throws(StoreFailure) in
+          (try rx.conversation(cid: operation.cid), try rx.operation(seq)?.toldAfter)
         }
         guard let conversation = record?.id else {
           try giveUp(seq)
@@ -191,7 +196,7 @@ extension Core {
         }
         // One that began before may not show what has arrived since.
         if jobs.contains(where: { $0.request.conversation == conversation }) { continue }
-        check.sync = startLook(conversation)
+        check.sync = startLook(conversation, downTo: reckoning.boundary(after: after))
         outbox.checks[seq] = check
       } catch {
         return

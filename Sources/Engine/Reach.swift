@@ -31,7 +31,7 @@ extension Core {
       guard let newest = known.newest, !newest.reachesStart else { return .ended(nil) }
       if job.request.kind == .latest {
         job.goal.floor = job.floor ?? .min
-        job.wanted = .max
+        job.wanted = job.goal.floor > .min ? .max : Limits.lookMax
         guard newest.low > job.goal.floor else { return .ended(nil) }
       }
       return try goDown(&job, from: newest.low, known, record, tx)

@@ -52,6 +52,13 @@ struct Reckoning {
     isSequence ? .max : .before(tick: watermark.timeUs - overlapUs)
   }
 
+  /// What came after this time or number was known lies above; nil says nothing.
+  func boundary(after known: Int64?) -> Position {
+    guard let known else { return .min }
+    if isSequence { return .after(tick: known) }
+    return .before(tick: known.subtractingReportingOverflow(overlapUs).partialValue)
+  }
+
   /// The claim of a page; `nil` is an end where the server cuts.
   func claim(_ items: [Position?], low: Position?, high: Position?) -> PageClaim {
     PageClaim(

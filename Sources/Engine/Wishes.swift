@@ -91,7 +91,9 @@ extension Screen {
     {
       // What is under way moved the edge and goes on from there by itself.
       keep(wish, asking: pending.request)
-    } else if mayAsk, wish.tried.contains(kind), !asked.contains(where: { $0.request.kind == kind }) {
+    } else if mayAsk, wish.tried.contains(kind),
+      !asked.contains(where: { $0.request.kind == kind })
+    {
       wish.hasGivenUp = true
       try grow(wish, &growth)
     } else if mayAsk {
@@ -128,9 +130,12 @@ extension Screen {
     case .latest:
       try grow(.newest(wish.want), &growth)
     case .at(let key, let isTrusted):
-      if case .time = at, !isTrusted, mayAsk, isUp {
+      if !isTrusted, mayAsk, isUp {
         // The first row that is cached behind a gap is hardly the one that is meant.
-        return try growToUnknown(wish, at, mayAsk: true, &growth)
+        if case .time = at { return try growToUnknown(wish, at, mayAsk: true, &growth) }
+        if case .unread = at {
+          return try settle(wish, .near(key.position), want: 0, mayAsk: true, &growth)
+        }
       }
       anchor = key.number
       if wish.leads { focus = key.position }
@@ -166,7 +171,7 @@ extension Screen {
     switch at {
     case .latest, .unread:
       // Nothing unread is known: the newest, until the present has answered.
-      if isUp, isLivePending, mayAsk {
+      if isUp, isLivePending || isLiveNext, mayAsk {
         let known = growth.keys.count
         if !wish.isTrimmed {
           _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)

@@ -96,6 +96,9 @@ package struct OperationRecord: Equatable, Sendable {
   package var result: [UInt8]?
   /// When the user did it, by the device's clock: to be shown, and for nothing else.
   package var atUs: Int64 = 0
+  /// Of a send, what was known of the server's time (of its numbers, where it has them)
+  /// before it was told first: its message lies above. Nil where nothing was.
+  package var toldAfter: Int64?
   /// The commit that last changed it.
   package internal(set) var lsn: UInt64 = 0
 

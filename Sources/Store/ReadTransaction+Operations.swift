@@ -101,8 +101,9 @@ extension ReadTransaction {
     record.errorCode = row.optionalBytes(15)
     record.errorText = row.optionalBytes(16)
     record.atUs = row.int(17)
-    record.result = row.optionalBytes(18)
-    record.lsn = row.uint(19)
+    record.toldAfter = row.optionalInt(18)
+    record.result = row.optionalBytes(19)
+    record.lsn = row.uint(20)
     return record
   }
 }

@@ -89,6 +89,7 @@ extension Schema {
         error_text BLOB,
         result BLOB,
         at_us INTEGER NOT NULL DEFAULT 0,
+        told_after INTEGER,
         lsn INTEGER NOT NULL
       ) STRICT;
       CREATE INDEX operation_target ON operation (cid, target) WHERE state != 4;

@@ -1,5 +1,6 @@
 /// Refusals, delays and lost answers: what was refused is the user's to decide, what may
 /// have arrived is not sent again unasked.
+import Base
 import Engine
 import ReferenceServer
 import Testing
@@ -298,5 +299,71 @@ import VaultSupport
     let after = disk.counts.syncs
     try world.client.markRead(conversation: room, ids: ids)
     #expect(disk.counts.syncs == after)
+  }
+}
+
+/// A send whose answer was lost is looked for wherever it may stand.
+@Suite struct OutboxLooks {
+  /// Whether a window showed the newest page before the look began.
+  @Test(arguments: [true, false], [true, false])
+  func itIsFoundBelowMoreThanTwoPages(_ wasSynced: Bool, _ hasWindow: Bool) throws {
+    let world = try World.forgetful()
+    world.post(60)
+    try world.connect()
+    if wasSynced { try world.sync() }
+    world.lose("send_message")
+    let (operation, number) = try world.say("mine")
+    try world.run()
+    #expect(world.served() == ["mine"])
+    try world.disconnect()
+    world.tick(ms: 60_000)
+    world.post(130)
+    world.hear()
+    try world.connectListening()
+    if hasWindow { try world.window(count: 10).settle(world) }
+    try world.wait(ms: 400_000)
+    #expect(try world.standing(operation) == .done)
+    #expect(try world.client.retry(operation) == false)
+    #expect(try world.seen().filter { $0.text == "mine" }.map(\.number) == [number])
+    #expect(world.served() == ["mine"])
+  }
+
+  /// Where it never arrived, what came since its time was looked through, and no more.
+  @Test func whatNeverArrivedIsLookedForNoFurtherThanItCanStand() throws {
+    let world = try World.forgetful()
+    world.post(2_000)
+    try world.connect()
+    // What another conversation showed says what the time was.
+    world.server.post(conversation: "elsewhere", sender: "you", payload: "1")
+    try world.sync(in: "elsewhere")
+    world.tick(ms: 60_000)
+    let (operation, _) = try world.say("mine")
+    _ = try world.client.nextFrame()
+    try world.disconnect()
+    world.post(130)
+    try world.connect()
+    let asked = try world.client.stats().requests
+    try world.wait(ms: 400_000)
+    #expect(try world.standing(operation) == .unknown)
+    #expect(try world.waiting(operation) == .nothing)
+    #expect(try world.client.stats().requests - asked <= 8)
+  }
+
+  /// Where nothing was known of the server's time, a bounded number is looked through.
+  @Test(arguments: [Limits.lookMax - 1, Limits.lookMax, Limits.lookMax + 200])
+  func withoutATimeTheLookIsBounded(_ count: Int) throws {
+    let world = try World.forgetful()
+    world.post(30)
+    try world.connect()
+    world.lose("send_message")
+    let (operation, _) = try world.say("mine")
+    try world.run()
+    try world.disconnect()
+    world.hear()
+    world.post(count)
+    try world.connect()
+    try world.wait(ms: 400_000)
+    let isFound = try world.standing(operation) == .done
+    #expect(isFound == (count <= Limits.lookMax))
   }
 }

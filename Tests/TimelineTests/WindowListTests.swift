@@ -207,8 +207,8 @@ private struct World {
 }
 
 @Suite struct WindowListTests {
-  /// A pending row has no split before it where all is loaded, moves once with its number, and where it is
-  /// the newest of all it only changes.
+  /// A pending row has no split before it where all is loaded; it moves once with its number,
+  /// and where it is the newest of all it only changes.
   @Test func aPendingRowIsSettledAsOneRow() {
     var list = WindowList(rowsMax: 100)
     let spans = SpanSet().inserting(.min, at(3, "c").successor)
