@@ -44,8 +44,7 @@ package struct OperationKnobs: Sendable {
   package var leaves = false
   /// Payloads are sealed before they go, with keys that come and go.
   package var seals = false
-  /// A connection is told only of what it has subscribed to. No seed draws it yet: its rules do
-  /// not hold in all of these worlds.
+  /// A connection is told only of what it has subscribed to.
   package var subscribes = false
   package var fault: OperationFault?
 }
@@ -74,6 +73,7 @@ extension Knobs {
     // What was replied to is looked for, also in a conversation that went.
     operations.leaves = operations.creates && !envelope && random.chance(0.5)
     operations.seals = random.chance(0.3)
+    operations.subscribes = pushes && !envelope && !lossless && random.chance(0.5)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {

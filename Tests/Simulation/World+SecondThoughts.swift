@@ -18,13 +18,13 @@ extension World {
   func takeBack(_ one: SimOperation, _ index: Int) throws {
     guard let probe else { return }
     trace.note(nowUs, "host: takes back operation \(one.seq)")
-    let saved = acts
+    let saved = acts.all
     acts.drop(index, untold: false)
     let answer = try input { try probe.cancelOperation(one.seq) }
     // Where a kill fell into it, it has happened or not.
     let done = try answer ?? !probe.allOperations().contains { $0.seq == one.seq }
     guard done else {
-      acts = saved
+      acts.all = saved
       if answer != nil, one.standing != .inFlight {
         throw Violation("operation \(one.seq) is not taken back")
       }
