@@ -44,6 +44,10 @@ package struct OperationKnobs: Sendable {
   package var leaves = false
   /// Payloads are sealed before they go, with keys that come and go.
   package var seals = false
+  /// So is all that others send, and some of it opens only when it is offered again.
+  package var opens = false
+  /// The host asks what the device could know: people, receipts, counts.
+  package var asks = false
   /// A connection is told only of what it has subscribed to.
   package var subscribes = false
   package var fault: OperationFault?
@@ -74,6 +78,8 @@ extension Knobs {
     operations.leaves = operations.creates && !envelope && random.chance(0.5)
     operations.seals = random.chance(0.3)
     operations.subscribes = pushes && !envelope && !lossless && random.chance(0.5)
+    operations.opens = operations.seals && random.chance(0.7)
+    operations.asks = random.chance(0.5)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -116,7 +122,8 @@ extension Knobs {
       (operations.creates, "creates"), (operations.drafts, "drafts"),
       (operations.governs, "governs"), (operations.tellsDelivery, "tells-delivery"),
       (operations.leaves, "leaves"), (operations.seals, "seals"),
-      (operations.subscribes, "subscribes"),
+      (operations.subscribes, "subscribes"), (operations.opens, "opens"),
+      (operations.asks, "asks"),
     ]
   }
 }

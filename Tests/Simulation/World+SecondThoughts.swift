@@ -34,7 +34,7 @@ extension World {
     // That a change has left is written and not synced: sent again it does no harm. After a loss
     // of power the device may not know of it, and then nothing tells it.
     let isForgotten = findings.powerCuts > 0 && acts.told.contains("\(one.verb)|\(one.subject)")
-    if one.attempts > 0 || isForgotten { noteVague(index) }
+    if !Self.isFetch(one.verb), one.attempts > 0 || isForgotten { noteVague(index) }
     try pump()
   }
 
