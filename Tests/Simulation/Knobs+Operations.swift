@@ -15,6 +15,16 @@ package enum OperationFault: String, CaseIterable, Sendable {
   case renumbered
   /// A row shows for ever what an edit laid over it.
   case overlayStays
+  /// A payload leaves as it was given.
+  case leavesUnsealed
+  /// What cannot be opened is left out.
+  case leftOutSealed
+  /// What was opened is shut again while the key is away.
+  case shutAgain
+  /// What is stored sealed is not offered again.
+  case neverReopened
+  /// A subscription is asked for once, and on no later connection.
+  case subscribedOnce
 }
 
 package struct OperationKnobs: Sendable {

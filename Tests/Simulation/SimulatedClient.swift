@@ -65,6 +65,14 @@ package final class SimRow: Equatable {
       isSealed: isSealed, marks: marks, isPending: isPending, operation: operation)
   }
 
+  /// The same row as one who has lost its key shows it.
+  func shut() -> SimRow {
+    SimRow(
+      number: number, timeUs: timeUs, order: order, id: id, sender: sender,
+      payload: SimKeys.start + [0x30] + SimKeys.middle + payload + [0x7D], unread: unread,
+      unverified: unverified, isSealed: true, marks: marks)
+  }
+
   package static func == (a: SimRow, b: SimRow) -> Bool {
     a === b
       || a.number == b.number && a.timeUs == b.timeUs && a.order == b.order && a.id == b.id

@@ -189,8 +189,9 @@ package final class TidelineClient: SimulatedClient {
   package func page(_ conversation: [UInt8], limit: Int) throws -> SimPage {
     let page = try client.messages(MessageQuery(conversation: conversation, limit: limit))
     let all = page.rows.map { spoiled(Self.row($0, page.bytes, isSequence: isSequence)) }
-    let rows = Array(all.prefix { !$0.isPending })
-    let pending = Array(all.dropFirst(rows.count))
+    let sent = all.prefix { !$0.isPending }
+    let pending = Array(all.dropFirst(sent.count))
+    let rows = sent.filter { operationFault != .leftOutSealed || !$0.isSealed }
     if let row = pending.first(where: { !$0.isPending }) {
       throw Violation("\(World.text(row.id)) stands behind what is pending")
     }
