@@ -65,9 +65,14 @@ extension Screen {
     }
     if isAtEnd {
       edges.behind = list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
-      return
+      if edges.behind || list.loaded.covers(last.successor, .max) { return }
     }
     let above = try rx.keys(cid, from: last.successor, limit: 1, to: nil).first?.position
+    if isAtEnd {
+      // Only what is on its way is shown of the present: what is cached below it is not.
+      edges.behind = above.map { !$0.isPending } ?? false
+      return
+    }
     if let above, !above.isPending {
       edges.behind = !list.spans.joins(last, above)
     } else {
@@ -77,9 +82,10 @@ extension Screen {
 
   /// What asks for the gap between the last row and the present.
   func wishBehind(_ want: Int) -> Wish? {
-    guard isAtEnd, edges.behind, let low = lastSent?.position.successor,
-      let high = passable.newest?.low, low < high
-    else { return nil }
+    guard isAtEnd, edges.behind, let low = lastSent?.position.successor else { return nil }
+    guard let high = passable.newest?.low, low < high else {
+      return Wish(.newer(low), want: want, atGap: .ask)
+    }
     return Wish(.fill(from: high, to: low), want: want, atGap: .ask)
   }
 }

@@ -299,4 +299,39 @@ import Timeline
       screen.window.close()
     }
   }
+
+  /// The newest of a conversation may be no more than what is on its way: below it the window
+  /// says that something lies between, and a load brings it.
+  @Test(arguments: [true, false])
+  func whatIsOnItsWayHidesNoMessageBelowIt(_ loads: Bool) throws {
+    let world = try World.exact()
+    world.post(130)
+    try world.connect()
+    try world.sync()
+    try world.sync(.older, want: 130)
+    try world.disconnect()
+    let truth = world.truth()
+    let screen = try world.window(count: 100)
+    try screen.window.trim(first: 0, count: 20)
+    try screen.settle(world)
+    for name in ["p1", "p2"] { try world.say("mine", as: name) }
+    #expect(try screen.window.load(Load(.last, count: 2)))
+    try screen.settle(world)
+    #expect(try screen.ids() == truth[30..<50] + ["p1", "p2"])
+    #expect(try screen.state().isAtEnd && screen.state().hasGapAfter)
+    if loads {
+      #expect(try screen.window.load(Load(.after(0), count: 50)))
+      try screen.settle(world)
+      #expect(try screen.ids() == truth[30..<100] + ["p1", "p2"])
+      #expect(try screen.state().hasGapAfter)
+      #expect(try screen.window.load(Load(.after(0), count: 50)))
+    } else {
+      try world.connectListening()
+      #expect(try screen.window.fill(row: screen.ids().count))
+    }
+    try screen.settle(world)
+    let newest = loads ? ["p1", "p2"] : Array(world.truth().suffix(2))
+    #expect(try screen.ids() == truth[30...] + newest)
+    #expect(try screen.state().isAtEnd && !screen.state().hasGapAfter)
+  }
 }

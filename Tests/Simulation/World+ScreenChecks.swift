@@ -124,6 +124,8 @@ extension World {
       throw Violation("the state says gap \(state.gapBefore) before row \(low) of the store")
     }
     var isGap = page.gapsBefore.contains(high + 1)
+    // What is on its way would stand right behind a row that is not the last.
+    if state.atEnd, high + 1 < page.rows.count { isGap = true }
     if high + 1 == page.rows.count, !state.atEnd {
       // Behind what is in no whole range anything may follow, and it does not come by itself.
       if knobs.horizonUs > 0 { return }
