@@ -66,6 +66,10 @@ struct Acts {
   var deliveredOnServer: Set<String> = []
   /// How each payload was sealed, by what carries it.
   var sealed: [String: [UInt8]] = [:]
+  /// How many payloads of others were sealed.
+  var sealings = 0
+  /// The newest version of each message that was shown open, while the device has to know it.
+  var opened: [String: Int] = [:]
   /// The last word of the user about being told of a conversation, in this process.
   var wishes: [String: (seq: UInt64, isOn: Bool)] = [:]
   /// Subscriptions that this connection has to begin with.
@@ -81,6 +85,17 @@ struct Acts {
     bySeq[act.seq] = index
     if act.verb == "send_message" { sends[act.serial] = index }
     return index
+  }
+
+  /// What only asked is gone with the process, and after a loss of power its number may be
+  /// another's.
+  mutating func endProcess() {
+    wishes = [:]
+    mustAsk = []
+    for index in all.indices where World.isFetch(all[index].verb) {
+      bySeq[all[index].seq] = nil
+      all[index].seq = 0
+    }
   }
 
   /// The send with a client id.

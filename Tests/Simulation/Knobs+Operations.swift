@@ -15,6 +15,16 @@ package enum OperationFault: String, CaseIterable, Sendable {
   case renumbered
   /// A row shows for ever what an edit laid over it.
   case overlayStays
+  /// A payload leaves as it was given.
+  case leavesUnsealed
+  /// What cannot be opened is left out.
+  case leftOutSealed
+  /// What was opened is shut again while the key is away.
+  case shutAgain
+  /// What is stored sealed is not offered again.
+  case neverReopened
+  /// A subscription is asked for once, and on no later connection.
+  case subscribedOnce
 }
 
 package struct OperationKnobs: Sendable {
@@ -44,8 +54,11 @@ package struct OperationKnobs: Sendable {
   package var leaves = false
   /// Payloads are sealed before they go, with keys that come and go.
   package var seals = false
-  /// A connection is told only of what it has subscribed to. No seed draws it yet: its rules do
-  /// not hold in all of these worlds.
+  /// So is all that others send, and some of it opens only when it is offered again.
+  package var opens = false
+  /// The host asks what the device could know: people, receipts, counts.
+  package var asks = false
+  /// A connection is told only of what it has subscribed to.
   package var subscribes = false
   package var fault: OperationFault?
 }
@@ -74,6 +87,9 @@ extension Knobs {
     // What was replied to is looked for, also in a conversation that went.
     operations.leaves = operations.creates && !envelope && random.chance(0.5)
     operations.seals = random.chance(0.3)
+    operations.subscribes = pushes && !envelope && !lossless && random.chance(0.5)
+    operations.opens = operations.seals && random.chance(0.7)
+    operations.asks = random.chance(0.5)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -116,7 +132,8 @@ extension Knobs {
       (operations.creates, "creates"), (operations.drafts, "drafts"),
       (operations.governs, "governs"), (operations.tellsDelivery, "tells-delivery"),
       (operations.leaves, "leaves"), (operations.seals, "seals"),
-      (operations.subscribes, "subscribes"),
+      (operations.subscribes, "subscribes"), (operations.opens, "opens"),
+      (operations.asks, "asks"),
     ]
   }
 }

@@ -24,6 +24,8 @@ package final class SimRow: Equatable {
   package let payload: [UInt8]
   package let unread: Bool
   package let unverified: Bool
+  /// The host has not opened its payload yet.
+  package let isSealed: Bool
   package let marks: SimMarks
   /// It is not on the server yet; it stands behind all others, in the order of sending.
   package let isPending: Bool
@@ -38,8 +40,8 @@ package final class SimRow: Equatable {
 
   init(
     number: UInt64, timeUs: Int64, order: Int64, id: [UInt8], sender: [UInt8], payload: [UInt8],
-    unread: Bool, unverified: Bool, marks: SimMarks = SimMarks(), isPending: Bool = false,
-    operation: UInt64 = 0
+    unread: Bool, unverified: Bool, isSealed: Bool = false, marks: SimMarks = SimMarks(),
+    isPending: Bool = false, operation: UInt64 = 0
   ) {
     self.number = number
     self.timeUs = timeUs
@@ -49,6 +51,7 @@ package final class SimRow: Equatable {
     self.payload = payload
     self.unread = unread
     self.unverified = unverified
+    self.isSealed = isSealed
     self.marks = marks
     self.isPending = isPending
     self.operation = operation
@@ -58,15 +61,24 @@ package final class SimRow: Equatable {
   func spoiled(number: UInt64? = nil, payload: [UInt8]? = nil) -> SimRow {
     SimRow(
       number: number ?? self.number, timeUs: timeUs, order: order, id: id, sender: sender,
-      payload: payload ?? self.payload, unread: unread, unverified: unverified, marks: marks,
-      isPending: isPending, operation: operation)
+      payload: payload ?? self.payload, unread: unread, unverified: unverified,
+      isSealed: isSealed, marks: marks, isPending: isPending, operation: operation)
+  }
+
+  /// The same row as one who has lost its key shows it.
+  func shut() -> SimRow {
+    SimRow(
+      number: number, timeUs: timeUs, order: order, id: id, sender: sender,
+      payload: SimKeys.start + [0x30] + SimKeys.middle + payload + [0x7D], unread: unread,
+      unverified: unverified, isSealed: true, marks: marks)
   }
 
   package static func == (a: SimRow, b: SimRow) -> Bool {
     a === b
       || a.number == b.number && a.timeUs == b.timeUs && a.order == b.order && a.id == b.id
         && a.sender == b.sender && a.payload == b.payload && a.unread == b.unread
-        && a.unverified == b.unverified && a.marks == b.marks && a.isPending == b.isPending
+        && a.unverified == b.unverified && a.isSealed == b.isSealed
+        && a.marks == b.marks && a.isPending == b.isPending
         && a.operation == b.operation
   }
 }

@@ -35,6 +35,8 @@ struct FaultMemory {
   var edited: [[UInt8]: [UInt8]] = [:]
   /// How often a send was told, by client id.
   var told: [String: Int] = [:]
+  /// What was subscribed to.
+  var subscribed: Set<String> = []
 }
 
 extension TidelineClient {
@@ -90,7 +92,9 @@ extension TidelineClient {
     try client.uploadFailed(seq, reason: Array("no".utf8))
   }
 
-  func reopenPayloads() throws { _ = try client.reopenPayloads(conversation: nil) }
+  func reopenPayloads() throws {
+    if operationFault != .neverReopened { _ = try client.reopenPayloads(conversation: nil) }
+  }
 
   func setDraft(_ conversation: String, _ body: String) throws {
     try client.setDraft(conversation: Array(conversation.utf8), body: Array(body.utf8))
@@ -121,14 +125,30 @@ extension TidelineClient {
       }
     case .overlayStays:
       return row.spoiled(payload: memory.edited[row.id])
-    case .resentUnderNewID, .droppedAtDisconnect: break
+    case .shutAgain:
+      if keys.opens, !keys.isThere, !row.isPending, !row.isSealed { return row.shut() }
+    default: break
     }
     return row
   }
 
   func spoiled(_ frame: SimFrame) -> SimFrame {
-    guard operationFault == .resentUnderNewID else { return frame }
+    if operationFault == .leavesUnsealed,
+      let start = Frames.find(SimKeys.start, in: frame.bytes, from: 0),
+      let end = Frames.find(SimKeys.middle, in: frame.bytes, from: start)
+    {
+      let rest = Array("{\"in\":".utf8) + frame.bytes[(end + SimKeys.middle.count)...]
+      return SimFrame(id: frame.id, bytes: frame.bytes[..<start] + rest)
+    }
     let request = Frames.request(frame.bytes)
+    if operationFault == .subscribedOnce, Frames.type(request) == "subscribe",
+      !memory.subscribed.insert(Frames.string("conversation_id", request) ?? "").inserted
+    {
+      let text = World.text(frame.bytes)
+      let other = text.replacingOccurrences(of: "\"subscribe\"", with: "\"unsubscribe\"")
+      return SimFrame(id: frame.id, bytes: Array(other.utf8))
+    }
+    guard operationFault == .resentUnderNewID else { return frame }
     guard Frames.type(request) == "send_message", let name = Frames.string("client_id", request)
     else { return frame }
     memory.told[name, default: 0] += 1

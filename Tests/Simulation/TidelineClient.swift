@@ -22,7 +22,7 @@ package final class TidelineClient: SimulatedClient {
   let updateFault: UpdateFault?
   let operationFault: OperationFault?
   var memory = FaultMemory()
-  let keys = SimKeys()
+  let keys: SimKeys
   /// Frames of a planted fault.
   var forged: [SimFrame] = []
   var updatesSeen = 0
@@ -37,6 +37,7 @@ package final class TidelineClient: SimulatedClient {
     fault = knobs.fault
     updateFault = knobs.updates.fault
     operationFault = knobs.operations.fault
+    keys = SimKeys(opens: knobs.operations.opens)
     var config = ClientConfig(
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
@@ -188,8 +189,9 @@ package final class TidelineClient: SimulatedClient {
   package func page(_ conversation: [UInt8], limit: Int) throws -> SimPage {
     let page = try client.messages(MessageQuery(conversation: conversation, limit: limit))
     let all = page.rows.map { spoiled(Self.row($0, page.bytes, isSequence: isSequence)) }
-    let rows = Array(all.prefix { !$0.isPending })
-    let pending = Array(all.dropFirst(rows.count))
+    let sent = all.prefix { !$0.isPending }
+    let pending = Array(all.dropFirst(sent.count))
+    let rows = sent.filter { operationFault != .leftOutSealed || !$0.isSealed }
     if let row = pending.first(where: { !$0.isPending }) {
       throw Violation("\(World.text(row.id)) stands behind what is pending")
     }
@@ -210,12 +212,14 @@ package final class TidelineClient: SimulatedClient {
     return SimRow(
       number: row.number, timeUs: row.timeUs, order: order, id: Array(bytes[row.id]),
       sender: Array(bytes[row.sender]), payload: Array(bytes[row.payload]),
-      unread: row.flags & unread != 0, unverified: row.flags & unverified != 0, marks: marks,
-      isPending: isPending, operation: row.operation)
+      unread: row.flags & unread != 0, unverified: row.flags & unverified != 0,
+      isSealed: row.flags & sealed != 0, marks: marks, isPending: isPending,
+      operation: row.operation)
   }
 
   private static let pinned: UInt32 = 1 << 4
   private static let unread: UInt32 = 1 << 1
+  private static let sealed: UInt32 = 1 << 6
   private static let unverified: UInt32 = 1 << 7
 
   package func markRead(_ conversation: [UInt8], ids: [[UInt8]]) throws {

@@ -122,9 +122,10 @@ extension World {
       throw Violation("message \(id) shows the content of \(posted.id)")
     }
     guard mark.version >= 1, mark.version <= posted.payloads.count,
-      posted.payloads[mark.version - 1] == row.payload
+      posted.payloads[mark.version - 1] == (row.isSealed ? try opened(row) : row.payload)
     else { throw Violation("the payload of \(id) is not verbatim") }
-    if posted.control { throw Violation("a control message is shown: \(id)") }
+    try judgeOpening(row, mark)
+    if posted.control, !row.isSealed { throw Violation("a control message is shown: \(id)") }
     if let before, before.text != id {
       throw Violation("number \(row.number) stood for \(before.text) and now stands for \(id)")
     }
@@ -200,6 +201,7 @@ extension World {
   /// After a sync that ended well: each whole range equals the server, nothing deleted is shown,
   /// content is the newest that was handed over, and the newest message is there.
   func checkLatest(_ conversation: Int, isFetched: Bool = false) throws {
+    try openRest()
     let page = try client.page(conversations[conversation].bytes, limit: 10_000)
     try checkShape(conversation, page)
     let known = known(conversation)

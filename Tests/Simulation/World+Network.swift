@@ -117,7 +117,7 @@ extension World {
   private func failNext(_ type: String) {
     // An older copy that comes behind news of a restore is the newer truth: nothing tells
     // otherwise.
-    let hasNoCursor = ["mark_read", "mark_delivered", "subscribe", "unsubscribe"].contains(type)
+    let hasNoCursor = Self.isFetch(type) || type == "mark_read" || type == "mark_delivered"
     let tellsMuch = knobs.updates.isOn || (knobs.operations.isOn && knobs.pushes)
     switch networkDice.below(hasNoCursor || tellsMuch ? 2 : 3) {
     case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))

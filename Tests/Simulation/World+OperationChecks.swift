@@ -102,7 +102,7 @@ extension World {
   func judgeTurn() throws {
     var onWay: [String: UInt64] = [:]
     for one in try probe?.allOperations() ?? [] where one.standing == .inFlight {
-      if ["create_conversation", "subscribe", "unsubscribe"].contains(one.verb) { continue }
+      if one.verb == "create_conversation" || Self.isFetch(one.verb) { continue }
       if let other = onWay.updateValue(one.seq, forKey: one.conversation) {
         throw Violation("operations \(other) and \(one.seq) are under way in one conversation")
       }

@@ -129,7 +129,7 @@ extension World {
       !conversations[room].isGone, let payload = ledger.posted[serial].payloads.first
     else { return }
     let id = server.post(
-      conversation: name, sender: Self.me, payload: Self.text(payload), lateUs: 0,
+      conversation: name, sender: Self.me, payload: onServer(payload), lateUs: 0,
       clientID: "other-\(acts.foreign.count)")
     acts.foreign.insert(id)
     ledger.place(serial, id: id, in: room)

@@ -317,7 +317,7 @@ extension World {
         if names == Set(all).subtracting([Self.me]) { continue }
         throw fail(screen, "refreshed, \(id) has \(kind) \(names), not \(all)")
       }
-      if row.row.payload != SimKeys.opened(Array(message.payload.utf8)) {
+      if SimKeys.opened(row.row.payload) != SimKeys.opened(Array(message.payload.utf8)) {
         throw fail(screen, "refreshed, \(id) has old content")
       }
       if row.stale {

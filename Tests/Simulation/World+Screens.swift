@@ -120,7 +120,9 @@ extension World {
     let first = screenDice.below(screen.rows.count)
     let count = screenDice.below(screen.rows.count - first + 1)
     trace.note(nowUs, "host: window \(screen.number) keeps \(first)+\(count)")
-    if first + count < screen.rows.count { screen.followsPresent = false }
+    // A load of the newest that has not come would bring back the first rows that leave.
+    let isThere = try screen.window.state().atEnd
+    if first + count < screen.rows.count || first > 0 && !isThere { screen.followsPresent = false }
     guard try input({ try screen.window.trim(first, count) }) != nil else { return }
     try pump()
   }

@@ -18,13 +18,13 @@ extension World {
   func takeBack(_ one: SimOperation, _ index: Int) throws {
     guard let probe else { return }
     trace.note(nowUs, "host: takes back operation \(one.seq)")
-    let saved = acts
+    let saved = acts.all
     acts.drop(index, untold: false)
     let answer = try input { try probe.cancelOperation(one.seq) }
     // Where a kill fell into it, it has happened or not.
     let done = try answer ?? !probe.allOperations().contains { $0.seq == one.seq }
     guard done else {
-      acts = saved
+      acts.all = saved
       if answer != nil, one.standing != .inFlight {
         throw Violation("operation \(one.seq) is not taken back")
       }
@@ -34,7 +34,7 @@ extension World {
     // That a change has left is written and not synced: sent again it does no harm. After a loss
     // of power the device may not know of it, and then nothing tells it.
     let isForgotten = findings.powerCuts > 0 && acts.told.contains("\(one.verb)|\(one.subject)")
-    if one.attempts > 0 || isForgotten { noteVague(index) }
+    if !Self.isFetch(one.verb), one.attempts > 0 || isForgotten { noteVague(index) }
     try pump()
   }
 

@@ -44,7 +44,7 @@ extension World {
     }
     let id = server.post(
       conversation: conversations[conversation].name, sender: sender,
-      payload: String(decoding: payload, as: UTF8.self), stampUs: stampUs, lateUs: late,
+      payload: onServer(payload), stampUs: stampUs, lateUs: late,
       flaw: flaw)
     ledger.add(
       .init(
@@ -150,8 +150,7 @@ extension World {
       .init(serial: serial, version: version), control: ledger.posted[serial].control,
       shape: serverDice.below(15))
     ledger.addVersion(serial, payload)
-    server.edit(
-      conversation: name, id: row.id, payload: String(decoding: payload, as: UTF8.self))
+    server.edit(conversation: name, id: row.id, payload: onServer(payload))
     conversations[conversation].changedSinceBackup = true
     trace.note(nowUs, "server: edit \(serial) to version \(version)")
   }

@@ -62,6 +62,7 @@ extension World {
     trace.note(nowUs, "the power goes")
     findings.powerCuts += 1
     loseConnection()
+    forgetOpened()
     let marked = ledger.marked
     guard try client.cutPowerAndReopen(&deviceDice) else { return }
     let counts = try images().map(\.rows.count)
@@ -77,8 +78,7 @@ extension World {
   func loseConnection() {
     closeScreens()
     acts.typing = []
-    acts.wishes = [:]
-    acts.mustAsk = []
+    acts.endProcess()
     link.isUp = false
     if let token = link.subscription { server.unsubscribe(token) }
     link.subscription = nil
