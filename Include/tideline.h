@@ -1399,7 +1399,8 @@ enum {
  * in order, one at a time in each conversation, until the server has
  * answered. A `message_id` or `conversation_id` may be the client id of what is
  * not confirmed yet: the operation waits for it. A `client_id` that was performed
- * before gives the same operation again. Fetches (`get_…`, `subscribe`, …) do not
+ * before gives the same operation again; of another verb or conversation it is
+ * #TL_E_INVALID. Fetches (`get_…`, `subscribe`, …) do not
  * survive the process; `typing` is sent or dropped, with operation 0. `mark_read`,
  * `mark_delivered` and `mark_listened` are as #tl_client_mark_read and its kin, also
  * with operation 0: ids of messages that are not stored are passed over.
@@ -1409,7 +1410,7 @@ enum {
  * @param operation The operation, 0 on failure. NULL is allowed.
  * @param number The local number of a message to send, otherwise 0. NULL is allowed.
  * @return #TL_OK, or #TL_E_INVALID (not an object, an unknown verb, a member that
- *         is missing, wrong or there twice), #TL_E_UNSUPPORTED (a verb that is not performed),
+ *         is missing, wrong or there twice, a `client_id` of something else), #TL_E_UNSUPPORTED (a verb that is not performed),
  *         #TL_E_REFUSED (by the `seal` hook), #TL_E_TOO_LARGE, #TL_E_CLOSED,
  *         #TL_E_STORAGE (where only the sync failed the operation may be kept all
  *         the same: give a `client_id`, open the file again, and perform it

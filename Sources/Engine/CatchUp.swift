@@ -98,17 +98,13 @@ extension Core {
         return try distrust(&draft, &record, tx)
       }
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
-      // A page that only shows where to look further is not kept: its rows stand nowhere near
-      // what is wanted, and on screen each would be an island.
-      let isProbe = if case .seek = draft.stage { true } else { false }
-      var ingested = try ingest.page(page.items, record, tx, storing: !isProbe)
+      var ingested = try ingest.page(page.items, record, tx)
       visit.reckoning.knowsOrder = order(&ingested, ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
-      let step = try visit.take(page, ingested, ingest, now)
-      if visit.queuedMarks { marksWaiting = true }
+      let step = try visit.take(page, ingested, frame: ingest.frame, now)
       shown = (record.cid, visit.job.shown)
       try tx.save(facts)
       for id in ingested.ids { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }

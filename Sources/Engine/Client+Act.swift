@@ -88,6 +88,7 @@ extension Client {
       if name.count > Limits.clientIDBytesMax { throw .tooLarge("client_id") }
       // It is not sealed twice. That it was kept does not say that it was synced.
       if let known = try record({ rx throws(StoreFailure) in try rx.operation(clientID: name) }) {
+        try checkSame(request, as: known)
         if !known.verb.isFetch {
           try input { core, _ throws(Failure) in
             try core.storing { () throws(StoreFailure) in try core.syncOwn() }
@@ -102,6 +103,22 @@ extension Client {
     let record = try input { core, now throws(Failure) in try core.perform(draft, now) }
     if record.waits == .seal, !draft.awaitsSeal { try sealAgain(record) }
     return (record.seq, record.number)
+  }
+
+  /// One name for two things would lose the second, and nobody would hear of it.
+  private func checkSame(
+    _ request: OperationRequest, as known: OperationRecord
+  ) throws(Failure) {
+    var isSame = known.verb == OperationVerb(request.verb)
+    if isSame, let given = request.conversation {
+      isSame = try reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in
+          if let there = try rx.conversation(given) { return there.cid == known.cid }
+          return try rx.conversation(cid: known.cid) == nil
+        }
+      }
+    }
+    if !isSame { throw .invalid("the client_id is that of something else") }
   }
 
   func parsed(_ json: [UInt8]) throws(Failure) -> OperationRequest {

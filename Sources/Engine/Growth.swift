@@ -271,6 +271,12 @@ struct Growth {
     }
     let position = after.position(of: row)
     let key = RowKey(number: row.number, position: position, revision: row.lsn)
+    // All up to the time is known, and right behind it begins what is not.
+    if position.time == row.timeUs, let span = passable.touching(.before(tick: time)),
+      span.high > .min, position > span.high
+    {
+      return .behind(span.high, key)
+    }
     return .at(key, isTrusted: passable.covers(low, position.successor))
   }
 }

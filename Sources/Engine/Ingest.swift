@@ -61,21 +61,6 @@ struct Ingested {
     unread = Unreadable(newest: descends ? first : last, oldest: descends ? last : first)
   }
 
-  /// What storing the same page gave; its order was found out before.
-  mutating func keep(_ stored: Ingested) {
-    insertedAt = stored.insertedAt
-    duplicates = stored.duplicates
-    sawBuried = stored.sawBuried
-    queuedMarks = stored.queuedMarks
-  }
-
-  mutating func note(_ message: WireMessage, _ order: Int64) {
-    let position = Position(time: order, id: message.id)
-    items.append(position)
-    ids.insert(message.id)
-    stamps.append((position, message.stamp))
-  }
-
   /// The server's time of the item at a position.
   func time(at position: Position) -> Int64? {
     stamps.first { $0.position == position }?.stamp.timeUs
@@ -118,10 +103,9 @@ struct Ingest {
     self.asked = asked
   }
 
-  /// Stores the items of a page. Without `storing` it only says where they stand.
+  /// Stores the items of a page.
   func page(
-    _ items: [PageItem], _ record: ConversationRecord, _ tx: WriteTransaction,
-    storing: Bool = true
+    _ items: [PageItem], _ record: ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested()
     var next = 0
@@ -144,8 +128,7 @@ struct Ingest {
           result.bad.append((index, message.object, .noSequence))
           continue
         }
-        result.note(message, order)
-        if storing { try one(message, order, payload, record, &result, tx) }
+        try one(message, order, payload, record, &result, tx)
       }
     }
     let bad = Set(result.bad.map { WriteTransaction.digest(frame[$0.range]) })
@@ -159,6 +142,9 @@ struct Ingest {
     _ record: ConversationRecord, _ result: inout Ingested, _ tx: WriteTransaction
   ) throws(StoreFailure) {
     let position = Position(time: order, id: message.id)
+    result.items.append(position)
+    result.ids.insert(message.id)
+    result.stamps.append((position, message.stamp))
     let isMine = message.sender == user
     let readByMe = isMine || message.readBy?.contains(user) ?? false
     var row = incoming(message, payload, isMine: isMine, readByMe: readByMe)

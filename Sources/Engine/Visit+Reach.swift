@@ -23,7 +23,9 @@ extension Visit {
     switch verdict {
     case .extended, .start:
       let known = try tx.count(record.cid, from: walk.low, to: before.low)
-      try insert(claim, ingested, frame, low: walk.low, .run(to: before.low))
+      // A way that begins at the end of time has no run above it: the page says where it ends.
+      let standing = before.low == .max ? Standing.apart : .run(to: before.low)
+      try insert(claim, ingested, frame, low: walk.low, standing)
       job.wanted -= known
     case .resumed:
       job.wanted -= try tx.count(record.cid, from: walk.low, to: before.low)
@@ -156,10 +158,9 @@ extension Visit {
   // MARK: To a place
 
   mutating func takeSeek(
-    _ before: Seek, _ page: Page, _ seen: Ingested, _ whole: Bool, _ ingest: Ingest
+    _ before: Seek, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
   ) throws(StoreFailure) -> Step {
     var seek = before
-    var ingested = seen
     let rows = ingested.items.compactMap { $0 }.sorted()
     var looked = rows
     if case .time = job.request.kind, reckoning.isSequence {
@@ -167,21 +168,13 @@ extension Visit {
         .sorted()
     }
     let verdict = seek.take(rows: looked, rawCount: page.items.count, endsAtStart: whole)
-    if verdict == .again {
-      job.stage = .seek(seek)
-      return askAgain()
-    }
-    ingested.keep(try ingest.page(page.items, record, tx))
-    job.status.inserted += ingested.insertedAt.count
-    job.sawBuried = job.sawBuried || ingested.sawBuried
-    queuedMarks = ingested.queuedMarks
-    try endTrustAboveWatermark(ingested)
     let claim = reckoning.claim(
       ingested.items, low: whole ? .min : nil,
       high: job.offset == 0 ? newestEnd(ingested) : nil)
-    try insert(claim, ingested, ingest.frame, low: claim.low, .apart)
+    try insert(claim, ingested, frame, low: claim.low, .apart)
     switch verdict {
     case .again:
+      job.stage = .seek(seek)
       return askAgain()
     case .gaveUp:
       return .ended(.incomplete)

@@ -22,8 +22,6 @@ struct Visit {
   /// Of what changes may have been missed before this page, and of what now.
   let stale: SpanSet
   var stillStale: SpanSet
-  /// Marks of this page are to be sent.
-  var queuedMarks = false
   /// The server's time as it was known before this page.
   private let knownUs: Int64?
 
@@ -49,9 +47,8 @@ struct Visit {
   }
 
   mutating func take(
-    _ page: Page, _ ingested: Ingested, _ ingest: Ingest, _ now: Instant
+    _ page: Page, _ ingested: Ingested, frame: [UInt8], _ now: Instant
   ) throws(StoreFailure) -> Step {
-    let frame = ingest.frame
     job.pages += 1
     job.status.received += ingested.items.count
     job.status.inserted += ingested.insertedAt.count
@@ -86,7 +83,7 @@ struct Visit {
     case .climb(let climb):
       step = try takeClimb(climb, page, ingested, whole, frame)
     case .seek(let seek):
-      step = try takeSeek(seek, page, ingested, whole, ingest)
+      step = try takeSeek(seek, page, ingested, whole, frame)
     case .spot(let spot):
       step = try takeSpot(spot, page, ingested, whole, frame)
     case .start, .deletions, .changes, .listing:
@@ -113,7 +110,7 @@ struct Visit {
 
   /// A page that is no catch-up may meet messages that arrived since: what lies
   /// between the watermark and them is not known.
-  mutating func endTrustAboveWatermark(
+  private mutating func endTrustAboveWatermark(
     _ ingested: Ingested
   ) throws(StoreFailure) {
     guard !reckoning.isSequence, let fetch = record.fetch,

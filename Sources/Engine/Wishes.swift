@@ -134,7 +134,7 @@ extension Screen {
         // The first row that is cached behind a gap is hardly the one that is meant.
         if case .time = at { return try growToUnknown(wish, at, mayAsk: true, &growth) }
         if case .unread = at {
-          return try settle(wish, .near(key.position), want: 0, mayAsk: true, &growth)
+          return try settle(wish, .below(key.position), want: wish.want, mayAsk: true, &growth)
         }
       }
       anchor = key.number
@@ -174,7 +174,11 @@ extension Screen {
       if isUp, isLivePending || isLiveNext, mayAsk {
         let known = growth.keys.count
         if !wish.isTrimmed {
+          let isAtEnd = isAtEnd
           _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
+          // What comes meanwhile may lie far from the place.
+          let high = growth.ends(of: known)?.high.successor ?? .min
+          if !isAtEnd { growth.loaded.remove(high, .max) }
         }
         var wish = wish
         wish.meanwhile = growth.ends(of: known)

@@ -49,13 +49,17 @@ static void requests(void) {
   CHECK(made == 0);
   tl_view endless = {(const uint8_t *)big, SIZE_MAX};
   EXPECT(tl_client_perform(client, endless, 0, &made, NULL), TL_E_TOO_LARGE);
-  /* header: "A `client_id` that was performed before gives the same operation again." */
+  /* header: "gives the same operation again; of another verb or conversation it is #TL_E_INVALID." */
   const char *named = "{\"type\":\"send_message\",\"conversation_id\":\"c\",\"payload\":\"x\","
                       "\"client_id\":\"mine-1\"}";
   uint64_t first = 0, second = 0, number = 0, again = 0;
   EXPECT(tl_client_perform(client, view(named), 0, &first, &number), TL_OK);
   EXPECT(tl_client_perform(client, view(named), 0, &second, &again), TL_OK);
   CHECK(first != 0 && first == second && number != 0 && number == again);
+  EXPECT(tl_client_perform(client, view("{\"type\":\"send_message\",\"conversation_id\":\"d\","
+                                        "\"payload\":\"x\",\"client_id\":\"mine-1\"}"),
+                           0, &made, NULL),
+         TL_E_INVALID);
   tl_client_free(client);
 }
 

@@ -257,4 +257,21 @@ import Testing
     #expect(world.served() == ["answer"])
     #expect(world.requests.allSatisfy { !$0.contains("\"reply_to\":\"a1\"") })
   }
+
+  /// A name that was given to something is never taken for something else, whose loss nobody
+  /// would hear of.
+  @Test func oneClientIDIsForOneThing() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    let first = try world.say("a", as: "k")
+    #expect(throws: Failure.self) { try world.say("b", as: "k", in: "elsewhere") }
+    #expect(throws: Failure.self) {
+      try world.perform(#"{"type":"create_conversation","client_id":"k"}"#)
+    }
+    #expect(try world.say("a", as: "k").operation == first.operation)
+    try world.run()
+    #expect(try world.say("a", as: "k").operation == first.operation)
+    #expect(throws: Failure.self) { try world.say("b", as: "k", in: "elsewhere") }
+    #expect(world.served() == ["a"])
+  }
 }

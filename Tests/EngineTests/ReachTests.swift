@@ -226,4 +226,23 @@ extension World {
     return Position(
       time: isSequence ? row?.number ?? 0 : row?.stampUs ?? 0, id: Array(id.utf8))
   }
+
+  /// A way down that begins at the end of time says nothing of what comes later: an island
+  /// that a jump brings afterwards stays one.
+  @Test(arguments: CapableKind.all)
+  func aWayFromTheEndOfTimeClaimsNoMoreThanItSaw(_ kind: CapableKind) throws {
+    let world = try kind.world()
+    world.post(100, everyMs: kind.everyMs)
+    try world.connect()
+    try world.sync()
+    #expect(try world.reach(.below(.max), want: 40, isUrgent: true).trouble == nil)
+    try world.disconnect()
+    world.tick(ms: 60_000)
+    world.post(100, everyMs: kind.everyMs)
+    let middle = try #require(world.server.truth(world.room).dropFirst(150).first)
+    try world.connect()
+    #expect(try world.reach(.time(middle.stampUs), isUrgent: true).trouble == nil)
+    #expect(try world.cached().contains(middle.id))
+    #expect(try world.breaks() == [])
+  }
 }

@@ -1,0 +1,63 @@
+/// Windows that open at the first unread message.
+///
+/// Rule protected: such a window shows the place that is meant and what lies around it, and
+/// nothing that the way there happened to bring.
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct WindowUnread {
+  /// All that is cached is read, and the host looks before anything has come: the place is
+  /// looked for all the same.
+  @Test(arguments: CapableKind.all, [5, 15, 200])
+  func whatCameSinceIsWaitedFor(_ kind: CapableKind, _ later: Int) throws {
+    let world = try kind.world()
+    world.post(60, everyMs: kind.everyMs)
+    try world.connect()
+    try world.sync(.older, want: 60)
+    let read = try world.cached().map { Array($0.utf8) }
+    try world.client.markRead(conversation: Array("room".utf8), ids: read)
+    try world.run()
+    try world.client.disconnected()
+    world.tick(ms: 60_000)
+    world.post(later, everyMs: kind.everyMs)
+    try world.client.connected()
+    let screen = try TestScreen(world, .unread, count: 10)
+    try screen.poll()
+    try screen.settle(world)
+    try expectUnbroken(screen, world, around: 60)
+  }
+
+  /// The server has the marker, and nothing of the conversation is cached but what its list
+  /// tells.
+  @Test(arguments: CapableKind.all, [true, false])
+  func noRowOfTheWayThereStays(_ kind: CapableKind, _ pollsEarly: Bool) throws {
+    let world = try kind.world()
+    world.post(100, everyMs: kind.everyMs)
+    let marker = world.order()[40]
+    let mark = """
+      {"type":"mark_last_read","request_id":"other","conversation_id":"room",\
+      "message_id":"\(marker)"}
+      """
+    _ = world.server.handle(Array(mark.utf8), user: "me")
+    try world.connect()
+    #expect(try world.sync(.conversations).trouble == nil)
+    let screen = try TestScreen(world, .unread, count: 10)
+    if pollsEarly { try screen.poll() }
+    try screen.settle(world)
+    try expectUnbroken(screen, world, around: 41)
+  }
+
+  private func expectUnbroken(_ screen: TestScreen, _ world: World, around first: Int) throws {
+    let ids = try screen.ids()
+    let truth = world.order()
+    let number = try screen.state().anchor
+    let row = try #require(screen.numbers.firstIndex(of: number))
+    #expect(ids[row] == truth[first])
+    let low = try #require(truth.firstIndex(of: ids[0]))
+    #expect(ids == Array(truth[low..<min(low + ids.count, truth.count)]))
+    #expect(row >= 5 && ids.count - row >= min(5, truth.count - first))
+    #expect(try screen.splits().isEmpty)
+    #expect(try screen.state().waiting == .nothing)
+  }
+}
