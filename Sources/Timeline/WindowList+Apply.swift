@@ -234,10 +234,12 @@ private struct Edit {
     }
   }
 
-  /// The first row of what is pending.
+  /// Rows that are pending go by what is loaded alone.
   private mutating func doubtPending() {
-    guard list.last?.position.isPending == true else { return }
-    doubtful.append(Int(list.order[row(from: .pending(0))]))
+    for slot in list.order.reversed() {
+      if !list.slots[Int(slot)].item.position.isPending { return }
+      doubtful.append(Int(slot))
+    }
   }
 
   /// Rows in a range: whether they are proven is part of what they look like.

@@ -49,7 +49,7 @@ static void requests(void) {
   CHECK(made == 0);
   tl_view endless = {(const uint8_t *)big, SIZE_MAX};
   EXPECT(tl_client_perform(client, endless, 0, &made, NULL), TL_E_TOO_LARGE);
-  /* header: "gives the same operation again; of another verb or conversation it is #TL_E_INVALID." */
+  /* header: "of another verb or conversation it is #TL_E_INVALID." */
   const char *named = "{\"type\":\"send_message\",\"conversation_id\":\"c\",\"payload\":\"x\","
                       "\"client_id\":\"mine-1\"}";
   uint64_t first = 0, second = 0, number = 0, again = 0;

@@ -12,9 +12,6 @@ extension World {
     if let row = page.pending.first(where: { !$0.isPending }) {
       throw Violation("\(Self.text(row.id)) stands behind what is pending")
     }
-    if let split = page.gapsBefore.last, split > page.rows.count {
-      throw Violation("a split between what is pending")
-    }
     for row in page.rows { trace.mix(row.number) }
     try checkShape(screen.conversation, page)
     try checkState(screen)
@@ -33,10 +30,11 @@ extension World {
     screen.rows.indices.filter { screen.rows[$0].gapBefore }
   }
 
-  /// The rows between splits.
+  /// The rows between splits, without those that are pending.
   private func runs(_ screen: Screen) -> [Range<Int>] {
-    var edges = splits(screen).filter { $0 > 0 }
-    edges.append(screen.rows.prefix { !$0.row.isPending }.count)
+    let count = screen.rows.prefix { !$0.row.isPending }.count
+    var edges = splits(screen).filter { $0 > 0 && $0 < count }
+    edges.append(count)
     var runs: [Range<Int>] = []
     var first = 0
     for edge in edges {
