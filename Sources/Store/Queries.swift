@@ -17,8 +17,7 @@ enum Queries {
   static let newer: StaticString = """
     SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
       sent_us, delivered_by, listened_by
-    FROM message WHERE cid = ? AND (time, id) >= (?, ?) AND flags & ? = 0
-    ORDER BY time, id LIMIT ?
+    FROM message WHERE cid = ? AND (time, id) >= (?, ?) ORDER BY time, id
     """
 
   static let one: StaticString = """
@@ -135,15 +134,13 @@ enum Queries {
     """
 
   static let keysDown: StaticString = """
-    SELECT number, time, id, lsn FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
-    ORDER BY time DESC, id DESC LIMIT ?
+    SELECT number, time, id, lsn, flags FROM message WHERE cid = ? AND (time, id) < (?, ?)
+    ORDER BY time DESC, id DESC
     """
 
   static let keysUp: StaticString = """
-    SELECT number, time, id, lsn FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
-    ORDER BY time, id LIMIT ?
+    SELECT number, time, id, lsn, flags FROM message WHERE cid = ? AND (time, id) >= (?, ?)
+    ORDER BY time, id
     """
 
   static let keysOfNumbers: StaticString = """

@@ -152,7 +152,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) {
     if query.pinnedOnly {
       let row = try connection.statement(
-        Queries.pinnedOlder, query.cid, high.time, high.id, Self.hidden(query),
+        Queries.pinnedOlder, query.cid, high.time, high.id, Self.unpinned,
         limit - page.rows.count)
       while try row.step(), page.append(row) {}
     } else if query.from == .latest {
@@ -177,10 +177,14 @@ extension ReadTransaction {
     var page = RowPage()
     guard limit > 0 else { return page }
     page.reserve(limit)
-    let statement = try connection.statement(
-      query.pinnedOnly ? Queries.pinnedNewer : Queries.newer,
-      query.cid, low.time, low.id, Self.hidden(query), limit)
-    while try statement.step(), page.append(statement) {}
+    if query.pinnedOnly {
+      let row = try connection.statement(
+        Queries.pinnedNewer, query.cid, low.time, low.id, Self.unpinned, limit)
+      while try row.step(), page.append(row) {}
+    } else {
+      let row = try connection.statement(Queries.newer, query.cid, low.time, low.id)
+      try append(to: &page, row, limit)
+    }
     let left = limit - page.rows.count
     if left > 0, !page.isCut {
       try appendPending(
@@ -191,10 +195,8 @@ extension ReadTransaction {
     return page
   }
 
-  /// What a read passes over. Of pinned ones also those that this user unpinned.
-  private static func hidden(_ query: RowQuery) -> Int64 {
-    (query.pinnedOnly ? RowFlags.hidden.union(.unpinQueued) : .hidden).rawValue
-  }
+  /// What a read of pinned rows passes over: hidden ones, and those that this user unpinned.
+  private static let unpinned = RowFlags.hidden.union(.unpinQueued).rawValue
 
   /// One visible message, by its id or the client id of its send; no row where there is
   /// none.
