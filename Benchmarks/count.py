@@ -62,7 +62,8 @@ def count(folder, name, figure):
         shutil.copy(made, file)
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", "--collect-atstart=no",
-         f"--callgrind-out-file={folder}/{name}.{figure}.out", *command(folder, name, file, figure)],
+         f"--callgrind-out-file={folder}/{name}.{figure}.out",
+         *command(folder, name, file, figure)],
         capture_output=True, text=True, check=True)
     times = json.loads(done.stdout.splitlines()[-1])["count"]
     return int(re.search(r"Collected : (\d+)", done.stderr).group(1)) / times
@@ -71,7 +72,8 @@ def count(folder, name, figure):
 def versions():
     """What the counts depend on beside this project."""
     def line(*given):
-        return subprocess.run(given, capture_output=True, text=True, check=True).stdout.splitlines()[0]
+        done = subprocess.run(given, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()[0]
     found = {name: line("pkg-config", "--modversion", name) for name in ("sqlite3", "libsodium")}
     return found | {"swift": line("swift", "--version"), "libc": platform.libc_ver()[1],
                     "machine": bench.processor()}
@@ -93,7 +95,8 @@ def main():
         found[figure] = round(own)
         before = kept["counts"].get(figure) if kept["versions"] == used else None
         ratio = f"{own / plain:.2f}" if plain else "–"
-        print(f"| {figure} | {own:,.0f} | {plain or 0:,.0f} | {ratio} | {before or 0:,} |", flush=True)
+        cells = [figure, f"{own:,.0f}", f"{plain or 0:,.0f}", ratio, f"{before or 0:,}"]
+        print("| " + " | ".join(cells) + " |", flush=True)
         if before and own > before * SLACK:
             worse.append(figure)
     if accept:
