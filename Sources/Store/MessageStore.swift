@@ -241,9 +241,15 @@ package final class MessageStore: Sendable {
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let transaction = ReadTransaction(connection, positionKind: positionKind)
-    defer { transaction.end() }
+    var isSound = false
+    defer {
+      // On the writer's connection only a write makes another state, and ends this one itself.
+      if isSound, lsn != nil { transaction.endAsItIs() } else { transaction.end() }
+    }
     do throws(StoreFailure) { try transaction.beginSnapshot(lsn) } catch { throw failure(error) }
-    return try body(transaction)
+    let result = try body(transaction)
+    isSound = true
+    return result
   }
 
   private func takeReader(_ vault: Vault) throws(StoreFailure) -> Connection {

@@ -36,9 +36,9 @@ package class ReadTransaction {
   }
 
   /// Begins, and fixes the state that is seen: SQLite does so at the first read. Who knows the
-  /// newest commit and lets none happen names it.
+  /// newest commit and lets none happen names it: his last read may not have ended.
   func beginSnapshot(_ lsn: UInt64?) throws(StoreFailure) {
-    try owned.run("BEGIN")
+    if owned.isAutocommit { try owned.run("BEGIN") }
     if let lsn {
       snapshotLSN = lsn
     } else {
@@ -58,8 +58,8 @@ package class ReadTransaction {
     owned.rollBack()
   }
 
-  /// Ends after the effect was committed.
-  func endCommitted() {
+  /// Ends after the effect was committed, or where the next read may go on with the same state.
+  func endAsItIs() {
     hasEnded = true
   }
 
