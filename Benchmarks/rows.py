@@ -5,6 +5,7 @@ SQLCipher as Debian has it is a row where `libsqlcipher0` is installed.
 
 import dataclasses
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -54,6 +55,20 @@ def library(name):
     return found.group(1) if found else None
 
 
+def schema():
+    """The tables of the library, word for word."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
+    (OUT / "schema.sql").write_text("\n".join(re.findall(r'"""\n(.*?)"""', source, re.S)))
+
+
+def processor():
+    """What this machine's processor is called."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
 def prepare():
     """Builds the programs, makes the schema, installs what is compared; gives the rows."""
     (OUT / "files").mkdir(parents=True, exist_ok=True)
@@ -65,9 +80,7 @@ def prepare():
                    check=True)
     subprocess.run(["gcc", *flags, str(HERE / "tide.c"), data, f"-L{own}", "-ltideline",
                     f"-Wl,-rpath,{own}", "-o", str(OUT / "tide.so")], check=True)
-    # The tables are those of the library, word for word.
-    source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
-    (OUT / "schema.sql").write_text("\n".join(re.findall(r'"""\n(.*?)"""', source, re.S)))
+    schema()
     venv = OUT / "venv"
     if not (venv / "bin/python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)

@@ -82,9 +82,7 @@ def table(found, names):
 
 
 def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return (f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, "
+    return (f"{bench.processor()}, {os.cpu_count()} cores, "
             f"{platform.system()} {platform.release().split('-')[0]}, "
             f"load {os.getloadavg()[0]:.1f}")
 
