@@ -56,6 +56,7 @@ extension Core {
     // What other syncs of it were about to join is no more.
     for index in jobs.indices where jobs[index].request.conversation == record.id {
       jobs[index].beginAgain()
+      jobs[index].goalIsDone = false
     }
     record.fetch = nil
     record.deletions = nil

@@ -18,6 +18,7 @@ struct Edges {
 struct Refill: Equatable {
   var connection: UInt64
   var place: Position
+  var isEmpty: Bool
 }
 
 extension Screen {
@@ -35,10 +36,11 @@ extension Screen {
     guard !list.loaded.isEmpty else { return }
     if let last = lastSent { stood = list[list.count / 2]?.position ?? last.position }
     let known = passable
-    guard isAtEnd ? lacksPresent(known) : list.isEmpty, let stood else { return }
+    guard isAtEnd ? lacksPresent(known) : list.isEmpty && stood != nil else { return }
     if wishes.contains(where: { !isAtEnd || $0.reachesPresent }) { return }
-    let place = isAtEnd ? known.newest?.low ?? list.loaded.spans.last?.low ?? .max : stood
-    let refill = Refill(connection: connections, place: place)
+    let end = known.newest?.low ?? list.loaded.spans.last?.low
+    let place = (isAtEnd ? end : stood) ?? .max
+    let refill = Refill(connection: connections, place: place, isEmpty: list.isEmpty)
     if refilled == refill { return }
     refilled = refill
     wishes.append(
@@ -50,7 +52,8 @@ extension Screen {
   private func lacksPresent(_ known: SpanSet) -> Bool {
     if let last = list.last?.position, !list.loaded.joins(last, .max) { return true }
     guard let newest = known.newest else { return lastSent == nil }
-    return newest.low > .min && lastSent.map { $0.position < newest.low } ?? true
+    let isAll = newest.low == .min && list.loaded.covers(.min, .max)
+    return !isAll && lastSent.map { $0.position < newest.low } ?? true
   }
 
   /// A gap that opens below the newest messages is not loaded: what jumps and searches bring
@@ -75,8 +78,15 @@ extension Screen {
         row -= 1
       }
     }
-    opened = opened.without(loaded)
-    for gap in opened.spans where spans.covers(gap.low, gap.high) {
+    let gaps = opened.without(loaded).spans
+    opened = SpanSet()
+    for gap in gaps {
+      // Where what stood beside it was let go, the window no longer wants it.
+      guard loaded.spans.contains(where: { $0.high == gap.low }),
+        loaded.spans.contains(where: { $0.low == gap.high })
+      else { continue }
+      opened.insert(gap.low, gap.high)
+      guard spans.covers(gap.low, gap.high) else { continue }
       let found = try rx.keys(cid, from: gap.low, limit: Limits.readRowsMax, to: gap.high)
       if found.count >= Limits.readRowsMax { continue }
       loaded.insert(gap.low, gap.high)

@@ -17,6 +17,8 @@ enum Standing {
   case run(to: Position)
   /// Joined to a run that was whole from here up, and is up to there now.
   case climbed(from: Position, to: Position)
+  /// The first part of a run that nothing known is above.
+  case begun
   /// By itself.
   case apart
 }
@@ -45,7 +47,7 @@ extension Visit {
       if spans.span(holding: high) != nil { highest = max(highest, high) }
     case .climbed(let from, let to):
       proven.insert(from, to)
-    case .apart:
+    case .begun, .apart:
       break
     }
     let shown = proven
@@ -72,7 +74,7 @@ extension Visit {
     try passUnreadable(shown)
     try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
     switch standing {
-    case .toPresent, .runAtPresent, .run: try closeTick(claim, low: low)
+    case .toPresent, .runAtPresent, .run, .begun: try closeTick(claim, low: low)
     case .climbed, .apart: break
     }
   }

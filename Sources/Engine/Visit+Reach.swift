@@ -24,7 +24,7 @@ extension Visit {
     case .extended, .start:
       let known = try tx.count(record.cid, from: walk.low, to: before.low)
       // A way that begins at the end of time has no run above it: the page says where it ends.
-      let standing = before.low == .max ? Standing.apart : .run(to: before.low)
+      let standing = before.low == .max ? Standing.begun : .run(to: before.low)
       try insert(claim, ingested, frame, low: walk.low, standing)
       job.wanted -= known
     case .resumed:

@@ -245,4 +245,19 @@ extension World {
     #expect(try world.cached().contains(middle.id))
     #expect(try world.breaks() == [])
   }
+
+  /// Where absence is deletion, what the first page of such a way showed of a second that it
+  /// cuts is not missing from the pages after it.
+  @Test func whatTheFirstPageOfAWayShowedIsNotAbsent() throws {
+    let world = try CapableKind.all[1].world(
+      limit: 8, profile: { $0.absenceIsDeletion = true })
+    world.post(30)
+    world.tick(ms: 1_000)
+    world.post(50, everyMs: 0)
+    try world.connect()
+    try world.sync(.live)
+    #expect(try world.reach(.below(.max), want: 70, isUrgent: true).trouble == nil)
+    #expect(try Set(world.cached()).isSuperset(of: world.order().suffix(50)))
+    #expect(try world.breaks() == [])
+  }
 }

@@ -214,6 +214,20 @@ import Testing
     #expect(try screen.ids().suffix(250) == world.order().suffix(250))
   }
 
+  /// What the window let go of beside the gap does not come back with it.
+  @Test(arguments: [true, false])
+  func aGapBesideWhatWasTrimmedStaysAway(_ keepsNewest: Bool) throws {
+    let (world, screen) = try missed(CapableKind.all[0], 200)
+    let count = try screen.ids().count
+    try screen.window.trim(first: keepsNewest ? count - 10 : 0, count: 10)
+    try screen.settle(world)
+    let kept = try screen.ids()
+    #expect(kept.count == 10)
+    try world.sync(.older, want: 400)
+    try screen.settle(world)
+    #expect(try screen.ids() == kept)
+  }
+
   /// A window of the newest 50, and so many messages that it missed.
   private func missed(
     _ kind: CapableKind, _ count: Int, pollsEach: Bool = false

@@ -51,6 +51,24 @@ import Testing
     #expect(try screen.ids().dropFirst(20) == world.truth().suffix(5))
   }
 
+  /// A window so small that it shows nothing else.
+  @Test(arguments: [true, false])
+  func whereNothingElseWasShownTheNewestAre(_ isUp: Bool) throws {
+    let world = try World.idempotent()
+    world.post(60)
+    try world.connectListening()
+    try world.sync()
+    try world.disconnect()
+    let operations = try (0..<5).map { try world.say("mine \($0)").operation }
+    let screen = try world.window(count: 5)
+    #expect(try screen.ids().count == 5)
+    for operation in operations { _ = try world.client.cancel(operation: operation) }
+    if isUp { try world.connectListening() }
+    try screen.settle(world)
+    #expect(try screen.ids().suffix(5) == world.truth().suffix(5))
+    #expect(try screen.state().isAtEnd)
+  }
+
   /// Its rows were all that was shown of the newest: the newest of the others take their place.
   @Test func whereItIsTakenBackTheNewestAreShown() throws {
     let (world, screen, operations, all) = try trimmed()
