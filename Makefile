@@ -21,7 +21,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench server examples docs-lint demo install clean
+  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench bench-count server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -121,6 +121,10 @@ faults: setup
 ## Tideline beside plain SQLite and encrypted ones, on the same messages in one run.
 bench: lib
 	$(PYTHON) Benchmarks/run.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
+
+## Instructions of each figure, against those in Benchmarks/counts.json.
+bench-count: lib
+	$(PYTHON) Benchmarks/count.py
 
 fuzz: setup
 	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)

@@ -1,5 +1,6 @@
 /* What the programs that are measured share: a stopwatch that leaves out the making of data, the
-   memory of this process, and one line of output for each figure. */
+   memory of this process, and one line of output for each figure. With BENCH_COUNT a program is
+   run under callgrind, which counts the instructions that the stopwatch would time. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -10,6 +11,14 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef BENCH_COUNT
+#include <valgrind/callgrind.h>
+enum { LIVE = 100, DELETES = 200 };
+#else
+enum { LIVE = 2000, DELETES = 1000 };
+#define CALLGRIND_TOGGLE_COLLECT (void)0
+#define CALLGRIND_ZERO_STATS (void)0
+#endif
 
 /* Ends the run: a figure of something that went wrong is none. */
 static inline void fail(const char *what, const char *why) {
@@ -23,13 +32,21 @@ static inline int64_t now_ns(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Counts only between #start and #stop. */
+/* Counts only between #start and #stop. What one that is aside takes is part of no figure. */
 typedef struct stopwatch {
   int64_t began, total;
+  int is_aside;
 } stopwatch;
 
-static inline void start(stopwatch *w) { w->began = now_ns(); }
-static inline void stop(stopwatch *w) { w->total += now_ns() - w->began; }
+static inline void start(stopwatch *w) {
+  if (!w->is_aside) CALLGRIND_TOGGLE_COLLECT;
+  w->began = now_ns();
+}
+
+static inline void stop(stopwatch *w) {
+  w->total += now_ns() - w->began;
+  if (!w->is_aside) CALLGRIND_TOGGLE_COLLECT;
+}
 
 /* Bytes of this process in memory now, or at most so far (`VmRSS`, `VmHWM`). */
 static inline long memory_kib(const char *name) {
@@ -79,5 +96,11 @@ static inline void said(const char *figure, double value) {
   printf("{\"figure\":\"%s\",\"value\":%.3f}\n", figure, value);
   fflush(stdout);
 }
+
+/* A program of its own in place of a part of `host.py`. */
+#ifdef BENCH_COUNT
+int bench_run(int argc, const char *const *argv);
+int main(int argc, char **argv) { return bench_run(argc - 1, (const char *const *)argv + 1); }
+#endif
 
 #endif

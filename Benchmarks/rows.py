@@ -5,25 +5,31 @@ SQLCipher as Debian has it is a row where `libsqlcipher0` is installed.
 
 import dataclasses
 import pathlib
+import platform
 import re
+import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 OUT = ROOT / "out" / "bench"
-PACKAGES = ["sqlcipher3", "apsw-sqlite3mc"]
+PACKAGES = ["sqlcipher3", "apsw-sqlite3mc", "deltachat-rpc-server", "orjson", "pynacl",
+            "matplotlib"]
 KEY = "07" * 32
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One way. `host` says how its program is loaded, `prelude` gives the key."""
+    """One way. `host` says how its program is loaded, `prelude` gives the key, `module` is what
+    Python programs use it by; `lacks` names the commands that it cannot do."""
 
     name: str
     host: tuple
     program: str
     prelude: str = ""
+    module: str = ""
+    lacks: tuple = ()
 
     @property
     def path(self):
@@ -31,12 +37,32 @@ class Row:
 
     def command(self, what, size, cache_kib):
         """The command line of one measurement."""
+        if what == "python":
+            return [str(OUT / "venv/bin/python"), str(HERE / "calls.py"), self.module,
+                    str(self.path), self.prelude, str(size.messages), str(size.conversations),
+                    str(cache_kib)]
+        if self.program.endswith(".py"):
+            return [str(OUT / "venv/bin/python"), str(HERE / self.program), str(self.path),
+                    str(size.messages), str(size.conversations), what]
         rest = [str(self.path)]
         if self.program == "storage.so":
             rest += [self.prelude, str(OUT / "schema.sql")]
         rest += [str(size.messages), str(size.conversations), str(cache_kib), what]
         return [str(OUT / "venv/bin/python"), str(HERE / "host.py"), *self.host,
                 str(OUT / self.program), *rest]
+
+    def bytes(self):
+        """What it takes on the disk."""
+        if self.path.is_dir():
+            return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+        return self.path.stat().st_size
+
+    def forget(self):
+        """Begins anew, with nothing."""
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        for end in ("", "-wal", "-shm", "-journal"):
+            self.path.with_name(self.path.name + end).unlink(missing_ok=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +80,20 @@ def library(name):
     return found.group(1) if found else None
 
 
+def schema():
+    """The tables of the library, word for word."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
+    (OUT / "schema.sql").write_text("\n".join(re.findall(r'"""\n(.*?)"""', source, re.S)))
+
+
+def processor():
+    """What this machine's processor is called."""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
 def prepare():
     """Builds the programs, makes the schema, installs what is compared; gives the rows."""
     (OUT / "files").mkdir(parents=True, exist_ok=True)
@@ -65,22 +105,28 @@ def prepare():
                    check=True)
     subprocess.run(["gcc", *flags, str(HERE / "tide.c"), data, f"-L{own}", "-ltideline",
                     f"-Wl,-rpath,{own}", "-o", str(OUT / "tide.so")], check=True)
-    # The tables are those of the library, word for word.
-    source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
-    (OUT / "schema.sql").write_text("\n".join(re.findall(r'"""\n(.*?)"""', source, re.S)))
+    subprocess.run(["gcc", *flags, "-fvisibility=default", data, "-o", str(OUT / "data.so")],
+                   check=True)
+    schema()
     venv = OUT / "venv"
     if not (venv / "bin/python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     subprocess.run([str(venv / "bin/pip"), "install", "-q", *PACKAGES], check=True)
     rows = [
-        Row("Tideline", ("tideline",), "tide.so"),
-        Row("plain SQLite", ("sqlite", library("libsqlite3.so.0")), "storage.so"),
-        Row("SQLCipher", ("module", "sqlcipher3"), "storage.so", f"PRAGMA key=\"x'{KEY}'\""),
+        Row("Tideline", ("tideline",), "tide.so", module="tideline"),
+        Row("plain SQLite", ("sqlite", library("libsqlite3.so.0")), "storage.so",
+            module="sqlite3"),
+        Row("SQLCipher", ("module", "sqlcipher3"), "storage.so", f"PRAGMA key=\"x'{KEY}'\"",
+            module="sqlcipher3"),
         Row("SQLite3MultipleCiphers", ("module", "apsw"), "storage.so",
-            f"PRAGMA cipher='chacha20'; PRAGMA key='raw:{KEY}'"),
+            f"PRAGMA cipher='chacha20'; PRAGMA key='raw:{KEY}'", module="apsw"),
     ]
+    rows.append(Row("plain SQLite (newest)", ("module", "apsw"), "storage.so", module="apsw"))
     debian = library("libsqlcipher.so.0")
     if debian:
         rows.append(Row("SQLCipher (Debian)", ("sqlite", debian), "storage.so",
-                        f"PRAGMA key=\"x'{KEY}'\""))
-    return rows
+                        f"PRAGMA key=\"x'{KEY}'\"", lacks=("python",)))
+    return rows + [
+        Row("JSON file", (), "json_file.py", lacks=("python",)),
+        Row("Delta Chat core", (), "chat_core.py", lacks=("python", "live_full")),
+    ]

@@ -1,6 +1,6 @@
 """Measures Tideline beside what people would use instead, on the same data in the same run.
 
-    run.py [--messages N] [--conversations N] [--rounds N] [--cache-kib N]
+    run.py [--messages N] [--conversations N] [--rounds N] [--cache-kib N] [--rows A,B]
 
 The rows take turns, each measurement is a process of its own, and what counts is the median and its
 ratio to plain SQLite. Prints a table and writes `out/bench/results.json`.
@@ -18,7 +18,7 @@ import sys
 import rows as bench
 
 # In this order: each takes the file as the one before has left it.
-COMMANDS = ["ingest", "cold", "read", "live_normal", "live_full", "deletes"]
+COMMANDS = ["ingest", "cold", "read", "python", "live_normal", "live_full", "deletes"]
 
 
 def measure(row, what, size, cache_kib):
@@ -33,23 +33,20 @@ def measure(row, what, size, cache_kib):
     return figures
 
 
-def forget(row):
-    for end in ("", "-wal", "-shm", "-journal"):
-        row.path.with_name(row.path.name + end).unlink(missing_ok=True)
-
-
 def rounds(rows, size, count, cache_kib):
     """All figures of all rows, a list of `count` values each."""
     found = {row.name: {} for row in rows}
     for number in range(count):
         for row in rows:
-            forget(row)
+            row.forget()
         for what in COMMANDS:
             turn = rows[number % len(rows):] + rows[:number % len(rows)]
             for row in turn:
+                if what in row.lacks:
+                    continue
                 figures = measure(row, what, size, cache_kib)
                 if what == "ingest":
-                    figures["file_mib"] = row.path.stat().st_size / 2**20
+                    figures["file_mib"] = row.bytes() / 2**20
                 for name, value in figures.items():
                     found[row.name].setdefault(name, []).append(value)
                 print(f"round {number + 1}: {row.name}: {what}", file=sys.stderr)
@@ -82,9 +79,7 @@ def table(found, names):
 
 
 def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    return (f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores, "
+    return (f"{bench.processor()}, {os.cpu_count()} cores, "
             f"{platform.system()} {platform.release().split('-')[0]}, "
             f"load {os.getloadavg()[0]:.1f}")
 
@@ -95,8 +90,10 @@ def main():
     parser.add_argument("--conversations", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cache-kib", type=int, default=16_384)
+    parser.add_argument("--rows", default="", help="only those whose names contain one of these")
     given = parser.parse_args()
-    rows = bench.prepare()
+    rows = [row for row in bench.prepare() if row.name == "plain SQLite"
+            or any(part in row.name for part in given.rows.split(","))]
     size = bench.Size(given.messages, given.conversations)
     before = machine()
     found = rounds(rows, size, given.rounds, given.cache_kib)

@@ -1,20 +1,26 @@
 /* The storage part alone, over any build of SQLite: what Tideline's store keeps, as ready rows, in
    the same tables with the same indexes, in the same batches with the same durability. It is a
    loadable extension, so that one program runs over every library that can load one. */
+#ifdef BENCH_COUNT
+#include <sqlite3.h>
+#else
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
+#endif
 
 #include "bench.h"
 #include "data.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
+#ifndef BENCH_COUNT
 EXPORT int sqlite3_storage_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
   (void)db;
   (void)error;
   SQLITE_EXTENSION_INIT2(api);
   return SQLITE_OK;
 }
+#endif
 
 static sqlite3 *db;
 static data_message made;
@@ -86,7 +92,7 @@ static void ingest(uint64_t total, uint32_t conversations, uint32_t page) {
   if (batch == NULL) fail("ingest", "no memory");
   sqlite3_stmt *s = prepared(insert_sql);
   sqlite3_stmt *room = prepared("INSERT INTO conversation (cid, id) VALUES (?, ?)");
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   int64_t number = 0;
   for (uint32_t c = 0; c < conversations; c++) {
     char name[32];
@@ -124,7 +130,7 @@ static void live(uint64_t from, uint32_t count, const char *mode) {
   snprintf(pragma, sizeof pragma, "PRAGMA synchronous=%s", mode);
   run(pragma);
   sqlite3_stmt *s = prepared(insert_sql);
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     data_make(0, from + i, &made);
     start(&watch);
@@ -198,7 +204,7 @@ static uint32_t screen(sqlite3_stmt *s, uint32_t conversation, int64_t time) {
 
 static void windows(uint32_t conversations, uint32_t count, const char *figure) {
   sqlite3_stmt *s = prepared(older_sql);
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     start(&watch);
     if (screen(s, i % conversations, INT64_MAX) == 0) fail(figure, "an empty screen");
@@ -210,7 +216,7 @@ static void windows(uint32_t conversations, uint32_t count, const char *figure) 
 
 static void scroll(uint32_t count) {
   sqlite3_stmt *s = prepared(older_sql);
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   int64_t time = INT64_MAX;
   column id = {NULL, 0};
   uint32_t seen = 0;
@@ -227,7 +233,7 @@ static void scroll(uint32_t count) {
 
 static void jumps(uint64_t total, uint32_t conversations, uint32_t count) {
   sqlite3_stmt *s = prepared(older_sql);
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     uint32_t c = i % conversations;
     int64_t middle = data_time(c, data_length(total, conversations, c) / 2);
@@ -246,7 +252,7 @@ static void list(uint32_t count) {
       " FROM conversation c JOIN message m ON (m.cid, m.time, m.id) = (SELECT cid, time, id"
       " FROM message WHERE cid = c.cid ORDER BY time DESC, id DESC LIMIT 1)"
       " ORDER BY m.time DESC");
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   uint64_t seen = 0;
   for (uint32_t i = 0; i < count; i++) {
     size_t used = 0;
@@ -270,10 +276,11 @@ static void list(uint32_t count) {
 }
 
 static void deletes(uint64_t length, uint32_t count) {
+  if (count > length / 2) count = (uint32_t)(length / 2);
   sqlite3_stmt *find = prepared("SELECT time FROM message WHERE cid = 1 AND id = ?");
   sqlite3_stmt *gone = prepared("DELETE FROM message WHERE cid = 1 AND time = ? AND id = ?");
   sqlite3_stmt *mark = prepared("INSERT INTO tombstone (cid, id, lsn) VALUES (1, ?, 1)");
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   char (*ids)[36] = malloc(count * sizeof *ids);
   if (ids == NULL) fail("deletes", "no memory");
   for (uint32_t i = 0; i < count; i++) data_id(0, length - 1 - 2 * (uint64_t)i, ids[i]);
@@ -309,7 +316,18 @@ static char *whole(const char *path) {
   return text;
 }
 
-/* argv: path, prelude, file of the schema, total, conversations, cache in KiB, command. */
+/* One reading figure, so often; false for a name of none. */
+static int counted(const char *figure, uint64_t total, uint32_t conversations, uint32_t count) {
+  if (strcmp(figure, "warm") == 0) windows(1, count, figure);
+  else if (strcmp(figure, "spread") == 0) windows(conversations, count, figure);
+  else if (strcmp(figure, "jump") == 0) jumps(total, conversations, count);
+  else if (strcmp(figure, "list") == 0) list(count);
+  else return 0;
+  return 1;
+}
+
+/* argv: path, prelude, file of the schema, total, conversations, cache in KiB, command, and with
+   `count` the figure. */
 EXPORT int bench_run(int argc, const char *const *argv) {
   if (argc < 7) return 2;
   const char *path = argv[0], *prelude = argv[1], *command = argv[6];
@@ -324,7 +342,7 @@ EXPORT int bench_run(int argc, const char *const *argv) {
   }
   if (strcmp(command, "cold") == 0) {
     forget_file(path);
-    stopwatch watch = {0, 0};
+    stopwatch watch = {0};
     start(&watch);
     open_file(path, prelude, "", cache);
     sqlite3_stmt *s = prepared(older_sql);
@@ -336,7 +354,11 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     return 0;
   }
   open_file(path, prelude, "", cache);
-  if (strcmp(command, "live_normal") == 0) live(length, 2000, "NORMAL");
+  if (strcmp(command, "count") == 0 && argc > 7) {
+    if (!counted(argv[7], total, conversations, conversations)) return 2;
+    CALLGRIND_ZERO_STATS;
+    counted(argv[7], total, conversations, 50);
+  } else if (strcmp(command, "live_normal") == 0) live(length, LIVE, "NORMAL");
   else if (strcmp(command, "live_full") == 0) live(length + 10000, 500, "FULL");
   else if (strcmp(command, "read") == 0) {
     windows(1, 1, "first");
@@ -346,7 +368,7 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     jumps(total, conversations, 1000);
     list(20);
     said("memory_kib", (double)memory_kib("VmRSS"));
-  } else if (strcmp(command, "deletes") == 0) deletes(length, 1000);
+  } else if (strcmp(command, "deletes") == 0) deletes(length, DELETES);
   else return 2;
   shut();
   return 0;

@@ -168,7 +168,7 @@ static void sync_room(uint32_t conversation, tl_sync_kind kind, stopwatch *watch
 }
 
 static void ingest(void) {
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   must(tl_client_connected(client), "connected");
   for (uint32_t c = 0; c < server.conversations; c++) sync_room(c, TL_SYNC_OLDER, &watch, NULL);
   tl_stats stats;
@@ -216,7 +216,7 @@ static size_t read_rows(tl_window *window, uint32_t first, uint32_t count) {
 
 /* Pushes one message after the other into an open window. */
 static void live(uint32_t count, int is_full) {
-  stopwatch watch = {0, 0}, aside = {0, 0};
+  stopwatch watch = {0}, aside = {.is_aside = 1};
   must(tl_client_connected(client), "connected");
   sync_room(0, TL_SYNC_LATEST, &aside, NULL);
   tl_window *window = open_window(0, TL_AT_LATEST, 0);
@@ -249,7 +249,7 @@ static void live(uint32_t count, int is_full) {
 }
 
 static void windows(uint32_t conversations, uint32_t count, const char *figure) {
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     char name[32];
     snprintf(name, sizeof name, "room-%05u", i % conversations);
@@ -271,7 +271,7 @@ static void windows(uint32_t conversations, uint32_t count, const char *figure) 
 }
 
 static void open_windows(uint32_t count) {
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     start(&watch);
     tl_window *window = open_window(0, TL_AT_LATEST, 0);
@@ -285,7 +285,7 @@ static void open_windows(uint32_t count) {
 }
 
 static void scroll(uint32_t count) {
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   tl_window *window = open_window(0, TL_AT_LATEST, 0);
   uint32_t rows = poll_window(window);
   tl_load load;
@@ -308,7 +308,7 @@ static void scroll(uint32_t count) {
 }
 
 static void jumps(uint32_t count) {
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     uint32_t c = i % server.conversations;
     int64_t middle = data_time(c, length(c) / 2);
@@ -322,7 +322,7 @@ static void jumps(uint32_t count) {
 }
 
 static void list(uint32_t count) {
-  stopwatch watch = {0, 0};
+  stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     tl_list *opened = NULL;
     tl_diff *diff = NULL;
@@ -340,7 +340,8 @@ static void list(uint32_t count) {
 }
 
 static void deletes(uint32_t count) {
-  stopwatch watch = {0, 0}, aside = {0, 0};
+  if (count > length(0) / 2) count = (uint32_t)(length(0) / 2);
+  stopwatch watch = {0}, aside = {.is_aside = 1};
   must(tl_client_connected(client), "connected");
   server.deleted = count;
   sync_room(0, TL_SYNC_LATEST, &aside, &watch);
@@ -348,7 +349,18 @@ static void deletes(uint32_t count) {
   told("deletes", count, watch.total);
 }
 
-/* argv: path, total, conversations, cache in KiB, command. */
+/* One reading figure, so often; false for a name of none. */
+static int counted(const char *figure, uint32_t count) {
+  if (strcmp(figure, "warm") == 0) windows(1, count, figure);
+  else if (strcmp(figure, "spread") == 0) windows(server.conversations, count, figure);
+  else if (strcmp(figure, "window") == 0) open_windows(count);
+  else if (strcmp(figure, "jump") == 0) jumps(count);
+  else if (strcmp(figure, "list") == 0) list(count);
+  else return 0;
+  return 1;
+}
+
+/* argv: path, total, conversations, cache in KiB, command, and with `count` the figure. */
 EXPORT int bench_run(int argc, const char *const *argv) {
   if (argc < 5) return 2;
   const char *path = argv[0], *command = argv[4];
@@ -357,7 +369,7 @@ EXPORT int bench_run(int argc, const char *const *argv) {
   long cache = atol(argv[3]);
   if (strcmp(command, "cold") == 0) {
     forget_file(path);
-    stopwatch watch = {0, 0};
+    stopwatch watch = {0};
     start(&watch);
     open_client(path, cache);
     tl_window *window = open_window(0, TL_AT_LATEST, 0);
@@ -369,8 +381,13 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     return 0;
   }
   open_client(path, cache);
-  if (strcmp(command, "ingest") == 0) ingest();
-  else if (strcmp(command, "live_normal") == 0) live(2000, 0);
+  if (strcmp(command, "count") == 0 && argc > 5) {
+    /* What is done once is left out. */
+    if (!counted(argv[5], server.conversations)) return 2;
+    CALLGRIND_ZERO_STATS;
+    counted(argv[5], 50);
+  } else if (strcmp(command, "ingest") == 0) ingest();
+  else if (strcmp(command, "live_normal") == 0) live(LIVE, 0);
   else if (strcmp(command, "live_full") == 0) {
     server.more = 10000;
     live(500, 1);
@@ -383,7 +400,7 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     jumps(1000);
     list(20);
     said("memory_kib", (double)memory_kib("VmRSS"));
-  } else if (strcmp(command, "deletes") == 0) deletes(1000);
+  } else if (strcmp(command, "deletes") == 0) deletes(DELETES);
   else return 2;
   tl_client_free(client);
   return 0;
