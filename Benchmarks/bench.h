@@ -16,8 +16,8 @@
 enum { LIVE = 100, DELETES = 200 };
 #else
 enum { LIVE = 2000, DELETES = 1000 };
-#define CALLGRIND_TOGGLE_COLLECT (void)0
-#define CALLGRIND_ZERO_STATS (void)0
+#define CALLGRIND_TOGGLE_COLLECT ((void)0)
+#define CALLGRIND_ZERO_STATS ((void)0)
 #endif
 
 /* Ends the run: a figure of something that went wrong is none. */

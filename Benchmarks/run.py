@@ -33,6 +33,12 @@ def measure(row, what, size, cache_kib):
     return figures
 
 
+def chosen(names):
+    """The rows whose names contain one of these; plain SQLite always."""
+    return [row for row in bench.prepare() if row.name == "plain SQLite"
+            or any(part in row.name for part in names.split(","))]
+
+
 def rounds(rows, size, count, cache_kib):
     """All figures of all rows, a list of `count` values each."""
     found = {row.name: {} for row in rows}
@@ -55,7 +61,7 @@ def rounds(rows, size, count, cache_kib):
 
 def shown(value, name):
     if name.endswith("_mib") or name.endswith("_kib"):
-        return f"{value:,.0f} {name[-3].upper()}iB"
+        return f"{value:,.{name.endswith('_mib'):d}f} {name[-3].upper()}iB"
     return f"{value / 1000:,.1f} µs" if value < 1e7 else f"{value / 1e6:,.1f} ms"
 
 
@@ -92,8 +98,7 @@ def main():
     parser.add_argument("--cache-kib", type=int, default=16_384)
     parser.add_argument("--rows", default="", help="only those whose names contain one of these")
     given = parser.parse_args()
-    rows = [row for row in bench.prepare() if row.name == "plain SQLite"
-            or any(part in row.name for part in given.rows.split(","))]
+    rows = chosen(given.rows)
     size = bench.Size(given.messages, given.conversations)
     before = machine()
     found = rounds(rows, size, given.rounds, given.cache_kib)
