@@ -22,7 +22,7 @@ LIB := out/lib
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
   sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench bench-count bench-growth \
-  bench-syscalls bench-weight bench-setup server examples docs-lint demo install clean
+  bench-syscalls bench-weight bench-page bench-setup server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -138,6 +138,10 @@ bench-syscalls: lib bench-setup
 ## Size and load time of the library, memory of a process that uses it.
 bench-weight: lib
 	$(PYTHON) Benchmarks/weigh.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
+
+## The tables and plots of docs/benchmarks.md, from what the last runs left.
+bench-page:
+	out/bench/venv/bin/python Benchmarks/page.py
 
 bench-setup:
 	@sh Scripts/setup.sh bench

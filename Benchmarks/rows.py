@@ -30,6 +30,7 @@ class Row:
     prelude: str = ""
     module: str = ""
     lacks: tuple = ()
+    schema: str = "schema.sql"
 
     @property
     def path(self):
@@ -46,7 +47,7 @@ class Row:
                     str(size.messages), str(size.conversations), what]
         rest = [str(self.path)]
         if self.program == "storage.so":
-            rest += [self.prelude, str(OUT / "schema.sql")]
+            rest += [self.prelude, str(OUT / self.schema)]
         rest += [str(size.messages), str(size.conversations), str(cache_kib), what]
         return [str(OUT / "venv/bin/python"), str(HERE / "host.py"), *self.host,
                 str(OUT / self.program), *rest]
@@ -84,7 +85,10 @@ def schema():
     """The tables of the library, word for word."""
     OUT.mkdir(parents=True, exist_ok=True)
     source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
-    (OUT / "schema.sql").write_text("\n".join(re.findall(r'"""\n(.*?)"""', source, re.S)))
+    text = "\n".join(re.findall(r'"""\n(.*?)"""', source, re.S))
+    (OUT / "schema.sql").write_text(text)
+    # A SQLite of 2016 does not know strict tables.
+    (OUT / "schema-old.sql").write_text(re.sub(r"\) STRICT(, )?", ") ", text))
 
 
 def processor():
@@ -125,8 +129,9 @@ def prepare():
     debian = library("libsqlcipher.so.0")
     if debian:
         rows.append(Row("SQLCipher (Debian)", ("sqlite", debian), "storage.so",
-                        f"PRAGMA key=\"x'{KEY}'\"", lacks=("python",)))
+                        f"PRAGMA key=\"x'{KEY}'\";PRAGMA cipher_page_size=4096",
+                        lacks=("python",), schema="schema-old.sql"))
     return rows + [
-        Row("JSON file", (), "json_file.py", lacks=("python",)),
-        Row("Delta Chat core", (), "chat_core.py", lacks=("python", "live_full")),
+        Row("JSON file", (), "json_file.py", lacks=("python", "small")),
+        Row("Delta Chat core", (), "chat_core.py", lacks=("python", "small", "live_full")),
     ]
