@@ -66,20 +66,21 @@ def instructions(counts):
 
 
 def table(found, counts):
-    """Markdown: a line for each figure and row."""
-    lines = ["| figure | row | " + " | ".join(f"{count:,}" for count in counts) + " | exponent |",
-             "|---" * (len(counts) + 3) + "|"]
-    for figure in dict.fromkeys(figure for row in found.values() for figure in row):
-        for name, figures in found.items():
-            values = figures.get(figure)
-            if not values:
-                continue
-            slope = exponent(values.items())
-            write = "{:,.0f}".format if name.endswith("instructions") else (
-                lambda value, figure=figure: run.shown(value, figure))
-            cells = [write(values[size]) if size in values else "–" for size in counts]
-            lines.append(f"| {figure} | {name} | " + " | ".join(cells)
-                         + (" | – |" if slope is None else f" | {slope:.2f} |"))
+    """Markdown: a line for each figure with the values of the first row, and all exponents."""
+    first, *others = found
+    lines = ["| figure | " + " | ".join(f"{count:,}" for count in counts) + " | exponent |"
+             + "".join(f" {name}'s |" for name in others),
+             "|---" * (len(counts) + 2 + len(others)) + "|"]
+    for figure, values in found[first].items():
+        cells = [figure]
+        for size in counts:
+            value = values.get(size)
+            cells.append("–" if value is None else f"{value:,.0f}" if "instructions" in first
+                         else run.shown(value, figure))
+        for name in found:
+            slope = exponent(found[name].get(figure, {}).items())
+            cells.append("–" if slope is None else f"{slope:.2f}")
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -75,7 +75,9 @@ class Measured:
         if not self.weight:
             return None
         memory = self.weight["memory"]["Tideline"]
-        return (memory[of] - memory.get(less, self.weight["cache_kib"])) / 1024
+        above = memory[of] - memory.get(less, self.weight["cache_kib"])
+        # With few messages the page cache is never full, and nothing is said.
+        return above / 1024 if above > 0 else None
 
     def load(self):
         loads = self.weight["loads"] if self.weight else None

@@ -23,8 +23,12 @@ func fill(_ target: UnsafeMutableRawPointer, _ bytes: [UInt8]) {
 extension MessageView {
   /// Tells whether all ranges lie within `count` bytes.
   func fits(_ count: Int) -> Bool {
-    [id, sender, stamp, payload, replyTo, reactions, readBy, rest, deliveredBy, listenedBy]
-      .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
+    func isInside(_ range: Range<Int>) -> Bool {
+      range.lowerBound >= 0 && range.upperBound <= count
+    }
+    return isInside(id) && isInside(sender) && isInside(stamp) && isInside(payload)
+      && isInside(replyTo) && isInside(reactions) && isInside(readBy) && isInside(rest)
+      && isInside(deliveredBy) && isInside(listenedBy)
   }
 }
 

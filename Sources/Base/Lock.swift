@@ -30,4 +30,13 @@ internal import Glibc
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try body(&value)
   }
+
+  /// The same where nobody is inside; nil, and nothing is run, where somebody is.
+  package func withLockIfFree<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result? {
+    guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try body(&value)
+  }
 }

@@ -26,7 +26,7 @@ extension Core {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
     }
-    let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
+    let record = try store.glance { rx throws(StoreFailure) in try rx.conversation(conversation) }
     if needsNoCatchUp(job, record) {
       return try commit { tx throws(StoreFailure) in
         try self.beginGoal(&job, try tx.conversation(creating: conversation), tx)

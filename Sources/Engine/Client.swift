@@ -333,7 +333,7 @@ package final class Client: Sendable {
     try ensureOpen()
     let (fresh, permille) = board.withLock { ($0.fresh, $0.permille) }
     let reckoning = Reckoning(config.profile, overlapUs: 0)
-    return try store.read(
+    return try store.glance(
       failure: { Failure($0) },
       { rx throws(Failure) in
         try body(Reading(rx, fresh: fresh, permille: permille, reckoning))

@@ -75,7 +75,7 @@ final class Core {
   init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
     self.config = config
     self.store = store
-    facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
+    facts = try store.glance { rx throws(StoreFailure) in try rx.facts() }
     lastLSN = store.lsn
     exchange = Exchange(
       seed: config.seed,
@@ -94,7 +94,7 @@ final class Core {
     let lsn = store.lsn
     if let tally, tally.lsn == lsn { return tally.counts }
     let counts = try storing { () throws(StoreFailure) in
-      try store.read { rx throws(StoreFailure) in
+      try store.glance { rx throws(StoreFailure) in
         Tally(
           readsPending: try rx.pendingMarkCount(), changeSeq: try rx.lastChange(),
           owed: try rx.owedCount())

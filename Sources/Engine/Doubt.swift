@@ -53,6 +53,10 @@ extension Core {
   ) throws(StoreFailure) {
     // Nothing follows the present any more, so no push may go on from there.
     if caughtUp.remove(record.id) != nil { doubted.insert(record.id) }
+    // What other syncs of it were about to join is no more.
+    for index in jobs.indices where jobs[index].request.conversation == record.id {
+      jobs[index].beginAgain()
+    }
     record.fetch = nil
     record.deletions = nil
     record.marks = nil

@@ -53,6 +53,27 @@ extension Screen {
     return newest.low > .min && lastSent.map { $0.position < newest.low } ?? true
   }
 
+  /// A gap that opens below the newest messages is not loaded: what jumps and searches bring
+  /// of it stands far from what the window shows. Once it is whole it belongs to the window.
+  mutating func followGap(
+    _ rx: ReadTransaction, _ cid: Int64, _ loaded: inout SpanSet, _ change: inout WindowChange
+  ) throws(StoreFailure) {
+    guard let spans = change.spans else { return }
+    if let low = lastSent?.position.successor, let high = spans.newest?.low, low < high,
+      loaded.spans.last?.high == .max, !spans.covers(low, high)
+    {
+      loaded.remove(low, high)
+      opened.insert(low, high)
+    }
+    opened = opened.without(loaded)
+    for gap in opened.spans where spans.covers(gap.low, gap.high) {
+      let found = try rx.keys(cid, from: gap.low, limit: Limits.readRowsMax, to: gap.high)
+      if found.count >= Limits.readRowsMax { continue }
+      loaded.insert(gap.low, gap.high)
+      change.upserted += found
+    }
+  }
+
   /// What the gap flags say, as of this state of the store.
   mutating func noteEdges(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) {
     edges = Edges()

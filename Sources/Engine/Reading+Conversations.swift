@@ -15,23 +15,25 @@ extension Reading {
   ) throws(Failure) -> ConversationPage {
     var page = ConversationPage()
     for cid in cids {
-      let entry = try storing { rx throws(StoreFailure) -> ConversationEntry? in
-        guard let record = try rx.conversation(cid: cid) else { return nil }
-        let entry = try rx.entry(record)
-        return entry.summary.isListed || isNamed ? entry : nil
+      try storing { rx throws(StoreFailure) in
+        var row = ConversationRow()
+        row.number = UInt64(clamping: cid)
+        if let record = try rx.conversation(cid: cid) {
+          let entry = try rx.entry(record)
+          if entry.summary.isListed || isNamed {
+            try fill(&row, record, entry, typing[record.id] ?? [], &page.bytes)
+          }
+        }
+        page.rows.append(row)
       }
-      var row = ConversationRow()
-      row.number = UInt64(clamping: cid)
-      if let entry { try fill(&row, entry, typing[entry.summary.id] ?? [], &page.bytes) }
-      page.rows.append(row)
     }
     return page
   }
 
   private func fill(
-    _ row: inout ConversationRow, _ entry: ConversationEntry, _ typing: [[UInt8]],
-    _ arena: inout [UInt8]
-  ) throws(Failure) {
+    _ row: inout ConversationRow, _ record: ConversationRecord, _ entry: ConversationEntry,
+    _ typing: [[UInt8]], _ arena: inout [UInt8]
+  ) throws(StoreFailure) {
     func add(_ bytes: [UInt8]) -> Range<Int> {
       let start = arena.count
       arena += bytes
@@ -60,12 +62,10 @@ extension Reading {
       row.activityUs = max(0, summary.isPending ? 0 : summary.activity)
       return
     }
-    guard let last = try page(conversation: summary.id, at: newest.position),
-      let view = last.rows.first
-    else { return }
+    guard let (view, bytes) = try message(record, at: newest.position) else { return }
     row.activityUs = view.timeUs
     row.last = view.shifted(by: arena.count)
-    arena += last.bytes
+    arena += bytes
   }
 }
 

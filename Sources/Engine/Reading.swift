@@ -84,15 +84,15 @@ struct Reading {
     return page
   }
 
-  /// The one row at a place; nil where none is seen there.
-  func page(conversation: [UInt8], at place: Position) throws(Failure) -> MessagePage? {
-    try storing { rx throws(StoreFailure) in
-      guard let record = try rx.conversation(conversation) else { return nil }
-      let found = try rx.messages(record.cid, keys: [place])
-      if found.rows.isEmpty { return nil }
-      return try assemble(
-        record, found, older: true, anchor: nil, full: true, descending: false)
-    }
+  /// The one row at a place with its bytes; nil where none is seen there.
+  func message(
+    _ record: ConversationRecord, at place: Position
+  ) throws(StoreFailure) -> (MessageView, bytes: [UInt8])? {
+    let found = try rx.messages(record.cid, keys: [place])
+    guard let row = found.rows.first else { return nil }
+    let spans = record.trusted(try rx.spans(record.cid))
+    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], nil)
+    return (view(row, place, marks), found.bytes)
   }
 
   /// Rows of a window with content as it is now. A row that went keeps its place.
@@ -107,8 +107,10 @@ struct Reading {
         return MessagePage(conversation: conversation, rows: [], bytes: [], coverage: Coverage())
       }
       let found = try rx.messages(record.cid, keys: items.map(\.position)[...])
-      let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid])
+      let ends = items.first.flatMap { first in items.last.map { (first.position, $0.position) } }
+      let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], ends)
       var views: [MessageView] = []
+      views.reserveCapacity(items.count)
       var next = 0
       for (index, item) in items.enumerated() {
         if found.rows.indices.contains(next), found.rows[next].number == item.number {
@@ -128,9 +130,11 @@ struct Reading {
         if item.splitBefore { views[index].flags |= MessageFlags.gapBefore }
       }
       let shown = items.prefix(views.count)
+      let confirmed = shown.firstIndex { $0.position.isPending } ?? shown.count
       let completeness = Completeness(
-        spans: spans, poisoned: poisoned, rows: shown.map(\.position), goesOlder: true,
-        anchor: nil, reachedLimit: true)
+        spans: spans, poisoned: poisoned, count: confirmed, goesOlder: true, anchor: nil,
+        reachedLimit: true
+      ) { items[$0].position }
       var coverage = Coverage(completeness)
       try tellTimes(&coverage, completeness.gaps, record)
       coverage.gaps.removeAll { $0.beforeRow > shown.count }
@@ -228,14 +232,18 @@ struct Reading {
     descending: Bool
   ) throws(StoreFailure) -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
-    let places = found.rows.map { found.position(of: $0) }
+    let confirmed = found.rows.firstIndex { $0.operation != 0 } ?? found.rows.count
     let completeness = Completeness(
-      spans: spans, poisoned: try rx.quarantined(record.cid, seen: true), rows: places,
-      goesOlder: older, anchor: anchor, reachedLimit: full)
+      spans: spans, poisoned: try rx.quarantined(record.cid, seen: true), count: confirmed,
+      goesOlder: older, anchor: anchor, reachedLimit: full
+    ) { found.position(of: found.rows[$0]) }
     var coverage = Coverage(completeness)
     try tellTimes(&coverage, completeness.gaps, record)
-    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid])
-    var rows = zip(found.rows, places).map { view($0, $1, marks) }
+    let ends = found.rows.first.flatMap { first in
+      found.rows.last.map { (found.position(of: first), found.position(of: $0)) }
+    }
+    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], ends)
+    var rows = found.rows.map { view($0, found.position(of: $0), marks) }
     try fill(&coverage, record, rows)
     if descending {
       rows.reverse()
@@ -275,9 +283,11 @@ struct Reading {
     }
   }
 
-  private func view(_ row: RowView, _ place: Position, _ marks: Marks) -> MessageView {
+  private func view(
+    _ row: RowView, _ place: @autoclosure () -> Position, _ marks: Marks
+  ) -> MessageView {
     var view = MessageView(
-      number: row.number, timeUs: row.timeUs, flags: marks.flags(row, place),
+      number: row.number, timeUs: row.timeUs, flags: marks.flags(row, place()),
       id: row.id, sender: row.sender, stamp: row.stamp, payload: row.payload,
       replyTo: row.replyTo, reactions: row.reactions, readBy: row.readBy, rest: row.rest,
       deliveredBy: row.deliveredBy, listenedBy: row.listenedBy,
@@ -338,34 +348,47 @@ private struct Marks {
   private let unverified: SpanSet
   private let fresh: SpanSet
   private let marker: Position?
+  /// What the place of a row says of it, where that is the same for all rows.
+  private var common: UInt32?
 
+  /// - Parameter ends: places of the first and the last row.
   init(
-    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?
+    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?,
+    _ ends: (first: Position, last: Position)?
   ) throws(StoreFailure) {
     self.spans = spans
     self.fresh = fresh ?? SpanSet()
     unverified = try rx.unverified(record.cid)
     marker = try rx.readMarker(record.cid)
+    guard let (first, last) = ends,
+      spans.holds(from: first, through: last) != nil,
+      unverified.holds(from: first, through: last) != nil,
+      self.fresh.holds(from: first, through: last) != nil,
+      marker.map({ $0 < first || last <= $0 }) ?? true
+    else { return }
+    common = bits(at: first)
   }
 
-  /// `TL_MESSAGE_` flags of the header.
-  func flags(_ row: RowView, _ position: Position) -> UInt32 {
-    let flags = row.flags
-    var bits: UInt32 = 0
-    if flags.contains(.mine) { bits |= 1 << 0 }
-    if flags.isDisjoint(with: .ownOrRead),
-      marker.map({ $0 < position }) ?? true
-    {
-      bits |= 1 << 1
-    }
-    if flags.contains(.edited) { bits |= 1 << 2 }
-    if flags.contains(.deleted) { bits |= 1 << 3 }
-    if flags.contains(.pinned) { bits |= 1 << 4 }
-    if flags.contains(.event) { bits |= 1 << 5 }
-    if flags.contains(.sealed) { bits |= 1 << 6 }
+  private static let unread: UInt32 = 1 << 1
+  /// Mine, edited, deleted, pinned, event and sealed are the same bits in the file and in the
+  /// header.
+  private static let same: Int64 = 0b111_1101
+
+  /// Those flags of a row that its place decides.
+  private func bits(at position: Position) -> UInt32 {
+    var bits: UInt32 = marker.map { $0 < position } ?? true ? Self.unread : 0
     let isForgotten = unverified.holds(position)
     if isForgotten || !spans.holds(position) { bits |= 1 << 7 }
     if isForgotten || !fresh.holds(position) { bits |= MessageFlags.stale }
+    return bits
+  }
+
+  /// `TL_MESSAGE_` flags of the header.
+  func flags(_ row: RowView, _ position: @autoclosure () -> Position) -> UInt32 {
+    let flags = row.flags
+    var bits = common ?? bits(at: position())
+    if !flags.isDisjoint(with: .ownOrRead) { bits &= ~Self.unread }
+    bits |= UInt32(truncatingIfNeeded: flags.rawValue & Self.same)
     if !flags.isDisjoint(with: .listened) { bits |= 1 << 10 }
     return bits
   }

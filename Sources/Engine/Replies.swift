@@ -106,7 +106,7 @@ extension Core {
     guard replies.ready.isEmpty, replies.hasMore else { return }
     let limit = replies.loadLimit
     replies.load(
-      try store.read { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
+      try store.glance { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
   }
 
   /// The next reply as a frame, made only when all effects are on disk: one sync

@@ -35,6 +35,8 @@ struct Screen {
   /// A place in the midst of its rows, while it had any.
   var stood: Position?
   var refilled: Refill?
+  /// Gaps that opened below the newest messages, and are not loaded until they are whole.
+  var opened = SpanSet()
   var trouble: Failure?
   /// What the host is told once the window is free.
   var logLines: [(LogLevel, String)] = []
@@ -303,6 +305,7 @@ struct Screen {
     }
     change.redrawn = wasUnverified.difference(with: unverified)
     noteVerified(board[record.cid] ?? SpanSet(), &change)
+    try followGap(rx, record.cid, &loaded, &change)
     if change.isWhole { try reload(rx, record.cid, loaded, &change) }
     if !wishes.isEmpty {
       var growth = try Growth(rx, record, spans: spans, loaded: loaded, isUp: isUp)

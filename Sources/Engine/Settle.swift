@@ -24,7 +24,7 @@ extension Core {
       default: .ok
       }
     guard
-      let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
+      let record = try store.glance({ rx throws(StoreFailure) in try rx.operation(seq) })
     else { return .ignored }
     let verdict = Outbox.verdict(ending, flight.verb, isRepeatable: true, wasTaken: true)
     do {

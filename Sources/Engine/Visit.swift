@@ -22,6 +22,8 @@ struct Visit {
   /// Of what changes may have been missed before this page, and of what now.
   let stale: SpanSet
   var stillStale: SpanSet
+  /// Both as they were written last: what others write after that stays.
+  private var written: (unverified: SpanSet, stale: SpanSet)
   /// The server's time as it was known before this page.
   private let knownUs: Int64?
 
@@ -40,6 +42,7 @@ struct Visit {
     stillUnverified = unverified
     stale = try tx.stale(record.cid)
     stillStale = stale
+    written = (unverified, stale)
     if job.isAtBeginning {
       self.job.isAtBeginning = false
       self.job.isFresh = try tx.oldest(record.cid) == nil
@@ -141,13 +144,14 @@ struct Visit {
   mutating func flush() throws(StoreFailure) {
     try tx.save(spans: spans, replacing: stored, record.cid)
     stored = spans
-    if stillUnverified != unverified {
+    if stillUnverified != written.unverified {
       try tx.save(
         unverified: stillUnverified, replacing: try tx.unverified(record.cid), record.cid)
     }
-    if stillStale != stale {
+    if stillStale != written.stale {
       try tx.save(stale: stillStale, replacing: try tx.stale(record.cid), record.cid)
     }
+    written = (stillUnverified, stillStale)
   }
 }
 

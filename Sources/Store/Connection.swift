@@ -11,6 +11,7 @@ internal import CSQLite
   /// Where each of them is kept, by the address of its text: that is a constant of the
   /// program, so its address names it.
   private var places: [UInt: Int] = [:]
+  let memo = Memo()
 
   /// Takes over an open handle.
   init(adopting handle: OpaquePointer) {

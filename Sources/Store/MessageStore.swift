@@ -18,6 +18,8 @@ package final class MessageStore: Sendable {
   private let gate = Gate()
   private let writer: Lock<Writer>
   private let readers = Lock(Readers())
+  /// Writers that wait for the connection, or are about to.
+  private let waiting = Lock(0)
 
   /// The writing connection, and the counters as of the last commit.
   private struct Writer {
@@ -149,7 +151,9 @@ package final class MessageStore: Sendable {
     failure: (StoreFailure) -> Failure,
     _ body: (WriteTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try writer.withLock { (writer) throws(Failure) -> Result in
+    waiting.withLock { $0 += 1 }
+    return try writer.withLock { (writer) throws(Failure) -> Result in
+      waiting.withLock { $0 -= 1 }
       guard let connection = writer.connection else { throw failure(.closed) }
       let transaction = WriteTransaction(
         connection, writer.counters, user: user, positionKind: positionKind)
@@ -192,7 +196,7 @@ package final class MessageStore: Sendable {
     guard let vault else {
       return try writer.withLock { (writer) throws(Failure) -> Result in
         guard let connection = writer.connection else { throw failure(.closed) }
-        return try snapshot(connection, failure, body)
+        return try snapshot(connection, writer.counters.lsn, failure, body)
       }
     }
     return try gate.enter { () throws(Failure) -> Result in
@@ -201,19 +205,51 @@ package final class MessageStore: Sendable {
         throw failure(error)
       }
       defer { giveBack(connection) }
-      return try snapshot(connection, failure, body)
+      return try snapshot(connection, nil, failure, body)
     }
+  }
+
+  /// The same for a body that writes nothing, here or elsewhere.
+  ///
+  /// While nobody writes, it has the writer's connection, which knows the newest pages: one of
+  /// its own forgets all that it has decrypted with each commit. It waits for no writer, and
+  /// comes after one that waits.
+  package func glance<Result, Failure: Error>(
+    failure: (StoreFailure) -> Failure,
+    _ body: (ReadTransaction) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    if waiting.withLock({ $0 }) == 0 {
+      let found = try writer.withLockIfFree { (writer) throws(Failure) -> Result? in
+        guard let connection = writer.connection else { return nil }
+        return try snapshot(connection, writer.counters.lsn, failure, body)
+      }
+      if case .some(.some(let result)) = found { return result }
+    }
+    return try read(failure: failure, body)
+  }
+
+  package func glance<Result>(
+    _ body: (ReadTransaction) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    try glance(failure: { $0 }, body)
   }
 
   private func snapshot<Result, Failure: Error>(
     _ connection: Connection,
+    _ lsn: UInt64?,
     _ failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let transaction = ReadTransaction(connection, positionKind: positionKind)
-    defer { transaction.end() }
-    do throws(StoreFailure) { try transaction.beginSnapshot() } catch { throw failure(error) }
-    return try body(transaction)
+    var isSound = false
+    defer {
+      // On the writer's connection only a write makes another state, and ends this one itself.
+      if isSound, lsn != nil { transaction.endAsItIs() } else { transaction.end() }
+    }
+    do throws(StoreFailure) { try transaction.beginSnapshot(lsn) } catch { throw failure(error) }
+    let result = try body(transaction)
+    isSound = true
+    return result
   }
 
   private func takeReader(_ vault: Vault) throws(StoreFailure) -> Connection {

@@ -14,7 +14,10 @@ extension ReadTransaction {
     let limit = Swift.min(limit, Limits.readRowsMax)
     let low = low ?? .min
     var found = try pendingKeys(cid, from: low, to: high, limit: limit, newestFirst: true)
-    found += try keys(Queries.keysDown, cid, low, high, limit - found.count)
+    if low < high {
+      let row = try connection.statement(Queries.keysDown, cid, high.time, high.id)
+      try append(to: &found, row, low, high, limit)
+    }
     found.reverse()
     return found
   }
@@ -25,19 +28,29 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> [RowKey] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     let high = high ?? Self.beyond
-    var found = try keys(Queries.keysUp, cid, low, high, limit)
+    var found: [RowKey] = []
+    if low < high {
+      let row = try connection.statement(Queries.keysUp, cid, low.time, low.id)
+      try append(to: &found, row, low, high, limit)
+    }
     found += try pendingKeys(
       cid, from: low, to: high, limit: limit - found.count, newestFirst: false)
     return found
   }
 
-  private func keys(
-    _ query: StaticString, _ cid: Int64, _ low: Position, _ high: Position, _ limit: Int
-  ) throws(StoreFailure) -> [RowKey] {
-    guard limit > 0, low < high else { return [] }
-    return try keys(
-      try connection.statement(
-        query, cid, low.time, low.id, high.time, high.id, RowFlags.hidden.rawValue, limit))
+  /// Appends the keys of visible rows of `low ..< high` until there are `limit` of them.
+  private func append(
+    to keys: inout [RowKey], _ row: consuming Statement, _ low: Position, _ high: Position,
+    _ limit: Int
+  ) throws(StoreFailure) {
+    while keys.count < limit, try row.step() {
+      let time = row.int(1)
+      if time < low.time || high.time < time { return }
+      guard RowFlags(rawValue: row.int(4)).isDisjoint(with: .hidden) else { continue }
+      let position = Position(time: time, id: row.bytes(2))
+      if position < low || high <= position { return }
+      keys.append(RowKey(number: row.uint(0), position: position, revision: row.uint(3)))
+    }
   }
 
   /// Keys of the rows with these local numbers, in the order of numbers.
@@ -93,8 +106,7 @@ extension ReadTransaction {
     to page: inout RowPage, _ keys: ArraySlice<Position>, _ cid: Int64
   ) throws(StoreFailure) -> Int {
     let row = try connection.statement(
-      Queries.newer, cid, keys[keys.startIndex].time, keys[keys.startIndex].id,
-      RowFlags.hidden.rawValue, keys.count)
+      Queries.newer, cid, keys[keys.startIndex].time, keys[keys.startIndex].id)
     var place = keys.startIndex
     func hasNext() -> Bool {
       let next = place + 1
@@ -102,6 +114,7 @@ extension ReadTransaction {
     }
     var strangers = 0
     while try row.step() {
+      guard RowFlags(rawValue: row.int(2)).isDisjoint(with: .hidden) else { continue }
       if row.int(1) != keys[place].time || !row.isEqual(4, to: keys[place].id) {
         let found = Position(time: row.int(1), id: row.bytes(4))
         // Nothing stands at a place that is passed.

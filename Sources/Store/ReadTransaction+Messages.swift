@@ -82,9 +82,17 @@ package struct RowPage: Equatable, Sendable {
     field.lowerBound >= 0 && field.upperBound <= bytes.count ? bytes[field] : []
   }
 
+  /// Makes room for as many rows as are to come, or for those of a screen.
+  fileprivate mutating func reserve(_ limit: Int) {
+    let count = Swift.min(limit, 64)
+    rows.reserveCapacity(count)
+    bytes.reserveCapacity(count * 512)
+  }
+
   /// Appends the row that a statement stands on: false when it has no room.
   mutating func append(_ row: borrowing Statement, isPending: Bool = false) -> Bool {
-    if !rows.isEmpty, bytes.count + row.size(7) + row.size(11) > Self.bytesMax {
+    // Long before that no row is asked how large it is.
+    if bytes.count > Self.bytesMax / 2, bytes.count + row.size(7) + row.size(11) > Self.bytesMax {
       isCut = true
       return false
     }
@@ -125,31 +133,58 @@ extension ReadTransaction {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     var page = RowPage()
     guard limit > 0 else { return page }
-    page.rows.reserveCapacity(Swift.min(limit, 64))
+    page.reserve(limit)
     try appendPending(
       to: &page, query.cid, from: .min, to: high, limit: limit, newestFirst: true,
       pinnedOnly: query.pinnedOnly)
     let left = limit - page.rows.count
     if left > 0, !page.isCut {
-      let statement = try connection.statement(
-        query.pinnedOnly ? Queries.pinnedOlder : Queries.older,
-        query.cid, high.time, high.id, Self.hidden(query), left)
-      while try statement.step(), page.append(statement) {}
+      try append(to: &page, below: high, query, limit)
     }
     page.rows.reverse()
     try lay(over: &page, query.cid)
     return page
   }
 
+  /// Appends confirmed rows until the page has `limit` of them.
+  private func append(
+    to page: inout RowPage, below high: Position, _ query: RowQuery, _ limit: Int
+  ) throws(StoreFailure) {
+    if query.pinnedOnly {
+      let row = try connection.statement(
+        Queries.pinnedOlder, query.cid, high.time, high.id, Self.unpinned,
+        limit - page.rows.count)
+      while try row.step(), page.append(row) {}
+    } else if query.from == .latest {
+      try append(to: &page, connection.statement(Queries.latest, query.cid), limit)
+    } else {
+      let row = try connection.statement(Queries.older, query.cid, high.time, high.id)
+      try append(to: &page, row, limit)
+    }
+  }
+
+  private func append(
+    to page: inout RowPage, _ row: consuming Statement, _ limit: Int
+  ) throws(StoreFailure) {
+    while try row.step() {
+      guard RowFlags(rawValue: row.int(2)).isDisjoint(with: .hidden) else { continue }
+      guard page.append(row), page.rows.count < limit else { return }
+    }
+  }
+
   private func newer(from low: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     var page = RowPage()
     guard limit > 0 else { return page }
-    page.rows.reserveCapacity(Swift.min(limit, 64))
-    let statement = try connection.statement(
-      query.pinnedOnly ? Queries.pinnedNewer : Queries.newer,
-      query.cid, low.time, low.id, Self.hidden(query), limit)
-    while try statement.step(), page.append(statement) {}
+    page.reserve(limit)
+    if query.pinnedOnly {
+      let row = try connection.statement(
+        Queries.pinnedNewer, query.cid, low.time, low.id, Self.unpinned, limit)
+      while try row.step(), page.append(row) {}
+    } else {
+      let row = try connection.statement(Queries.newer, query.cid, low.time, low.id)
+      try append(to: &page, row, limit)
+    }
     let left = limit - page.rows.count
     if left > 0, !page.isCut {
       try appendPending(
@@ -160,10 +195,8 @@ extension ReadTransaction {
     return page
   }
 
-  /// What a read passes over. Of pinned ones also those that this user unpinned.
-  private static func hidden(_ query: RowQuery) -> Int64 {
-    (query.pinnedOnly ? RowFlags.hidden.union(.unpinQueued) : .hidden).rawValue
-  }
+  /// What a read of pinned rows passes over: hidden ones, and those that this user unpinned.
+  private static let unpinned = RowFlags.hidden.union(.unpinQueued).rawValue
 
   /// One visible message, by its id or the client id of its send; no row where there is
   /// none.

@@ -8,9 +8,11 @@ internal import Timeline
 
 extension ReadTransaction {
   func hasPending() throws(StoreFailure) -> Bool {
-    if let somePending { return somePending }
+    let connection = try connection
+    if let known = somePending ?? memo?.somePending { return known }
     let isSome = try connection.number(Queries.somePending) != nil
     somePending = isSome
+    memo?.somePending = isSome
     return isSome
   }
 

@@ -41,14 +41,29 @@ package struct ConversationSummary: Equatable, Sendable {
 extension ReadTransaction {
   package func summary(_ record: ConversationRecord) throws(StoreFailure) -> ConversationSummary {
     let cid = record.cid
+    let connection = try connection
+    if let kept = memo?.entry(cid).summary { return kept }
     let newest = try keys(cid, before: Self.beyond, limit: 1, from: nil).first
     let isTold = try connection.statement(Queries.entityOfConversation, cid).step()
-    let isLeft = try connection.statement(Queries.leavesConversation, cid).step()
-    return ConversationSummary(
+    var isLeft = try hasOperations()
+    if isLeft { isLeft = try connection.statement(Queries.leavesConversation, cid).step() }
+    let summary = ConversationSummary(
       cid: cid, id: record.id,
       isListed: !isLeft && (newest != nil || isTold || record.isPending), isLeft: isLeft,
       activity: try activity(cid, newest?.position, isPending: record.isPending), newest: newest,
       unread: try unread(record), isPending: record.isPending)
+    memo?.entry(cid).summary = summary
+    return summary
+  }
+
+  /// Whether anything is kept of what this user did: mostly nothing, and then no conversation
+  /// is asked for its own.
+  private func hasOperations() throws(StoreFailure) -> Bool {
+    guard let memo else { return true }
+    if let known = memo.someOperations { return known }
+    let isSome = try connection.number("SELECT 1 FROM operation LIMIT 1") != nil
+    memo.someOperations = isSome
+    return isSome
   }
 
   /// Conversations above `cid`, in the order of their numbers.
@@ -107,13 +122,16 @@ package struct ConversationEntry: Equatable, Sendable {
 
 extension ReadTransaction {
   package func entry(_ record: ConversationRecord) throws(StoreFailure) -> ConversationEntry {
+    var entry = ConversationEntry(
+      summary: try summary(record), body: nil, lastRead: try tally(record.cid).marker?.id,
+      draft: try draft(record.cid), hasPending: false, hasStuck: false)
     let entity = try connection.statement(Queries.entityOfConversation, record.cid)
-    let body = try entity.step() ? entity.bytes(0) : nil
+    if try entity.step() { entry.body = entity.bytes(0) }
+    guard try hasOperations() else { return entry }
     let sends = try connection.statement(Queries.pendingSends, record.cid)
     _ = try sends.step()
-    var entry = ConversationEntry(
-      summary: try summary(record), body: body, lastRead: try tally(record.cid).marker?.id,
-      draft: try draft(record.cid), hasPending: sends.int(0) > 0, hasStuck: sends.int(1) > 0)
+    entry.hasPending = sends.int(0) > 0
+    entry.hasStuck = sends.int(1) > 0
     let asked = try connection.statement(Queries.askedOfConversation, record.cid)
     while try asked.step() {
       if OperationVerb(rawValue: asked.int(0)) == .createConversation {

@@ -110,7 +110,16 @@ extension ReadTransaction {
 
   /// In a write, with what the transaction changed.
   func tally(_ cid: Int64) throws(StoreFailure) -> Tally {
-    if let changed = changedTally(cid) { return changed }
+    let connection = try connection
+    if let known = changedTally(cid) ?? memo?.entry(cid).tally { return known }
+    let tally = try storedTally(cid, connection)
+    memo?.entry(cid).tally = tally
+    return tally
+  }
+
+  private func storedTally(
+    _ cid: Int64, _ connection: Connection
+  ) throws(StoreFailure) -> Tally {
     let row = try connection.statement(Queries.tally, cid)
     guard try row.step() else { return Tally() }
     var tally = Tally(

@@ -11,11 +11,13 @@ package class ReadTransaction {
   private var hasEnded = false
   /// Rows inserted less rows removed by this transaction, not yet in the table.
   var countDelta: [Int64: Int64] = [:]
-  /// Whether any send is pending, once it was asked.
+  /// Whether any send is pending, once a write has asked.
   var somePending: Bool?
   /// What the first part of a position is.
   let positionKind: Int64
   private var snapshotLSN: UInt64 = 0
+  /// What was read at this commit before; nil in a write, which changes it.
+  private(set) var memo: Memo?
 
   init(_ connection: Connection, positionKind: Int64) {
     owned = connection
@@ -33,10 +35,18 @@ package class ReadTransaction {
     }
   }
 
-  /// Begins, and fixes the state that is seen: SQLite does so at the first read.
-  func beginSnapshot() throws(StoreFailure) {
-    try owned.run("BEGIN")
-    snapshotLSN = UInt64(clamping: try owned.number("SELECT lsn FROM meta WHERE one = 1") ?? 0)
+  /// Begins, and fixes the state that is seen: SQLite does so at the first read. Who knows the
+  /// newest commit and lets none happen names it: his last read may not have ended.
+  func beginSnapshot(_ lsn: UInt64?) throws(StoreFailure) {
+    if owned.isAutocommit { try owned.run("BEGIN") }
+    if let lsn {
+      snapshotLSN = lsn
+    } else {
+      let read = try owned.number("SELECT lsn FROM meta WHERE one = 1")
+      snapshotLSN = UInt64(clamping: read ?? 0)
+    }
+    owned.memo.see(snapshotLSN)
+    memo = owned.memo
   }
 
   /// The commit that made the state that is seen; in a write, the one to come.
@@ -48,14 +58,24 @@ package class ReadTransaction {
     owned.rollBack()
   }
 
-  /// Ends after the effect was committed.
-  func endCommitted() {
+  /// Ends after the effect was committed, or where the next read may go on with the same state.
+  func endAsItIs() {
     hasEnded = true
   }
 
   // MARK: Conversations and facts
 
   package func conversation(_ id: [UInt8]) throws(StoreFailure) -> ConversationRecord? {
+    let connection = try connection
+    if let kept = memo?.record(named: id) { return kept }
+    guard let record = try storedConversation(id, connection) else { return nil }
+    memo?.note(record, named: id)
+    return record
+  }
+
+  private func storedConversation(
+    _ id: [UInt8], _ connection: Connection
+  ) throws(StoreFailure) -> ConversationRecord? {
     let statement = try connection.statement(Queries.conversation, id)
     if try statement.step() { return Self.record(statement) }
     // The name that this user gave it before the server did.
@@ -64,8 +84,13 @@ package class ReadTransaction {
   }
 
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
+    let entry = memo?.entry(cid)
+    if let kept = entry?.record { return kept }
     let statement = try connection.statement(Queries.conversationByCID, cid)
-    return try statement.step() ? Self.record(statement) : nil
+    guard try statement.step() else { return nil }
+    let record = Self.record(statement)
+    entry?.record = record
+    return record
   }
 
   private static func record(_ row: borrowing Statement) -> ConversationRecord {
@@ -110,18 +135,28 @@ package class ReadTransaction {
   /// The trusted ranges. Stored ones that are not sorted and apart prove
   /// nothing, so they count as none.
   package func spans(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    try ranges(cid, .content)
+    let connection = try connection
+    let entry = memo?.entry(cid)
+    if let kept = entry?.spans { return kept }
+    let found = try ranges(cid, .content, connection)
+    entry?.spans = found
+    return found
   }
 
   /// Ranges of the content whose deletions are not known any more.
   package func unverified(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    try ranges(cid, .unverified)
+    let connection = try connection
+    let entry = memo?.entry(cid)
+    if let kept = entry?.unverified { return kept }
+    let found = try ranges(cid, .unverified, connection)
+    entry?.unverified = found
+    return found
   }
 
   /// Ranges of the content of which changes may have been missed, whatever the watermark of
   /// changes says.
   package func stale(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    try ranges(cid, .stale)
+    try ranges(cid, .stale, connection)
   }
 
   /// Everything, as one range.
@@ -137,7 +172,9 @@ package class ReadTransaction {
     var unknown: SpanSet { self == .content ? SpanSet() : ReadTransaction.whole }
   }
 
-  private func ranges(_ cid: Int64, _ kind: SpanKind) throws(StoreFailure) -> SpanSet {
+  private func ranges(
+    _ cid: Int64, _ kind: SpanKind, _ connection: Connection
+  ) throws(StoreFailure) -> SpanSet {
     let statement = try connection.statement(Queries.spans, cid, kind.rawValue)
     return SpanSet(stored: try Self.ranges(statement)) ?? kind.unknown
   }
@@ -147,8 +184,12 @@ package class ReadTransaction {
   package func quarantined(
     _ cid: Int64, seen: Bool = false
   ) throws(StoreFailure) -> [SpanSet.Span] {
-    let statement = try connection.statement(Queries.quarantined, cid, seen ? 1 : 0)
-    return try Self.ranges(statement)
+    let connection = try connection
+    let entry = seen ? memo?.entry(cid) : nil
+    if let kept = entry?.poisoned { return kept }
+    let found = try Self.ranges(connection.statement(Queries.quarantined, cid, seen ? 1 : 0))
+    entry?.poisoned = found
+    return found
   }
 
   /// The places that reach into `low ..< high`.
@@ -181,9 +222,13 @@ package class ReadTransaction {
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int {
     if low == .min, high == .max {
+      let connection = try connection
+      if let kept = memo?.entry(cid).count { return kept }
       let stored = try connection.number(
         "SELECT message_count FROM conversation WHERE cid = ?", cid)
-      return Int(clamping: Swift.max(0, (stored ?? 0) &+ countDelta[cid, default: 0]))
+      let count = Int(clamping: Swift.max(0, (stored ?? 0) &+ countDelta[cid, default: 0]))
+      memo?.entry(cid).count = count
+      return count
     }
     let counted = try connection.number(
       Queries.count, cid, low.time, low.id, high.time, high.id)

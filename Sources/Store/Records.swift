@@ -102,8 +102,12 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   /// An edit or a reaction lies over it.
   package static let overlaid = RowFlags(rawValue: 1 << 15)
 
-  /// What a screen never shows.
-  package static let hidden: RowFlags = [.control, .forgotten, .deleting]
+  // In place of those of all sets, which are not compiled into one instruction.
+  package func contains(_ flag: RowFlags) -> Bool { rawValue & flag.rawValue == flag.rawValue }
+  package func isDisjoint(with other: RowFlags) -> Bool { rawValue & other.rawValue == 0 }
+
+  /// What a screen never shows: control, forgotten, deleting.
+  package static let hidden = RowFlags(rawValue: 1 << 7 | 1 << 8 | 1 << 10)
   /// What follows from operations and comes from no server.
   static let derived: RowFlags = [
     .deleting, .readQueued, .listenQueued, .pinQueued, .unpinQueued, .overlaid,

@@ -3,6 +3,7 @@
 /// It goes back to its connection when it ends, reset and with its parameters
 /// cleared, so that a cached statement never holds a message or an open read.
 internal import CSQLite
+internal import Glibc
 internal import Support
 
 @safe struct Statement: ~Copyable {
@@ -65,15 +66,22 @@ internal import Support
   /// Appends a column to `arena` and says where it lies there.
   borrowing func append(_ column: Int32, to arena: inout [UInt8]) -> Range<Int> {
     let start = arena.count
-    // Most columns of most rows are empty.
-    if size(column) == 0 { return start..<start }
-    unsafe withBlob(column) { blob in unsafe arena.append(contentsOf: blob) }
+    // Most columns of most rows are empty: SQLite gives no pointer then.
+    guard let blob = unsafe sqlite3_column_blob(prepared, column) else { return start..<start }
+    let bytes = unsafe UnsafeBufferPointer(
+      start: blob.assumingMemoryBound(to: UInt8.self), count: size(column))
+    unsafe arena.append(contentsOf: bytes)
     return start..<arena.count
   }
 
   /// Whether a column holds exactly these bytes.
   borrowing func isEqual(_ column: Int32, to bytes: [UInt8]) -> Bool {
-    unsafe withBlob(column) { blob in unsafe blob.elementsEqual(bytes) }
+    unsafe withBlob(column) { blob in
+      guard let start = blob.baseAddress, blob.count == bytes.count else {
+        return blob.count == bytes.count
+      }
+      return unsafe memcmp(start, bytes, bytes.count) == 0
+    }
   }
 
   private borrowing func withBlob<Result>(

@@ -74,6 +74,8 @@ package final class WriteTransaction: ReadTransaction {
   }
 
   func begin() throws(StoreFailure) {
+    // A read that went before was left open.
+    try connection.rollBack()
     try connection.run("BEGIN IMMEDIATE")
     changesAtBegin = try connection.totalChanges
   }
@@ -102,7 +104,7 @@ package final class WriteTransaction: ReadTransaction {
       """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange,
       counters.lastOperation)
     try connection.run("COMMIT")
-    endCommitted()
+    endAsItIs()
     return counters
   }
 

@@ -15,10 +15,29 @@ package struct Completeness: Equatable, Sendable {
     package let isPoisoned: Bool
   }
 
-  package let gaps: [Gap]
+  package private(set) var gaps: [Gap]
   /// Nothing is missing between the first and the last row.
   package let isWhole: Bool
   package let stop: Stop
+
+  /// The same for `count` rows whose places are made only where they are asked: mostly nothing
+  /// is missing between the first and the last, and no other says anything then.
+  package init(
+    spans: SpanSet, poisoned: [SpanSet.Span], count: Int, goesOlder: Bool, anchor: Position?,
+    reachedLimit: Bool, place: (Int) -> Position
+  ) {
+    let ends = count > 2 ? [place(0), place(count - 1)] : []
+    let isWhole = count > 2 && spans.holds(from: ends[0], through: ends[1]) == true
+    self.init(
+      spans: spans, poisoned: poisoned, rows: isWhole ? ends : (0..<count).map(place),
+      goesOlder: goesOlder, anchor: anchor, reachedLimit: reachedLimit)
+    guard isWhole else { return }
+    gaps = gaps.map { gap in
+      Gap(
+        beforeRow: gap.beforeRow == 2 ? count : gap.beforeRow, low: gap.low, high: gap.high,
+        isPoisoned: gap.isPoisoned)
+    }
+  }
 
   /// - Parameters:
   ///   - rows: ascending.

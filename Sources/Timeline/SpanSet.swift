@@ -72,6 +72,15 @@ package struct SpanSet: Equatable, Sendable {
     return nil
   }
 
+  /// Whether a span holds two positions and all between them; nil where that differs among them.
+  package func holds(from low: Position, through high: Position) -> Bool? {
+    if let index = index(holding: low) { return spans[index].contains(high) ? true : nil }
+    let next = firstIndex(reaching: low)
+    // A span that ends with the lower one holds none of them.
+    for span in spans[next...].prefix(2) where low < span.high && span.low <= high { return nil }
+    return false
+  }
+
   /// Whether all of `low ..< high` is whole.
   package func covers(_ low: Position, _ high: Position) -> Bool {
     guard low < high else { return true }

@@ -109,6 +109,36 @@ import Testing
     #expect(try world.lies() == [])
   }
 
+  /// Away for longer than the horizon for a second time: what was seen anew after the first is
+  /// in doubt again, but for what the catch-up itself shows.
+  @Test(arguments: ServerKind.few)
+  func t07_aSecondAbsenceBeyondTheHorizonDoubtsAgain(_ kind: ServerKind) throws {
+    let hour: Int64 = 3_600_000_000
+    let world = try kind.world(
+      knobs: { $0.deletionHorizonUs = hour }, profile: { $0.deletionHorizonUs = hour })
+    world.post(100)
+    try world.connect()
+    try world.sync(.older, want: 200)
+    try world.client.disconnected()
+    world.tick(ms: 2 * 3_600_000)
+    world.post(1)
+    try world.client.connected()
+    try world.sync()
+    let order = world.truth()
+    let low = world.serverPosition(of: order[20])
+    let high = world.serverPosition(of: order[40])
+    #expect(try world.reach(.refresh(low, high)).trouble == nil)
+    try world.client.disconnected()
+    world.server.delete(conversation: world.room, ids: [order[30]])
+    world.tick(ms: 2 * 3_600_000)
+    world.post(130)
+    try world.client.connected()
+    try world.sync()
+    let page = try world.page()
+    let row = page.rows.first { String(decoding: page.bytes[$0.id], as: UTF8.self) == order[30] }
+    #expect(row.map { $0.flags & MessageBit.unverified != 0 } ?? true)
+  }
+
   /// A deletion heard of first keeps its message out, from a page or a push.
   @Test(arguments: ServerKind.all)
   func t09_aDeletionBeforeItsMessageKeepsItOut(_ kind: ServerKind) throws {

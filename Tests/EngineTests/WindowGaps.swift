@@ -185,4 +185,48 @@ import Testing
     #expect(ids == Array(truth.suffix(ids.count)))
     #expect(ids.contains(truth[240]))
   }
+
+  /// A window that was open while much was missed jumps into it: what the search for the place
+  /// brings on its way is no row.
+  @Test(arguments: CapableKind.all)
+  func aSearchInAGapBringsNoRowsOfItsOwn(_ kind: CapableKind) throws {
+    let (world, screen) = try missed(kind, 2_000)
+    let before = try screen.ids()
+    #expect(before.count >= 90 && before.count <= 101)
+    let middle = world.server.truth(world.room)[1_000]
+    #expect(try screen.window.load(Load(.around(.time(middle.stampUs)), count: 20)))
+    try screen.settle(world)
+    let ids = try screen.ids()
+    #expect(ids.contains(middle.id))
+    #expect(ids.count <= before.count + 20 + 30, "\(ids.count)")
+    // The newest that were cached before are in doubt until the gap above them is whole.
+    let splits = try screen.splits().filter { $0 > 51 }
+    #expect(splits.count <= 3, "\(splits) of \(ids.count)")
+  }
+
+  /// What is fetched by others, until the gap is whole, is shown.
+  @Test(arguments: CapableKind.all)
+  func aGapThatIsFilledElsewhereIsShown(_ kind: CapableKind) throws {
+    let (world, screen) = try missed(kind, 200)
+    #expect(try !screen.splits().isEmpty)
+    try world.sync(.older, want: 400)
+    try screen.settle(world)
+    #expect(try screen.splits().isEmpty)
+    #expect(try screen.ids().suffix(250) == world.order().suffix(250))
+  }
+
+  /// A window of the newest 50, and so many messages that it missed.
+  private func missed(_ kind: CapableKind, _ count: Int) throws -> (World, TestScreen) {
+    let world = try kind.world(limit: 50)
+    world.post(300, everyMs: kind.everyMs)
+    try world.connectListening()
+    let screen = try world.window(count: 50)
+    try world.disconnect()
+    world.tick(ms: 60_000)
+    world.post(count, everyMs: kind.everyMs)
+    world.tick(ms: 60_000)
+    try world.connectListening()
+    try screen.settle(world)
+    return (world, screen)
+  }
 }

@@ -125,7 +125,11 @@ package struct Knobs: Sendable {
     if worlds.contains(.operations) { drawOperations() }
     // Where each message's stamp is past that of the one before, stamps may run faster than the
     // clock, and a deletion that lands a second late is stamped more than any overlap ago.
-    if previousIDs { deletionLatenessUs = 0 }
+    if previousIDs {
+      deletionLatenessUs = 0
+      // Nor does a client know the clock then where no answer tells it.
+      if !sendsServerTime { burstShare = 0 }
+    }
   }
 
   /// What seeds with these bits may draw beyond servers that page by offset.

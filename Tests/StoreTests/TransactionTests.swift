@@ -84,8 +84,42 @@ import Timeline
     #expect(try fixture.texts(cid, .latest) == ["a", "b"])
   }
 
-  @Test(arguments: Kind.allCases)
-  func readsOnManyThreadsSeeCommittedStatesOnly(_ kind: Kind) throws {
+  /// On the writer's connection or, while that is busy, on another.
+  @Test func aGlanceWaitsForNoWriter() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    func count() throws(StoreFailure) -> Int {
+      try fixture.store.glance { rx throws(StoreFailure) in
+        let counted = try rx.count(cid, from: .min, to: .max)
+        #expect(try rx.conversation(bytes("c"))?.cid == cid)
+        let rows = try rx.rows(cid, from: .min, to: .max, limit: 9, newestFirst: false)
+        #expect(rows.count == counted)
+        return counted
+      }
+    }
+    #expect(try count() == 0)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.apply(message("a", at: 1), cid, issued: tx.lsn)
+      #expect(try count() == 0)
+    }
+    #expect(try count() == 1)
+    #expect(try count() == 1)
+    try fixture.apply([message("b", at: 2)], cid)
+    #expect(try count() == 2)
+    #expect(throws: Stop(store: nil)) {
+      try fixture.store.write(failure: Stop.init) { tx throws(Stop) in throw Stop(store: nil) }
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try count() == 2)
+      _ = try tx.tombstone(bytes("a"), cid, version: nil)
+    }
+    #expect(try count() == 1)
+    fixture.store.close()
+    #expect(throws: StoreFailure.closed) { try count() }
+  }
+
+  @Test(arguments: Kind.allCases, [false, true])
+  func readsOnManyThreadsSeeCommittedStatesOnly(_ kind: Kind, _ isGlance: Bool) throws {
     let fixture = try Fixture(kind)
     let cid = try fixture.conversation()
     let store = fixture.store
@@ -101,12 +135,13 @@ import Timeline
               }
             }
           } else {
-            let (counted, listed) = try store.read { tx throws(StoreFailure) in
+            func look(_ tx: ReadTransaction) throws(StoreFailure) -> (Int, Int) {
               (
                 try tx.count(cid, from: .min, to: .max),
                 try tx.rows(cid, from: .min, to: .max, limit: 500, newestFirst: false).count
               )
             }
+            let (counted, listed) = try isGlance ? store.glance(look) : store.read(look)
             if counted != listed || counted % 2 != 0 {
               failures.withLock { $0.append("\(counted) \(listed)") }
             }

@@ -15,9 +15,31 @@ import Timeline
     _ spans: SpanSet, _ rows: [Position], older: Bool = true, anchor: Position? = nil,
     full: Bool = false, poisoned: [SpanSet.Span] = []
   ) -> Completeness {
-    Completeness(
+    let page = Completeness(
       spans: spans, poisoned: poisoned, rows: rows, goesOlder: older, anchor: anchor,
       reachedLimit: full)
+    // The same without a place for each row.
+    let lean = Completeness(
+      spans: spans, poisoned: poisoned, count: rows.count, goesOlder: older, anchor: anchor,
+      reachedLimit: full
+    ) { rows[$0] }
+    #expect(lean == page)
+    return page
+  }
+
+  @Test func theRowsBetweenTwoEndsOfOneRangeAreNotAsked() {
+    var asked: [Int] = []
+    let long = (0..<50).map { at(Int64($0), "a") }
+    let page = Completeness(
+      spans: spans((at(0, "a"), .after(tick: 30)), (at(40, ""), .after(tick: 99))), poisoned: [],
+      count: 20, goesOlder: true, anchor: nil, reachedLimit: false
+    ) { row in
+      asked.append(row)
+      return long[row]
+    }
+    #expect(asked == [0, 19])
+    #expect(page.gaps.map(\.beforeRow) == [0, 20])
+    #expect(page.isWhole)
   }
 
   @Test func aWholeConversationHasNoGapAndEndsAtItsStart() {

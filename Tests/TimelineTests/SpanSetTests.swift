@@ -87,6 +87,19 @@ import Timeline
     }
   }
 
+  /// All of them, none, or some: of two messages and everything between them.
+  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  func aStretchIsHeldWhollyOrNotAtAllOrInPart(_ seed: UInt64) {
+    var generator = Random(seed: seed)
+    for _ in 0..<300 {
+      let ends = [generator.below(48), generator.below(48)].sorted()
+      let (set, bits) = random(&generator)
+      let cells = Set(bits.cells[ends[0]...ends[1]])
+      let found = set.holds(from: boundary(ends[0]), through: boundary(ends[1]))
+      #expect(found == (cells.count == 1 ? cells.first : nil), "\(set.picture) \(ends)")
+    }
+  }
+
   /// Asked without making a successor, the same answer.
   @Test(arguments: 1...5 as ClosedRange<UInt64>)
   func neighboursAreJoinedWhereAllBetweenThemIsWhole(_ seed: UInt64) {
