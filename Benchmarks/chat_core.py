@@ -122,6 +122,9 @@ def cold(path, data):
     watch = peer.Stopwatch()
     with watch:
         core = Core(path)
+        core("get_config", ACCOUNT, "configured_addr")
+    peer.told("open", 1, watch)
+    with watch:
         core.screen(chat)
     core.close()
     peer.told("cold", 1, watch)

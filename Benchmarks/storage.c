@@ -345,6 +345,9 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     stopwatch watch = {0};
     start(&watch);
     open_file(path, prelude, "", cache);
+    stop(&watch);
+    told("open", 1, watch.total);
+    start(&watch);
     sqlite3_stmt *s = prepared(older_sql);
     if (screen(s, 0, INT64_MAX) == 0) fail("cold", "an empty screen");
     stop(&watch);

@@ -60,9 +60,10 @@ def figures(trace, path):
         told = FIGURE.match(rest) if name == "write" else None
         if told:
             found[told.group(1)] = counts.per(int(told.group(2)))
-        if told or name == "fadvise64":
+        # A cold window is counted from the opening on.
+        if name == "fadvise64" or (told and told.group(1) != "open"):
             counts = Counts()
-        else:
+        elif not told:
             counts.add(name, rest)
     return {name: value for name, value in found.items() if name not in SKIPPED}
 

@@ -372,6 +372,9 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     stopwatch watch = {0};
     start(&watch);
     open_client(path, cache);
+    stop(&watch);
+    told("open", 1, watch.total);
+    start(&watch);
     tl_window *window = open_window(0, TL_AT_LATEST, 0);
     if (read_rows(window, 0, poll_window(window)) < 50) fail("cold", "an empty screen");
     stop(&watch);
