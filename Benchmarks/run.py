@@ -43,8 +43,9 @@ def chosen(names):
             or any(part in row.name for part in names.split(","))]
 
 
-def rounds(rows, size, count, cache_kib):
-    """All figures of all rows, a list of `count` values each."""
+def rounds(rows, size, count, cache_kib, after=lambda found: None):
+    """All figures of all rows, a list of `count` values each. `after` is called with those of the
+    rounds that are done: a long run may be ended early."""
     found = {row.name: {} for row in rows}
     for number in range(count):
         for row in rows:
@@ -60,6 +61,7 @@ def rounds(rows, size, count, cache_kib):
                 for name, value in figures.items():
                     found[row.name].setdefault(name, []).append(value)
                 print(f"round {number + 1}: {row.name}: {what}", file=sys.stderr)
+        after(found)
     return found
 
 
@@ -104,14 +106,18 @@ def main():
     given = parser.parse_args()
     rows = chosen(given.rows)
     size = bench.Size(given.messages, given.conversations)
-    before = machine()
-    found = rounds(rows, size, given.rounds, given.cache_kib)
-    result = {"machine": before, "messages": size.messages, "conversations": size.conversations,
-              "rounds": given.rounds, "cache_kib": given.cache_kib, "figures": found}
-    (bench.OUT / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    result = {"machine": machine(), "messages": size.messages,
+              "conversations": size.conversations, "cache_kib": given.cache_kib}
+
+    def keep(found):
+        done = len(found["plain SQLite"]["ingest"])
+        (bench.OUT / "results.json").write_text(
+            json.dumps(result | {"rounds": done, "figures": found}, indent=1) + "\n")
+
+    found = rounds(rows, size, given.rounds, given.cache_kib, keep)
     shutil.rmtree(bench.OUT / "files")
     print(f"{size.messages:,} messages in {size.conversations:,} conversations, medians of "
-          f"{given.rounds} rounds, ratio to plain SQLite; {before}\n")
+          f"{given.rounds} rounds, ratio to plain SQLite; {result['machine']}\n")
     print(table(found, [row.name for row in rows]))
 
 
