@@ -224,6 +224,7 @@ static void live(uint32_t count, int is_full) {
   poll_window(window);
   serve(&aside, NULL);
   poll_window(window);
+  mark();
   for (uint32_t i = 0; i < count; i++) {
     char head[256];
     data_make(0, length(0), &made);
