@@ -59,11 +59,21 @@ extension Screen {
     _ rx: ReadTransaction, _ cid: Int64, _ loaded: inout SpanSet, _ change: inout WindowChange
   ) throws(StoreFailure) {
     guard let spans = change.spans else { return }
-    if let low = lastSent?.position.successor, let high = spans.newest?.low, low < high,
-      loaded.spans.last?.high == .max, !spans.covers(low, high)
+    if var high = spans.newest?.low, high > list.spans.newest?.high ?? .min,
+      loaded.spans.last?.high == .max
     {
-      loaded.remove(low, high)
-      opened.insert(low, high)
+      // The newest range is another one: between it and the range below all is unknown.
+      let floor = spans.spans.dropLast().last?.high ?? .min
+      var row = list.row(from: high) - 1
+      while high > floor, let position = list[row]?.position {
+        let low = position.successor
+        if low < high, !spans.covers(low, high) {
+          loaded.remove(low, high)
+          opened.insert(low, high)
+        }
+        high = position
+        row -= 1
+      }
     }
     opened = opened.without(loaded)
     for gap in opened.spans where spans.covers(gap.low, gap.high) {
