@@ -21,7 +21,8 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench bench-count server examples docs-lint demo install clean
+  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench bench-count bench-growth \
+  bench-syscalls bench-weight bench-page bench-setup server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
 lib: setup
@@ -119,12 +120,31 @@ faults: setup
 	$(SWIFT) test -j $(JOBS) --filter 'Fault|Crash|Flip'
 
 ## Tideline beside plain SQLite and encrypted ones, on the same messages in one run.
-bench: lib
+bench: lib bench-setup
 	$(PYTHON) Benchmarks/run.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
 
 ## Instructions of each figure, against those in Benchmarks/counts.json.
-bench-count: lib
+bench-count: lib bench-setup
 	$(PYTHON) Benchmarks/count.py
+
+## How the figures grow with the messages; MILLION=1 goes on to a million.
+bench-growth: lib bench-setup
+	$(PYTHON) Benchmarks/growth.py --count $(if $(MILLION),--million)
+
+## System calls, syncs and bytes written of each figure.
+bench-syscalls: lib bench-setup
+	$(PYTHON) Benchmarks/syscalls.py
+
+## Size and load time of the library, memory of a process that uses it.
+bench-weight: lib
+	$(PYTHON) Benchmarks/weigh.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
+
+## The tables and plots of docs/benchmarks.md, from what the last runs left.
+bench-page:
+	out/bench/venv/bin/python Benchmarks/page.py
+
+bench-setup:
+	@sh Scripts/setup.sh bench
 
 fuzz: setup
 	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)

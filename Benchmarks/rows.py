@@ -7,24 +7,30 @@ import dataclasses
 import pathlib
 import platform
 import re
+import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 OUT = ROOT / "out" / "bench"
-PACKAGES = ["sqlcipher3", "apsw-sqlite3mc"]
+PACKAGES = ["sqlcipher3", "apsw-sqlite3mc", "deltachat-rpc-server", "orjson", "pynacl",
+            "matplotlib"]
 KEY = "07" * 32
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One way. `host` says how its program is loaded, `prelude` gives the key."""
+    """One way. `host` says how its program is loaded, `prelude` gives the key, `module` is what
+    Python programs use it by; `lacks` names the commands that it cannot do."""
 
     name: str
     host: tuple
     program: str
     prelude: str = ""
+    module: str = ""
+    lacks: tuple = ()
+    schema: str = "schema.sql"
 
     @property
     def path(self):
@@ -32,12 +38,32 @@ class Row:
 
     def command(self, what, size, cache_kib):
         """The command line of one measurement."""
+        if what == "python":
+            return [str(OUT / "venv/bin/python"), str(HERE / "calls.py"), self.module,
+                    str(self.path), self.prelude, str(size.messages), str(size.conversations),
+                    str(cache_kib)]
+        if self.program.endswith(".py"):
+            return [str(OUT / "venv/bin/python"), str(HERE / self.program), str(self.path),
+                    str(size.messages), str(size.conversations), what]
         rest = [str(self.path)]
         if self.program == "storage.so":
-            rest += [self.prelude, str(OUT / "schema.sql")]
+            rest += [self.prelude, str(OUT / self.schema)]
         rest += [str(size.messages), str(size.conversations), str(cache_kib), what]
         return [str(OUT / "venv/bin/python"), str(HERE / "host.py"), *self.host,
                 str(OUT / self.program), *rest]
+
+    def bytes(self):
+        """What it takes on the disk."""
+        if self.path.is_dir():
+            return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+        return self.path.stat().st_size
+
+    def forget(self):
+        """Begins anew, with nothing."""
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+        for end in ("", "-wal", "-shm", "-journal"):
+            self.path.with_name(self.path.name + end).unlink(missing_ok=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +85,10 @@ def schema():
     """The tables of the library, word for word."""
     OUT.mkdir(parents=True, exist_ok=True)
     source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
-    (OUT / "schema.sql").write_text("\n".join(re.findall(r'"""\n(.*?)"""', source, re.S)))
+    text = "\n".join(re.findall(r'"""\n(.*?)"""', source, re.S))
+    (OUT / "schema.sql").write_text(text)
+    # A SQLite of 2016 does not know strict tables.
+    (OUT / "schema-old.sql").write_text(re.sub(r"\) STRICT(, )?", ") ", text))
 
 
 def processor():
@@ -80,20 +109,29 @@ def prepare():
                    check=True)
     subprocess.run(["gcc", *flags, str(HERE / "tide.c"), data, f"-L{own}", "-ltideline",
                     f"-Wl,-rpath,{own}", "-o", str(OUT / "tide.so")], check=True)
+    subprocess.run(["gcc", *flags, "-fvisibility=default", data, "-o", str(OUT / "data.so")],
+                   check=True)
     schema()
     venv = OUT / "venv"
     if not (venv / "bin/python").exists():
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     subprocess.run([str(venv / "bin/pip"), "install", "-q", *PACKAGES], check=True)
     rows = [
-        Row("Tideline", ("tideline",), "tide.so"),
-        Row("plain SQLite", ("sqlite", library("libsqlite3.so.0")), "storage.so"),
-        Row("SQLCipher", ("module", "sqlcipher3"), "storage.so", f"PRAGMA key=\"x'{KEY}'\""),
+        Row("Tideline", ("tideline",), "tide.so", module="tideline"),
+        Row("plain SQLite", ("sqlite", library("libsqlite3.so.0")), "storage.so",
+            module="sqlite3"),
+        Row("SQLCipher", ("module", "sqlcipher3"), "storage.so", f"PRAGMA key=\"x'{KEY}'\"",
+            module="sqlcipher3"),
         Row("SQLite3MultipleCiphers", ("module", "apsw"), "storage.so",
-            f"PRAGMA cipher='chacha20'; PRAGMA key='raw:{KEY}'"),
+            f"PRAGMA cipher='chacha20'; PRAGMA key='raw:{KEY}'", module="apsw"),
     ]
+    rows.append(Row("plain SQLite (newest)", ("module", "apsw"), "storage.so", module="apsw"))
     debian = library("libsqlcipher.so.0")
     if debian:
         rows.append(Row("SQLCipher (Debian)", ("sqlite", debian), "storage.so",
-                        f"PRAGMA key=\"x'{KEY}'\""))
-    return rows
+                        f"PRAGMA key=\"x'{KEY}'\";PRAGMA cipher_page_size=4096",
+                        lacks=("python",), schema="schema-old.sql"))
+    return rows + [
+        Row("JSON file", (), "json_file.py", lacks=("python", "small")),
+        Row("Delta Chat core", (), "chat_core.py", lacks=("python", "small", "live_full")),
+    ]

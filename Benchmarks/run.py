@@ -1,6 +1,6 @@
 """Measures Tideline beside what people would use instead, on the same data in the same run.
 
-    run.py [--messages N] [--conversations N] [--rounds N] [--cache-kib N]
+    run.py [--messages N] [--conversations N] [--rounds N] [--cache-kib N] [--rows A,B]
 
 The rows take turns, each measurement is a process of its own, and what counts is the median and its
 ratio to plain SQLite. Prints a table and writes `out/bench/results.json`.
@@ -18,11 +18,15 @@ import sys
 import rows as bench
 
 # In this order: each takes the file as the one before has left it.
-COMMANDS = ["ingest", "cold", "read", "live_normal", "live_full", "deletes"]
+COMMANDS = ["ingest", "cold", "read", "small", "python", "live_normal", "live_full", "deletes"]
+SMALL_KIB = 2048
 
 
 def measure(row, what, size, cache_kib):
-    """One process; gives its figures by name, times in ns for one."""
+    """One process; gives its figures by name, times in ns for one. `small` reads with a small page
+    cache, where only windows in many conversations are of interest."""
+    if what == "small":
+        return {"spread_2mib": measure(row, "read", size, SMALL_KIB)["spread"]}
     done = subprocess.run(row.command(what, size, cache_kib), capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{row.name}: {what}: {done.stderr.strip()}")
@@ -33,32 +37,37 @@ def measure(row, what, size, cache_kib):
     return figures
 
 
-def forget(row):
-    for end in ("", "-wal", "-shm", "-journal"):
-        row.path.with_name(row.path.name + end).unlink(missing_ok=True)
+def chosen(names):
+    """The rows whose names contain one of these; plain SQLite always."""
+    return [row for row in bench.prepare() if row.name == "plain SQLite"
+            or any(part in row.name for part in names.split(","))]
 
 
-def rounds(rows, size, count, cache_kib):
-    """All figures of all rows, a list of `count` values each."""
+def rounds(rows, size, count, cache_kib, after=lambda found: None):
+    """All figures of all rows, a list of `count` values each. `after` is called with those of the
+    rounds that are done: a long run may be ended early."""
     found = {row.name: {} for row in rows}
     for number in range(count):
         for row in rows:
-            forget(row)
+            row.forget()
         for what in COMMANDS:
             turn = rows[number % len(rows):] + rows[:number % len(rows)]
             for row in turn:
+                if what in row.lacks:
+                    continue
                 figures = measure(row, what, size, cache_kib)
                 if what == "ingest":
-                    figures["file_mib"] = row.path.stat().st_size / 2**20
+                    figures["file_mib"] = row.bytes() / 2**20
                 for name, value in figures.items():
                     found[row.name].setdefault(name, []).append(value)
                 print(f"round {number + 1}: {row.name}: {what}", file=sys.stderr)
+        after(found)
     return found
 
 
 def shown(value, name):
     if name.endswith("_mib") or name.endswith("_kib"):
-        return f"{value:,.0f} {name[-3].upper()}iB"
+        return f"{value:,.{name.endswith('_mib'):d}f} {name[-3].upper()}iB"
     return f"{value / 1000:,.1f} µs" if value < 1e7 else f"{value / 1e6:,.1f} ms"
 
 
@@ -93,17 +102,22 @@ def main():
     parser.add_argument("--conversations", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cache-kib", type=int, default=16_384)
+    parser.add_argument("--rows", default="", help="only those whose names contain one of these")
     given = parser.parse_args()
-    rows = bench.prepare()
+    rows = chosen(given.rows)
     size = bench.Size(given.messages, given.conversations)
-    before = machine()
-    found = rounds(rows, size, given.rounds, given.cache_kib)
-    result = {"machine": before, "messages": size.messages, "conversations": size.conversations,
-              "rounds": given.rounds, "cache_kib": given.cache_kib, "figures": found}
-    (bench.OUT / "results.json").write_text(json.dumps(result, indent=1) + "\n")
+    result = {"machine": machine(), "messages": size.messages,
+              "conversations": size.conversations, "cache_kib": given.cache_kib}
+
+    def keep(found):
+        done = len(found["plain SQLite"]["ingest"])
+        (bench.OUT / "results.json").write_text(
+            json.dumps(result | {"rounds": done, "figures": found}, indent=1) + "\n")
+
+    found = rounds(rows, size, given.rounds, given.cache_kib, keep)
     shutil.rmtree(bench.OUT / "files")
     print(f"{size.messages:,} messages in {size.conversations:,} conversations, medians of "
-          f"{given.rounds} rounds, ratio to plain SQLite; {before}\n")
+          f"{given.rounds} rounds, ratio to plain SQLite; {result['machine']}\n")
     print(table(found, [row.name for row in rows]))
 
 

@@ -224,6 +224,7 @@ static void live(uint32_t count, int is_full) {
   poll_window(window);
   serve(&aside, NULL);
   poll_window(window);
+  mark();
   for (uint32_t i = 0; i < count; i++) {
     char head[256];
     data_make(0, length(0), &made);
@@ -340,6 +341,7 @@ static void list(uint32_t count) {
 }
 
 static void deletes(uint32_t count) {
+  if (count > length(0) / 2) count = (uint32_t)(length(0) / 2);
   stopwatch watch = {0}, aside = {.is_aside = 1};
   must(tl_client_connected(client), "connected");
   server.deleted = count;
@@ -371,6 +373,9 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     stopwatch watch = {0};
     start(&watch);
     open_client(path, cache);
+    stop(&watch);
+    told("open", 1, watch.total);
+    start(&watch);
     tl_window *window = open_window(0, TL_AT_LATEST, 0);
     if (read_rows(window, 0, poll_window(window)) < 50) fail("cold", "an empty screen");
     stop(&watch);

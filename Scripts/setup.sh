@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that are missing, and nothing else. Without Swift
-# it says what to install and stops: a compiler is not ours to choose.
+# Installs the Debian packages that are missing, and nothing else; `setup.sh bench` those of the
+# benchmarks too. Without Swift it says what to install and stops: a compiler is not ours to choose.
 set -eu
 
 if ! command -v swift >/dev/null 2>&1; then
@@ -28,6 +28,15 @@ need libsqlite3-dev pkg-config --exists sqlite3
 need libsodium-dev pkg-config --exists libsodium
 need python3 command -v python3
 need python3-venv python3 -c 'import ensurepip, venv'
+
+if [ "${1:-}" = bench ]; then
+  need strace command -v strace
+  need valgrind header valgrind/callgrind.h
+  # A row of its own where the system still has it under this name.
+  if apt-cache show libsqlcipher0 >/dev/null 2>&1; then
+    need libsqlcipher0 test -n "$(/sbin/ldconfig -p | grep libsqlcipher.so.0)"
+  fi
+fi
 
 [ -z "$missing" ] && exit 0
 
