@@ -102,7 +102,7 @@ sim: sim-bin
 
 sim-test: sim-bin
 	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix \
-	  --twice 19
+	  --twice 1
 
 sim-smoke: sim-bin
 	.build-sim/release/tideline-sim run --seeds 100 --jobs $(JOBS) --worlds mix
