@@ -106,7 +106,9 @@ extension Visit {
     job.caughtUp = true
     job.isLive = true
     try flush()
-    if job.isFresh, record.deletions == nil, let stamp = reckoning.stamp(job.top) {
+    // What an earlier page of the same catch-up showed may be gone by now.
+    let isAllSeen = job.isFresh && job.suspects.isEmpty
+    if isAllSeen, record.deletions == nil, let stamp = reckoning.stamp(job.top) {
       // All that is stored was read just now: older deletions and marks are in it.
       let time = stamp.timeUs - reckoning.overlapUs
       let known = Watermark(timeUs: time, text: stamp.printed(time))
