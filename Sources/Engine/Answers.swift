@@ -149,6 +149,7 @@ extension Core {
     case .notFound:
       // Where a message was looked for, it is the message that is not found.
       if case .at = job.request.kind, case .spot = job.stage { return end(job, .notFound) }
+      if job.request.kind == .marker { return end(job, nil) }
       guard case .spot(.aroundID) = job.stage else { return end(job, .refused) }
       try goWithoutSpot(job)
     case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:

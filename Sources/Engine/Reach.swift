@@ -64,6 +64,19 @@ extension Core {
         return .next
       }
       return try goNear(&job, row.position, known, record, tx)
+    case .marker:
+      guard let id = try tx.namedMarker(record.cid) else { return .ended(nil) }
+      if can(.around) {
+        job.stage = .spot(.aroundID(id))
+        return .next
+      }
+      guard let count = try tx.countedUnread(record.cid) else { return .ended(nil) }
+      // So many at least stand above it.
+      job.pages = 0
+      let limit = exchange.pace.pageLimit
+      job.stage = .seek(
+        Seek(target: .min, total: nil, limit: limit, first: count - limit / 2))
+      return .next
     case .near(let place):
       return try goNear(&job, try onServer(place, record, tx), known, record, tx)
     case .time(let time):
@@ -188,27 +201,53 @@ extension Core {
       return .next
     }
     let span = known.touching(edge)
-    let low = span?.low ?? edge
-    let rows = try tx.rows(record.cid, from: low, to: edge, limit: 50, newestFirst: true)
-    if can(.around), !job.goal.isStuck {
-      var id = rows.first?.position.id
-      if id == nil, !edge.id.isEmpty, let row = try tx.row(edge.id, record.cid) {
-        id = row.position.id
-      }
-      if let id {
-        job.stage = .spot(.aroundID(id))
-        return .next
-      }
+    // Without a range only the message that the edge names is surely beside it.
+    let low = span?.low ?? .min
+    let top = span == nil ? edge.successor : edge
+    var rows = try tx.rows(record.cid, from: low, to: top, limit: 50, newestFirst: true)
+      .map(\.position)
+    if can(.around), !job.goal.isStuck, let beside = rows.first,
+      span != nil || beside == edge || beside.successor == edge
+    {
+      job.stage = .spot(.aroundID(beside.id))
+      return .next
     }
-    let guess = try self.index(of: edge, in: span, record, tx)
-    let stored = try tx.count(record.cid, from: edge, to: .max)
-    // Without a known range the run is empty and begins with the next tick.
-    let high = span == nil && reckoning.ties == .unknown ? .after(tick: edge.time) : edge
+    // Without a known range the run is empty and begins with the tick.
+    let high = span == nil && reckoning.ties == .unknown ? .before(tick: edge.time) : edge
+    let guess = try self.index(of: high, in: span, record, tx)
+    if guess == nil, let key = key(above: edge, rows, &job, record) {
+      job.key = key
+      job.stage = .spot(.before(key))
+      return .next
+    }
+    if span == nil { rows = [] }
+    let stored = try tx.count(record.cid, from: high, to: .max)
     job.stage = .climb(
       Climb(
-        high: high, index: guess ?? stored, rows: rows.map(\.position).sorted(),
-        ties: reckoning.ties))
+        high: high, index: guess ?? stored, rows: rows.sorted(), ties: reckoning.ties))
     return .next
+  }
+
+  /// The selection for the page above a boundary, on servers that page by keys: one that ends
+  /// where, by how close together messages stood below, a page of them ends. Nil where it
+  /// would not reach above the boundary.
+  private func key(
+    above edge: Position, _ rows: [Position], _ job: inout SyncJob, _ record: ConversationRecord
+  ) -> Reckoning.Key? {
+    guard !job.goal.isStuck else { return nil }
+    if job.goal.reachUs == 0 {
+      let page = Int64(max(1, exchange.pace.pageLimit - 8))
+      let lived = rows.last.map { edge.time.subtractingReportingOverflow($0.time).partialValue }
+      job.goal.reachUs = max(1, lived ?? Trust.dayUs) / Int64(max(1, rows.count)) * page
+    }
+    let (time, isFar) = edge.time.addingReportingOverflow(job.goal.reachUs)
+    guard !isFar, job.goal.reachUs > 0,
+      let key = key(below: .before(tick: time), record), key.top > edge, key != job.key
+    else {
+      job.goal.isStuck = true
+      return nil
+    }
+    return key
   }
 
   // MARK: Anywhere

@@ -128,7 +128,7 @@ struct SyncJob {
   var stopsAtPage: Bool {
     switch request.kind {
     case .latest, .older: false
-    case .live, .below, .above, .at, .near, .time, .refresh, .conversations: true
+    case .live, .below, .above, .at, .marker, .near, .time, .refresh, .conversations: true
     }
   }
 
@@ -155,7 +155,7 @@ struct SyncJob {
     switch request.kind {
     case .latest: floor != nil
     case .live, .conversations: false
-    case .older, .below, .above, .at, .near, .time, .refresh: true
+    case .older, .below, .above, .at, .marker, .near, .time, .refresh: true
     }
   }
 
@@ -217,6 +217,8 @@ struct SyncJob {
       place = .aroundID(id)
     case .spot(.aroundTime(let text)):
       place = .aroundTime(text)
+    case .spot(.before(let key)):
+      place = .before(stamp: key.text, id: nil, offset: 0)
     }
     return .getMessages(conversation: conversation, limit: limit, place: place)
   }
@@ -228,6 +230,8 @@ enum Spot {
   case aroundTime([UInt8])
   /// From a time on, where the server keeps the oldest of what it cuts.
   case after(Trust.Bound)
+  /// Up to a time.
+  case before(Reckoning.Key)
 }
 
 /// How far a job goes beyond catching up.
@@ -242,6 +246,8 @@ struct Goal {
   var from = Position.min
   /// The server was already asked for its own page at that end, and it brought nothing.
   var isStuck = false
+  /// How far above that end the next page is to reach, on servers that page by keys.
+  var reachUs: Int64 = 0
 }
 
 /// A tick that lies on both sides of a page's end.
