@@ -31,7 +31,7 @@ extension Core {
       guard let newest = known.newest, !newest.reachesStart else { return .ended(nil) }
       if job.request.kind == .latest {
         job.goal.floor = job.floor ?? .min
-        job.wanted = job.goal.floor > .min ? .max : Limits.lookMax
+        job.wanted = job.isBounded ? Limits.lookMax : .max
         guard newest.low > job.goal.floor else { return .ended(nil) }
       }
       return try goDown(&job, from: newest.low, known, record, tx)
@@ -215,8 +215,7 @@ extension Core {
     // Without a known range the run is empty and begins with the tick.
     let high = span == nil && reckoning.ties == .unknown ? .before(tick: edge.time) : edge
     let guess = try self.index(of: high, in: span, record, tx)
-    if guess == nil, let key = key(above: edge, rows, &job, record) {
-      job.key = key
+    if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
       job.stage = .spot(.before(key))
       return .next
     }
@@ -229,25 +228,15 @@ extension Core {
   }
 
   /// The selection for the page above a boundary, on servers that page by keys: one that ends
-  /// where, by how close together messages stood below, a page of them ends. Nil where it
-  /// would not reach above the boundary.
+  /// where, by how close together messages stood below, a page of them ends.
   private func key(
-    above edge: Position, _ rows: [Position], _ job: inout SyncJob, _ record: ConversationRecord
+    above edge: Position, _ rows: [Position], _ record: ConversationRecord
   ) -> Reckoning.Key? {
-    guard !job.goal.isStuck else { return nil }
-    if job.goal.reachUs == 0 {
-      let page = Int64(max(1, exchange.pace.pageLimit - 8))
-      let lived = rows.last.map { edge.time.subtractingReportingOverflow($0.time).partialValue }
-      job.goal.reachUs = max(1, lived ?? Trust.dayUs) / Int64(max(1, rows.count)) * page
-    }
-    let (time, isFar) = edge.time.addingReportingOverflow(job.goal.reachUs)
-    guard !isFar, job.goal.reachUs > 0,
-      let key = key(below: .before(tick: time), record), key.top > edge, key != job.key
-    else {
-      job.goal.isStuck = true
-      return nil
-    }
-    return key
+    guard let low = rows.last?.time else { return nil }
+    let lived = min(edge.time.subtractingReportingOverflow(low).partialValue, Trust.leapUs)
+    let reach = lived / Int64(rows.count) * Int64(max(1, exchange.pace.pageLimit - 8))
+    let (time, isFar) = edge.time.addingReportingOverflow(reach)
+    return isFar || reach <= 0 ? nil : key(below: .before(tick: time), record)
   }
 
   // MARK: Anywhere

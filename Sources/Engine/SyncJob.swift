@@ -76,6 +76,9 @@ struct SyncJob {
   /// Another sync moved the watermark over what this one was to bring: down to here
   /// it is its goal.
   var floor: Position?
+  /// It looks through so many messages only, for nothing says down to where. It is no catch-up
+  /// that anybody asked for.
+  var isBounded = false
   /// The goal is reached; only deletions are still asked.
   var goalIsDone = false
   var goal = Goal()
@@ -246,8 +249,6 @@ struct Goal {
   var from = Position.min
   /// The server was already asked for its own page at that end, and it brought nothing.
   var isStuck = false
-  /// How far above that end the next page is to reach, on servers that page by keys.
-  var reachUs: Int64 = 0
 }
 
 /// A tick that lies on both sides of a page's end.

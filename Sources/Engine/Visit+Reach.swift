@@ -246,13 +246,13 @@ extension Visit {
     case .above:
       if isNewest || page.items.isEmpty { return try endGoal() }
       let edge = job.goal.from
+      let wanted = job.wanted
       if try hasRisen(claim) { return try endGoal() }
       if case .before = spot {
-        // Quiet times are passed in growing steps, and where more came the step was too long.
-        job.goal.reachUs =
-          job.goal.from > edge
-          ? job.goal.reachUs.multipliedReportingOverflow(by: 4).partialValue
-          : job.goal.reachUs / 4
+        // Of the present nothing more can be claimed.
+        if claim.low <= edge, job.goal.from < claim.high { return try endGoal() }
+        // Where messages do not come as they came before, how many tells more than when.
+        job.goal.isStuck = job.wanted == wanted
         return try goUp()
       }
       // The same page would come again where this one brought nothing.

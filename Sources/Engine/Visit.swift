@@ -106,7 +106,8 @@ struct Visit {
       let high = stored.newest?.high,
       let row = try tx.rows(record.cid, from: .min, to: high, limit: 1, newestFirst: true).first
     else { return }
-    core.note([row.position], at: Int(clamping: total &- known), record.cid)
+    // What a server says is kept far from where sums overflow.
+    core.note([row.position], at: Int(min(max(0, total &- known), 1 << 40)), record.cid)
   }
 
   /// How far below the watermark a message appeared in a range that was whole.
