@@ -144,7 +144,7 @@ extension Core {
         guard var record = try tx.conversation(job.request.conversation) else { return }
         try distrust(&record, tx)
       }
-      job.beginAgain()
+      job.beginAnew()
       replace(job)
     case .notFound:
       // Where a message was looked for, it is the message that is not found.

@@ -187,6 +187,13 @@ struct SyncJob {
     idlePages = 0
   }
 
+  /// The same where nothing is left of what it brought.
+  mutating func beginAnew() {
+    beginAgain()
+    goalIsDone = false
+    wanted = request.want
+  }
+
   /// The request of this stage.
   mutating func wireRequest(limit: Int) -> Request? {
     let conversation = request.conversation
