@@ -1,7 +1,7 @@
 /// What it costs to open a window where the user left off, thousands of messages ago.
 ///
 /// Rule protected: the place is found by what is known of it, not page by page; what is shown
-/// is a range around it, with the gap above it told.
+/// is a range around it, and no end of the history.
 import Engine
 import Foundation
 import ReferenceServer
@@ -82,7 +82,7 @@ import Timeline
     #expect(try screen.splits().isEmpty)
     #expect(try world.breaks() == [])
     let state = try screen.state()
-    #expect(state.hasGapAfter && state.waiting == .nothing && state.trouble == nil)
+    #expect(!state.isAtEnd && state.waiting == .nothing && state.trouble == nil)
   }
 }
 
