@@ -1,4 +1,4 @@
-/** What only C can say: variadic functions of SQLite, and a linker wrap. */
+/** What only C can say: variadic functions of SQLite. */
 #ifndef TIDELINE_SUPPORT_H
 #define TIDELINE_SUPPORT_H
 
