@@ -74,7 +74,9 @@ extension Visit {
     try passUnreadable(shown)
     try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
     switch standing {
-    case .toPresent, .runAtPresent, .run, .begun: try closeTick(claim, low: low)
+    case .toPresent, .runAtPresent: try closeTick(claim, low: low, runTop: .max)
+    case .run(let high): try closeTick(claim, low: low, runTop: high)
+    case .begun: try closeTick(claim, low: low, runTop: .min)
     case .climbed, .apart: break
     }
   }
@@ -185,8 +187,11 @@ extension Visit {
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and
-  /// opens the one that the low end cuts now.
-  private mutating func closeTick(_ claim: PageClaim, low: Position) throws(StoreFailure) {
+  /// opens the one that the low end cuts now. A run that begins below it shows nothing of it.
+  private mutating func closeTick(
+    _ claim: PageClaim, low: Position, runTop: Position
+  ) throws(StoreFailure) {
+    if let open = job.openTick, runTop < .after(tick: open.time) { job.openTick = nil }
     if var open = job.openTick {
       open.seen.formUnion(claim.rows.filter { $0.time == open.time }.map(\.id))
       job.openTick = open
