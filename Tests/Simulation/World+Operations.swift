@@ -55,8 +55,8 @@ extension World {
     let made =
       try input { try probe.perform(json, upload: upload) }
       ?? performAgain(json, upload, probe, after: before)
-    // What is on the disk for sure has all before it there too; what only asks need not be.
-    if made.seq != 0, !json.hasPrefix("{\"type\":\"get_") {
+    // What is on the disk for sure has all before it there too; what only asks is not synced.
+    if made.seq != 0, !Self.isFetch(Frames.type(Array(json.utf8)) ?? "") {
       acts.drafts = acts.drafts.mapValues { Drafts(all: $0.all, durable: $0.all.count - 1) }
     }
     trace.mix(made.seq)
