@@ -73,6 +73,12 @@ extension Core {
       throw .unsupported("a verb that is not performed")
     }
     guard outbox.open.count < Limits.operationsMax else { throw .full }
+    if verb == .deleteConversation || verb == .leaveConversation,
+      let made = try untoldCreation(of: draft.request.conversation ?? [])
+    {
+      _ = try cancelOperation(made.seq, now)
+      return made
+    }
     let record = try storing { () throws(StoreFailure) in
       let record = try commit { tx throws(StoreFailure) in
         let record = try enqueue(draft, verb, now, tx)
@@ -95,6 +101,18 @@ extension Core {
     hasNews = true
     pump(now)
     return record
+  }
+
+  /// What makes a conversation that the server was never told of.
+  private func untoldCreation(of name: [UInt8]) throws(Failure) -> OperationRecord? {
+    try storing { () throws(StoreFailure) in
+      try store.glance { rx throws(StoreFailure) in
+        guard let known = try rx.conversation(name),
+          let made = try rx.operation(try rx.creation(of: known.cid)), made.isUntold
+        else { return nil }
+        return made
+      }
+    }
   }
 
   private func enqueue(
@@ -147,14 +165,10 @@ extension Core {
     _ record: inout OperationRecord, at message: [UInt8], _ draft: Draft,
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
-    record.target = message
+    record.target = try tx.id(ofSend: message, record.cid)
     guard var send = try tx.operation(clientID: message), send.verb == .sendMessage,
-      send.cid == record.cid
+      send.cid == record.cid, send.state != .done
     else { return nil }
-    if send.state == .done {
-      record.target = send.target
-      return nil
-    }
     if record.verb == .deleteMessage, send.isUntold || !isOnItsWay(send) {
       try tx.removeOperation(send.seq)
       return send

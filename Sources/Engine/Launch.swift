@@ -62,10 +62,13 @@ extension Core {
       case .createConversation:
         request.conversation = nil
       case .sendMessage:
-        if let reply = record.replyTo, let send = try rx.operation(clientID: reply) {
-          let isThere = send.state == .done && !send.target.isEmpty
-          request.body = operationBody(
-            request.body, setting: "reply_to", to: isThere ? quoted(send.target) : nil)
+        if let reply = record.replyTo {
+          let id = try rx.id(ofSend: reply, record.cid)
+          let isSend = try rx.operation(clientID: reply) != nil
+          if isSend || id != reply {
+            request.body = operationBody(
+              request.body, setting: "reply_to", to: id == reply ? nil : quoted(id))
+          }
         }
       default:
         if !record.target.isEmpty { request.message = record.target }

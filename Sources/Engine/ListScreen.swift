@@ -9,7 +9,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct ListScreen {
+struct ListScreen: Watched {
   let config: ListConfig
   var list: WindowList
   var isClosed = false

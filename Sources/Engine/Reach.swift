@@ -139,8 +139,6 @@ extension Core {
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
-    // A tick that was cut elsewhere is not what the next page shows the rest of.
-    if let open = job.openTick, edge != .after(tick: open.time) { job.openTick = nil }
     let span = known.touching(edge)
     if let key = key(below: edge, record) {
       job.key = key
@@ -154,8 +152,6 @@ extension Core {
       job.stage = .older(Walk(low: edge, above: above, ties: reckoning.ties))
       return .next
     }
-    // The next page is not the one below the last: what that one cut is not judged.
-    job.openTick = nil
     if can(.around), job.goal.jumps, !job.goal.isStuck,
       let row = try tx.rows(
         record.cid, from: edge, to: .max, limit: 1, newestFirst: false

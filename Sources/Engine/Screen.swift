@@ -7,7 +7,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct Screen {
+struct Screen: Watched {
   private(set) var config: WindowConfig
   var list: WindowList
   var isClosed = false

@@ -261,6 +261,8 @@ struct Goal {
 /// A tick that lies on both sides of a page's end.
 struct OpenTick {
   var time: Int64
+  /// When the page that cut it was asked for: what came later may stand above all that was seen.
+  var issued: UInt64
   var seen: Set<[UInt8]>
 }
 

@@ -63,7 +63,6 @@ extension Visit {
   /// After a page of a walk: the run may have met a span; is the goal reached?
   mutating func goOn(_ walk: Walk) throws(StoreFailure) -> Step {
     var walk = walk
-    let before = walk.low
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = spans
@@ -76,7 +75,6 @@ extension Visit {
         let low = Joining.runLow(met.low, reckoning.ties)
         let between = try tx.count(record.cid, from: low, to: walk.low)
         walk.jump(to: low, skipping: between)
-        if low < before { job.openTick = nil }
         if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
         job.wanted -= between
       }

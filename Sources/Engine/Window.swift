@@ -8,42 +8,24 @@ internal import Store
 package import Timeline
 
 package final class Window: Sendable {
-  package let client: Client
-  private let number: UInt64
-  private let screen: Lock<Screen>
+  private let handle: Handle<Screen>
 
   fileprivate init(_ client: Client, _ number: UInt64, _ config: WindowConfig) {
-    self.client = client
-    self.number = number
-    screen = Lock(Screen(config))
+    handle = Handle(client, number, Screen(config))
   }
 
-  deinit {
-    close()
-  }
+  package var client: Client { handle.client }
+  private var number: UInt64 { handle.number }
 
   /// Idempotent. What it asked for is dropped, later calls fail.
-  package func close() {
-    let wasClosed = screen.withLock { screen in
-      defer { screen.isClosed = true }
-      return screen.isClosed
-    }
-    if wasClosed { return }
-    do {
-      try client.input { core, now throws(Failure) in core.closeWindow(number, now) }
-    } catch {
-      // The client is closed, and its windows with it.
-    }
-  }
+  package func close() { handle.close() }
 
   private func inside<Result>(
     _ body: (inout Screen) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try client.ensureOpen()
     var lines: [(LogLevel, String)] = []
     defer { client.log(lines) }
-    return try screen.withLock { screen throws(Failure) in
-      if screen.isClosed { throw .closed }
+    return try handle.inside { screen throws(Failure) in
       defer {
         lines = screen.logLines
         screen.logLines = []
@@ -66,14 +48,7 @@ package final class Window: Sendable {
       if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh)
       if ops.isEmpty { return nil }
-      return WindowDiff(
-        from: from, to: screen.list.version, checksum: screen.list.checksum,
-        rowCount: screen.list.count,
-        ops: ops.map { op in
-          WindowOp(
-            WindowOp.Kind(rawValue: op.kind.rawValue) ?? .update, row: op.row, from: op.from,
-            count: op.count)
-        })
+      return WindowDiff(from: from, screen.list, ops)
     }
   }
 
@@ -222,14 +197,10 @@ package final class Window: Sendable {
   }
 
   /// What was read and touched so far: the cost that tests hold to the change.
-  package var work: Int {
-    screen.withLock { $0.list.work + $0.read }
-  }
+  package var work: Int { handle.work }
 
   /// What is loaded, as of the last poll.
-  package var loaded: SpanSet {
-    screen.withLock { $0.list.loaded }
-  }
+  package var loaded: SpanSet { handle.loaded }
 }
 
 extension Client {

@@ -12,7 +12,7 @@ enum Schema {
   static let version: Int64 = 1
 
   /// The form of the tables that hold what the server said.
-  static let cacheForm: Int64 = 1
+  static let cacheForm: Int64 = 2
 
   /// Brings an open writer to the newest form, in one transaction.
   static func prepare(
