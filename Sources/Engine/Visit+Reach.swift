@@ -132,8 +132,9 @@ extension Visit {
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
       try setAside(ingested, claim, frame)
-      let index = try core.index(of: climb.high, in: spans.touching(climb.high), record, tx)
-      if let index { climb.look(at: index) }
+      if let top = rows.last?.successor {
+        climb.look(at: job.offset - (try tx.count(record.cid, from: top, to: climb.high)))
+      }
     case .gaveUp:
       try setAside(ingested, claim, frame)
       return .ended(.incomplete)
