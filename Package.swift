@@ -27,8 +27,6 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "--no-undefined-version",
     "-Xlinker", "-z", "-Xlinker", complete ? "defs" : "undefs",
     "-Xlinker", "-z", "-Xlinker", "nodelete",
-    "-Xlinker", "--wrap=swift_copyAuxiliaryExecutablePath",
-    "-Xlinker", "--wrap=_swift_stdlib_getScalarName",
     "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
     "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
   ])

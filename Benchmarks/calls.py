@@ -68,6 +68,13 @@ def main():
             screen()
     peer.told("python_warm", COUNT, watch)
     if name == "tideline":
+        watch = peer.Stopwatch()
+        for _ in range(COUNT):
+            with watch:
+                for message in screen():
+                    (message.number, message.time_us, message.flags, message.id, message.sender,
+                     message.payload, message.reactions, message.reply_to)
+        peer.told("python_read", COUNT, watch)
         data = peer.Data(int(messages), int(conversations))
         length = data.length(0)
         page = data.page(0, length - peer.SCREEN, length)

@@ -48,6 +48,8 @@ BANNED = [
     (r"\bprint\(", "the library prints nothing"),
     (r"\bTask\b\s*[({.]|\bawait\b|\basync\b", "the library starts no task"),
     (r"\bimport Foundation|\bimport Dispatch", "neither Foundation nor Dispatch"),
+    (r"\.(upper|lower)cased\(|\.is(Letter|Number|Whitespace|Uppercase|Lowercase)\b|\.properties\.",
+     "the library has no tables of Unicode's properties"),
     (r"-Ounchecked", "-Ounchecked removes checks"),
 ]
 BANNED_NAMES = ("Utils", "Helper", "Manager")

@@ -132,6 +132,8 @@ extension Visit {
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
       try setAside(ingested, claim, frame)
+      let index = try core.index(of: climb.high, in: spans.touching(climb.high), record, tx)
+      if let index { climb.look(at: index) }
     case .gaveUp:
       try setAside(ingested, claim, frame)
       return .ended(.incomplete)
@@ -170,16 +172,23 @@ extension Visit {
       ingested.items, low: whole ? .min : nil,
       high: job.offset == 0 ? newestEnd(ingested) : nil)
     try insert(claim, ingested, frame, low: claim.low, .apart)
-    switch verdict {
-    case .again:
+    switch (verdict, job.request.kind) {
+    case (.again, .marker), (.found, _), (.absent, _):
+      break
+    case (.again, _):
       job.stage = .seek(seek)
       return askAgain()
-    case .gaveUp:
+    case (.gaveUp, _):
       return .ended(.incomplete)
-    case .found, .absent:
-      break
     }
     switch job.request.kind {
+    case .marker:
+      // What this user wrote is not counted as unread: the marker may stand further down.
+      if verdict == .again, job.pages < 4, try tx.namedMarker(record.cid) != nil {
+        job.stage = .seek(seek)
+        return askAgain()
+      }
+      return try endGoal()
     case .at, .near, .time, .live, .conversations:
       return try endGoal()
     case .latest, .older, .below, .above, .refresh:
@@ -213,22 +222,37 @@ extension Visit {
   ) throws(StoreFailure) -> Step {
     var low: Position? = page.hasMoreBefore == false ? .min : nil
     var isNewest = page.hasMoreAfter == false
-    if case .after(let bound) = spot {
+    var high: Position?
+    switch spot {
+    case .after(let bound):
       low = bound.position
       isNewest = whole
+    case .before(let key):
+      if whole { low = .min }
+      high = key.top
+    case .aroundID, .aroundTime:
+      break
     }
     let claim = reckoning.claim(
-      ingested.items, low: low, high: isNewest ? newestEnd(ingested) : nil)
+      ingested.items, low: low, high: isNewest ? newestEnd(ingested) : high)
     try insert(claim, ingested, frame, low: claim.low, .apart)
     switch job.request.kind {
     case .at(let id):
       return ingested.ids.contains(id) ? try endGoal() : .ended(.notFound)
-    case .near, .time, .live, .refresh, .conversations:
+    case .marker, .near, .time, .live, .refresh, .conversations:
       return try endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return try endGoal() }
       let edge = job.goal.from
+      let wanted = job.wanted
       if try hasRisen(claim) { return try endGoal() }
+      if case .before = spot {
+        // Of the present nothing more can be claimed.
+        if claim.low <= edge, job.goal.from < claim.high { return try endGoal() }
+        // Where messages do not come as they came before, how many tells more than when.
+        job.goal.isStuck = job.wanted == wanted
+        return try goUp()
+      }
       // The same page would come again where this one brought nothing.
       job.goal.isStuck = job.goal.from <= edge || job.goal.from != claim.high
       return try goUp()

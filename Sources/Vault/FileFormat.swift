@@ -34,6 +34,11 @@ enum FileFormat {
   /// Bytes of a frame that are sealed.
   static let frameTextBytes = 4080
 
+  /// Frames that are sealed and written in one step, and their bytes. How they are
+  /// gathered shows nowhere in the file.
+  static let batchFrames: Int64 = 16
+  static let batchBytes = Int(batchFrames) * frameBytes
+
   /// Bytes of the associated data of a unit.
   static let boundBytes = 40
 }

@@ -4,8 +4,13 @@
 /// together with the page and written with it. During recovery a frame that
 /// does not open ends the log, as a bad checksum would: a torn tail is no error.
 /// It is counted, because damage looks the same.
+///
+/// The frames of a commit are gathered, and sealed and written in one step when the
+/// last of them comes: each call of the system costs as much as sealing a page.
+/// SQLite looks at none of them before, and where it does they are written first.
 internal import Base
 internal import CSQLite
+internal import CSodium
 internal import Support
 internal import Synchronization
 
@@ -53,7 +58,11 @@ private func closeLog(_ file: SQLiteFile?) -> Int32 {
 
 /// The log as SQLite sees it is shorter: its header needs 40 bytes more than it holds.
 private func sizeOfLog(_ file: SQLiteFile?, _ out: UnsafeMutablePointer<Int64>?) -> Int32 {
-  guard let base = unsafe baseFile(file), let out = unsafe out else { return SQLITE_IOERR }
+  guard let own = unsafe vaultFile(file), let base = unsafe own.pointee.base,
+    let out = unsafe out
+  else { return SQLITE_IOERR }
+  let flushed = unsafe own.writeBatch()
+  if flushed != SQLITE_OK { return flushed }
   var size: Int64 = 0
   let result = unsafe base.size(&size)
   let hasHeader = size >= Int64(FileFormat.logHeaderUnitBytes)
@@ -66,6 +75,8 @@ private func truncateLog(_ file: SQLiteFile?, _ size: Int64) -> Int32 {
     return Code.truncateFailed
   }
   unsafe own.forgetHalves()
+  let flushed = unsafe own.writeBatch()
+  if flushed != SQLITE_OK { return flushed }
   return unsafe base.truncate(size == 0 ? 0 : size &+ Int64(FileFormat.reserveBytes))
 }
 
@@ -73,6 +84,8 @@ private func syncLog(_ file: SQLiteFile?, _ flags: Int32) -> Int32 {
   guard let own = unsafe vaultFile(file), let base = unsafe own.pointee.base else {
     return Code.syncFailed
   }
+  let flushed = unsafe own.writeBatch()
+  if flushed != SQLITE_OK { return flushed }
   return unsafe own.withVault { core in unsafe core.syncLogFile(base, flags) }
     ?? Code.syncFailed
 }
@@ -87,6 +100,8 @@ private func readLog(
   else { return Code.readFailed }
   let size = Int64(count)
   unsafe own.forgetHalves()
+  let flushed = unsafe own.writeBatch()
+  if flushed != SQLITE_OK { return flushed }
   if offset < logHeaderBytes {
     guard offset &+ size <= logHeaderBytes else { return Code.readFailed }
     return unsafe own.readHeader(into: out, Int(count), from: Int(offset))
@@ -215,6 +230,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       let bound = unsafe pointee.bound, let key = unsafe pointee.key
     else { return Code.writeFailed }
     unsafe forgetHalves()
+    // The log begins anew, so what was gathered is of a transaction that was taken back.
+    unsafe pointee.batch_count = 0
     unsafe Sealing.bind(bound, .logHeader, 0)
     unsafe Sealing.seal(bytes, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
     return unsafe base.write(unit, Int32(FileFormat.logHeaderUnitBytes), at: 0)
@@ -234,6 +251,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       unsafe pointee.pending_frame = number
       return SQLITE_OK
     }
+    let flushed = unsafe writeBatch()
+    if flushed != SQLITE_OK { return flushed }
     let result = unsafe readFrame(number)
     if result != SQLITE_OK { return result }
     unsafe unit.update(from: bytes, count: FileFormat.frameHeaderBytes)
@@ -249,15 +268,74 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     }
     let completes = unsafe pointee.pending_frame == number
     unsafe forgetHalves()
-    if completes {
-      unsafe unit.update(from: pending, count: FileFormat.frameHeaderBytes)
-    } else {
-      let result = unsafe readFrame(number)
-      if result != SQLITE_OK { return result }
-    }
+    if completes { return unsafe gather(number, pending, page) }
+    let flushed = unsafe writeBatch()
+    if flushed != SQLITE_OK { return flushed }
+    let result = unsafe readFrame(number)
+    if result != SQLITE_OK { return result }
     unsafe (unit + FileFormat.frameHeaderBytes).update(
       from: page, count: FileFormat.pageTextBytes)
     return unsafe sealFrame(number)
+  }
+
+  /// Puts a whole frame to those that wait, and writes them where it ends a commit.
+  @inline(__always)
+  private func gather(
+    _ number: Int64, _ header: UnsafePointer<UInt8>, _ page: UnsafePointer<UInt8>
+  ) -> Int32 {
+    if unsafe pointee.batch_first &+ pointee.batch_count != number {
+      let result = unsafe writeBatch()
+      if result != SQLITE_OK { return result }
+    }
+    if unsafe pointee.batch == nil {
+      guard let room = unsafe sqlite3_malloc(Int32(FileFormat.batchBytes)) else {
+        return SQLITE_NOMEM
+      }
+      unsafe pointee.batch = room.bindMemory(to: UInt8.self, capacity: FileFormat.batchBytes)
+    }
+    guard let batch = unsafe pointee.batch else { return SQLITE_NOMEM }
+    let count = unsafe pointee.batch_count
+    if count == 0 { unsafe pointee.batch_first = number }
+    let unit = unsafe batch + Int(count &* frameBytes)
+    unsafe unit.update(from: header, count: FileFormat.frameHeaderBytes)
+    unsafe (unit + FileFormat.frameHeaderBytes).update(
+      from: page, count: FileFormat.pageTextBytes)
+    unsafe pointee.batch_count = count &+ 1
+    // The size of the database stands in the last frame of a commit and in no other.
+    let size = unsafe UnsafeRawPointer(header).loadUnaligned(fromByteOffset: 4, as: UInt32.self)
+    guard size != 0 || count &+ 1 == FileFormat.batchFrames else { return SQLITE_OK }
+    return unsafe writeBatch()
+  }
+
+  /// Seals the frames that wait and writes them. They are gone also where that fails:
+  /// their transaction fails with it.
+  fileprivate func writeBatch() -> Int32 {
+    let count = unsafe pointee.batch_count
+    guard count > 0 else { return SQLITE_OK }
+    unsafe pointee.batch_count = 0
+    guard let base = unsafe pointee.base, let batch = unsafe pointee.batch,
+      let bound = unsafe pointee.bound, let key = unsafe pointee.key
+    else { return Code.writeFailed }
+    return unsafe withUnsafeTemporaryAllocation(
+      byteCount: Int(FileFormat.batchFrames) * FileFormat.nonceBytes, alignment: 8
+    ) { nonces -> Int32 in
+      guard let drawn = nonces.baseAddress else { return SQLITE_NOMEM }
+      unsafe randombytes_buf(drawn, Int(count) * FileFormat.nonceBytes)
+      for place in 0..<Int(count) {
+        let unit = unsafe batch + place * FileFormat.frameBytes
+        unsafe UnsafeMutableRawPointer(unit + FileFormat.frameTextBytes).copyMemory(
+          from: drawn + place * FileFormat.nonceBytes, byteCount: FileFormat.nonceBytes)
+        unsafe Sealing.bind(bound, .frame, pointee.batch_first &+ Int64(place))
+        unsafe Sealing.sealWithNonce(
+          unit, FileFormat.frameTextBytes, into: unit, bound: bound, key: key)
+      }
+      let result = unsafe base.write(
+        batch, Int32(count &* frameBytes), at: place(ofFrame: pointee.batch_first))
+      _ = unsafe withVault { core in
+        core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
+      }
+      return result
+    }
   }
 
   /// Seals what the unit holds as frame `number` and writes it, in one call.

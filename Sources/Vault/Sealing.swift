@@ -13,8 +13,17 @@ enum Sealing {
     _ text: UnsafePointer<UInt8>, _ count: Int, into unit: UnsafeMutablePointer<UInt8>,
     bound: UnsafePointer<UInt8>, key: UnsafePointer<UInt8>
   ) {
+    unsafe randombytes_buf(unit + count, FileFormat.nonceBytes)
+    unsafe sealWithNonce(text, count, into: unit, bound: bound, key: key)
+  }
+
+  /// The same for a unit whose nonce, drawn for this one seal, lies in its place.
+  @inline(__always)
+  static func sealWithNonce(
+    _ text: UnsafePointer<UInt8>, _ count: Int, into unit: UnsafeMutablePointer<UInt8>,
+    bound: UnsafePointer<UInt8>, key: UnsafePointer<UInt8>
+  ) {
     let nonce = unsafe unit + count
-    unsafe randombytes_buf(nonce, FileFormat.nonceBytes)
     unsafe crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
       unit, nonce + FileFormat.nonceBytes, nil, text, UInt64(count),
       bound, UInt64(FileFormat.boundBytes), nil, nonce, key)

@@ -28,8 +28,13 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     return true
   }
 
-  /// Lets go of both. The block may hold a page's text, so it is wiped.
+  /// Lets go of both. The memory may hold a page's text, so it is wiped.
   func detach() {
+    if let batch = unsafe pointee.batch {
+      unsafe sodium_memzero(batch, FileFormat.batchBytes)
+      unsafe sqlite3_free(batch)
+      unsafe pointee.batch = nil
+    }
     if let block = unsafe pointee.unit {
       unsafe sodium_memzero(block, blockBytes)
       unsafe sqlite3_free(block)

@@ -1,10 +1,12 @@
 """The boundary from Python, through the package a Python host uses."""
 
 import ctypes
+import dataclasses
 import gc
 import json
 import os
 import pathlib
+import pickle
 import re
 import selectors
 import tempfile
@@ -85,6 +87,20 @@ class Layout(unittest.TestCase):
 
 
 class Use(unittest.TestCase):
+    def check_values(self, messages, again):
+        """Messages are values, whatever was read of them before."""
+        first = messages[0]
+        self.assertEqual(messages, again)
+        self.assertEqual(hash(first), hash(again[0]))
+        self.assertNotEqual(first, messages[1])
+        copy = pickle.loads(pickle.dumps(again[0]))
+        self.assertEqual((copy, hash(copy), repr(copy)), (first, hash(first), repr(first)))
+        self.assertEqual(first, copy)
+        other = dataclasses.replace(again[2], id="other")
+        self.assertEqual((other.id, other.number), ("other", messages[2].number))
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            first.id = "other"
+
     def test_a_page_of_messages(self):
         messages = [message(n, extra={"n": n}) for n in range(1, 6)]
         with tideline.Client(user_id="me", account="personal") as client:
@@ -97,6 +113,7 @@ class Use(unittest.TestCase):
                              (tideline.SyncPhase.ENDED, tideline.Status.OK, 5))
             page = client.messages("c")
             self.assertEqual([m.id for m in page.messages], [f"m{n}" for n in range(1, 6)])
+            self.check_values(page.messages, client.messages("c").messages)
             self.assertEqual([m.json for m in page.messages],
                              [f"zpráva {n} 你好" for n in range(1, 6)])
             first = page.messages[0]

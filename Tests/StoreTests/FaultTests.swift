@@ -58,8 +58,8 @@ import VaultSupport
     var done = 0
     var failures = 0
     for write in 1...40 {
-      let kind: WriteFault = write % 2 == 0 ? .fail(13) : .short(bytes: 700, 778)
-      fault.failWrite(write % 45 + 1, kind)
+      let kind: WriteFault = write % 2 == 0 ? .fail(13) : .short(bytes: write * 700, 778)
+      fault.failWrite(write % 3 + 1, kind)
       do {
         try fixture.write { tx throws(StoreFailure) in try Self.input(tx, done) }
         done += 1
@@ -80,7 +80,7 @@ import VaultSupport
     let fixture = try Fixture(.file, baseVFS: fault.name)
     var acknowledged = 0
     for write in 1...40 {
-      fault.die(atWrite: write, afterBytes: write * 97 % 4_000)
+      fault.die(atWrite: write, afterBytes: write * 1_297 % 40_000)
       while !fault.isDead {
         let step = acknowledged
         do {

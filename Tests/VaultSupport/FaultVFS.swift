@@ -39,6 +39,8 @@ package enum WriteFault: Sendable {
 package final class FaultVFS: @unchecked Sendable {
   package struct Counts: Sendable, Equatable {
     package var writes = 0
+    /// Bytes of those that were let through whole.
+    package var bytesWritten = 0
     package var syncs = 0
     package var truncates = 0
     package var deletes = 0
@@ -154,7 +156,7 @@ package final class FaultVFS: @unchecked Sendable {
 
   private static func decide(_ plan: inout Plan, _ event: DiskEvent) -> Verdict {
     switch event.change {
-    case .write:
+    case .write(_, let bytes):
       plan.counts.writes += 1
       if plan.counts.writes == plan.dieAt {
         plan.isDead = true
@@ -168,6 +170,7 @@ package final class FaultVFS: @unchecked Sendable {
         case .short(let bytes, let code): return .short(bytes, code)
         }
       }
+      plan.counts.bytesWritten += bytes.count
     case .sync:
       plan.counts.syncs += 1
       if plan.failSyncs { return .give(SQLITE_IOERR | (4 << 8)) }

@@ -92,9 +92,14 @@ struct CrashTests {
     let start = DiskImage(paths: [place.path])
     let fault = FaultVFS()
     var ends: [Int] = []
-    var writes = 1
+    var kills = 0
     while true {
-      let torn = [0, 1, 511, 2048, 4100][writes % 5]
+      // Once in the first of the frames that one write brings, and once in a later one.
+      let writes = kills / 2 + 1
+      let torn =
+        kills % 2 == 0
+        ? [0, 1, 511, 2048, 4100][writes % 5] : 4120 * (writes % 7) + [0, 700][writes % 2]
+      kills += 1
       start.write(replacing: "", with: "")
       let vault = try open(place.path, base: fault.name)
       let writer = Database(try vault.connect(.writer))
@@ -111,7 +116,6 @@ struct CrashTests {
       #expect(found == acknowledged || found == acknowledged + 1, "write \(writes)")
       ends.append(found)
       try? FileManager.default.removeItem(atPath: place.logPath)
-      writes += 1
     }
     // Every state but the last, which no write follows, is what some kill has left.
     #expect(ends.count > 60)

@@ -9,6 +9,7 @@ struct FaultTests {
   @Test(arguments: [
     WriteFault.fail(SQLITE_IOERR | (3 << 8)), .short(bytes: 700, SQLITE_IOERR | (3 << 8)),
     .fail(SQLITE_FULL), .short(bytes: 2000, SQLITE_FULL),
+    .short(bytes: 2 * 4120 + 700, SQLITE_FULL),
   ])
   func everyWriteMayFail(_ fault: WriteFault) throws {
     let place = Place()
@@ -19,7 +20,7 @@ struct FaultTests {
     var expected = expectedRows(0..<20)
     var failures = 0
     for round in 0..<60 {
-      disk.failWrite(1 + round % 9, fault)
+      disk.failWrite(1 + round % 2, fault)
       let id = 100 + round
       let result = writer.run(
         """

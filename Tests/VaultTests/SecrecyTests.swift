@@ -83,7 +83,7 @@ struct SecrecyTests {
       if case .write(_, let bytes) = event.change { writes.append(bytes) }
       image.apply(event)
     }
-    #expect(writes.count > 60)
+    #expect(writes.count > 30)
     #expect(Self.found(in: writes) == [])
     #expect(Self.found(in: Array(image.files.values)) == [])
     let isComplete = image.files == [place.path: contents(place.path)]

@@ -1,4 +1,4 @@
-/** What only C can say: variadic functions of SQLite, and a linker wrap. */
+/** What only C can say: variadic functions of SQLite. */
 #ifndef TIDELINE_SUPPORT_H
 #define TIDELINE_SUPPORT_H
 
@@ -28,6 +28,9 @@ typedef struct tideline_file {
   uint8_t *pending;       /**< Frame header that waits for its page. */
   int64_t pending_frame;  /**< Frame that header belongs to, or 0. */
   int64_t whole_frame;    /**< Frame that was just read whole, or 0. */
+  uint8_t *batch;         /**< Frames of one commit that wait to be written at once, or NULL. */
+  int64_t batch_first;    /**< Number of the first of them. */
+  int64_t batch_count;    /**< How many they are. */
   int64_t page_count;     /**< Pages known to be on disk. */
   int32_t writer;         /**< 1 for files of the writing connection. */
   int32_t flags;          /**< Header flags of the file. */

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import struct
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from . import _library as c
 from .errors import check
@@ -25,12 +26,129 @@ _CONVERSATION = struct.Struct("=QIIQq14QQ")
 _SILENT = 1
 
 
+class _Block:
+    """The bytes of a batch, and the address at which the library had them."""
+
+    __slots__ = ("bytes", "base")
+
+    def __init__(self, content: bytes, base: int) -> None:
+        self.bytes = content
+        self.base = base
+
+
+# Asking an enumeration for its member takes longer than all else of a field.
+_FLAGS: dict[int, MessageFlags] = {}
+_STATES = {state.value: state for state in MessageState}
+
+
+def _flags(value: int) -> MessageFlags:
+    found = _FLAGS.get(value)
+    if found is None:
+        found = _FLAGS[value] = MessageFlags(value)
+    return found
+
+
+class _Field:
+    """A field of a message that was not read yet: the first that is read makes all of them."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, message: Optional[_Row], owner: type) -> Any:
+        if message is None:
+            return self
+        values = message.__dict__
+        _fill(values, *message._source)
+        return values[self.name]
+
+
+def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
+    content, base = block.bytes, block.base
+    (number, time_us, state, flags, id_, id_size, conversation, conversation_size, sender,
+     sender_size, stamp, stamp_size, payload, payload_size, reply_to, reply_to_size, reactions,
+     reactions_size, read_by, read_by_size, rest, rest_size, delivered_by, delivered_by_size,
+     listened_by, listened_by_size, sequence, operation,
+     upload_permille, _) = _MESSAGE.unpack_from(content, place)
+    values["number"] = number
+    values["time_us"] = time_us
+    values["flags"] = _FLAGS.get(flags) or _flags(flags)
+    values["id"] = content[id_ - base:id_ - base + id_size].decode()
+    values["conversation"] = content[
+        conversation - base:conversation - base + conversation_size].decode()
+    values["sender"] = content[sender - base:sender - base + sender_size].decode()
+    values["stamp"] = content[stamp - base:stamp - base + stamp_size].decode()
+    values["payload"] = content[payload - base:payload - base + payload_size]
+    values["reply_to"] = (
+        content[reply_to - base:reply_to - base + reply_to_size].decode()
+        if reply_to_size else None)
+    for name, start, size in (
+            ("reactions", reactions, reactions_size), ("read_by", read_by, read_by_size),
+            ("rest", rest, rest_size), ("delivered_by", delivered_by, delivered_by_size),
+            ("listened_by", listened_by, listened_by_size)):
+        values[name] = content[start - base:start - base + size] if size else b""
+    values["sequence"] = sequence
+    values["state"] = _STATES.get(state) or MessageState(state)
+    values["operation"] = operation or None
+    values["upload_permille"] = upload_permille
+
+
+class _Row(Message):
+    """A message as it lies in a batch; one that nobody looks at is not made."""
+
+    __slots__ = ("_source",)
+    _source: tuple[_Block, int]
+
+    number = _Field()
+    time_us = _Field()
+    flags = _Field()
+    id = _Field()
+    conversation = _Field()
+    sender = _Field()
+    stamp = _Field()
+    payload = _Field()
+    reply_to = _Field()
+    reactions = _Field()
+    read_by = _Field()
+    rest = _Field()
+    delivered_by = _Field()
+    listened_by = _Field()
+    sequence = _Field()
+    state = _Field()
+    operation = _Field()
+    upload_permille = _Field()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Message):
+            return NotImplemented
+        return _fields(self) == _fields(other)
+
+    def __hash__(self) -> int:
+        return hash(_fields(self))
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return Message, _fields(self)
+
+
+def _fields(message: Message) -> tuple[Any, ...]:
+    return tuple([getattr(message, field.name) for field in dataclasses.fields(Message)])
+
+
+_Row.__qualname__ = _Row.__name__ = "Message"
+_new = object.__new__
+# A message is frozen, so what it is made of goes by its class.
+_set_source = _Row._source.__set__  # type: ignore[attr-defined]
+
+
+def _message(block: _Block, place: int) -> Message:
+    message = _new(_Row)
+    _set_source(message, (block, place))
+    return message
+
+
 def _block(batch: ctypes.c_void_p) -> tuple[bytes, Callable[[int, int], bytes]]:
     """The block's bytes, and a function that gives a view's part of them."""
-    view = c.View()
-    check(c.library.tl_batch_block(batch, ctypes.byref(view)))
-    base = view.data or 0
-    block = ctypes.string_at(base, view.size) if view.size else b""
+    content = _content(batch)
+    block, base = content.bytes, content.base
 
     def part(address: int, size: int) -> bytes:
         start = address - base
@@ -39,25 +157,20 @@ def _block(batch: ctypes.c_void_p) -> tuple[bytes, Callable[[int, int], bytes]]:
     return block, part
 
 
+def _content(batch: ctypes.c_void_p) -> _Block:
+    view = c.View()
+    check(c.library.tl_batch_block(batch, ctypes.byref(view)))
+    base = view.data or 0
+    return _Block(ctypes.string_at(base, view.size) if view.size else b"", base)
+
+
 def messages(batch: ctypes.c_void_p) -> tuple[Message, ...]:
     """The messages of a batch."""
     count = ctypes.c_size_t()
     c.library.tl_batch_rows(batch, ctypes.byref(count))
-    block, part = _block(batch)
-    return tuple(
-        _message(row, part)
-        for row in _MESSAGE.iter_unpack(block[:count.value * _MESSAGE.size]))
-
-
-def _message(row: tuple[int, ...], part: Callable[[int, int], bytes]) -> Message:
-    number, time_us, state, flags = row[:4]
-    (id_, conversation, sender, stamp, payload, reply_to, reactions, read_by,
-     rest, delivered_by, listened_by) = map(part, row[4:26:2], row[5:26:2])
-    return Message(
-        number, time_us, MessageFlags(flags), id_.decode(), conversation.decode(),
-        sender.decode(), stamp.decode(), payload, reply_to.decode() or None, reactions,
-        read_by, rest, delivered_by, listened_by, row[26], MessageState(state), row[27] or None,
-        row[28])
+    block = _content(batch)
+    size = _MESSAGE.size
+    return tuple([_message(block, place) for place in range(0, count.value * size, size)])
 
 
 def page(batch: ctypes.c_void_p) -> Page:
@@ -134,17 +247,15 @@ def operations(batch: ctypes.c_void_p) -> tuple[Operation, ...]:
 def conversations(batch: ctypes.c_void_p) -> tuple[Conversation, ...]:
     """The conversations of a batch, each with its last message."""
     count = ctypes.c_size_t()
-    rows = c.library.tl_batch_conversations(batch, ctypes.byref(count))
+    c.library.tl_batch_conversations(batch, ctypes.byref(count))
     block, part = _block(batch)
+    content = _content(batch)
     found = []
     for row in _CONVERSATION.iter_unpack(block[:count.value * _CONVERSATION.size]):
         number, flags, members, unread, activity_us = row[:5]
         (id_, title, body, last_read, draft, reply_to,
          typing) = map(part, row[5:19:2], row[6:19:2])
-        # The records stand at the start of the block, and so tell its address.
-        last: Optional[Message] = None
-        if row[19]:
-            last = _message(_MESSAGE.unpack_from(block, row[19] - rows), part)
+        last = _message(content, row[19] - content.base) if row[19] else None
         found.append(Conversation(
             number, ConversationFlags(flags), members, unread, activity_us, id_.decode(),
             title.decode(), body, last_read.decode() or None, draft, reply_to.decode() or None,

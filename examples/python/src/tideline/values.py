@@ -191,7 +191,10 @@ class MessageFlags(enum.IntFlag):
 
 @dataclasses.dataclass(frozen=True)
 class Message:
-    """One message. ``number`` is its identity on screen; bytes are as they came."""
+    """One message. ``number`` is its identity on screen; bytes are as they came.
+
+    Those that a client gives are decoded when a field is first read, and keep the memory of their
+    page until the last of them goes."""
 
     number: int
     time_us: int
