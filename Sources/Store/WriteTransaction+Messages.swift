@@ -38,8 +38,8 @@ extension WriteTransaction {
     if name != nil, copy.flags.contains(.mine) {
       // The message is found by it as long as it is stored.
       try connection.run(
-        "UPDATE message SET client_id = ?3 WHERE cid = ? AND id = ? AND client_id IS NOT ?3", cid,
-        copy.id, name)
+        "UPDATE message SET client_id = ?3 WHERE cid = ?1 AND id = ?2 AND client_id IS NOT ?3",
+        cid, copy.id, name)
     }
     return applied
   }
