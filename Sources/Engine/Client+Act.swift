@@ -123,7 +123,7 @@ extension Client {
           {
             return false
           }
-          return try rx.id(ofSend: message, known.cid) == rx.id(ofSend: known.target, known.cid)
+          return try rx.id(ofSend: message, known.cid) == known.target
         }
       }
     }

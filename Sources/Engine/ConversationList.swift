@@ -20,6 +20,7 @@ package final class ConversationList: Sendable {
 
   /// Moves to the newest committed state; nil where nothing changed.
   package func poll() throws(Failure) -> WindowDiff? {
+    var diff: WindowDiff?
     try handle.inside { screen throws(Failure) in
       let from = screen.list.version
       let number = handle.number
@@ -32,38 +33,45 @@ package final class ConversationList: Sendable {
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
       }
-      if ops.isEmpty { return nil }
-      return WindowDiff(from: from, screen.list, ops)
+      if !ops.isEmpty { diff = WindowDiff(from: from, screen.list, ops) }
     }
+    return diff
   }
 
   /// Rows as of the last poll with content as it is now; nil where no row is there.
   package func rows(first: Int, count: Int) throws(Failure) -> ConversationPage? {
     guard first >= 0, (1...Limits.readRowsMax).contains(count) else { throw .invalid("rows") }
-    return try handle.inside { screen throws(Failure) in
+    var page: ConversationPage?
+    try handle.inside { screen throws(Failure) in
       let (end, overflow) = first.addingReportingOverflow(count)
       let items = screen.list.items(min(first, overflow ? first : end)..<(overflow ? first : end))
-      guard !items.isEmpty else { return nil }
+      guard !items.isEmpty else { return }
       let typing = client.board.withLock { $0.typing }
-      return try client.reading { reading throws(Failure) in
+      page = try client.reading { reading throws(Failure) in
         try reading.conversations(items.map { Int64(clamping: $0.number) }, typing: typing)
       }
     }
+    return page
   }
 
   /// The row of a conversation, by its id or the name that this user gave it.
   package func find(_ id: [UInt8]) throws(Failure) -> Int? {
+    var found: Int?
     try handle.inside { screen throws(Failure) in
-      if let row = screen.list.row(ofID: id) { return row }
+      found = screen.list.row(ofID: id)
+      if found != nil { return }
       let cid = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try rx.conversation(id)?.cid }
       }
-      return cid.flatMap { screen.list.row(ofNumber: UInt64(clamping: $0)) }
+      found = cid.flatMap { screen.list.row(ofNumber: UInt64(clamping: $0)) }
     }
+    return found
   }
 
   package func state() throws(Failure) -> ListStatus {
-    try handle.inside { screen in screen.status }
+    var status = ListStatus()
+    try handle.inside { screen in status = screen.status }
+    return status
   }
 
   /// What was read and touched so far: the cost that tests hold to the change.

@@ -73,12 +73,6 @@ extension Core {
       throw .unsupported("a verb that is not performed")
     }
     guard outbox.open.count < Limits.operationsMax else { throw .full }
-    if verb == .deleteConversation || verb == .leaveConversation,
-      let made = try untoldCreation(of: draft.request.conversation ?? [])
-    {
-      _ = try cancelOperation(made.seq, now)
-      return made
-    }
     let record = try storing { () throws(StoreFailure) in
       let record = try commit { tx throws(StoreFailure) in
         let record = try enqueue(draft, verb, now, tx)
@@ -91,6 +85,9 @@ extension Core {
     if verb == .createConversation, record.state != .done, let name = record.clientID {
       outbox.pending.insert(name)
     }
+    if record.verb != verb, record.verb == .createConversation, let name = record.clientID {
+      leave(name)
+    }
     if verb == .unsubscribe {
       let name = try storing { () throws(StoreFailure) -> [UInt8]? in
         guard let given = draft.request.conversation else { return nil }
@@ -101,18 +98,6 @@ extension Core {
     hasNews = true
     pump(now)
     return record
-  }
-
-  /// What makes a conversation that the server was never told of.
-  private func untoldCreation(of name: [UInt8]) throws(Failure) -> OperationRecord? {
-    try storing { () throws(StoreFailure) in
-      try store.glance { rx throws(StoreFailure) in
-        guard let known = try rx.conversation(name),
-          let made = try rx.operation(try rx.creation(of: known.cid)), made.isUntold
-        else { return nil }
-        return made
-      }
-    }
   }
 
   private func enqueue(
@@ -143,6 +128,14 @@ extension Core {
       let known = try tx.conversation(creating: conversation)
       record.cid = known.cid
       record.depends = try tx.creation(of: known.cid)
+      if verb == .deleteConversation || verb == .leaveConversation,
+        let made = try tx.operation(record.depends), made.isUntold
+      {
+        // Nobody was told of it, so nobody need hear of its end.
+        try tx.removeOperation(made.seq)
+        try tx.removeConversation(known.cid)
+        return made
+      }
     }
     if verb == .sendMessage {
       record.replyTo = operationText("reply_to", in: record.members)

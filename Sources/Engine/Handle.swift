@@ -10,6 +10,8 @@ internal import Timeline
 protocol Watched: Sendable {
   var list: WindowList { get }
   var isClosed: Bool { get set }
+  /// What the host is told once the lock is free.
+  var logLines: [(LogLevel, String)] { get set }
   /// Entries and keys read so far.
   var read: Int { get }
 }
@@ -42,13 +44,18 @@ final class Handle<Seen: Watched>: Sendable {
     }
   }
 
-  func inside<Result>(
-    _ body: (inout Seen) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  /// Gives nothing back: each kind of answer would be one more copy of it.
+  func inside(_ body: (inout Seen) throws(Failure) -> Void) throws(Failure) {
     try client.ensureOpen()
-    return try seen.withLock { seen throws(Failure) in
+    var lines: [(LogLevel, String)] = []
+    defer { client.log(lines) }
+    try seen.withLock { seen throws(Failure) in
       if seen.isClosed { throw .closed }
-      return try body(&seen)
+      defer {
+        lines = seen.logLines
+        seen.logLines = []
+      }
+      try body(&seen)
     }
   }
 

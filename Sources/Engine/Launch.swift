@@ -64,11 +64,9 @@ extension Core {
       case .sendMessage:
         if let reply = record.replyTo {
           let id = try rx.id(ofSend: reply, record.cid)
-          let isSend = try rx.operation(clientID: reply) != nil
-          if isSend || id != reply {
-            request.body = operationBody(
-              request.body, setting: "reply_to", to: id == reply ? nil : quoted(id))
-          }
+          let send = try rx.operation(clientID: reply)
+          request.body = operationBody(
+            request.body, setting: "reply_to", to: send != nil && id == reply ? nil : quoted(id))
         }
       default:
         if !record.target.isEmpty { request.message = record.target }

@@ -38,7 +38,6 @@ struct Screen: Watched {
   /// Gaps that opened below the newest messages, and are not loaded until they are whole.
   var opened = SpanSet()
   var trouble: Failure?
-  /// What the host is told once the window is free.
   var logLines: [(LogLevel, String)] = []
   /// What it was that failed; the same going well again takes the trouble away.
   private var troubled: SyncRequest.Kind?

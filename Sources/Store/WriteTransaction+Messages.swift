@@ -34,11 +34,12 @@ extension WriteTransaction {
     } else {
       applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
-    if copy.flags.contains(.mine), let name = message.clientID ?? send?.clientID {
+    let name = message.clientID ?? send?.clientID
+    if name != nil, copy.flags.contains(.mine) {
       // The message is found by it as long as it is stored.
       try connection.run(
-        "UPDATE message SET client_id = ?1 WHERE cid = ?2 AND id = ?3 AND client_id IS NOT ?1",
-        name, cid, copy.id)
+        "UPDATE message SET client_id = ?3 WHERE cid = ?1 AND id = ?2 AND client_id IS NOT ?3",
+        cid, copy.id, name)
     }
     return applied
   }
