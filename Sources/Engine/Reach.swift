@@ -65,18 +65,7 @@ extension Core {
       }
       return try goNear(&job, row.position, known, record, tx)
     case .marker:
-      guard let id = try tx.namedMarker(record.cid) else { return .ended(nil) }
-      if can(.around) {
-        job.stage = .spot(.aroundID(id))
-        return .next
-      }
-      guard let count = try tx.countedUnread(record.cid) else { return .ended(nil) }
-      // So many at least stand above it.
-      job.pages = 0
-      let limit = exchange.pace.pageLimit
-      job.stage = .seek(
-        Seek(target: .min, total: nil, limit: limit, first: count - limit / 2))
-      return .next
+      return try goToMarker(&job, record, tx)
     case .near(let place):
       return try goNear(&job, try onServer(place, record, tx), known, record, tx)
     case .time(let time):
@@ -236,6 +225,22 @@ extension Core {
   }
 
   // MARK: Anywhere
+
+  /// The last message read, by its id, or by how many unread ones stand above it at least.
+  private func goToMarker(
+    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    guard let id = try tx.namedMarker(record.cid) else { return .ended(nil) }
+    if can(.around) {
+      job.stage = .spot(.aroundID(id))
+      return .next
+    }
+    guard let count = try tx.countedUnread(record.cid) else { return .ended(nil) }
+    job.pages = 0
+    let limit = exchange.pace.pageLimit
+    job.stage = .seek(Seek(target: .min, total: nil, limit: limit, first: count - limit / 2))
+    return .next
+  }
 
   private func goNear(
     _ job: inout SyncJob, _ place: Position, _ known: SpanSet, _ record: ConversationRecord,
