@@ -68,6 +68,7 @@ internal import CSQLite
   /// Runs constant text that gives no rows and is not worth keeping prepared.
   func execute(_ text: StaticString) throws(StoreFailure) {
     guard let handle = unsafe handle else { throw .closed }
+    memo.forget()
     let code = text.withUTF8Buffer { bytes in
       // A static string of the program ends with a terminator.
       unsafe sqlite3_exec(
@@ -101,8 +102,16 @@ internal import CSQLite
   }
 
   /// A prepared statement with its parameters bound, from the cache where it is
-  /// there.
+  /// there. One that writes ends what was kept of earlier reads.
   func statement<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) -> Statement {
+    let statement = try ready(text, repeat each values)
+    if !statement.isReadOnly { memo.forget() }
+    return statement
+  }
+
+  private func ready<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) -> Statement {
     let place = unsafe place(of: UInt(bitPattern: text.utf8Start))
@@ -127,6 +136,14 @@ internal import CSQLite
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) {
     let statement = try statement(text, repeat each values)
+    while try statement.step() {}
+  }
+
+  /// The same for who brings what was kept of earlier reads to the new state himself.
+  func runNoted<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) {
+    let statement = try ready(text, repeat each values)
     while try statement.step() {}
   }
 

@@ -1,7 +1,9 @@
-/// What a connection has read of conversations, kept for as long as nothing is committed.
+/// What a connection has read of conversations, kept for as long as it holds.
 ///
-/// A screen asks for the same ranges and counts at every look. Rule protected: what is kept was
-/// read at the commit that is seen now, so an answer never depends on whether it was kept.
+/// A screen asks for the same ranges and counts at every look, and an update for those that it
+/// changes. Rule protected: what is kept is what the file says in the state that is seen now, so
+/// an answer never depends on whether it was kept. A statement that writes ends all of it; only
+/// those that say themselves what they changed (`Connection.runNoted`) leave it.
 internal import Timeline
 
 final class Memo {
@@ -25,15 +27,27 @@ final class Memo {
   private var cids: [[UInt8]: Int64] = [:]
   var somePending: Bool?
   var someOperations: Bool?
+  var facts: ServerFacts?
 
   /// Forgets what was read at another commit.
   func see(_ lsn: UInt64) {
     guard self.lsn != lsn || entries.count > Self.entriesMax else { return }
+    forget()
     self.lsn = lsn
-    entries = [:]
-    cids = [:]
+  }
+
+  /// What is kept is of the state that this commit has made.
+  func hold(_ lsn: UInt64) {
+    self.lsn = lsn
+  }
+
+  func forget() {
+    lsn = nil
+    facts = nil
     somePending = nil
     someOperations = nil
+    if !entries.isEmpty { entries = [:] }
+    if !cids.isEmpty { cids = [:] }
   }
 
   func entry(_ cid: Int64) -> Entry {

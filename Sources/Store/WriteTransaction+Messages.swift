@@ -117,7 +117,7 @@ extension WriteTransaction {
       message = row.message
     }
     try dropKnownMarks(&message, cid)
-    try connection.run(
+    try connection.runNoted(
       """
       INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,
         sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued,
@@ -128,6 +128,7 @@ extension WriteTransaction {
       message.replyTo, message.reactions, message.readBy, message.payload, message.rest,
       message.raw, message.sentUs, row.pinColumn, row.reactionsVersion, message.deliveredBy,
       message.listenedBy, message.digest)
+    memo?.entry(cid).summary = nil
     noteRows(cid, 1)
     try noteChange(cid, row.number, was: send?.row, now: message.state)
     return row.number
