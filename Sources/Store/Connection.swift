@@ -10,7 +10,7 @@ internal import CSQLite
   private var kept: [OpaquePointer?] = unsafe []
   /// Where each of them is kept, by the address of its text: that is a constant of the
   /// program, so its address names it.
-  private var places: [UInt: Int] = [:]
+  private var places: [UInt64: Int] = [:]
   let memo = Memo()
 
   /// Takes over an open handle.
@@ -114,7 +114,7 @@ internal import CSQLite
   private func ready<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) -> Statement {
-    let place = unsafe place(of: UInt(bitPattern: text.utf8Start))
+    let place = unsafe place(of: UInt64(UInt(bitPattern: text.utf8Start)))
     let prepared: OpaquePointer
     if let ready = unsafe kept[place] {
       unsafe prepared = ready
@@ -187,7 +187,7 @@ internal import CSQLite
     return unsafe ready
   }
 
-  private func place(of key: UInt) -> Int {
+  private func place(of key: UInt64) -> Int {
     if let place = places[key] { return place }
     let place = unsafe kept.count
     unsafe kept.append(nil)

@@ -23,10 +23,17 @@ final class Memo {
   private static let entriesMax = 1_024
 
   private var lsn: UInt64?
-  private var entries: [Int64: Entry] = [:]
-  private var cids: [[UInt8]: Int64] = [:]
+  // Each kind of key that is hashed costs the first opening of a process a tenth of a
+  // millisecond, so there is one kind.
+  private var entries: [UInt64: Entry] = [:]
+  /// Names by what they hash to; of two with one hash the later is known.
+  private var cids: [UInt64: (name: [UInt8], cid: Int64)] = [:]
   var somePending: Bool?
   var someOperations: Bool?
+  /// Whether any operation is open, any mark waits for its message, any row was erased here.
+  var someOpen: Bool?
+  var someWait: Bool?
+  var someForgotten: Bool?
   var facts: ServerFacts?
 
   /// Forgets what was read at another commit.
@@ -46,23 +53,32 @@ final class Memo {
     facts = nil
     somePending = nil
     someOperations = nil
+    someOpen = nil
+    someWait = nil
+    someForgotten = nil
     if !entries.isEmpty { entries = [:] }
     if !cids.isEmpty { cids = [:] }
   }
 
   func entry(_ cid: Int64) -> Entry {
-    if let entry = entries[cid] { return entry }
+    let key = UInt64(bitPattern: cid)
+    if let entry = entries[key] { return entry }
     let entry = Entry()
-    entries[cid] = entry
+    entries[key] = entry
     return entry
   }
 
   func record(named name: [UInt8]) -> ConversationRecord? {
-    cids[name].flatMap { entries[$0]?.record }
+    guard let known = cids[Self.hash(name)], known.name == name else { return nil }
+    return entries[UInt64(bitPattern: known.cid)]?.record
   }
 
   func note(_ record: ConversationRecord, named name: [UInt8]) {
     entry(record.cid).record = record
-    cids[name] = record.cid
+    cids[Self.hash(name)] = (name, record.cid)
+  }
+
+  private static func hash(_ name: [UInt8]) -> UInt64 {
+    name.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
   }
 }

@@ -13,6 +13,8 @@ package class ReadTransaction {
   var countDelta: [Int64: Int64] = [:]
   /// Whether any send is pending, once a write has asked.
   var somePending: Bool?
+  /// The ref that was asked for last and is not known.
+  var unseenRef: [UInt8]?
   /// What the first part of a position is.
   let positionKind: Int64
   private var snapshotLSN: UInt64 = 0

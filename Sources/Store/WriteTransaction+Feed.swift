@@ -130,12 +130,12 @@ extension WriteTransaction {
 
   /// Brings the newest entries to their table, which loses those that are no longer told.
   private func moveChanges() throws(StoreFailure) {
-    try connection.run(
+    try connection.runNoted(
       "INSERT INTO change (last, entries) VALUES (?, ?)", counters.lastChange,
       counters.recentChanges.bytes)
     counters.recentChanges = RecentChanges()
     if counters.trimmedChange > 0 {
-      try connection.run("DELETE FROM change WHERE last <= ?", counters.trimmedChange)
+      try connection.runNoted("DELETE FROM change WHERE last <= ?", counters.trimmedChange)
     }
   }
 }

@@ -218,8 +218,10 @@ extension WriteTransaction {
 
   /// Mostly nothing was forgotten, which is asked once a transaction.
   private func isForgotten(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+    if someForgotten == nil { someForgotten = memo?.someForgotten }
     if someForgotten == nil {
       someForgotten = try connection.number("SELECT 1 FROM forgotten LIMIT 1") != nil
+      memo?.someForgotten = someForgotten
     }
     guard someForgotten == true else { return false }
     return try connection.statement(Queries.forgotten, cid, id).step()

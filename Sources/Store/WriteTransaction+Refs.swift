@@ -12,7 +12,9 @@ extension WriteTransaction {
       if !known.isOwed { counters.recentRefs.note(known, isOwed: true) }
       return
     }
-    if try connection.number(Queries.seen, ref) != nil {
+    let isNew = unseenRef == ref
+    unseenRef = nil
+    if !isNew, try connection.number(Queries.seen, ref) != nil {
       return try connection.run("UPDATE ref SET owed = 1 WHERE ref = ? AND owed = 0", ref)
     }
     if counters.recentRefs.append(ref, atUs: wallUs) { return }
@@ -27,8 +29,11 @@ extension WriteTransaction {
     var next = 0
     while let entry = recent.entry(next) {
       next = entry.ref.upperBound
-      try connection.run(
-        "INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, ?)",
+      try connection.runNoted(
+        """
+        INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, ?)
+        ON CONFLICT (ref) DO UPDATE SET owed = max(owed, excluded.owed)
+        """,
         Array(recent.bytes[entry.ref]), entry.atUs, entry.isOwed ? 1 : 0)
     }
     counters.recentRefs = RecentRefs()
@@ -63,7 +68,9 @@ extension ReadTransaction {
   /// Whether an update was applied before.
   package func seen(_ ref: [UInt8]) throws(StoreFailure) -> Bool {
     if try recentRefs().find(ref) != nil { return true }
-    return try connection.number(Queries.seen, ref) != nil
+    let isKnown = try connection.number(Queries.seen, ref) != nil
+    unseenRef = isKnown ? nil : ref
+    return isKnown
   }
 
   /// Refs whose replies are owed, oldest first.
