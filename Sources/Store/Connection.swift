@@ -10,7 +10,7 @@ internal import CSQLite
   private var kept: [OpaquePointer?] = unsafe []
   /// Where each of them is kept, by the address of its text: that is a constant of the
   /// program, so its address names it.
-  private var places: [UInt: Int] = [:]
+  private var places: [UInt64: Int] = [:]
   let memo = Memo()
 
   /// Takes over an open handle.
@@ -68,6 +68,7 @@ internal import CSQLite
   /// Runs constant text that gives no rows and is not worth keeping prepared.
   func execute(_ text: StaticString) throws(StoreFailure) {
     guard let handle = unsafe handle else { throw .closed }
+    memo.forget()
     let code = text.withUTF8Buffer { bytes in
       // A static string of the program ends with a terminator.
       unsafe sqlite3_exec(
@@ -101,11 +102,19 @@ internal import CSQLite
   }
 
   /// A prepared statement with its parameters bound, from the cache where it is
-  /// there.
+  /// there. One that writes ends what was kept of earlier reads.
   func statement<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) -> Statement {
-    let place = unsafe place(of: UInt(bitPattern: text.utf8Start))
+    let statement = try ready(text, repeat each values)
+    if !statement.isReadOnly { memo.forget() }
+    return statement
+  }
+
+  private func ready<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) -> Statement {
+    let place = unsafe place(of: UInt64(UInt(bitPattern: text.utf8Start)))
     let prepared: OpaquePointer
     if let ready = unsafe kept[place] {
       unsafe prepared = ready
@@ -127,6 +136,14 @@ internal import CSQLite
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) {
     let statement = try statement(text, repeat each values)
+    while try statement.step() {}
+  }
+
+  /// The same for who brings what was kept of earlier reads to the new state himself.
+  func runNoted<each Value: Bindable>(
+    _ text: StaticString, _ values: repeat each Value
+  ) throws(StoreFailure) {
+    let statement = try ready(text, repeat each values)
     while try statement.step() {}
   }
 
@@ -170,7 +187,7 @@ internal import CSQLite
     return unsafe ready
   }
 
-  private func place(of key: UInt) -> Int {
+  private func place(of key: UInt64) -> Int {
     if let place = places[key] { return place }
     let place = unsafe kept.count
     unsafe kept.append(nil)

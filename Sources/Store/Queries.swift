@@ -66,11 +66,8 @@ enum Queries {
 
   static let forgotten: StaticString = "SELECT 1 FROM forgotten WHERE cid = ? AND id = ?"
 
-  static let changes: StaticString = """
-    SELECT change.seq, kind, change.cid, first, last, conversation.id, silent
-    FROM change LEFT JOIN conversation ON conversation.cid = change.cid
-    WHERE change.seq > ? ORDER BY change.seq LIMIT ?
-    """
+  static let changes: StaticString =
+    "SELECT last, entries FROM change WHERE last > ? ORDER BY last"
 
   static let pendingMarks: StaticString = """
     SELECT operation.cid, conversation.id, target

@@ -25,39 +25,77 @@ package enum ChangesPage: Equatable, Sendable {
 extension ReadTransaction {
   /// Entries after a number, oldest first; after 0, all that are kept.
   package func changes(after: UInt64, limit: Int) throws(StoreFailure) -> ChangesPage {
-    let (last, trimmed) = try feedEnds()
+    let (last, trimmed, recent) = try feed()
     if after > last || (after > 0 && after < trimmed) { return .resync(from: last) }
     let limit = Swift.min(limit, Limits.changesMax)
     guard limit > 0 else { return .entries([]) }
-    let statement = try connection.statement(Queries.changes, after, limit)
     var entries: [ChangeEntry] = []
-    while try statement.step() {
-      guard let kind = ChangeKind(rawValue: statement.int(1)) else { throw .damaged }
+    let after = after == 0 ? trimmed : after
+    if after < last &- Swift.min(last, UInt64(recent.count)) {
+      let row = try connection.statement(Queries.changes, after)
+      while entries.count < limit, try row.step() {
+        let moved = try RecentChanges(stored: row.bytes(1))
+        try append(moved, upTo: row.uint(0), after: after, limit, to: &entries)
+      }
+    }
+    try append(recent, upTo: last, after: after, limit, to: &entries)
+    return .entries(entries)
+  }
+
+  /// Appends the entries behind `after` of those whose numbers end with `last`.
+  private func append(
+    _ changes: RecentChanges, upTo last: UInt64, after: UInt64, _ limit: Int,
+    to entries: inout [ChangeEntry]
+  ) throws(StoreFailure) {
+    let first = last &- Swift.min(last, UInt64(changes.count))
+    var seq = Swift.max(after, first)
+    while seq < last, entries.count < limit {
+      let run = try changes.run(Int(seq &- first))
+      seq &+= 1
       entries.append(
         ChangeEntry(
-          seq: statement.uint(0), kind: kind, cid: statement.int(2),
-          conversation: statement.bytes(5), first: statement.uint(3), last: statement.uint(4),
-          isSilent: statement.int(6) != 0))
+          seq: seq, kind: run.kind, cid: run.cid,
+          conversation: run.cid == 0 ? [] : try conversation(cid: run.cid)?.id ?? [],
+          first: run.numbers.lowerBound, last: run.numbers.upperBound, isSilent: run.isSilent))
     }
-    return .entries(entries)
   }
 
   /// Whether any entry that is still there tells of a conversation. It reads them all, and
   /// is for who cannot follow them one by one.
   package func hasChanges(_ cid: Int64, after: UInt64) throws(StoreFailure) -> Bool {
-    try connection.number(
-      "SELECT 1 FROM change WHERE seq > ? AND cid = ? LIMIT 1", after, cid) != nil
+    let (last, _, recent) = try feed()
+    if try tells(recent, upTo: last, after: after, of: cid) { return true }
+    let row = try connection.statement(Queries.changes, after)
+    while try row.step() {
+      let moved = try RecentChanges(stored: row.bytes(1))
+      if try tells(moved, upTo: row.uint(0), after: after, of: cid) { return true }
+    }
+    return false
+  }
+
+  private func tells(
+    _ changes: RecentChanges, upTo last: UInt64, after: UInt64, of cid: Int64
+  ) throws(StoreFailure) -> Bool {
+    let first = last &- Swift.min(last, UInt64(changes.count))
+    for place in 0..<changes.count where first &+ UInt64(place) >= after {
+      if try changes.run(place).cid == cid { return true }
+    }
+    return false
   }
 
   /// The number of the newest entry.
   package func lastChange() throws(StoreFailure) -> UInt64 {
-    try feedEnds().last
+    try feed().last
   }
 
-  private func feedEnds() throws(StoreFailure) -> (last: UInt64, trimmed: UInt64) {
+  private func feed() throws(StoreFailure) -> (
+    last: UInt64, trimmed: UInt64, recent: RecentChanges
+  ) {
     let statement = try connection.statement(
-      "SELECT last_change, trimmed_change FROM meta WHERE one = 1")
+      "SELECT last_change, trimmed_change, recent_changes FROM meta WHERE one = 1")
     guard try statement.step() else { throw .damaged }
-    return (statement.uint(0), statement.uint(1))
+    return (
+      statement.uint(0), statement.uint(1), try RecentChanges(stored: statement.bytes(2))
+    )
   }
 }

@@ -13,10 +13,12 @@ package class ReadTransaction {
   var countDelta: [Int64: Int64] = [:]
   /// Whether any send is pending, once a write has asked.
   var somePending: Bool?
+  /// The ref that was asked for last and is not known.
+  var unseenRef: [UInt8]?
   /// What the first part of a position is.
   let positionKind: Int64
   private var snapshotLSN: UInt64 = 0
-  /// What was read at this commit before; nil in a write, which changes it.
+  /// What was read of the state that is seen; a write brings it along as it changes.
   private(set) var memo: Memo?
 
   init(_ connection: Connection, positionKind: Int64) {
@@ -26,6 +28,13 @@ package class ReadTransaction {
 
   /// What a write transaction has counted anew; it overrides this.
   func changedTally(_ cid: Int64) -> Tally? { nil }
+
+  /// The newest refs; a write transaction knows those that it has added.
+  func recentRefs() throws(StoreFailure) -> RecentRefs {
+    let row = try connection.statement("SELECT recent_refs FROM meta WHERE one = 1")
+    guard try row.step() else { throw .damaged }
+    return RecentRefs(stored: row.bytes(0))
+  }
 
   /// The connection, as long as the transaction lasts.
   var connection: Connection {
@@ -45,7 +54,12 @@ package class ReadTransaction {
       let read = try owned.number("SELECT lsn FROM meta WHERE one = 1")
       snapshotLSN = UInt64(clamping: read ?? 0)
     }
-    owned.memo.see(snapshotLSN)
+    recall(snapshotLSN)
+  }
+
+  /// Uses what was read at a commit that is seen now.
+  func recall(_ lsn: UInt64) {
+    owned.memo.see(lsn)
     memo = owned.memo
   }
 
@@ -114,6 +128,7 @@ package class ReadTransaction {
   }
 
   package func facts() throws(StoreFailure) -> ServerFacts {
+    if let kept = memo?.facts { return kept }
     let statement = try connection.statement(
       """
       SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead
@@ -127,6 +142,7 @@ package class ReadTransaction {
     facts.epoch = statement.optionalBytes(3)
     facts.restoredLSN = statement.uint(4)
     facts.clockAheadUs = statement.optionalInt(5)
+    memo?.facts = facts
     return facts
   }
 
@@ -223,11 +239,12 @@ package class ReadTransaction {
   ) throws(StoreFailure) -> Int {
     if low == .min, high == .max {
       let connection = try connection
-      if let kept = memo?.entry(cid).count { return kept }
+      let change = countDelta[cid, default: 0]
+      if change == 0, let kept = memo?.entry(cid).count { return kept }
       let stored = try connection.number(
         "SELECT message_count FROM conversation WHERE cid = ?", cid)
-      let count = Int(clamping: Swift.max(0, (stored ?? 0) &+ countDelta[cid, default: 0]))
-      memo?.entry(cid).count = count
+      let count = Int(clamping: Swift.max(0, (stored ?? 0) &+ change))
+      if change == 0 { memo?.entry(cid).count = count }
       return count
     }
     let counted = try connection.number(

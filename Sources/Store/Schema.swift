@@ -111,7 +111,7 @@ enum Schema {
     try connection.run(
       """
       UPDATE meta SET cache_form = ?, last_change = last_change + 1,
-        trimmed_change = last_change + 1
+        trimmed_change = last_change + 1, recent_changes = x''
       WHERE one = 1
       """, cacheForm)
   }

@@ -26,7 +26,9 @@ extension Schema {
         overlap_us INTEGER NOT NULL DEFAULT 0,
         epoch BLOB,
         restored_lsn INTEGER NOT NULL DEFAULT 0,
-        waiting_dropped INTEGER NOT NULL DEFAULT 0
+        waiting_dropped INTEGER NOT NULL DEFAULT 0,
+        recent_changes BLOB NOT NULL DEFAULT x'',
+        recent_refs BLOB NOT NULL DEFAULT x''
       ) STRICT;
 
       CREATE TABLE conversation (
@@ -201,13 +203,8 @@ extension Schema {
         (cid, low_time, low_id, high_time, high_id, digest, size);
 
       CREATE TABLE change (
-        seq INTEGER NOT NULL PRIMARY KEY,
-        lsn INTEGER NOT NULL,
-        kind INTEGER NOT NULL,
-        cid INTEGER NOT NULL,
-        first INTEGER NOT NULL,
-        last INTEGER NOT NULL,
-        silent INTEGER NOT NULL
+        last INTEGER NOT NULL PRIMARY KEY,
+        entries BLOB NOT NULL
       ) STRICT;
 
       CREATE TABLE waiting (

@@ -21,6 +21,8 @@ internal import Support
     unsafe connection.takeBack(prepared, place: place)
   }
 
+  var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(prepared) != 0 }
+
   /// Moves to the next row: false at the end.
   borrowing func step() throws(StoreFailure) -> Bool {
     let code = unsafe sqlite3_step(prepared)

@@ -17,6 +17,7 @@ extension WriteTransaction {
     someWait = nil
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
+    counters.recentChanges = RecentChanges()
     for mark in told.reversed() { try wait(mark.id, mark.cid) { $0.lists = mark.lists } }
   }
 

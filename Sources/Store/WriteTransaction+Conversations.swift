@@ -22,7 +22,7 @@ extension WriteTransaction {
     }
     guard known != record else { return }
     restored[record.cid] = record.restoredLSN
-    try connection.run(
+    try connection.runNoted(
       """
       UPDATE conversation SET fetch_us = ?, fetch_text = ?, deletions_us = ?,
         deletions_text = ?, marks_us = ?, marks_text = ?, lowest_since_us = ?, total_count = ?,
@@ -31,17 +31,23 @@ extension WriteTransaction {
       """, record.fetch?.timeUs, record.fetch?.text, record.deletions?.timeUs,
       record.deletions?.text, record.marks?.timeUs, record.marks?.text, record.lowestSinceUs,
       record.totalCount, record.restoredLSN, record.auditedTotal, record.auditedCount, record.cid)
+    var saved = record
+    saved.isPending = known.isPending
+    saved.deletedLSN = known.deletedLSN
+    memo?.entry(record.cid).record = saved
+    memo?.entry(record.cid).summary = nil
   }
 
   package func save(_ facts: ServerFacts) throws(StoreFailure) {
     guard try self.facts() != facts else { return }
-    try connection.run(
+    try connection.runNoted(
       """
       UPDATE meta SET server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?,
         restored_lsn = ?, clock_ahead = ?
       WHERE one = 1
       """, facts.serverTimeUs, facts.largestPage, facts.overlapUs, facts.epoch,
       facts.restoredLSN, facts.clockAheadUs)
+    memo?.facts = facts
   }
 
   /// Replaces the trusted ranges; only those that differ are written.
@@ -76,19 +82,24 @@ extension WriteTransaction {
     let isSuspect = old == kind.unknown
     if isSuspect {
       // Stored ranges that made no sense were read as this; now they go.
-      try connection.run("DELETE FROM span WHERE cid = ? AND kind = ?", cid, kind.rawValue)
+      try connection.runNoted("DELETE FROM span WHERE cid = ? AND kind = ?", cid, kind.rawValue)
     }
     for span in old.spans where new.exact(span.low) == nil {
-      try connection.run(
+      try connection.runNoted(
         "DELETE FROM span WHERE cid = ? AND kind = ? AND low_time = ? AND low_id = ?",
         cid, kind.rawValue, span.low.time, span.low.id)
     }
     for span in new.spans where isSuspect || old.exact(span.low) != span {
-      try connection.run(
+      try connection.runNoted(
         """
         INSERT OR REPLACE INTO span (cid, kind, low_time, low_id, high_time, high_id)
         VALUES (?, ?, ?, ?, ?, ?)
         """, cid, kind.rawValue, span.low.time, span.low.id, span.high.time, span.high.id)
+    }
+    if let entry = memo?.entry(cid) {
+      if kind == .content { entry.spans = new }
+      if kind == .unverified { entry.unverified = new }
+      entry.summary = nil
     }
     feed.add(.coverage, cid, 0...0)
   }

@@ -119,19 +119,23 @@ extension WriteTransaction {
     let runs = feed.merged()
     guard !runs.isEmpty else { return }
     for run in runs {
+      if counters.recentChanges.count >= RecentChanges.countMax { try moveChanges() }
       counters.lastChange &+= 1
-      try connection.run(
-        """
-        INSERT INTO change (seq, lsn, kind, cid, first, last, silent)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
-        """, counters.lastChange, lsn, run.kind.rawValue, run.cid, run.numbers.lowerBound,
-        run.numbers.upperBound, run.isSilent ? 1 : 0)
+      counters.recentChanges.append(run)
     }
     let kept = UInt64(Limits.changesKept)
     guard counters.lastChange > kept else { return }
-    let trimmed = counters.lastChange - kept
-    guard trimmed > counters.trimmedChange else { return }
-    try connection.run("DELETE FROM change WHERE seq <= ?", trimmed)
-    counters.trimmedChange = trimmed
+    counters.trimmedChange = Swift.max(counters.trimmedChange, counters.lastChange - kept)
+  }
+
+  /// Brings the newest entries to their table, which loses those that are no longer told.
+  private func moveChanges() throws(StoreFailure) {
+    try connection.runNoted(
+      "INSERT INTO change (last, entries) VALUES (?, ?)", counters.lastChange,
+      counters.recentChanges.bytes)
+    counters.recentChanges = RecentChanges()
+    if counters.trimmedChange > 0 {
+      try connection.runNoted("DELETE FROM change WHERE last <= ?", counters.trimmedChange)
+    }
   }
 }

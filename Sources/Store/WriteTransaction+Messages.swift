@@ -127,7 +127,7 @@ extension WriteTransaction {
       message = row.message
     }
     try dropKnownMarks(&message, cid)
-    try connection.run(
+    try connection.runNoted(
       """
       INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,
         sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued,
@@ -138,6 +138,7 @@ extension WriteTransaction {
       message.replyTo, message.reactions, message.readBy, message.payload, message.rest,
       message.raw, message.sentUs, row.pinColumn, row.reactionsVersion, message.deliveredBy,
       message.listenedBy, message.digest)
+    memo?.entry(cid).summary = nil
     noteRows(cid, 1)
     try noteChange(cid, row.number, was: send?.row, now: message.state)
     return row.number
@@ -227,8 +228,10 @@ extension WriteTransaction {
 
   /// Mostly nothing was forgotten, which is asked once a transaction.
   private func isForgotten(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+    if someForgotten == nil { someForgotten = memo?.someForgotten }
     if someForgotten == nil {
       someForgotten = try connection.number("SELECT 1 FROM forgotten LIMIT 1") != nil
+      memo?.someForgotten = someForgotten
     }
     guard someForgotten == true else { return false }
     return try connection.statement(Queries.forgotten, cid, id).step()

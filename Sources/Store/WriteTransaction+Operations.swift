@@ -103,9 +103,10 @@ extension WriteTransaction {
 
   /// Whether any operation is open, asked once a transaction: mostly none is.
   private func hasOpen() throws(StoreFailure) -> Bool {
-    if let someOpen { return someOpen }
+    if let known = someOpen ?? memo?.someOpen { return known }
     let isOpen = try connection.number(Queries.someOpen) != nil
     someOpen = isOpen
+    memo?.someOpen = isOpen
     return isOpen
   }
 

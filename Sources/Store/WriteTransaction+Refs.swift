@@ -8,16 +8,44 @@ internal import Base
 extension WriteTransaction {
   /// Remembers a ref and that its reply is owed, also where it had been sent.
   package func owe(_ ref: [UInt8], wallUs: Int64) throws(StoreFailure) {
-    try connection.run(
-      """
-      INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, 1)
-      ON CONFLICT (ref) DO UPDATE SET owed = 1 WHERE owed = 0
-      """, ref, wallUs)
+    if let known = counters.recentRefs.find(ref) {
+      if !known.isOwed { counters.recentRefs.note(known, isOwed: true) }
+      return
+    }
+    let isNew = unseenRef == ref
+    unseenRef = nil
+    if !isNew, try connection.number(Queries.seen, ref) != nil {
+      return try connection.run("UPDATE ref SET owed = 1 WHERE ref = ? AND owed = 0", ref)
+    }
+    if counters.recentRefs.append(ref, atUs: wallUs) { return }
+    try moveRefs()
+    if counters.recentRefs.append(ref, atUs: wallUs) { return }
+    try connection.run("INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, 1)", ref, wallUs)
+  }
+
+  /// Brings the newest refs to their table.
+  private func moveRefs() throws(StoreFailure) {
+    let recent = counters.recentRefs
+    var next = 0
+    while let entry = recent.entry(next) {
+      next = entry.ref.upperBound
+      try connection.runNoted(
+        """
+        INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, ?)
+        ON CONFLICT (ref) DO UPDATE SET owed = max(owed, excluded.owed)
+        """,
+        Array(recent.bytes[entry.ref]), entry.atUs, entry.isOwed ? 1 : 0)
+    }
+    counters.recentRefs = RecentRefs()
   }
 
   /// Notes that replies were sent.
   package func settleReplies(_ refs: [[UInt8]]) throws(StoreFailure) {
     for ref in refs {
+      if let known = counters.recentRefs.find(ref) {
+        if known.isOwed { counters.recentRefs.note(known, isOwed: false) }
+        continue
+      }
       try connection.run("UPDATE ref SET owed = 0 WHERE ref = ? AND owed = 1", ref)
     }
   }
@@ -26,6 +54,7 @@ extension WriteTransaction {
   /// `beforeUs`. One that came later by the device's clock shields those behind it:
   /// a clock that jumps costs memory, bounded by the number, and no update.
   package func trimRefs(kept: Int, beforeUs: Int64) throws(StoreFailure) {
+    try moveRefs()
     let newest = try connection.number("SELECT max(seq) FROM ref") ?? 0
     let (beyond, overflow) = newest.subtractingReportingOverflow(Int64(Swift.max(0, kept)))
     let young = try connection.number(
@@ -38,7 +67,10 @@ extension WriteTransaction {
 extension ReadTransaction {
   /// Whether an update was applied before.
   package func seen(_ ref: [UInt8]) throws(StoreFailure) -> Bool {
-    try connection.number(Queries.seen, ref) != nil
+    if try recentRefs().find(ref) != nil { return true }
+    let isKnown = try connection.number(Queries.seen, ref) != nil
+    unseenRef = isKnown ? nil : ref
+    return isKnown
   }
 
   /// Refs whose replies are owed, oldest first.
@@ -46,10 +78,11 @@ extension ReadTransaction {
     let statement = try connection.statement(Queries.owed, Swift.max(0, limit))
     var refs: [[UInt8]] = []
     while try statement.step() { refs.append(statement.bytes(0)) }
+    refs += try recentRefs().owed().prefix(Swift.max(0, limit - refs.count))
     return refs
   }
 
   package func owedCount() throws(StoreFailure) -> Int {
-    Int(clamping: try connection.number(Queries.owedCount) ?? 0)
+    Int(clamping: try connection.number(Queries.owedCount) ?? 0) + (try recentRefs().owed().count)
   }
 }

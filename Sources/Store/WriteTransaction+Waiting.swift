@@ -93,8 +93,10 @@ extension WriteTransaction {
 
   /// Mostly nothing waits, which is asked once a transaction.
   private func waiting(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> WaitingMarks? {
+    if someWait == nil { someWait = memo?.someWait }
     if someWait == nil {
       someWait = try connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
+      memo?.someWait = someWait
     }
     guard someWait == true else { return nil }
     let row = try connection.statement(Queries.waiting, cid, id)

@@ -16,17 +16,23 @@ struct Counters: Equatable, Sendable {
   var trimmedChange: UInt64 = 0
   /// The last number given to an operation; never reused.
   var lastOperation: UInt64 = 0
+  /// What is not in its table yet.
+  var recentChanges = RecentChanges()
+  var recentRefs = RecentRefs()
 
   static func load(_ connection: Connection) throws(StoreFailure) -> Counters {
     let statement = try connection.statement(
       """
-      SELECT lsn, last_number, last_change, trimmed_change, last_operation FROM meta
-      WHERE one = 1
+      SELECT lsn, last_number, last_change, trimmed_change, last_operation, recent_changes,
+        recent_refs
+      FROM meta WHERE one = 1
       """)
     guard try statement.step() else { throw .damaged }
     return Counters(
       lsn: statement.uint(0), lastNumber: statement.uint(1), lastChange: statement.uint(2),
-      trimmedChange: statement.uint(3), lastOperation: statement.uint(4))
+      trimmedChange: statement.uint(3), lastOperation: statement.uint(4),
+      recentChanges: try RecentChanges(stored: statement.bytes(5)),
+      recentRefs: RecentRefs(stored: statement.bytes(6)))
   }
 }
 
@@ -64,6 +70,8 @@ package final class WriteTransaction: ReadTransaction {
 
   override func changedTally(_ cid: Int64) -> Tally? { tallies[cid] }
 
+  override func recentRefs() -> RecentRefs { counters.recentRefs }
+
   /// The sequence number that this commit will have.
   package override var lsn: UInt64 { counters.lsn }
 
@@ -76,12 +84,14 @@ package final class WriteTransaction: ReadTransaction {
   func begin() throws(StoreFailure) {
     // A read that went before was left open.
     try connection.rollBack()
-    try connection.run("BEGIN IMMEDIATE")
+    try connection.runNoted("BEGIN IMMEDIATE")
     changesAtBegin = try connection.totalChanges
+    recall(before.lsn)
   }
 
   /// Ends without effect, also after a failed commit.
   func abandon() {
+    memo?.forget()
     end()
   }
 
@@ -92,18 +102,21 @@ package final class WriteTransaction: ReadTransaction {
     try flushTallies()
     try flushFeed()
     try flushCounts()
-    guard connection.totalChanges != changesAtBegin else {
+    let isNoted =
+      counters.lastChange != before.lastChange || counters.recentRefs != before.recentRefs
+    guard isNoted || connection.totalChanges != changesAtBegin else {
       end()
       return before
     }
-    try connection.run(
+    try connection.runNoted(
       """
       UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, trimmed_change = ?,
-        last_operation = ?
+        last_operation = ?, recent_changes = ?, recent_refs = ?
       WHERE one = 1
       """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange,
-      counters.lastOperation)
+      counters.lastOperation, counters.recentChanges.bytes, counters.recentRefs.bytes)
     try connection.run("COMMIT")
+    memo?.hold(counters.lsn)
     endAsItIs()
     return counters
   }
@@ -121,10 +134,20 @@ package final class WriteTransaction: ReadTransaction {
 
   private func flushCounts() throws(StoreFailure) {
     for cid in countDelta.keys.sorted() {
-      guard let change = countDelta[cid], change != 0 else { continue }
-      try connection.run(
+      let change = takeCount(cid)
+      guard change != 0 else { continue }
+      try connection.runNoted(
         "UPDATE conversation SET message_count = message_count + ? WHERE cid = ?", change, cid)
     }
-    countDelta = [:]
+  }
+
+  /// By how much the count of a conversation's rows changes, which is written now.
+  func takeCount(_ cid: Int64) -> Int64 {
+    let change = countDelta.removeValue(forKey: cid) ?? 0
+    if let entry = memo?.entry(cid) {
+      entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
+      entry.summary = nil
+    }
+    return change
   }
 }

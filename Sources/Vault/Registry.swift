@@ -1,15 +1,16 @@
 /// What this process has open: which files are taken, and which vault a number means.
 ///
 /// POSIX locks do not keep a process out of its own file, so the registry does.
-/// SQLite is told a number instead of a key, because it keeps and prints names.
+/// SQLite is told a number instead of a key, because it keeps and prints names. There are few
+/// of both, and a list of them costs the first opening less than a table that hashes.
 internal import Base
 internal import CSQLite
 internal import Glibc
 
 enum Registry {
   private struct Contents {
-    var taken: Set<FileIdentity> = []
-    var vaults: [UInt64: VaultCore] = [:]
+    var taken: [FileIdentity] = []
+    var vaults: [(number: UInt64, core: VaultCore)] = []
     var lastNumber: UInt64 = 0
   }
 
@@ -17,29 +18,38 @@ enum Registry {
 
   /// Takes a file for this process's one vault of it, or says that it is taken.
   static func take(_ identity: FileIdentity) -> Bool {
-    contents.withLock { $0.taken.insert(identity).inserted }
+    contents.withLock {
+      guard !$0.taken.contains(identity) else { return false }
+      $0.taken.append(identity)
+      return true
+    }
   }
 
   static func release(_ identity: FileIdentity) {
-    contents.withLock { _ = $0.taken.remove(identity) }
+    contents.withLock { $0.taken.removeAll { $0 == identity } }
   }
 
   /// Gives a vault the number under which its files find it.
   static func add(_ core: VaultCore) -> UInt64 {
     contents.withLock {
       $0.lastNumber &+= 1
-      $0.vaults[$0.lastNumber] = core
+      $0.vaults.append(($0.lastNumber, core))
       return $0.lastNumber
     }
   }
 
   static func vault(_ number: UInt64) -> VaultCore? {
-    contents.withLock { $0.vaults[number] }
+    contents.withLock { $0.vaults.first { $0.number == number }?.core }
   }
 
   /// The files that are open keep the vault alive; new ones do not find it.
   static func remove(_ number: UInt64) {
-    let core = contents.withLock { $0.vaults.removeValue(forKey: number) }
+    let core = contents.withLock { contents -> VaultCore? in
+      guard let place = contents.vaults.firstIndex(where: { $0.number == number }) else {
+        return nil
+      }
+      return contents.vaults.remove(at: place).core
+    }
     // The last reference may end here, outside the lock it takes itself.
     _ = core
   }

@@ -20,7 +20,7 @@ enum SealedVFS {
   static let writerKey = "tlw"
 
   // Registrations are never taken back: a connection may outlive its vault.
-  private static let registered = Lock<[String: UInt]>([:])
+  private static let registered = Lock<[(name: String, base: UInt)]>([])
 
   /// The name under which files over `base` are opened.
   static func register(over base: SQLiteVFS, named baseName: String) throws(VaultFailure) -> String
@@ -28,9 +28,12 @@ enum SealedVFS {
     let name = baseName == "unix-excl" ? Self.name : "\(Self.name)+\(baseName)"
     let address = UInt(bitPattern: base)
     let result = registered.withLock { known -> Int32 in
-      if known[name] == address { return SQLITE_OK }
+      if known.contains(where: { $0.name == name && $0.base == address }) { return SQLITE_OK }
       let result = unsafe sqlite3_vfs_register(make(over: base, name: name), 0)
-      if result == SQLITE_OK { known[name] = address }
+      if result == SQLITE_OK {
+        known.removeAll { $0.name == name }
+        known.append((name, address))
+      }
       return result
     }
     guard result == SQLITE_OK else { throw .io(result) }

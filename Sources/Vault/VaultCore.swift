@@ -7,7 +7,7 @@ internal import CSQLite
 internal import Synchronization
 
 /// Which file it is, whatever path leads to it.
-struct FileIdentity: Hashable, Sendable {
+struct FileIdentity: Equatable, Sendable {
   var device: UInt64
   var inode: UInt64
 }

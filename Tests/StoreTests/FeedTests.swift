@@ -81,6 +81,34 @@ import Timeline
     }
   }
 
+  @Test func entriesAreToldAlikeWhetherTheyHaveMovedOrNot() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    let other = try fixture.conversation("d")
+    let count = UInt64(RecentChanges.countMax * 2 + 9)
+    for step in 1...count {
+      try fixture.write { tx throws(StoreFailure) in
+        tx.isSilent = step % 3 == 0
+        tx.change(.updated, step == 5 ? other : cid, numbers: step...step + 1)
+      }
+      if step % 50 == 0 { try fixture.reopen() }
+    }
+    try fixture.read { rx throws(StoreFailure) in
+      for after in 0...count {
+        guard case .entries(let found) = try rx.changes(after: after, limit: 40) else {
+          Issue.record("all are kept")
+          continue
+        }
+        #expect(found.map(\.seq) == Array((after..<count).prefix(40).map { $0 + 1 }))
+        #expect(found.allSatisfy { $0.first == $0.seq && $0.last == $0.seq + 1 })
+        #expect(found.allSatisfy { $0.isSilent == ($0.seq % 3 == 0) })
+        #expect(found.allSatisfy { $0.conversation == bytes($0.seq == 5 ? "d" : "c") })
+        #expect(try rx.hasChanges(other, after: after) == (after < 5))
+        #expect(try rx.hasChanges(cid, after: after) == (after < count))
+      }
+    }
+  }
+
   @Test func runsMergeWhereTheyTouch() {
     var runs = FeedRuns()
     for number in [5, 3, 4, 9, 1, 2, 9] as [UInt64] { runs.add(.updated, 1, number...number) }

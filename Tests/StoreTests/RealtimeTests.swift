@@ -44,6 +44,30 @@ import Testing
     #expect(try owed(fixture) == ["b", "c"])
   }
 
+  @Test func refsAreKnownAlikeWhetherTheyHaveMovedOrNot() throws {
+    let fixture = try Fixture(.file)
+    // One is too long for the row of the newest.
+    let refs = (0..<200).map { step in
+      "\(step) " + String(repeating: "x", count: step == 60 ? 2_000 : step % 50)
+    }
+    for (step, ref) in refs.enumerated() {
+      try fixture.write { tx throws(StoreFailure) in
+        #expect(try tx.seen(bytes(ref)) == false)
+        try tx.owe(bytes(ref), wallUs: Int64(step))
+        if step % 2 == 1 { try tx.settleReplies([bytes(refs[step - 1])]) }
+      }
+      if step % 70 == 0 { try fixture.reopen() }
+    }
+    let left = refs.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+    #expect(try owed(fixture, 1_000) == left)
+    #expect(try owed(fixture, 97) == Array(left.prefix(97)))
+    try fixture.write { tx throws(StoreFailure) in
+      for ref in refs { #expect(try tx.seen(bytes(ref))) }
+      try tx.settleReplies(left.dropFirst(3).map(bytes))
+    }
+    #expect(try owed(fixture) == Array(left.prefix(3)))
+  }
+
   @Test func aRefGoesWithTheTransactionOfItsEffect() throws {
     let fixture = try Fixture(.file)
     #expect(throws: StoreFailure.full) {

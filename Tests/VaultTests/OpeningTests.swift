@@ -116,14 +116,14 @@ struct OpeningTests {
     {
       let place = Place()
       try made(place)
-      patch(place, at: offset, [0xEE], resum: resum)
+      patch(place, at: offset, [contents(place.path)[offset] ^ 0xEE], resum: resum)
       try expectRefusal(.damaged, place)
     }
     // Slots that were changed, with a plain sum that fits, open with no key.
     for offset in [64 + 4, 64 + 20, 64 + 40, 64 + 60] {
       let place = Place()
       try made(place)
-      patch(place, at: offset, [0xEE], resum: true)
+      patch(place, at: offset, [contents(place.path)[offset] ^ 0xEE], resum: true)
       try expectRefusal(.wrongKey, place)
     }
   }

@@ -1,0 +1,126 @@
+/// The newest entries of the feed and the newest refs, as they lie in the row of `meta`.
+///
+/// Each commit writes that row anyway, and a page that it need not write is the dearest
+/// thing that it can save. Beyond their bounds they move to tables of their own, many at
+/// once. Rule protected: an entry and a ref are in one of both places, and who reads asks
+/// the table first and then here, which is the order in which they came.
+internal import Base
+
+/// Entries of the feed, oldest first; their numbers end with that of the newest entry.
+struct RecentChanges: Equatable, Sendable {
+  /// Entries at most, so that the row stays on its page.
+  static let countMax = 64
+  private static let entryBytes = 32
+
+  private(set) var bytes: [UInt8] = []
+
+  init() {}
+
+  init(stored: [UInt8]) throws(StoreFailure) {
+    guard stored.count % Self.entryBytes == 0 else { throw .damaged }
+    bytes = stored
+  }
+
+  var count: Int { bytes.count / Self.entryBytes }
+
+  mutating func append(_ run: FeedRuns.Run) {
+    bytes.append(run.kind.rawValue << 1 | (run.isSilent ? 1 : 0))
+    bytes.append(run.cid)
+    bytes.append(Int64(bitPattern: run.numbers.lowerBound))
+    bytes.append(Int64(bitPattern: run.numbers.upperBound))
+  }
+
+  /// The entry at a place; there is one below `count`.
+  func run(_ place: Int) throws(StoreFailure) -> FeedRuns.Run {
+    let start = place * Self.entryBytes
+    guard let word = bytes.number(at: start), let cid = bytes.number(at: start + 8),
+      let first = bytes.number(at: start + 16), let last = bytes.number(at: start + 24),
+      let kind = ChangeKind(rawValue: word >> 1),
+      UInt64(bitPattern: first) <= UInt64(bitPattern: last)
+    else { throw .damaged }
+    return FeedRuns.Run(
+      cid: cid, kind: kind, isSilent: word & 1 != 0,
+      numbers: UInt64(bitPattern: first)...UInt64(bitPattern: last))
+  }
+}
+
+/// Refs of updates, oldest first, each with its time and whether its reply is owed.
+struct RecentRefs: Equatable, Sendable {
+  /// Bytes at most, so that the row stays on its page.
+  static let bytesMax = 1_024
+  private static let headBytes = 11
+
+  struct Entry {
+    var start: Int
+    var ref: Range<Int>
+    var isOwed: Bool
+    var atUs: Int64
+  }
+
+  private(set) var bytes: [UInt8] = []
+
+  init() {}
+
+  init(stored: [UInt8]) { bytes = stored }
+
+  /// The entry that begins at `start`; nil behind the last.
+  func entry(_ start: Int) -> Entry? {
+    guard start + Self.headBytes <= bytes.count, let atUs = bytes.number(at: start + 3) else {
+      return nil
+    }
+    let from = start + Self.headBytes
+    let size = Int(bytes[start + 1]) | Int(bytes[start + 2]) << 8
+    guard size <= bytes.count - from else { return nil }
+    return Entry(start: start, ref: from..<from + size, isOwed: bytes[start] != 0, atUs: atUs)
+  }
+
+  func find(_ ref: [UInt8]) -> Entry? {
+    var next = 0
+    while let found = entry(next) {
+      if found.ref.count == ref.count, bytes[found.ref].elementsEqual(ref) { return found }
+      next = found.ref.upperBound
+    }
+    return nil
+  }
+
+  /// Refs whose replies are owed.
+  func owed() -> [[UInt8]] {
+    var result: [[UInt8]] = []
+    var next = 0
+    while let found = entry(next) {
+      if found.isOwed { result.append(Array(bytes[found.ref])) }
+      next = found.ref.upperBound
+    }
+    return result
+  }
+
+  /// False where there is no room for one of that size.
+  mutating func append(_ ref: [UInt8], atUs: Int64) -> Bool {
+    guard ref.count + Self.headBytes <= Self.bytesMax - bytes.count else { return false }
+    bytes.append(UInt8(1))
+    bytes.append(UInt8(truncatingIfNeeded: ref.count))
+    bytes.append(UInt8(truncatingIfNeeded: ref.count >> 8))
+    bytes.append(atUs)
+    bytes.append(contentsOf: ref)
+    return true
+  }
+
+  mutating func note(_ entry: Entry, isOwed: Bool) {
+    bytes[entry.start] = isOwed ? 1 : 0
+  }
+}
+
+extension [UInt8] {
+  fileprivate mutating func append(_ number: Int64) {
+    unsafe Swift.withUnsafeBytes(of: number.littleEndian) { word in
+      unsafe append(contentsOf: word)
+    }
+  }
+
+  fileprivate func number(at start: Int) -> Int64? {
+    guard start >= 0, start <= count - 8 else { return nil }
+    return unsafe withUnsafeBytes { raw in
+      unsafe Int64(littleEndian: raw.loadUnaligned(fromByteOffset: start, as: Int64.self))
+    }
+  }
+}
