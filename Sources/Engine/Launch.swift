@@ -65,8 +65,10 @@ extension Core {
         if let reply = record.replyTo {
           let id = try rx.id(ofSend: reply, record.cid)
           let send = try rx.operation(clientID: reply)
+          // A server may call a message as this user did.
+          let isNamed = id != reply || send?.target == id || send?.cid != record.cid
           request.body = operationBody(
-            request.body, setting: "reply_to", to: send != nil && id == reply ? nil : quoted(id))
+            request.body, setting: "reply_to", to: isNamed ? quoted(id) : nil)
         }
       default:
         if !record.target.isEmpty { request.message = record.target }

@@ -93,7 +93,7 @@ extension ReadTransaction {
   /// What the server calls the message that was sent under a client id: as long as the send is
   /// remembered, or the message stored. Any other name as it is.
   package func id(ofSend name: [UInt8], _ cid: Int64) throws(StoreFailure) -> [UInt8] {
-    if let send = try operation(clientID: name), send.verb == .sendMessage {
+    if let send = try operation(clientID: name), send.verb == .sendMessage, send.cid == cid {
       if send.state != .done { return name }
       if !send.target.isEmpty { return send.target }
     }

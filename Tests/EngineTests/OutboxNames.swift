@@ -2,6 +2,7 @@
 /// one client id is for one thing.
 import Base
 import Engine
+import Foundation
 import ReferenceServer
 import Testing
 
@@ -126,5 +127,47 @@ import Testing
       #expect(try world.act("react_message", name, liked) == reaction)
     }
     #expect(throws: Failure.self) { try world.act("react_message", ids[1], liked) }
+  }
+
+  /// A name is of its own conversation: elsewhere the server may call a message the same.
+  @Test func aNameOfAnotherConversationIsNotTaken() throws {
+    let world = try World.idempotent()
+    let room = Array("room".utf8)
+    world.server.createConversation("other", participants: ["me", "you"])
+    try world.connect()
+    try world.say("there", as: "k", in: "other")
+    try world.run()
+    world.tick(ms: 1_000)
+    _ = world.server.post(conversation: "room", sender: "me", payload: "\"here\"", id: "k")
+    try world.sync()
+    #expect(try world.cached() == ["k"])
+    try world.client.setDraft(conversation: room, body: room, replyTo: Array("k".utf8))
+    #expect(try world.client.draft(conversation: room)?.replyTo == Array("k".utf8))
+    try world.perform(
+      #"{"type":"send_message","conversation_id":"room","payload":"answer","reply_to":"k"}"#)
+    try world.run()
+    #expect(world.asked("send_message").last?.contains(#""reply_to":"k""#) == true)
+    try world.act("delete_message", "k")
+    #expect(try world.texts() == ["answer"])
+    try world.run()
+    #expect(world.asked("delete_message").last?.contains(#""message_id":"k""#) == true)
+    #expect(!world.truth().contains("k"))
+  }
+
+  /// So may it in the same conversation, where it keeps the client ids as its own.
+  @Test func aServerMayTakeTheClientIDForItsOwn() throws {
+    let world = try World.idempotent()
+    world.alter = { [unowned world] _, answer in
+      guard let id = world.truth().first else { return answer }
+      return answer.replacingOccurrences(of: "\"\(id)\"", with: "\"c1\"")
+    }
+    try world.connect()
+    try world.say("question", as: "c1")
+    try world.run()
+    #expect(try world.cached() == ["c1"])
+    try world.perform(
+      #"{"type":"send_message","conversation_id":"room","payload":"answer","reply_to":"c1"}"#)
+    try world.run()
+    #expect(world.asked("send_message").last?.contains(#""reply_to":"c1""#) == true)
   }
 }
