@@ -1399,8 +1399,9 @@ enum {
  * in order, one at a time in each conversation, until the server has
  * answered. A `message_id` or `conversation_id` may be the client id of what is
  * not confirmed yet: the operation waits for it. A `client_id` that was performed
- * before gives the same operation again; of another verb or conversation it is
- * #TL_E_INVALID. Fetches (`get_…`, `subscribe`, …) do not
+ * before gives the same operation again; of another verb, conversation, message or
+ * reaction it is #TL_E_INVALID. To delete or leave a conversation made here that the
+ * server was never told of takes back its creation, and gives that. Fetches (`get_…`, `subscribe`, …) do not
  * survive the process; `typing` is sent or dropped, with operation 0. `mark_read`,
  * `mark_delivered` and `mark_listened` are as #tl_client_mark_read and its kin, also
  * with operation 0: ids of messages that are not stored are passed over.
@@ -1646,7 +1647,8 @@ tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
  * @param client The client.
  * @param conversation Conversation id.
  * @param draft Any bytes, at most 64 KiB; empty removes the draft.
- * @param reply_to Id of the message it answers, or empty.
+ * @param reply_to Id of the message it answers, or empty. The client id of a send
+ *        becomes the id of its message when the server has named it.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_LARGE,
  *         #TL_E_STORAGE, #TL_E_FULL.
  */

@@ -144,11 +144,12 @@ extension Core {
         guard var record = try tx.conversation(job.request.conversation) else { return }
         try distrust(&record, tx)
       }
-      job.beginAgain()
+      job.beginAnew()
       replace(job)
     case .notFound:
       // Where a message was looked for, it is the message that is not found.
       if case .at = job.request.kind, case .spot = job.stage { return end(job, .notFound) }
+      if job.request.kind == .marker { return end(job, nil) }
       guard case .spot(.aroundID) = job.stage else { return end(job, .refused) }
       try goWithoutSpot(job)
     case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:

@@ -57,7 +57,7 @@ extension Core {
       return false
     case .older:
       return caughtUp.contains(job.request.conversation)
-    case .below, .above, .at, .near, .time, .refresh:
+    case .below, .above, .at, .marker, .near, .time, .refresh:
       return record.map { $0.fetch != nil && !mustDistrust($0) } ?? false
     }
   }

@@ -113,8 +113,17 @@ extension Client {
     if isSame, let given = request.conversation {
       isSame = try reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
-          if let there = try rx.conversation(given) { return there.cid == known.cid }
-          return try rx.conversation(cid: known.cid) == nil
+          guard let there = try rx.conversation(given) else {
+            return try rx.conversation(cid: known.cid) == nil
+          }
+          guard there.cid == known.cid else { return false }
+          guard let message = request.message else { return true }
+          if known.verb == .reactMessage || known.verb == .unreactMessage,
+            operationText("reaction", in: request.body) != known.plain
+          {
+            return false
+          }
+          return try rx.id(ofSend: message, known.cid) == known.target
         }
       }
     }

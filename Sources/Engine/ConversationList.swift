@@ -7,48 +7,23 @@ package import Store
 internal import Timeline
 
 package final class ConversationList: Sendable {
-  package let client: Client
-  private let number: UInt64
-  private let screen: Lock<ListScreen>
+  private let handle: Handle<ListScreen>
 
   fileprivate init(_ client: Client, _ number: UInt64, _ config: ListConfig) {
-    self.client = client
-    self.number = number
-    screen = Lock(ListScreen(config))
+    handle = Handle(client, number, ListScreen(config))
   }
 
-  deinit {
-    close()
-  }
+  package var client: Client { handle.client }
 
   /// Idempotent. What it asked for is dropped, later calls fail.
-  package func close() {
-    let wasClosed = screen.withLock { screen in
-      defer { screen.isClosed = true }
-      return screen.isClosed
-    }
-    if wasClosed { return }
-    do {
-      try client.input { core, now throws(Failure) in core.closeWindow(number, now) }
-    } catch {
-      // The client is closed, and its lists with it.
-    }
-  }
-
-  private func inside<Result>(
-    _ body: (inout ListScreen) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try client.ensureOpen()
-    return try screen.withLock { screen throws(Failure) in
-      if screen.isClosed { throw .closed }
-      return try body(&screen)
-    }
-  }
+  package func close() { handle.close() }
 
   /// Moves to the newest committed state; nil where nothing changed.
   package func poll() throws(Failure) -> WindowDiff? {
-    try inside { screen throws(Failure) in
+    var diff: WindowDiff?
+    try handle.inside { screen throws(Failure) in
       let from = screen.list.version
+      let number = handle.number
       client.board.withLock { board in
         screen.note(
           board, ends: board.ends[number] ?? [], typed: board.typed[number] ?? [])
@@ -58,44 +33,49 @@ package final class ConversationList: Sendable {
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
       }
-      if ops.isEmpty { return nil }
-      return WindowDiff(from: from, screen.list, ops)
+      if !ops.isEmpty { diff = WindowDiff(from: from, screen.list, ops) }
     }
+    return diff
   }
 
   /// Rows as of the last poll with content as it is now; nil where no row is there.
   package func rows(first: Int, count: Int) throws(Failure) -> ConversationPage? {
     guard first >= 0, (1...Limits.readRowsMax).contains(count) else { throw .invalid("rows") }
-    return try inside { screen throws(Failure) in
+    var page: ConversationPage?
+    try handle.inside { screen throws(Failure) in
       let (end, overflow) = first.addingReportingOverflow(count)
       let items = screen.list.items(min(first, overflow ? first : end)..<(overflow ? first : end))
-      guard !items.isEmpty else { return nil }
+      guard !items.isEmpty else { return }
       let typing = client.board.withLock { $0.typing }
-      return try client.reading { reading throws(Failure) in
+      page = try client.reading { reading throws(Failure) in
         try reading.conversations(items.map { Int64(clamping: $0.number) }, typing: typing)
       }
     }
+    return page
   }
 
   /// The row of a conversation, by its id or the name that this user gave it.
   package func find(_ id: [UInt8]) throws(Failure) -> Int? {
-    try inside { screen throws(Failure) in
-      if let row = screen.list.row(ofID: id) { return row }
+    var found: Int?
+    try handle.inside { screen throws(Failure) in
+      found = screen.list.row(ofID: id)
+      if found != nil { return }
       let cid = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try rx.conversation(id)?.cid }
       }
-      return cid.flatMap { screen.list.row(ofNumber: UInt64(clamping: $0)) }
+      found = cid.flatMap { screen.list.row(ofNumber: UInt64(clamping: $0)) }
     }
+    return found
   }
 
   package func state() throws(Failure) -> ListStatus {
-    try inside { screen in screen.status }
+    var status = ListStatus()
+    try handle.inside { screen in status = screen.status }
+    return status
   }
 
   /// What was read and touched so far: the cost that tests hold to the change.
-  package var work: Int {
-    screen.withLock { $0.list.work + $0.read }
-  }
+  package var work: Int { handle.work }
 }
 
 extension Client {
@@ -156,7 +136,8 @@ extension Client {
             return try tx.setDraft(nil, record.cid)
           }
           let cid = try tx.conversation(creating: conversation).cid
-          try tx.setDraft(StoredDraft(body: body, replyTo: replyTo), cid)
+          let answered = try tx.id(ofSend: replyTo, cid)
+          try tx.setDraft(StoredDraft(body: body, replyTo: answered), cid)
         }
       }
     }

@@ -85,6 +85,9 @@ extension Core {
     if verb == .createConversation, record.state != .done, let name = record.clientID {
       outbox.pending.insert(name)
     }
+    if record.verb != verb, record.verb == .createConversation, let name = record.clientID {
+      leave(name)
+    }
     if verb == .unsubscribe {
       let name = try storing { () throws(StoreFailure) -> [UInt8]? in
         guard let given = draft.request.conversation else { return nil }
@@ -125,6 +128,14 @@ extension Core {
       let known = try tx.conversation(creating: conversation)
       record.cid = known.cid
       record.depends = try tx.creation(of: known.cid)
+      if verb == .deleteConversation || verb == .leaveConversation,
+        let made = try tx.operation(record.depends), made.isUntold
+      {
+        // Nobody was told of it, so nobody need hear of its end.
+        try tx.removeOperation(made.seq)
+        try tx.removeConversation(known.cid)
+        return made
+      }
     }
     if verb == .sendMessage {
       record.replyTo = operationText("reply_to", in: record.members)
@@ -147,14 +158,10 @@ extension Core {
     _ record: inout OperationRecord, at message: [UInt8], _ draft: Draft,
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
-    record.target = message
+    record.target = try tx.id(ofSend: message, record.cid)
     guard var send = try tx.operation(clientID: message), send.verb == .sendMessage,
-      send.cid == record.cid
+      send.cid == record.cid, send.state != .done
     else { return nil }
-    if send.state == .done {
-      record.target = send.target
-      return nil
-    }
     if record.verb == .deleteMessage, send.isUntold || !isOnItsWay(send) {
       try tx.removeOperation(send.seq)
       return send

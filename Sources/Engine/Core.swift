@@ -210,7 +210,7 @@ final class Core {
     request.conversation = try storing { () throws(StoreFailure) in
       try canonical(asked.conversation)
     }
-    if let index = jobs.firstIndex(where: { $0.request.isTwin(of: request) }) {
+    if let index = jobs.firstIndex(where: { !$0.isBounded && $0.request.isTwin(of: request) }) {
       let id = jobs[index].id
       jobs[index].holders += 1
       if request.isUrgent, !jobs[index].request.isUrgent {
@@ -311,6 +311,7 @@ final class Core {
     nextSync += 1
     var job = SyncJob(id: id, request: SyncRequest(conversation: conversation))
     job.floor = floor
+    job.isBounded = floor == .min
     jobs.append(job)
     return id
   }

@@ -55,8 +55,7 @@ extension Core {
     if caughtUp.remove(record.id) != nil { doubted.insert(record.id) }
     // What other syncs of it were about to join is no more.
     for index in jobs.indices where jobs[index].request.conversation == record.id {
-      jobs[index].beginAgain()
-      jobs[index].goalIsDone = false
+      jobs[index].beginAnew()
     }
     record.fetch = nil
     record.deletions = nil
@@ -77,8 +76,7 @@ extension Core {
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     try distrust(&record, tx)
-    job.beginAgain()
-    job.goalIsDone = false
+    job.beginAnew()
     job.restores += 1
     job.stage = .newest
     return .next

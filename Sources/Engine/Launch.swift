@@ -62,10 +62,11 @@ extension Core {
       case .createConversation:
         request.conversation = nil
       case .sendMessage:
-        if let reply = record.replyTo, let send = try rx.operation(clientID: reply) {
-          let isThere = send.state == .done && !send.target.isEmpty
+        if let reply = record.replyTo {
+          let id = try rx.id(ofSend: reply, record.cid)
+          let send = try rx.operation(clientID: reply)
           request.body = operationBody(
-            request.body, setting: "reply_to", to: isThere ? quoted(send.target) : nil)
+            request.body, setting: "reply_to", to: send != nil && id == reply ? nil : quoted(id))
         }
       default:
         if !record.target.isEmpty { request.message = record.target }

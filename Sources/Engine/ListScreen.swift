@@ -9,10 +9,11 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct ListScreen {
+struct ListScreen: Watched {
   let config: ListConfig
   var list: WindowList
   var isClosed = false
+  var logLines: [(LogLevel, String)] = []
   /// The newest entry of the change feed that the list stands for; nil before it was
   /// read for the first time.
   private var seq: UInt64?

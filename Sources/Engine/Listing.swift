@@ -180,14 +180,8 @@ extension Application {
     else { return false }
     do {
       let document = try Document(Array(arrival.frame[known.body]))
-      guard let members = document.member(Array("participant_ids".utf8), of: document.root),
-        document.kind(members) == .array, var member = document.firstChild(of: members)
-      else { return false }
-      while document.string(member) != core.config.user {
-        guard let next = document.next(after: member, in: members) else { return true }
-        member = next
-      }
-      return false
+      guard let people = participants(document, core.config.user) else { return false }
+      return people.count > 0 && !people.hasUser
     } catch {
       return false
     }

@@ -9,12 +9,16 @@ internal import Timeline
 
 extension Core {
   /// The offset of what stands right below a boundary of a range, as far as it is known from a
-  /// page that showed a row of that range. It has moved where messages came or went since.
+  /// row of that range, or without a range from one that stands there or above. It has moved
+  /// where messages came or went since.
   func index(
     of boundary: Position, in span: SpanSet.Span?, _ record: ConversationRecord,
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Int? {
-    guard let span, let seen = seen[record.cid]?.last(where: { span.contains($0.position) })
+    guard
+      let seen = seen[record.cid]?.last(where: {
+        span?.contains($0.position) ?? (boundary <= $0.position.successor)
+      })
     else { return nil }
     if boundary <= seen.position {
       return seen.offset + (try tx.count(record.cid, from: boundary, to: seen.position)) + 1

@@ -31,7 +31,7 @@ extension Core {
       guard let newest = known.newest, !newest.reachesStart else { return .ended(nil) }
       if job.request.kind == .latest {
         job.goal.floor = job.floor ?? .min
-        job.wanted = job.goal.floor > .min ? .max : Limits.lookMax
+        job.wanted = job.isBounded ? Limits.lookMax : .max
         guard newest.low > job.goal.floor else { return .ended(nil) }
       }
       return try goDown(&job, from: newest.low, known, record, tx)
@@ -64,6 +64,8 @@ extension Core {
         return .next
       }
       return try goNear(&job, row.position, known, record, tx)
+    case .marker:
+      return try goToMarker(&job, record, tx)
     case .near(let place):
       return try goNear(&job, try onServer(place, record, tx), known, record, tx)
     case .time(let time):
@@ -126,8 +128,6 @@ extension Core {
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
-    // A tick that was cut elsewhere is not what the next page shows the rest of.
-    if let open = job.openTick, edge != .after(tick: open.time) { job.openTick = nil }
     let span = known.touching(edge)
     if let key = key(below: edge, record) {
       job.key = key
@@ -141,8 +141,6 @@ extension Core {
       job.stage = .older(Walk(low: edge, above: above, ties: reckoning.ties))
       return .next
     }
-    // The next page is not the one below the last: what that one cut is not judged.
-    job.openTick = nil
     if can(.around), job.goal.jumps, !job.goal.isStuck,
       let row = try tx.rows(
         record.cid, from: edge, to: .max, limit: 1, newestFirst: false
@@ -188,30 +186,61 @@ extension Core {
       return .next
     }
     let span = known.touching(edge)
-    let low = span?.low ?? edge
-    let rows = try tx.rows(record.cid, from: low, to: edge, limit: 50, newestFirst: true)
-    if can(.around), !job.goal.isStuck {
-      var id = rows.first?.position.id
-      if id == nil, !edge.id.isEmpty, let row = try tx.row(edge.id, record.cid) {
-        id = row.position.id
-      }
-      if let id {
-        job.stage = .spot(.aroundID(id))
-        return .next
-      }
+    // Without a range only the message that the edge names is surely beside it.
+    let low = span?.low ?? .min
+    let top = span == nil ? edge.successor : edge
+    var rows = try tx.rows(record.cid, from: low, to: top, limit: 50, newestFirst: true)
+      .map(\.position)
+    if can(.around), !job.goal.isStuck, let beside = rows.first,
+      span != nil || beside == edge || beside.successor == edge
+    {
+      job.stage = .spot(.aroundID(beside.id))
+      return .next
     }
-    let guess = try self.index(of: edge, in: span, record, tx)
-    let stored = try tx.count(record.cid, from: edge, to: .max)
-    // Without a known range the run is empty and begins with the next tick.
-    let high = span == nil && reckoning.ties == .unknown ? .after(tick: edge.time) : edge
+    // Without a known range the run is empty and begins with the tick.
+    let high = span == nil && reckoning.ties == .unknown ? .before(tick: edge.time) : edge
+    let guess = try self.index(of: high, in: span, record, tx)
+    if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
+      job.stage = .spot(.before(key))
+      return .next
+    }
+    if span == nil { rows = [] }
+    let stored = try tx.count(record.cid, from: high, to: .max)
     job.stage = .climb(
       Climb(
-        high: high, index: guess ?? stored, rows: rows.map(\.position).sorted(),
-        ties: reckoning.ties))
+        high: high, index: guess ?? stored, rows: rows.sorted(), ties: reckoning.ties))
     return .next
   }
 
+  /// The selection for the page above a boundary, on servers that page by keys: one that ends
+  /// where, by how close together messages stood below, a page of them ends.
+  private func key(
+    above edge: Position, _ rows: [Position], _ record: ConversationRecord
+  ) -> Reckoning.Key? {
+    guard let low = rows.last?.time else { return nil }
+    let lived = min(edge.time.subtractingReportingOverflow(low).partialValue, Trust.leapUs)
+    let reach = lived / Int64(rows.count) * Int64(max(1, exchange.pace.pageLimit - 8))
+    let (time, isFar) = edge.time.addingReportingOverflow(reach)
+    return isFar || reach <= 0 ? nil : key(below: .before(tick: time), record)
+  }
+
   // MARK: Anywhere
+
+  /// The last message read, by its id, or by how many unread ones stand above it at least.
+  private func goToMarker(
+    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    guard let id = try tx.namedMarker(record.cid) else { return .ended(nil) }
+    if can(.around) {
+      job.stage = .spot(.aroundID(id))
+      return .next
+    }
+    guard let count = try tx.countedUnread(record.cid) else { return .ended(nil) }
+    job.pages = 0
+    let limit = exchange.pace.pageLimit
+    job.stage = .seek(Seek(target: .min, total: nil, limit: limit, first: count - limit / 2))
+    return .next
+  }
 
   private func goNear(
     _ job: inout SyncJob, _ place: Position, _ known: SpanSet, _ record: ConversationRecord,

@@ -104,24 +104,31 @@ private func shownOfConversation(
   do {
     let document = try Document(body)
     let title = document.member(Array("title".utf8), of: document.root)
-    var count = 0
-    var isMakerNamed = maker == nil
-    if let members = document.member(Array("participant_ids".utf8), of: document.root),
-      document.kind(members) == .array
-    {
-      var child = document.firstChild(of: members)
-      while let member = child {
-        count += 1
-        if !isMakerNamed { isMakerNamed = document.string(member) == maker }
-        child = document.next(after: member, in: members)
-      }
-    }
-    if !isMakerNamed { count += 1 }
+    let people = participants(document, maker)
+    let count = (people?.count ?? 0) + (maker == nil || people?.hasUser == true ? 0 : 1)
     return (title.flatMap { document.string($0) } ?? [], count)
   } catch {
     // What is stored was once parsed; a damaged file shows nothing of it.
     return ([], 0)
   }
+}
+
+/// How many take part in a conversation, by its object, and whether one of them is `user`;
+/// nil where it does not say.
+func participants(
+  _ document: Document, _ user: [UInt8]?
+) -> (count: Int, hasUser: Bool)? {
+  guard let members = document.member(Array("participant_ids".utf8), of: document.root),
+    document.kind(members) == .array
+  else { return nil }
+  var found = (count: 0, hasUser: false)
+  var child = document.firstChild(of: members)
+  while let member = child {
+    found.count += 1
+    if let user, !found.hasUser { found.hasUser = document.string(member) == user }
+    child = document.next(after: member, in: members)
+  }
+  return found
 }
 
 private func jsonArray(_ texts: [[UInt8]]) -> [UInt8] {

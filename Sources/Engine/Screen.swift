@@ -7,7 +7,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct Screen {
+struct Screen: Watched {
   private(set) var config: WindowConfig
   var list: WindowList
   var isClosed = false
@@ -38,7 +38,6 @@ struct Screen {
   /// Gaps that opened below the newest messages, and are not loaded until they are whole.
   var opened = SpanSet()
   var trouble: Failure?
-  /// What the host is told once the window is free.
   var logLines: [(LogLevel, String)] = []
   /// What it was that failed; the same going well again takes the trouble away.
   private var troubled: SyncRequest.Kind?

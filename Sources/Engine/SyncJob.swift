@@ -76,6 +76,9 @@ struct SyncJob {
   /// Another sync moved the watermark over what this one was to bring: down to here
   /// it is its goal.
   var floor: Position?
+  /// It looks through so many messages only, for nothing says down to where. It is no catch-up
+  /// that anybody asked for.
+  var isBounded = false
   /// The goal is reached; only deletions are still asked.
   var goalIsDone = false
   var goal = Goal()
@@ -128,7 +131,7 @@ struct SyncJob {
   var stopsAtPage: Bool {
     switch request.kind {
     case .latest, .older: false
-    case .live, .below, .above, .at, .near, .time, .refresh, .conversations: true
+    case .live, .below, .above, .at, .marker, .near, .time, .refresh, .conversations: true
     }
   }
 
@@ -155,7 +158,7 @@ struct SyncJob {
     switch request.kind {
     case .latest: floor != nil
     case .live, .conversations: false
-    case .older, .below, .above, .at, .near, .time, .refresh: true
+    case .older, .below, .above, .at, .marker, .near, .time, .refresh: true
     }
   }
 
@@ -182,6 +185,13 @@ struct SyncJob {
     sawBuried = false
     cursors = []
     idlePages = 0
+  }
+
+  /// The same where nothing is left of what it brought.
+  mutating func beginAnew() {
+    beginAgain()
+    goalIsDone = false
+    wanted = request.want
   }
 
   /// The request of this stage.
@@ -217,6 +227,8 @@ struct SyncJob {
       place = .aroundID(id)
     case .spot(.aroundTime(let text)):
       place = .aroundTime(text)
+    case .spot(.before(let key)):
+      place = .before(stamp: key.text, id: nil, offset: 0)
     }
     return .getMessages(conversation: conversation, limit: limit, place: place)
   }
@@ -228,6 +240,8 @@ enum Spot {
   case aroundTime([UInt8])
   /// From a time on, where the server keeps the oldest of what it cuts.
   case after(Trust.Bound)
+  /// Up to a time.
+  case before(Reckoning.Key)
 }
 
 /// How far a job goes beyond catching up.
@@ -247,6 +261,8 @@ struct Goal {
 /// A tick that lies on both sides of a page's end.
 struct OpenTick {
   var time: Int64
+  /// When the page that cut it was asked for: what came later may stand above all that was seen.
+  var issued: UInt64
   var seen: Set<[UInt8]>
 }
 

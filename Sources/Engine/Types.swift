@@ -153,6 +153,9 @@ package struct SyncRequest: Equatable, Sendable {
     case above(Position)
     /// The page around a message that is not stored.
     case at([UInt8])
+    /// The page around the last message read, where the server named one that is not stored;
+    /// nothing where it cannot be found.
+    case marker
     /// A page around this place, joined to nothing.
     case near(Position)
     /// A page around a server time; where positions are times, as `near`.

@@ -72,9 +72,12 @@ extension Visit {
     // A run goes on over what its earlier pages could not read.
     try hideUnreadable(in: shown)
     try passUnreadable(shown)
-    try judge(from: absentLow, to: absentHigh, seen: ingested.ids, holes: claim.holes)
+    try judge(
+      from: absentLow, to: absentHigh, asOf: job.issued, seen: ingested.ids, holes: claim.holes)
     switch standing {
-    case .toPresent, .runAtPresent, .run, .begun: try closeTick(claim, low: low)
+    case .toPresent, .runAtPresent: try closeTick(claim, low: low, runTop: .max)
+    case .run(let high): try closeTick(claim, low: low, runTop: high)
+    case .begun: try closeTick(claim, low: low, runTop: .min)
     case .climbed, .apart: break
     }
   }
@@ -145,24 +148,25 @@ extension Visit {
   /// where the profile says so or nothing else can tell any more; the rest is
   /// suspected until deletions are known.
   private mutating func judge(
-    from low: Position, to high: Position, seen: Set<[UInt8]>, holes: [SpanSet.Span]
+    from low: Position, to high: Position, asOf issued: UInt64, seen: Set<[UInt8]>,
+    holes: [SpanSet.Span]
   ) throws(StoreFailure) {
     var top = high
     while low < top {
       let rows = try tx.rows(
         record.cid, from: low, to: top, limit: Limits.readRowsMax, newestFirst: true)
       for row in rows where !seen.contains(row.position.id) {
-        if !holes.contains(where: { $0.contains(row.position) }) { try judge(row) }
+        if !holes.contains(where: { $0.contains(row.position) }) { try judge(row, asOf: issued) }
       }
       guard rows.count == Limits.readRowsMax, let lowest = rows.last?.position else { return }
       top = lowest
     }
   }
 
-  /// Judges a row that a whole answer did not show.
-  private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
+  /// Judges a row that an answer did not show which was asked for at `issued`.
+  private mutating func judge(_ row: StoredRow, asOf issued: UInt64) throws(StoreFailure) {
     let isLeftover = row.lsn < record.restoredLSN
-    guard isLeftover || row.lsn <= job.issued else { return }
+    guard isLeftover || row.lsn <= issued else { return }
     if !isLeftover, row.timeUs >= settledUs,
       core.onlyPushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {
@@ -185,15 +189,18 @@ extension Visit {
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and
-  /// opens the one that the low end cuts now.
-  private mutating func closeTick(_ claim: PageClaim, low: Position) throws(StoreFailure) {
+  /// opens the one that the low end cuts now. A run that begins below it shows nothing of it.
+  private mutating func closeTick(
+    _ claim: PageClaim, low: Position, runTop: Position
+  ) throws(StoreFailure) {
+    if let open = job.openTick, runTop < .after(tick: open.time) { job.openTick = nil }
     if var open = job.openTick {
       open.seen.formUnion(claim.rows.filter { $0.time == open.time }.map(\.id))
       job.openTick = open
       guard low <= .before(tick: open.time) else { return }
       let (bottom, top) = (Position.before(tick: open.time), Position.after(tick: open.time))
       try judge(
-        from: bottom, to: top, seen: open.seen,
+        from: bottom, to: top, asOf: open.issued, seen: open.seen,
         holes: try tx.quarantined(record.cid, from: bottom, to: top))
       job.shown.insert(.before(tick: open.time), .after(tick: open.time))
       stillUnverified.remove(.before(tick: open.time), .after(tick: open.time))
@@ -204,6 +211,6 @@ extension Visit {
       low == .after(tick: time)
     else { return }
     let seen = claim.rows.prefix { $0.time == time }.map(\.id)
-    job.openTick = OpenTick(time: time, seen: Set(seen))
+    job.openTick = OpenTick(time: time, issued: job.issued, seen: Set(seen))
   }
 }

@@ -63,7 +63,6 @@ extension Visit {
   /// After a page of a walk: the run may have met a span; is the goal reached?
   mutating func goOn(_ walk: Walk) throws(StoreFailure) -> Step {
     var walk = walk
-    let before = walk.low
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = spans
@@ -76,7 +75,6 @@ extension Visit {
         let low = Joining.runLow(met.low, reckoning.ties)
         let between = try tx.count(record.cid, from: low, to: walk.low)
         walk.jump(to: low, skipping: between)
-        if low < before { job.openTick = nil }
         if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
         job.wanted -= between
       }
@@ -134,6 +132,9 @@ extension Visit {
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
       try setAside(ingested, claim, frame)
+      if let top = rows.last?.successor {
+        climb.look(at: job.offset - (try tx.count(record.cid, from: top, to: climb.high)))
+      }
     case .gaveUp:
       try setAside(ingested, claim, frame)
       return .ended(.incomplete)
@@ -172,16 +173,23 @@ extension Visit {
       ingested.items, low: whole ? .min : nil,
       high: job.offset == 0 ? newestEnd(ingested) : nil)
     try insert(claim, ingested, frame, low: claim.low, .apart)
-    switch verdict {
-    case .again:
+    switch (verdict, job.request.kind) {
+    case (.again, .marker), (.found, _), (.absent, _):
+      break
+    case (.again, _):
       job.stage = .seek(seek)
       return askAgain()
-    case .gaveUp:
+    case (.gaveUp, _):
       return .ended(.incomplete)
-    case .found, .absent:
-      break
     }
     switch job.request.kind {
+    case .marker:
+      // What this user wrote is not counted as unread: the marker may stand further down.
+      if verdict == .again, job.pages < 4, try tx.namedMarker(record.cid) != nil {
+        job.stage = .seek(seek)
+        return askAgain()
+      }
+      return try endGoal()
     case .at, .near, .time, .live, .conversations:
       return try endGoal()
     case .latest, .older, .below, .above, .refresh:
@@ -215,22 +223,37 @@ extension Visit {
   ) throws(StoreFailure) -> Step {
     var low: Position? = page.hasMoreBefore == false ? .min : nil
     var isNewest = page.hasMoreAfter == false
-    if case .after(let bound) = spot {
+    var high: Position?
+    switch spot {
+    case .after(let bound):
       low = bound.position
       isNewest = whole
+    case .before(let key):
+      if whole { low = .min }
+      high = key.top
+    case .aroundID, .aroundTime:
+      break
     }
     let claim = reckoning.claim(
-      ingested.items, low: low, high: isNewest ? newestEnd(ingested) : nil)
+      ingested.items, low: low, high: isNewest ? newestEnd(ingested) : high)
     try insert(claim, ingested, frame, low: claim.low, .apart)
     switch job.request.kind {
     case .at(let id):
       return ingested.ids.contains(id) ? try endGoal() : .ended(.notFound)
-    case .near, .time, .live, .refresh, .conversations:
+    case .marker, .near, .time, .live, .refresh, .conversations:
       return try endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return try endGoal() }
       let edge = job.goal.from
+      let wanted = job.wanted
       if try hasRisen(claim) { return try endGoal() }
+      if case .before = spot {
+        // Of the present nothing more can be claimed.
+        if claim.low <= edge, job.goal.from < claim.high { return try endGoal() }
+        // Where messages do not come as they came before, how many tells more than when.
+        job.goal.isStuck = job.wanted == wanted
+        return try goUp()
+      }
       // The same page would come again where this one brought nothing.
       job.goal.isStuck = job.goal.from <= edge || job.goal.from != claim.high
       return try goUp()

@@ -57,7 +57,10 @@ struct Visit {
     job.status.inserted += ingested.insertedAt.count
     job.sawBuried = job.sawBuried || ingested.sawBuried
     core.noteLateness(lateness(ingested))
-    if let total = page.totalCount { record.totalCount = total }
+    if let total = page.totalCount {
+      try noteGrowth(total)
+      record.totalCount = total
+    }
     job.total = page.totalCount ?? job.total
     let whole = Joining.isWhole(
       items: page.items.count, asked: job.asked, largestPage: core.facts.largestPage,
@@ -94,6 +97,17 @@ struct Visit {
     }
     try flush()
     return step
+  }
+
+  /// What the server counts more than the last time came after the newest range, mostly: that
+  /// is where the range stands now.
+  private func noteGrowth(_ total: Int64) throws(StoreFailure) {
+    guard !job.stage.isReaching, let known = record.totalCount, known < total,
+      let high = stored.newest?.high,
+      let row = try tx.rows(record.cid, from: .min, to: high, limit: 1, newestFirst: true).first
+    else { return }
+    // What a server says is kept far from where sums overflow.
+    core.note([row.position], at: Int(min(max(0, total &- known), 1 << 40)), record.cid)
   }
 
   /// How far below the watermark a message appeared in a range that was whole.

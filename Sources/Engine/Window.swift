@@ -8,53 +8,22 @@ internal import Store
 package import Timeline
 
 package final class Window: Sendable {
-  package let client: Client
-  private let number: UInt64
-  private let screen: Lock<Screen>
+  private let handle: Handle<Screen>
 
   fileprivate init(_ client: Client, _ number: UInt64, _ config: WindowConfig) {
-    self.client = client
-    self.number = number
-    screen = Lock(Screen(config))
+    handle = Handle(client, number, Screen(config))
   }
 
-  deinit {
-    close()
-  }
+  package var client: Client { handle.client }
+  private var number: UInt64 { handle.number }
 
   /// Idempotent. What it asked for is dropped, later calls fail.
-  package func close() {
-    let wasClosed = screen.withLock { screen in
-      defer { screen.isClosed = true }
-      return screen.isClosed
-    }
-    if wasClosed { return }
-    do {
-      try client.input { core, now throws(Failure) in core.closeWindow(number, now) }
-    } catch {
-      // The client is closed, and its windows with it.
-    }
-  }
-
-  private func inside<Result>(
-    _ body: (inout Screen) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    try client.ensureOpen()
-    var lines: [(LogLevel, String)] = []
-    defer { client.log(lines) }
-    return try screen.withLock { screen throws(Failure) in
-      if screen.isClosed { throw .closed }
-      defer {
-        lines = screen.logLines
-        screen.logLines = []
-      }
-      return try body(&screen)
-    }
-  }
+  package func close() { handle.close() }
 
   /// Moves to the newest committed state; nil where nothing changed.
   package func poll() throws(Failure) -> WindowDiff? {
-    try inside { screen throws(Failure) in
+    var diff: WindowDiff?
+    try handle.inside { screen throws(Failure) in
       let from = screen.list.version
       let fresh = note(&screen)
       let wasLoaded = screen.list.loaded
@@ -65,16 +34,9 @@ package final class Window: Sendable {
       }
       if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh)
-      if ops.isEmpty { return nil }
-      return WindowDiff(
-        from: from, to: screen.list.version, checksum: screen.list.checksum,
-        rowCount: screen.list.count,
-        ops: ops.map { op in
-          WindowOp(
-            WindowOp.Kind(rawValue: op.kind.rawValue) ?? .update, row: op.row, from: op.from,
-            count: op.count)
-        })
+      if !ops.isEmpty { diff = WindowDiff(from: from, screen.list, ops) }
     }
+    return diff
   }
 
   /// What stands on the board is the window's; gives what is fresh.
@@ -159,7 +121,7 @@ package final class Window: Sendable {
   }
 
   package func show(first: Int, count: Int) throws(Failure) {
-    try inside { screen throws(Failure) in
+    try handle.inside { screen throws(Failure) in
       let fresh = note(&screen)
       try screen.show(first: first, count: count)
       try ask(&screen, fresh)
@@ -177,9 +139,10 @@ package final class Window: Sendable {
   private func wish(
     _ body: (inout Screen) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {
-    let isThere = try inside { screen throws(Failure) in
+    var isThere = false
+    try handle.inside { screen throws(Failure) in
       _ = note(&screen)
-      return try body(&screen)
+      isThere = try body(&screen)
     }
     if isThere { client.signalNews() }
     return isThere
@@ -187,18 +150,22 @@ package final class Window: Sendable {
 
   /// Rows as of the last poll with content as it is now; nil where no row is there.
   package func rows(first: Int, count: Int) throws(Failure) -> MessagePage? {
-    try inside { screen throws(Failure) in
+    var page: MessagePage?
+    try handle.inside { screen throws(Failure) in
       let items = screen.list.items(first..<first + count)
-      guard !items.isEmpty else { return nil }
-      return try client.reading { reading throws(Failure) in
+      guard !items.isEmpty else { return }
+      page = try client.reading { reading throws(Failure) in
         try reading.page(screen, items, first: first)
       }
     }
+    return page
   }
 
   package func find(_ id: [UInt8]) throws(Failure) -> Int? {
-    try inside { screen throws(Failure) in
-      if let row = screen.list.row(ofID: id) { return row }
+    var found: Int?
+    try handle.inside { screen throws(Failure) in
+      found = screen.list.row(ofID: id)
+      if found != nil { return }
       // A send is named by its client id, while it is pending and after.
       let conversation = screen.config.conversation
       let known = try client.reading { reading throws(Failure) in
@@ -209,27 +176,26 @@ package final class Window: Sendable {
           return (place, try rx.operation(clientID: id)?.number ?? 0)
         }
       }
-      guard let known else { return nil }
+      guard let known else { return }
       let row = screen.list.row(from: known.place)
-      if screen.list[row]?.position == known.place { return row }
+      let isThere = screen.list[row]?.position == known.place
       // It may have been confirmed since the last poll.
-      return screen.list.row(ofNumber: known.number)
+      found = isThere ? row : screen.list.row(ofNumber: known.number)
     }
+    return found
   }
 
   package func state() throws(Failure) -> WindowStatus {
-    try inside { screen in screen.status }
+    var status = WindowStatus()
+    try handle.inside { screen in status = screen.status }
+    return status
   }
 
   /// What was read and touched so far: the cost that tests hold to the change.
-  package var work: Int {
-    screen.withLock { $0.list.work + $0.read }
-  }
+  package var work: Int { handle.work }
 
   /// What is loaded, as of the last poll.
-  package var loaded: SpanSet {
-    screen.withLock { $0.list.loaded }
-  }
+  package var loaded: SpanSet { handle.loaded }
 }
 
 extension Client {

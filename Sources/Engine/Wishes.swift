@@ -118,6 +118,13 @@ extension Screen {
   private mutating func grow(
     _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
+    if case .unread = at, mayAsk, isUp, try growth.rx.namedMarker(growth.cid) != nil {
+      // What is cached says nothing of where the marker is; the present may.
+      if isLivePending || isLiveNext { return keep(wish, asking: nil) }
+      if !wish.tried.contains(.marker) || asked.contains(where: { $0.request.kind == .marker }) {
+        return try settle(wish, .marker, want: 0, mayAsk: true, &growth)
+      }
+    }
     var found = try growth.find(at)
     if case .behind(let bound, let key) = found {
       if mayAsk, isUp {
@@ -302,7 +309,7 @@ extension SyncRequest.Kind {
 
   fileprivate var waiting: Waiting {
     switch self {
-    case .at, .near, .time: .place
+    case .at, .marker, .near, .time: .place
     case .latest, .live, .conversations: .present
     case .older, .below: .older
     case .above: .newer

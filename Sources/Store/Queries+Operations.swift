@@ -12,6 +12,10 @@ extension Queries {
     FROM operation INDEXED BY operation_client WHERE client_id = ?
     """
 
+  static let messageByClient: StaticString = """
+    SELECT id FROM message INDEXED BY message_client WHERE cid = ? AND client_id = ? LIMIT 1
+    """
+
   static let operationsOf: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
@@ -166,9 +170,9 @@ extension Queries {
     """
 
   static let operationQueries: [StaticString] = [
-    sealed, operationCounts, mark, operation, operationByClient, operationsOf, operationsOpenOf,
-    operations, operationsOpen, operationsOn, operationsAwaiting, openOperations, someOpen,
-    somePending, verbsOn, contentOn, textOf, lastKept, sendOfPayload, pendingUp, pendingDown,
-    pendingKeysUp, pendingKeysDown, pendingKeysOfNumbers,
+    sealed, messageByClient, operationCounts, mark, operation, operationByClient, operationsOf,
+    operationsOpenOf, operations, operationsOpen, operationsOn, operationsAwaiting,
+    openOperations, someOpen, somePending, verbsOn, contentOn, textOf, lastKept, sendOfPayload,
+    pendingUp, pendingDown, pendingKeysUp, pendingKeysDown, pendingKeysOfNumbers,
   ]
 }

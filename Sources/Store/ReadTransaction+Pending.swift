@@ -84,9 +84,21 @@ extension ReadTransaction {
 
   /// The place of the send with a client id: pending, or that of the message it made.
   func place(ofClientID name: [UInt8], _ cid: Int64) throws(StoreFailure) -> Position? {
-    guard let send = try operation(clientID: name), send.cid == cid else { return nil }
-    if let row = send.row { return row.position }
-    return send.target.isEmpty ? nil : try row(send.target, cid)?.position
+    if let send = try operation(clientID: name), send.cid == cid, let row = send.row {
+      return row.position
+    }
+    return try row(try id(ofSend: name, cid), cid)?.position
+  }
+
+  /// What the server calls the message that was sent under a client id: as long as the send is
+  /// remembered, or the message stored. Any other name as it is.
+  package func id(ofSend name: [UInt8], _ cid: Int64) throws(StoreFailure) -> [UInt8] {
+    if let send = try operation(clientID: name), send.verb == .sendMessage {
+      if send.state != .done { return name }
+      if !send.target.isEmpty { return send.target }
+    }
+    let row = try connection.statement(Queries.messageByClient, cid, name)
+    return try row.step() ? row.bytes(0) : name
   }
 
   /// The place of the pending row with a local number.

@@ -91,6 +91,16 @@ extension ReadTransaction {
     try tally(cid).marker
   }
 
+  /// The message that the server named as the last one read, where it is not stored yet.
+  package func namedMarker(_ cid: Int64) throws(StoreFailure) -> [UInt8]? {
+    try tally(cid).named
+  }
+
+  /// How many unread messages the server has counted; nil where it has not.
+  package func countedUnread(_ cid: Int64) throws(StoreFailure) -> Int? {
+    try tally(cid).counted.map { Int(clamping: $0.count &+ $0.arrived) }
+  }
+
   /// Whether the trusted ranges hold everything from a place up to what is known of the
   /// present.
   private func isCovered(

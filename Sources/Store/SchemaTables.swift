@@ -158,12 +158,14 @@ extension Schema {
         rest BLOB NOT NULL,
         raw BLOB,
         digest INTEGER,
+        client_id BLOB,
         PRIMARY KEY (cid, time, id)
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX message_number ON message (number);
       CREATE UNIQUE INDEX message_id ON message (cid, id);
       CREATE INDEX message_pinned ON message (cid, time, id) WHERE flags & 8208 != 0;
       CREATE INDEX message_sealed ON message (cid, time, id) WHERE flags & 64 != 0;
+      CREATE INDEX message_client ON message (cid, client_id) WHERE client_id IS NOT NULL;
 
       CREATE TABLE tombstone (
         cid INTEGER NOT NULL,

@@ -49,12 +49,12 @@ struct StoredMessage: Equatable {
       result.takeContent(of: copy, issued: stamp, isLost: isLost)
     }
     let areLost = reactionsAreLost(restored)
-    if areLost || saysMarks && reactionsYield(to: copy.version, issued: stamp) {
+    if saysMarks, areLost || reactionsYield(to: copy.version, issued: stamp) {
       result.message.reactions = copy.reactions
       result.marked = areLost ? stamp : Swift.max(marked, stamp)
       result.reactionsVersion = areLost ? copy.version : copy.version ?? reactionsVersion
     }
-    if pinIsLost(restored) || saysMarks && stamp >= pinIssued {
+    if saysMarks, pinIsLost(restored) || stamp >= pinIssued {
       result.message.flags.replace(.marks, from: copy.flags)
       result.pinIssued = stamp
     }
@@ -65,10 +65,11 @@ struct StoredMessage: Equatable {
     return result
   }
 
-  /// Whether the reactions are those of a lost epoch.
-  func reactionsAreLost(_ restored: UInt64) -> Bool { lsn < restored && marked < restored }
+  /// Whether the reactions are those of a lost epoch: also of a row that came again since in
+  /// a copy which says nothing of them.
+  func reactionsAreLost(_ restored: UInt64) -> Bool { marked < restored }
 
-  func pinIsLost(_ restored: UInt64) -> Bool { lsn < restored && pinIssued < restored }
+  func pinIsLost(_ restored: UInt64) -> Bool { pinIssued < restored }
 
   /// Whether other reactions outrank those of the row. Of two with one stamp the
   /// later received wins, which is the other one, mostly.

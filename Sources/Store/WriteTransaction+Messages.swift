@@ -25,13 +25,23 @@ extension WriteTransaction {
       return .tombstoned
     }
     try reveal(&copy, message, cid, send)
-    guard let stored else {
-      return .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
+    var applied: Applied
+    if let stored {
+      // The row that came first stays: a screen may show it by its number.
+      if let send { try settle(send, as: copy.id, givesNumber: false) }
+      applied = try merge(
+        copy, into: stored, cid, issued: issued, saysMarks, hasSettled: send != nil)
+    } else {
+      applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
-    // The row that came first stays: a screen may show it by its number.
-    if let send { try settle(send, as: copy.id, givesNumber: false) }
-    return try merge(
-      copy, into: stored, cid, issued: issued, saysMarks, hasSettled: send != nil)
+    let name = message.clientID ?? send?.clientID
+    if name != nil, copy.flags.contains(.mine) {
+      // The message is found by it as long as it is stored.
+      try connection.run(
+        "UPDATE message SET client_id = ?3 WHERE cid = ?1 AND id = ?2 AND client_id IS NOT ?3",
+        cid, copy.id, name)
+    }
+    return applied
   }
 
   private func merge(

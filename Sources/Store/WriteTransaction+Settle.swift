@@ -61,6 +61,12 @@ extension WriteTransaction {
     try write(done)
     try resolve(send.seq, target: id)
     try renameLastRead(send.clientID, as: id, send.cid)
+    if id.isEmpty { return }
+    // A draft outlives what is remembered of sends.
+    try connection.run(
+      "UPDATE draft SET reply_to = ?2 WHERE cid = ?1 AND reply_to = ?3", send.cid, id,
+      send.clientID)
+    if try connection.changes > 0 { change(.conversations, send.cid, numbers: nil) }
   }
 
   // MARK: Conversations

@@ -67,6 +67,11 @@ package struct Climb: Equatable, Sendable {
     return Swift.max(0, index - Swift.max(0, limit - anchors))
   }
 
+  /// A page of the run said where its newest row stands; it is looked at once.
+  package mutating func look(at index: Int) {
+    if stuck == 1 { self.index = Swift.max(0, index) }
+  }
+
   /// The run joined a span that reaches up to `high`, with `count` messages between.
   package mutating func jump(to high: Position, skipping count: Int) {
     guard high > self.high else { return }

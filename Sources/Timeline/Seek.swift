@@ -50,7 +50,7 @@ package struct Seek: Equatable, Sendable {
     self.limit = Swift.max(1, Swift.min(limit, 1 << 20))
     // What a server says is kept far from where sums overflow.
     self.total = Swift.max(0, Swift.min(total ?? 0, 1 << 40))
-    offset = Swift.max(0, first ?? (self.total - self.limit) / 2)
+    offset = Swift.max(0, Swift.min(first ?? (self.total - self.limit) / 2, 1 << 40))
   }
 
   /// Takes the answer to `offset`.

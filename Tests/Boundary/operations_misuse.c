@@ -49,7 +49,7 @@ static void requests(void) {
   CHECK(made == 0);
   tl_view endless = {(const uint8_t *)big, SIZE_MAX};
   EXPECT(tl_client_perform(client, endless, 0, &made, NULL), TL_E_TOO_LARGE);
-  /* header: "of another verb or conversation it is #TL_E_INVALID." */
+  /* header: "of another verb, conversation, message or reaction it is #TL_E_INVALID." */
   const char *named = "{\"type\":\"send_message\",\"conversation_id\":\"c\",\"payload\":\"x\","
                       "\"client_id\":\"mine-1\"}";
   uint64_t first = 0, second = 0, number = 0, again = 0;
@@ -60,6 +60,14 @@ static void requests(void) {
                                         "\"payload\":\"x\",\"client_id\":\"mine-1\"}"),
                            0, &made, NULL),
          TL_E_INVALID);
+  const char *pins[] = {"{\"type\":\"pin_message\",\"conversation_id\":\"c\","
+                        "\"message_id\":\"a\",\"client_id\":\"pin-1\"}",
+                        "{\"type\":\"pin_message\",\"conversation_id\":\"c\","
+                        "\"message_id\":\"b\",\"client_id\":\"pin-1\"}"};
+  EXPECT(tl_client_perform(client, view(pins[0]), 0, &first, NULL), TL_OK);
+  EXPECT(tl_client_perform(client, view(pins[0]), 0, &second, NULL), TL_OK);
+  CHECK(first == second);
+  EXPECT(tl_client_perform(client, view(pins[1]), 0, &made, NULL), TL_E_INVALID);
   tl_client_free(client);
 }
 

@@ -105,6 +105,54 @@ import Testing
     #expect(world.asked("create_conversation").isEmpty)
   }
 
+  /// Where nobody was told of it there is nothing to be undone: not a conversation that was
+  /// there for the same people, and nobody who would hear of one that comes and goes.
+  @Test(arguments: ["leave_conversation", "delete_conversation"], [true, false])
+  func oneThatNobodyWasToldOfIsTakenBack(_ verb: String, _ isRefused: Bool) throws {
+    let world = try World.idempotent()
+    let list = try TestList(world.client)
+    let made = try create(world, "mine", #","distinct":true"#)
+    let said = try world.say("hello", in: "mine")
+    if isRefused {
+      world.server.failNext("forbidden", verb: "create_conversation")
+      try world.connect()
+      try world.run()
+      #expect(try world.standing(made) == .refused)
+    }
+    _ = try list.poll()
+    #expect(try list.ids().contains("mine"))
+    world.reset()
+    let gone = try world.perform(#"{"type":"\#(verb)","conversation_id":"mine"}"#).operation
+    #expect(gone == made)
+    #expect(throws: Failure.notFound) { try world.standing(made) }
+    #expect(throws: Failure.notFound) { try world.standing(said.operation) }
+    if !isRefused { try world.connect() }
+    try list.settle(world)
+    #expect(try list.ids() == ["room"])
+    for name in ["create_conversation", "send_message", verb] {
+      #expect(world.asked(name).isEmpty)
+    }
+    #expect(world.server.conversationIDs == ["room"])
+  }
+
+  /// What may have been told is followed by its deletion.
+  @Test func oneThatMayBeThereIsDeletedAfterwards() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    try create(world, "mine")
+    world.lose("create_conversation")
+    try world.run()
+    let gone = try world.perform(
+      #"{"type":"delete_conversation","conversation_id":"mine"}"#
+    ).operation
+    #expect(world.server.conversationIDs.count == 2)
+    world.hear()
+    try world.breakConnection()
+    try world.wait(ms: 100_000)
+    #expect(try world.standing(gone) == .done)
+    #expect(world.server.conversationIDs == ["room"])
+  }
+
   @Test func oneThatIsLeftIsEmptyAndBeginsAnew() throws {
     let world = try World.idempotent()
     world.post(130)

@@ -367,4 +367,39 @@ import VaultSupport
     let isFound = try world.standing(operation) == .done
     #expect(isFound == (count <= Limits.lookMax))
   }
+
+  /// Such a look bounds no catch-up: what the user asked for beside it is whole, however much
+  /// came, also where a window took the newest page first.
+  @Test func aBoundedLookBoundsNoCatchUp() throws {
+    let world = try World.forgetful()
+    world.post(30)
+    try world.connect()
+    world.lose("send_message")
+    let (operation, _) = try world.say("mine")
+    try world.run()
+    try world.disconnect()
+    world.post(60)
+    // The look has the newest page when the connection is lost.
+    world.alter = { request, answer in request.contains("\"offset\":0") ? answer : nil }
+    try world.connect()
+    world.tick(ms: 400_000)
+    _ = try world.client.advance()
+    try world.run()
+    try world.disconnect()
+    #expect(try world.standing(operation) == .unknown)
+    world.hear()
+    world.post(Limits.lookMax * 5 / 2)
+    try world.connect()
+    let sync = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    let screen = try TestScreen(world)
+    try screen.poll()
+    try world.run()
+    try screen.settle(world)
+    #expect(try world.client.syncStatus(sync).trouble == nil)
+    let count = Limits.lookMax * 5 / 2 + 50
+    let truth = Set(world.truth())
+    let confirmed = try world.cached().filter { truth.contains($0) }
+    #expect(confirmed.suffix(count) == world.truth().suffix(count))
+    #expect(try world.splits().count <= 1)
+  }
 }

@@ -103,6 +103,8 @@ extension World {
     }
   }
 
+  func states() throws -> [MessageState] { try page().rows.map(\.state) }
+
   func texts(in conversation: String? = nil) throws -> [String] {
     try seen(in: conversation).map(\.text)
   }

@@ -219,6 +219,67 @@ import Timeline
     #expect(try !world.cached().contains(stored[7]))
   }
 
+  /// A first opening that takes several pages, during which a message goes that the first of
+  /// them showed: its deletion must be asked for.
+  @Test func whatGoesDuringAFirstOpeningIsAskedFor() throws {
+    let world = try CapableKind.all[0].world(knobs: { $0.sendsServerTime = false })
+    let first = world.post(1)
+    try world.connect()
+    world.before = { index, _ in
+      if index == 1 {
+        world.tick(ms: 10_000)
+        world.server.delete(conversation: world.room, ids: first)
+        world.post(3, everyMs: 0)
+      } else if index == 2 {
+        world.tick(ms: 6_000)
+        world.post(2, everyMs: 0)
+      }
+    }
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.cached() == world.order())
+    #expect(world.asked("get_deleted_since").count == 1)
+  }
+
+  /// The server forgets the cursor of a catch-up while another sync of the conversation is on
+  /// its way down: what that was about to join is dropped, so it begins again.
+  @Test(arguments: CapableKind.all, [90, 200])
+  func aForgottenCursorLetsOtherSyncsBeginAgain(_ kind: CapableKind, _ want: Int) throws {
+    let world = try kind.world()
+    world.post(300, everyMs: kind.everyMs)
+    try world.connect()
+    try world.sync()
+    world.tick(ms: 60_000)
+    world.reset()
+    var isForgotten = true
+    world.alter = { request, answer in
+      guard request.contains("get_deleted_since"), isForgotten else { return answer }
+      isForgotten = false
+      let id = request.components(separatedBy: "\"request_id\":\"")[1].prefix { $0 != "\"" }
+      return """
+        {"type":"get_deleted_since","request_id":"\(id)","status":"error",\
+        "error":{"code":"unknown_cursor","message":"forgotten"}}
+        """
+    }
+    let conversation = Array(world.room.utf8)
+    let older = try world.client.sync(
+      SyncRequest(conversation: conversation, kind: .older, want: want))
+    var latest: UInt64 = 0
+    world.before = { index, _ in
+      guard index == 1 else { return }
+      // A screen's goes first, between two pages of the other.
+      latest =
+        (try? world.client.sync(SyncRequest(conversation: conversation, isUrgent: true))) ?? 0
+    }
+    try world.run()
+    #expect(!isForgotten)
+    #expect(try world.client.syncStatus(older).trouble == nil)
+    #expect(try world.client.syncStatus(latest).trouble == nil)
+    #expect(try world.cached().count >= want + 20)
+    // One row may stand alone at the older end, where the last page cuts its second.
+    #expect(try world.splits().allSatisfy { world.order().firstIndex(of: $0) ?? 0 < 285 - want })
+    #expect(try world.breaks() == [])
+  }
+
   /// T29: every conversation has watermarks of its own; syncing one says nothing of
   /// another.
   @Test(arguments: CapableKind.all)

@@ -260,4 +260,35 @@ extension World {
     #expect(try Set(world.cached()).isSuperset(of: world.order().suffix(50)))
     #expect(try world.breaks() == [])
   }
+
+  /// What arrives in a second that pages cut one after the other stands above all of them: it
+  /// is not missing from them.
+  @Test func whatArrivesInASecondThatIsBeingReadIsNotAbsent() throws {
+    let world = try CapableKind.all[0].world(
+      limit: 8, knobs: { $0.sendsServerTime = true }, profile: { $0.absenceIsDeletion = true })
+    world.post(30)
+    world.tick(ms: 1_000)
+    world.post(40, everyMs: 0)
+    let stamp = try #require(world.server.truth(world.room).last?.stampUs)
+    try world.connectListening()
+    _ = try world.client.sync(
+      SyncRequest(conversation: Array(world.room.utf8), kind: .older, want: 16))
+    var pushed: [UInt64] = []
+    try world.run { index, _ in
+      if index == 0 {
+        for number in 10..<22 {
+          _ = world.server.post(
+            conversation: world.room, sender: "you", payload: "\"late\"", id: "~late\(number)",
+            stampUs: stamp, lateUs: nil)
+        }
+      } else if index == 1 {
+        pushed = (try? world.page().rows.suffix(12).map(\.number)) ?? []
+        world.tick(ms: 60_000)
+      }
+      return false
+    }
+    // A row that goes and comes again has another number.
+    #expect(pushed.count == 12)
+    #expect(try world.page().rows.suffix(12).map(\.number) == pushed)
+  }
 }

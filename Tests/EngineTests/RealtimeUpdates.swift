@@ -163,17 +163,18 @@ import Testing
   @Test func t22_idsHaveNoOrder() throws {
     let world = try connected()
     let ids = ["9", "10", "b", "A", "é", "0"]
-    for (index, id) in ids.enumerated().reversed() {
-      try world.hand(Frames.update("r\(id)", "message", [message(id, Int64(index))]))
+    let screen = try TestScreen(world)
+    for index in [2, 5, 0, 4, 1, 3] {
+      try world.hand(Frames.update("r\(index)", "message", [message(ids[index], Int64(index))]))
+      try screen.poll()
     }
     #expect(try world.cached() == ids)
-    try world.hand(
-      Frames.update(
-        "all", "message",
-        ids.shuffled().map { id in
-          message(id, Int64(ids.firstIndex(of: id) ?? 0))
-        }))
+    #expect(try screen.ids() == ids)
+    let again = [3, 1, 5, 0, 2, 4].map { message(ids[$0], Int64($0)) }
+    try world.hand(Frames.update("all", "message", again))
     #expect(try world.cached() == ids)
+    try screen.poll()
+    #expect(try screen.ids() == ids)
   }
 
   @Test func anOlderUpdateAfterANewerOneAndAfterARestart() throws {

@@ -254,6 +254,26 @@ import Timeline
     #expect((80...105).contains(first) && ids.count >= 10)
   }
 
+  /// Where absence is deletion, a page far below says nothing of the second that the newest
+  /// page has cut.
+  @Test func aJumpJudgesNothingOfASecondThatWasCut() throws {
+    let world = try CapableKind.all[3].world(
+      limit: 8, profile: { $0.absenceIsDeletion = true })
+    world.post(60)
+    world.tick(ms: 1_000)
+    try world.connectListening()
+    world.post(12, everyMs: 0)
+    world.tick(ms: 60_000)
+    world.post(3)
+    try world.run()
+    let pushed = try world.page().rows.map(\.number)
+    let stamp = try #require(world.server.truth(world.room).dropFirst(20).first?.stampUs)
+    let screen = try world.window(.time(stamp), count: 8)
+    #expect(try !screen.ids().isEmpty)
+    // A row that goes and comes again has another number.
+    #expect(try world.page().rows.suffix(15).map(\.number) == pushed)
+  }
+
   /// The seed's example: a window of the newest page opens above a gap, and says so; so does
   /// an island on both its sides, and nobody does who has more in the cache.
   @Test(arguments: CapableKind.all)

@@ -131,6 +131,8 @@ struct Heard {
   var durable = 0
   /// After a loss it is not known which things the device had; the end of the world tells.
   var isVague = false
+  /// How often the client has taken the server for restored.
+  var restores: UInt64 = 0
   /// The frame that the device is about to take.
   var inHand: [UInt8]?
   /// Updates that the device may know of, though it was ended before it said so.
@@ -235,6 +237,12 @@ struct Heard {
     for frame in kept { _ = learn(frame, posted) }
     for frame in lost { doubt(frame) }
     writes = [:]
+  }
+
+  /// What waited for this message is no longer kept.
+  mutating func dropMarks(_ id: String) {
+    guard let fact = facts[id] else { return }
+    facts[id] = Fact(version: fact.version, isDeleted: fact.isDeleted)
   }
 
   /// What the device shows after a loss is what it is judged by from here on.

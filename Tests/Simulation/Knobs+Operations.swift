@@ -90,6 +90,11 @@ extension Knobs {
     operations.subscribes = pushes && !envelope && !lossless && random.chance(0.5)
     operations.opens = operations.seals && random.chance(0.7)
     operations.asks = random.chance(0.5)
+    // What others make of the same messages.
+    reactions = random.chance(0.3)
+    pins = random.chance(0.2)
+    otherReceipts = random.chance(0.2)
+    diskFailures = usesFile && random.chance(0.3)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -98,9 +103,6 @@ extension Knobs {
     futureStamp = false
     poison = false
     forgets = false
-    diskFailures = false
-    reactions = false
-    pins = false
     horizonUs = 0
     pushes = random.chance(0.65)
     envelope = pushes && random.chance(0.4)

@@ -3,6 +3,10 @@ internal import Engine
 internal import Foundation
 
 extension TidelineClient {
+  func suspectedRestores() throws -> UInt64 {
+    try client.stats().restores
+  }
+
   /// Everything beside messages, by kind, conversation and name.
   func things() throws -> [String: [UInt8]] {
     var found: [String: [UInt8]] = [:]

@@ -34,6 +34,7 @@ extension World {
   func endHearing(_ hearing: Hearing, _ bytes: [UInt8], _ receipt: SimReceipt) throws {
     heard.inHand = nil
     guard knobs.updates.isOn, receipt != .ignored else { return }
+    try noteSuspicion()
     if hearing.isRepeat {
       guard receipt == .applied else { throw Violation("an update that came again was \(receipt)") }
       if let numbers = try client.changes(after: changeSeq), !numbers.isEmpty {
@@ -53,6 +54,20 @@ extension World {
     for receipt in told.receipts { try checkFact(receipt.id) }
     if !told.tokens.isEmpty || !told.things.isEmpty { try checkThings() }
     try noteCalm()
+  }
+
+  /// A client that takes the server for restored drops the marks which wait for their messages:
+  /// they may be of what was lost. The pages that it asks for bring them again.
+  private func noteSuspicion() throws {
+    guard let probe else { return }
+    let before = heard.restores
+    heard.restores = try probe.suspectedRestores()
+    guard heard.restores > before else { return }
+    for id in heard.facts.keys {
+      guard let serial = ledger.serial(ofID: id) else { continue }
+      let name = conversations[ledger.posted[serial].conversation].bytes
+      if try probe.row(name, Array(id.utf8)) == nil { heard.dropMarks(id) }
+    }
   }
 
   /// The same frame for somebody else.

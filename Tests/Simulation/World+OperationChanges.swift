@@ -4,7 +4,7 @@
 internal import Base
 
 extension World {
-  private static let reactions = ["like", "heart", "sad"]
+  static let reactions = ["like", "heart", "sad"]
 
   func editSomething() throws {
     guard let own = try someOwn(), let probe else { return }

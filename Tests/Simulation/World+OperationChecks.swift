@@ -171,13 +171,15 @@ extension World {
           throw Violation(
             "at rest \(id) shows \(Self.text(row.payload)), not \(message.payload)")
         }
-        let reactions = message.reactions.map(\.name)
-        if Set(Self.quoted(row.marks.reactions)).subtracting([Self.me]) != Set(reactions) {
+        // Others have names of their own for theirs, which are judged by what was handed over.
+        let reactions = message.reactions.map(\.name).filter(Self.reactions.contains)
+        if Set(Self.quoted(row.marks.reactions)).intersection(Self.reactions) != Set(reactions) {
           throw Violation(
             "at rest \(id) shows the reactions \(Self.text(row.marks.reactions)), not \(reactions)")
         }
-        // Pins have no version: of two that came in another order the later one holds.
-        if !knobs.reorders, knobs.duplicateShare == 0,
+        // Pins have no version: of two that came in another order the later one holds. What
+        // others pin need not have been handed over.
+        if !knobs.pins, !knobs.reorders, knobs.duplicateShare == 0,
           row.marks.pinned != (message.isPinned ?? false)
         {
           throw Violation("at rest \(id) is pinned \(row.marks.pinned)")

@@ -27,7 +27,12 @@ extension World {
     let room = acts.named[one.clientID]?.min() ?? one.clientID
     let verb = actDice.chance(0.6) ? "leave_conversation" : "delete_conversation"
     let answer = try perform("{\"type\":\"\(verb)\",\"conversation_id\":\"\(room)\"}")
-    _ = acts.add(Act(seq: answer.seq, verb: verb, room: room))
+    if let made = acts.bySeq[answer.seq] {
+      // The server was never told of it: it was taken back with all that is in it.
+      acts.drop(made, untold: acts.all[made].copies.isEmpty)
+    } else {
+      _ = acts.add(Act(seq: answer.seq, verb: verb, room: room))
+    }
     try pump()
   }
 
@@ -106,6 +111,7 @@ extension World {
     guard knobs.operations.drafts, let probe else { return }
     let room = conversations[actDice.below(conversations.count)].name
     let draft = name("draft ")
+    trace.note(nowUs, "host: \(draft) in \(room)")
     let before = acts.drafts.removeValue(forKey: room) ?? Drafts()
     if try input({ try probe.setDraft(room, draft) }) == nil {
       try probe.setDraft(room, draft)

@@ -51,10 +51,12 @@ extension World {
   ) throws -> (seq: UInt64, number: UInt64) {
     guard let probe else { throw Violation("no client that acts") }
     trace.note(nowUs, "host: \(Frames.brief(Array(json.utf8), 400))")
+    let before = knobs.usesFile ? try probe.allOperations().last?.seq ?? 0 : 0
     let made =
-      try input { try probe.perform(json, upload: upload) } ?? performAgain(json, upload, probe)
-    // What is on the disk for sure has all before it there too.
-    if made.seq != 0 {
+      try input { try probe.perform(json, upload: upload) }
+      ?? performAgain(json, upload, probe, after: before)
+    // What is on the disk for sure has all before it there too; what only asks is not synced.
+    if made.seq != 0, !Self.isFetch(Frames.type(Array(json.utf8)) ?? "") {
       acts.drafts = acts.drafts.mapValues { Drafts(all: $0.all, durable: $0.all.count - 1) }
     }
     trace.mix(made.seq)
@@ -65,12 +67,12 @@ extension World {
 
   /// A kill fell into it. With a client id it is safe to repeat; without, the host looks first.
   private func performAgain(
-    _ json: String, _ upload: Bool, _ probe: TidelineClient
+    _ json: String, _ upload: Bool, _ probe: TidelineClient, after before: UInt64
   ) throws -> (seq: UInt64, number: UInt64) {
     let bytes = Array(json.utf8)
     if Frames.string("client_id", bytes) == nil {
       let kept = try probe.allOperations().last {
-        $0.verb == Frames.type(bytes) && acts.bySeq[$0.seq] == nil
+        $0.verb == Frames.type(bytes) && $0.seq > before && acts.bySeq[$0.seq] == nil
       }
       if let kept { return (kept.seq, kept.number) }
     }

@@ -27,6 +27,7 @@ extension World {
     let before = findings.requests
     for index in present { try syncUntilGood(index) }
     findings.reopenRequests = findings.requests - before
+    try untilIdle("a start")
     for index in present { try checkExact(index) }
   }
 

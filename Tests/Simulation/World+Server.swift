@@ -162,7 +162,9 @@ extension World {
     let rows = server.truth(name)
     let near = serverDice.chance(0.6) ? 30 : rows.count
     guard let row = rows.suffix(near).randomElement(using: &serverDice),
-      let serial = Ledger.mark(Array(row.payload.utf8))?.serial
+      let serial = Ledger.mark(Array(row.payload.utf8))?.serial,
+      // What this user says twice is two messages of one content.
+      !knobs.operations.equalTexts || !ledger.posted[serial].mine
     else { return }
     if knobs.reactions, serverDice.chance(0.4) {
       let count = ledger.addReaction(serial)

@@ -239,13 +239,19 @@ package final class World {
     return nil
   }
 
+  /// That an operation leaves is written first, which may fail.
+  private func nextFrame() throws -> SimFrame? {
+    guard diskFailureIsArmed else { return try client.nextFrame() }
+    return try input { try client.nextFrame() } ?? nil
+  }
+
   /// Lets the client act on the time and sends what it has to send.
   func pump() throws {
     var rounds = 0
     while true {
       guard let wait = try input({ try client.advance() }) else { return }
       var taken = 0
-      while let frame = try client.nextFrame() {
+      while let frame = try nextFrame() {
         taken += 1
         if stalls() {
           try cut(outageUs: 500_000)

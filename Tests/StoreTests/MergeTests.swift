@@ -173,6 +173,34 @@ import Testing
     #expect(try fixture.message("b", cid)?.version == 2)
   }
 
+  /// A pushed copy that says nothing of marks leaves them as they are, also those of a lost
+  /// epoch; the next page still takes their place, whatever its version.
+  @Test func aCopyWithoutMarksKeepsThoseOfALostEpoch() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    var known = message("a", at: 1, "text", version: 9)
+    known.reactions = bytes(#"{"+":["eva"]}"#)
+    known.flags = .pinned
+    try fixture.apply([known], cid)
+    try fixture.write { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: bytes("c"))
+      record.restoredLSN = tx.lsn
+      try tx.save(record)
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.apply(
+        message("a", at: 1, "text", version: 1), cid, issued: tx.lsn, saysMarks: false)
+    }
+    var stored = try fixture.message("a", cid)
+    #expect(text(stored?.reactions) == #"{"+":["eva"]}"#)
+    #expect(stored?.flags.contains(.pinned) == true)
+    let asked = try fixture.write { tx throws(StoreFailure) in tx.lsn }
+    try fixture.apply([message("a", at: 1, "text", version: 2)], cid, issued: asked)
+    stored = try fixture.message("a", cid)
+    #expect(stored?.reactions == nil)
+    #expect(stored?.flags.contains(.pinned) == false)
+  }
+
   @Test func aSealedPayloadIsReplacedWhenItCouldBeOpened() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
