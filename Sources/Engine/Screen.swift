@@ -245,6 +245,8 @@ struct Screen: Watched {
 
   mutating func trim(first: Int, count: Int) throws(Failure) {
     guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
+    // A load that replaces all rows was asked for: these leave, and what it brings stays.
+    if isReplaced { return }
     let rows = first..<min(list.count, first + count)
     wishes = wishes.filter { isWanted($0, keeping: rows) }
     if rows.count < list.count {

@@ -9,10 +9,10 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 1
+  static let version: Int64 = 2
 
   /// The form of the tables that hold what the server said.
-  static let cacheForm: Int64 = 2
+  static let cacheForm: Int64 = 3
 
   /// Brings an open writer to the newest form, in one transaction.
   static func prepare(
@@ -53,7 +53,14 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 1;
+        PRAGMA user_version = 2;
+        """)
+    } else if found < 2 {
+      try connection.execute(
+        """
+        ALTER TABLE meta ADD COLUMN recent_changes BLOB NOT NULL DEFAULT x'';
+        ALTER TABLE meta ADD COLUMN recent_refs BLOB NOT NULL DEFAULT x'';
+        PRAGMA user_version = 2;
         """)
     }
     let form = try connection.number("SELECT cache_form FROM meta") ?? cacheForm

@@ -22,6 +22,8 @@ extension WriteTransaction {
     }
     guard known != record else { return }
     restored[record.cid] = record.restoredLSN
+    // Ranges are trusted only beside a watermark: what is believed changes with it.
+    if (known.fetch == nil) != (record.fetch == nil) { feed.add(.coverage, record.cid, 0...0) }
     try connection.runNoted(
       """
       UPDATE conversation SET fetch_us = ?, fetch_text = ?, deletions_us = ?,

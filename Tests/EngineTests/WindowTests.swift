@@ -97,6 +97,21 @@ import Timeline
     #expect(throws: Failure.notFound) { try screen.window.load(Load(.before(row.number))) }
   }
 
+  /// Rows that a load is about to replace may be trimmed meanwhile: what it brings stays.
+  @Test func aTrimOfRowsThatAreReplacedEmptiesNothing() throws {
+    let world = try World.exact()
+    world.post(200)
+    try world.connect()
+    try world.sync(.older, want: 300)
+    try world.client.disconnected()
+    let truth = world.truth()
+    let screen = try world.window(.message(Array(truth[90].utf8)), count: 20)
+    #expect(try screen.window.load(Load(.initial, count: 10)))
+    try screen.window.trim(first: 2, count: 1)
+    try screen.settle(world)
+    #expect(try screen.ids() == Array(truth.suffix(10)))
+  }
+
   @Test func aMessageNobodyCanLookForIsRefused() throws {
     let world = try World()
     world.post(60)

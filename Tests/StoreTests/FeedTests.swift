@@ -19,6 +19,27 @@ import Timeline
     }
   }
 
+  /// Ranges are trusted beside a watermark only: its coming changes what is trusted.
+  @Test func aWatermarkThatComesIsAChangeOfRanges() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.save(spans: SpanSet().inserting(.min, .max), replacing: SpanSet(), cid)
+    }
+    let before = try fixture.read { tx throws(StoreFailure) in try tx.lastChange() }
+    try fixture.write { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: bytes("c"))
+      record.fetch = Watermark(timeUs: 1, text: bytes("1"))
+      try tx.save(record)
+    }
+    let told = try fixture.read { tx throws(StoreFailure) in try tx.changes(after: before, limit: 9) }
+    guard case .entries(let entries) = told else {
+      Issue.record("no entries")
+      return
+    }
+    #expect(entries.map(\.kind) == [.coverage])
+  }
+
   @Test(arguments: Kind.allCases)
   func aPageIsOneEntryAndTheFeedSurvivesRestarts(_ kind: Kind) throws {
     let fixture = try Fixture(kind)

@@ -190,7 +190,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 2", StoreFailure.tooNew),
+      ("PRAGMA user_version = 3", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
@@ -204,5 +204,39 @@ import Timeline
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
     #expect(throws: expected) { try MessageStore.open(fixture.config) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
+  }
+
+  @Test func aFileOfTheFirstFormKeepsWhatIsTheUsersOwn() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1)], cid)
+    try fixture.write { tx throws(StoreFailure) in _ = try tx.forget(bytes("a"), cid) }
+    // What is done here is no commit of the store, which finds its columns gone.
+    #expect(throws: StoreFailure.self) {
+      try fixture.write { tx throws(StoreFailure) in
+        _ = try tx.conversation(creating: bytes("d"))
+        try tx.connection.execute(
+          """
+          ALTER TABLE meta DROP COLUMN recent_changes;
+          ALTER TABLE meta DROP COLUMN recent_refs;
+          UPDATE meta SET cache_form = 1;
+          PRAGMA user_version = 1;
+          COMMIT
+          """)
+      }
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.conversation(bytes("d")) != nil)
+      #expect(try tx.counts().messages == 0)
+      try tx.owe(bytes("ref"), wallUs: 1)
+    }
+    try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
+    try fixture.reopen()
+    try fixture.read { rx throws(StoreFailure) in
+      #expect(try rx.seen(bytes("ref")))
+      // The one that was erased here stays so.
+      #expect(try rx.keys(cid, before: .max, limit: 9, from: nil).count == 1)
+    }
   }
 }
