@@ -136,18 +136,21 @@ extension Core {
 
   /// A catch-up ended well. Where it stopped at the newest page, what the longer ones
   /// were to bring is a gap below the watermark now, and becomes their goal.
+  ///
+  /// Others of the conversation that are under way begin again at the watermark: what was still
+  /// to come within the overlap below it, they would take for known.
   private func becameLive(_ job: SyncJob) {
     let conversation = job.request.conversation
     caughtUp.insert(conversation)
     doubted.remove(conversation)
-    guard let left = job.left else { return }
     for index in jobs.indices {
       let other = jobs[index]
-      guard other.id != job.id, other.request.conversation == conversation,
-        !other.stopsAtPage, !other.caughtUp
+      guard other.id != job.id, other.request.conversation == conversation, !other.caughtUp
       else { continue }
-      jobs[index].floor = min(other.floor ?? left, left)
-      if !other.inFlight { jobs[index].beginAgain() }
+      if let left = job.left, !other.stopsAtPage {
+        jobs[index].floor = min(other.floor ?? left, left)
+      }
+      if other.isCatchingUp, !other.inFlight { jobs[index].beginAnew() }
     }
   }
 

@@ -42,6 +42,7 @@ struct Screen: Watched {
   /// What it was that failed; the same going well again takes the trouble away.
   private var troubled: SyncRequest.Kind?
   private(set) var isUp = false
+  private(set) var isSilent = false
   /// Whether the newest range was caught up on this connection.
   private(set) var isCaughtUp = false
   private(set) var connections: UInt64 = 0
@@ -101,6 +102,7 @@ struct Screen: Watched {
       }
     }
     isUp = board.isUp
+    isSilent = board.isSilent
     for end in ends {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }

@@ -198,7 +198,11 @@ extension Visit {
     guard low < present else { return }
     let above = try tx.rows(
       record.cid, from: low, to: present, limit: Limits.readRowsMax, newestFirst: true)
-    let isOlder = above.contains { $0.lsn > job.issued && !ingested.ids.contains($0.position.id) }
+    // What pages have shown before was there when this one was made, whatever changed in it since.
+    let isOlder = above.contains {
+      $0.lsn > job.issued && !ingested.ids.contains($0.position.id)
+        && core.onlyPushed.contains(PushedID(cid: record.cid, id: $0.position.id))
+    }
     if isOlder { job.present = low }
   }
 }

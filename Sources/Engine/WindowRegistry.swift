@@ -16,6 +16,8 @@ struct Board {
   }
 
   var isUp = false
+  /// A request was not answered, and is tried again.
+  var isSilent = false
   /// Counts connections, so that a window notices a new one.
   var connections: UInt64 = 0
   /// Conversations whose newest range was caught up on this connection.
@@ -60,6 +62,7 @@ final class WindowRegistry {
   func post(_ core: Core) {
     board.withLock { board in
       board.isUp = core.exchange.isUp
+      board.isSilent = core.jobs.contains { $0.attempts > 0 }
       board.caughtUp = core.caughtUp
       board.fresh = core.fresh
       board.listIsWhole = core.listIsWhole

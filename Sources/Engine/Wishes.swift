@@ -119,9 +119,13 @@ extension Screen {
     _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
     if case .unread = at, mayAsk, isUp, try growth.rx.namedMarker(growth.cid) != nil {
-      // What is cached says nothing of where the marker is; the present may.
-      if isLivePending || isLiveNext { return keep(wish, asking: nil) }
-      if !wish.tried.contains(.marker) || asked.contains(where: { $0.request.kind == .marker }) {
+      // What is cached says nothing of where the marker is; the present may. It is shown all the
+      // same where nobody answers.
+      let isLive = isLivePending || isLiveNext
+      let isAsked = asked.contains { $0.request.kind == .marker }
+      if isLive || isAsked || !wish.tried.contains(.marker) {
+        let wish = isSilent ? try showMeanwhile(wish, &growth) : wish
+        if isLive { return keep(wish, asking: nil) }
         return try settle(wish, .marker, want: 0, mayAsk: true, &growth)
       }
     }
@@ -172,6 +176,23 @@ extension Screen {
     try grow(Wish(.newer(place), want: want - want / 2, atGap: atGap), &growth)
   }
 
+  /// The newest that is cached, until a place is known.
+  private mutating func showMeanwhile(
+    _ wish: Wish, _ growth: inout Growth
+  ) throws(StoreFailure) -> Wish {
+    let known = growth.keys.count
+    if !wish.isTrimmed {
+      let isAtEnd = isAtEnd
+      _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
+      // What comes meanwhile may lie far from the place.
+      let high = growth.ends(of: known)?.high.successor ?? .min
+      if !isAtEnd { growth.loaded.remove(high, .max) }
+    }
+    var wish = wish
+    wish.meanwhile = growth.ends(of: known)
+    return wish
+  }
+
   private mutating func growToUnknown(
     _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
   ) throws(StoreFailure) {
@@ -179,16 +200,7 @@ extension Screen {
     case .latest, .unread:
       // Nothing unread is known: the newest, until the present has answered.
       if isUp, isLivePending || isLiveNext, mayAsk {
-        let known = growth.keys.count
-        if !wish.isTrimmed {
-          let isAtEnd = isAtEnd
-          _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
-          // What comes meanwhile may lie far from the place.
-          let high = growth.ends(of: known)?.high.successor ?? .min
-          if !isAtEnd { growth.loaded.remove(high, .max) }
-        }
-        var wish = wish
-        wish.meanwhile = growth.ends(of: known)
+        let wish = try showMeanwhile(wish, &growth)
         keep(wish, asking: nil)
       } else if !wish.isTrimmed {
         try grow(.newest(wish.want), &growth)

@@ -48,6 +48,38 @@ import Testing
     try expectUnbroken(screen, world, around: 41)
   }
 
+  /// Where the server is asked for the marker and does not answer, the newest that is cached is
+  /// shown after a while; once it answers, the first unread is there.
+  @Test func aSilentServerHidesNothingThatIsCached() throws {
+    let world = try CapableKind.all[6].world(limit: 20)
+    world.post(100)
+    let marker = world.order()[10]
+    let mark = """
+      {"type":"mark_last_read","request_id":"other","conversation_id":"room",\
+      "message_id":"\(marker)"}
+      """
+    _ = world.server.handle(Array(mark.utf8), user: "me")
+    try world.connect()
+    try world.sync()
+    #expect(try world.sync(.conversations).trouble == nil)
+    try world.disconnect()
+    try world.connect()
+    world.lose("get_messages")
+    let screen = try TestScreen(world, .unread, count: 20)
+    try screen.poll()
+    for _ in 0..<3 {
+      try world.wait(ms: 60_000)
+      try screen.poll()
+    }
+    #expect(try screen.ids() == world.order().suffix(20))
+    world.hear()
+    try world.wait(ms: 600_000)
+    try screen.settle(world)
+    let number = try screen.state().anchor
+    let row = try #require(screen.numbers.firstIndex(of: number))
+    #expect(try screen.ids()[row] == world.order()[11])
+  }
+
   private func expectUnbroken(_ screen: TestScreen, _ world: World, around first: Int) throws {
     let ids = try screen.ids()
     let truth = world.order()

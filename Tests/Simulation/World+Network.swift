@@ -118,7 +118,8 @@ extension World {
     // An older copy that comes behind news of a restore is the newer truth: nothing tells
     // otherwise.
     let hasNoCursor = Self.isFetch(type) || type == "mark_read" || type == "mark_delivered"
-    let tellsMuch = knobs.updates.isOn || (knobs.operations.isOn && knobs.pushes)
+    let tellsMuch =
+      knobs.updates.isOn || knobs.envelope || (knobs.operations.isOn && knobs.pushes)
     switch networkDice.below(hasNoCursor || tellsMuch ? 2 : 3) {
     case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))
     case 1: server.failNext("unavailable")
