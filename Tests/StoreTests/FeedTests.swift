@@ -32,7 +32,8 @@ import Timeline
       record.fetch = Watermark(timeUs: 1, text: bytes("1"))
       try tx.save(record)
     }
-    let told = try fixture.read { tx throws(StoreFailure) in try tx.changes(after: before, limit: 9) }
+    let told = try fixture.read { tx throws(StoreFailure) in try tx.changes(after: before, limit: 9)
+    }
     guard case .entries(let entries) = told else {
       Issue.record("no entries")
       return
