@@ -1401,8 +1401,10 @@ enum {
  * not confirmed yet: the operation waits for it. A `client_id` that was performed
  * before gives the same operation again; of another verb, conversation, message or
  * reaction it is #TL_E_INVALID. To delete or leave a conversation made here that the
- * server was never told of takes back its creation, and gives that. Fetches (`get_…`, `subscribe`, …) do not
- * survive the process; `typing` is sent or dropped, with operation 0. `mark_read`,
+ * server was never told of takes back its creation, and gives that, as the deletion
+ * or the edit of such a message gives its send: no operation is added, so that the
+ * `client_id` of such a call is not remembered. Fetches (`get_…`, `subscribe`, …) do
+ * not survive the process; `typing` is sent or dropped, with operation 0. `mark_read`,
  * `mark_delivered` and `mark_listened` are as #tl_client_mark_read and its kin, also
  * with operation 0: ids of messages that are not stored are passed over.
  * @param client The client.
@@ -1411,7 +1413,8 @@ enum {
  * @param operation The operation, 0 on failure. NULL is allowed.
  * @param number The local number of a message to send, otherwise 0. NULL is allowed.
  * @return #TL_OK, or #TL_E_INVALID (not an object, an unknown verb, a member that
- *         is missing, wrong or there twice, a `client_id` of something else), #TL_E_UNSUPPORTED (a verb that is not performed),
+ *         is missing, wrong or there twice, a `client_id` of something else),
+ *         #TL_E_UNSUPPORTED (a verb that is not performed),
  *         #TL_E_REFUSED (by the `seal` hook), #TL_E_TOO_LARGE, #TL_E_CLOSED,
  *         #TL_E_STORAGE (where only the sync failed the operation may be kept all
  *         the same: give a `client_id`, open the file again, and perform it
