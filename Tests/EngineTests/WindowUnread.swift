@@ -34,12 +34,7 @@ import Testing
   func noRowOfTheWayThereStays(_ kind: CapableKind, _ pollsEarly: Bool) throws {
     let world = try kind.world()
     world.post(100, everyMs: kind.everyMs)
-    let marker = world.order()[40]
-    let mark = """
-      {"type":"mark_last_read","request_id":"other","conversation_id":"room",\
-      "message_id":"\(marker)"}
-      """
-    _ = world.server.handle(Array(mark.utf8), user: "me")
+    readElsewhere(world.order()[40], world)
     try world.connect()
     #expect(try world.sync(.conversations).trouble == nil)
     let screen = try TestScreen(world, .unread, count: 10)
@@ -53,12 +48,7 @@ import Testing
   @Test func aSilentServerHidesNothingThatIsCached() throws {
     let world = try CapableKind.all[6].world(limit: 20)
     world.post(100)
-    let marker = world.order()[10]
-    let mark = """
-      {"type":"mark_last_read","request_id":"other","conversation_id":"room",\
-      "message_id":"\(marker)"}
-      """
-    _ = world.server.handle(Array(mark.utf8), user: "me")
+    readElsewhere(world.order()[10], world)
     try world.connect()
     try world.sync()
     #expect(try world.sync(.conversations).trouble == nil)
@@ -78,6 +68,15 @@ import Testing
     let number = try screen.state().anchor
     let row = try #require(screen.numbers.firstIndex(of: number))
     #expect(try screen.ids()[row] == world.order()[11])
+  }
+
+  /// Another device of this user has read up to a message.
+  private func readElsewhere(_ id: String, _ world: World) {
+    let mark = """
+      {"type":"mark_last_read","request_id":"other","conversation_id":"room",\
+      "message_id":"\(id)"}
+      """
+    _ = world.server.handle(Array(mark.utf8), user: "me")
   }
 
   private func expectUnbroken(_ screen: TestScreen, _ world: World, around first: Int) throws {
