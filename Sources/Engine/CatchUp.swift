@@ -215,11 +215,12 @@ extension Core {
       serverTime: page.serverTime?.timeUs, wallUs: now.wallUs)
   }
 
-  /// The newest row whose stamp the other server times bear out.
+  /// The newest row whose stamp the other server times bear out, or another page has.
   func plausibleTop(
-    _ page: Page, _ ingested: Ingested, _ now: Instant
+    _ page: Page, _ ingested: Ingested, _ now: Instant, borneOutUs: Int64?
   ) -> (position: Position, stamp: Stamp)? {
-    guard let greatest = plausibleTime(page, ingested, now) else { return nil }
+    let times = [plausibleTime(page, ingested, now), borneOutUs].compactMap { $0 }
+    guard let greatest = times.max() else { return nil }
     return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
       .max { $0.position < $1.position }
   }

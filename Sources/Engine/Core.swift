@@ -198,8 +198,8 @@ final class Core {
       }
       if marksWaiting, marksNotBeforeMs > now.monotonicMs { next = min(next, marksNotBeforeMs) }
       next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
-      if !subscriptions.due.isEmpty, subscriptions.notBeforeMs > now.monotonicMs {
-        next = min(next, subscriptions.notBeforeMs)
+      if let again = subscriptions.nextMs, again > now.monotonicMs {
+        next = min(next, again)
       }
     }
     return next == .max ? -1 : max(0, next - now.monotonicMs)

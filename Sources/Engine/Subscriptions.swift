@@ -16,8 +16,12 @@ struct Subscriptions {
   private(set) var all: [Subscription] = []
   /// Those that are still to be asked on this connection.
   private(set) var due: [Subscription] = []
-  private(set) var notBeforeMs: Int64 = .min
+  /// Those that had trouble on it, and when they are asked once more. They hold up no other.
+  private var troubled: [(one: Subscription, notBeforeMs: Int64)] = []
   private var attempts = 0
+
+  /// When the next of those is asked; nil for none.
+  var nextMs: Int64? { troubled.map(\.notBeforeMs).min() }
 
   mutating func add(_ one: Subscription) {
     if !all.contains(one) { all.append(one) }
@@ -26,16 +30,24 @@ struct Subscriptions {
   mutating func remove(_ one: Subscription) {
     all.removeAll { $0 == one }
     due.removeAll { $0 == one }
+    troubled.removeAll { $0.one == one }
   }
 
   mutating func connect() {
     due = all
-    notBeforeMs = .min
+    troubled = []
     attempts = 0
   }
 
   mutating func disconnect() {
     due = []
+    troubled = []
+  }
+
+  /// Lets those be asked whose time has come.
+  mutating func wake(_ nowMs: Int64) {
+    due += troubled.filter { $0.notBeforeMs <= nowMs }.map(\.one)
+    troubled.removeAll { $0.notBeforeMs <= nowMs }
   }
 
   mutating func takeDue() -> Subscription? {
@@ -44,27 +56,26 @@ struct Subscriptions {
 
   /// Once more, later.
   mutating func again(_ one: Subscription, _ later: (_ attempt: Int) -> Int64) {
-    guard all.contains(one), !due.contains(one) else { return }
-    due.append(one)
+    guard all.contains(one), !due.contains(one), !troubled.contains(where: { $0.one == one })
+    else { return }
     attempts += 1
-    notBeforeMs = later(attempts)
+    troubled.append((one, later(attempts)))
   }
 }
 
 extension Core {
   /// Asks what is due; false while other work is to wait for it.
   func sendSubscriptions(_ now: Instant) -> Bool {
-    if subscriptions.notBeforeMs <= now.monotonicMs {
-      while exchange.hasRoom, let one = subscriptions.takeDue() {
-        stats.requests += 1
-        let request = OperationRequest(
-          verb: .subscribe, conversation: one.conversation, body: one.body)
-        exchange.send(
-          .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
-        hasNews = true
-      }
-      if !subscriptions.due.isEmpty { return false }
+    subscriptions.wake(now.monotonicMs)
+    while exchange.hasRoom, let one = subscriptions.takeDue() {
+      stats.requests += 1
+      let request = OperationRequest(
+        verb: .subscribe, conversation: one.conversation, body: one.body)
+      exchange.send(
+        .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
+      hasNews = true
     }
+    if !subscriptions.due.isEmpty { return false }
     return !exchange.flights.contains { flight in
       if case .subscription = flight.purpose { true } else { false }
     }

@@ -61,8 +61,9 @@ struct SyncJob {
   var present: Position?
   /// The greatest server time known when its first page was stored.
   var knownUs: Int64?
-  /// Its first page held nothing that could be borne out, and was asked for once more.
-  var lookedAgain = false
+  /// Its first page held nothing that could be borne out, and was asked for once more: another
+  /// page bore out stamps up to here.
+  var borneOutUs: Int64?
   /// No page was taken since it began, or began again.
   var isAtBeginning = true
   /// Nothing of the conversation was stored before that page.
@@ -170,7 +171,7 @@ struct SyncJob {
     bound = nil
     top = nil
     present = nil
-    lookedAgain = false
+    borneOutUs = nil
     suspects = []
     unsettled = []
     openTick = nil

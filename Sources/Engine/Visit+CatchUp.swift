@@ -84,13 +84,18 @@ extension Visit {
   }
 
   /// Where a newest page lies in one tick, but for stamps ahead, it proves nothing of
-  /// it: the walk must go on until the newest messages are whole.
+  /// it, and where it shows nothing but such stamps, nothing of what came before them: the
+  /// walk must go on until the newest messages are whole.
   private func unprovenTick(_ claim: PageClaim) -> Position? {
     guard let first = claim.rows.first, var last = claim.rows.last else {
       return job.bound == nil || job.stopsAtPage ? .min : nil
     }
-    if let top = job.top?.timeUs, let ordinary = claim.rows.last(where: { $0.time <= top }) {
+    if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
       last = ordinary
+    } else if !reckoning.isSequence, let time = core.facts.serverTimeUs, time < first.time
+    {
+      // Nothing but stamps ahead: the newest messages are those the server's time bears out.
+      return .before(tick: time)
     }
     let tick = Position.before(tick: first.time)
     let isProven =
@@ -151,7 +156,8 @@ extension Visit {
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
-    guard !reckoning.isSequence, topIsOpen, !job.lookedAgain, let time = core.facts.serverTimeUs
+    guard !reckoning.isSequence, topIsOpen, job.borneOutUs == nil,
+      let time = core.facts.serverTimeUs
     else { return false }
     return ingested.stamps.contains {
       $0.stamp.timeUs > job.knownUs ?? .min && $0.stamp.timeUs <= time
@@ -161,7 +167,7 @@ extension Visit {
   /// Begins anew with the newest page, once. Where the known range ends stays as it is.
   mutating func lookAgain(_ ingested: Ingested, _ frame: [UInt8]) throws(StoreFailure) -> Step {
     try setAside(ingested, reckoning.claim(ingested.items, low: nil, high: nil), frame)
-    job.lookedAgain = true
+    job.borneOutUs = core.facts.serverTimeUs
     job.key = nil
     job.stage = .newest
     return .next
@@ -171,11 +177,11 @@ extension Visit {
   private mutating func noteTop(
     _ page: Page, _ ingested: Ingested, _ now: Instant
   ) throws(StoreFailure) {
-    job.knownUs = core.facts.serverTimeUs
+    job.knownUs = [core.facts.serverTimeUs, job.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
     job.present = times.max().map { .after(tick: $0) }
-    let plausible = core.plausibleTop(page, ingested, now)
+    let plausible = core.plausibleTop(page, ingested, now, borneOutUs: job.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
     if reckoning.isSequence {
       // A number needs nothing to bear it out; only the time beside it does.

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 2
+  static let version: Int64 = 3
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -53,20 +53,33 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 2;
+        PRAGMA user_version = 3;
         """)
-    } else if found < 2 {
-      try connection.execute(
-        """
-        ALTER TABLE meta ADD COLUMN recent_changes BLOB NOT NULL DEFAULT x'';
-        ALTER TABLE meta ADD COLUMN recent_refs BLOB NOT NULL DEFAULT x'';
-        PRAGMA user_version = 2;
-        """)
+    } else {
+      if found < 2 { try addRecent(connection) }
+      if found < 3 { try addOpening(connection) }
     }
     let form = try connection.number("SELECT cache_form FROM meta") ?? cacheForm
     guard form <= cacheForm else { throw .tooNew }
     if form < cacheForm { try rebuildCache(connection) }
     return found < version || form < cacheForm
+  }
+
+  private static func addRecent(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      ALTER TABLE meta ADD COLUMN recent_changes BLOB NOT NULL DEFAULT x'';
+      ALTER TABLE meta ADD COLUMN recent_refs BLOB NOT NULL DEFAULT x'';
+      PRAGMA user_version = 2;
+      """)
+  }
+
+  private static func addOpening(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      ALTER TABLE meta ADD COLUMN opening INTEGER NOT NULL DEFAULT 0;
+      PRAGMA user_version = 3;
+      """)
   }
 
   /// Compares what the file is bound to with what the host says.

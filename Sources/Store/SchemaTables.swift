@@ -14,6 +14,7 @@ extension Schema {
         user BLOB NOT NULL,
         position_kind INTEGER NOT NULL,
         cache_form INTEGER NOT NULL,
+        opening INTEGER NOT NULL DEFAULT 0,
         lsn INTEGER NOT NULL DEFAULT 0,
         last_number INTEGER NOT NULL DEFAULT 0,
         last_change INTEGER NOT NULL DEFAULT 0,

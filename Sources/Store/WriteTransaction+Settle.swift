@@ -15,9 +15,12 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> OperationRecord? {
     guard copy.flags.contains(.mine), try hasSends() else { return nil }
     if let name = copy.clientID {
-      guard let send = try operation(clientID: name), send.cid == cid, send.row != nil else {
+      guard var send = try operation(clientID: name), send.cid == cid, send.row != nil else {
         return nil
       }
+      // Told more than once, it may have arrived with what it said before: its text is that of
+      // a message which cannot be opened only where that is what went out last.
+      if copy.isSealed, send.attempts > 1, send.sealed != copy.raw { send.plain = nil }
       return send
     }
     guard !isKnown, let sent = copy.sentPayload,

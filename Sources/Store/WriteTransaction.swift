@@ -16,6 +16,10 @@ struct Counters: Equatable, Sendable {
   var trimmedChange: UInt64 = 0
   /// The last number given to an operation; never reused.
   var lastOperation: UInt64 = 0
+  /// A random number of this opening of the file. Without it the first commit after a loss of
+  /// power could be, byte by byte, one that was lost, and what had followed that would be valid
+  /// again behind it, in the log.
+  var opening: Int64 = 0
   /// What is not in its table yet.
   var recentChanges = RecentChanges()
   var recentRefs = RecentRefs()
@@ -31,6 +35,7 @@ struct Counters: Equatable, Sendable {
     return Counters(
       lsn: statement.uint(0), lastNumber: statement.uint(1), lastChange: statement.uint(2),
       trimmedChange: statement.uint(3), lastOperation: statement.uint(4),
+      opening: .random(in: .min ... .max),
       recentChanges: try RecentChanges(stored: statement.bytes(5)),
       recentRefs: RecentRefs(stored: statement.bytes(6)))
   }
@@ -110,10 +115,10 @@ package final class WriteTransaction: ReadTransaction {
     }
     try connection.runNoted(
       """
-      UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, trimmed_change = ?,
-        last_operation = ?, recent_changes = ?, recent_refs = ?
+      UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
+        trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?
       WHERE one = 1
-      """, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange,
+      """, counters.opening, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange,
       counters.lastOperation, counters.recentChanges.bytes, counters.recentRefs.bytes)
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)

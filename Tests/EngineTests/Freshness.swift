@@ -94,15 +94,17 @@ import Timeline
     #expect(world.requests.isEmpty)
   }
 
-  /// Where page sizes vary, the newest page may show a stamp years ahead and nothing else, and
+  /// Where page sizes vary, the newest page may show stamps years ahead and nothing else, and
   /// the page below it one tick that is cut. A catch-up goes on until the newest messages are
   /// whole.
-  @Test func aPageOfNothingButAStampAheadIsNotThePresent() throws {
+  @Test(arguments: 1...2) func aPageOfNothingButStampsAheadIsNotThePresent(_ ahead: Int) throws {
     let world = try World(
       knobs: Self.varying, profile: Self.varyingProfile, change: { $0.profile.pageLimit = 30 })
     world.post(40, everyMs: 3_000)
     world.post(3, everyMs: 0)
-    world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000)
+    for second in 0..<Int64(ahead) {
+      world.put("\"from the future\"", agoMs: -5 * 365 * 86_400_000 - second * 1_000)
+    }
     world.tick(ms: 60_000)
     try world.connect()
     #expect(try world.sync().trouble == nil)
@@ -117,13 +119,39 @@ import Timeline
     world.alter = { request, answer in
       guard request.contains("get_messages") else { return answer }
       pages += 1
-      return pages > 2 ? answer : Self.newest(pages == 1 ? 1 : 3, of: answer)
+      return pages > 2 ? answer : Self.newest(pages == 1 ? ahead : ahead + 2, of: answer)
     }
     #expect(try world.reach(.live).trouble == nil)
     #expect(pages > 2)
     #expect(try flags(world, newest) & MessageBit.unverified == 0)
     #expect(try world.cached() == world.truth())
     #expect(try world.lies() == [])
+  }
+
+  /// A server whose stamps run ahead of the clock that it tells. The newest page is one message
+  /// alone, which nothing bears out, the one below it bears it out: the newest page, asked for
+  /// again and again one message alone, is believed.
+  @Test func whatAnotherPageBoreOutIsBelieved() throws {
+    var knobs = Self.varying
+    knobs.sendsServerTime = true
+    let world = try World(knobs: knobs, profile: Self.varyingProfile)
+    world.post(40, everyMs: 3_000)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    try world.disconnect()
+    for ahead in 1...Int64(60) { world.put("\"\(ahead)\"", agoMs: -ahead * 1_000) }
+    try world.connect()
+    var pages = 0
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      pages += 1
+      return Self.newest(pages == 1 || pages == 3 ? 1 : 8, of: answer)
+    }
+    #expect(try world.sync().trouble == nil)
+    #expect(pages > 8)
+    #expect(try world.tailFaults(60) == [])
+    let newest = try #require(world.truth().last)
+    #expect(try flags(world, newest) & MessageBit.unverified == 0)
   }
 
   /// The newest messages were read within the second of the watermark, and two more came in

@@ -169,4 +169,24 @@ import Testing
     try seeAgain()
     #expect(try shown(world).last?.hasSuffix("sealed elsewhere sealed") == true)
   }
+
+  /// The server has a message of which no answer came, and refuses it when it is sent again. What
+  /// the user writes in its place then is not the text of the message that the server has.
+  @Test func t26_aTextThatTheServerNeverGotIsNotShownForAnother() throws {
+    let world = try writer(TrapsRestart.Folder())
+    try world.connect()
+    world.lose("send_message")
+    let said = try world.say("one", as: "q1")
+    try world.run()
+    world.hear()
+    world.server.failNext("too_large", verb: "send_message")
+    try world.breakConnection()
+    try world.run()
+    #expect(try world.standing(said.operation) == .refused)
+    try world.act("edit_message", "q1", #","payload":"two""#)
+    try world.run()
+    #expect(try world.standing(said.operation) == .done)
+    #expect(world.served() == ["sealed one"])
+    #expect(try shown(world) == ["\(said.number) sealed one sealed"])
+  }
 }

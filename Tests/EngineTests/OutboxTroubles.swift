@@ -402,4 +402,28 @@ import VaultSupport
     #expect(confirmed.suffix(count) == world.truth().suffix(count))
     #expect(try world.splits().count <= 1)
   }
+
+  /// On a new connection each subscription is asked for before anything else; one that has
+  /// trouble holds up no other.
+  @Test func aSubscriptionInTroubleHoldsUpNoOther() throws {
+    let world = try World.idempotent(echoesIDs: false)
+    try world.connect()
+    for name in ["a", "b", "c"] {
+      _ = world.server.post(
+        conversation: name, sender: "you", payload: "1", id: nil, stampUs: nil, lateUs: nil)
+      try world.perform(#"{"type":"subscribe","conversation_id":"\#(name)"}"#)
+    }
+    try world.run()
+    try world.disconnect()
+    try world.say("hello")
+    world.reset()
+    world.server.failNext("unavailable", verb: "subscribe")
+    try world.connect()
+    try world.wait(ms: 60_000)
+    let asked = world.requests.map { request in
+      ["\"a\"", "\"b\"", "\"c\"", "send_message"].first { request.contains($0) } ?? ""
+    }
+    #expect(Array(asked.prefix(4)) == ["\"a\"", "\"b\"", "\"c\"", "send_message"])
+    #expect(asked.filter { $0 == "\"a\"" }.count == 2)
+  }
 }

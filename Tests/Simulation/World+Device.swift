@@ -177,8 +177,11 @@ extension World {
 
   private static func difference(_ a: [SimPage], _ b: [SimPage]) -> String {
     for (index, (left, right)) in zip(a, b).enumerated() where left != right {
+      let row = zip(left.rows, right.rows).first { $0 != $1 }.map {
+        "; \(World.text($0.id)) unverified \($0.unverified), then \($1.unverified)"
+      }
       return "c\(index): \(left.rows.count) rows and gaps \(left.gapsBefore), then "
-        + "\(right.rows.count) rows and gaps \(right.gapsBefore)"
+        + "\(right.rows.count) rows and gaps \(right.gapsBefore)\(row ?? "")"
     }
     return "no difference"
   }

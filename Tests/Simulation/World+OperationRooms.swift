@@ -26,11 +26,15 @@ extension World {
     guard let one = made.randomElement(using: &actDice) else { return }
     let room = acts.named[one.clientID]?.min() ?? one.clientID
     let verb = actDice.chance(0.6) ? "leave_conversation" : "delete_conversation"
+    guard let made = acts.bySeq[one.seq], let probe else { return }
+    let saved = acts.all
+    acts.drop(made, untold: acts.all[made].copies.isEmpty)
     let answer = try perform("{\"type\":\"\(verb)\",\"conversation_id\":\"\(room)\"}")
-    if let made = acts.bySeq[answer.seq] {
-      // The server was never told of it: it was taken back with all that is in it.
-      acts.drop(made, untold: acts.all[made].copies.isEmpty)
-    } else {
+    // The server was never told of it: it was taken back with all that is in it. Where a kill
+    // fell into that, it is gone, and what came again found nothing.
+    let isGone = try !probe.allOperations().contains { $0.seq == one.seq }
+    if !isGone { acts.all = saved }
+    if acts.bySeq[answer.seq] == nil {
       _ = acts.add(Act(seq: answer.seq, verb: verb, room: room))
     }
     try pump()
