@@ -92,8 +92,7 @@ extension Visit {
     }
     if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
       last = ordinary
-    } else if !reckoning.isSequence, let time = core.facts.serverTimeUs, time < first.time
-    {
+    } else if !reckoning.isSequence, let time = core.facts.serverTimeUs, time < first.time {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
       return .before(tick: time)
     }

@@ -118,8 +118,9 @@ package final class WriteTransaction: ReadTransaction {
       UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
         trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?
       WHERE one = 1
-      """, counters.opening, counters.lsn, counters.lastNumber, counters.lastChange, counters.trimmedChange,
-      counters.lastOperation, counters.recentChanges.bytes, counters.recentRefs.bytes)
+      """, counters.opening, counters.lsn, counters.lastNumber, counters.lastChange,
+      counters.trimmedChange, counters.lastOperation, counters.recentChanges.bytes,
+      counters.recentRefs.bytes)
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
     endAsItIs()
