@@ -174,6 +174,8 @@ struct Ingest {
     case .tombstoned:
       result.sawBuried = true
       return
+    case .overtaken:
+      return
     }
     if autoMarkRead, !readByMe, try tx.enqueueMark(.read, message.id, record.cid) {
       result.queuedMarks = true

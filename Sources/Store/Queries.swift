@@ -62,7 +62,7 @@ enum Queries {
     """
 
   static let tombstone: StaticString =
-    "SELECT version FROM tombstone WHERE cid = ? AND id = ?"
+    "SELECT version, lsn FROM tombstone WHERE cid = ? AND id = ?"
 
   static let forgotten: StaticString = "SELECT 1 FROM forgotten WHERE cid = ? AND id = ?"
 

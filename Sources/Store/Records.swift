@@ -205,8 +205,10 @@ package enum Applied: Equatable, Sendable {
   case inserted(UInt64)
   case updated(UInt64)
   case unchanged(UInt64)
-  /// Its deletion is known; nothing was stored.
+  /// Its deletion was known when the copy was asked for; nothing was stored.
   case tombstoned
+  /// Its deletion became known meanwhile; nothing was stored.
+  case overtaken
   /// The user removed it from this device; the husk stays empty.
   case forgotten(UInt64)
 }

@@ -17,12 +17,12 @@ extension WriteTransaction {
     copy.clientID = nil
     copy.sentPayload = nil
     copy.written = nil
-    let isBarred = try isBarred(copy, cid)
-    let stored = isBarred ? nil : try storedMessage(copy.id, cid)
-    let send = try openSend(of: message, cid, isKnown: isBarred || stored != nil)
-    guard !isBarred else {
+    let bar = try bar(copy, cid)
+    let stored = bar == nil ? try storedMessage(copy.id, cid) : nil
+    let send = try openSend(of: message, cid, isKnown: bar != nil || stored != nil)
+    if let bar {
       if let send { try settle(send, as: copy.id, givesNumber: false) }
-      return .tombstoned
+      return bar.lsn <= issued ? .tombstoned : .overtaken
     }
     try reveal(&copy, message, cid, send)
     var applied: Applied
@@ -91,15 +91,15 @@ extension WriteTransaction {
     }
   }
 
-  /// Whether a tombstone keeps the message out. A server version newer than the
-  /// deletion lifts it.
-  private func isBarred(_ copy: IncomingMessage, _ cid: Int64) throws(StoreFailure) -> Bool {
-    guard let deletion = try deletion(copy.id, cid) else { return false }
+  /// The tombstone that keeps the message out. A server version newer than the deletion
+  /// lifts it.
+  private func bar(_ copy: IncomingMessage, _ cid: Int64) throws(StoreFailure) -> Deletion? {
+    guard let deletion = try deletion(copy.id, cid) else { return nil }
     if let version = copy.version, let deleted = deletion.version, version > deleted {
       try connection.run("DELETE FROM tombstone WHERE cid = ? AND id = ?", cid, copy.id)
-      return false
+      return nil
     }
-    return true
+    return deletion
   }
 
   private func insert(

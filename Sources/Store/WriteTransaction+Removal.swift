@@ -38,11 +38,14 @@ extension WriteTransaction {
   /// A remembered deletion.
   struct Deletion: Equatable {
     var version: Int64?
+    /// The commit that recorded it.
+    var lsn: UInt64
   }
 
   func deletion(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Deletion? {
     let statement = try connection.statement(Queries.tombstone, cid, id)
-    return try statement.step() ? Deletion(version: statement.optionalInt(0)) : nil
+    guard try statement.step() else { return nil }
+    return Deletion(version: statement.optionalInt(0), lsn: statement.uint(1))
   }
 
   /// Drops the tombstones of a conversation whose server was restored, and what

@@ -208,4 +208,38 @@ import Testing
     #expect(try world.cached() == world.truth())
     #expect(try world.payload(victim) == "\"made again\"")
   }
+
+  /// A push tells of a deletion while a page is under way that shows the message. That is no
+  /// server which shows again what it deleted: it is not taken for a restored one, though it
+  /// counts one more than there is, now and later.
+  @Test func aPageThatADeletionOvertookShowsNoRestore() throws {
+    let world = try World()
+    world.post(130)
+    try world.connect()
+    try world.sync(.older, want: 200)
+    #expect(try world.isWhole())
+    world.post(1)
+    let gone = try #require(world.truth().last)
+    world.post(1)
+    var isFirst = true
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      if isFirst {
+        isFirst = false
+        world.server.delete(conversation: "room", ids: [gone])
+        let push = #"{"type":"message_deleted","conversation_id":"room","message_ids":["\#(gone)"]}"#
+        _ = try? world.client.receive(Array(push.utf8))
+      }
+      let parts = answer.split(separator: #""total_count":"#, omittingEmptySubsequences: false)
+      guard parts.count == 2, let count = Int(parts[1].prefix { $0.isNumber }) else {
+        return answer
+      }
+      return parts[0] + #""total_count":\#(count + 1)"# + parts[1].drop { $0.isNumber }
+    }
+    #expect(try world.sync().trouble == nil)
+    #expect(!isFirst)
+    #expect(try world.client.stats().restores == 0)
+    #expect(try world.client.stats().auditMismatches == 1)
+    #expect(try world.cached() == world.truth())
+  }
 }

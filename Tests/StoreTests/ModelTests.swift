@@ -71,7 +71,7 @@ private struct Model {
 
   var rows: [[UInt8]: Row] = [:]
   var forgotten: Set<[UInt8]> = []
-  var deletions: [[UInt8]: Int64?] = [:]
+  var deletions: [[UInt8]: (version: Int64?, lsn: UInt64)] = [:]
   var waiting: [[UInt8]: Waiting] = [:]
   var marks: [ReceiptKind: [[UInt8]]] = [.read: [], .delivered: [], .listened: []]
   var lastNumber: UInt64 = 0
@@ -80,8 +80,8 @@ private struct Model {
     _ m: IncomingMessage, _ users: [ReceiptKind: [[UInt8]]], _ stamp: UInt64
   ) -> Applied {
     if let deletion = deletions[m.id] {
-      guard let version = m.version, let deleted = deletion, version > deleted else {
-        return .tombstoned
+      guard let version = m.version, let deleted = deletion.version, version > deleted else {
+        return deletion.lsn <= stamp ? .tombstoned : .overtaken
       }
       deletions[m.id] = nil
     }
@@ -161,10 +161,13 @@ private struct Model {
     return rows.removeValue(forKey: id)?.number
   }
 
-  mutating func tombstone(_ id: [UInt8], _ version: Int64?) -> UInt64? {
+  mutating func tombstone(_ id: [UInt8], _ version: Int64?, _ lsn: UInt64) -> UInt64? {
     if let row = rows[id]?.message.version, let version, row > version { return nil }
-    let known = deletions[id] ?? nil
-    deletions[id] = .some(version.map { max($0, known ?? $0) } ?? known)
+    if let known = deletions[id] {
+      if let version, known.version.map({ version > $0 }) ?? true { deletions[id] = (version, lsn) }
+    } else {
+      deletions[id] = (version, lsn)
+    }
     waiting[id] = nil
     return rows[id] == nil ? nil : delete(id)
   }
@@ -313,7 +316,7 @@ private struct Model {
     case 0..<45:
       try apply(id, stamp, version, tx, cid, &model, &random)
     case 45..<52:
-      #expect(try tx.tombstone(id, cid, version: version) == model.tombstone(id, version))
+      #expect(try tx.tombstone(id, cid, version: version) == model.tombstone(id, version, tx.lsn))
     case 52:
       guard random.chance(0.2) else { return }
       try tx.clearTombstones(cid)

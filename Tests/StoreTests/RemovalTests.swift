@@ -17,6 +17,8 @@ import Timeline
     try fixture.reopen()
     let again = try fixture.apply([message("a", at: 1, version: 9)], cid, issued: 1_000)
     #expect(again == [.tombstoned])
+    // This one was asked for before the deletion was known.
+    #expect(try fixture.apply([message("a", at: 1)], cid, issued: 1) == [.overtaken])
     #expect(try fixture.texts(cid, .latest) == ["b"])
   }
 
