@@ -221,13 +221,16 @@ import Testing
     world.post(1)
     let gone = try #require(world.truth().last)
     world.post(1)
-    var isFirst = true
+    var pages = 0
     world.alter = { request, answer in
       guard request.contains("get_messages") else { return answer }
-      if isFirst {
-        isFirst = false
+      pages += 1
+      // The one that looks again because of the count.
+      if pages == 2 {
         world.server.delete(conversation: "room", ids: [gone])
-        let push = #"{"type":"message_deleted","conversation_id":"room","message_ids":["\#(gone)"]}"#
+        let push = """
+          {"type":"message_deleted","conversation_id":"room","message_ids":["\(gone)"]}
+          """
         _ = try? world.client.receive(Array(push.utf8))
       }
       let parts = answer.split(separator: #""total_count":"#, omittingEmptySubsequences: false)
@@ -237,7 +240,7 @@ import Testing
       return parts[0] + #""total_count":\#(count + 1)"# + parts[1].drop { $0.isNumber }
     }
     #expect(try world.sync().trouble == nil)
-    #expect(!isFirst)
+    #expect(pages > 2)
     #expect(try world.client.stats().restores == 0)
     #expect(try world.client.stats().auditMismatches == 1)
     #expect(try world.cached() == world.truth())
