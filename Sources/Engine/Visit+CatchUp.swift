@@ -92,8 +92,11 @@ extension Visit {
     }
     if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
       last = ordinary
-    } else if !reckoning.isSequence, let time = core.facts.serverTimeUs, time < first.time {
+    } else if !reckoning.isSequence, let time = job.knownUs, time < first.time,
+      core.clock.wallUs.map({ $0 < first.time }) ?? true
+    {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
+      // Where the device's clock has passed the stamps, it is the server's that stands still.
       return .before(tick: time)
     }
     let tick = Position.before(tick: first.time)
@@ -166,7 +169,12 @@ extension Visit {
   /// Begins anew with the newest page, once. Where the known range ends stays as it is.
   mutating func lookAgain(_ ingested: Ingested, _ frame: [UInt8]) throws(StoreFailure) -> Step {
     try setAside(ingested, reckoning.claim(ingested.items, low: nil, high: nil), frame)
-    job.borneOutUs = core.facts.serverTimeUs
+    if job.stopsAtPage { job.bound = job.left }
+    // A page of nothing but such stamps says that the clock is not theirs; one among ordinary
+    // stamps may be one of few.
+    let known = job.knownUs ?? .min
+    let isAll = ingested.stamps.allSatisfy { $0.stamp.timeUs > known }
+    job.borneOutUs = isAll ? core.facts.serverTimeUs : known
     job.key = nil
     job.stage = .newest
     return .next

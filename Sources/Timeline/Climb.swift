@@ -98,7 +98,7 @@ package struct Climb: Equatable, Sendable {
   ) -> Verdict {
     let isNewest = offset <= 0 || endsAtPresent
     guard let bottom = rows.first, let top = rows.last else {
-      if rawCount > 0 { return takeUnread(unread, rawCount, offset, isNewest) }
+      if rawCount > 0 { return takeUnread(unread, rawCount, offset, isNewest, endsAtStart) }
       isAtPresent = isNewest
       return isNewest ? .present : same(offset)
     }
@@ -181,11 +181,12 @@ package struct Climb: Equatable, Sendable {
   }
 
   /// A page of which no item can be read. Where none of them was shown right above the
-  /// run, it stands apart like any other.
+  /// run, it stands apart like any other, unless it is all there is from the start on.
   private mutating func takeUnread(
-    _ unread: Unreadable, _ rawCount: Int, _ offset: Int, _ isNewest: Bool
+    _ unread: Unreadable, _ rawCount: Int, _ offset: Int, _ isNewest: Bool,
+    _ endsAtStart: Bool
   ) -> Verdict {
-    guard stepsOver || !beyond.isDisjoint(with: unread.oldest) else {
+    guard endsAtStart || stepsOver || !beyond.isDisjoint(with: unread.oldest) else {
       return apart(offset, rawCount)
     }
     if isNewest {

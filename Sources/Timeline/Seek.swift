@@ -21,6 +21,8 @@ package struct Seek: Equatable, Sendable {
   private var leaps = 0
   /// Times it looked across the seam of two pages.
   private var seams = 0
+  /// Offsets in a row, up to the last one asked, at which nothing could be read.
+  private var unread: Range<Int>?
   /// Nothing older exists: the next page is the nearest.
   private var isLast = false
 
@@ -64,7 +66,9 @@ package struct Seek: Equatable, Sendable {
     steps += 1
     if !target.id.isEmpty, rows.contains(target) { return .found }
     if steps > Self.stepsMax { return .gaveUp }
-    guard let bottom = rows.first, let top = rows.last else { return takeUnread(rawCount) }
+    guard let bottom = rows.first, let top = rows.last else {
+      return takeUnread(rawCount, endsAtStart)
+    }
     if isLast { return nearest }
     if top < target {
       if offset == 0 { return nearest }
@@ -122,12 +126,17 @@ package struct Seek: Equatable, Sendable {
     return .again
   }
 
-  /// Nothing here, or nothing that can be read.
-  private mutating func takeUnread(_ rawCount: Int) -> Verdict {
-    if rawCount > 0 {
+  /// Nothing here, or nothing that can be read. What cannot be read up to the end of all is
+  /// as good as nothing.
+  private mutating func takeUnread(_ rawCount: Int, _ endsAtStart: Bool) -> Verdict {
+    if unread?.upperBound != offset { unread = offset..<offset }
+    let first = unread?.lowerBound ?? offset
+    if rawCount > 0, !endsAtStart {
       offset += rawCount
+      unread = first..<offset
       return .again
     }
+    offset = first
     if offset == 0 { return .absent }
     if let above, above >= offset {
       isLast = true

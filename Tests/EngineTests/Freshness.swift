@@ -154,6 +154,64 @@ import Timeline
     #expect(try flags(world, newest) & MessageBit.unverified == 0)
   }
 
+  /// Two messages stamped two hours ahead, of which a small page shows both among an ordinary one.
+  /// That is not believed: what comes next has stamps below them.
+  @Test func aFewStampsAheadAmongOthersBearOutNone() throws {
+    var knobs = Self.varying
+    knobs.sendsServerTime = true
+    let world = try World(knobs: knobs, profile: Self.varyingProfile)
+    world.post(40, everyMs: 3_000)
+    try world.connect()
+    #expect(try world.sync().trouble == nil)
+    try world.disconnect()
+    world.post(3, everyMs: 1_000)
+    for second in 0..<2 { world.put("\"ahead\"", agoMs: -7_200_000 - Int64(second) * 1_000) }
+    try world.connect()
+    var pages = 0
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      pages += 1
+      return pages > 3 ? answer : Self.newest(pages == 2 ? 3 : 1, of: answer)
+    }
+    #expect(try world.sync().trouble == nil)
+    #expect(pages > 3)
+    try world.disconnect()
+    world.tick(ms: 60_000)
+    world.post(70, everyMs: 1_000)
+    try world.connect()
+    world.alter = { Self.newest($0.contains("get_messages") ? 8 : 99, of: $1) }
+    #expect(try world.sync().trouble == nil)
+    #expect(try world.lies() == [])
+    #expect(try world.tailFaults(75) == [])
+  }
+
+  /// A server whose clock stands still: stamps are days ahead of it, as far as it says, and not
+  /// ahead of the device. The present is one page, not the whole history.
+  @Test func aServersClockThatStandsStillCostsNoHistory() throws {
+    var knobs = Self.varying
+    knobs.sendsServerTime = true
+    let world = try World(
+      knobs: knobs, profile: Self.varyingProfile, change: { $0.profile.pageLimit = 30 })
+    world.post(1, everyMs: 1_000)
+    let stuck = world.server.nowUs
+    world.tick(ms: 5 * 86_400_000)
+    world.post(400, everyMs: 3_000)
+    world.tick(ms: 1_000)
+    world.alter = { _, answer in
+      let object = try? JSONSerialization.jsonObject(with: Data(answer.utf8))
+      guard var frame = object as? [String: Any],
+        var data = frame["data"] as? [String: Any], data["server_time"] != nil
+      else { return answer }
+      data["server_time"] = ServerTime.text(stuck, knobs)
+      frame["data"] = data
+      let bytes = try? JSONSerialization.data(withJSONObject: frame)
+      return bytes.map { String(decoding: $0, as: UTF8.self) } ?? answer
+    }
+    try world.connect()
+    #expect(try world.reach(.live).trouble == nil)
+    #expect(world.asked("get_messages").count <= 2)
+  }
+
   /// The newest messages were read within the second of the watermark, and two more came in
   /// it. A page from far above that ends between these two does not make one range with what
   /// was read before them.

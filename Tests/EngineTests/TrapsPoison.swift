@@ -84,13 +84,25 @@ import Timeline
   }
 
   /// Nothing of a conversation can be read, whether it is one page or many.
-  @Test(arguments: ServerKind.few, [1, 2, 50, 130])
+  @Test(arguments: ServerKind.few + ServerKind.capable, [1, 2, 50, 130])
   func aConversationOfPoisonEndsWell(_ kind: ServerKind, _ count: Int) throws {
     let world = try kind.world()
     let bad = Self.post(count, everyMs: 1_000, to: world) { _ in .missingID }
     try world.connect()
     #expect(try world.sync().trouble == nil)
     #expect(try world.sync(.older, want: 1_000).trouble == nil)
+    // A place among them is looked for, and nothing is found that could be shown.
+    if count < 100 {
+      world.reset()
+      let place = try world.window(.time(world.server.nowUs - 500_000), count: 6)
+      try place.settle(world)
+      #expect(try place.state().trouble == .notFound)
+      #expect(world.asked("get_messages").count <= 6)
+    }
+    let screen = try world.window(count: 22)
+    try screen.settle(world)
+    #expect(try screen.state().trouble == nil)
+    #expect(try screen.state().isAtEnd)
     world.post(70)
     #expect(try world.sync().trouble == nil)
     #expect(try world.tailFaults(20, but: bad) == [])

@@ -119,7 +119,8 @@ extension World {
     // otherwise.
     let hasNoCursor = Self.isFetch(type) || type == "mark_read" || type == "mark_delivered"
     let tellsMuch =
-      knobs.updates.isOn || knobs.envelope || (knobs.operations.isOn && knobs.pushes)
+      knobs.updates.isOn || knobs.envelope
+      || knobs.pushes && (knobs.operations.isOn || knobs.duplicateShare > 0 || knobs.reorders)
     switch networkDice.below(hasNoCursor || tellsMuch ? 2 : 3) {
     case 0: server.failNext("rate_limited", retryAfterMs: 100 + networkDice.below(5_000))
     case 1: server.failNext("unavailable")

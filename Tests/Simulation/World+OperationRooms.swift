@@ -28,12 +28,19 @@ extension World {
     let verb = actDice.chance(0.6) ? "leave_conversation" : "delete_conversation"
     guard let made = acts.bySeq[one.seq], let probe else { return }
     let saved = acts.all
+    let deaths = findings.kills + findings.powerCuts
     acts.drop(made, untold: acts.all[made].copies.isEmpty)
     let answer = try perform("{\"type\":\"\(verb)\",\"conversation_id\":\"\(room)\"}")
     // The server was never told of it: it was taken back with all that is in it. Where a kill
     // fell into that, it is gone, and what came again found nothing.
+    let hasDied = findings.kills + findings.powerCuts > deaths
     let isGone = try !probe.allOperations().contains { $0.seq == one.seq }
-    if !isGone { acts.all = saved }
+    if !isGone || answer.seq != one.seq && !hasDied {
+      for index in saved.indices {
+        acts.all[index].mayGo = saved[index].mayGo
+        acts.all[index].neverTold = saved[index].neverTold
+      }
+    }
     if acts.bySeq[answer.seq] == nil {
       _ = acts.add(Act(seq: answer.seq, verb: verb, room: room))
     }

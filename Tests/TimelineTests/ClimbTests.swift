@@ -230,6 +230,18 @@ import Timeline
     #expect(ended.high == .before(tick: 9))
   }
 
+  /// No item of a page can be read, and there is nothing but that page.
+  @Test func allThatCannotBeReadIsThePresent() {
+    var climb = Climb(high: at(5, "x"), index: 0, ties: .unknown)
+    let unread = Unreadable(newest: [1], oldest: [2])
+    let verdict = climb.take(
+      rows: [], rawCount: 2, unread: unread, offset: 0, endsAtStart: true)
+    #expect(verdict == .present)
+    #expect(climb.isAtPresent)
+    var other = Climb(high: at(5, "x"), index: 0, ties: .unknown)
+    #expect(other.take(rows: [], rawCount: 2, unread: unread, offset: 0) == .apart)
+  }
+
   /// All of an island was deleted on the server: no anchor is left in it.
   @Test func aRunThatIsGoneIsJoinedByThePageAtTheStart() {
     var climb = Climb(high: .after(tick: 10), index: 30, ties: .unknown)

@@ -142,4 +142,25 @@ import Timeline
     }
     #expect(verdict == .gaveUp)
   }
+
+  /// Unreadable items at the start of all, below as many others: they are passed once, whether
+  /// the server says where the start is or an empty page shows it.
+  @Test(arguments: [true, false], [0, 12])
+  func whatCannotBeReadAtTheStartIsPassedOnce(_ saysStart: Bool, _ readable: Int) {
+    let total = readable + 7
+    var seek = Seek(target: .before(tick: 1), total: nil, limit: 5)
+    var verdict = Seek.Verdict.again
+    var steps = 0
+    while verdict == .again, steps < 200 {
+      let end = min(total, seek.offset + 5)
+      let shown = seek.offset..<max(seek.offset, min(end, readable))
+      let rows = shown.map { at(Int64(99 - $0), "x") }
+      verdict = seek.take(
+        rows: rows.sorted(), rawCount: max(0, end - seek.offset),
+        endsAtStart: saysStart && end == total)
+      steps += 1
+    }
+    #expect(verdict == (readable == 0 ? .absent : .found))
+    #expect(steps <= 16)
+  }
 }
