@@ -260,7 +260,9 @@ typedef struct tl_unsealed {
  * Seals one payload: `out->payload` is the JSON value that goes to the server,
  * its flags must be zero. It is kept with the operation and used again for each
  * try. Runs inside #tl_client_perform, #tl_client_send, #tl_operation_edit and
- * #tl_client_reopen_payloads, with no lock of the library held. It must not call
+ * #tl_client_reopen_payloads, and inside #tl_client_receive for an edit that
+ * follows by itself (a message was rewritten, and the server turns out to have it
+ * as it was before), with no lock of the library held. It must not call
  * the library. Return #TL_OK, or #TL_NONE when the key has not come yet: the
  * operation waits (#TL_WAIT_SEAL) until #tl_client_reopen_payloads. Any failure
  * ends the call with #TL_E_REFUSED and nothing is kept.

@@ -160,13 +160,18 @@ package final class Client: Sendable {
     }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
-    return try input { core, now throws(Failure) in
+    let (receipt, mustSeal) = try input { core, now throws(Failure) in
       core.stats.framesIn += 1
       core.stats.bytesIn += UInt64(bytes.count)
       core.stats.openFailures += failures
       guard core.exchange.isUp else { throw .offline }
-      return try core.receive(frame, opened, now)
+      let receipt = try core.receive(frame, opened, now)
+      defer { core.mustSeal = false }
+      return (receipt, core.mustSeal)
     }
+    // What fails here waits for a key.
+    if mustSeal { _ = try? sealWaiting(nil) }
+    return receipt
   }
 
   package func nextFrame() throws(Failure) -> OutgoingFrame? {

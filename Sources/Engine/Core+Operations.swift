@@ -185,7 +185,7 @@ extension Core {
     _ record: inout OperationRecord, _ plain: [UInt8]?, _ draft: Draft, isFit: Bool,
     _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    record.plain = plain
+    record.rewrite(plain)
     record.sealed = isFit ? draft.sealed : nil
     let awaitsSeal = config.seal != nil && record.sealed == nil
     if record.waits != .upload { record.waits = awaitsSeal ? .seal : .nothing }

@@ -56,6 +56,8 @@ final class Core {
   /// What the user did and the server has not confirmed.
   var outbox = OutboxMemory()
   var subscriptions = Subscriptions()
+  /// An edit that followed by itself is to be sealed.
+  var mustSeal = false
   /// Names of what the user makes.
   var random: Random
   /// The open windows: what they ask goes first.
@@ -425,9 +427,11 @@ final class Core {
     var changed: [(UInt64, OpenOperation?)] = []
     do {
       let result = try store.write { tx throws(StoreFailure) in
+        tx.seals = config.seal != nil
         // First, since the body may owe one of them again.
         if !replies.settled.isEmpty { try tx.settleReplies(replies.settled) }
         let result = try body(tx)
+        if tx.mustSeal { mustSeal = true }
         for seq in tx.changedOperations.sorted() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }

@@ -149,10 +149,11 @@ extension Core {
       verdict = Outbox.verdict(
         ending, record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
       switch verdict {
-      case .done: return
       case .refused: record.state = .refused
       case .retry: record.state = .queued
-      case .unknown: record.state = .unknown
+      case .done, .unknown:
+        verdict = .unknown
+        record.state = .unknown
       }
       record.errorCode = refusal?.code
       record.errorText = refusal?.text

@@ -97,7 +97,7 @@ extension Client {
         guard record.isOpenToEdits else { return false }
         record.body = OperationRecord.body(request.body)
         if record.verb.hasPayload {
-          record.plain = request.payload
+          record.rewrite(request.payload)
           if isOther { record.sealed = sealed }
           if record.waits != .upload {
             record.waits = mustSeal && record.sealed == nil ? .seal : .nothing
@@ -254,7 +254,7 @@ extension Client {
     }
   }
 
-  private func sealWaiting(_ conversation: [UInt8]?) throws(Failure) -> Int {
+  func sealWaiting(_ conversation: [UInt8]?) throws(Failure) -> Int {
     guard config.seal != nil else { return 0 }
     var sealed = 0
     var query = OperationQuery(conversation: conversation, limit: 100)

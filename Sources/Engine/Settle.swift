@@ -28,7 +28,11 @@ extension Core {
     else { return .ignored }
     let verdict = Outbox.verdict(ending, flight.verb, isRepeatable: true, wasTaken: true)
     do {
-      guard verdict == .done else {
+      var isDone = verdict == .done
+      // The server has the message, perhaps as it was before the user rewrote it: only the
+      // message itself tells.
+      if case .failed = outcome, record.isRewritten, record.verb.isNew { isDone = false }
+      guard isDone else {
         try end(seq, ending, response.refusal, now, deadlineMs: nil)
         return .applied
       }

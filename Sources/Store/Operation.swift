@@ -99,6 +99,9 @@ package struct OperationRecord: Equatable, Sendable {
   /// Of a send, what was known of the server's time (of its numbers, where it has them)
   /// before it was told first: its message lies above. Nil where nothing was.
   package var toldAfter: Int64?
+  /// Its payload was changed after the server may have been told it: of a send that is
+  /// done, the server has what it said before.
+  package internal(set) var isRewritten = false
   /// The commit that last changed it.
   package internal(set) var lsn: UInt64 = 0
 
@@ -112,6 +115,12 @@ package struct OperationRecord: Equatable, Sendable {
     self.clientID = clientID
     self.body = body
     self.plain = plain
+  }
+
+  /// Gives it another payload.
+  package mutating func rewrite(_ payload: [UInt8]?) {
+    if attempts > 0, payload != plain { isRewritten = true }
+    plain = payload
   }
 
   /// The row that a screen shows for it; nil for none.

@@ -2,13 +2,15 @@
 extension Queries {
   static let operation: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation WHERE seq = ?
     """
 
   static let operationByClient: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation INDEXED BY operation_client WHERE client_id = ?
     """
 
@@ -18,41 +20,47 @@ extension Queries {
 
   static let operationsOf: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation INDEXED BY operation_kept
     WHERE cid = ? AND verb >= 10 AND seq > ? ORDER BY seq LIMIT ?
     """
 
   static let operationsOpenOf: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation INDEXED BY operation_kept
     WHERE cid = ? AND verb >= 10 AND seq > ? AND state != 4 ORDER BY seq LIMIT ?
     """
 
   static let operations: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation WHERE verb >= 10 AND seq > ? ORDER BY seq LIMIT ?
     """
 
   static let operationsOpen: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation INDEXED BY operation_open
     WHERE verb >= 10 AND state != 4 AND seq > ? ORDER BY seq LIMIT ?
     """
 
   static let operationsOn: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation INDEXED BY operation_target
     WHERE cid = ? AND target = ? AND state != 4 AND verb >= 10 ORDER BY seq
     """
 
   static let operationsAwaiting: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
-      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
     FROM operation INDEXED BY operation_depends
     WHERE depends = ? AND depends != 0 ORDER BY seq
     """
@@ -90,7 +98,7 @@ extension Queries {
   static let textOf: StaticString = """
     SELECT verb, plain FROM operation INDEXED BY operation_text
     WHERE cid = ? AND target = ? AND plain IS NOT NULL
-      AND (verb = 20 AND sealed = ? OR verb = 10 AND state = 4)
+      AND (verb = 20 AND sealed = ? OR verb = 10 AND state = 4 AND rewritten = 0)
     ORDER BY seq DESC
     """
 

@@ -104,6 +104,7 @@ extension ReadTransaction {
     record.toldAfter = row.optionalInt(18)
     record.result = row.optionalBytes(19)
     record.lsn = row.uint(20)
+    record.isRewritten = row.int(21) != 0
     return record
   }
 }

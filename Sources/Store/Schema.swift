@@ -26,7 +26,8 @@ enum Schema {
           INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
           VALUES (1, ?, ?, ?, ?)
           """, binding.account, binding.user, binding.positionKind, cacheForm)
-        try connection.execute("COMMIT")
+        // As each opening has: see `Counters`.
+        try connection.execute("UPDATE meta SET opening = random(); COMMIT")
       } else {
         // Nothing was written, so nothing is committed: opening changes no file.
         connection.rollBack()
@@ -78,6 +79,7 @@ enum Schema {
     try connection.execute(
       """
       ALTER TABLE meta ADD COLUMN opening INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE operation ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0;
       PRAGMA user_version = 3;
       """)
   }

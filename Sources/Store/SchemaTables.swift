@@ -93,6 +93,7 @@ extension Schema {
         result BLOB,
         at_us INTEGER NOT NULL DEFAULT 0,
         told_after INTEGER,
+        rewritten INTEGER NOT NULL DEFAULT 0,
         lsn INTEGER NOT NULL
       ) STRICT;
       CREATE INDEX operation_target ON operation (cid, target) WHERE state != 4;

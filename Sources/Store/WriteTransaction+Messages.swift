@@ -28,7 +28,7 @@ extension WriteTransaction {
     var applied: Applied
     if let stored {
       // The row that came first stays: a screen may show it by its number.
-      if let send { try settle(send, as: copy.id, givesNumber: false) }
+      if let send { try arrive(send, as: copy.id, givesNumber: false) }
       applied = try merge(
         copy, into: stored, cid, issued: issued, saysMarks, hasSettled: send != nil)
     } else {
@@ -107,7 +107,7 @@ extension WriteTransaction {
     _ send: OperationRecord?
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
-    if let send { try settle(send, as: copy.id, givesNumber: true) }
+    if let send { try arrive(send, as: copy.id, givesNumber: true) }
     let isForgotten = try isForgotten(copy.id, cid)
     if isForgotten { message = copy.husk }
     message.readBy = ReaderList.union(nil, message.readBy)

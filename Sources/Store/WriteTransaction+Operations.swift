@@ -22,13 +22,13 @@ extension WriteTransaction {
       """
       INSERT INTO operation (seq, verb, cid, target, state, number, flags, client_id, depends,
         waits, reply_to, body, plain, sealed, attempts, error_code, error_text, result, at_us,
-        told_after, lsn)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        told_after, lsn, rewritten)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, record.seq, record.verb.rawValue, record.cid, record.target, record.state.rawValue,
       record.number, record.flags.rawValue, record.clientID, record.depends,
       record.waits.rawValue, record.replyTo, record.body, record.plain, record.sealed,
       record.attempts, record.errorCode, record.errorText, record.result, record.atUs,
-      record.toldAfter, record.lsn)
+      record.toldAfter, record.lsn, record.isRewritten ? 1 : 0)
     someOpen = true
     if record.number != 0 {
       someSends = true
@@ -74,12 +74,13 @@ extension WriteTransaction {
       UPDATE operation SET cid = ?, target = ?, state = ?, number = ?, client_id = ?,
         depends = ?, waits = ?, reply_to = ?, body = ?, plain = ?, sealed = ?, attempts = ?,
         error_code = ?, error_text = ?, result = ?, at_us = ?, told_after = ?,
-        lsn = ?
+        lsn = ?, rewritten = ?
       WHERE seq = ?
       """, record.cid, record.target, record.state.rawValue, record.number, record.clientID,
       record.depends, record.waits.rawValue, record.replyTo, record.body, record.plain,
       record.sealed, record.attempts, record.errorCode, record.errorText, record.result,
-      record.atUs, record.toldAfter, lsn, record.seq)
+      record.atUs, record.toldAfter, lsn,
+      record.isRewritten ? 1 : 0, record.seq)
     someOpen = nil
     someSends = nil
     somePending = nil

@@ -67,7 +67,8 @@ extension WriteTransaction {
   ) throws(StoreFailure) {
     guard copy.isSealed else { return }
     let isEdited = copy.flags.contains(.edited)
-    if let text = told.written ?? (isEdited ? nil : send?.plain) { return copy.show(text) }
+    if let text = told.written { return copy.show(text) }
+    if !isEdited, let send, !send.isRewritten, let text = send.plain { return copy.show(text) }
     let row = try connection.statement(Queries.textOf, cid, copy.id, copy.raw)
     while try row.step() {
       if row.int(0) == OperationVerb.editMessage.rawValue || !isEdited {

@@ -9,18 +9,24 @@ extension WriteTransaction {
   /// The open send that a copy is the server's message of.
   ///
   /// By its client id; where the server tells none, the oldest send that may have
-  /// arrived with exactly this payload, and only for a message that was not known.
+  /// arrived with exactly this payload, and only for a message that was not known. It is
+  /// rewritten where the copy does not say what goes out now.
   func openSend(
+    of copy: IncomingMessage, _ cid: Int64, isKnown: Bool
+  ) throws(StoreFailure) -> OperationRecord? {
+    guard var send = try send(of: copy, cid, isKnown: isKnown) else { return nil }
+    if send.isRewritten { send.isRewritten = !send.isSaid(by: copy) }
+    return send
+  }
+
+  private func send(
     of copy: IncomingMessage, _ cid: Int64, isKnown: Bool
   ) throws(StoreFailure) -> OperationRecord? {
     guard copy.flags.contains(.mine), try hasSends() else { return nil }
     if let name = copy.clientID {
-      guard var send = try operation(clientID: name), send.cid == cid, send.row != nil else {
+      guard let send = try operation(clientID: name), send.cid == cid, send.row != nil else {
         return nil
       }
-      // Told more than once, it may have arrived with what it said before: its text is that of
-      // a message which cannot be opened only where that is what went out last.
-      if copy.isSealed, send.attempts > 1, send.sealed != copy.raw { send.plain = nil }
       return send
     }
     guard !isKnown, let sent = copy.sentPayload,
@@ -44,6 +50,23 @@ extension WriteTransaction {
   ) throws(StoreFailure) {
     guard let send = try operation(seq), send.row != nil else { return }
     try settle(send, as: id, givesNumber: false)
+  }
+
+  /// A copy of its message is stored. Where that says what the send said before the user
+  /// rewrote it, what he wrote follows as an edit, unless he has asked for something since.
+  func arrive(
+    _ send: OperationRecord, as id: [UInt8], givesNumber: Bool
+  ) throws(StoreFailure) {
+    try settle(send, as: id, givesNumber: givesNumber)
+    guard send.isRewritten else { return }
+    for later in try operations(on: id, send.cid) where later.state != .refused {
+      if later.verb == .editMessage || later.verb == .deleteMessage { return }
+    }
+    var edit = OperationRecord(.editMessage, cid: send.cid, target: id, plain: send.plain)
+    edit.atUs = send.atUs
+    edit.waits = seals ? .seal : .nothing
+    _ = try addOperation(edit)
+    mustSeal = seals
   }
 
   func settle(
@@ -140,5 +163,15 @@ extension WriteTransaction {
         try noteChange(real, next.number, was: nil, now: next.row)
       }
     }
+  }
+}
+
+extension OperationRecord {
+  /// Whether a copy has the payload that goes out now.
+  fileprivate func isSaid(by copy: IncomingMessage) -> Bool {
+    if copy.payload == plain { return true }
+    guard let told = sealed ?? plain else { return false }
+    if let digest = copy.digest { return digest == WriteTransaction.digest(told[...]) }
+    return (copy.raw ?? copy.payload) == told
   }
 }

@@ -60,6 +60,9 @@ package final class WriteTransaction: ReadTransaction {
   /// What comes is told as it happens, one after the other without a loss, since this
   /// commit; nil where it may have happened before, as what an answer tells.
   package var heardSince: UInt64?
+  /// Whether what goes out is sealed, and whether an edit that followed by itself is to be.
+  package var seals = false
+  package internal(set) var mustSeal = false
   /// Unread counts that were changed, by conversation.
   var tallies: [Int64: Tally] = [:]
   private var changesAtBegin: Int32 = 0

@@ -183,10 +183,15 @@ import Testing
     try world.breakConnection()
     try world.run()
     #expect(try world.standing(said.operation) == .refused)
+    world.server.failNext("forbidden", verb: "edit_message")
     try world.act("edit_message", "q1", #","payload":"two""#)
     try world.run()
     #expect(try world.standing(said.operation) == .done)
     #expect(world.served() == ["sealed one"])
     #expect(try shown(world) == ["\(said.number) sealed one sealed"])
+    // Nor when it comes anew.
+    try world.client.clear()
+    try world.sync()
+    #expect(try shown(world).map { $0.drop { $0 != " " } } == [" sealed one sealed"])
   }
 }

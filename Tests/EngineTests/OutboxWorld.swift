@@ -17,10 +17,11 @@ extension World {
   /// A server that does a send once, however often it is told, and a profile that says so.
   static func idempotent(
     file: ClientConfig.File = .memory, echoesIDs: Bool = true,
-    change: (inout ClientConfig) -> Void = { _ in }
+    tellsClientIDs: Bool = true, change: (inout ClientConfig) -> Void = { _ in }
   ) throws -> World {
     var knobs = ServerKnobs()
     knobs.idempotentSends = true
+    knobs.echoesClientIDs = tellsClientIDs
     knobs.echoesRequestIDs = echoesIDs
     var profile = Profile()
     profile.capabilities = [.idempotentSend]

@@ -129,7 +129,20 @@ extension World {
     ledger.deleting = []
   }
 
+  /// The edit that follows by itself, where the server refused a send that it had done, and the
+  /// user rewrote it.
+  private func adopt(_ one: SimOperation) {
+    guard acts.bySeq[one.seq] == nil, one.verb == "edit_message", knobs.operations.idempotent,
+      let serial = ledger.serial(ofID: one.message), let send = acts.sends[serial],
+      acts.all[send].isLoose
+    else { return }
+    var act = Act(seq: one.seq, verb: one.verb, room: one.conversation)
+    act.target = one.message
+    _ = acts.add(act)
+  }
+
   private func decide(_ one: SimOperation) throws {
+    adopt(one)
     guard let probe, let index = acts.bySeq[one.seq] else {
       throw Violation("operation \(one.seq) is stuck and was never asked for")
     }

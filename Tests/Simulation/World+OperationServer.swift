@@ -32,6 +32,14 @@ extension World {
       networkDice.chance(knobs.operations.troubleShare)
     else { return }
     if knobs.operations.refuses, networkDice.chance(0.3) {
+      // It says no to a send that it has done; where it did things twice, so would a new try.
+      if type == "send_message", knobs.operations.isDone, knobs.operations.idempotent,
+        networkDice.chance(0.4)
+      {
+        trace.note(nowUs, "server: refuses what it has done")
+        server.failNext("odd", verb: type, isDone: true)
+        return
+      }
       let code = ["too_large", "forbidden", "conflict"][networkDice.below(3)]
       trace.note(nowUs, "server: refuses with \(code)")
       server.failNext(code, verb: type)

@@ -218,6 +218,7 @@ import Timeline
         try tx.connection.execute(
           """
           ALTER TABLE meta DROP COLUMN opening;
+          ALTER TABLE operation DROP COLUMN rewritten;
           ALTER TABLE meta DROP COLUMN recent_changes;
           ALTER TABLE meta DROP COLUMN recent_refs;
           UPDATE meta SET cache_form = 1;
@@ -228,6 +229,9 @@ import Timeline
     }
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in
+      // The new tables are as little a commit that was lost as any other.
+      #expect(try tx.connection.number("SELECT opening FROM meta") != 0)
+      #expect(try tx.connection.number("SELECT count(*) FROM operation WHERE rewritten") == 0)
       #expect(try tx.conversation(bytes("d")) != nil)
       #expect(try tx.counts().messages == 0)
       try tx.owe(bytes("ref"), wallUs: 1)
