@@ -134,7 +134,9 @@ final class Core {
     marksNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     beginReplies()
-    subscriptions.connect()
+    subscriptions.connect { attempt in
+      now.monotonicMs + exchange.backoffMs(attempt: attempt, atLeast: 0)
+    }
     outbox.connect(checksAfterMs: now.monotonicMs + exchange.pace.timeoutMs)
     clearTyping()
     connectedLSN = lastLSN
@@ -169,8 +171,11 @@ final class Core {
         marksWaiting = true
       case .operation:
         loseOperation(flight, now)
-      case .subscription:
-        break
+      case .subscription(let one):
+        // A connection that never lasts until the time-out would see nothing else.
+        guard let sentMs = flight.sentMs, now.monotonicMs - sentMs >= Pace.timeoutMsMin
+        else { continue }
+        subscribeAgain(one, atLeast: 0, isSilent: true, now)
       }
     }
     for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
@@ -326,7 +331,7 @@ final class Core {
     case .operation:
       break
     case .subscription(let one):
-      subscribeAgain(one, atLeast: retryAfterMs, now)
+      subscribeAgain(one, atLeast: retryAfterMs, isSilent: failure == .timeout, now)
     case .marks:
       marksWaiting = true
       markAttempts += 1
@@ -355,13 +360,20 @@ final class Core {
   /// How long marks wait that a server would not take again and again.
   static let markPauseMs: Int64 = 15 * 60_000
 
-  /// Sends what may be sent now: subscriptions, which all else waits for, then what the
-  /// user did and marks, then what a screen waits for, then the other syncs in the order
+  /// Sends what may be sent now: subscriptions, whose first answers all else waits for, then
+  /// what the user did and marks, then what a screen waits for, then the other syncs in the order
   /// asked; one sync request at a time in each conversation.
   func pump(_ now: Instant) {
-    guard sendSubscriptions(now) else { return }
+    guard sendSubscriptions() else { return }
+    // Where one request at a time goes out, those in trouble get every second one.
+    if !exchange.hasAskedToSubscribe { sendTroubled(now) }
     sendOperations(now)
     sendMarks(now)
+    sendSyncs(now)
+    sendTroubled(now)
+  }
+
+  private func sendSyncs(_ now: Instant) {
     var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
     for isUrgent in [true, false] {
       var index = 0

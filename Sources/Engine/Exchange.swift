@@ -27,6 +27,10 @@ struct Flight {
   var sentMs: Int64?
   /// When it times out; nil until the frame is taken.
   var deadlineMs: Int64?
+
+  var isSubscription: Bool {
+    if case .subscription = purpose { true } else { false }
+  }
 }
 
 struct Exchange {
@@ -42,6 +46,8 @@ struct Exchange {
   private var nextRequest: UInt64 = 1
   private var nextFrame: UInt64 = 1
   private(set) var pace: Pace
+  /// The last request out was a subscription.
+  private(set) var hasAskedToSubscribe = false
   private let flightsMax: Int
 
   init(seed: UInt64, pace: Pace, flightsMax: Int) {
@@ -95,6 +101,7 @@ struct Exchange {
       Flight(
         requestID: requestID, verb: request.verb, purpose: purpose, frame: frame, issued: issued,
         limit: request.limit))
+    hasAskedToSubscribe = flights.last?.isSubscription == true
   }
 
   /// Queues a request that has no answer.

@@ -168,11 +168,12 @@ extension Core {
   }
 
   /// Whether everything new of the conversation comes by push and nothing else can:
-  /// a catch-up ended well on this connection, and nothing was put in doubt since.
+  /// a catch-up ended well on this connection, nothing was put in doubt since, and no
+  /// subscription waits for an answer.
   func isLive(_ record: ConversationRecord) -> Bool {
     config.profile.pushIsLossless && exchange.isUp && caughtUp.contains(record.id)
       && record.fetch != nil && facts.serverTimeUs != nil && !mustDistrust(record)
-      && !isCatchingUp(record.id)
+      && !isCatchingUp(record.id) && isHeard(record.id, record.cid)
   }
 
   /// Whether a lone stamp may move what will be asked from: one ahead of the server's

@@ -62,7 +62,9 @@ extension Core {
         return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
       }
       tx.isSilent = delivery.isSilent
-      if self.config.profile.pushIsLossless { tx.heardSince = self.connectedLSN }
+      if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
+        tx.heardSince = self.connectedLSN
+      }
       var application = Application(self, tx, delivery, arrival)
       try application.run()
       news = application.news

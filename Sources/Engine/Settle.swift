@@ -101,7 +101,9 @@ extension Core {
     if let renamed { rename(renamed.from, renamed.to) }
     if let left { leave(left) }
     if isWanted {
-      subscriptions.add(Subscription(conversation: name, body: record.members))
+      let one = Subscription(conversation: name, body: record.members)
+      subscriptions.add(one)
+      hearFromNow(one, arrival.now)
     }
     // It is there, and has not been shown: a catch-up brings it.
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }

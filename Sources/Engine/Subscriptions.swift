@@ -1,5 +1,8 @@
-/// What the host has subscribed to: asked again on each connection, before other work,
-/// so that a catch-up that follows leaves nothing between them.
+/// What the host has subscribed to: asked again on each connection, before other work, so
+/// that a catch-up that follows leaves nothing between them.
+///
+/// Rules protected: nobody waits for one that had trouble; what a late one may have missed
+/// is asked for anew.
 internal import Base
 internal import Store
 internal import Wire
@@ -12,95 +15,183 @@ struct Subscription: Equatable {
 }
 
 struct Subscriptions {
+  private struct Standing {
+    let one: Subscription
+    /// It is still to be asked for the first time on this connection.
+    var isDue = false
+    /// Tries in vain; while there are any, other work does not wait for it.
+    var attempts = 0
+    /// When it is asked once more; nil while it is asked, or has been.
+    var notBeforeMs: Int64?
+    /// No answer came in time the last time it was asked, also on an earlier connection.
+    var isSilent = false
+  }
+
   /// In the order asked; lost with the process.
-  private(set) var all: [Subscription] = []
-  /// Those that are still to be asked on this connection.
-  private(set) var due: [Subscription] = []
-  /// Those that had trouble on it, and when they are asked once more. They hold up no other.
-  private var troubled: [(one: Subscription, notBeforeMs: Int64)] = []
-  private var attempts = 0
+  private var all: [Standing] = []
 
-  /// When the next of those is asked; nil for none.
-  var nextMs: Int64? { troubled.map(\.notBeforeMs).min() }
+  var areDue: Bool { all.contains(where: \.isDue) }
 
+  /// When the next of those in trouble is asked; nil for none.
+  var nextMs: Int64? { all.compactMap(\.notBeforeMs).min() }
+
+  /// Whether one that covers a conversation, or any, is in trouble.
+  func areInTrouble(_ conversation: [UInt8]? = nil) -> Bool {
+    all.contains { $0.attempts > 0 && $0.one.covers(conversation) }
+  }
+
+  /// Whether other work waits for its answer: for the first one of a connection.
+  func holdsUp(_ one: Subscription) -> Bool {
+    all.contains { $0.one == one && $0.attempts == 0 }
+  }
+
+  /// One that went well.
   mutating func add(_ one: Subscription) {
-    if !all.contains(one) { all.append(one) }
+    if !settle(one), !all.contains(where: { $0.one == one }) { all.append(Standing(one: one)) }
   }
 
   mutating func remove(_ one: Subscription) {
-    all.removeAll { $0 == one }
-    due.removeAll { $0 == one }
-    troubled.removeAll { $0.one == one }
+    all.removeAll { $0.one == one }
   }
 
-  mutating func connect() {
-    due = all
-    troubled = []
-    attempts = 0
+  /// Whoever gave no answer the last time is asked beside other work, or a connection that
+  /// it takes down would never see any.
+  mutating func connect(_ later: (_ attempt: Int) -> Int64) {
+    for index in all.indices {
+      all[index].isDue = !all[index].isSilent
+      all[index].attempts = all[index].isSilent ? all[index].attempts : 0
+      all[index].notBeforeMs = all[index].isSilent ? later(all[index].attempts) : nil
+    }
   }
 
   mutating func disconnect() {
-    due = []
-    troubled = []
-  }
-
-  /// Lets those be asked whose time has come.
-  mutating func wake(_ nowMs: Int64) {
-    due += troubled.filter { $0.notBeforeMs <= nowMs }.map(\.one)
-    troubled.removeAll { $0.notBeforeMs <= nowMs }
+    for index in all.indices {
+      all[index].isDue = false
+      all[index].notBeforeMs = nil
+    }
   }
 
   mutating func takeDue() -> Subscription? {
-    due.isEmpty ? nil : due.removeFirst()
+    guard let index = all.firstIndex(where: \.isDue) else { return nil }
+    all[index].isDue = false
+    return all[index].one
+  }
+
+  /// Of those in trouble the one whose time came first.
+  mutating func takeTroubled(_ nowMs: Int64) -> Subscription? {
+    guard let next = nextMs, next <= nowMs,
+      let index = all.firstIndex(where: { $0.notBeforeMs == next })
+    else { return nil }
+    all[index].notBeforeMs = nil
+    return all[index].one
   }
 
   /// Once more, later.
-  mutating func again(_ one: Subscription, _ later: (_ attempt: Int) -> Int64) {
-    guard all.contains(one), !due.contains(one), !troubled.contains(where: { $0.one == one })
-    else { return }
-    attempts += 1
-    troubled.append((one, later(attempts)))
+  mutating func again(
+    _ one: Subscription, isSilent: Bool, _ later: (_ attempt: Int) -> Int64
+  ) {
+    guard let index = all.firstIndex(where: { $0.one == one }) else { return }
+    all[index].attempts += 1
+    all[index].notBeforeMs = later(all[index].attempts)
+    all[index].isSilent = isSilent
+    guard isSilent else { return }
+    // Those behind it could keep all else waiting for as long, one after another.
+    for index in all.indices where all[index].isDue {
+      all[index].isDue = false
+      all[index].attempts = 1
+      all[index].notBeforeMs = .min
+    }
+  }
+
+  /// It went well. Whether it had trouble before.
+  mutating func settle(_ one: Subscription) -> Bool {
+    guard let index = all.firstIndex(where: { $0.one == one }) else { return false }
+    defer { all[index] = Standing(one: one) }
+    return all[index].attempts > 0
+  }
+}
+
+extension Subscription {
+  func covers(_ name: [UInt8]?) -> Bool {
+    conversation == nil || name == nil || conversation == name
   }
 }
 
 extension Core {
   /// Asks what is due; false while other work is to wait for it.
-  func sendSubscriptions(_ now: Instant) -> Bool {
-    subscriptions.wake(now.monotonicMs)
-    while exchange.hasRoom, let one = subscriptions.takeDue() {
-      stats.requests += 1
-      let request = OperationRequest(
-        verb: .subscribe, conversation: one.conversation, body: one.body)
-      exchange.send(
-        .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
-      hasNews = true
-    }
-    if !subscriptions.due.isEmpty { return false }
+  func sendSubscriptions() -> Bool {
+    while exchange.hasRoom, let one = subscriptions.takeDue() { ask(one) }
+    if subscriptions.areDue { return false }
     return !exchange.flights.contains { flight in
-      if case .subscription = flight.purpose { true } else { false }
+      guard case .subscription(let one) = flight.purpose else { return false }
+      return subscriptions.holdsUp(one)
     }
+  }
+
+  /// Asks one of those in trouble once more, one at a time.
+  func sendTroubled(_ now: Instant) {
+    guard exchange.hasRoom, !exchange.flights.contains(where: \.isSubscription),
+      let one = subscriptions.takeTroubled(now.monotonicMs)
+    else { return }
+    ask(one)
+  }
+
+  private func ask(_ one: Subscription) {
+    stats.requests += 1
+    let request = OperationRequest(
+      verb: .subscribe, conversation: one.conversation, body: one.body)
+    exchange.send(
+      .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
+    hasNews = true
   }
 
   func takeSubscription(_ one: Subscription, _ outcome: Outcome, _ now: Instant) {
     switch outcome {
-    case .failed(.exists, _):
-      break
     case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
       subscribeAgain(one, atLeast: retry ?? 0, now)
     case .failed(.other, let retry?):
       subscribeAgain(one, atLeast: retry, now)
-    case .failed:
+    case .malformed:
+      subscribeAgain(one, atLeast: 0, now)
+    case .failed(let error, _) where error != .exists:
       subscriptions.remove(one)
       logLines.append((.warn, "the server refused a subscription"))
     default:
-      break
+      if subscriptions.settle(one) { hearFromNow(one, now) }
     }
   }
 
-  func subscribeAgain(_ one: Subscription, atLeast: Int64, _ now: Instant) {
-    subscriptions.again(one) { attempt in
+  func subscribeAgain(
+    _ one: Subscription, atLeast: Int64, isSilent: Bool = false, _ now: Instant
+  ) {
+    subscriptions.again(one, isSilent: isSilent) { attempt in
       now.monotonicMs + exchange.backoffMs(attempt: attempt, atLeast: atLeast)
     }
+  }
+
+  /// What came before a subscription took hold was not pushed: what was caught up until
+  /// then may lack it, and is caught up anew.
+  func hearFromNow(_ one: Subscription, _ now: Instant) {
+    if connectedLSN != nil { connectedLSN = lastLSN }
+    for index in jobs.indices where one.covers(jobs[index].request.conversation) {
+      jobs[index].beginAgain()
+    }
+    let past = caughtUp.filter { one.covers($0) }
+    for name in past.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      caughtUp.remove(name)
+      doubted.insert(name)
+      catchUp(name)
+    }
+    if one.conversation == nil { wakeLists(now) }
+  }
+
+  /// Whether what happens in a conversation is surely pushed, as far as it was asked for.
+  func isHeard(_ conversation: [UInt8], _ cid: Int64) -> Bool {
+    !subscriptions.areInTrouble(conversation)
+      && !outbox.open.contains {
+        $0.verb == .subscribe && ($0.cid == cid || $0.cid == 0)
+          && ($0.state == .queued || $0.state == .inFlight)
+      }
   }
 }
 

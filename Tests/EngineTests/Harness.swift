@@ -105,7 +105,7 @@ final class World {
       requests.append(request)
       _ = try client.frameSent(frame.id)
       before(index, request)
-      for sent in server.handle(frame.bytes, user: "me") {
+      for sent in server.handle(frame.bytes, user: "me", from: subscription) {
         guard let text = alter(request, String(decoding: sent, as: UTF8.self)) else { continue }
         let answer = Array(text.utf8)
         bytesDown += answer.count
