@@ -185,6 +185,9 @@ extension World {
     guard findings.restores == 0 else { return }
     let known = known(screen.conversation)
     let rows = known.shown
+    // Where nothing of all there is can be read, a window stays a gap until something comes.
+    let isHidden = ledger.posted.contains { $0.isPoison && $0.conversation == screen.conversation }
+    if rows.isEmpty, screen.rows.isEmpty, isHidden { return }
     guard try screen.window.state().atEnd else { throw fail(screen, "does not follow the present") }
     guard let newest = rows.last else {
       if !screen.rows.isEmpty { throw fail(screen, "the server has nothing") }
