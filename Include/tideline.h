@@ -511,7 +511,7 @@ typedef int32_t tl_sync_kind;
 enum {
   TL_SYNC_LATEST = 0, /**< Catch up: everything newer than what is known, and deletions. */
   TL_SYNC_OLDER = 1,  /**< Older messages below the newest known range, filling gaps. */
-  TL_SYNC_LIVE = 2,   /**< Only the newest page and deletions: a gap may stay below it, recorded. */
+  TL_SYNC_LIVE = 2,   /**< Only the newest messages, mostly one page, and deletions: a gap may stay below, recorded. */
   TL_SYNC_CONVERSATIONS = 3 /**< The list of conversations with their last messages; `conversation` is empty. */
 };
 
