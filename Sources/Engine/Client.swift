@@ -169,8 +169,12 @@ package final class Client: Sendable {
       defer { core.mustSeal = false }
       return (receipt, core.mustSeal)
     }
-    // What fails here waits for a key.
-    if mustSeal { _ = try? sealWaiting(nil) }
+    do throws(Failure) {
+      if mustSeal { _ = try sealWaiting(nil) }
+    } catch {
+      // The frame was taken all the same.
+      log([(.error, "what followed could not be sealed and waits until payloads are reopened")])
+    }
     return receipt
   }
 

@@ -57,11 +57,14 @@ extension WriteTransaction {
   func arrive(
     _ send: OperationRecord, as id: [UInt8], givesNumber: Bool
   ) throws(StoreFailure) {
-    try settle(send, as: id, givesNumber: givesNumber)
-    guard send.isRewritten else { return }
-    for later in try operations(on: id, send.cid) where later.state != .refused {
-      if later.verb == .editMessage || later.verb == .deleteMessage { return }
+    guard send.isRewritten else {
+      return try settle(send, as: id, givesNumber: givesNumber)
     }
+    // An edit that did not wait for the send is one of a message that nobody knew to be the same.
+    let isEdited = try operations(awaiting: send.seq).contains { $0.isOpen(.editMessage) }
+    try settle(send, as: id, givesNumber: givesNumber)
+    let others = try operations(on: id, send.cid)
+    if isEdited || others.contains(where: { $0.isOpen(.deleteMessage) }) { return }
     var edit = OperationRecord(.editMessage, cid: send.cid, target: id, plain: send.plain)
     edit.atUs = send.atUs
     edit.waits = seals ? .seal : .nothing
@@ -167,6 +170,10 @@ extension WriteTransaction {
 }
 
 extension OperationRecord {
+  fileprivate func isOpen(_ verb: OperationVerb) -> Bool {
+    self.verb == verb && state != .refused
+  }
+
   /// Whether a copy has the payload that goes out now.
   fileprivate func isSaid(by copy: IncomingMessage) -> Bool {
     if copy.payload == plain { return true }

@@ -130,6 +130,27 @@ import Testing
     #expect(try world.texts() == left)
   }
 
+  /// Where no client id is told the message is shown beside the send. What was done to it then
+  /// does not say what the send is to say.
+  @Test func anEditOfTheMessageShownBesideItCountsLess() throws {
+    let world = try world(TrapsRestart.Folder(), seals: false, tellsClientIDs: false)
+    try world.connect()
+    world.server.failNext("odd", verb: "send_message", isDone: true)
+    let said = try world.say("one", as: "q1")
+    try world.run()
+    try world.sync()
+    #expect(try world.texts() == ["one", "one"])
+    try world.disconnect()
+    try world.act("edit_message", try #require(world.truth().last), #","payload":"three""#)
+    #expect(
+      try world.client.editOperation(said.operation, Array(#"{"payload":"two"}"#.utf8)))
+    try world.connect()
+    try world.run()
+    #expect(world.served() == ["two"])
+    #expect(try world.texts() == ["two"])
+    #expect(try world.standing(said.operation) == .done)
+  }
+
   /// A server that only says that there is such a message, and names none: the text stays, the
   /// user's to decide.
   @Test func whatCannotBeFoundIsTheUsersToDecide() throws {

@@ -22,6 +22,8 @@ struct Act {
   var mayGo = false
   /// It was taken back before the server was told of it.
   var neverTold = false
+  /// The version of its payload that the user wrote in place of a refused one.
+  var rewrittenAs = 0
   /// Its place among the others is not kept.
   var isLoose = false
   /// What the server made of it.

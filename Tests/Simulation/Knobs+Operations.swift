@@ -39,6 +39,8 @@ package struct OperationKnobs: Sendable {
   package var isDone = false
   /// Some of these are final.
   package var refuses = false
+  /// A send that was done is said to be refused; not where a new try would make another.
+  package var denies = false
   /// The other device sends what this one sends.
   package var equalTexts = false
   /// Messages are taken away before the sender hears of them.
@@ -95,6 +97,7 @@ extension Knobs {
     pins = random.chance(0.2)
     otherReceipts = random.chance(0.2)
     diskFailures = usesFile && random.chance(0.3)
+    operations.denies = operations.idempotent && random.chance(0.3)
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -129,7 +132,8 @@ extension Knobs {
       (true, "OPERATIONS"), (operations.idempotent, "idempotent"),
       (operations.echoesClientIDs, "client-ids"), (operations.tellsSender, "tells-sender"),
       (operations.troubleShare > 0, "trouble"), (operations.isDone, "done-all-the-same"),
-      (operations.refuses, "refuses"), (operations.equalTexts, "equal-texts"),
+      (operations.refuses, "refuses"), (operations.denies, "denies"),
+      (operations.equalTexts, "equal-texts"),
       (operations.moderates, "moderates"), (operations.uploads, "uploads"),
       (operations.creates, "creates"), (operations.drafts, "drafts"),
       (operations.governs, "governs"), (operations.tellsDelivery, "tells-delivery"),

@@ -129,6 +129,24 @@ extension World {
     ledger.deleting = []
   }
 
+  /// What the user wrote last in place of a send that was refused is what the server has.
+  private func checkRewritten() throws {
+    for act in acts.all where act.rewrittenAs > 0 && !act.mayGo && !acts.isTakenBack(act) {
+      let posted = ledger.posted[act.serial]
+      guard act.copies.count == 1, let id = act.copies.first, !acts.vague.contains(id),
+        act.rewrittenAs == posted.payloads.count,
+        let message = server.message(conversations[posted.conversation].name, id),
+        !acts.all.contains(where: {
+          $0.verb == "edit_message" && $0.mayGo && ($0.target == id || $0.target == act.clientID)
+        })
+      else { continue }
+      let version = Ledger.mark(SimKeys.opened(Array(message.payload.utf8)))?.version
+      if version != act.rewrittenAs {
+        throw Violation("\(id) is \(message.payload), it was rewritten as \(act.rewrittenAs)")
+      }
+    }
+  }
+
   /// The edit that follows by itself, where the server refused a send that it had done, and the
   /// user rewrote it.
   private func adopt(_ one: SimOperation) {
@@ -169,6 +187,7 @@ extension World {
         throw Violation("operation \(act.seq) was performed, and nothing came of it")
       }
     }
+    try checkRewritten()
     for index in conversations.indices {
       let name = conversations[index].name
       let page = try client.page(conversations[index].bytes, limit: 10_000)

@@ -28,18 +28,15 @@ extension World {
 
   /// At times the next operation has trouble.
   func troubleNext(_ type: String) {
+    if !isQuiet, knobs.operations.denies, type == "send_message", networkDice.chance(0.25) {
+      trace.note(nowUs, "server: denies what it has done")
+      server.failNext("odd", verb: type, isDone: true)
+      return
+    }
     guard !isQuiet, knobs.operations.troubleShare > 0,
       networkDice.chance(knobs.operations.troubleShare)
     else { return }
     if knobs.operations.refuses, networkDice.chance(0.3) {
-      // It says no to a send that it has done; where it did things twice, so would a new try.
-      if type == "send_message", knobs.operations.isDone, knobs.operations.idempotent,
-        networkDice.chance(0.4)
-      {
-        trace.note(nowUs, "server: refuses what it has done")
-        server.failNext("odd", verb: type, isDone: true)
-        return
-      }
       let code = ["too_large", "forbidden", "conflict"][networkDice.below(3)]
       trace.note(nowUs, "server: refuses with \(code)")
       server.failNext(code, verb: type)

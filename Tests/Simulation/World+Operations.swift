@@ -15,6 +15,7 @@ extension World {
     if knobs.operations.subscribes, actDice.chance(0.15) { try subscribeSomething() }
     if knobs.operations.seals, actDice.chance(0.15) { try turnKey() }
     if knobs.operations.opens, actDice.chance(0.2) { try openRest() }
+    if knobs.operations.denies, actDice.chance(0.4) { try rewriteDenied() }
     if knobs.operations.asks, actDice.chance(0.4) { try askSomething() }
     try checkActs("after a turn")
   }

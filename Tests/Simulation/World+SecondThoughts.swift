@@ -94,6 +94,30 @@ extension World {
     try pump()
   }
 
+  /// A send that was refused, and done all the same, is written anew.
+  func rewriteDenied() throws {
+    guard let probe,
+      let (one, index) = try some({
+        $0.verb == "send_message" && $0.standing == .refused && $0.error == "odd"
+      })
+    else { return }
+    let serial = acts.all[index].serial
+    let payload = nextVersion(serial)
+    trace.note(nowUs, "host: rewrites operation \(one.seq) to \(Self.text(payload))")
+    acts.all[index].isLoose = true
+    let answer = try input {
+      try probe.editOperation(one.seq, "{\"payload\":\(Self.text(payload))}")
+    }
+    // An edit that waits behind it comes after it.
+    let isEdited = try probe.allOperations().contains {
+      $0.verb == "edit_message" && $0.message == one.clientID && $0.standing != .done
+    }
+    if answer == true, !isEdited {
+      acts.all[index].rewrittenAs = ledger.posted[serial].payloads.count
+    }
+    try pump()
+  }
+
   /// Which content a message has, by either of its names.
   func serial(of name: String) -> Int? {
     acts.send(name).map { acts.all[$0].serial } ?? ledger.serial(ofID: name)
