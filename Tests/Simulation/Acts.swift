@@ -78,6 +78,11 @@ struct Acts {
   var mustAsk: Set<String> = []
   /// Until then; a subscription that is not answered holds nothing up for ever.
   var mustAskUntilUs: Int64 = 0
+  /// Those whose last question was not answered, and what stands for it.
+  var unanswered: [String: String] = [:]
+  var lastQuestion = ""
+  /// When this connection was asked what it does not answer.
+  var unheardUs: [Int64] = []
   /// What others may be told of typing, on this connection.
   var typing: [String] = []
 
@@ -94,6 +99,7 @@ struct Acts {
   mutating func endProcess() {
     wishes = [:]
     mustAsk = []
+    unanswered = [:]
     for index in all.indices where World.isFetch(all[index].verb) {
       bySeq[all[index].seq] = nil
       all[index].seq = 0

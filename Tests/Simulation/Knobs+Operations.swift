@@ -62,6 +62,8 @@ package struct OperationKnobs: Sendable {
   package var asks = false
   /// A connection is told only of what it has subscribed to.
   package var subscribes = false
+  /// How often what is subscribed to once more is never answered; 1 also goes on in quiet.
+  package var deafShare = 0.0
   package var fault: OperationFault?
 }
 
@@ -98,6 +100,10 @@ extension Knobs {
     otherReceipts = random.chance(0.2)
     diskFailures = usesFile && random.chance(0.3)
     operations.denies = operations.idempotent && random.chance(0.3)
+    if lossless, !envelope { operations.subscribes = random.chance(0.5) }
+    if operations.subscribes, random.chance(0.4) {
+      operations.deafShare = random.chance(0.5) ? 1 : 0.5
+    }
   }
 
   private mutating func drawOperationScene(_ random: inout Random) {
@@ -138,7 +144,8 @@ extension Knobs {
       (operations.creates, "creates"), (operations.drafts, "drafts"),
       (operations.governs, "governs"), (operations.tellsDelivery, "tells-delivery"),
       (operations.leaves, "leaves"), (operations.seals, "seals"),
-      (operations.subscribes, "subscribes"), (operations.opens, "opens"),
+      (operations.subscribes, "subscribes"), (operations.deafShare > 0, "deaf"),
+      (operations.deafShare == 1, "deaf-for-good"), (operations.opens, "opens"),
       (operations.asks, "asks"),
     ]
   }

@@ -115,6 +115,8 @@ package struct SimProgress: Equatable, Sendable {
 
 package struct SimState: Equatable, Sendable {
   package var busy = false
+  package var syncsLeft = 0
+  package var requests = 0
   package var reconnectWanted = false
   package var readsPending = 0
   package var repliesOwed = 0

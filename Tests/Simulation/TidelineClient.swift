@@ -234,6 +234,7 @@ package final class TidelineClient: SimulatedClient {
     let state = try client.state()
     return SimState(
       busy: state.syncsLeft > 0 || state.requestsInFlight > 0,
+      syncsLeft: Int(state.syncsLeft), requests: Int(state.requestsInFlight),
       reconnectWanted: state.reconnectWanted, readsPending: state.readsPending)
   }
 

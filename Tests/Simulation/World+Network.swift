@@ -89,6 +89,7 @@ extension World {
   func serve(_ bytes: [UInt8]) throws {
     let request = Frames.request(bytes)
     let type = Frames.type(request) ?? ""
+    if try isDeaf(type, request) { return }
     if isOperation(type) {
       troubleNext(type)
     } else if type != "reply", happens(knobs.errorShare) {
@@ -185,6 +186,7 @@ extension World {
     trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)
     if receipt != .ignored {
       ledger.noteDelivered(bytes)
+      noteSubscribed(bytes)
       ledger.confirmed.formUnion(marks)
     }
     if receipt == .foreign { throw Violation("a frame of this account was refused") }

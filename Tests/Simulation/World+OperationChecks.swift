@@ -124,7 +124,7 @@ extension World {
         try decide(stuck)
       }
     }
-    try until("something is asked") { try link.isUp && !client.state().busy }
+    try until("something is asked") { try link.isUp && !isBusy() }
     try checkActs("at rest")
     ledger.deleting = []
   }

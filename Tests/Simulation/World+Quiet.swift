@@ -73,7 +73,7 @@ extension World {
   }
 
   private func untilIdle(_ what: String) throws {
-    try until(what) { try link.isUp && !client.state().busy }
+    try until(what) { try link.isUp && !isBusy() }
     try lookAtSyncs()
   }
 

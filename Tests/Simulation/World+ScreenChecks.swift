@@ -144,9 +144,9 @@ extension World {
           calm = try look(at: screen) ? 0 : calm + 1
           try pump()
           // Only time will tell.
-          if calm > 0, try !screen.window.state().isIdle, try client.state().busy { return false }
+          if calm > 0, try !screen.window.state().isIdle, try isBusy() { return false }
         }
-        return try screen.window.state().isIdle && link.isUp && !client.state().busy
+        return try screen.window.state().isIdle && link.isUp && !isBusy()
       }
     } catch let violation as Violation {
       if violation.text.hasPrefix("window") { throw violation }
