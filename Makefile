@@ -113,9 +113,9 @@ sim-smoke: sim-bin
 sim-faults: sim-bin
 	.build-sim/release/tideline-sim faults --seeds 300 --jobs $(JOBS)
 
-## Seeds nobody has tried; prints where it began.
+## Seeds nobody has tried, or those from FROM on; prints where it began.
 sim-long: sim-bin
-	@sh Scripts/sim-long.sh $(JOBS) $(LONG_SEEDS)
+	@sh Scripts/sim-long.sh $(JOBS) $(LONG_SEEDS) $(FROM)
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup

@@ -285,7 +285,8 @@ final class Core {
     checkEnded(job, trouble)
     hasNews = true
     let conversation = job.request.conversation
-    if dirty.contains(conversation), trouble == nil, exchange.isUp {
+    // Whoever cancels one does without the rest of it; what came by push is closed all the same.
+    if dirty.contains(conversation), trouble == nil || trouble == .cancelled, exchange.isUp {
       dirty.remove(conversation)
       catchUp(conversation)
     }

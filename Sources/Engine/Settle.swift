@@ -102,6 +102,8 @@ extension Core {
     if let left { leave(left) }
     if isWanted {
       let one = Subscription(conversation: name, body: record.members)
+      // What was asked before the host asked anew tells nothing any more.
+      exchange.abandon(.subscription(one))
       subscriptions.add(one)
       hearFromNow(one, arrival.now)
     }

@@ -156,4 +156,21 @@ import Timeline
     #expect(try world.cached().suffix(23) == world.order().suffix(23))
     #expect(try world.breaks() == [])
   }
+
+  /// What was pushed while a sync was under way is closed by it, or, where it is cancelled, by
+  /// the library itself.
+  @Test func whatWasPushedBesideACancelledSyncIsClosed() throws {
+    let world = try World()
+    world.post(130)
+    try world.connect()
+    try world.sync()
+    let sync = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    _ = try #require(try world.client.nextFrame())
+    world.post(120)
+    try world.push { world.post(1) }
+    #expect(try world.client.cancel(sync))
+    try world.run()
+    #expect(try world.isWhole())
+    #expect(try world.lies() == [])
+  }
 }

@@ -36,32 +36,6 @@ func twice() -> UInt64 {
   return step
 }
 
-/// Runs a seed in another process, whose hashes and addresses are others: what it tells must
-/// not depend on them.
-func replayed(_ verdict: Verdict) -> Verdict {
-  guard verdict.violation == nil else { return verdict }
-  let process = Process()
-  let pipe = Pipe()
-  process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-  process.arguments = ["seed", String(verdict.seed)]
-  process.standardOutput = pipe
-  var text = ""
-  do {
-    try process.run()
-    text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-  } catch {
-    text = "\(error)"
-  }
-  let trace = "trace \(String(verdict.hash, radix: 16))"
-  if text.split(separator: "\n").contains(where: { $0.drop { $0 == " " } == trace }) {
-    return verdict
-  }
-  var differing = verdict
-  differing.violation = "THE SECOND RUN DIFFERS, in another process:\n\(text)"
-  return differing
-}
-
 /// The seed of a number, as `--worlds` says.
 func worlds() -> @Sendable (UInt64) -> UInt64 {
   guard let index = CommandLine.arguments.firstIndex(of: "--worlds") else { return { $0 } }
@@ -115,25 +89,29 @@ final class Tally: @unchecked Sendable {
   }
 }
 
+/// What the options say, in as many parts as `--parts` or else `--jobs` names.
+func plan(_ kind: ClientKind) -> Plan {
+  let step = kind == .tideline ? twice() : 0
+  let jobs = max(1, option("--parts", option("--jobs", 2)))
+  // A second run is another process's.
+  return Plan(
+    first: UInt64(option("--from", 1)), count: option("--seeds", 100),
+    parts: step > 0 ? max(2, jobs) : jobs, step: step)
+}
+
 func run(_ kind: ClientKind) {
   let tally = Tally()
-  let step = kind == .tideline ? twice() : 0
-  Runner.run(
-    from: UInt64(option("--from", 1)), count: option("--seeds", 100),
-    jobs: option("--jobs", 2), kind, seed: worlds(),
-    again: { number, verdict in
-      step > 0 && number.isMultiple(of: step) ? replayed(verdict) : verdict
-    },
-    each: { verdict in
-      tally.add(verdict)
-      if CommandLine.arguments.contains("--traces") {
-        print("\(verdict.seed) \(String(verdict.hash, radix: 16))")
-      }
-      if kind == .tideline, verdict.violation != nil {
-        print(verdict.story)
-        fflush(nil)
-      }
-    })
+  let options = [kind == .control ? "control" : "run"] + CommandLine.arguments.dropFirst(2)
+  Parts(plan(kind), options, worlds()) { verdict in
+    tally.add(verdict)
+    if CommandLine.arguments.contains("--traces") {
+      print("\(verdict.seed) \(String(verdict.hash, radix: 16))")
+    }
+    if kind == .tideline, verdict.violation != nil {
+      print(verdict.story)
+      fflush(nil)
+    }
+  }.run()
   print(
     "\(tally.requests) requests, \(tally.files) seeds on the encrypted file, "
       + "\(tally.kills) kills, \(tally.powerCuts) losses of power, "
@@ -182,6 +160,10 @@ case "control":
   run(.control)
 case "faults":
   lookForFaults()
+case "part":
+  guard arguments.count > 2, let part = Int(arguments[2]) else { usage() }
+  let kind: ClientKind = arguments.contains("control") ? .control : .tideline
+  try runPart(part, of: plan(kind), kind, worlds())
 case "draw":
   let seed = worlds()
   let first = UInt64(option("--from", 1))

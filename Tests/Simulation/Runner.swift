@@ -7,15 +7,21 @@ internal import Support
 
 package enum ClientKind: Sendable { case tideline, control }
 
-package struct Verdict: Sendable {
+package struct Verdict: Codable, Sendable {
   package var seed: UInt64
   /// Nil where every rule held.
   package var violation: String?
   package var knobs: String
-  package var hash: UInt64
-  package var findings: Findings
+  package var hash: UInt64 = 0
+  package var findings = Findings()
   package var usesFile: Bool
   package var lines: [String] = []
+
+  package init(seed: UInt64, knobs: String, usesFile: Bool) {
+    self.seed = seed
+    self.knobs = knobs
+    self.usesFile = usesFile
+  }
 
   package var story: String {
     var text = "FAILED \(knobs)\n  \(violation ?? "")\n  trace \(String(hash, radix: 16))"
@@ -39,8 +45,7 @@ package enum Runner {
     knobs.operations.fault = operationFault
     // A disk that lies is only found out when the power goes.
     if fault == .lyingDisk { knobs.powerCuts = knobs.usesFile && !knobs.forgets }
-    var verdict = Verdict(
-      seed: seed, knobs: knobs.line, hash: 0, findings: Findings(), usesFile: knobs.usesFile)
+    var verdict = Verdict(seed: seed, knobs: knobs.line, usesFile: knobs.usesFile)
     do {
       let world = try World(knobs: knobs, recording: recording) { knobs, clock in
         try makeClient(kind, knobs, clock)
@@ -122,30 +127,19 @@ package enum Runner {
     }
   }
 
-  /// Runs `count` seeds on `jobs` threads; `each` hears of every verdict, one at a time. `seed`
-  /// makes a seed of a number, and `again` may look at the verdict of a number once more.
-  package static func run(
-    from first: UInt64, count: Int, jobs: Int, _ kind: ClientKind,
-    seed: @escaping @Sendable (UInt64) -> UInt64 = { $0 },
-    again: @escaping @Sendable (_ number: UInt64, Verdict) -> Verdict = { $1 },
-    each: @escaping @Sendable (Verdict) -> Void
-  ) {
-    let turn = NSLock()
-    parallel(count, jobs: jobs) { index in
-      let number = first + UInt64(index)
-      let verdict = again(number, judge(seed(number), kind))
-      turn.withLock { each(verdict) }
-    }
-  }
-
   /// SQLite counts what it allocates under a lock, and here nobody asks for the count.
   private static let countsNoMemory = tideline_config_flag(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK
+
+  /// Before the first of many seeds.
+  package static func prepare() {
+    _ = countsNoMemory
+  }
 
   /// Calls `body` once for each number below `count`, on `jobs` threads.
   private static func parallel(
     _ count: Int, jobs: Int, _ body: @escaping @Sendable (Int) -> Void
   ) {
-    _ = countsNoMemory
+    prepare()
     let turn = NSLock()
     let next = Counter()
     let group = DispatchGroup()

@@ -76,7 +76,14 @@ extension World {
 
   /// The server tells this connection of what the user wants, and of nothing else.
   func checkSubscriptions() throws {
-    guard knobs.operations.subscribes, let token = link.subscription else { return }
+    guard knobs.operations.subscribes else { return }
+    // Those that had trouble are asked at last.
+    try until("subscriptions are asked") {
+      let heard = link.subscription.map(server.subscriptions) ?? []
+      return knobs.operations.deafShare == 1
+        || acts.wishes.allSatisfy { !$0.value.isOn || heard.contains($0.key) }
+    }
+    guard let token = link.subscription else { return }
     let heard = server.subscriptions(token)
     for (name, wish) in acts.wishes where heard.contains(name) != wish.isOn {
       if wish.isOn, knobs.operations.deafShare == 1 { continue }

@@ -31,7 +31,7 @@ package final class VirtualClock: @unchecked Sendable {
 }
 
 /// What is found out about a client while its world runs.
-package struct Findings: Sendable {
+package struct Findings: Codable, Sendable {
   package var requests = 0
   package var quietRequests = 0
   package var reopenRequests = 0
