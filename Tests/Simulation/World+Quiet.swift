@@ -127,7 +127,12 @@ extension World {
         }
         && (knobs.horizonUs > 0 || knobs.poison
           || !page.rows.prefix(ordinary).contains(where: \.unverified))
-      if page.reachesStart || isPoisoned(conversation, nil, page.rows.first), whole { return }
+      // What stands below a stamp ahead may all have been erased on this device.
+      let startsAhead =
+        ordinary == 0 && !page.rows.isEmpty && truth(conversation).contains(where: \.hidden)
+      let reachesStart =
+        page.reachesStart || startsAhead || isPoisoned(conversation, nil, page.rows.first)
+      if reachesStart, whole { return }
       last = try runSync(conversation, older: 100_000).outcome
     }
     let page = try client.page(bytes, limit: 10_000)

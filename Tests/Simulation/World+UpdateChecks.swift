@@ -41,6 +41,9 @@ extension World {
       throw Violation("\(id) was told and is not there")
     }
     if fact.isDeleted { throw Violation("\(id) was told to be deleted and is there") }
+    // A page without it took it away with all that was told of it, and a late copy brings it back
+    // until its deletion is told.
+    if knobs.absenceIsDeletion, ledger.deleted.contains(id) { return }
     let version = Ledger.mark(row.payload)?.version ?? 0
     if version < fact.version {
       throw Violation("\(id) shows version \(version), told was \(fact.version)")
