@@ -72,6 +72,8 @@ extension Core {
         return .ignored
       }
       job.inFlight = false
+      // It has begun again since it asked.
+      let isOld = if case .start = job.stage { true } else { false }
       var ingest = Ingest(
         config, frame: frame, opened: opened, issued: flight.issued,
         autoMarkRead: config.autoMarkRead, asked: flight.limit)
@@ -86,7 +88,7 @@ extension Core {
         throw Failure(error)
       }
       pump(now)
-      return stats.quarantined > bad ? .quarantined : .applied
+      return isOld ? .ignored : stats.quarantined > bad ? .quarantined : .applied
     }
   }
 

@@ -332,6 +332,7 @@ final class Core {
     case .operation:
       break
     case .subscription(let one):
+      subscriptions.rest(now.monotonicMs)
       subscribeAgain(one, atLeast: retryAfterMs, isSilent: failure == .timeout, now)
     case .marks:
       marksWaiting = true
@@ -366,12 +367,10 @@ final class Core {
   /// asked; one sync request at a time in each conversation.
   func pump(_ now: Instant) {
     guard sendSubscriptions() else { return }
-    // Where one request at a time goes out, those in trouble get every second one.
-    if !exchange.hasAskedToSubscribe { sendTroubled(now) }
+    sendTroubled(now)
     sendOperations(now)
     sendMarks(now)
     sendSyncs(now)
-    sendTroubled(now)
   }
 
   private func sendSyncs(_ now: Instant) {

@@ -46,8 +46,6 @@ struct Exchange {
   private var nextRequest: UInt64 = 1
   private var nextFrame: UInt64 = 1
   private(set) var pace: Pace
-  /// The last request out was a subscription.
-  private(set) var hasAskedToSubscribe = false
   private let flightsMax: Int
 
   init(seed: UInt64, pace: Pace, flightsMax: Int) {
@@ -101,7 +99,6 @@ struct Exchange {
       Flight(
         requestID: requestID, verb: request.verb, purpose: purpose, frame: frame, issued: issued,
         limit: request.limit))
-    hasAskedToSubscribe = flights.last?.isSubscription == true
   }
 
   /// Queues a request that has no answer.

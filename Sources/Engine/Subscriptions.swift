@@ -32,8 +32,13 @@ struct Subscriptions {
 
   var areDue: Bool { all.contains(where: \.isDue) }
 
+  /// When the last of those in trouble was asked, and until when the others leave the place
+  /// to other work.
+  private var askedMs: Int64 = .max
+  private var restMs: Int64 = .min
+
   /// When the next of those in trouble is asked; nil for none.
-  var nextMs: Int64? { all.compactMap(\.notBeforeMs).min() }
+  var nextMs: Int64? { all.compactMap(\.notBeforeMs).min().map { max($0, restMs) } }
 
   /// Whether one that covers a conversation, or any, is in trouble.
   func areInTrouble(_ conversation: [UInt8]? = nil) -> Bool {
@@ -65,6 +70,7 @@ struct Subscriptions {
   }
 
   mutating func disconnect() {
+    askedMs = .max
     for index in all.indices {
       all[index].isDue = false
       all[index].notBeforeMs = nil
@@ -79,11 +85,20 @@ struct Subscriptions {
 
   /// Of those in trouble the one whose time came first.
   mutating func takeTroubled(_ nowMs: Int64) -> Subscription? {
-    guard let next = nextMs, next <= nowMs,
-      let index = all.firstIndex(where: { $0.notBeforeMs == next })
+    guard let next = nextMs, next <= nowMs, let first = all.compactMap(\.notBeforeMs).min(),
+      let index = all.firstIndex(where: { $0.notBeforeMs == first })
     else { return nil }
     all[index].notBeforeMs = nil
+    askedMs = nowMs
     return all[index].one
+  }
+
+  /// An answer came, or none in time: other work has the place for as long as it took, also
+  /// where one request at a time goes out.
+  mutating func rest(_ nowMs: Int64) {
+    guard askedMs <= nowMs else { return }
+    restMs = nowMs + min(nowMs - askedMs, 86_400_000)
+    askedMs = .max
   }
 
   /// Once more, later.
@@ -146,6 +161,7 @@ extension Core {
   }
 
   func takeSubscription(_ one: Subscription, _ outcome: Outcome, _ now: Instant) {
+    subscriptions.rest(now.monotonicMs)
     switch outcome {
     case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
       subscribeAgain(one, atLeast: retry ?? 0, now)
