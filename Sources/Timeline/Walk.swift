@@ -229,7 +229,8 @@ package struct Walk: Equatable, Sendable {
   private mutating func takeUnread(
     _ unread: Unreadable, _ rawCount: Int, _ complete: Bool
   ) -> Verdict {
-    let isNext = stepsOver || asked == index && probe != .confirm
+    // Right below the run stands what was asked from there, not where the walk only guesses.
+    let isNext = stepsOver || probe == .beyond || asked == 0
     guard isNext || !below.isDisjoint(with: unread.newest) else { return missed(rawCount) }
     if complete || probe == .confirm && asked + 1 == index && rawCount == 1 {
       low = .min

@@ -270,6 +270,30 @@ struct ModelList {
     #expect(apart.low == .after(tick: 8))
   }
 
+  /// The oldest message cannot be read, and the walk comes upon it by a guess that was too far:
+  /// what lies between it and the run is still to be read.
+  @Test(arguments: 69...110)
+  func whatCannotBeReadJoinsNothingWhereTheWalkGuesses(_ above: Int) {
+    // Nil cannot be read; the run has what is from 20 up.
+    let list: [Position?] = [nil] + (1...87).map { at($0, "m") }
+    var walk = Walk(low: at(20, "m"), above: above, ties: .unknown)
+    var seen: Set<Position> = []
+    var steps = 0
+    while walk.low != .min, steps < 30 {
+      steps += 1
+      let high = max(0, list.count - walk.offset)
+      let page = list[max(0, high - 50)..<high]
+      let rows = page.compactMap { $0 }
+      let unread = page.contains(nil) ? Unreadable(newest: [17], oldest: [17]) : Unreadable()
+      seen.formUnion(rows)
+      let verdict = walk.take(
+        rows: rows, rawCount: page.count, unread: unread, complete: page.contains(nil))
+      if verdict == .gaveUp { break }
+    }
+    #expect(walk.low == .min)
+    #expect(seen.isSuperset(of: (1..<20).map { at($0, "m") }))
+  }
+
   /// In the tick that is cut only a shared message joins.
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
