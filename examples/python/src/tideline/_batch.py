@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import dataclasses
+import itertools
 import struct
 from typing import Any, Callable, Optional
 
@@ -69,23 +71,33 @@ def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
      reactions_size, read_by, read_by_size, rest, rest_size, delivered_by, delivered_by_size,
      listened_by, listened_by_size, sequence, operation,
      upload_permille, _) = _MESSAGE.unpack_from(content, place)
+    id_ -= base
+    conversation -= base
+    sender -= base
+    stamp -= base
+    payload -= base
     values["number"] = number
     values["time_us"] = time_us
     values["flags"] = _FLAGS.get(flags) or _flags(flags)
-    values["id"] = content[id_ - base:id_ - base + id_size].decode()
-    values["conversation"] = content[
-        conversation - base:conversation - base + conversation_size].decode()
-    values["sender"] = content[sender - base:sender - base + sender_size].decode()
-    values["stamp"] = content[stamp - base:stamp - base + stamp_size].decode()
-    values["payload"] = content[payload - base:payload - base + payload_size]
+    values["id"] = str(content[id_:id_ + id_size], "utf-8")
+    values["conversation"] = str(content[conversation:conversation + conversation_size], "utf-8")
+    values["sender"] = str(content[sender:sender + sender_size], "utf-8")
+    values["stamp"] = str(content[stamp:stamp + stamp_size], "utf-8")
+    values["payload"] = content[payload:payload + payload_size]
     values["reply_to"] = (
-        content[reply_to - base:reply_to - base + reply_to_size].decode()
+        str(content[reply_to - base:reply_to - base + reply_to_size], "utf-8")
         if reply_to_size else None)
-    for name, start, size in (
-            ("reactions", reactions, reactions_size), ("read_by", read_by, read_by_size),
-            ("rest", rest, rest_size), ("delivered_by", delivered_by, delivered_by_size),
-            ("listened_by", listened_by, listened_by_size)):
-        values[name] = content[start - base:start - base + size] if size else b""
+    values["reactions"] = (
+        content[reactions - base:reactions - base + reactions_size] if reactions_size else b"")
+    values["read_by"] = (
+        content[read_by - base:read_by - base + read_by_size] if read_by_size else b"")
+    values["rest"] = content[rest - base:rest - base + rest_size] if rest_size else b""
+    values["delivered_by"] = (
+        content[delivered_by - base:delivered_by - base + delivered_by_size]
+        if delivered_by_size else b"")
+    values["listened_by"] = (
+        content[listened_by - base:listened_by - base + listened_by_size]
+        if listened_by_size else b"")
     values["sequence"] = sequence
     values["state"] = _STATES.get(state) or MessageState(state)
     values["operation"] = operation or None
@@ -145,6 +157,14 @@ def _message(block: _Block, place: int) -> Message:
     return message
 
 
+def _messages(block: _Block, count: int) -> tuple[Message, ...]:
+    """As many as `_message` would make one after another, without a step in Python for each."""
+    made = tuple(map(_new, itertools.repeat(_Row, count)))
+    sources = zip(itertools.repeat(block), range(0, count * _MESSAGE.size, _MESSAGE.size))
+    collections.deque(map(_set_source, made, sources), maxlen=0)
+    return made
+
+
 def _block(batch: ctypes.c_void_p) -> tuple[bytes, Callable[[int, int], bytes]]:
     """The block's bytes, and a function that gives a view's part of them."""
     content = _content(batch)
@@ -168,9 +188,7 @@ def messages(batch: ctypes.c_void_p) -> tuple[Message, ...]:
     """The messages of a batch."""
     count = ctypes.c_size_t()
     c.library.tl_batch_rows(batch, ctypes.byref(count))
-    block = _content(batch)
-    size = _MESSAGE.size
-    return tuple([_message(block, place) for place in range(0, count.value * size, size)])
+    return _messages(_content(batch), count.value)
 
 
 def page(batch: ctypes.c_void_p) -> Page:

@@ -22,8 +22,7 @@ class View(ctypes.Structure):
 
 def view(data: bytes) -> View:
     """A view of bytes that the caller keeps alive for the call."""
-    pointer = ctypes.cast(c_char_p(data), c_void_p)
-    return View(pointer.value if data else None, len(data))
+    return View(c_void_p.from_buffer(c_char_p(data)).value if data else None, len(data))
 
 
 class Profile(ctypes.Structure):

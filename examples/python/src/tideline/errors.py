@@ -145,9 +145,15 @@ _BY_STATUS: dict[Status, type[TidelineError]] = {
 }
 
 
+# Asking an enumeration for its member takes as long as a short call of the library.
+_STATUSES = {status.value: status for status in Status}
+
+
 def check(code: int) -> Status:
     """Gives a status that is a success, and raises the exception of one that is not."""
-    status = Status(code)
+    status = _STATUSES.get(code)
+    if status is None:
+        status = Status(code)
     if status >= 0:
         return status
     text = library.tl_last_error().decode()
