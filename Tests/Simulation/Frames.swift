@@ -33,8 +33,13 @@ enum Frames {
   static func type(_ bytes: [UInt8]) -> String? { string("type", bytes) }
 
   /// The request itself, where it travels in an envelope.
-  static func request(_ bytes: [UInt8]) -> [UInt8] {
-    guard type(bytes) == "command", let start = valueStart("payload", bytes) else { return bytes }
+  static func request(_ bytes: [UInt8]) -> [UInt8] { inside("command", bytes) }
+
+  /// The answer itself, where it travels in an envelope.
+  static func answer(_ bytes: [UInt8]) -> [UInt8] { inside("reply", bytes) }
+
+  private static func inside(_ envelope: String, _ bytes: [UInt8]) -> [UInt8] {
+    guard type(bytes) == envelope, let start = valueStart("payload", bytes) else { return bytes }
     return Array(bytes[start..<(bytes.count - 1)])
   }
 

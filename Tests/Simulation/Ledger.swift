@@ -160,14 +160,18 @@ struct Ledger {
 
   func serial(ofID id: String) -> Int? { serials[id] }
 
-  /// Notes what a frame that the device took has brought to it.
-  mutating func noteDelivered(_ bytes: [UInt8]) {
-    for mark in Self.marks(bytes) where mark.serial < posted.count {
+  /// Notes what a frame that the device took has brought to it, of `known` serials only where
+  /// they are given.
+  mutating func noteDelivered(_ bytes: [UInt8], of known: Set<Int>? = nil) {
+    func counts(_ mark: Mark) -> Bool {
+      mark.serial < posted.count && known?.contains(mark.serial) != false
+    }
+    for mark in Self.marks(bytes) where counts(mark) {
       if posted[mark.serial].delivered < mark.version {
         posted[mark.serial].delivered = mark.version
       }
     }
-    for mark in Self.marks(bytes, 0x52) where mark.serial < posted.count {
+    for mark in Self.marks(bytes, 0x52) where counts(mark) {
       if posted[mark.serial].reactionsDelivered < mark.version {
         posted[mark.serial].reactionsDelivered = mark.version
       }

@@ -185,7 +185,7 @@ extension World {
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)
     if receipt != .ignored {
-      ledger.noteDelivered(bytes)
+      ledger.noteDelivered(bytes, of: knownSerials(bytes))
       noteSubscribed(bytes)
       ledger.confirmed.formUnion(marks)
     }
@@ -193,6 +193,14 @@ extension World {
     try endHearing(hearing, bytes, receipt)
     try pump()
     if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try glance() }
+  }
+
+  /// Changes of messages that are not stored are nobody's: which are, after such an answer.
+  private func knownSerials(_ bytes: [UInt8]) -> Set<Int>? {
+    guard Frames.type(Frames.answer(bytes)) == "get_changed_since",
+      let rows = try? images().flatMap(\.rows)
+    else { return nil }
+    return Set(rows.compactMap { Ledger.mark($0.payload)?.serial })
   }
 
   /// The connection breaks; what is under way in either direction is lost.
