@@ -98,6 +98,11 @@ extension Core {
   ) throws(StoreFailure) {
     let step: Step
     switch (job.stage, outcome) {
+    case (.start, .failed(.rateLimited, let retryAfterMs)),
+      (.start, .failed(.unavailable, let retryAfterMs)):
+      // It asks something else now, and not sooner than the server wants.
+      trouble(.sync(job.id), .unavailable, retryAfterMs: retryAfterMs ?? 0, now)
+      return
     case (.start, _):
       step = .next
     case (.deletions(_, let sinceUs, let knownUs), .deleted(let page)):

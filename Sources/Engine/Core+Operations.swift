@@ -301,13 +301,13 @@ extension Core {
   /// Nothing more is asked of a conversation.
   func leave(_ conversation: [UInt8]) {
     outbox.pending.remove(conversation)
+    caughtUp.remove(conversation)
+    dirty.remove(conversation)
+    doubted.remove(conversation)
     for job in jobs where job.request.conversation == conversation {
       exchange.abandon(.sync(job.id))
       end(job, .notFound)
     }
-    caughtUp.remove(conversation)
-    dirty.remove(conversation)
-    doubted.remove(conversation)
   }
 }
 

@@ -285,8 +285,9 @@ final class Core {
     checkEnded(job, trouble)
     hasNews = true
     let conversation = job.request.conversation
-    // Whoever cancels one does without the rest of it; what came by push is closed all the same.
-    if dirty.contains(conversation), trouble == nil || trouble == .cancelled, exchange.isUp {
+    // What came by push beside it is closed all the same where all had been caught up.
+    let isKept = caughtUp.contains(conversation) || doubted.contains(conversation)
+    if dirty.contains(conversation), trouble == nil || isKept, exchange.isUp {
       dirty.remove(conversation)
       catchUp(conversation)
     }

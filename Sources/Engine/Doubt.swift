@@ -25,7 +25,8 @@ extension Core {
   func beginAgain(_ job: inout SyncJob) {
     job.beginAgain()
     job.goalIsDone = false
-    caughtUp.remove(job.request.conversation)
+    let conversation = job.request.conversation
+    if caughtUp.remove(conversation) != nil { doubted.insert(conversation) }
   }
 
   /// A restore is rare. A server that seems restored again and again contradicts itself, and

@@ -36,6 +36,8 @@ struct Subscriptions {
   /// to other work.
   private var askedMs: Int64 = .max
   private var restMs: Int64 = .min
+  /// Longer than that no request is waited for, but by a device that slept.
+  private static let restMaxMs: Int64 = 300_000
 
   /// When the next of those in trouble is asked; nil for none.
   var nextMs: Int64? { all.compactMap(\.notBeforeMs).min().map { max($0, restMs) } }
@@ -50,8 +52,9 @@ struct Subscriptions {
     all.contains { $0.one == one && $0.attempts == 0 }
   }
 
-  /// One that went well.
+  /// One that went well, as the host asked it; who asked it besides is not waited for.
   mutating func add(_ one: Subscription) {
+    askedMs = .max
     if !settle(one), !all.contains(where: { $0.one == one }) { all.append(Standing(one: one)) }
   }
 
@@ -62,6 +65,8 @@ struct Subscriptions {
   /// Whoever gave no answer the last time is asked beside other work, or a connection that
   /// it takes down would never see any.
   mutating func connect(_ later: (_ attempt: Int) -> Int64) {
+    askedMs = .max
+    restMs = .min
     for index in all.indices {
       all[index].isDue = !all[index].isSilent
       all[index].attempts = all[index].isSilent ? all[index].attempts : 0
@@ -70,7 +75,6 @@ struct Subscriptions {
   }
 
   mutating func disconnect() {
-    askedMs = .max
     for index in all.indices {
       all[index].isDue = false
       all[index].notBeforeMs = nil
@@ -97,7 +101,7 @@ struct Subscriptions {
   /// where one request at a time goes out.
   mutating func rest(_ nowMs: Int64) {
     guard askedMs <= nowMs else { return }
-    restMs = nowMs + min(nowMs - askedMs, 86_400_000)
+    restMs = nowMs + min(nowMs - askedMs, Self.restMaxMs)
     askedMs = .max
   }
 

@@ -28,6 +28,8 @@ package struct Walk: Equatable, Sendable {
   /// The lowest row of the pages that brought nothing older.
   private var lowestIdle: Position?
   private var stepsOver = false
+  /// Right below the run nothing could be read, but no page has shown that together with it.
+  private var isUnreadBelow = false
   private let ties: Ties
 
   /// The proof that nothing older exists where a short page proves nothing: an
@@ -96,6 +98,8 @@ package struct Walk: Equatable, Sendable {
     below = []
     lowestIdle = nil
     stepsOver = false
+    isUnreadBelow = false
+    probe = .none
     index += count
     aim(Swift.max(3, count))
   }
@@ -130,6 +134,7 @@ package struct Walk: Equatable, Sendable {
       lowestUnjoined = nil
       lowestIdle = nil
       probe = .none
+      isUnreadBelow = false
       index = asked + rawCount
       aim(rawCount)
       return resumes ? .resumed : .extended
@@ -184,6 +189,8 @@ package struct Walk: Equatable, Sendable {
       // Nothing below it was shown: is there anything?
       probe = .beyond
       asked = index
+      // Pages of one item show no two things together.
+      if isUnreadBelow, rawCount == 1 { stepsOver = true }
     } else {
       // Newer than the low end: messages arrived since. Look further down.
       probe = .none
@@ -229,9 +236,13 @@ package struct Walk: Equatable, Sendable {
   private mutating func takeUnread(
     _ unread: Unreadable, _ rawCount: Int, _ complete: Bool
   ) -> Verdict {
-    // Right below the run stands what was asked from there, not where the walk only guesses.
-    let isNext = stepsOver || probe == .beyond || asked == 0
-    guard isNext || !below.isDisjoint(with: unread.newest) else { return missed(rawCount) }
+    // Right below the run stands what is shown together with it, not what is only asked for
+    // from there: offsets shift.
+    let isNext = stepsOver || asked == 0 && probe != .confirm
+    guard isNext || !below.isDisjoint(with: unread.newest) else {
+      isUnreadBelow = probe == .beyond
+      return missed(rawCount)
+    }
     if complete || probe == .confirm && asked + 1 == index && rawCount == 1 {
       low = .min
       return .resumed

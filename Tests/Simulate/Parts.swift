@@ -79,16 +79,23 @@ final class Parts: @unchecked Sendable {
   func run() {
     DispatchQueue.concurrentPerform(iterations: plan.parts) { part in
       var left = Set(plan.tasks(of: part))
-      let ending = follow(part) { report in
+      var last = Plan.Task(number: plan.first)
+      let trouble = follow(part) { report in
         left.remove(report.task)
+        last = report.task
         turn.withLock { take(report) }
       }
-      turn.withLock { giveUp(left, of: part, ending) }
+      turn.withLock {
+        if left.isEmpty, let trouble {
+          each(broken(last, "part \(part) \(trouble) after this"))
+        }
+        giveUp(left, "part \(part) \(trouble ?? "ended") before it told of this")
+      }
     }
   }
 
-  /// Runs one part and hands on its reports; gives how it ended.
-  private func follow(_ part: Int, _ take: (Report) -> Void) -> String {
+  /// Runs one part and hands on its reports; gives what went wrong with it.
+  private func follow(_ part: Int, _ take: (Report) -> Void) -> String? {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
@@ -106,7 +113,7 @@ final class Parts: @unchecked Sendable {
         }
       }
       process.waitUntilExit()
-      return "ended with \(process.terminationStatus)"
+      return process.terminationStatus == 0 ? nil : "ended with \(process.terminationStatus)"
     } catch {
       if process.isRunning { process.terminate() }
       return "\(error)"
@@ -127,14 +134,20 @@ final class Parts: @unchecked Sendable {
     each(verdict)
   }
 
-  /// What a part owes when it has ended: the first is the one it ended in.
-  private func giveUp(_ left: Set<Plan.Task>, of part: Int, _ ending: String) {
-    for task in plan.tasks(of: part) where left.contains(task) {
-      let seed = seed(task.number)
-      let knobs = Knobs(seed: seed)
-      var verdict = Verdict(seed: seed, knobs: knobs.line, usesFile: knobs.usesFile)
-      verdict.violation = "part \(part) \(ending) before it told of this"
-      take(Report(task: task, verdict: verdict))
+  /// What a part owes when it has ended, in its order: the first is the one it ended in.
+  private func giveUp(_ left: Set<Plan.Task>, _ why: String) {
+    for task in left.sorted(by: {
+      ($0.number, $0.isAgain ? 1 : 0) < ($1.number, $1.isAgain ? 1 : 0)
+    }) {
+      take(Report(task: task, verdict: broken(task, why)))
     }
+  }
+
+  private func broken(_ task: Plan.Task, _ why: String) -> Verdict {
+    let seed = seed(task.number)
+    let knobs = Knobs(seed: seed)
+    var verdict = Verdict(seed: seed, knobs: knobs.line, usesFile: knobs.usesFile)
+    verdict.violation = why
+    return verdict
   }
 }

@@ -129,7 +129,8 @@ extension World {
           || !page.rows.prefix(ordinary).contains(where: \.unverified))
       // What stands below a stamp ahead may all have been erased on this device.
       let startsAhead =
-        ordinary == 0 && !page.rows.isEmpty && truth(conversation).contains(where: \.hidden)
+        ordinary == 0 && !page.rows.isEmpty
+        && truth(conversation).allSatisfy { $0.hidden || $0.timeUs > server.nowUs }
       let reachesStart =
         page.reachesStart || startsAhead || isPoisoned(conversation, nil, page.rows.first)
       if reachesStart, whole { return }

@@ -213,6 +213,11 @@ extension World {
     findings.diskFailures += 1
     diskFailureIsArmed = false
     client.mendDisk()
+    // What was written before it failed may be found whole when the file is opened anew.
+    if let frame = heard.inHand {
+      heard.doubt(frame)
+      heard.isVague = true
+    }
     let after = try images()
     if before != after { throw Violation("a call failed, yet something changed") }
     try cut(outageUs: 1_000_000)

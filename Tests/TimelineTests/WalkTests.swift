@@ -294,6 +294,31 @@ struct ModelList {
     #expect(seen.isSuperset(of: (1..<20).map { at($0, "m") }))
   }
 
+  /// Offsets shift while the walk asks what is right below the run: what it is shown there may be
+  /// the one after next. Pages of one item show nothing together, and end all the same.
+  @Test(arguments: [1, 3])
+  func whatCannotBeReadIsLookedAtTogetherWithTheRun(_ most: Int) {
+    let run: [Position?] = (11...20).map { at($0, "m") }
+    var list: [Position?] = [nil, at(5, "m")] + run
+    var walk = Walk(newest: run.compactMap { $0 }, rawCount: 10, ties: .unknown)
+    var seen: Set<Position> = []
+    var steps = 0
+    while walk.low != .min, steps < 40 {
+      steps += 1
+      if walk.offset == 10, list.count == 12 { list.removeLast() }
+      let high = max(0, list.count - walk.offset)
+      let page = list[max(0, high - most)..<high]
+      let rows = page.compactMap { $0 }
+      let unread = page.contains(nil) ? Unreadable(newest: [17], oldest: [17]) : Unreadable()
+      seen.formUnion(rows)
+      let verdict = walk.take(
+        rows: rows, rawCount: page.count, unread: unread, complete: page.contains(nil))
+      if verdict == .gaveUp { break }
+    }
+    #expect(walk.low == .min)
+    #expect(seen.contains(at(5, "m")))
+  }
+
   /// In the tick that is cut only a shared message joins.
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
