@@ -29,6 +29,8 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "-z", "-Xlinker", "nodelete",
     "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
     "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
+    // What the runtime needs of C++ goes inside: see Scripts/link.
+    "-L\(root)/Scripts/link", "-Xclang-linker", "-static-libgcc",
   ])
 ]
 

@@ -50,7 +50,7 @@ def main():
     if not facts["nodelete"]:
         trouble.append("the library may be unloaded under its own runtime")
     for name in sorted(facts["needed"]):
-        if "swift" in name.lower() or "Foundation" in name or "dispatch" in name:
+        if any(part in name for part in ("swift", "Foundation", "dispatch", "stdc++", "gcc_s")):
             trouble.append(f"needs {name}")
     for line in trouble:
         print(f"symbols: {line}")
