@@ -24,7 +24,8 @@ import Testing
   }
 
   @Test func someSeedsRunOnTheFileAndAreKilled() {
-    let verdicts = Self.seeds.filter { Knobs(seed: $0).usesFile }.map { Runner.run($0) }
+    let verdicts = (1...40 as ClosedRange<UInt64>).filter { Knobs(seed: $0).usesFile }
+      .map { Runner.run($0) }
     #expect(verdicts.count >= 3)
     #expect(verdicts.contains { $0.findings.kills > 1 })
   }
