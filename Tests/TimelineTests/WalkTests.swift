@@ -270,6 +270,20 @@ struct ModelList {
     #expect(apart.low == .after(tick: 8))
   }
 
+  /// One page of a list whose oldest item cannot be read; false where the walk gave up.
+  private func take(
+    _ walk: inout Walk, _ list: [Position?], most: Int, _ seen: inout Set<Position>
+  ) -> Bool {
+    let high = max(0, list.count - walk.offset)
+    let page = list[max(0, high - most)..<high]
+    let rows = page.compactMap { $0 }
+    let unread = page.contains(nil) ? Unreadable(newest: [17], oldest: [17]) : Unreadable()
+    seen.formUnion(rows)
+    let verdict = walk.take(
+      rows: rows, rawCount: page.count, unread: unread, complete: page.contains(nil))
+    return verdict != .gaveUp
+  }
+
   /// The oldest message cannot be read, and the walk comes upon it by a guess that was too far:
   /// what lies between it and the run is still to be read.
   @Test(arguments: 69...110)
@@ -281,14 +295,7 @@ struct ModelList {
     var steps = 0
     while walk.low != .min, steps < 30 {
       steps += 1
-      let high = max(0, list.count - walk.offset)
-      let page = list[max(0, high - 50)..<high]
-      let rows = page.compactMap { $0 }
-      let unread = page.contains(nil) ? Unreadable(newest: [17], oldest: [17]) : Unreadable()
-      seen.formUnion(rows)
-      let verdict = walk.take(
-        rows: rows, rawCount: page.count, unread: unread, complete: page.contains(nil))
-      if verdict == .gaveUp { break }
+      if !take(&walk, list, most: 50, &seen) { break }
     }
     #expect(walk.low == .min)
     #expect(seen.isSuperset(of: (1..<20).map { at($0, "m") }))
@@ -306,14 +313,7 @@ struct ModelList {
     while walk.low != .min, steps < 40 {
       steps += 1
       if walk.offset == 10, list.count == 12 { list.removeLast() }
-      let high = max(0, list.count - walk.offset)
-      let page = list[max(0, high - most)..<high]
-      let rows = page.compactMap { $0 }
-      let unread = page.contains(nil) ? Unreadable(newest: [17], oldest: [17]) : Unreadable()
-      seen.formUnion(rows)
-      let verdict = walk.take(
-        rows: rows, rawCount: page.count, unread: unread, complete: page.contains(nil))
-      if verdict == .gaveUp { break }
+      if !take(&walk, list, most: most, &seen) { break }
     }
     #expect(walk.low == .min)
     #expect(seen.contains(at(5, "m")))
