@@ -364,24 +364,26 @@ package final class Client: Sendable {
     _ message: WireMessage, _ conversation: [UInt8], _ frame: Frame, _ failures: inout UInt64
   ) -> OpenedPayload {
     let raw = Array(frame.bytes[message.payload])
+    guard config.open != nil else { return asItIs(raw) }
     let sealed = Sealed(
       frame: frame.bytes, conversation: message.conversation ?? conversation, id: message.id,
       sender: message.sender, payload: message.payload, message: message.object)
     let found = open(sealed)
     if found == nil { failures += 1 }
     var opened = found ?? OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
-    if config.open != nil { opened.digest = WriteTransaction.digest(raw[...]) }
+    opened.digest = WriteTransaction.digest(raw[...])
     return opened
+  }
+
+  private func asItIs(_ payload: [UInt8]) -> OpenedPayload {
+    OpenedPayload(payload: payload, flags: hasControlMember(payload) ? .control : [], sealed: nil)
   }
 
   /// What the hook makes of a payload; without one it is taken as it is. Nil where the
   /// hook failed.
   func open(_ sealed: Sealed) -> OpenedPayload? {
     let raw = Array(sealed.frame[sealed.payload])
-    guard let hook = config.open else {
-      let flags: RowFlags = hasControlMember(raw) ? .control : []
-      return OpenedPayload(payload: raw, flags: flags, sealed: nil)
-    }
+    guard let hook = config.open else { return asItIs(raw) }
     switch hook(sealed) {
     case .plain(let payload, let control, let event)
     where payload.count <= Limits.messageBytesMax:

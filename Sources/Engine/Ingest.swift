@@ -38,6 +38,15 @@ struct Ingested {
   /// A message of this user's came with its client id.
   var sawClientID = false
 
+  /// With room for so many items.
+  init(expecting count: Int = 0) {
+    if count == 0 { return }
+    items.reserveCapacity(count)
+    ids.reserveCapacity(count)
+    stamps.reserveCapacity(count)
+    insertedAt.reserveCapacity(count)
+  }
+
   /// Notes by what the bad items at the ends are known again. In a page whose order is
   /// not known, each of them may stand at either end.
   mutating func noteUnread(_ frame: [UInt8], _ descends: Bool?) {
@@ -107,7 +116,7 @@ struct Ingest {
   func page(
     _ items: [PageItem], _ record: ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
-    var result = Ingested()
+    var result = Ingested(expecting: items.count)
     var next = 0
     for (index, item) in items.enumerated() {
       switch item {

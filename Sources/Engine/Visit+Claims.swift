@@ -155,18 +155,22 @@ extension Visit {
     while low < top {
       let rows = try tx.rows(
         record.cid, from: low, to: top, limit: Limits.readRowsMax, newestFirst: true)
-      for row in rows where !seen.contains(row.position.id) {
-        if !holes.contains(where: { $0.contains(row.position) }) { try judge(row, asOf: issued) }
+      for row in rows where isJudged(row, asOf: issued) && !seen.contains(row.position.id) {
+        if !holes.contains(where: { $0.contains(row.position) }) { try judge(row) }
       }
       guard rows.count == Limits.readRowsMax, let lowest = rows.last?.position else { return }
       top = lowest
     }
   }
 
-  /// Judges a row that an answer did not show which was asked for at `issued`.
-  private mutating func judge(_ row: StoredRow, asOf issued: UInt64) throws(StoreFailure) {
+  /// An answer that was asked for at `issued` says nothing of a row that came or changed since.
+  private func isJudged(_ row: StoredRow, asOf issued: UInt64) -> Bool {
+    row.lsn <= issued || row.lsn < record.restoredLSN
+  }
+
+  /// Judges a row that an answer did not show.
+  private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
     let isLeftover = row.lsn < record.restoredLSN
-    guard isLeftover || row.lsn <= issued else { return }
     if !isLeftover, row.timeUs >= settledUs,
       core.onlyPushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {

@@ -147,6 +147,17 @@ internal import CSQLite
     while try statement.step() {}
   }
 
+  /// The same for a statement with many parameters, which `bind` gives in turn.
+  func runNoted(
+    _ text: StaticString, binding bind: (inout Parameters) -> Void
+  ) throws(StoreFailure) {
+    let statement = try ready(text)
+    var parameters = statement.parameters()
+    bind(&parameters)
+    try parameters.end()
+    while try statement.step() {}
+  }
+
   /// The first column of the first row of a statement, as a number.
   func number<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value

@@ -17,6 +17,8 @@ final class Memo {
     var tally: Tally?
     var count: Int?
     var summary: ConversationSummary?
+    /// Whether any message of it was deleted.
+    var someDeleted: Bool?
   }
 
   /// Conversations kept at most.

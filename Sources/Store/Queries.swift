@@ -61,6 +61,8 @@ enum Queries {
     SELECT stamp FROM message WHERE cid = ? AND stamp != x'' ORDER BY time, id LIMIT 1
     """
 
+  static let someTombstone: StaticString = "SELECT 1 FROM tombstone WHERE cid = ? LIMIT 1"
+
   static let tombstone: StaticString =
     "SELECT version, lsn FROM tombstone WHERE cid = ? AND id = ?"
 
@@ -197,7 +199,7 @@ enum Queries {
   static let all: [StaticString] =
     [
       older, latest, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored,
-      oldestStamp, tombstone,
+      oldestStamp, someTombstone, tombstone,
       forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, hidden, count,
       conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,

@@ -96,6 +96,9 @@ internal import Support
 
   // MARK: Parameters
 
+  /// The parameters in turn, for a statement that has many.
+  borrowing func parameters() -> Parameters { unsafe Parameters(prepared) }
+
   fileprivate borrowing func bind(int value: Int64, at index: Int32) throws(StoreFailure) {
     try check(unsafe sqlite3_bind_int64(prepared, index, value))
   }
@@ -105,7 +108,13 @@ internal import Support
   }
 
   fileprivate borrowing func bind(bytes: [UInt8], at index: Int32) throws(StoreFailure) {
-    let code: Int32 = unsafe bytes.withUnsafeBytes { raw in
+    try check(unsafe Self.bind(bytes, to: prepared, at: index))
+  }
+
+  fileprivate static func bind(
+    _ bytes: [UInt8], to prepared: OpaquePointer, at index: Int32
+  ) -> Int32 {
+    unsafe bytes.withUnsafeBytes { raw in
       // Without a pointer SQLite would bind NULL, which is something else.
       guard let start = raw.baseAddress, unsafe !raw.isEmpty else {
         return unsafe sqlite3_bind_zeroblob(prepared, index, 0)
@@ -114,10 +123,43 @@ internal import Support
       return unsafe sqlite3_bind_blob64(
         prepared, index, start, UInt64(raw.count), tideline_transient())
     }
-    try check(code)
   }
 
   private borrowing func check(_ code: Int32) throws(StoreFailure) {
+    guard code == SQLITE_OK else { throw StoreFailure(sqlite: code) }
+  }
+}
+
+/// The parameters of a statement that has many, bound one after the other: generic ones cost
+/// more than the statement there. What is nil is passed over, for it is NULL already. It is to be
+/// used while the statement is.
+@safe struct Parameters: ~Copyable {
+  private let prepared: OpaquePointer
+  private var index: Int32 = 0
+  private var code = SQLITE_OK
+
+  fileprivate init(_ prepared: OpaquePointer) {
+    unsafe self.prepared = prepared
+  }
+
+  mutating func bind(_ value: Int64?) {
+    index += 1
+    guard let value, code == SQLITE_OK else { return }
+    code = unsafe sqlite3_bind_int64(prepared, index, value)
+  }
+
+  mutating func bind(_ value: UInt64?) {
+    bind(value.map { Int64(clamping: $0) })
+  }
+
+  mutating func bind(_ value: [UInt8]?) {
+    index += 1
+    guard let value, code == SQLITE_OK else { return }
+    code = unsafe Statement.bind(value, to: prepared, at: index)
+  }
+
+  /// Throws where one of them could not be bound.
+  consuming func end() throws(StoreFailure) {
     guard code == SQLITE_OK else { throw StoreFailure(sqlite: code) }
   }
 }

@@ -18,6 +18,10 @@ extension WriteTransaction {
     copy.sentPayload = nil
     copy.written = nil
     let bar = try bar(copy, cid)
+    if bar == nil, let number = try insertIfNew(copy, cid, issued: issued, saysMarks) {
+      try name(copy, message.clientID, cid)
+      return .inserted(number)
+    }
     let stored = bar == nil ? try storedMessage(copy.id, cid) : nil
     let send = try openSend(of: message, cid, isKnown: bar != nil || stored != nil)
     if let bar {
@@ -25,7 +29,7 @@ extension WriteTransaction {
       return bar.lsn <= issued ? .tombstoned : .overtaken
     }
     try reveal(&copy, message, cid, send)
-    var applied: Applied
+    let applied: Applied
     if let stored {
       // The row that came first stays: a screen may show it by its number.
       if let send { try arrive(send, as: copy.id, givesNumber: false) }
@@ -34,14 +38,18 @@ extension WriteTransaction {
     } else {
       applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
-    let name = message.clientID ?? send?.clientID
-    if name != nil, copy.flags.contains(.mine) {
-      // The message is found by it as long as it is stored.
-      try connection.run(
-        "UPDATE message SET client_id = ?3 WHERE cid = ?1 AND id = ?2 AND client_id IS NOT ?3",
-        cid, copy.id, name)
-    }
+    try name(copy, message.clientID ?? send?.clientID, cid)
     return applied
+  }
+
+  /// The client id of this user's message, by which it is found as long as it is stored.
+  private func name(
+    _ copy: IncomingMessage, _ clientID: [UInt8]?, _ cid: Int64
+  ) throws(StoreFailure) {
+    guard let clientID, copy.flags.contains(.mine) else { return }
+    try connection.run(
+      "UPDATE message SET client_id = ?3 WHERE cid = ?1 AND id = ?2 AND client_id IS NOT ?3",
+      cid, copy.id, clientID)
   }
 
   private func merge(
@@ -78,7 +86,7 @@ extension WriteTransaction {
   }
 
   /// What the server says itself it need not be told.
-  private func dropKnownMarks(
+  func dropKnownMarks(
     _ message: inout IncomingMessage, _ cid: Int64
   ) throws(StoreFailure) {
     if message.flags.contains([.readByMe, .readQueued]) {
@@ -100,48 +108,6 @@ extension WriteTransaction {
       return nil
     }
     return deletion
-  }
-
-  private func insert(
-    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool,
-    _ send: OperationRecord?
-  ) throws(StoreFailure) -> UInt64 {
-    var message = copy
-    if let send { try arrive(send, as: copy.id, givesNumber: true) }
-    let isForgotten = try isForgotten(copy.id, cid)
-    if isForgotten { message = copy.husk }
-    message.readBy = ReaderList.union(nil, message.readBy)
-    message.deliveredBy = ReaderList.union(nil, message.deliveredBy)
-    message.listenedBy = ReaderList.union(nil, message.listenedBy)
-    message.flags.formUnion(try derivedFlags(copy.id, cid))
-    var row = StoredMessage(
-      message, number: send?.number ?? nextNumber(), lsn: lsn, issued: issued)
-    if !saysMarks {
-      // Whatever says something of them is newer.
-      row.marked = 0
-      row.pinIssued = 0
-      row.reactionsVersion = nil
-    }
-    if let waiting = try takeWaiting(copy.id, cid), !isForgotten {
-      row.lay(waiting, user: user)
-      message = row.message
-    }
-    try dropKnownMarks(&message, cid)
-    try connection.runNoted(
-      """
-      INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,
-        sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued,
-        reactions_version, delivered_by, listened_by, digest)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """, cid, message.order, message.id, row.number, message.flags.rawValue, row.lsn,
-      row.issued, row.marked, message.version, message.editedUs, message.sender, message.stamp,
-      message.replyTo, message.reactions, message.readBy, message.payload, message.rest,
-      message.raw, message.sentUs, row.pinColumn, row.reactionsVersion, message.deliveredBy,
-      message.listenedBy, message.digest)
-    memo?.entry(cid).summary = nil
-    noteRows(cid, 1)
-    try noteChange(cid, row.number, was: send?.row, now: message.state)
-    return row.number
   }
 
   /// The time of the oldest message as the server printed it.
@@ -227,13 +193,16 @@ extension WriteTransaction {
   }
 
   /// Mostly nothing was forgotten, which is asked once a transaction.
-  private func isForgotten(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
-    if someForgotten == nil { someForgotten = memo?.someForgotten }
-    if someForgotten == nil {
-      someForgotten = try connection.number("SELECT 1 FROM forgotten LIMIT 1") != nil
-      memo?.someForgotten = someForgotten
-    }
-    guard someForgotten == true else { return false }
+  func hasForgotten() throws(StoreFailure) -> Bool {
+    if let known = someForgotten ?? memo?.someForgotten { return known }
+    let isSome = try connection.number("SELECT 1 FROM forgotten LIMIT 1") != nil
+    someForgotten = isSome
+    memo?.someForgotten = isSome
+    return isSome
+  }
+
+  func isForgotten(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+    guard try hasForgotten() else { return false }
     return try connection.statement(Queries.forgotten, cid, id).step()
   }
 
@@ -250,7 +219,7 @@ extension WriteTransaction {
 
 extension IncomingMessage {
   /// What is left of a forgotten message: its place.
-  fileprivate var husk: IncomingMessage {
+  var husk: IncomingMessage {
     IncomingMessage(
       id: id, sender: [], timeUs: timeUs, stamp: [], payload: [],
       flags: flags.intersection(RowFlags.derived.union([.mine, .readByMe, .listenedByMe]))
@@ -261,7 +230,7 @@ extension IncomingMessage {
   var state: RowState { RowState(position: position, flags: flags) }
 
   /// The column of the server's time, empty where the position says it.
-  fileprivate var sentUs: Int64? { timeUs == order ? nil : timeUs }
+  var sentUs: Int64? { timeUs == order ? nil : timeUs }
 }
 
 extension StoredMessage {

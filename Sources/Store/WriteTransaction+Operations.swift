@@ -103,7 +103,7 @@ extension WriteTransaction {
   // MARK: What lies over a row
 
   /// Whether any operation is open, asked once a transaction: mostly none is.
-  private func hasOpen() throws(StoreFailure) -> Bool {
+  func hasOpen() throws(StoreFailure) -> Bool {
     if let known = someOpen ?? memo?.someOpen { return known }
     let isOpen = try connection.number(Queries.someOpen) != nil
     someOpen = isOpen

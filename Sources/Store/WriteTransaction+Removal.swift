@@ -43,9 +43,20 @@ extension WriteTransaction {
   }
 
   func deletion(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Deletion? {
+    guard try someDeleted(cid) else { return nil }
     let statement = try connection.statement(Queries.tombstone, cid, id)
     guard try statement.step() else { return nil }
     return Deletion(version: statement.optionalInt(0), lsn: statement.uint(1))
+  }
+
+  /// In most conversations nothing was deleted, and each message that comes asks.
+  private func someDeleted(_ cid: Int64) throws(StoreFailure) -> Bool {
+    let connection = try connection
+    let entry = memo?.entry(cid)
+    if let kept = entry?.someDeleted { return kept }
+    let isSome = try connection.number(Queries.someTombstone, cid) != nil
+    entry?.someDeleted = isSome
+    return isSome
   }
 
   /// Drops the tombstones of a conversation whose server was restored, and what

@@ -92,13 +92,16 @@ extension WriteTransaction {
   }
 
   /// Mostly nothing waits, which is asked once a transaction.
+  func hasWaiting() throws(StoreFailure) -> Bool {
+    if let known = someWait ?? memo?.someWait { return known }
+    let isSome = try connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
+    someWait = isSome
+    memo?.someWait = isSome
+    return isSome
+  }
+
   private func waiting(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> WaitingMarks? {
-    if someWait == nil { someWait = memo?.someWait }
-    if someWait == nil {
-      someWait = try connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
-      memo?.someWait = someWait
-    }
-    guard someWait == true else { return nil }
+    guard try hasWaiting() else { return nil }
     let row = try connection.statement(Queries.waiting, cid, id)
     guard try row.step() else { return nil }
     return WaitingMarks(

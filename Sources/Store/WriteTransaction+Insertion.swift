@@ -1,0 +1,108 @@
+/// New messages: the row that the first copy of an id makes.
+///
+/// Rule protected: an id is stored once, whoever looked before. The index itself says whether
+/// it was there, in the statement that inserts it.
+internal import Base
+
+extension WriteTransaction {
+  /// Takes in a message that nothing here bears on, as most that come are: the index says
+  /// while it is inserted whether it is new, so it is not looked up before. Nil where nothing
+  /// was done.
+  func insertIfNew(
+    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool
+  ) throws(StoreFailure) -> UInt64? {
+    guard mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
+    else { return nil }
+    let row = newRow(copy, number: counters.lastNumber &+ 1, issued: issued, saysMarks)
+    mostAreNew = try put(row, cid, was: nil)
+    guard mostAreNew else { return nil }
+    counters.lastNumber = row.number
+    return row.number
+  }
+
+  func insert(
+    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool,
+    _ send: OperationRecord?
+  ) throws(StoreFailure) -> UInt64 {
+    var message = copy
+    if let send { try arrive(send, as: copy.id, givesNumber: true) }
+    let isForgotten = try isForgotten(copy.id, cid)
+    if isForgotten { message = copy.husk }
+    message.flags.formUnion(try derivedFlags(copy.id, cid))
+    var row = newRow(message, number: send?.number ?? nextNumber(), issued: issued, saysMarks)
+    if let waiting = try takeWaiting(copy.id, cid), !isForgotten {
+      row.lay(waiting, user: user)
+    }
+    try dropKnownMarks(&row.message, cid)
+    guard try put(row, cid, was: send?.row) else { throw .damaged }
+    mostAreNew = true
+    return row.number
+  }
+
+  private func newRow(
+    _ copy: IncomingMessage, number: UInt64, issued: UInt64, _ saysMarks: Bool
+  ) -> StoredMessage {
+    var message = copy
+    message.readBy = ReaderList.union(nil, message.readBy)
+    message.deliveredBy = ReaderList.union(nil, message.deliveredBy)
+    message.listenedBy = ReaderList.union(nil, message.listenedBy)
+    var row = StoredMessage(message, number: number, lsn: lsn, issued: issued)
+    if !saysMarks {
+      // Whatever says something of them is newer.
+      row.marked = 0
+      row.pinIssued = 0
+      row.reactionsVersion = nil
+    }
+    return row
+  }
+
+  /// Inserts a row, and tells of it. False where the place or the id is taken.
+  private func put(
+    _ row: StoredMessage, _ cid: Int64, was before: RowState?
+  ) throws(StoreFailure) -> Bool {
+    let connection = try connection
+    try connection.runNoted(
+      """
+      INSERT OR IGNORE INTO message (cid, time, id, number, flags, lsn, issued, marked, version,
+        edited_us, sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us,
+        pin_issued, reactions_version, delivered_by, listened_by, digest)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """
+    ) { row.bind(to: &$0, cid) }
+    guard connection.changes > 0 else { return false }
+    memo?.entry(cid).summary = nil
+    noteRows(cid, 1)
+    try noteChange(cid, row.number, was: before, now: row.message.state)
+    return true
+  }
+}
+
+extension StoredMessage {
+  /// The columns of a new row, in the order of the statement that inserts it.
+  fileprivate func bind(to row: inout Parameters, _ cid: Int64) {
+    row.bind(cid)
+    row.bind(message.order)
+    row.bind(message.id)
+    row.bind(number)
+    row.bind(message.flags.rawValue)
+    row.bind(lsn)
+    row.bind(issued)
+    row.bind(marked)
+    row.bind(message.version)
+    row.bind(message.editedUs)
+    row.bind(message.sender)
+    row.bind(message.stamp)
+    row.bind(message.replyTo)
+    row.bind(message.reactions)
+    row.bind(message.readBy)
+    row.bind(message.payload)
+    row.bind(message.rest)
+    row.bind(message.raw)
+    row.bind(message.sentUs)
+    row.bind(pinColumn)
+    row.bind(reactionsVersion)
+    row.bind(message.deliveredBy)
+    row.bind(message.listenedBy)
+    row.bind(message.digest)
+  }
+}
