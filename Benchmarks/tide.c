@@ -14,6 +14,7 @@ static struct {
   uint64_t total;
   uint32_t conversations;
   uint64_t more;     /* Messages of conversation 0 that came after the data set. */
+  uint64_t next_ref;
   uint64_t deleted;  /* How many of conversation 0 the next answer names as deleted. */
   char answer[ANSWER];
   size_t size;
@@ -215,7 +216,8 @@ static size_t read_rows(tl_window *window, uint32_t first, uint32_t count) {
 }
 
 /* Pushes one message after the other into an open window. */
-static void live(uint32_t count, int is_full) {
+static void live(const char *figure, uint32_t count) {
+  int is_full = strcmp(figure, "live_full") == 0;
   stopwatch watch = {0}, aside = {.is_aside = 1};
   must(tl_client_connected(client), "connected");
   sync_room(0, TL_SYNC_LATEST, &aside, NULL);
@@ -234,7 +236,7 @@ static void live(uint32_t count, int is_full) {
                         "{\"account\":\"bench\",\"type\":\"update\",\"payload\":{\"ref\":\"%llu\","
                         "\"silent\":false,\"action\":\"new\",\"payload\":{\"entity\":\"message\","
                         "\"items\":[",
-                        (unsigned long long)(length(0) + 1000000u * (unsigned)is_full));
+                        (unsigned long long)(server.next_ref++));
     put(head, (size_t)size);
     put(made.json, made.size);
     say("]}}}");
@@ -246,7 +248,7 @@ static void live(uint32_t count, int is_full) {
     serve(is_full ? &watch : &aside, NULL);
   }
   tl_window_free(window);
-  told(is_full ? "live_full" : "live_normal", count, watch.total);
+  told(figure, count, watch.total);
 }
 
 static void windows(uint32_t conversations, uint32_t count, const char *figure) {
@@ -391,10 +393,11 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     CALLGRIND_ZERO_STATS;
     counted(argv[5], 50);
   } else if (strcmp(command, "ingest") == 0) ingest();
-  else if (strcmp(command, "live_normal") == 0) live(LIVE, 0);
-  else if (strcmp(command, "live_full") == 0) {
-    server.more = 10000;
-    live(500, 1);
+  else if (strncmp(command, "live_", 5) == 0) {
+    int is_full = strcmp(command, "live_full") == 0;
+    server.more = is_full ? 10000 : strcmp(command, "live_facts") == 0 ? 20000 : 0;
+    server.next_ref = server.total + 1000 * server.more;
+    live(command, is_full ? 500 : LIVE);
   } else if (strcmp(command, "read") == 0) {
     windows(1, 1, "first");
     windows(1, 5000, "warm");
