@@ -24,10 +24,11 @@ LIB := out/lib
   sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench bench-count bench-growth \
   bench-syscalls bench-weight bench-page bench-setup server examples docs-lint demo install clean
 
-## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname.
+## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
+## nothing in its own folder, which would be a dozen calls of the system at each load.
 lib: setup
 	$(SWIFT) build -c release --product tideline --static-swift-stdlib --scratch-path .build-rel \
-	  -j $(JOBS)
+	  --disable-local-rpath -j $(JOBS)
 	@sh Scripts/stage.sh $(RELEASE)/libtideline.so $(LIB) $(VERSION)
 
 setup:

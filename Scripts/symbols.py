@@ -32,7 +32,8 @@ def dynamic(library):
     text = subprocess.run(["readelf", "-dW", library], check=True, capture_output=True,
                           text=True).stdout
     return {"needed": set(re.findall(r"\(NEEDED\).*\[(.*?)\]", text)),
-            "soname": re.findall(r"\(SONAME\).*\[(.*?)\]", text), "nodelete": "NODELETE" in text}
+            "soname": re.findall(r"\(SONAME\).*\[(.*?)\]", text), "nodelete": "NODELETE" in text,
+            "paths": re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*?)\]", text)}
 
 
 def main():
@@ -49,6 +50,8 @@ def main():
         trouble.append(f"soname is {facts['soname']}")
     if not facts["nodelete"]:
         trouble.append("the library may be unloaded under its own runtime")
+    if facts["paths"]:
+        trouble.append(f"looks for libraries in {facts['paths']}")
     for name in sorted(facts["needed"]):
         if any(part in name for part in ("swift", "Foundation", "dispatch", "stdc++", "gcc_s")):
             trouble.append(f"needs {name}")

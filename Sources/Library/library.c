@@ -65,3 +65,17 @@ uint64_t _swift_stdlib_getBinaryProperties(uint32_t scalar) { return (void)scala
 
 void _swift_stdlib_getCaseMapping(uint32_t scalar, uint32_t *buffer);
 void _swift_stdlib_getCaseMapping(uint32_t scalar, uint32_t *buffer) { *buffer = scalar; }
+
+/* The arguments of the program, which the runtime finds while it is loaded by going through all
+   that the process has mapped. They are the host's. */
+char **_swift_stdlib_getUnsafeArgvArgc(int *count);
+char **_swift_stdlib_getUnsafeArgvArgc(int *count) {
+  static char *none[1] = {NULL};
+  *count = 0;
+  return none;
+}
+
+void _swift_stdlib_overrideUnsafeArgvArgc(char **arguments, int count);
+void _swift_stdlib_overrideUnsafeArgvArgc(char **arguments, int count) {
+  (void)arguments, (void)count;
+}
