@@ -18,8 +18,8 @@ import sys
 import rows as bench
 
 # In this order: each takes the file as the one before has left it.
-COMMANDS = ["ingest", "cold", "read", "small", "python", "live_normal", "live_full", "live_facts",
-            "deletes"]
+COMMANDS = ["ingest", "cold", "read", "small", "python", "live_normal", "live_full", "deletes",
+            "live_facts"]
 SMALL_KIB = 2048
 
 

@@ -393,7 +393,8 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     CALLGRIND_ZERO_STATS;
     counted(argv[5], 50);
   } else if (strcmp(command, "ingest") == 0) ingest();
-  else if (strncmp(command, "live_", 5) == 0) {
+  else if (strcmp(command, "live_normal") == 0 || strcmp(command, "live_full") == 0 ||
+           strcmp(command, "live_facts") == 0) {
     int is_full = strcmp(command, "live_full") == 0;
     server.more = is_full ? 10000 : strcmp(command, "live_facts") == 0 ? 20000 : 0;
     server.next_ref = server.total + 1000 * server.more;

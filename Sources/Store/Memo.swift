@@ -17,8 +17,9 @@ final class Memo {
     var tally: Tally?
     var count: Int?
     var summary: ConversationSummary?
-    /// Whether any message of it was deleted.
+    /// Whether any message of it was deleted, and whether any could not be read.
     var someDeleted: Bool?
+    var someQuarantined: Bool?
   }
 
   /// Conversations kept at most.

@@ -196,7 +196,7 @@ package final class MessageStore: Sendable {
     guard let vault else {
       return try writer.withLock { (writer) throws(Failure) -> Result in
         guard let connection = writer.connection else { throw failure(.closed) }
-        return try snapshot(connection, writer.counters.lsn, failure, body)
+        return try snapshot(connection, writer.counters, failure, body)
       }
     }
     return try gate.enter { () throws(Failure) -> Result in
@@ -221,7 +221,7 @@ package final class MessageStore: Sendable {
     if waiting.withLock({ $0 }) == 0 {
       let found = try writer.withLockIfFree { (writer) throws(Failure) -> Result? in
         guard let connection = writer.connection else { return nil }
-        return try snapshot(connection, writer.counters.lsn, failure, body)
+        return try snapshot(connection, writer.counters, failure, body)
       }
       if case .some(.some(let result)) = found { return result }
     }
@@ -236,7 +236,7 @@ package final class MessageStore: Sendable {
 
   private func snapshot<Result, Failure: Error>(
     _ connection: Connection,
-    _ lsn: UInt64?,
+    _ counters: Counters?,
     _ failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -244,9 +244,9 @@ package final class MessageStore: Sendable {
     var isSound = false
     defer {
       // On the writer's connection only a write makes another state, and ends this one itself.
-      if isSound, lsn != nil { transaction.endAsItIs() } else { transaction.end() }
+      if isSound, counters != nil { transaction.endAsItIs() } else { transaction.end() }
     }
-    do throws(StoreFailure) { try transaction.beginSnapshot(lsn) } catch { throw failure(error) }
+    do throws(StoreFailure) { try transaction.beginSnapshot(counters) } catch { throw failure(error) }
     let result = try body(transaction)
     isSound = true
     return result

@@ -91,6 +91,8 @@ enum Queries {
     WHERE cid = ? AND seen >= ? ORDER BY low_time, low_id, high_time, high_id
     """
 
+  static let someQuarantined: StaticString = "SELECT 1 FROM quarantine WHERE cid = ? LIMIT 1"
+
   static let hidden: StaticString = """
     SELECT DISTINCT low_time, low_id, high_time, high_id FROM quarantine
     WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
@@ -199,9 +201,9 @@ enum Queries {
   static let all: [StaticString] =
     [
       older, latest, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored,
-      oldestStamp, someTombstone, tombstone,
-      forgotten, changes, pendingMarks, pendingMarkCount, spans, quarantined, hidden, count,
-      conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
+      oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks, pendingMarkCount,
+      spans, quarantined, someQuarantined, hidden, count, conversation,
+      conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
       owedCount, lastEvent, alias,
     ] + operationQueries + listQueries

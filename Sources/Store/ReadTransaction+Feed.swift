@@ -91,6 +91,7 @@ extension ReadTransaction {
   private func feed() throws(StoreFailure) -> (
     last: UInt64, trimmed: UInt64, recent: RecentChanges
   ) {
+    if let told { return (told.lastChange, told.trimmedChange, told.recentChanges) }
     let statement = try connection.statement(
       "SELECT last_change, trimmed_change, recent_changes FROM meta WHERE one = 1")
     guard try statement.step() else { throw .damaged }

@@ -18,6 +18,8 @@ package class ReadTransaction {
   /// What the first part of a position is.
   let positionKind: Int64
   private var snapshotLSN: UInt64 = 0
+  /// What the store counts in the state that is seen, where that was told.
+  private(set) var told: Counters?
   /// What was read of the state that is seen; a write brings it along as it changes.
   private(set) var memo: Memo?
 
@@ -31,6 +33,7 @@ package class ReadTransaction {
 
   /// The newest refs; a write transaction knows those that it has added.
   func recentRefs() throws(StoreFailure) -> RecentRefs {
+    if let told { return told.recentRefs }
     let row = try connection.statement("SELECT recent_refs FROM meta WHERE one = 1")
     guard try row.step() else { throw .damaged }
     return RecentRefs(stored: row.bytes(0))
@@ -45,11 +48,12 @@ package class ReadTransaction {
   }
 
   /// Begins, and fixes the state that is seen: SQLite does so at the first read. Who knows the
-  /// newest commit and lets none happen names it: his last read may not have ended.
-  func beginSnapshot(_ lsn: UInt64?) throws(StoreFailure) {
+  /// newest commit and lets none happen tells of it: his last read may not have ended.
+  func beginSnapshot(_ counters: Counters?) throws(StoreFailure) {
     if owned.isAutocommit { try owned.run("BEGIN") }
-    if let lsn {
-      snapshotLSN = lsn
+    told = counters
+    if let counters {
+      snapshotLSN = counters.lsn
     } else {
       let read = try owned.number("SELECT lsn FROM meta WHERE one = 1")
       snapshotLSN = UInt64(clamping: read ?? 0)
@@ -203,6 +207,7 @@ package class ReadTransaction {
     let connection = try connection
     let entry = seen ? memo?.entry(cid) : nil
     if let kept = entry?.poisoned { return kept }
+    guard try someQuarantined(cid) else { return [] }
     let found = try Self.ranges(connection.statement(Queries.quarantined, cid, seen ? 1 : 0))
     entry?.poisoned = found
     return found
@@ -212,9 +217,20 @@ package class ReadTransaction {
   package func quarantined(
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> [SpanSet.Span] {
+    guard try someQuarantined(cid) else { return [] }
     let statement = try connection.statement(
       Queries.hidden, cid, high.time, high.id, low.time, low.id)
     return try Self.ranges(statement)
+  }
+
+  /// Mostly everything can be read, and each page asks.
+  func someQuarantined(_ cid: Int64) throws(StoreFailure) -> Bool {
+    let connection = try connection
+    let entry = memo?.entry(cid)
+    if let kept = entry?.someQuarantined { return kept }
+    let isSome = try connection.number(Queries.someQuarantined, cid) != nil
+    entry?.someQuarantined = isSome
+    return isSome
   }
 
   private static func ranges(

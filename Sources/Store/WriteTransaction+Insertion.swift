@@ -34,7 +34,9 @@ extension WriteTransaction {
       row.lay(waiting, user: user)
     }
     try dropKnownMarks(&row.message, cid)
-    guard try put(row, cid, was: send?.row) else { throw .damaged }
+    guard try put(row, cid, was: send?.row) else {
+      throw .broken("a message was inserted whose place, id or number is taken")
+    }
     mostAreNew = true
     return row.number
   }

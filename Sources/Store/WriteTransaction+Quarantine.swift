@@ -31,6 +31,7 @@ extension WriteTransaction {
   package func seeQuarantine(
     _ cid: Int64, low: Position, high: Position
   ) throws(StoreFailure) {
+    guard try someQuarantined(cid) else { return }
     try connection.run(
       """
       UPDATE quarantine SET seen = 1
@@ -45,6 +46,7 @@ extension WriteTransaction {
   package func doubtQuarantine(
     _ cid: Int64, above boundary: Position
   ) throws(StoreFailure) {
+    guard try someQuarantined(cid) else { return }
     try connection.run(
       """
       UPDATE quarantine SET seen = 0
@@ -58,7 +60,7 @@ extension WriteTransaction {
   package func clearQuarantine(
     _ cid: Int64, low: Position, high: Position
   ) throws(StoreFailure) {
-    guard low <= high else { return }
+    guard low <= high, try someQuarantined(cid) else { return }
     try connection.run(
       """
       DELETE FROM quarantine

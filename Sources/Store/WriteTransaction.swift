@@ -57,7 +57,8 @@ package final class WriteTransaction: ReadTransaction {
   /// Whether any operation is open, and whether any send is, once it was asked.
   var someOpen: Bool?
   var someSends: Bool?
-  /// Whether the last message was new, for then the next one mostly is.
+  /// Whether the last message was new, for then the next one mostly is. A wrong guess costs
+  /// time only.
   var mostAreNew = true
   /// What comes is told as it happens, one after the other without a loss, since this
   /// commit; nil where it may have happened before, as what an answer tells.
