@@ -81,6 +81,31 @@ import Testing
     #expect(!state.isRefreshing && state.isWhole && state.conversationCount == 1)
   }
 
+  /// It asks something else now, but not sooner than the server wants.
+  @Test func aSyncThatBeginsAgainKeepsTheServersPause() throws {
+    let world = try World.idempotent(echoesIDs: false)
+    world.post(130)
+    try world.connect()
+    let sync = try world.client.sync(
+      SyncRequest(conversation: Array("room".utf8), kind: .older, want: 130))
+    let frame = try #require(try world.client.nextFrame())
+    _ = try world.client.frameSent(frame.id)
+    try world.client.clear()
+    let refusal = """
+      {"type":"get_messages","status":"error",\
+      "error":{"code":"rate_limited","message":"","retry_after_ms":30000}}
+      """
+    #expect(try world.client.receive(Array(refusal.utf8)) == .ignored)
+    world.reset()
+    try world.wait(ms: 29_900)
+    #expect(world.requests.isEmpty)
+    try world.wait(ms: 60_000)
+    try world.run()
+    #expect(try world.client.syncStatus(sync).phase == .ended)
+    #expect(try world.client.syncStatus(sync).trouble == nil)
+    #expect(try world.cached() == world.truth())
+  }
+
   /// A file whose cache has an older form is opened, and only the cache is gone.
   @Test func anotherFormOfTheCacheKeepsOperationsAndDrafts() throws {
     let folder = try TrapsRestart.Folder()
