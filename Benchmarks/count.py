@@ -9,6 +9,7 @@ or a library is not the one of that file nothing is compared.
 
 import argparse
 import json
+import pathlib
 import platform
 import re
 import shutil
@@ -70,13 +71,14 @@ def count(folder, name, figure):
 
 
 def versions():
-    """What the counts depend on beside this project."""
+    """What the counts depend on beside this project. Of machines with AVX2 one counts what another
+    does, but for a hundredth."""
     def line(*given):
         done = subprocess.run(given, capture_output=True, text=True, check=True)
         return done.stdout.splitlines()[0]
     found = {name: line("pkg-config", "--modversion", name) for name in ("sqlite3", "libsodium")}
     return found | {"swift": line("swift", "--version"), "libc": platform.libc_ver()[1],
-                    "machine": bench.processor()}
+                    "avx2": "avx2" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")}
 
 
 def main():

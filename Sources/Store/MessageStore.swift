@@ -246,7 +246,9 @@ package final class MessageStore: Sendable {
       // On the writer's connection only a write makes another state, and ends this one itself.
       if isSound, counters != nil { transaction.endAsItIs() } else { transaction.end() }
     }
-    do throws(StoreFailure) { try transaction.beginSnapshot(counters) } catch { throw failure(error) }
+    do throws(StoreFailure) { try transaction.beginSnapshot(counters) } catch {
+      throw failure(error)
+    }
     let result = try body(transaction)
     isSound = true
     return result
