@@ -107,14 +107,14 @@ enum Queries {
   static let conversation: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
       total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text,
-      is_pending, deleted_lsn
+      is_pending, deleted_lsn, top_time, top_id
     FROM conversation WHERE id = ?
     """
 
   static let conversationByCID: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
       total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text,
-      is_pending, deleted_lsn
+      is_pending, deleted_lsn, top_time, top_id
     FROM conversation WHERE cid = ?
     """
 

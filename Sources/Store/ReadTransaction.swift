@@ -31,6 +31,9 @@ package class ReadTransaction {
   /// What a write transaction has counted anew; it overrides this.
   func changedTally(_ cid: Int64) -> Tally? { nil }
 
+  /// The same for its record.
+  func changedRecord(_ cid: Int64) -> ConversationRecord? { nil }
+
   /// The newest refs; a write transaction knows those that it has added.
   func recentRefs() throws(StoreFailure) -> RecentRefs {
     if let told { return told.recentRefs }
@@ -95,7 +98,10 @@ package class ReadTransaction {
     _ id: [UInt8], _ connection: Connection
   ) throws(StoreFailure) -> ConversationRecord? {
     let statement = try connection.statement(Queries.conversation, id)
-    if try statement.step() { return Self.record(statement) }
+    if try statement.step() {
+      let record = Self.record(statement)
+      return changedRecord(record.cid) ?? record
+    }
     // The name that this user gave it before the server did.
     guard let cid = try connection.number(Queries.alias, id) else { return nil }
     return try conversation(cid: cid)
@@ -103,7 +109,7 @@ package class ReadTransaction {
 
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
     let entry = memo?.entry(cid)
-    if let kept = entry?.record { return kept }
+    if let kept = changedRecord(cid) ?? entry?.record { return kept }
     let statement = try connection.statement(Queries.conversationByCID, cid)
     guard try statement.step() else { return nil }
     let record = Self.record(statement)
@@ -123,6 +129,7 @@ package class ReadTransaction {
     record.marks = watermark(row, 11)
     record.isPending = row.int(13) != 0
     record.deletedLSN = row.uint(14)
+    record.top = row.optionalInt(15).map { Position(time: $0, id: row.bytes(16)) }
     return record
   }
 
@@ -158,7 +165,8 @@ package class ReadTransaction {
     let connection = try connection
     let entry = memo?.entry(cid)
     if let kept = entry?.spans { return kept }
-    let found = try ranges(cid, .content, connection)
+    let top = try conversation(cid: cid)?.top
+    let found = try ranges(cid, .content, connection, top)
     entry?.spans = found
     return found
   }
@@ -193,10 +201,12 @@ package class ReadTransaction {
   }
 
   private func ranges(
-    _ cid: Int64, _ kind: SpanKind, _ connection: Connection
+    _ cid: Int64, _ kind: SpanKind, _ connection: Connection, _ top: Position? = nil
   ) throws(StoreFailure) -> SpanSet {
     let statement = try connection.statement(Queries.spans, cid, kind.rawValue)
-    return SpanSet(stored: try Self.ranges(statement)) ?? kind.unknown
+    var stored = try Self.ranges(statement)
+    if let top, !stored.isEmpty { stored[stored.count - 1].high = top }
+    return SpanSet(stored: stored) ?? kind.unknown
   }
 
   /// Where unreadable items were set aside, oldest first; `seen` leaves out the places

@@ -27,6 +27,9 @@ package struct ConversationRecord: Equatable, Sendable {
   package var deletions: Watermark?
   /// Up to where edits, reactions, pins and receipts were fetched.
   package var marks: Watermark?
+  /// Where the newest trusted range ends, which the row of that range is not told each time;
+  /// nil where there is none.
+  package internal(set) var top: Position?
   /// The oldest `since` that deletions were ever asked from.
   package var lowestSinceUs: Int64?
   /// The server's last count.

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 3
+  static let version: Int64 = 4
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -54,11 +54,12 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 3;
+        PRAGMA user_version = 4;
         """)
     } else {
       if found < 2 { try addRecent(connection) }
       if found < 3 { try addOpening(connection) }
+      if found < 4 { try addTop(connection) }
     }
     let form = try connection.number("SELECT cache_form FROM meta") ?? cacheForm
     guard form <= cacheForm else { throw .tooNew }
@@ -81,6 +82,15 @@ enum Schema {
       ALTER TABLE meta ADD COLUMN opening INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE operation ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0;
       PRAGMA user_version = 3;
+      """)
+  }
+
+  private static func addTop(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      ALTER TABLE conversation ADD COLUMN top_time INTEGER;
+      ALTER TABLE conversation ADD COLUMN top_id BLOB;
+      PRAGMA user_version = 4;
       """)
   }
 
@@ -125,6 +135,7 @@ enum Schema {
       DROP TABLE IF EXISTS change;
       UPDATE conversation SET message_count = 0, fetch_us = NULL, fetch_text = NULL,
         deletions_us = NULL, deletions_text = NULL, marks_us = NULL, marks_text = NULL,
+        top_time = NULL, top_id = NULL,
         lowest_since_us = NULL, total_count = NULL, audited_total = NULL, audited_count = NULL,
         unread_count = 0, server_unread = NULL, counted_arrived = 0, made_us = NULL;
       """)

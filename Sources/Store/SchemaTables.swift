@@ -42,6 +42,8 @@ extension Schema {
         deletions_text BLOB,
         marks_us INTEGER,
         marks_text BLOB,
+        top_time INTEGER,
+        top_id BLOB,
         lowest_since_us INTEGER,
         total_count INTEGER,
         restored_lsn INTEGER NOT NULL DEFAULT 0,

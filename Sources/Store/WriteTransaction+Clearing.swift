@@ -8,7 +8,7 @@ internal import Timeline
 extension WriteTransaction {
   /// Drops all that the server said. Who follows the feed reads anew.
   package func clearCache() throws(StoreFailure) {
-    try flushTallies()
+    try flushConversations()
     let told = try toldMarks()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
@@ -52,6 +52,7 @@ extension WriteTransaction {
   /// which `deletedLSN` tells.
   package func removeConversation(_ cid: Int64) throws(StoreFailure) {
     guard let record = try conversation(cid: cid) else { return }
+    try flushConversations()
     if record.isPending {
       // The server never knew it, so nothing of it comes back. Its name is kept where a
       // draft is still read by it.
@@ -86,7 +87,8 @@ extension WriteTransaction {
     try connection.run(
       """
       UPDATE conversation SET fetch_us = NULL, fetch_text = NULL, deletions_us = NULL,
-        deletions_text = NULL, marks_us = NULL, marks_text = NULL, lowest_since_us = NULL,
+        deletions_text = NULL, marks_us = NULL, marks_text = NULL, top_time = NULL, top_id = NULL,
+        lowest_since_us = NULL,
         total_count = NULL, audited_total = NULL, audited_count = NULL, made_us = NULL,
         deleted_lsn = ?
       WHERE cid = ?

@@ -20,24 +20,16 @@ extension WriteTransaction {
     guard let known = try conversation(cid: record.cid), known.id == record.id else {
       throw .broken("a conversation was saved that is not stored")
     }
-    guard known != record else { return }
-    restored[record.cid] = record.restoredLSN
-    // Ranges are trusted only beside a watermark: what is believed changes with it.
-    if (known.fetch == nil) != (record.fetch == nil) { feed.add(.coverage, record.cid, 0...0) }
-    try connection.runNoted(
-      """
-      UPDATE conversation SET fetch_us = ?, fetch_text = ?, deletions_us = ?,
-        deletions_text = ?, marks_us = ?, marks_text = ?, lowest_since_us = ?, total_count = ?,
-        restored_lsn = ?, audited_total = ?, audited_count = ?
-      WHERE cid = ?
-      """, record.fetch?.timeUs, record.fetch?.text, record.deletions?.timeUs,
-      record.deletions?.text, record.marks?.timeUs, record.marks?.text, record.lowestSinceUs,
-      record.totalCount, record.restoredLSN, record.auditedTotal, record.auditedCount, record.cid)
+    // What it is beside what who saves it knows.
     var saved = record
     saved.isPending = known.isPending
     saved.deletedLSN = known.deletedLSN
-    memo?.entry(record.cid).record = saved
-    memo?.entry(record.cid).summary = nil
+    saved.top = known.top
+    guard known != saved else { return }
+    restored[record.cid] = record.restoredLSN
+    // Ranges are trusted only beside a watermark: what is believed changes with it.
+    if (known.fetch == nil) != (record.fetch == nil) { feed.add(.coverage, record.cid, 0...0) }
+    change(to: saved)
   }
 
   package func save(_ facts: ServerFacts) throws(StoreFailure) {
@@ -91,19 +83,33 @@ extension WriteTransaction {
         "DELETE FROM span WHERE cid = ? AND kind = ? AND low_time = ? AND low_id = ?",
         cid, kind.rawValue, span.low.time, span.low.id)
     }
-    for span in new.spans where isSuspect || old.exact(span.low) != span {
+    // Where the newest range ends stands with the conversation; the range's own row learns it
+    // when another one is newer.
+    let (newest, late) = kind == .content ? (new.newest?.low, old.newest?.low) : (nil, nil)
+    for span in new.spans {
+      let known = isSuspect ? nil : old.exact(span.low)
+      if span.low == newest ? known != nil : known == span && span.low != late { continue }
       try connection.runNoted(
         """
         INSERT OR REPLACE INTO span (cid, kind, low_time, low_id, high_time, high_id)
         VALUES (?, ?, ?, ?, ?, ?)
         """, cid, kind.rawValue, span.low.time, span.low.id, span.high.time, span.high.id)
     }
+    if kind == .content { try moveTop(cid, to: new.newest?.high) }
     if let entry = memo?.entry(cid) {
       if kind == .content { entry.spans = new }
       if kind == .unverified { entry.unverified = new }
       entry.summary = nil
     }
     feed.add(.coverage, cid, 0...0)
+  }
+
+  /// Where the newest range ends is written with the conversation, whose row most commits
+  /// change anyway.
+  private func moveTop(_ cid: Int64, to top: Position?) throws(StoreFailure) {
+    guard var record = try conversation(cid: cid), record.top != top else { return }
+    record.top = top
+    change(to: record)
   }
 }
 

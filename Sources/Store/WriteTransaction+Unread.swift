@@ -215,26 +215,6 @@ extension WriteTransaction {
       Queries.countUnread, cid, low.time, low.id, high.time, high.id,
       RowFlags.notUnread.rawValue) ?? 0
   }
-
-  /// Writes what changed.
-  func flushTallies() throws(StoreFailure) {
-    for cid in tallies.keys.sorted() {
-      guard let tally = tallies[cid] else { continue }
-      try connection.runNoted(
-        """
-        UPDATE conversation SET message_count = message_count + ?, read_time = ?, read_id = ?,
-          read_named = ?, unread_count = ?, server_unread = ?, counted_time = ?, counted_id = ?,
-          counted_flags = ?, counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
-        WHERE cid = ?
-        """, takeCount(cid), tally.marker?.time, tally.marker?.id, tally.named, tally.unread,
-        tally.counted?.count, tally.counted?.top.time, tally.counted?.top.id,
-        tally.counted?.bits ?? 0,
-        tally.counted?.arrived ?? 0, tally.counted?.lsn ?? 0, tally.fewerLSN, tally.moreLSN,
-        cid)
-      memo?.entry(cid).tally = tally
-    }
-    tallies = [:]
-  }
 }
 
 extension Tally.Counted {

@@ -66,7 +66,8 @@ package final class WriteTransaction: ReadTransaction {
   /// Whether what goes out is sealed, and whether an edit that followed by itself is to be.
   package var seals = false
   package internal(set) var mustSeal = false
-  /// Unread counts that were changed, by conversation.
+  /// Records and unread counts that were changed, by conversation.
+  var records: [Int64: ConversationRecord] = [:]
   var tallies: [Int64: Tally] = [:]
   private var changesAtBegin: Int32 = 0
 
@@ -80,6 +81,8 @@ package final class WriteTransaction: ReadTransaction {
   }
 
   override func changedTally(_ cid: Int64) -> Tally? { tallies[cid] }
+
+  override func changedRecord(_ cid: Int64) -> ConversationRecord? { records[cid] }
 
   override func recentRefs() -> RecentRefs { counters.recentRefs }
 
@@ -110,9 +113,8 @@ package final class WriteTransaction: ReadTransaction {
   /// committed and the sequence number is not used.
   func commit() throws(StoreFailure) -> Counters {
     let connection = try connection
-    try flushTallies()
+    try flushConversations()
     try flushFeed()
-    try flushCounts()
     let isNoted =
       counters.lastChange != before.lastChange || counters.recentRefs != before.recentRefs
     guard isNoted || connection.totalChanges != changesAtBegin else {
@@ -142,24 +144,5 @@ package final class WriteTransaction: ReadTransaction {
   /// Notes that a conversation has more or fewer rows.
   func noteRows(_ cid: Int64, _ change: Int64) {
     countDelta[cid, default: 0] &+= change
-  }
-
-  private func flushCounts() throws(StoreFailure) {
-    for cid in countDelta.keys.sorted() {
-      let change = takeCount(cid)
-      guard change != 0 else { continue }
-      try connection.runNoted(
-        "UPDATE conversation SET message_count = message_count + ? WHERE cid = ?", change, cid)
-    }
-  }
-
-  /// By how much the count of a conversation's rows changes, which is written now.
-  func takeCount(_ cid: Int64) -> Int64 {
-    let change = countDelta.removeValue(forKey: cid) ?? 0
-    if let entry = memo?.entry(cid) {
-      entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
-      entry.summary = nil
-    }
-    return change
   }
 }

@@ -190,7 +190,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 4", StoreFailure.tooNew),
+      ("PRAGMA user_version = 5", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
@@ -217,6 +217,8 @@ import Timeline
         _ = try tx.conversation(creating: bytes("d"))
         try tx.connection.execute(
           """
+          ALTER TABLE conversation DROP COLUMN top_time;
+          ALTER TABLE conversation DROP COLUMN top_id;
           ALTER TABLE meta DROP COLUMN opening;
           ALTER TABLE operation DROP COLUMN rewritten;
           ALTER TABLE meta DROP COLUMN recent_changes;

@@ -1,0 +1,136 @@
+/// What a commit changes of conversations is gathered and written at its end, each row once.
+///
+/// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `countDelta`; who
+/// writes to such a row in SQL lets what was gathered go first.
+internal import Timeline
+
+extension WriteTransaction {
+  /// A record is to be written.
+  func change(to record: ConversationRecord) {
+    records[record.cid] = record
+    guard let entry = memo?.entry(record.cid) else { return }
+    entry.record = record
+    entry.summary = nil
+  }
+
+  /// Writes what was gathered.
+  func flushConversations() throws(StoreFailure) {
+    var changed = Array(records.keys)
+    changed += tallies.keys
+    changed += countDelta.keys
+    changed.sort()
+    // One that stands there twice is found written.
+    for cid in changed {
+      let count = takeCount(cid)
+      switch (records.removeValue(forKey: cid), tallies.removeValue(forKey: cid)) {
+      case (let record?, let tally?): try write(record, tally, count)
+      case (let record?, nil): try write(record, count)
+      case (nil, let tally?): try write(tally, cid, count)
+      case (nil, nil):
+        guard count != 0 else { continue }
+        try connection.runNoted(
+          "UPDATE conversation SET message_count = message_count + ? WHERE cid = ?", count, cid)
+      }
+    }
+  }
+
+  /// By how much the count of a conversation's rows changes, which is written now.
+  private func takeCount(_ cid: Int64) -> Int64 {
+    let change = countDelta.removeValue(forKey: cid) ?? 0
+    if let entry = memo?.entry(cid) {
+      entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
+      entry.summary = nil
+    }
+    return change
+  }
+
+  private func write(
+    _ record: ConversationRecord, _ tally: Tally, _ count: Int64
+  ) throws(StoreFailure) {
+    try connection.runNoted(
+      """
+      UPDATE conversation SET message_count = message_count + ?, fetch_us = ?, fetch_text = ?,
+        deletions_us = ?, deletions_text = ?, marks_us = ?, marks_text = ?, top_time = ?,
+        top_id = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?, audited_total = ?,
+        audited_count = ?, read_time = ?, read_id = ?, read_named = ?, unread_count = ?,
+        server_unread = ?, counted_time = ?, counted_id = ?, counted_flags = ?,
+        counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
+      WHERE cid = ?
+      """
+    ) { row in
+      row.bind(count)
+      record.bind(&row)
+      tally.bind(&row)
+      row.bind(record.cid)
+    }
+    memo?.entry(record.cid).tally = tally
+  }
+
+  private func write(_ record: ConversationRecord, _ count: Int64) throws(StoreFailure) {
+    try connection.runNoted(
+      """
+      UPDATE conversation SET message_count = message_count + ?, fetch_us = ?, fetch_text = ?,
+        deletions_us = ?, deletions_text = ?, marks_us = ?, marks_text = ?, top_time = ?,
+        top_id = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?, audited_total = ?,
+        audited_count = ?
+      WHERE cid = ?
+      """
+    ) { row in
+      row.bind(count)
+      record.bind(&row)
+      row.bind(record.cid)
+    }
+  }
+
+  private func write(_ tally: Tally, _ cid: Int64, _ count: Int64) throws(StoreFailure) {
+    try connection.runNoted(
+      """
+      UPDATE conversation SET message_count = message_count + ?, read_time = ?, read_id = ?,
+        read_named = ?, unread_count = ?, server_unread = ?, counted_time = ?, counted_id = ?,
+        counted_flags = ?, counted_arrived = ?, counted_lsn = ?, unread_fewer = ?,
+        unread_more = ?
+      WHERE cid = ?
+      """
+    ) { row in
+      row.bind(count)
+      tally.bind(&row)
+      row.bind(cid)
+    }
+    memo?.entry(cid).tally = tally
+  }
+}
+
+extension ConversationRecord {
+  fileprivate func bind(_ row: inout Parameters) {
+    row.bind(fetch?.timeUs)
+    row.bind(fetch?.text)
+    row.bind(deletions?.timeUs)
+    row.bind(deletions?.text)
+    row.bind(marks?.timeUs)
+    row.bind(marks?.text)
+    row.bind(top?.time)
+    row.bind(top?.id)
+    row.bind(lowestSinceUs)
+    row.bind(totalCount)
+    row.bind(restoredLSN)
+    row.bind(auditedTotal)
+    row.bind(auditedCount)
+  }
+}
+
+extension Tally {
+  fileprivate func bind(_ row: inout Parameters) {
+    row.bind(marker?.time)
+    row.bind(marker?.id)
+    row.bind(named)
+    row.bind(unread)
+    row.bind(counted?.count)
+    row.bind(counted?.top.time)
+    row.bind(counted?.top.id)
+    row.bind(counted?.bits ?? 0)
+    row.bind(counted?.arrived ?? 0)
+    row.bind(counted?.lsn ?? 0)
+    row.bind(fewerLSN)
+    row.bind(moreLSN)
+  }
+}

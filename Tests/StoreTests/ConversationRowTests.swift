@@ -1,0 +1,170 @@
+/// What is gathered of a conversation in a commit and written with its row: nobody who reads
+/// meanwhile, or who opens the file later, can tell that it was not written at once.
+import Base
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct ConversationRowTests {
+  /// A statement that writes ends what was kept of reads.
+  private func forget(_ tx: WriteTransaction) throws(StoreFailure) {
+    try tx.connection.run("UPDATE meta SET one = 1")
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aNewestRangeThatGrowsLeavesItsRowAlone(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    var spans = SpanSet()
+    spans.insert(position(1, ""), position(5, "a"))
+    spans.insert(position(10, ""), position(20, "b"))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.save(spans: spans, replacing: SpanSet(), cid)
+    }
+    let stored: StaticString = "SELECT max(high_time) FROM span"
+    for high in [Int64(30), 40, 15] {
+      var next = spans
+      next.remove(position(10, "x"), .max)
+      next.insert(position(10, ""), position(high, "c"))
+      try fixture.write { tx throws(StoreFailure) in
+        try tx.save(spans: next, replacing: spans, cid)
+        #expect(try tx.spans(cid) == next)
+        #expect(try tx.connection.number(stored) == 20)
+      }
+      try fixture.reopen()
+      try fixture.read { rx throws(StoreFailure) in #expect(try rx.spans(cid) == next) }
+      spans = next
+    }
+    // Another one is the newest now: the row of the one before says all.
+    var more = spans
+    more.insert(position(50, ""), position(60, ""))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.save(spans: more, replacing: spans, cid)
+      try tx.save(spans: spans, replacing: more, cid)
+      #expect(try tx.connection.number(stored) == 15)
+    }
+    try fixture.reopen()
+    try fixture.read { rx throws(StoreFailure) in #expect(try rx.spans(cid) == spans) }
+  }
+
+  /// Random sets, saved one after the other, many in one commit, read by others and anew.
+  @Test(arguments: Kind.allCases, [UInt64(1), 2, 3])
+  func rangesAreReadAsTheyWereSaved(_ kind: Kind, _ seed: UInt64) throws {
+    var random = Random(seed: seed)
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    var spans = SpanSet()
+    for step in 0..<150 {
+      try fixture.write { tx throws(StoreFailure) in
+        for _ in 0..<1 + random.below(3) {
+          let low = Int64(random.below(100))
+          let high = low + Int64(1 + random.below(30))
+          var next = spans
+          switch random.below(6) {
+          case 0: next.remove(position(low, ""), position(high, ""))
+          case 1: next.remove(position(low, ""), .max)
+          case 2:
+            let top = next.newest?.high ?? .min
+            next.insert(next.newest?.low ?? .min, position(top.time.clamped + 1, ""))
+          case 3: next.insert(.min, position(low, "x"))
+          default: next.insert(position(low, ""), position(high, ""))
+          }
+          try tx.save(spans: next, replacing: spans, cid)
+          spans = next
+          if random.chance(0.5) { try forget(tx) }
+          #expect(try tx.spans(cid) == spans)
+        }
+      }
+      if step % 7 == 0 { try fixture.reopen() }
+      try fixture.read { rx throws(StoreFailure) in #expect(try rx.spans(cid) == spans) }
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func whatIsGatheredIsSeenBeforeItIsWritten(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    var spans = SpanSet()
+    spans.insert(.min, position(3, "a"))
+    let saved = try fixture.write { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: bytes("c"))
+      try tx.save(spans: spans, replacing: SpanSet(), cid)
+      record.fetch = Watermark(timeUs: 3, text: bytes("3"))
+      try tx.save(record)
+      try forget(tx)
+      let byName = try tx.conversation(bytes("c"))
+      try forget(tx)
+      let byNumber = try tx.conversation(cid: cid)
+      #expect(byName == byNumber)
+      #expect(byName?.fetch == record.fetch)
+      #expect(byName?.top == position(3, "a"))
+      #expect(try tx.spans(cid) == spans)
+      // The same again is no change, also by one who does not know of the range.
+      try tx.save(record)
+      return byName
+    }
+    try fixture.reopen()
+    try fixture.read { rx throws(StoreFailure) in
+      #expect(try rx.conversation(cid: cid) == saved)
+      #expect(try rx.spans(cid) == spans)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aConversationThatIsConfirmedKeepsWhatWasGathered(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let fetch = Watermark(timeUs: 3, text: bytes("3"))
+    let cid = try fixture.write { tx throws(StoreFailure) in
+      var record = try tx.conversation(pending: bytes("mine"))
+      record.fetch = fetch
+      try tx.save(record)
+      return try tx.confirm(conversation: record.cid, as: bytes("theirs"))
+    }
+    func check(_ rx: ReadTransaction) throws(StoreFailure) {
+      let record = try rx.conversation(cid: cid)
+      #expect(record?.id == bytes("theirs"))
+      #expect(record?.fetch == fetch)
+      #expect(record?.isPending == false)
+    }
+    try fixture.write { tx throws(StoreFailure) in try check(tx) }
+    try fixture.reopen()
+    try fixture.read { rx throws(StoreFailure) in try check(rx) }
+  }
+
+  /// Nothing of what was gathered before comes back with the end of the commit.
+  @Test(arguments: Kind.allCases, [true, false])
+  func whatIsRemovedStaysSo(_ kind: Kind, _ isAll: Bool) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    var spans = SpanSet()
+    spans.insert(position(1, ""), position(3, "a"))
+    try fixture.write { tx throws(StoreFailure) in
+      var record = try tx.conversation(creating: bytes("c"))
+      record.fetch = Watermark(timeUs: 3, text: bytes("3"))
+      try tx.save(record)
+      try tx.save(spans: spans, replacing: SpanSet(), cid)
+      if isAll { try tx.clearCache() } else { try tx.removeConversation(cid) }
+      let left = try tx.conversation(cid: cid)
+      #expect(left != nil)
+      #expect(left?.fetch == nil)
+      #expect(left?.top == nil)
+      #expect(try tx.spans(cid).isEmpty)
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      #expect(try tx.conversation(cid: cid)?.fetch == nil)
+      #expect(try tx.spans(cid).isEmpty)
+      // A range of one's own end.
+      var other = SpanSet()
+      other.insert(position(1, ""), position(2, ""))
+      try tx.save(spans: other, replacing: SpanSet(), cid)
+      try forget(tx)
+      #expect(try tx.spans(cid) == other)
+    }
+  }
+}
+
+extension Int64 {
+  fileprivate var clamped: Int64 { Swift.max(0, Swift.min(self, 1_000)) }
+}
