@@ -6,7 +6,6 @@ says of the same figures whether they are met.
 """
 
 import json
-import statistics
 
 import growth
 import plots
@@ -65,7 +64,7 @@ class Measured:
     def ratio(self, figure, to="plain SQLite", other=None, row="Tideline"):
         found = self.results["figures"] if self.results else {}
         own, beside = found.get(row, {}).get(figure), found.get(to, {}).get(other or figure)
-        return statistics.median(own) / statistics.median(beside) if own and beside else None
+        return run.ratio(own, beside) if own and beside else None
 
     def exponent(self, series, row, figure):
         values = (self.growth or {}).get("series", {}).get(series, {}).get(row, {}).get(figure, {})

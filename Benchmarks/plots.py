@@ -1,8 +1,8 @@
 """The plots of docs/benchmarks.md, small and the same for the same figures."""
 
-import statistics
-
 import matplotlib
+
+import run
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402, the backend is chosen first
@@ -33,8 +33,7 @@ def ratios(found, path):
     figures = [figure for figure in RATIOS if figure in found["plain SQLite"]]
     drawing, axes = plt.subplots(figsize=(7.5, 4.2))
     for index, (name, row) in enumerate(found.items()):
-        points = [(statistics.median(row[figure])
-                   / statistics.median(found["plain SQLite"][figure]), -place)
+        points = [(run.ratio(row[figure], found["plain SQLite"][figure]), -place)
                   for place, figure in enumerate(figures) if figure in row]
         axes.plot(*zip(*points, strict=True), "D" if name == "Tideline" else "o", label=name,
                   color=COLOURS[index % len(COLOURS)], markersize=6 if name == "Tideline" else 4)

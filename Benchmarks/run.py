@@ -2,8 +2,8 @@
 
     run.py [--messages N] [--conversations N] [--rounds N] [--cache-kib N] [--rows A,B]
 
-The rows take turns, each measurement is a process of its own, and what counts is the median and its
-ratio to plain SQLite. Prints a table and writes `out/bench/results.json`.
+The rows take turns, each measurement is a process of its own, and what counts is the median, and
+the median of each round's ratio to plain SQLite. Prints a table and writes `out/bench/results.json`.
 """
 
 import argparse
@@ -66,6 +66,11 @@ def rounds(rows, size, count, cache_kib, after=lambda found: None):
     return found
 
 
+def ratio(values, beside):
+    """The median of the rounds' ratios: from round to round a shared machine is another one."""
+    return statistics.median(value / other for value, other in zip(values, beside))
+
+
 def shown(value, name):
     if name.endswith("_mib") or name.endswith("_kib"):
         return f"{value:,.{name.endswith('_mib'):d}f} {name[-3].upper()}iB"
@@ -73,7 +78,7 @@ def shown(value, name):
 
 
 def table(found, names):
-    """Markdown: a line for each figure, medians with the ratio to plain SQLite."""
+    """Markdown: a line for each figure, medians of times and of ratios to plain SQLite."""
     figures = list(dict.fromkeys(figure for row in found.values() for figure in row))
     lines = ["| figure | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     for figure in figures:
@@ -84,9 +89,8 @@ def table(found, names):
             if not values:
                 cells.append("–")
                 continue
-            median = statistics.median(values)
-            ratio = f" ({median / statistics.median(plain):.2f})" if plain else ""
-            cells.append(shown(median, figure) + ratio)
+            beside = f" ({ratio(values, plain):.2f})" if plain else ""
+            cells.append(shown(statistics.median(values), figure) + beside)
         lines.append(f"| {figure} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

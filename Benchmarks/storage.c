@@ -142,15 +142,12 @@ static void live(uint64_t from, uint32_t count, const char *mode) {
 }
 
 /* The same with what an update means beside its row, in one transaction as Tideline's store writes
-   it: the range that it proves, counts and watermark of its conversation, its ref, the change that
-   is told. What it is checked against is left out. */
+   it: the end of the range that it proves, counts and watermark with the conversation, its ref, the
+   change that is told. What it is checked against is left out. */
 static void facts(uint64_t from, uint32_t count) {
-  static const char range_sql[] =
-      "INSERT OR REPLACE INTO span (cid, kind, low_time, low_id, high_time, high_id)"
-      " VALUES (1, 0, -9223372036854775808, x'', ?, ?)";
   static const char room_sql[] =
       "UPDATE conversation SET fetch_us = ?, fetch_text = ?, message_count = message_count + 1,"
-      " unread_count = unread_count + 1, unread_more = ? WHERE cid = 1";
+      " top_time = ?, top_id = ?, unread_count = unread_count + 1, unread_more = ? WHERE cid = 1";
   static const char meta_sql[] =
       "UPDATE meta SET lsn = ?, last_number = ?, last_change = ?, server_time = ?,"
       " recent_changes = ?, recent_refs = ? WHERE one = 1";
@@ -158,8 +155,7 @@ static void facts(uint64_t from, uint32_t count) {
   run("INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)"
       " VALUES (1, x'', x'', 0, 1)");
   sqlite3_stmt *begin = prepared("BEGIN IMMEDIATE"), *commit = prepared("COMMIT");
-  sqlite3_stmt *s = prepared(insert_sql), *range = prepared(range_sql);
-  sqlite3_stmt *room = prepared(room_sql), *meta = prepared(meta_sql);
+  sqlite3_stmt *s = prepared(insert_sql), *room = prepared(room_sql), *meta = prepared(meta_sql);
   stopwatch watch = {0};
   for (uint32_t i = 0; i < count; i++) {
     int64_t number = (int64_t)(1u << 30) + (int64_t)from + i;
@@ -168,13 +164,11 @@ static void facts(uint64_t from, uint32_t count) {
     must(sqlite3_step(begin), "begin");
     sqlite3_reset(begin);
     insert(s, 0, &made, number);
-    sqlite3_bind_int64(range, 1, made.time_us);
-    bind(range, 2, &made, made.id_at, made.id_size);
-    must(sqlite3_step(range), "range");
-    sqlite3_reset(range);
     sqlite3_bind_int64(room, 1, made.time_us);
     bind(room, 2, &made, made.stamp_at, made.stamp_size);
-    sqlite3_bind_int64(room, 3, number);
+    sqlite3_bind_int64(room, 3, made.time_us);
+    bind(room, 4, &made, made.id_at, made.id_size);
+    sqlite3_bind_int64(room, 5, number);
     must(sqlite3_step(room), "conversation");
     sqlite3_reset(room);
     for (int at = 1; at <= 3; at++) sqlite3_bind_int64(meta, at, number);
@@ -188,7 +182,7 @@ static void facts(uint64_t from, uint32_t count) {
     sqlite3_reset(commit);
     stop(&watch);
   }
-  sqlite3_stmt *all[] = {begin, commit, s, range, room, meta};
+  sqlite3_stmt *all[] = {begin, commit, s, room, meta};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) sqlite3_finalize(all[i]);
   told("live_facts", count, watch.total);
 }

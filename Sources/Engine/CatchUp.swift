@@ -107,7 +107,10 @@ extension Core {
       let step = try visit.take(page, ingested, frame: ingest.frame, now)
       shown = (record.cid, visit.job.shown)
       try tx.save(facts)
-      for id in ingested.ids { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
+      // A set that is empty hashes what it is asked for, too.
+      if !onlyPushed.isEmpty {
+        for id in ingested.ids { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
+      }
       draft = visit.job
       record = visit.record
       try tx.save(record)

@@ -118,8 +118,8 @@ struct Ingest {
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested(expecting: items.count)
     var next = 0
-    for (index, item) in items.enumerated() {
-      switch item {
+    for index in items.indices {
+      switch items[index] {
       case .bad(let range, let reason):
         result.items.append(nil)
         result.bad.append((index, range, reason))

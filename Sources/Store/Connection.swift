@@ -12,6 +12,7 @@ internal import CSQLite
   /// program, so its address names it.
   private var places: [UInt64: Int] = [:]
   let memo = Memo()
+  private(set) lazy var room = Parameters.Room()
 
   /// Takes over an open handle.
   init(adopting handle: OpaquePointer) {

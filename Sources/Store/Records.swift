@@ -201,6 +201,14 @@ package struct IncomingMessage: Equatable, Sendable {
   }
 
   package var position: Position { Position(time: order, id: id) }
+
+  /// Drops what says how the copy came, and what no server can say.
+  mutating func keepWhatIsStored() {
+    flags.subtract(RowFlags.derived.union(.forgotten))
+    clientID = nil
+    sentPayload = nil
+    written = nil
+  }
 }
 
 /// What became of an incoming message. The number is the row's local one.

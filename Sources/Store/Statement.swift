@@ -97,7 +97,7 @@ internal import Support
   // MARK: Parameters
 
   /// The parameters in turn, for a statement that has many.
-  borrowing func parameters() -> Parameters { unsafe Parameters(prepared) }
+  borrowing func parameters() -> Parameters { unsafe Parameters(prepared, connection.room) }
 
   fileprivate borrowing func bind(int value: Int64, at index: Int32) throws(StoreFailure) {
     try check(unsafe sqlite3_bind_int64(prepared, index, value))
@@ -132,14 +132,27 @@ internal import Support
 
 /// The parameters of a statement that has many, bound one after the other: generic ones cost
 /// more than the statement there. What is nil is passed over, for it is NULL already. It is to be
-/// used while the statement is.
+/// used while the statement is, and that is to run before another one gets its parameters so.
 @safe struct Parameters: ~Copyable {
   private let prepared: OpaquePointer
+  private let room: Room
+  private var used = 0
   private var index: Int32 = 0
   private var code = SQLITE_OK
 
-  fileprivate init(_ prepared: OpaquePointer) {
+  fileprivate init(_ prepared: OpaquePointer, _ room: Room) {
     unsafe self.prepared = prepared
+    self.room = room
+  }
+
+  /// Where bytes lie while their statement runs, in place of a copy of SQLite's own for each.
+  @safe final class Room {
+    fileprivate let bytes = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: 16_384, alignment: 16)
+
+    deinit {
+      unsafe bytes.deallocate()
+    }
   }
 
   mutating func bind(_ value: Int64?) {
@@ -155,7 +168,14 @@ internal import Support
   mutating func bind(_ value: [UInt8]?) {
     index += 1
     guard let value, code == SQLITE_OK else { return }
-    code = unsafe Statement.bind(value, to: prepared, at: index)
+    guard !value.isEmpty, unsafe value.count <= room.bytes.count - used else {
+      return code = unsafe Statement.bind(value, to: prepared, at: index)
+    }
+    let place = unsafe UnsafeMutableRawBufferPointer(rebasing: room.bytes[used...])
+    unsafe place.copyBytes(from: value)
+    used += value.count
+    code = unsafe sqlite3_bind_blob64(
+      prepared, index, place.baseAddress, UInt64(value.count), nil)
   }
 
   /// Throws where one of them could not be bound.

@@ -13,7 +13,8 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> UInt64? {
     guard mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
     else { return nil }
-    let row = newRow(copy, number: counters.lastNumber &+ 1, issued: issued, saysMarks)
+    var row = newRow(copy, number: counters.lastNumber &+ 1, issued: issued, saysMarks)
+    row.message.keepWhatIsStored()
     mostAreNew = try put(row, cid, was: nil)
     guard mostAreNew else { return nil }
     counters.lastNumber = row.number
@@ -44,11 +45,11 @@ extension WriteTransaction {
   private func newRow(
     _ copy: IncomingMessage, number: UInt64, issued: UInt64, _ saysMarks: Bool
   ) -> StoredMessage {
-    var message = copy
-    message.readBy = ReaderList.union(nil, message.readBy)
-    message.deliveredBy = ReaderList.union(nil, message.deliveredBy)
-    message.listenedBy = ReaderList.union(nil, message.listenedBy)
-    var row = StoredMessage(message, number: number, lsn: lsn, issued: issued)
+    // Each copy of a message holds on to all its parts, so there is one.
+    var row = StoredMessage(copy, number: number, lsn: lsn, issued: issued)
+    row.message.readBy = ReaderList.union(nil, copy.readBy)
+    row.message.deliveredBy = ReaderList.union(nil, copy.deliveredBy)
+    row.message.listenedBy = ReaderList.union(nil, copy.listenedBy)
     if !saysMarks {
       // Whatever says something of them is newer.
       row.marked = 0

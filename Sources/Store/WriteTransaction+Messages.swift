@@ -12,16 +12,13 @@ extension WriteTransaction {
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true
   ) throws(StoreFailure) -> Applied {
-    var copy = message
-    copy.flags.subtract(RowFlags.derived.union(.forgotten))
-    copy.clientID = nil
-    copy.sentPayload = nil
-    copy.written = nil
-    let bar = try bar(copy, cid)
-    if bar == nil, let number = try insertIfNew(copy, cid, issued: issued, saysMarks) {
-      try name(copy, message.clientID, cid)
+    let bar = try bar(message, cid)
+    if bar == nil, let number = try insertIfNew(message, cid, issued: issued, saysMarks) {
+      try name(message, message.clientID, cid)
       return .inserted(number)
     }
+    var copy = message
+    copy.keepWhatIsStored()
     let stored = bar == nil ? try storedMessage(copy.id, cid) : nil
     let send = try openSend(of: message, cid, isKnown: bar != nil || stored != nil)
     if let bar {

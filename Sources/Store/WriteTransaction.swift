@@ -126,9 +126,17 @@ package final class WriteTransaction: ReadTransaction {
       UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
         trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?
       WHERE one = 1
-      """, counters.opening, counters.lsn, counters.lastNumber, counters.lastChange,
-      counters.trimmedChange, counters.lastOperation, counters.recentChanges.bytes,
-      counters.recentRefs.bytes)
+      """
+    ) { row in
+      row.bind(counters.opening)
+      row.bind(counters.lsn)
+      row.bind(counters.lastNumber)
+      row.bind(counters.lastChange)
+      row.bind(counters.trimmedChange)
+      row.bind(counters.lastOperation)
+      row.bind(counters.recentChanges.bytes)
+      row.bind(counters.recentRefs.bytes)
+    }
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
     endAsItIs()

@@ -2,6 +2,7 @@
 ///
 /// A payload is often not JSON at all, so anything that cannot be read is an
 /// ordinary message: nothing is hidden by accident.
+internal import Glibc
 
 /// Whether a payload is a JSON object with a member `_control` that is not null.
 package func hasControlMember(_ json: [UInt8]) -> Bool {
@@ -19,13 +20,23 @@ private func mayNameControl(_ json: [UInt8]) -> Bool {
   let spaces: [UInt8] = [0x20, 0x0A, 0x0D, 0x09]
   guard json.first(where: { !spaces.contains($0) }) == Character.openBrace else { return false }
   let name = Name.control
-  var at = json.startIndex
-  while let found = json[at...].firstIndex(where: {
-    $0 == UInt8(ascii: "_") || $0 == Character.backslash
-  }) {
-    if json[found] == Character.backslash { return true }
-    if json[found...].starts(with: name) { return true }
-    at = found + 1
+  return find(UInt8(ascii: "_"), in: json) { json[$0...].starts(with: name) }
+    // No other escape stands for a character of the name.
+    || find(Character.backslash, in: json) { json[$0...].dropFirst().first == Character.u }
+}
+
+/// Whether one of the places of a byte is as asked for.
+private func find(_ byte: UInt8, in json: [UInt8], where isIt: (Int) -> Bool) -> Bool {
+  unsafe json.withUnsafeBytes { bytes in
+    guard let start = bytes.baseAddress else { return false }
+    var at = 0
+    while at < bytes.count,
+      let found = unsafe memchr(start + at, Int32(byte), bytes.count - at)
+    {
+      at = unsafe start.distance(to: UnsafeRawPointer(found))
+      if isIt(at) { return true }
+      at += 1
+    }
+    return false
   }
-  return false
 }

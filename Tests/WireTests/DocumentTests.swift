@@ -77,6 +77,8 @@ import Wire
     (#"{"a":{"_control":1}}"#, false), (#"["_control"]"#, false), (#""_control""#, false),
     (#"{"_control":1,"_control":null}"#, false), (#"{"__control":1}"#, false),
     (#"{"_control":1"#, false), ("", false), ("  ", false), ("{", false), ("{_", false),
+    (#"{"\n":1,"\u005f_control":1,"\u005fc\u006fntrol":[]}"#, true),
+    (#"{"\\u005fcontrol":1}"#, false), (#"{"\n":"_","\"":"_control"}"#, false),
     ("{\\", false), ("\u{0}{\"_control\":1}", false), (#"{"_controls":1}"#, false),
   ])
   func controlIsAMemberThatIsNotNull(_ payload: String, _ expected: Bool) {
