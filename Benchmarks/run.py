@@ -2,8 +2,8 @@
 
     run.py [--messages N] [--conversations N] [--rounds N] [--cache-kib N] [--rows A,B]
 
-The rows take turns, each measurement is a process of its own, and what counts is the median, and
-the median of each round's ratio to plain SQLite. Prints a table and writes `out/bench/results.json`.
+The rows take turns, each measurement is a process of its own, and what counts is the median, with
+that of the rounds' ratios to plain SQLite. Prints a table and writes `out/bench/results.json`.
 """
 
 import argparse

@@ -169,7 +169,8 @@ internal import Support
     index += 1
     guard let value, code == SQLITE_OK else { return }
     guard !value.isEmpty, unsafe value.count <= room.bytes.count - used else {
-      return code = unsafe Statement.bind(value, to: prepared, at: index)
+      code = unsafe Statement.bind(value, to: prepared, at: index)
+      return
     }
     let place = unsafe UnsafeMutableRawBufferPointer(rebasing: room.bytes[used...])
     unsafe place.copyBytes(from: value)

@@ -2,7 +2,6 @@
 ///
 /// A payload is often not JSON at all, so anything that cannot be read is an
 /// ordinary message: nothing is hidden by accident.
-internal import Glibc
 
 /// Whether a payload is a JSON object with a member `_control` that is not null.
 package func hasControlMember(_ json: [UInt8]) -> Bool {
@@ -19,24 +18,13 @@ package func hasControlMember(_ json: [UInt8]) -> Bool {
 private func mayNameControl(_ json: [UInt8]) -> Bool {
   let spaces: [UInt8] = [0x20, 0x0A, 0x0D, 0x09]
   guard json.first(where: { !spaces.contains($0) }) == Character.openBrace else { return false }
-  let name = Name.control
-  return find(UInt8(ascii: "_"), in: json) { json[$0...].starts(with: name) }
+  for at in json.indices {
+    switch json[at] {
+    case UInt8(ascii: "_"): if json[at...].starts(with: Name.control) { return true }
     // No other escape stands for a character of the name.
-    || find(Character.backslash, in: json) { json[$0...].dropFirst().first == Character.u }
-}
-
-/// Whether one of the places of a byte is as asked for.
-private func find(_ byte: UInt8, in json: [UInt8], where isIt: (Int) -> Bool) -> Bool {
-  unsafe json.withUnsafeBytes { bytes in
-    guard let start = bytes.baseAddress else { return false }
-    var at = 0
-    while at < bytes.count,
-      let found = unsafe memchr(start + at, Int32(byte), bytes.count - at)
-    {
-      at = unsafe start.distance(to: UnsafeRawPointer(found))
-      if isIt(at) { return true }
-      at += 1
+    case Character.backslash: if json[at...].dropFirst().first == Character.u { return true }
+    default: break
     }
-    return false
   }
+  return false
 }
