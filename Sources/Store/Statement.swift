@@ -68,10 +68,12 @@ internal import Support
   /// Appends a column to `arena` and says where it lies there.
   borrowing func append(_ column: Int32, to arena: inout [UInt8]) -> Range<Int> {
     let start = arena.count
+    // One look for the column, whose pointer and size are asked for then.
+    let value = unsafe sqlite3_column_value(prepared, column)
     // Most columns of most rows are empty: SQLite gives no pointer then.
-    guard let blob = unsafe sqlite3_column_blob(prepared, column) else { return start..<start }
+    guard let blob = unsafe sqlite3_value_blob(value) else { return start..<start }
     let bytes = unsafe UnsafeBufferPointer(
-      start: blob.assumingMemoryBound(to: UInt8.self), count: size(column))
+      start: blob.assumingMemoryBound(to: UInt8.self), count: Int(sqlite3_value_bytes(value)))
     unsafe arena.append(contentsOf: bytes)
     return start..<arena.count
   }
@@ -89,8 +91,9 @@ internal import Support
   private borrowing func withBlob<Result>(
     _ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result
   ) -> Result {
-    let start = unsafe sqlite3_column_blob(prepared, column)
-    let count = Int(unsafe sqlite3_column_bytes(prepared, column))
+    let value = unsafe sqlite3_column_value(prepared, column)
+    let start = unsafe sqlite3_value_blob(value)
+    let count = Int(unsafe sqlite3_value_bytes(value))
     return unsafe body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
   }
 
