@@ -27,8 +27,9 @@ LIB := out/lib
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
 ## nothing in its own folder, which would be a dozen calls of the system at each load.
 lib: setup
-	$(SWIFT) build -c release --product tideline --static-swift-stdlib --scratch-path .build-rel \
-	  --disable-local-rpath -j $(JOBS)
+	$(PYTHON) Scripts/lean.py .build-rel/lean
+	TL_LEAN=$(CURDIR)/.build-rel/lean $(SWIFT) build -c release --product tideline \
+	  --static-swift-stdlib --scratch-path .build-rel --disable-local-rpath -j $(JOBS)
 	@sh Scripts/stage.sh $(RELEASE)/libtideline.so $(LIB) $(VERSION)
 
 setup:

@@ -17,6 +17,9 @@ let strict: [SwiftSetting] = [
 /// The sanitizers' runtime comes with the host program, so its symbols stay open.
 let complete = Context.environment["TL_SANITIZE"] == nil
 
+/// Swift's own library, of which the linker may drop what nothing asks for: see Scripts/lean.py.
+let lean = Context.environment["TL_LEAN"].map { ["\($0)/libswiftCore.a", "\($0)/libswiftGlibc.a"] }
+
 /// Only the shared library is linked with these; tests and examples are not.
 let libraryLink: [LinkerSetting] = [
   .unsafeFlags([
@@ -31,7 +34,8 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
     // What the runtime needs of C++ goes inside: see Scripts/link.
     "-L\(root)/Scripts/link", "-Xclang-linker", "-static-libgcc",
-  ])
+  ]),
+  .unsafeFlags(lean ?? []),
 ]
 
 func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

@@ -68,7 +68,7 @@ def rounds(rows, size, count, cache_kib, after=lambda found: None):
 
 def ratio(values, beside):
     """The median of the rounds' ratios: from round to round a shared machine is another one."""
-    return statistics.median(value / other for value, other in zip(values, beside))
+    return statistics.median(value / other for value, other in zip(values, beside, strict=True))
 
 
 def shown(value, name):

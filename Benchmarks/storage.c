@@ -48,7 +48,7 @@ static void open_file(const char *path, const char *prelude, const char *schema,
   snprintf(cache, sizeof cache, "PRAGMA cache_size=-%ld", cache_kib);
   run(cache);
   run("PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA temp_store=MEMORY;"
-      "PRAGMA cache_spill=OFF");
+      "PRAGMA cache_spill=OFF;PRAGMA wal_autocheckpoint=2000");
   if (schema[0]) run(schema);
 }
 

@@ -1,7 +1,7 @@
 /// What a commit changes of conversations is gathered and written at its end, each row once.
 ///
 /// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `countDelta`; who
-/// writes to such a row in SQL lets what was gathered go first.
+/// writes in SQL what a record or a tally holds lets what was gathered go first.
 internal import Timeline
 
 extension WriteTransaction {

@@ -131,13 +131,15 @@ import Timeline
     }
   }
 
-  @Test func storedSpansThatMakeNoSenseProveNothing() throws {
+  @Test(arguments: [(9, nil), (9, 7), (4, 3)] as [(Int64, Int64?)])
+  func storedSpansThatMakeNoSenseProveNothing(_ high: Int64, _ top: Int64?) throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      for low in [Int64(1), 5] {
-        try tx.connection.run("INSERT INTO span VALUES (?, 0, ?, x'', 9, x'')", cid, low)
-      }
+      try tx.connection.run(
+        "INSERT INTO span VALUES (?, 0, 1, x'', ?, x''), (?, 0, 5, x'', 9, x'')", cid, high, cid)
+      try tx.connection.run(
+        "UPDATE conversation SET top_time = ?, top_id = x'' WHERE cid = ?", top, cid)
     }
     var good = SpanSet()
     good.insert(position(2, ""), position(3, ""))

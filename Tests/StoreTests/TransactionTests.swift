@@ -246,4 +246,44 @@ import Timeline
       #expect(try rx.keys(cid, before: .max, limit: 9, from: nil).count == 1)
     }
   }
+
+  /// Its ranges said all by themselves.
+  @Test func aFileOfTheThirdFormKeepsItsRanges() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    var spans = SpanSet()
+    spans.insert(position(1, ""), position(5, "a"))
+    spans.insert(position(10, ""), position(20, "b"))
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.save(spans: spans, replacing: SpanSet(), cid)
+    }
+    #expect(throws: StoreFailure.self) {
+      try fixture.write { tx throws(StoreFailure) in
+        _ = try tx.conversation(creating: bytes("d"))
+        try tx.connection.execute(
+          """
+          ALTER TABLE conversation DROP COLUMN top_time;
+          ALTER TABLE conversation DROP COLUMN top_id;
+          PRAGMA user_version = 3;
+          COMMIT
+          """)
+      }
+    }
+    var grown = spans
+    grown.insert(position(10, ""), position(30, "c"))
+    var more = grown
+    more.insert(position(50, ""), position(60, ""))
+    var cut = more
+    cut.remove(position(15, ""), .max)
+    for (old, next) in [(spans, spans), (spans, grown), (grown, more), (more, cut)] {
+      try fixture.reopen()
+      try fixture.write { tx throws(StoreFailure) in
+        #expect(try tx.spans(cid) == old)
+        try tx.save(spans: next, replacing: old, cid)
+        #expect(try tx.spans(cid) == next)
+      }
+    }
+    try fixture.reopen()
+    try fixture.read { rx throws(StoreFailure) in #expect(try rx.spans(cid) == cut) }
+  }
 }
