@@ -27,7 +27,8 @@ def results(given):
     rounds, cache = given["rounds"], given["cache_kib"] / 1024
     return (f"{given['messages']:,} messages in {given['conversations']:,} conversations, medians"
             f" of {rounds} {'round' if rounds == 1 else 'rounds'}, a page cache of {cache:.0f} MiB,"
-            f" in brackets the ratio to plain SQLite; {given['machine']}.\n\n"
+            " in brackets the median of the rounds' ratios to plain SQLite;"
+            f" {given['machine']}.\n\n"
             + run.table(given["figures"], list(given["figures"])))
 
 

@@ -6,7 +6,7 @@ Runs the commands of `run.py` under strace. What belongs to a figure is all that
 children call between the figure before it, or the first use of the file, and its own line of
 output; the cold figures begin where the file has been dropped from the system's cache, Tideline's
 live ones where all is prepared (`mark` of `bench.h`). What the stopwatch leaves out later is in
-here: Tideline's `live_normal` has the sync that its reply waits for.
+here: Tideline's `live_normal` has the syncs that its replies wait for, 64 of them one.
 Prints, for one of what the figure counts, all calls, syncs of files and bytes written, and writes
 `out/bench/syscalls.json`.
 """
