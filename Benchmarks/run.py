@@ -47,8 +47,8 @@ def chosen(names):
 
 
 def rounds(rows, size, count, cache_kib, after=lambda found: None):
-    """All figures of all rows, a list with the value of each turn. `after` is called with those of the
-    rounds that are done: a long run may be ended early."""
+    """All figures of all rows, a list with the value of each turn. `after` is called with those of
+    the rounds that are done: a long run may be ended early."""
     found = {row.name: {} for row in rows}
     for number in range(count):
         for row in rows:
