@@ -28,7 +28,7 @@ LIB := out/lib
 ## nothing in its own folder, which would be a dozen calls of the system at each load.
 lib: setup
 	$(PYTHON) Scripts/lean.py .build-rel/lean
-	TL_LEAN=$(CURDIR)/.build-rel/lean $(SWIFT) build -c release --product tideline \
+	TL_LEAN="$(CURDIR)/.build-rel/lean" $(SWIFT) build -c release --product tideline \
 	  --static-swift-stdlib --scratch-path .build-rel --disable-local-rpath -j $(JOBS)
 	@sh Scripts/stage.sh $(RELEASE)/libtideline.so $(LIB) $(VERSION)
 

@@ -20,7 +20,7 @@ import rows as bench
 # In this order: each takes the file as the one before has left it.
 COMMANDS = ["ingest", "cold", "read", "small", "python", "live_normal", "live_full", "deletes",
             "live_facts"]
-# What is over at once is measured so often in each round.
+# What is over at once is measured so often in each round, whose value is the median.
 TURNS = {"cold": 5}
 SMALL_KIB = 2048
 
@@ -46,25 +46,34 @@ def chosen(names):
             or any(part in row.name for part in names.split(","))]
 
 
+def taken(rows, what, number, size, cache_kib):
+    """The figures of one command in one round, by row, a value for each turn."""
+    found = {row.name: {} for row in rows}
+    for turn in range(number, number + TURNS.get(what, 1)):
+        first = turn % len(rows)
+        for row in rows[first:] + rows[:first]:
+            if what in row.lacks:
+                continue
+            figures = measure(row, what, size, cache_kib)
+            if what == "ingest":
+                figures["file_mib"] = row.bytes() / 2**20
+            for name, value in figures.items():
+                found[row.name].setdefault(name, []).append(value)
+            print(f"round {number + 1}: {row.name}: {what}", file=sys.stderr)
+    return found
+
+
 def rounds(rows, size, count, cache_kib, after=lambda found: None):
-    """All figures of all rows, a list with the value of each turn. `after` is called with those of
-    the rounds that are done: a long run may be ended early."""
+    """All figures of all rows, a list of `count` values each. `after` is called with those of the
+    rounds that are done: a long run may be ended early."""
     found = {row.name: {} for row in rows}
     for number in range(count):
         for row in rows:
             row.forget()
         for what in COMMANDS:
-            for turn in range(number, number + TURNS.get(what, 1)):
-                first = turn % len(rows)
-                for row in rows[first:] + rows[:first]:
-                    if what in row.lacks:
-                        continue
-                    figures = measure(row, what, size, cache_kib)
-                    if what == "ingest":
-                        figures["file_mib"] = row.bytes() / 2**20
-                    for name, value in figures.items():
-                        found[row.name].setdefault(name, []).append(value)
-                    print(f"round {number + 1}: {row.name}: {what}", file=sys.stderr)
+            for name, figures in taken(rows, what, number, size, cache_kib).items():
+                for figure, values in figures.items():
+                    found[name].setdefault(figure, []).append(statistics.median(values))
         after(found)
     return found
 

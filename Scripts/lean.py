@@ -8,6 +8,7 @@ records in which the runtime looks up types and their protocols: nothing refers 
 """
 
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -54,12 +55,16 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for name in LIBRARIES:
         archive = bytearray((source / name).read_bytes())
+        if not archive.startswith(b"!<arch>\n"):
+            sys.exit(f"lean: {source / name} is no archive of files")
         for start in members(archive):
             release(archive, start)
         copy = folder / name
-        # Left alone where it is the same, so that nothing is linked anew.
         if not copy.exists() or copy.read_bytes() != archive:
-            copy.write_bytes(archive)
+            # In one step: another build may be reading it.
+            whole = copy.with_suffix(f".{os.getpid()}")
+            whole.write_bytes(archive)
+            whole.replace(copy)
 
 
 if __name__ == "__main__":

@@ -277,6 +277,10 @@ import Timeline
     cut.remove(position(15, ""), .max)
     for (old, next) in [(spans, spans), (spans, grown), (grown, more), (more, cut)] {
       try fixture.reopen()
+      // All that was done to the file was done.
+      try fixture.read { rx throws(StoreFailure) in
+        #expect(try rx.conversation(bytes("d")) != nil)
+      }
       try fixture.write { tx throws(StoreFailure) in
         #expect(try tx.spans(cid) == old)
         try tx.save(spans: next, replacing: old, cid)
