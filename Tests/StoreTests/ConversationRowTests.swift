@@ -16,12 +16,7 @@ import Timeline
   func aNewestRangeThatGrowsLeavesItsRowAlone(_ kind: Kind) throws {
     let fixture = try Fixture(kind)
     let cid = try fixture.conversation()
-    var spans = SpanSet()
-    spans.insert(position(1, ""), position(5, "a"))
-    spans.insert(position(10, ""), position(20, "b"))
-    try fixture.write { tx throws(StoreFailure) in
-      try tx.save(spans: spans, replacing: SpanSet(), cid)
-    }
+    var spans = try fixture.twoRanges(cid)
     let stored: StaticString = "SELECT max(high_time) FROM span"
     for high in [Int64(30), 40, 15] {
       var next = spans

@@ -68,6 +68,36 @@ final class Fixture {
     try store.read(body)
   }
 
+  /// Makes the file one of an earlier form, in a transaction that ends with `change`. That is no
+  /// commit of the store, which finds columns of its own gone; the file has conversation `d` then.
+  func goBack(_ change: StaticString) throws {
+    #expect(throws: StoreFailure.self) {
+      try write { tx throws(StoreFailure) in
+        _ = try tx.conversation(creating: bytes("d"))
+        try tx.connection.execute(
+          """
+          ALTER TABLE conversation DROP COLUMN top_time;
+          ALTER TABLE conversation DROP COLUMN top_id;
+          """)
+        try tx.connection.execute(change)
+      }
+    }
+    try reopen()
+    // All that was to be done to the file was done.
+    try read { rx throws(StoreFailure) in #expect(try rx.conversation(bytes("d")) != nil) }
+  }
+
+  /// Trusts two ranges of a conversation, from 1 to 5 and from 10 to 20.
+  func twoRanges(_ cid: Int64) throws -> SpanSet {
+    var spans = SpanSet()
+    spans.insert(position(1, ""), position(5, "a"))
+    spans.insert(position(10, ""), position(20, "b"))
+    try write { tx throws(StoreFailure) in
+      try tx.save(spans: spans, replacing: SpanSet(), cid)
+    }
+    return spans
+  }
+
   /// The cid of a conversation, created where it is new.
   func conversation(_ id: String = "c") throws -> Int64 {
     try write { tx throws(StoreFailure) in try tx.conversation(creating: bytes(id)).cid }
