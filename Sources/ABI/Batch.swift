@@ -1,9 +1,9 @@
 /// What a `tl_batch` pointer points to: one block of memory.
 ///
 /// A header, then the records (messages, changes, events, entities, operations or
-/// conversations), then the gaps of messages, then the bytes that all views point
-/// into. Plain memory with one owner, the host: it needs no client, so batches and
-/// clients may be freed in any order.
+/// conversations), then the bytes that all views point into. Plain memory with one
+/// owner, the host: it needs no client, so batches and clients may be freed in any order.
+internal import Base
 internal import CTideline
 internal import Engine
 
@@ -21,34 +21,17 @@ internal import Engine
   private var count = 0
   private var coverage: tl_coverage?
 
-  /// Puts a page into a new batch.
-  static func new(_ page: MessagePage) throws(Failure) -> OpaquePointer {
-    let rows = unsafe try extent(of: tl_message.self, page.rows.count)
-    let gaps = try extent(of: tl_gap.self, page.coverage.gaps.count)
-    let end = page.bytes.count
-    let sizes = [rows, gaps, end, page.conversation.count]
-    let block = try unsafe allocate(sizes)
-    let body = unsafe start(of: block)
-    let bytes = unsafe body + rows + gaps
-    unsafe fill(bytes, page.bytes)
-    unsafe fill(bytes + end, page.conversation)
-    let conversation = unsafe view(bytes + end, 0..<page.conversation.count)
-    let target = unsafe body.bindMemory(to: tl_message.self, capacity: page.rows.count)
-    for (index, row) in page.rows.enumerated() {
-      guard row.fits(end) else {
-        unsafe block.deallocate()
-        throw .internal("a row lies outside of its page")
-      }
-      unsafe (target + index).initialize(to: tl_message(row, conversation, bytes))
-    }
-    let gapTarget = unsafe (body + rows).bindMemory(
-      to: tl_gap.self, capacity: page.coverage.gaps.count)
-    for (index, gap) in page.coverage.gaps.enumerated() {
-      unsafe (gapTarget + index).initialize(to: tl_gap(gap))
-    }
-    unsafe block.pointee.count = page.rows.count
-    unsafe block.pointee.coverage = tl_coverage(page.coverage, gaps: gapTarget)
-    return OpaquePointer(block)
+  /// The header of messages, which the store has written behind it.
+  init(messages count: Int, _ coverage: tl_coverage, size: Int) {
+    word = Self.magic
+    self.size = size
+    self.count = count
+    unsafe self.coverage = coverage
+  }
+
+  private init(size: Int) {
+    word = Self.magic
+    self.size = size
   }
 
   /// Puts changes into a new batch.
@@ -227,12 +210,12 @@ internal import Engine
     let memory = UnsafeMutableRawPointer.allocate(
       byteCount: header + size, alignment: MemoryLayout<Batch>.alignment)
     let block = unsafe memory.bindMemory(to: Batch.self, capacity: 1)
-    unsafe block.initialize(to: Batch(word: magic, size: size))
+    unsafe block.initialize(to: Batch(size: size))
     return unsafe block
   }
 
   /// Bytes of the header, so that what follows is aligned.
-  private static var header: Int { MemoryLayout<Batch>.stride + 15 & ~15 }
+  static var header: Int { RowPage.headBytes }
 
   private static func start(of block: UnsafeMutablePointer<Batch>) -> UnsafeMutableRawPointer {
     unsafe UnsafeMutableRawPointer(block) + header

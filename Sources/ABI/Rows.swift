@@ -2,6 +2,7 @@
 ///
 /// Fields the engine does not have are zero; a text that is absent is a view of
 /// NULL and 0.
+internal import Base
 internal import CTideline
 internal import Engine
 
@@ -20,31 +21,19 @@ func fill(_ target: UnsafeMutableRawPointer, _ bytes: [UInt8]) {
   }
 }
 
-extension MessageView {
-  /// Tells whether all ranges lie within `count` bytes.
-  func fits(_ count: Int) -> Bool {
-    func isInside(_ range: Range<Int>) -> Bool {
-      range.lowerBound >= 0 && range.upperBound <= count
-    }
-    return isInside(id) && isInside(sender) && isInside(stamp) && isInside(payload)
-      && isInside(replyTo) && isInside(reactions) && isInside(readBy) && isInside(rest)
-      && isInside(deliveredBy) && isInside(listenedBy)
-  }
-}
-
 extension tl_message {
-  init(_ row: MessageView, _ conversation: tl_view, _ bytes: UnsafeRawPointer) {
+  init(_ row: MessageRow, _ conversation: tl_view, _ bytes: UnsafeRawPointer) {
     // What the server does not have yet has no time of its, and nothing there is to be verified.
-    let isConfirmed = row.state == .confirmed
+    let isConfirmed = if case .confirmed = row.state { true } else { false }
     unsafe self.init(
       number: row.number, time_us: isConfirmed ? row.timeUs : 0, state: row.state.rawValue,
       flags: isConfirmed ? row.flags : row.flags & ~ofServer,
-      id: view(bytes, row.id), conversation: conversation,
-      sender: view(bytes, row.sender), stamp: view(bytes, row.stamp),
-      payload: view(bytes, row.payload), reply_to: view(bytes, row.replyTo),
-      reactions: view(bytes, row.reactions), read_by: view(bytes, row.readBy),
-      rest: view(bytes, row.rest), delivered_by: view(bytes, row.deliveredBy),
-      listened_by: view(bytes, row.listenedBy), sequence: row.sequence,
+      id: view(bytes, row.texts.id), conversation: conversation,
+      sender: view(bytes, row.texts.sender), stamp: view(bytes, row.texts.stamp),
+      payload: view(bytes, row.texts.payload), reply_to: view(bytes, row.texts.replyTo),
+      reactions: view(bytes, row.texts.reactions), read_by: view(bytes, row.texts.readBy),
+      rest: view(bytes, row.texts.rest), delivered_by: view(bytes, row.texts.deliveredBy),
+      listened_by: view(bytes, row.texts.listenedBy), sequence: row.sequence,
       operation: row.operation, upload_permille: row.uploadPermille, reserved: 0)
   }
 }
@@ -130,7 +119,12 @@ extension ConversationRow {
   func fits(_ count: Int) -> Bool {
     let own = [id, title, body, lastRead, draft, draftReplyTo, typing]
       .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
-    return own && last?.fits(count) != false
+    let its = (last?.texts).map { texts in
+      (0..<MessageTexts.count).allSatisfy {
+        texts[$0].lowerBound >= 0 && texts[$0].upperBound <= count
+      }
+    }
+    return own && its != false
   }
 }
 

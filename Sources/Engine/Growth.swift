@@ -265,14 +265,14 @@ struct Growth {
   private func find(time: Int64) throws(StoreFailure) -> Found {
     let after = try rx.messages(RowQuery(cid: cid, from: .atTime(time), limit: 1))
     let before = try rx.messages(RowQuery(cid: cid, from: .beforeTime(time), limit: 1))
-    let low = before.rows.first.map { before.position(of: $0).successor } ?? .min
-    guard let row = after.rows.first else {
-      return before.rows.isEmpty ? .unknown : .latest
+    let low = before.count == 0 ? .min : before.position(at: 0).successor
+    guard after.count > 0 else { return before.count == 0 ? .unknown : .latest }
+    let position = after.position(at: 0)
+    guard let key = try rx.keys(cid, from: position, limit: 1, to: position.successor).first else {
+      return .unknown
     }
-    let position = after.position(of: row)
-    let key = RowKey(number: row.number, position: position, revision: row.lsn)
     // All up to the time is known, and right behind it begins what is not.
-    if position.time == row.timeUs, let span = passable.touching(.before(tick: time)),
+    if position.time == after[0].timeUs, let span = passable.touching(.before(tick: time)),
       span.high > .min, position > span.high
     {
       return .behind(span.high, key)

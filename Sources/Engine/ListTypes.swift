@@ -1,5 +1,6 @@
 /// The values of the conversation list that cross the engine's border.
 /// They mirror the structs of the header one to one, without pointers.
+package import Base
 
 /// How to open a conversation list.
 package struct ListConfig: Equatable, Sendable {
@@ -14,7 +15,7 @@ package struct ListConfig: Equatable, Sendable {
 }
 
 /// One conversation; the ranges point into the page's bytes. Empty means absent.
-package struct ConversationRow: Equatable, Sendable {
+package struct ConversationRow: Sendable {
   /// The conversation's local identity.
   package var number: UInt64 = 0
   /// `TL_CONVERSATION_` flags of the header.
@@ -37,7 +38,7 @@ package struct ConversationRow: Equatable, Sendable {
   package var typing: Range<Int> = 0..<0
   /// The newest visible message, pending ones included; its ranges, too, point into
   /// the page's bytes.
-  package var last: MessageView?
+  package var last: MessageRow?
 
   package init() {}
 }
@@ -50,7 +51,7 @@ package enum ConversationFlags {
 }
 
 /// Rows of a list with the bytes behind them.
-package struct ConversationPage: Equatable, Sendable {
+package struct ConversationPage: Sendable {
   package var rows: [ConversationRow] = []
   package var bytes: [UInt8] = []
 

@@ -157,13 +157,14 @@ extension Client {
       var from = MessageQuery.From.oldest
       while true {
         let page = try messages(
-          MessageQuery(conversation: conversation, from: from, limit: Limits.readRowsMax))
-        guard let last = page.rows.last else { break }
+          MessageQuery(conversation: conversation, from: from, limit: Limits.readRowsMax)
+        ).page
+        if page.count == 0 { break }
         for row in page.rows {
-          let position = Position(time: row.timeUs, id: Array(page.bytes[row.id]))
+          let position = Position(time: row.timeUs, id: page[row.id])
           found.append((position, try mergedObject(row, page)))
+          from = .after(row.number)
         }
-        from = .after(last.number)
       }
     }
     found.sort { $0.position < $1.position }
@@ -176,24 +177,24 @@ extension Client {
   }
 
   /// The newer copy of a message, with the marks of both.
-  private func mergedObject(_ row: MessageView, _ page: MessagePage) throws(Failure) -> [UInt8] {
+  private func mergedObject(_ row: MessageRow, _ page: RowPage) throws(Failure) -> [UInt8] {
     var object = [UInt8(ascii: "{")]
     func add(_ member: some Sequence<UInt8>) {
       if object.count > 1 { object.append(UInt8(ascii: ",")) }
       object += member
     }
     let marks = ["reactions", "pinned", "read_by", "delivered_by", "listened_by"]
-    try eachChild(Array(page.bytes[row.payload])) { document, key, value in
+    try eachChild(page[row.payload]) { document, key, value in
       let name = document.string(key).map { String(decoding: $0, as: UTF8.self) }
       if let name, marks.contains(name) { return }
       add(document.bytes[document.range(key).lowerBound..<document.range(value).upperBound])
     }
-    if !row.reactions.isEmpty { add(Array(#""reactions":"#.utf8) + page.bytes[row.reactions]) }
+    if !row.reactions.isEmpty { add(Array(#""reactions":"#.utf8) + page[row.reactions]) }
     if row.flags & MessageFlags.pinned != 0 { add(Array(#""pinned":true"#.utf8)) }
     for (name, range) in zip(marks[2...], [row.readBy, row.deliveredBy, row.listenedBy])
     where !range.isEmpty {
       var users: [UInt8] = []
-      try eachChild(Array(page.bytes[range])) { document, user, _ in
+      try eachChild(page[range]) { document, user, _ in
         if !users.isEmpty { users.append(UInt8(ascii: ",")) }
         users += Array(#"{"user_id":"#.utf8) + document.bytes[document.range(user)]
         users.append(UInt8(ascii: "}"))

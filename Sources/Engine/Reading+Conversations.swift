@@ -62,10 +62,10 @@ extension Reading {
       row.activityUs = max(0, summary.isPending ? 0 : summary.activity)
       return
     }
-    guard let (view, bytes) = try message(record, at: newest.position) else { return }
-    row.activityUs = view.timeUs
-    row.last = view.shifted(by: arena.count)
-    arena += bytes
+    guard let page = try message(record, at: newest.position) else { return }
+    row.activityUs = page[0].timeUs
+    row.last = page[0].shifted(by: arena.count)
+    page.copyBytes(to: &arena)
   }
 }
 
@@ -76,24 +76,15 @@ extension ConversationEntry {
   }
 }
 
-extension MessageView {
+extension MessageRow {
   /// The same message in an arena in which its bytes begin later.
-  fileprivate func shifted(by offset: Int) -> MessageView {
-    func shift(_ range: inout Range<Int>) {
-      range = range.lowerBound + offset..<range.upperBound + offset
+  fileprivate func shifted(by offset: Int) -> MessageRow {
+    var row = self
+    for text in 0..<MessageTexts.count {
+      let range = texts[text]
+      row.texts[text] = range.lowerBound + offset..<range.upperBound + offset
     }
-    var view = self
-    shift(&view.id)
-    shift(&view.sender)
-    shift(&view.stamp)
-    shift(&view.payload)
-    shift(&view.replyTo)
-    shift(&view.reactions)
-    shift(&view.readBy)
-    shift(&view.rest)
-    shift(&view.deliveredBy)
-    shift(&view.listenedBy)
-    return view
+    return row
   }
 }
 

@@ -47,7 +47,7 @@ struct Reading {
       if case .before = query.from { throw .notFound }
       if case .after = query.from { throw .notFound }
       return MessagePage(
-        conversation: query.conversation, rows: [], bytes: [],
+        conversation: query.conversation, page: RowPage(),
         coverage: Coverage(
           Completeness(
             spans: SpanSet(), poisoned: [], rows: [], goesOlder: query.goesOlder, anchor: nil,
@@ -61,14 +61,11 @@ struct Reading {
       var anchor = start.anchor
       if isNumbered, start.isTime {
         // Numbers say nothing of times, so the read begins at its first row.
-        anchor =
-          query.goesOlder
-          ? found.rows.last.map { found.position(of: $0).successor }
-          : found.rows.first.map { found.position(of: $0) }
+        anchor = query.goesOlder ? found.ends?.last.successor : found.ends?.first
       }
       return try assemble(
         record, found, older: query.goesOlder, anchor: anchor,
-        full: found.rows.count >= query.limit || found.isCut, descending: query.descending)
+        full: found.count >= query.limit || found.isCut, descending: query.descending)
     }
   }
 
@@ -76,7 +73,7 @@ struct Reading {
     let page = try storing { rx throws(StoreFailure) -> MessagePage? in
       guard let record = try rx.conversation(conversation) else { return nil }
       let found = try rx.message(id, record.cid)
-      if found.rows.isEmpty { return nil }
+      if found.count == 0 { return nil }
       return try assemble(
         record, found, older: true, anchor: nil, full: true, descending: false)
     }
@@ -84,15 +81,15 @@ struct Reading {
     return page
   }
 
-  /// The one row at a place with its bytes; nil where none is seen there.
+  /// A page of the one row at a place; nil where none is seen there.
   func message(
     _ record: ConversationRecord, at place: Position
-  ) throws(StoreFailure) -> (MessageView, bytes: [UInt8])? {
+  ) throws(StoreFailure) -> RowPage? {
     let found = try rx.messages(record.cid, keys: [place])
-    guard let row = found.rows.first else { return nil }
+    if found.count == 0 { return nil }
     let spans = record.trusted(try rx.spans(record.cid))
-    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], nil)
-    return (view(row, place, marks), found.bytes)
+    try mark(found, Marks(rx, record, spans: spans, fresh: fresh[record.cid], nil)) { _ in place }
+    return found
   }
 
   /// Rows of a window with content as it is now. A row that went keeps its place.
@@ -104,32 +101,19 @@ struct Reading {
     let conversation = screen.config.conversation
     return try storing { rx throws(StoreFailure) in
       guard let record = try rx.conversation(conversation) else {
-        return MessagePage(conversation: conversation, rows: [], bytes: [], coverage: Coverage())
+        return MessagePage(conversation: conversation, page: RowPage(), coverage: Coverage())
       }
-      let found = try rx.messages(record.cid, keys: items.map(\.position)[...])
+      let found = Self.inPlace(
+        of: items, try rx.messages(record.cid, keys: items.map(\.position)[...]))
       let ends = items.first.flatMap { first in items.last.map { (first.position, $0.position) } }
       let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], ends)
-      var views: [MessageView] = []
-      views.reserveCapacity(items.count)
-      var next = 0
-      for (index, item) in items.enumerated() {
-        if found.rows.indices.contains(next), found.rows[next].number == item.number {
-          views.append(view(found.rows[next], item.position, marks))
-          next += 1
-        } else if found.isCut, next >= found.rows.count {
-          break
-        } else {
-          // Another message may stand there now.
-          if found.rows.indices.contains(next),
-            found.position(of: found.rows[next]) == item.position
-          {
-            next += 1
-          }
-          views.append(MessageView(gone: item.number))
+      let stale = mark(found, marks) { items[$0].position }
+      unsafe found.withRows { rows in
+        for index in rows.indices where items[index].splitBefore {
+          unsafe rows[index].flags |= MessageFlags.gapBefore
         }
-        if item.splitBefore { views[index].flags |= MessageFlags.gapBefore }
       }
-      let shown = items.prefix(views.count)
+      let shown = items.prefix(found.count)
       let confirmed = shown.firstIndex { $0.position.isPending } ?? shown.count
       let completeness = Completeness(
         spans: spans, poisoned: poisoned, count: confirmed, goesOlder: true, anchor: nil,
@@ -139,10 +123,37 @@ struct Reading {
       try tellTimes(&coverage, completeness.gaps, record)
       coverage.gaps.removeAll { $0.beforeRow > shown.count }
       if shown.dropFirst().contains(where: \.splitBefore) { coverage.whole = false }
-      try fill(&coverage, record, views)
-      return MessagePage(
-        conversation: record.id, rows: views, bytes: found.bytes, coverage: coverage)
+      coverage.staleCount = stale
+      try fill(&coverage, record)
+      return MessagePage(conversation: record.id, page: found, coverage: coverage)
     }
+  }
+
+  /// The rows found for these items, and one that says so for each item that went.
+  private static func inPlace(of items: [WindowList.Item], _ found: RowPage) -> RowPage {
+    let areAllThere = unsafe found.withRows { rows in
+      rows.count == items.count
+        && rows.indices.allSatisfy { unsafe rows[$0].number == items[$0].number }
+    }
+    if areAllThere { return found }
+    var rows: [MessageRow] = []
+    var next = 0
+    for item in items {
+      if next < found.count, found[next].number == item.number {
+        rows.append(found[next])
+        next += 1
+      } else if found.isCut, next >= found.count {
+        break
+      } else {
+        // Another message may stand there now.
+        if next < found.count, found.position(at: next) == item.position { next += 1 }
+        var gone = MessageRow()
+        gone.number = item.number
+        gone.flags = MessageFlags.gone
+        rows.append(gone)
+      }
+    }
+    return RowPage(rows, over: found)
   }
 
   func changePage(after: UInt64, limit: Int) throws(Failure) -> ChangePage {
@@ -232,39 +243,56 @@ struct Reading {
     descending: Bool
   ) throws(StoreFailure) -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
-    let confirmed = found.rows.firstIndex { $0.operation != 0 } ?? found.rows.count
     let completeness = Completeness(
-      spans: spans, poisoned: try rx.quarantined(record.cid, seen: true), count: confirmed,
-      goesOlder: older, anchor: anchor, reachedLimit: full
-    ) { found.position(of: found.rows[$0]) }
+      spans: spans, poisoned: try rx.quarantined(record.cid, seen: true),
+      count: found.confirmedCount, goesOlder: older, anchor: anchor, reachedLimit: full
+    ) { found.position(at: $0) }
     var coverage = Coverage(completeness)
     try tellTimes(&coverage, completeness.gaps, record)
-    let ends = found.rows.first.flatMap { first in
-      found.rows.last.map { (found.position(of: first), found.position(of: $0)) }
-    }
-    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], ends)
-    var rows = found.rows.map { view($0, found.position(of: $0), marks) }
-    try fill(&coverage, record, rows)
+    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], found.ends)
+    coverage.staleCount = mark(found, marks) { found.position(at: $0) }
+    try fill(&coverage, record)
     if descending {
-      rows.reverse()
+      found.reverse()
       for index in coverage.gaps.indices {
-        coverage.gaps[index].beforeRow = rows.count - coverage.gaps[index].beforeRow
+        coverage.gaps[index].beforeRow = found.count - coverage.gaps[index].beforeRow
       }
     }
-    return MessagePage(
-      conversation: record.id, rows: rows, bytes: found.bytes, coverage: coverage)
+    return MessagePage(conversation: record.id, page: found, coverage: coverage)
+  }
+
+  /// Writes into each row what is known of it beside its content; gives how many are stale.
+  @discardableResult private func mark(
+    _ page: RowPage, _ marks: Marks, _ place: (Int) -> Position
+  ) -> Int {
+    unsafe page.withRows { rows in
+      var stale = 0
+      for index in rows.indices {
+        // Of one that went nothing is known.
+        if unsafe rows[index].flags & MessageFlags.gone != 0 { continue }
+        let flags = unsafe marks.flags(rows[index].rowFlags, place(index))
+        if flags & MessageFlags.stale != 0 { stale += 1 }
+        unsafe rows[index].flags = flags
+        let operation = unsafe rows[index].operation
+        if operation != 0 {
+          unsafe rows[index].uploadPermille = permille[operation] ?? 1_000
+        } else if isNumbered {
+          unsafe rows[index].sequence = UInt64(clamping: rows[index].order)
+        }
+      }
+      return stale
+    }
   }
 
   /// What the conversation as a whole says, beside its gaps.
   private func fill(
-    _ coverage: inout Coverage, _ record: ConversationRecord, _ rows: [MessageView]
+    _ coverage: inout Coverage, _ record: ConversationRecord
   ) throws(StoreFailure) {
     coverage.deletionsAsOfUs = record.deletions?.timeUs ?? 0
     coverage.contentAsOfUs = reckoning.stamp(record.fetch)?.timeUs ?? 0
     coverage.marksAsOfUs = record.marks?.timeUs ?? 0
     coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
-    coverage.staleCount = rows.count { $0.flags & MessageFlags.stale != 0 }
   }
 
   /// Where positions are numbers, a gap is told by the times of the messages beside it.
@@ -282,34 +310,21 @@ struct Reading {
       coverage.gaps[index].highUs = try time(gap.high, .max, newest: false) ?? top
     }
   }
-
-  private func view(
-    _ row: RowView, _ place: @autoclosure () -> Position, _ marks: Marks
-  ) -> MessageView {
-    var view = MessageView(
-      number: row.number, timeUs: row.timeUs, flags: marks.flags(row, place()),
-      id: row.id, sender: row.sender, stamp: row.stamp, payload: row.payload,
-      replyTo: row.replyTo, reactions: row.reactions, readBy: row.readBy, rest: row.rest,
-      deliveredBy: row.deliveredBy, listenedBy: row.listenedBy,
-      sequence: isNumbered && row.operation == 0 ? UInt64(clamping: row.order) : 0)
-    guard row.operation != 0 else { return view }
-    view.operation = row.operation
-    view.state = MessageState(row.state)
-    view.uploadPermille = permille[row.operation] ?? 1_000
-    return view
-  }
 }
 
-extension MessageState {
-  init(_ state: OperationState) {
-    self =
-      switch state {
-      case .queued: .queued
-      case .inFlight: .inFlight
-      case .unknown: .unknown
-      case .refused: .refused
-      case .done: .confirmed
-      }
+extension RowPage {
+  /// Where the first and the last row stand; nil where there is none.
+  fileprivate var ends: (first: Position, last: Position)? {
+    count == 0 ? nil : (position(at: 0), position(at: count - 1))
+  }
+
+  /// How many rows the server has; pending ones stand behind all others.
+  fileprivate var confirmedCount: Int {
+    unsafe withRows { rows in
+      var count = rows.count
+      while count > 0, unsafe rows[count - 1].operation != 0 { count -= 1 }
+      return count
+    }
   }
 }
 
@@ -329,16 +344,6 @@ extension Coverage {
         beforeRow: gap.beforeRow, poisoned: gap.isPoisoned, lowUs: gap.low.time,
         highUs: gap.high.time)
     }
-  }
-}
-
-extension MessageView {
-  /// A row of a window that went since the last poll.
-  fileprivate init(gone number: UInt64) {
-    self.init(
-      number: number, timeUs: 0, flags: MessageFlags.gone, id: 0..<0, sender: 0..<0,
-      stamp: 0..<0, payload: 0..<0, replyTo: 0..<0, reactions: 0..<0, readBy: 0..<0,
-      rest: 0..<0, deliveredBy: 0..<0, listenedBy: 0..<0, sequence: 0)
   }
 }
 
@@ -384,8 +389,7 @@ private struct Marks {
   }
 
   /// `TL_MESSAGE_` flags of the header.
-  func flags(_ row: RowView, _ position: @autoclosure () -> Position) -> UInt32 {
-    let flags = row.flags
+  func flags(_ flags: RowFlags, _ position: @autoclosure () -> Position) -> UInt32 {
     var bits = common ?? bits(at: position())
     if !flags.isDisjoint(with: .ownOrRead) { bits &= ~Self.unread }
     bits |= UInt32(truncatingIfNeeded: flags.rawValue & Self.same)

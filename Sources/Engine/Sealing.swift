@@ -306,8 +306,8 @@ extension ReadTransaction {
     for row in try sealed(after: cid, position, limit: limit) {
       let conversation = try self.conversation(cid: row.cid)?.id ?? []
       let page = try message(row.position.id, row.cid)
-      let sender = page.rows.first.map { Array(page.bytes[$0.sender]) } ?? []
-      let stamp = page.rows.first.map { Array(page.bytes[$0.stamp]) } ?? []
+      let sender = page.rows.first.map { page[$0.sender] } ?? []
+      let stamp = page.rows.first.map { page[$0.stamp] } ?? []
       var json = Array("{\"message_id\":".utf8) + quoted(row.position.id)
       json += Array(",\"conversation_id\":".utf8) + quoted(conversation)
       json += Array(",\"sender_id\":".utf8) + quoted(sender)

@@ -244,40 +244,6 @@ package struct MessageQuery: Equatable, Sendable {
   }
 }
 
-/// One row of a page; the ranges point into the page's bytes. Empty means absent.
-package struct MessageView: Equatable, Sendable {
-  package var number: UInt64
-  package var timeUs: Int64
-  /// `TL_MESSAGE_` flags of the header.
-  package var flags: UInt32
-  package var id: Range<Int>
-  package var sender: Range<Int>
-  package var stamp: Range<Int>
-  package var payload: Range<Int>
-  package var replyTo: Range<Int>
-  package var reactions: Range<Int>
-  package var readBy: Range<Int>
-  package var rest: Range<Int>
-  package var deliveredBy: Range<Int>
-  package var listenedBy: Range<Int>
-  /// The server's number where that is the position, otherwise 0.
-  package var sequence: UInt64
-  /// The operation that sends it, 0 once the server has it, and how that stands.
-  package var operation: UInt64 = 0
-  package var state = MessageState.confirmed
-  /// How much of its attachment is uploaded.
-  package var uploadPermille: UInt32 = 1_000
-}
-
-/// How a message stands. The values are `TL_MESSAGE_` states of the header.
-package enum MessageState: Int32, Sendable {
-  case confirmed = 0
-  case queued
-  case inFlight
-  case unknown
-  case refused
-}
-
 package enum Stop: Int32, Sendable {
   case limit = 0
   case start
@@ -304,12 +270,17 @@ package struct Coverage: Equatable, Sendable {
   package var staleCount = 0
 }
 
-/// Messages with the bytes behind them and how complete they are.
+/// Messages, and how complete they are.
 package struct MessagePage: Sendable {
   package var conversation: [UInt8]
-  package var rows: [MessageView]
-  package var bytes: [UInt8]
+  package var page: RowPage
   package var coverage: Coverage
+
+  /// A copy of the rows.
+  package var rows: [MessageRow] { page.rows }
+
+  /// The bytes of a text of one of them.
+  package subscript(_ text: Range<Int>) -> [UInt8] { page[text] }
 }
 
 /// One entry of the change feed.

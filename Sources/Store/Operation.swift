@@ -4,6 +4,7 @@
 /// it is done or dropped, so taking something back is dropping a row. The raw values
 /// are part of the file's format.
 
+package import Base
 internal import Timeline
 
 /// What an operation asks of the server. Those below ten are marks, one a message, and
@@ -52,6 +53,17 @@ package enum OperationState: Int64, Sendable {
   case unknown = 2
   case refused = 3
   case done = 4
+
+  /// How the message stands that such an operation sends.
+  package var ofMessage: MessageState {
+    switch self {
+    case .queued: .queued
+    case .inFlight: .inFlight
+    case .unknown: .unknown
+    case .refused: .refused
+    case .done: .confirmed
+    }
+  }
 }
 
 /// What an operation waits for beside other operations.

@@ -3,7 +3,7 @@
 ///
 /// Each read goes by a key, so a window over a long conversation costs what it
 /// shows. Keys are of visible rows only.
-internal import Base
+package import Base
 package import Timeline
 
 extension ReadTransaction {
@@ -86,7 +86,7 @@ extension ReadTransaction {
   package func messages(
     _ cid: Int64, keys: ArraySlice<Position>
   ) throws(StoreFailure) -> RowPage {
-    var page = RowPage()
+    var page = builder(keys.count)
     var left = keys.prefix(Limits.readRowsMax)
     while let key = left.first, !page.isCut {
       if key.isPending {
@@ -97,13 +97,13 @@ extension ReadTransaction {
       }
     }
     try lay(over: &page, cid)
-    return page
+    return page.page()
   }
 
   /// Appends the rows at the next places; gives how many places were dealt with, one at
   /// least. Mostly nothing lies between them, so that one statement finds them all.
   private func append(
-    to page: inout RowPage, _ keys: ArraySlice<Position>, _ cid: Int64
+    to page: inout RowBuilder, _ keys: ArraySlice<Position>, _ cid: Int64
   ) throws(StoreFailure) -> Int {
     let row = try connection.statement(
       Queries.newer, cid, keys[keys.startIndex].time, keys[keys.startIndex].id)
@@ -114,7 +114,8 @@ extension ReadTransaction {
     }
     var strangers = 0
     while try row.step() {
-      guard RowFlags(rawValue: row.int(2)).isDisjoint(with: .hidden) else { continue }
+      let flags = RowFlags(rawValue: row.int(2))
+      guard flags.isDisjoint(with: .hidden) else { continue }
       if row.int(1) != keys[place].time || !row.isEqual(4, to: keys[place].id) {
         let found = Position(time: row.int(1), id: row.bytes(4))
         // Nothing stands at a place that is passed.
@@ -128,7 +129,7 @@ extension ReadTransaction {
           continue
         }
       }
-      guard page.append(row), hasNext() else { return place + 1 - keys.startIndex }
+      guard page.append(row, flags), hasNext() else { return place + 1 - keys.startIndex }
       place += 1
     }
     return Swift.max(1, place - keys.startIndex)

@@ -1,10 +1,9 @@
 /// Pages of messages for a screen.
 ///
 /// Each is a keyset read on the clustered key, so its cost does not depend on
-/// the length of the conversation, and all bytes of a page lie in one arena, so
-/// it reaches the host in one allocation. Hidden rows are passed over and do not
-/// use up the limit.
-internal import Base
+/// the length of the conversation, and a page is written where the host will read
+/// it. Hidden rows are passed over and do not use up the limit.
+package import Base
 package import Timeline
 
 /// Which messages to read.
@@ -38,79 +37,19 @@ package struct RowQuery: Sendable {
   }
 }
 
-/// One message of a page; the ranges point into the page's arena.
-package struct RowView: Equatable, Sendable {
-  package var number: UInt64
-  /// First part of its position: its time, or the server's number.
-  package var order: Int64
-  package var timeUs: Int64
-  package var flags: RowFlags
-  package var lsn: UInt64
-  package var id: Range<Int>
-  package var sender: Range<Int>
-  package var stamp: Range<Int>
-  package var payload: Range<Int>
-  package var replyTo: Range<Int>
-  package var reactions: Range<Int>
-  package var readBy: Range<Int>
-  package var rest: Range<Int>
-  package var deliveredBy: Range<Int>
-  package var listenedBy: Range<Int>
-  /// The send that this row shows while the server has not; 0 for a message.
-  package var operation: UInt64 = 0
-  /// How far that send is.
-  package var state: OperationState = .done
+extension RowPage {
+  /// Where a row of this page stands.
+  package func position(of row: MessageRow) -> Position {
+    row.operation == 0
+      ? Position(time: row.order, id: self[row.id]) : .pending(row.operation)
+  }
+
+  package func position(at index: Int) -> Position { position(of: self[index]) }
 }
 
-/// Messages, oldest first, with the bytes behind them.
-package struct RowPage: Equatable, Sendable {
-  package internal(set) var rows: [RowView] = []
-  package internal(set) var bytes: [UInt8] = []
-  /// Ended before its limit, because its bytes would have become too many.
-  package internal(set) var isCut = false
-
-  /// Bytes of one page, unless its only row is larger.
-  static let bytesMax = 64 << 20
-
-  package func position(of row: RowView) -> Position {
-    row.operation == 0
-      ? Position(time: row.order, id: Array(self[row.id])) : .pending(row.operation)
-  }
-
-  /// The bytes of a field; empty for a range that is not of this page.
-  package subscript(_ field: Range<Int>) -> ArraySlice<UInt8> {
-    field.lowerBound >= 0 && field.upperBound <= bytes.count ? bytes[field] : []
-  }
-
-  /// Makes room for as many rows as are to come, or for those of a screen.
-  fileprivate mutating func reserve(_ limit: Int) {
-    let count = Swift.min(limit, 64)
-    rows.reserveCapacity(count)
-    bytes.reserveCapacity(count * 512)
-  }
-
-  /// Appends the row that a statement stands on: false when it has no room.
-  mutating func append(_ row: borrowing Statement, isPending: Bool = false) -> Bool {
-    // Long before that no row is asked how large it is.
-    if bytes.count > Self.bytesMax / 2, bytes.count + row.size(7) + row.size(11) > Self.bytesMax {
-      isCut = true
-      return false
-    }
-    rows.append(
-      RowView(
-        number: row.uint(0), order: row.int(1), timeUs: row.optionalInt(12) ?? row.int(1),
-        flags: RowFlags(rawValue: row.int(2)), lsn: row.uint(3), id: row.append(4, to: &bytes),
-        sender: row.append(5, to: &bytes), stamp: row.append(6, to: &bytes),
-        payload: row.append(7, to: &bytes), replyTo: row.append(8, to: &bytes),
-        reactions: row.append(9, to: &bytes), readBy: row.append(10, to: &bytes),
-        rest: row.append(11, to: &bytes), deliveredBy: row.append(13, to: &bytes),
-        listenedBy: row.append(14, to: &bytes)))
-    if isPending {
-      rows[rows.count - 1].operation = row.uint(15)
-      rows[rows.count - 1].state = OperationState(rawValue: row.int(16)) ?? .unknown
-    }
-    return true
-  }
+extension MessageRow {
+  /// The flags of the stored row.
+  package var rowFlags: RowFlags { RowFlags(rawValue: stored) }
 }
 
 extension ReadTransaction {
@@ -131,30 +70,30 @@ extension ReadTransaction {
 
   private func older(than high: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
-    var page = RowPage()
-    guard limit > 0 else { return page }
-    page.reserve(limit)
+    guard limit > 0 else { return RowPage() }
+    var page = builder(limit)
     try appendPending(
       to: &page, query.cid, from: .min, to: high, limit: limit, newestFirst: true,
       pinnedOnly: query.pinnedOnly)
-    let left = limit - page.rows.count
-    if left > 0, !page.isCut {
+    if page.count < limit, !page.isCut {
       try append(to: &page, below: high, query, limit)
     }
-    page.rows.reverse()
     try lay(over: &page, query.cid)
-    return page
+    return page.page(newestFirst: true)
+  }
+
+  func builder(_ limit: Int) -> RowBuilder {
+    RowBuilder(limit, isNumbered: positionKind != 0)
   }
 
   /// Appends confirmed rows until the page has `limit` of them.
   private func append(
-    to page: inout RowPage, below high: Position, _ query: RowQuery, _ limit: Int
+    to page: inout RowBuilder, below high: Position, _ query: RowQuery, _ limit: Int
   ) throws(StoreFailure) {
     if query.pinnedOnly {
       let row = try connection.statement(
-        Queries.pinnedOlder, query.cid, high.time, high.id, Self.unpinned,
-        limit - page.rows.count)
-      while try row.step(), page.append(row) {}
+        Queries.pinnedOlder, query.cid, high.time, high.id, Self.unpinned, limit - page.count)
+      try append(to: &page, row, limit)
     } else if query.from == .latest {
       try append(to: &page, connection.statement(Queries.latest, query.cid), limit)
     } else {
@@ -164,35 +103,34 @@ extension ReadTransaction {
   }
 
   private func append(
-    to page: inout RowPage, _ row: consuming Statement, _ limit: Int
+    to page: inout RowBuilder, _ row: consuming Statement, _ limit: Int
   ) throws(StoreFailure) {
     while try row.step() {
-      guard RowFlags(rawValue: row.int(2)).isDisjoint(with: .hidden) else { continue }
-      guard page.append(row), page.rows.count < limit else { return }
+      let flags = RowFlags(rawValue: row.int(2))
+      guard flags.isDisjoint(with: .hidden) else { continue }
+      guard page.append(row, flags), page.count < limit else { return }
     }
   }
 
   private func newer(from low: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
-    var page = RowPage()
-    guard limit > 0 else { return page }
-    page.reserve(limit)
+    guard limit > 0 else { return RowPage() }
+    var page = builder(limit)
     if query.pinnedOnly {
       let row = try connection.statement(
         Queries.pinnedNewer, query.cid, low.time, low.id, Self.unpinned, limit)
-      while try row.step(), page.append(row) {}
+      try append(to: &page, row, limit)
     } else {
       let row = try connection.statement(Queries.newer, query.cid, low.time, low.id)
       try append(to: &page, row, limit)
     }
-    let left = limit - page.rows.count
-    if left > 0, !page.isCut {
+    if page.count < limit, !page.isCut {
       try appendPending(
-        to: &page, query.cid, from: low, to: Self.beyond, limit: left, newestFirst: false,
-        pinnedOnly: query.pinnedOnly)
+        to: &page, query.cid, from: low, to: Self.beyond, limit: limit - page.count,
+        newestFirst: false, pinnedOnly: query.pinnedOnly)
     }
     try lay(over: &page, query.cid)
-    return page
+    return page.page()
   }
 
   /// What a read of pinned rows passes over: hidden ones, and those that this user unpinned.
@@ -203,15 +141,15 @@ extension ReadTransaction {
   package func message(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> RowPage {
     let statement = try connection.statement(
       Queries.one, cid, id, RowFlags.hidden.rawValue)
-    var page = RowPage()
-    while try statement.step(), page.append(statement) {}
-    if page.rows.isEmpty, try row(id, cid) == nil,
+    var page = builder(1)
+    try append(to: &page, statement, 1)
+    if page.count == 0, try row(id, cid) == nil,
       let place = try place(ofClientID: id, cid)
     {
       return try messages(cid, keys: [place])
     }
     try lay(over: &page, cid)
-    return page
+    return page.page()
   }
 
   /// Where the row with a local number stands, hidden or not.

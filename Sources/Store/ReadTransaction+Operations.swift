@@ -47,7 +47,7 @@ extension ReadTransaction {
     var size = 0
     while try row.step() {
       size += row.size(12) + row.size(13) + row.size(14) + row.size(18)
-      if !found.isEmpty, size > RowPage.bytesMax { break }
+      if !found.isEmpty, size > RowBuilder.bytesMax { break }
       found.append(try Self.operation(row))
     }
     return found

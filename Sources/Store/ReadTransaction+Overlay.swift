@@ -6,42 +6,38 @@ internal import Base
 
 extension ReadTransaction {
   /// Lays pins, edits and reactions over the rows of a page.
-  func lay(over page: inout RowPage, _ cid: Int64) throws(StoreFailure) {
-    for index in page.rows.indices {
-      let flags = page.rows[index].flags
-      guard !flags.isDisjoint(with: .laidOver) else { continue }
-      if flags.contains(.pinQueued) { page.rows[index].flags.insert(.pinned) }
-      if flags.contains(.unpinQueued) { page.rows[index].flags.remove(.pinned) }
+  func lay(over page: inout RowBuilder, _ cid: Int64) throws(StoreFailure) {
+    guard !page.flags.isDisjoint(with: .laidOver) else { return }
+    for index in 0..<page.count {
+      let flags = page[index]
+      if flags.contains(.pinQueued) { page[index].insert(.pinned) }
+      if flags.contains(.unpinQueued) { page[index].remove(.pinned) }
       if flags.contains(.overlaid) { try layContent(over: &page, index, cid) }
     }
   }
 
   private func layContent(
-    over page: inout RowPage, _ index: Int, _ cid: Int64
+    over page: inout RowBuilder, _ index: Int, _ cid: Int64
   ) throws(StoreFailure) {
-    let id = Array(page[page.rows[index].id])
-    let row = try connection.statement(Queries.contentOn, cid, id)
+    let row = try connection.statement(Queries.contentOn, cid, page.id(of: index))
     var reactions: [UInt8]?
     while try row.step() {
       switch OperationVerb(rawValue: row.int(0)) {
       case .editMessage:
         guard !row.isNull(1) else { continue }
-        page.rows[index].payload = row.append(1, to: &page.bytes)
-        page.rows[index].flags.insert(.edited)
-        page.rows[index].flags.remove(.sealed)
+        page.setPayload(of: index, to: row, 1)
+        page[index].insert(.edited)
+        page[index].remove(.sealed)
       case .reactMessage:
-        let known = reactions ?? Array(page[page.rows[index].reactions])
+        let known = reactions ?? page.reactions(of: index)
         reactions = ReactionSet.adding(row.bytes(1), by: try userID(), to: known)
       case .unreactMessage:
-        let known = reactions ?? Array(page[page.rows[index].reactions])
+        let known = reactions ?? page.reactions(of: index)
         reactions = ReactionSet.removing(row.bytes(1), by: try userID(), from: known)
       default: continue
       }
     }
-    guard let reactions else { return }
-    let start = page.bytes.count
-    page.bytes += reactions
-    page.rows[index].reactions = start..<page.bytes.count
+    if let reactions { page.setReactions(of: index, to: reactions) }
   }
 
   func userID() throws(StoreFailure) -> [UInt8] {

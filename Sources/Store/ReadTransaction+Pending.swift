@@ -28,7 +28,7 @@ extension ReadTransaction {
   /// Appends visible pending rows of `low ..< high`: the newest of them, newest first,
   /// or the oldest, oldest first.
   func appendPending(
-    to page: inout RowPage, _ cid: Int64, from low: Position, to high: Position, limit: Int,
+    to page: inout RowBuilder, _ cid: Int64, from low: Position, to high: Position, limit: Int,
     newestFirst: Bool, pinnedOnly: Bool = false
   ) throws(StoreFailure) {
     guard limit > 0, let bounds = try bounds(low, high) else { return }
@@ -36,7 +36,7 @@ extension ReadTransaction {
     let row = try connection.statement(
       newestFirst ? Queries.pendingDown : Queries.pendingUp, cid, bounds.low, bounds.high,
       RowFlags.hidden.rawValue, wanted, wanted, limit)
-    while try row.step(), page.append(row, isPending: true) {}
+    while try row.step(), page.appendPending(row) {}
   }
 
   /// The same without content.
@@ -71,7 +71,7 @@ extension ReadTransaction {
 
   /// The pending row at a place: false where the page has no room for it.
   func appendPending(
-    to page: inout RowPage, at position: Position, _ cid: Int64
+    to page: inout RowBuilder, at position: Position, _ cid: Int64
   ) throws(StoreFailure) -> Bool {
     guard let bound = position.pendingBound, Position.pending(bound) == position,
       try hasPending()
@@ -79,7 +79,7 @@ extension ReadTransaction {
     let row = try connection.statement(
       Queries.pendingUp, cid, bound, bound &+ 1, RowFlags.hidden.rawValue, 0 as Int64,
       0 as Int64, 1)
-    return try row.step() ? page.append(row, isPending: true) : true
+    return try row.step() ? page.appendPending(row) : true
   }
 
   /// The place of the send with a client id: pending, or that of the message it made.

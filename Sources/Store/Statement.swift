@@ -53,7 +53,7 @@ internal import Support
   }
 
   borrowing func bytes(_ column: Int32) -> [UInt8] {
-    unsafe withBlob(column) { blob in unsafe [UInt8](blob) }
+    unsafe [UInt8](blob(column))
   }
 
   borrowing func optionalBytes(_ column: Int32) -> [UInt8]? {
@@ -65,36 +65,24 @@ internal import Support
     Int(unsafe sqlite3_column_bytes(prepared, column))
   }
 
-  /// Appends a column to `arena` and says where it lies there.
-  borrowing func append(_ column: Int32, to arena: inout [UInt8]) -> Range<Int> {
-    let start = arena.count
-    // One look for the column, whose pointer and size are asked for then.
+  /// The bytes of a column where SQLite has them, until the next step; no address where it is
+  /// empty, as most columns of most rows are.
+  borrowing func blob(_ column: Int32) -> UnsafeRawBufferPointer {
+    // One look for the column, whose address and size are asked for then.
     let value = unsafe sqlite3_column_value(prepared, column)
-    // Most columns of most rows are empty: SQLite gives no pointer then.
-    guard let blob = unsafe sqlite3_value_blob(value) else { return start..<start }
-    let bytes = unsafe UnsafeBufferPointer(
-      start: blob.assumingMemoryBound(to: UInt8.self), count: Int(sqlite3_value_bytes(value)))
-    unsafe arena.append(contentsOf: bytes)
-    return start..<arena.count
+    guard let start = unsafe sqlite3_value_blob(value) else {
+      return unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    return unsafe UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
   }
 
   /// Whether a column holds exactly these bytes.
   borrowing func isEqual(_ column: Int32, to bytes: [UInt8]) -> Bool {
-    unsafe withBlob(column) { blob in
-      guard let start = blob.baseAddress, blob.count == bytes.count else {
-        return blob.count == bytes.count
-      }
-      return unsafe memcmp(start, bytes, bytes.count) == 0
+    let blob = unsafe blob(column)
+    guard let start = blob.baseAddress, blob.count == bytes.count else {
+      return blob.count == bytes.count
     }
-  }
-
-  private borrowing func withBlob<Result>(
-    _ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result
-  ) -> Result {
-    let value = unsafe sqlite3_column_value(prepared, column)
-    let start = unsafe sqlite3_value_blob(value)
-    let count = Int(unsafe sqlite3_value_bytes(value))
-    return unsafe body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+    return unsafe memcmp(start, bytes, bytes.count) == 0
   }
 
   // MARK: Parameters

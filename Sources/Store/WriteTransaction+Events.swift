@@ -105,7 +105,7 @@ extension ReadTransaction {
     var size = 0
     while try row.step() {
       size += row.size(7)
-      if !entries.isEmpty, size > RowPage.bytesMax { break }
+      if !entries.isEmpty, size > RowBuilder.bytesMax { break }
       entries.append(
         EventEntry(
           seq: row.uint(0), kind: row.int(1), action: row.int(2), isSilent: row.int(3) != 0,
@@ -136,7 +136,7 @@ extension ReadTransaction {
     var size = 0
     while try row.step() {
       size += row.size(4)
-      if !rows.isEmpty, size > RowPage.bytesMax { break }
+      if !rows.isEmpty, size > RowBuilder.bytesMax { break }
       rows.append(
         EntityRow(
           kind: row.int(0), cid: row.int(1), conversation: row.bytes(2), id: row.bytes(3),

@@ -27,7 +27,7 @@ extension ReadTransaction {
     var size = 0
     while try row.step() {
       size += row.size(5)
-      if !found.isEmpty, size > RowPage.bytesMax { break }
+      if !found.isEmpty, size > RowBuilder.bytesMax { break }
       found.append(
         SealedRow(
           cid: row.int(0), position: Position(time: row.int(1), id: row.bytes(2)),

@@ -68,7 +68,7 @@ extension World {
       MessageQuery(conversation: Array(room.utf8), from: .oldest, limit: 10_000))
     return page.coverage.gaps.compactMap { gap in
       guard gap.beforeRow > 0, gap.beforeRow < page.rows.count else { return nil }
-      return String(decoding: page.bytes[page.rows[gap.beforeRow].id], as: UTF8.self)
+      return String(decoding: page[page.rows[gap.beforeRow].id], as: UTF8.self)
     }
   }
 
@@ -76,7 +76,7 @@ extension World {
   func breaks() throws -> [String] {
     let page = try client.messages(
       MessageQuery(conversation: Array(room.utf8), from: .oldest, limit: 10_000))
-    let ids = page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) }
+    let ids = page.rows.map { String(decoding: page[$0.id], as: UTF8.self) }
     let gaps = Set(page.coverage.gaps.map(\.beforeRow))
     var place: [String: Int] = [:]
     for (index, id) in order().enumerated() { place[id] = index }

@@ -16,7 +16,7 @@ extension World {
     let name = conversation ?? room
     let page = try client.messages(
       MessageQuery(conversation: Array(name.utf8), from: .oldest, limit: 10_000))
-    let ids = page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) }
+    let ids = page.rows.map { String(decoding: page[$0.id], as: UTF8.self) }
     var found: [String] = []
     let places = zip(page.rows, ids).map { ($0.timeUs, $1) }
     if !zip(places, places.dropFirst()).allSatisfy({ $0 < $1 }) { found.append("out of order") }
@@ -83,8 +83,8 @@ extension World {
   /// The payload of a cached message; nil where it is not shown.
   func payload(_ id: String) throws -> String? {
     let page = try page()
-    return page.rows.first { String(decoding: page.bytes[$0.id], as: UTF8.self) == id }
-      .map { String(decoding: page.bytes[$0.payload], as: UTF8.self) }
+    return page.rows.first { String(decoding: page[$0.id], as: UTF8.self) == id }
+      .map { String(decoding: page[$0.payload], as: UTF8.self) }
   }
 
   /// Posts one message, stamped `agoMs` before now and visible `lateMs` from now.

@@ -84,14 +84,14 @@ extension World {
   }
 
   /// What the host would show of a cached message; nil where it is not shown.
-  func shown(_ id: String) throws -> (view: MessageView, page: MessagePage)? {
+  func shown(_ id: String) throws -> (view: MessageRow, page: MessagePage)? {
     let page = try page()
-    return page.rows.first { String(decoding: page.bytes[$0.id], as: UTF8.self) == id }
+    return page.rows.first { String(decoding: page[$0.id], as: UTF8.self) == id }
       .map { ($0, page) }
   }
 
   func reactions(_ id: String) throws -> String? {
-    try shown(id).map { String(decoding: $0.page.bytes[$0.view.reactions], as: UTF8.self) }
+    try shown(id).map { String(decoding: $0.page[$0.view.reactions], as: UTF8.self) }
   }
 
   func isPinned(_ id: String) throws -> Bool {
@@ -99,7 +99,7 @@ extension World {
   }
 
   func readers(_ id: String) throws -> String? {
-    try shown(id).map { String(decoding: $0.page.bytes[$0.view.readBy], as: UTF8.self) }
+    try shown(id).map { String(decoding: $0.page[$0.view.readBy], as: UTF8.self) }
   }
 
   /// A server that loses and reorders no push.

@@ -13,7 +13,7 @@ import Timeline
 
   private func flags(_ world: World, _ id: String) throws -> UInt32 {
     let page = try world.page()
-    let row = page.rows.first { String(decoding: page.bytes[$0.id], as: UTF8.self) == id }
+    let row = page.rows.first { String(decoding: page[$0.id], as: UTF8.self) == id }
     return try #require(row).flags
   }
 

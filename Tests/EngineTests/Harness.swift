@@ -177,7 +177,7 @@ final class World {
   /// Ids of the cache, oldest first.
   func cached(in conversation: String? = nil) throws -> [String] {
     let page = try page(in: conversation)
-    return page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) }
+    return page.rows.map { String(decoding: page[$0.id], as: UTF8.self) }
   }
 
   /// Ids of the server, in the client's order.

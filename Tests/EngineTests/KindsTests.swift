@@ -20,7 +20,7 @@ import Testing
     let page = try world.page()
     return page.rows.map { row in
       func text(_ range: Range<Int>?) -> String {
-        range.map { String(decoding: page.bytes[$0], as: UTF8.self) } ?? ""
+        range.map { String(decoding: page[$0], as: UTF8.self) } ?? ""
       }
       let reactions = try? JSONDecoder().decode(
         [String: [String]].self, from: Data(text(row.reactions).utf8))

@@ -30,7 +30,7 @@ import Testing
       _ = world.server.markRead(conversation: room, ids: [one], user: "me")
     case 4:
       let page = try world.page(limit: 3, in: room)
-      let seen = page.rows.map { Array(page.bytes[$0.id]) }
+      let seen = page.rows.map { Array(page[$0.id]) }
       if !seen.isEmpty { try world.client.markRead(conversation: id, ids: seen) }
     case 5:
       guard isUp, let one = ids.randomElement(using: &random) else { return }
@@ -38,7 +38,7 @@ import Testing
     case 6:
       let page = try world.page(limit: 9, in: room)
       guard let row = page.rows.randomElement(using: &random) else { return }
-      let message = String(decoding: page.bytes[row.id], as: UTF8.self)
+      let message = String(decoding: page[row.id], as: UTF8.self)
       guard ids.contains(message) else { return }
       let request =
         #"{"type":"mark_last_read","conversation_id":"\#(room)","message_id":"\#(message)"}"#

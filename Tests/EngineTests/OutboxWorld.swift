@@ -1,4 +1,5 @@
 /// What tests of the outbox say and see: a user who acts, and what stands on screen.
+import Base
 import Engine
 import ReferenceServer
 import Testing
@@ -97,10 +98,10 @@ extension World {
   func seen(in conversation: String? = nil) throws -> [SeenRow] {
     let page = try page(in: conversation)
     return page.rows.map { row in
-      let payload = String(decoding: page.bytes[row.payload], as: UTF8.self)
+      let payload = String(decoding: page[row.payload], as: UTF8.self)
       return SeenRow(
         text: payload.filter { $0 != "\"" }, number: row.number,
-        id: String(decoding: page.bytes[row.id], as: UTF8.self), flags: row.flags)
+        id: String(decoding: page[row.id], as: UTF8.self), flags: row.flags)
     }
   }
 

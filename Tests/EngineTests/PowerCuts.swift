@@ -236,7 +236,7 @@ private final class Session {
       MessageQuery(conversation: Array("room".utf8), limit: 1_000))
     for row in messages.rows.suffix(60) {
       let parts = [row.id, row.payload, row.reactions]
-        .map { String(decoding: messages.bytes[$0], as: UTF8.self) }
+        .map { String(decoding: messages[$0], as: UTF8.self) }
       lines.append("#\(row.number) \(parts)")
     }
     return lines + ["marks \(try client.state().readsPending)"]

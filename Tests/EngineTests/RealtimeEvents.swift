@@ -169,7 +169,7 @@ import Testing
     let (delivered, listened) = try stored(world, folder) { rx throws(StoreFailure) in
       let page = try rx.messages(RowQuery(cid: 1, from: .latest, limit: 10))
       guard let row = page.rows.first else { return ("", "") }
-      return (text(page.bytes[row.deliveredBy]), text(page.bytes[row.listenedBy]))
+      return (text(page[row.deliveredBy]), text(page[row.listenedBy]))
     }
     #expect(delivered.contains("ada") && delivered.contains("eve"))
     #expect(listened.contains("ada") && listened.contains("bob"))

@@ -82,7 +82,7 @@ import VaultSupport
       defer { client.close() }
       try client.connected()
       let page = try client.messages(MessageQuery(conversation: Array("room".utf8), limit: 100))
-      let cached = Set(page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) })
+      let cached = Set(page.rows.map { String(decoding: page[$0.id], as: UTF8.self) })
       for ref in cut.refs {
         #expect(cached.contains("m" + ref.dropFirst()), "\(ref) after cut \(index)")
         let number = Int(ref.dropFirst()) ?? -1

@@ -300,7 +300,7 @@ struct Mirror {
     let page = try world.page()
     var shown: [UInt64: String] = [:]
     for row in page.rows {
-      let payload = String(decoding: page.bytes[row.payload], as: UTF8.self)
+      let payload = String(decoding: page[row.payload], as: UTF8.self)
       shown[row.number] = row.flags & MessageBit.sealed != 0 ? "sealed" : payload
     }
     return shown

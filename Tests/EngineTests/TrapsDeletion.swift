@@ -135,7 +135,7 @@ import Testing
     try world.client.connected()
     try world.sync()
     let page = try world.page()
-    let row = page.rows.first { String(decoding: page.bytes[$0.id], as: UTF8.self) == order[30] }
+    let row = page.rows.first { String(decoding: page[$0.id], as: UTF8.self) == order[30] }
     #expect(row.map { $0.flags & MessageBit.unverified != 0 } ?? true)
   }
 

@@ -308,7 +308,7 @@ import Timeline
     let gaps = Set(page.coverage.gaps.map(\.beforeRow))
     #expect(gaps.contains { (1..<page.rows.count).contains($0) })
     for row in 0..<page.rows.count - 1 {
-      let screen = try TestScreen(world, .message(Array(page.bytes[page.rows[row].id])), count: 1) {
+      let screen = try TestScreen(world, .message(Array(page[page.rows[row].id])), count: 1) {
         $0.isCacheOnly = true
       }
       try screen.poll()

@@ -66,7 +66,7 @@ final class TestScreen {
     guard let page = try window.rows(first: 0, count: 10_000) else { return "" }
     #expect(page.rows.map(\.number) == numbers)
     return page.rows.enumerated().map { index, row in
-      let id = String(decoding: page.bytes[row.id], as: UTF8.self)
+      let id = String(decoding: page[row.id], as: UTF8.self)
       return (row.flags & (1 << 8) != 0 ? "| " : "") + (id.isEmpty ? "(gone)" : id)
     }.joined(separator: " ")
   }

@@ -31,7 +31,7 @@ extension TidelineClient {
       if error == .notFound { return nil }
       throw error
     }
-    return page.rows.first.map { spoiled(Self.row($0, page.bytes, isSequence: isSequence)) }
+    return page.rows.first.map { spoiled(Self.row($0, page, isSequence: isSequence)) }
   }
 
   /// How many writes the log has seen, and the first of them that may still be lost.

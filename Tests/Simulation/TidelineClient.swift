@@ -188,7 +188,7 @@ package final class TidelineClient: SimulatedClient {
 
   package func page(_ conversation: [UInt8], limit: Int) throws -> SimPage {
     let page = try client.messages(MessageQuery(conversation: conversation, limit: limit))
-    let all = page.rows.map { spoiled(Self.row($0, page.bytes, isSequence: isSequence)) }
+    let all = page.rows.map { spoiled(Self.row($0, page, isSequence: isSequence)) }
     let sent = all.prefix { !$0.isPending }
     let pending = Array(all.dropFirst(sent.count))
     let rows = sent.filter { operationFault != .leftOutSealed || !$0.isSealed }
@@ -201,17 +201,17 @@ package final class TidelineClient: SimulatedClient {
       reachesStart: page.coverage.stop == .start)
   }
 
-  static func row(_ row: MessageView, _ bytes: [UInt8], isSequence: Bool) -> SimRow {
+  static func row(_ row: MessageRow, _ page: MessagePage, isSequence: Bool) -> SimRow {
     // Most of these are empty.
-    func list(_ range: Range<Int>) -> [UInt8] { range.isEmpty ? [] : Array(bytes[range]) }
+    func list(_ range: Range<Int>) -> [UInt8] { range.isEmpty ? [] : page[range] }
     let marks = SimMarks(
       pinned: row.flags & pinned != 0, reactions: list(row.reactions), readBy: list(row.readBy),
       deliveredBy: list(row.deliveredBy), listenedBy: list(row.listenedBy))
     let isPending = row.state != .confirmed
     let order = isPending ? .max - 1 : isSequence ? Int64(row.sequence) : row.timeUs
     return SimRow(
-      number: row.number, timeUs: row.timeUs, order: order, id: Array(bytes[row.id]),
-      sender: Array(bytes[row.sender]), payload: Array(bytes[row.payload]),
+      number: row.number, timeUs: row.timeUs, order: order, id: page[row.id],
+      sender: page[row.sender], payload: page[row.payload],
       unread: row.flags & unread != 0, unverified: row.flags & unverified != 0,
       isSealed: row.flags & sealed != 0, marks: marks, isPending: isPending,
       operation: row.operation)

@@ -61,7 +61,7 @@ final class TidelineWindow: SimulatedWindow {
   func rows(_ first: Int, _ count: Int) throws -> [SimWindowRow] {
     guard let page = try window.rows(first: first, count: count) else { return [] }
     return page.rows.map { view in
-      var row = spoil(TidelineClient.row(view, page.bytes, isSequence: isSequence))
+      var row = spoil(TidelineClient.row(view, page, isSequence: isSequence))
       if fault == .oldContent {
         row = row.spoiled(payload: firstSeen[row.id])
         firstSeen[row.id] = row.payload

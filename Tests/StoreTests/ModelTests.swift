@@ -436,7 +436,7 @@ private struct Model {
       let reactions = row.reactions.isEmpty ? "-" : text(Array(page[row.reactions])) ?? ""
       return [
         "\(row.number) \(row.order) \(row.timeUs) \(text(Array(page[row.id])) ?? "")",
-        "\(row.flags.rawValue) \(text(Array(page[row.payload])) ?? "")",
+        "\(row.stored) \(text(Array(page[row.payload])) ?? "")",
         "\(reactions) \(names)",
       ].joined(separator: " ")
     }

@@ -213,13 +213,13 @@ import Timeline
     #expect(world.settled > 25)
   }
 
-  private func row(_ page: RowPage, _ row: RowView) -> Outbox.Row {
+  private func row(_ page: RowPage, _ row: MessageRow) -> Outbox.Row {
     func text(_ range: Range<Int>) -> String { String(decoding: page[range], as: UTF8.self) }
     return Outbox.Row(
       number: row.number, position: page.position(of: row), id: text(row.id),
-      payload: text(row.payload), isPinned: row.flags.contains(.pinned),
-      isEdited: row.flags.contains(.edited), reactions: text(row.reactions),
-      operation: row.operation, isMine: row.flags.contains(.mine))
+      payload: text(row.payload), isPinned: row.rowFlags.contains(.pinned),
+      isEdited: row.rowFlags.contains(.edited), reactions: text(row.reactions),
+      operation: row.operation, isMine: row.rowFlags.contains(.mine))
   }
 
   private func compare(_ fixture: Fixture, _ cid: Int64, _ world: inout World) throws {

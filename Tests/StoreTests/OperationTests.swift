@@ -285,7 +285,7 @@ import Timeline
       let page = try tx.messages(RowQuery(cid: cid, from: .oldest, limit: 500))
       #expect(page.rows.count == 120)
       #expect(text(Array(page[page.rows[3].payload])) == "edited")
-      #expect(page.rows[5].flags.contains(.readQueued))
+      #expect(page.rows[5].rowFlags.contains(.readQueued))
       #expect(text(Array(page[page.rows[119].payload])) == "mine")
     }
   }

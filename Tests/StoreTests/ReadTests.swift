@@ -54,7 +54,7 @@ import Timeline
       try tx.messages(RowQuery(cid: cid, from: .latest, limit: 10))
     }
     let row = try #require(page.rows.first)
-    #expect(row.number == 1 && row.timeUs == 4 && row.flags == [.mine, .edited])
+    #expect(row.number == 1 && row.timeUs == 4 && row.rowFlags == [.mine, .edited])
     #expect(page.position(of: row) == Position(time: 4, id: [0, 0xFF]))
     let fields = [
       row.id, row.sender, row.stamp, row.payload, row.replyTo, row.reactions, row.readBy, row.rest,
@@ -65,7 +65,8 @@ import Timeline
         full.rest,
       ])
     #expect(page.rows.last?.payload.isEmpty == true)
-    #expect(page[0..<page.bytes.count + 1].isEmpty)
+    let bytes = fields.reduce(0) { $0 + $1.count } + 2
+    #expect(page[0..<bytes].count == bytes && page[0..<bytes + 1].isEmpty)
     let one = try fixture.read { tx throws(StoreFailure) in try tx.message(full.id, cid) }
     #expect(one.rows.map(\.number) == [1])
   }

@@ -1,0 +1,45 @@
+/// A batch of messages: the block that the store has written them in, with the header in front
+/// and, behind the bytes, the gaps and the conversation's id.
+internal import Base
+internal import CTideline
+internal import Engine
+
+extension Batch {
+  /// Makes a batch of a page, which has no rows from then on.
+  static func new(_ page: MessagePage) throws(Failure) -> OpaquePointer {
+    guard unsafe MemoryLayout<tl_message>.size == RowPage.rowBytes,
+      MemoryLayout<Batch>.stride <= header
+    else { throw .internal("a row is not as large as the header's") }
+    let name = page.conversation
+    let gaps = page.coverage.gaps
+    let gapBytes = gaps.count * MemoryLayout<tl_gap>.stride
+    let count = page.page.count
+    guard
+      let block = unsafe page.page.give(
+        extra: MemoryLayout<tl_gap>.alignment + gapBytes + name.count)
+    else { throw .internal("a page was given away twice") }
+    // All bytes of a batch are set: a host may copy the whole block.
+    let first = unsafe block.end.alignedUp(for: tl_gap.self)
+    unsafe block.end.initializeMemory(as: UInt8.self, repeating: 0, count: first - block.end)
+    let target = unsafe first.bindMemory(to: tl_gap.self, capacity: gaps.count)
+    for (index, gap) in gaps.enumerated() {
+      unsafe (target + index).initialize(to: tl_gap(gap))
+    }
+    unsafe fill(first + gapBytes, name)
+    let conversation = unsafe view(first + gapBytes, 0..<name.count)
+    let body = unsafe block.start + header
+    for index in 0..<count {
+      // The struct of the header takes the place of the row.
+      let place = unsafe body + index * RowPage.rowBytes
+      let row = unsafe place.assumingMemoryBound(to: MessageRow.self)
+      let message = unsafe tl_message(row.pointee, conversation, block.bytes)
+      unsafe place.initializeMemory(as: tl_message.self, to: message)
+    }
+    let batch = unsafe block.start.bindMemory(to: Batch.self, capacity: 1)
+    unsafe batch.initialize(
+      to: Batch(
+        messages: count, tl_coverage(page.coverage, gaps: target),
+        size: first + gapBytes + name.count - body))
+    return OpaquePointer(batch)
+  }
+}

@@ -1,0 +1,161 @@
+/// Makes a page of messages out of the columns of a statement: each row and each text is written
+/// once, where the host will read it.
+internal import Base
+
+@safe struct RowBuilder: ~Copyable {
+  /// Bytes of one page, unless its only row is larger.
+  static let bytesMax = 64 << 20
+  /// What is expected of a row's texts.
+  private static let textBytes = 384
+
+  private(set) var count = 0
+  /// Ended before its limit, because its bytes would have become too many.
+  private(set) var isCut = false
+  /// The flags of all rows together.
+  private(set) var flags: RowFlags = []
+  /// Times stand beside the positions, which are numbers.
+  private let isNumbered: Bool
+  private var byteCount = 0
+  private var rowRoom: Int
+  private var byteRoom: Int
+  private var start: UnsafeMutableRawPointer
+  /// In the block the rows, and behind room for all of them the bytes.
+  private var rows: UnsafeMutablePointer<MessageRow>
+  private var bytes: UnsafeMutableRawPointer
+
+  /// - Parameter limit: rows at most; room is made for those of a screen.
+  init(_ limit: Int, isNumbered: Bool) {
+    self.isNumbered = isNumbered
+    rowRoom = Swift.max(1, Swift.min(limit, 64))
+    byteRoom = rowRoom * Self.textBytes
+    unsafe start = Self.block(rowRoom, byteRoom)
+    unsafe rows = Self.rows(start)
+    unsafe bytes = UnsafeMutableRawPointer(rows + rowRoom)
+  }
+
+  deinit {
+    unsafe start.deallocate()
+  }
+
+  private static func block(_ rows: Int, _ bytes: Int) -> UnsafeMutableRawPointer {
+    unsafe RowPage.allocate(RowPage.headBytes + rows * RowPage.rowBytes + bytes)
+  }
+
+  private static func rows(
+    _ start: UnsafeMutableRawPointer
+  ) -> UnsafeMutablePointer<MessageRow> {
+    unsafe (start + RowPage.headBytes).assumingMemoryBound(to: MessageRow.self)
+  }
+
+  /// Moves everything to a block with other room.
+  private mutating func move(rows rowRoom: Int, bytes byteRoom: Int) {
+    let next = unsafe Self.block(rowRoom, byteRoom)
+    let nextRows = unsafe Self.rows(next)
+    let nextBytes = unsafe UnsafeMutableRawPointer(nextRows + rowRoom)
+    unsafe nextRows.initialize(from: rows, count: count)
+    unsafe nextBytes.copyMemory(from: bytes, byteCount: byteCount)
+    unsafe start.deallocate()
+    unsafe start = next
+    unsafe rows = nextRows
+    unsafe bytes = nextBytes
+    self.rowRoom = rowRoom
+    self.byteRoom = byteRoom
+  }
+
+  /// Ends the page; rows that came newest first are turned round.
+  consuming func page(newestFirst: Bool = false) -> RowPage {
+    if newestFirst {
+      var rows = unsafe UnsafeMutableBufferPointer(start: rows, count: count)
+      unsafe rows.reverse()
+    }
+    // The bytes follow the last row, so that all between the ends is set.
+    let end = unsafe UnsafeMutableRawPointer(rows + count)
+    if count < rowRoom { unsafe end.copyMemory(from: bytes, byteCount: byteCount) }
+    let room = RowPage.headBytes + rowRoom * RowPage.rowBytes + byteRoom
+    let page = unsafe RowPage(
+      adopting: start, room: room, rows: count, bytes: byteCount, isCut: isCut)
+    discard self
+    return page
+  }
+
+  /// Appends the row that a statement stands on: false when it has no room.
+  mutating func append(_ row: borrowing Statement, _ flags: RowFlags) -> Bool {
+    // Long before that no row is asked how large it is.
+    if byteCount > Self.bytesMax / 2, byteCount + row.size(7) + row.size(11) > Self.bytesMax {
+      isCut = true
+      return false
+    }
+    if count == rowRoom { move(rows: 2 * rowRoom, bytes: byteRoom) }
+    // Of a row nothing but this is not zero from the start, and what is empty stays so.
+    unsafe UnsafeMutableRawPointer(rows + count).initializeMemory(
+      as: UInt8.self, repeating: 0, count: MemoryLayout<MessageRow>.stride)
+    unsafe rows[count].uploadPermille = 1_000
+    let order = row.int(1)
+    unsafe rows[count].number = row.uint(0)
+    unsafe rows[count].order = order
+    unsafe rows[count].timeUs = isNumbered ? row.optionalInt(12) ?? order : order
+    unsafe rows[count].stored = flags.rawValue
+    count += 1
+    self.flags.formUnion(flags)
+    for text in 0..<MessageTexts.count {
+      // The time stands between the texts.
+      let range = take(row, Int32(truncatingIfNeeded: text < 8 ? text + 4 : text + 5))
+      if !range.isEmpty { unsafe rows[count - 1].texts[text] = range }
+    }
+    return true
+  }
+
+  /// The same for a row of an open send.
+  mutating func appendPending(_ row: borrowing Statement) -> Bool {
+    guard append(row, RowFlags(rawValue: row.int(2))) else { return false }
+    unsafe rows[count - 1].operation = row.uint(15)
+    unsafe rows[count - 1].state =
+      (OperationState(rawValue: row.int(16)) ?? .unknown).ofMessage
+    return true
+  }
+
+  /// Copies a text to the bytes and says where it lies.
+  private mutating func take(_ row: borrowing Statement, _ column: Int32) -> Range<Int> {
+    let text = unsafe row.blob(column)
+    guard let source = text.baseAddress else { return 0..<0 }
+    return unsafe add(source, text.count)
+  }
+
+  private mutating func add(_ source: UnsafeRawPointer, _ count: Int) -> Range<Int> {
+    let lower = byteCount
+    let upper = lower + count
+    if upper > byteRoom { move(rows: rowRoom, bytes: Swift.max(2 * byteRoom, upper)) }
+    unsafe (bytes + lower).copyMemory(from: source, byteCount: count)
+    byteCount = upper
+    return lower..<upper
+  }
+
+  // MARK: What is laid over a row
+
+  /// Gives a row another payload, out of a column.
+  mutating func setPayload(of index: Int, to row: borrowing Statement, _ column: Int32) {
+    let range = take(row, column)
+    unsafe rows[index].texts.payload = range
+  }
+
+  mutating func setReactions(of index: Int, to reactions: [UInt8]) {
+    let range = unsafe reactions.withUnsafeBytes { bytes in
+      unsafe bytes.baseAddress.map { unsafe add($0, bytes.count) } ?? 0..<0
+    }
+    unsafe rows[index].texts.reactions = range
+  }
+
+  func id(of index: Int) -> [UInt8] { unsafe copy(rows[index].texts.id) }
+
+  func reactions(of index: Int) -> [UInt8] { unsafe copy(rows[index].texts.reactions) }
+
+  private func copy(_ range: Range<Int>) -> [UInt8] {
+    unsafe [UInt8](UnsafeRawBufferPointer(start: bytes + range.lowerBound, count: range.count))
+  }
+
+  /// The flags of a row.
+  subscript(_ index: Int) -> RowFlags {
+    get { unsafe RowFlags(rawValue: rows[index].stored) }
+    set { unsafe rows[index].stored = newValue.rawValue }
+  }
+}
