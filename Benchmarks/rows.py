@@ -132,7 +132,7 @@ def prepare():
                         f"PRAGMA key=\"x'{KEY}'\";PRAGMA cipher_page_size=4096",
                         lacks=("python",), schema="schema-old.sql"))
     return rows + [
-        Row("JSON file", (), "json_file.py", lacks=("python", "small", "live_facts")),
+        Row("JSON file", (), "json_file.py", lacks=("python", "small", "live_facts", "cold_facts")),
         Row("Delta Chat core", (), "chat_core.py",
-            lacks=("python", "small", "live_full", "live_facts")),
+            lacks=("python", "small", "live_full", "live_facts", "cold_facts")),
     ]

@@ -19,9 +19,9 @@ import rows as bench
 
 # In this order: each takes the file as the one before has left it.
 COMMANDS = ["ingest", "cold", "read", "small", "python", "live_normal", "live_full", "deletes",
-            "live_facts"]
+            "live_facts", "cold_facts"]
 # What is over at once is measured so often in each round, whose value is the median.
-TURNS = {"cold": 5}
+TURNS = {"cold": 5, "cold_facts": 5}
 SMALL_KIB = 2048
 
 

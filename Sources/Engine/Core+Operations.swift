@@ -25,6 +25,8 @@ extension Core {
       try rx.openOperations(limit: Limits.operationsMax)
     }
     outbox.load(open)
+    // Mostly nothing was left, and opening is to be quick.
+    if open.isEmpty { return }
     try commit { tx throws(StoreFailure) in
       for operation in open {
         if operation.verb.isFetch {

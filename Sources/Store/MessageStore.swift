@@ -97,8 +97,10 @@ package final class MessageStore: Sendable {
     // has the key could read it there. Messages are rarely removed, so it is cheap.
     try connection.execute("PRAGMA secure_delete = ON")
     try connection.execute("PRAGMA temp_store = MEMORY")
-    try Schema.prepare(connection, binding: binding)
-    return try Counters.load(connection)
+    let meta = try Schema.prepare(connection, binding: binding)
+    connection.memo.see(meta.counters.lsn)
+    connection.memo.facts = meta.facts
+    return meta.counters
   }
 
   /// Closes all connections and the file. It waits for reads and a write that

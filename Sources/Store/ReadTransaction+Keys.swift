@@ -86,7 +86,7 @@ extension ReadTransaction {
   package func messages(
     _ cid: Int64, keys: ArraySlice<Position>
   ) throws(StoreFailure) -> RowPage {
-    var page = builder(keys.count)
+    var page = RowBuilder(keys.count)
     var left = keys.prefix(Limits.readRowsMax)
     while let key = left.first, !page.isCut {
       if key.isPending {

@@ -71,7 +71,7 @@ extension ReadTransaction {
   private func older(than high: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
-    var page = builder(limit)
+    var page = RowBuilder(limit)
     try appendPending(
       to: &page, query.cid, from: .min, to: high, limit: limit, newestFirst: true,
       pinnedOnly: query.pinnedOnly)
@@ -80,10 +80,6 @@ extension ReadTransaction {
     }
     try lay(over: &page, query.cid)
     return page.page(newestFirst: true)
-  }
-
-  func builder(_ limit: Int) -> RowBuilder {
-    RowBuilder(limit, isNumbered: positionKind != 0)
   }
 
   /// Appends confirmed rows until the page has `limit` of them.
@@ -115,7 +111,7 @@ extension ReadTransaction {
   private func newer(from low: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
-    var page = builder(limit)
+    var page = RowBuilder(limit)
     if query.pinnedOnly {
       let row = try connection.statement(
         Queries.pinnedNewer, query.cid, low.time, low.id, Self.unpinned, limit)
@@ -141,7 +137,7 @@ extension ReadTransaction {
   package func message(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> RowPage {
     let statement = try connection.statement(
       Queries.one, cid, id, RowFlags.hidden.rawValue)
-    var page = builder(1)
+    var page = RowBuilder(1)
     try append(to: &page, statement, 1)
     if page.count == 0, try row(id, cid) == nil,
       let place = try place(ofClientID: id, cid)

@@ -67,6 +67,8 @@ extension ReadTransaction {
           seq: row.uint(0), verb: verb, cid: row.int(2), state: state, depends: row.uint(4),
           waits: waits, attempts: Int(clamping: row.int(6))))
     }
+    // A message that is pending is that of an open operation.
+    if found.isEmpty, limit > 0 { memo?.somePending = false }
     return found
   }
 

@@ -132,6 +132,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> Tally {
     let row = try connection.statement(Queries.tally, cid)
     guard try row.step() else { return Tally() }
+    memo?.entry(cid).count = Int(clamping: Swift.max(0, row.int(12)))
     var tally = Tally(
       marker: Self.position(row, 0), named: row.optionalBytes(2), unread: row.int(3),
       fewerLSN: row.uint(9), moreLSN: row.uint(10))

@@ -146,13 +146,7 @@ package class ReadTransaction {
       FROM meta WHERE one = 1
       """)
     guard try statement.step() else { throw .damaged }
-    var facts = ServerFacts()
-    facts.serverTimeUs = statement.optionalInt(0)
-    facts.largestPage = Int(clamping: statement.int(1))
-    facts.overlapUs = statement.int(2)
-    facts.epoch = statement.optionalBytes(3)
-    facts.restoredLSN = statement.uint(4)
-    facts.clockAheadUs = statement.optionalInt(5)
+    let facts = ServerFacts(statement)
     memo?.facts = facts
     return facts
   }

@@ -13,8 +13,6 @@ internal import Base
   private(set) var isCut = false
   /// The flags of all rows together.
   private(set) var flags: RowFlags = []
-  /// Times stand beside the positions, which are numbers.
-  private let isNumbered: Bool
   private var byteCount = 0
   private var rowRoom: Int
   private var byteRoom: Int
@@ -24,8 +22,7 @@ internal import Base
   private var bytes: UnsafeMutableRawPointer
 
   /// - Parameter limit: rows at most; room is made for those of a screen.
-  init(_ limit: Int, isNumbered: Bool) {
-    self.isNumbered = isNumbered
+  init(_ limit: Int) {
     rowRoom = Swift.max(1, Swift.min(limit, 64))
     byteRoom = rowRoom * Self.textBytes
     unsafe start = Self.block(rowRoom, byteRoom)
@@ -93,7 +90,7 @@ internal import Base
     let order = row.int(1)
     unsafe rows[count].number = row.uint(0)
     unsafe rows[count].order = order
-    unsafe rows[count].timeUs = isNumbered ? row.optionalInt(12) ?? order : order
+    unsafe rows[count].timeUs = row.optionalInt(12) ?? order
     unsafe rows[count].stored = flags.rawValue
     count += 1
     self.flags.formUnion(flags)

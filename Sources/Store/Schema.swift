@@ -14,29 +14,56 @@ enum Schema {
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
 
-  /// Brings an open writer to the newest form, in one transaction.
+  /// Brings an open writer to the newest form, in one transaction, and gives what its one row
+  /// says. A file that has that form is only read; the next read goes on where this one ends.
   static func prepare(
     _ connection: Connection, binding: Binding
-  ) throws(StoreFailure) {
-    try connection.execute("BEGIN IMMEDIATE")
+  ) throws(StoreFailure) -> Meta {
     do throws(StoreFailure) {
-      if try migrate(connection) {
-        try connection.run(
-          """
-          INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
-          VALUES (1, ?, ?, ?, ?)
-          """, binding.account, binding.user, binding.positionKind, cacheForm)
-        // As each opening has: see `Counters`.
-        try connection.execute("UPDATE meta SET opening = random(); COMMIT")
+      try connection.run("BEGIN")
+      let meta: Meta
+      if let found = try newest(connection) {
+        meta = found
       } else {
-        // Nothing was written, so nothing is committed: opening changes no file.
         connection.rollBack()
+        try convert(connection, binding)
+        meta = try Meta.load(connection)
       }
+      guard meta.account == binding.account, meta.user == binding.user,
+        meta.positionKind == binding.positionKind
+      else { throw .mismatch }
+      return meta
     } catch {
       connection.rollBack()
       throw error
     }
-    try check(connection, binding)
+  }
+
+  /// What a file of the newest form says; nil where it has another one.
+  private static func newest(_ connection: Connection) throws(StoreFailure) -> Meta? {
+    guard try connection.number("PRAGMA application_id") == applicationID,
+      try connection.number("PRAGMA user_version") == version
+    else { return nil }
+    let meta = try Meta.load(connection)
+    return meta.cacheForm == cacheForm ? meta : nil
+  }
+
+  private static func convert(
+    _ connection: Connection, _ binding: Binding
+  ) throws(StoreFailure) {
+    try connection.execute("BEGIN IMMEDIATE")
+    if try migrate(connection) {
+      try connection.run(
+        """
+        INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
+        VALUES (1, ?, ?, ?, ?)
+        """, binding.account, binding.user, binding.positionKind, cacheForm)
+      // As each opening has: see `Counters`.
+      try connection.execute("UPDATE meta SET opening = random(); COMMIT")
+    } else {
+      // Nothing was written, so nothing is committed: opening changes no file.
+      connection.rollBack()
+    }
   }
 
   /// Runs the migrations that are missing: false where none was.
@@ -92,18 +119,6 @@ enum Schema {
       ALTER TABLE conversation ADD COLUMN top_id BLOB;
       PRAGMA user_version = 4;
       """)
-  }
-
-  /// Compares what the file is bound to with what the host says.
-  private static func check(_ connection: Connection, _ binding: Binding) throws(StoreFailure) {
-    let statement = try connection.statement(
-      "SELECT account, user, position_kind FROM meta WHERE one = 1")
-    guard try statement.step() else { throw .damaged }
-    guard
-      statement.isEqual(0, to: binding.account),
-      statement.isEqual(1, to: binding.user),
-      statement.int(2) == binding.positionKind
-    else { throw .mismatch }
   }
 
   /// What a file is bound to for life.

@@ -5,42 +5,6 @@
 /// calls: the sequence number, the feed entries, the counts.
 internal import Base
 
-/// What the store counts, as of a commit.
-struct Counters: Equatable, Sendable {
-  /// Sequence number of the last commit.
-  var lsn: UInt64 = 0
-  /// The last local message number given out; never reused.
-  var lastNumber: UInt64 = 0
-  /// The newest entry of the change feed, and the newest that was trimmed.
-  var lastChange: UInt64 = 0
-  var trimmedChange: UInt64 = 0
-  /// The last number given to an operation; never reused.
-  var lastOperation: UInt64 = 0
-  /// A random number of this opening of the file. Without it the first commit after a loss of
-  /// power could be, byte by byte, one that was lost, and what had followed that would be valid
-  /// again behind it, in the log.
-  var opening: Int64 = 0
-  /// What is not in its table yet.
-  var recentChanges = RecentChanges()
-  var recentRefs = RecentRefs()
-
-  static func load(_ connection: Connection) throws(StoreFailure) -> Counters {
-    let statement = try connection.statement(
-      """
-      SELECT lsn, last_number, last_change, trimmed_change, last_operation, recent_changes,
-        recent_refs
-      FROM meta WHERE one = 1
-      """)
-    guard try statement.step() else { throw .damaged }
-    return Counters(
-      lsn: statement.uint(0), lastNumber: statement.uint(1), lastChange: statement.uint(2),
-      trimmedChange: statement.uint(3), lastOperation: statement.uint(4),
-      opening: .random(in: .min ... .max),
-      recentChanges: try RecentChanges(stored: statement.bytes(5)),
-      recentRefs: RecentRefs(stored: statement.bytes(6)))
-  }
-}
-
 package final class WriteTransaction: ReadTransaction {
   /// The user of the file, for the read marks of this device.
   let user: [UInt8]

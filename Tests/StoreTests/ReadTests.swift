@@ -65,8 +65,9 @@ import Timeline
         full.rest,
       ])
     #expect(page.rows.last?.payload.isEmpty == true)
-    let bytes = fields.reduce(0) { $0 + $1.count } + 2
-    #expect(page[0..<bytes].count == bytes && page[0..<bytes + 1].isEmpty)
+    var bytes: [UInt8] = []
+    page.copyBytes(to: &bytes)
+    #expect(page[0..<bytes.count] == bytes && page[0..<bytes.count + 1].isEmpty)
     let one = try fixture.read { tx throws(StoreFailure) in try tx.message(full.id, cid) }
     #expect(one.rows.map(\.number) == [1])
   }
@@ -128,7 +129,7 @@ import Timeline
 @Suite struct QueryPlanTests {
   @Test func everyReadThatAScreenWaitsForGoesByAKey() throws {
     let connection = try Connection.memory()
-    try Schema.prepare(
+    _ = try Schema.prepare(
       connection, binding: Schema.Binding(account: [], user: [], positionKind: 0))
     for query in Queries.all {
       let plan = try connection.plan(of: query)

@@ -7,7 +7,7 @@ import ctypes
 import dataclasses
 import itertools
 import struct
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from . import _library as c
 from .errors import check
@@ -41,6 +41,7 @@ class _Block:
 # Asking an enumeration for its member takes longer than all else of a field.
 _FLAGS: dict[int, MessageFlags] = {}
 _STATES = {state.value: state for state in MessageState}
+_STOPS = {stop.value: stop for stop in Stop}
 
 
 def _flags(value: int) -> MessageFlags:
@@ -129,6 +130,11 @@ class _Row(Message):
     operation = _Field()
     upload_permille = _Field()
 
+    # It is made of nothing but its place in the block; to all others it is a message, so what is
+    # made of its fields, as by `dataclasses.replace`, is one.
+    __init__ = object.__init__  # type: ignore[assignment]
+    __class__ = Message  # type: ignore[assignment]
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Message):
             return NotImplemented
@@ -146,20 +152,19 @@ def _fields(message: Message) -> tuple[Any, ...]:
 
 
 _Row.__qualname__ = _Row.__name__ = "Message"
-_new = object.__new__
 # A message is frozen, so what it is made of goes by its class.
 _set_source = _Row._source.__set__  # type: ignore[attr-defined]
 
 
 def _message(block: _Block, place: int) -> Message:
-    message = _new(_Row)
+    message = _Row()
     _set_source(message, (block, place))
     return message
 
 
 def _messages(block: _Block, count: int) -> tuple[Message, ...]:
     """As many as `_message` would make one after another, without a step in Python for each."""
-    made = tuple(map(_new, itertools.repeat(_Row, count)))
+    made = tuple(itertools.starmap(_Row, itertools.repeat((), count)))
     sources = zip(itertools.repeat(block), range(0, count * _MESSAGE.size, _MESSAGE.size))
     collections.deque(map(_set_source, made, sources), maxlen=0)
     return made
@@ -193,16 +198,28 @@ def messages(batch: ctypes.c_void_p) -> tuple[Message, ...]:
 
 def page(batch: ctypes.c_void_p) -> Page:
     """The messages of a batch with their coverage."""
-    coverage = c.Coverage(struct_size=ctypes.sizeof(c.Coverage))
-    check(c.library.tl_batch_coverage(batch, ctypes.byref(coverage)))
-    gaps = tuple(
+    told = c.Coverage(_COVERAGE_SIZE)
+    check(c.library.tl_batch_coverage(batch, ctypes.byref(told)))
+    gaps = tuple([
         Gap(gap.before_row, bool(gap.poisoned), gap.low_us, gap.high_us)
-        for gap in coverage.gaps[:coverage.gap_count])
-    total = coverage.total_count
-    return Page(messages(batch), Coverage(
-        bool(coverage.whole), Stop(coverage.stop), gaps, coverage.deletions_as_of_us,
-        coverage.content_as_of_us, None if total < 0 else total, coverage.known_count,
-        coverage.marks_as_of_us, coverage.stale_count))
+        for gap in told.gaps[:told.gap_count]]) if told.gap_count else ()
+    total = told.total_count
+    return _made(Page, messages=messages(batch), coverage=_made(
+        Coverage, whole=told.whole != 0, stop=_STOPS.get(told.stop) or Stop(told.stop), gaps=gaps,
+        deletions_as_of_us=told.deletions_as_of_us, content_as_of_us=told.content_as_of_us,
+        total_count=None if total < 0 else total, known_count=told.known_count,
+        marks_as_of_us=told.marks_as_of_us, stale_count=told.stale_count))
+
+
+_COVERAGE_SIZE = ctypes.sizeof(c.Coverage)
+_Value = TypeVar("_Value")
+
+
+def _made(kind: type[_Value], **fields: Any) -> _Value:
+    """A frozen value: its own constructor sets each field by a call."""
+    value = object.__new__(kind)
+    value.__dict__.update(fields)
+    return value
 
 
 def changes(batch: ctypes.c_void_p) -> tuple[Change, ...]:

@@ -30,6 +30,7 @@ _log = logging.getLogger("tideline")
 _FROM_C = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 
 KEY_BYTES = 32
+_QUERY_SIZE = ctypes.sizeof(c.Query)
 
 
 def _bytes(view: c.View) -> bytes:
@@ -216,8 +217,7 @@ class Client(Acts):
         """Reads messages from the cache. Never waits for the network."""
         text = conversation.encode()
         query = c.Query(
-            struct_size=ctypes.sizeof(c.Query), flags=int(pinned), conversation=c.view(text),
-            from_=from_, order=int(descending), number=number, time_us=time_us, limit=limit)
+            _QUERY_SIZE, pinned, c.view(text), from_, descending, number, time_us, limit)
         batch = ctypes.c_void_p()
         check(c.library.tl_client_messages(
             self._handle, ctypes.byref(query), ctypes.byref(batch)))

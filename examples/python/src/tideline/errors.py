@@ -154,7 +154,7 @@ def check(code: int) -> Status:
     status = _STATUSES.get(code)
     if status is None:
         status = Status(code)
-    if status >= 0:
+    if code >= 0:
         return status
     text = library.tl_last_error().decode()
     raise _BY_STATUS.get(status, TidelineError)(status, text)
