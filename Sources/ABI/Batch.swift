@@ -1,7 +1,7 @@
 /// What a `tl_batch` pointer points to: one block of memory.
 ///
 /// A header, then the records (messages, changes, events, entities, operations or
-/// conversations), then the bytes that all views point into. Plain memory with one
+/// conversations), then the bytes that the views point into. Plain memory with one
 /// owner, the host: it needs no client, so batches and clients may be freed in any order.
 internal import Base
 internal import CTideline

@@ -54,14 +54,16 @@ package struct MessageTexts: Sendable {
 
   package init() {}
 
-  /// By their order here, which is that of the columns, too.
+  /// By their order here, which is that of the columns, too; none has another number.
   package subscript(_ index: Int) -> Range<Int> {
     get {
-      unsafe withUnsafeBytes(of: self) { texts in
+      guard (0..<Self.count).contains(index) else { return 0..<0 }
+      return unsafe withUnsafeBytes(of: self) { texts in
         unsafe texts.load(fromByteOffset: Self.stride * index, as: Range<Int>.self)
       }
     }
     set {
+      guard (0..<Self.count).contains(index) else { return }
       unsafe withUnsafeMutableBytes(of: &self) { texts in
         unsafe texts.storeBytes(
           of: newValue, toByteOffset: Self.stride * index, as: Range<Int>.self)

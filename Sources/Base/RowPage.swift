@@ -1,15 +1,17 @@
-/// Messages, oldest first, in the block of memory in which they reach the host.
+/// Messages in the block of memory in which they reach the host.
 ///
 /// In front room for who gets the block, then the rows, then the bytes in which their texts lie.
 /// It has one owner at a time: who made it, then the engine, which looks at it alone and gives
-/// it on once. So it is not copied on the way.
+/// it on once. So mostly nothing is copied on the way.
 @safe package final class RowPage: @unchecked Sendable {
   /// Room in front for who gets the block; what follows is aligned.
   package static var headBytes: Int { 128 }
 
-  package let count: Int
+  /// Rows; none once the block was given away.
+  package var count: Int { isGiven ? 0 : rowCount }
   /// Ended before its limit, because its bytes would have become too many.
   package let isCut: Bool
+  private let rowCount: Int
   private let byteCount: Int
   /// Bytes of the block.
   private let room: Int
@@ -22,7 +24,7 @@
   ) {
     unsafe self.start = start
     self.room = room
-    count = rows
+    rowCount = rows
     byteCount = bytes
     self.isCut = isCut
   }
@@ -32,10 +34,12 @@
     let rowBytes = rows.count * Self.rowBytes
     room = Self.headBytes + rowBytes + other.byteCount
     unsafe start = Self.allocate(room)
-    count = rows.count
+    rowCount = rows.count
     byteCount = other.byteCount
     isCut = other.isCut
-    unsafe withRows { own in _ = unsafe own.initialize(from: rows) }
+    let first = unsafe (start + Self.headBytes).bindMemory(
+      to: MessageRow.self, capacity: rows.count)
+    unsafe first.initialize(from: rows, count: rows.count)
     unsafe bytes.copyMemory(from: other.bytes, byteCount: byteCount)
   }
 
@@ -60,9 +64,8 @@
     _ body: (UnsafeMutableBufferPointer<MessageRow>) -> Result
   ) -> Result {
     let first = unsafe (start + Self.headBytes).assumingMemoryBound(to: MessageRow.self)
-    // None where the block has another owner.
-    let rows = unsafe UnsafeMutableBufferPointer(start: first, count: isGiven ? 0 : count)
-    return unsafe body(rows)
+    let rows = unsafe UnsafeMutableBufferPointer(start: first, count: count)
+    return withExtendedLifetime(self) { unsafe body(rows) }
   }
 
   /// Turns the rows round.
@@ -76,22 +79,28 @@
   package var rows: [MessageRow] { unsafe withRows { rows in unsafe Array(rows) } }
 
   private var bytes: UnsafeMutableRawPointer {
-    unsafe start + Self.headBytes + count * Self.rowBytes
+    unsafe start + Self.headBytes + rowCount * Self.rowBytes
   }
 
-  /// A row, which has to be there.
-  package subscript(_ index: Int) -> MessageRow { unsafe withRows { rows in unsafe rows[index] } }
+  /// A row; an empty one where there is none.
+  package subscript(_ index: Int) -> MessageRow {
+    unsafe withRows { rows in unsafe rows.indices.contains(index) ? rows[index] : MessageRow() }
+  }
 
   /// The bytes of a text; none for a range that is not of this page.
   package subscript(_ text: Range<Int>) -> [UInt8] {
     guard !isGiven, text.lowerBound >= 0, text.upperBound <= byteCount else { return [] }
-    return unsafe [UInt8](UnsafeRawBufferPointer(start: bytes + text.lowerBound, count: text.count))
+    return withExtendedLifetime(self) {
+      unsafe [UInt8](UnsafeRawBufferPointer(start: bytes + text.lowerBound, count: text.count))
+    }
   }
 
   /// Appends all bytes to others.
   package func copyBytes(to arena: inout [UInt8]) {
     if isGiven { return }
-    unsafe arena.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: byteCount))
+    withExtendedLifetime(self) {
+      unsafe arena.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: byteCount))
+    }
   }
 
   /// A block with what is on the page, and with room behind that.
@@ -103,7 +112,7 @@
   /// they do, and where the room does. The page has no rows then; nil where that was done before.
   package func give(extra: Int) -> Block? {
     if isGiven { return nil }
-    let used = Self.headBytes + count * Self.rowBytes + byteCount
+    let used = Self.headBytes + rowCount * Self.rowBytes + byteCount
     var block = unsafe start
     // What is twice as large as it need be would be held as long as the host holds it.
     if used + extra > room || room / 2 > used + extra {

@@ -1,27 +1,28 @@
 /// The one row of `meta`: what a file is bound to, what the store counts, and what is known of
-/// the server. An opening reads it once.
+/// the server. The opening of a file of the newest form reads it once.
 internal import Base
 
 struct Meta {
-  var account: [UInt8]
-  var user: [UInt8]
-  var positionKind: Int64
-  /// The form of the tables that hold what the server said.
-  var cacheForm: Int64
   var counters: Counters
   var facts: ServerFacts
 
-  static func load(_ connection: Connection) throws(StoreFailure) -> Meta {
+  /// Nil where the cache has another form: what else the row says may have one then, too.
+  static func load(
+    _ connection: Connection, _ binding: Schema.Binding
+  ) throws(StoreFailure) -> Meta? {
     let row = try connection.statement(
       """
       SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead,
-        account, user, position_kind, cache_form,
+        cache_form, account, user, position_kind,
         lsn, last_number, last_change, trimmed_change, last_operation, recent_changes, recent_refs
       FROM meta WHERE one = 1
       """)
     guard try row.step() else { throw .damaged }
+    guard row.int(6) == Schema.cacheForm else { return nil }
+    guard row.isEqual(7, to: binding.account), row.isEqual(8, to: binding.user),
+      row.int(9) == binding.positionKind
+    else { throw .mismatch }
     return Meta(
-      account: row.bytes(6), user: row.bytes(7), positionKind: row.int(8), cacheForm: row.int(9),
       counters: Counters(
         lsn: row.uint(10), lastNumber: row.uint(11), lastChange: row.uint(12),
         trimmedChange: row.uint(13), lastOperation: row.uint(14),

@@ -1,6 +1,7 @@
 /// Makes a page of messages out of the columns of a statement: each row and each text is written
 /// once, where the host will read it.
 internal import Base
+internal import Glibc
 
 @safe struct RowBuilder: ~Copyable {
   /// Bytes of one page, unless its only row is larger.
@@ -26,7 +27,7 @@ internal import Base
     rowRoom = Swift.max(1, Swift.min(limit, 64))
     byteRoom = rowRoom * Self.textBytes
     unsafe start = Self.block(rowRoom, byteRoom)
-    unsafe rows = Self.rows(start)
+    unsafe rows = Self.rows(start, rowRoom)
     unsafe bytes = UnsafeMutableRawPointer(rows + rowRoom)
   }
 
@@ -39,15 +40,15 @@ internal import Base
   }
 
   private static func rows(
-    _ start: UnsafeMutableRawPointer
+    _ start: UnsafeMutableRawPointer, _ capacity: Int
   ) -> UnsafeMutablePointer<MessageRow> {
-    unsafe (start + RowPage.headBytes).assumingMemoryBound(to: MessageRow.self)
+    unsafe (start + RowPage.headBytes).bindMemory(to: MessageRow.self, capacity: capacity)
   }
 
   /// Moves everything to a block with other room.
   private mutating func move(rows rowRoom: Int, bytes byteRoom: Int) {
     let next = unsafe Self.block(rowRoom, byteRoom)
-    let nextRows = unsafe Self.rows(next)
+    let nextRows = unsafe Self.rows(next, rowRoom)
     let nextBytes = unsafe UnsafeMutableRawPointer(nextRows + rowRoom)
     unsafe nextRows.initialize(from: rows, count: count)
     unsafe nextBytes.copyMemory(from: bytes, byteCount: byteCount)
@@ -83,9 +84,9 @@ internal import Base
       return false
     }
     if count == rowRoom { move(rows: 2 * rowRoom, bytes: byteRoom) }
-    // Of a row nothing but this is not zero from the start, and what is empty stays so.
-    unsafe UnsafeMutableRawPointer(rows + count).initializeMemory(
-      as: UInt8.self, repeating: 0, count: MemoryLayout<MessageRow>.stride)
+    // What is empty stays zero.
+    unsafe memset(rows + count, 0, MemoryLayout<MessageRow>.stride)
+    unsafe rows[count].state = .confirmed
     unsafe rows[count].uploadPermille = 1_000
     let order = row.int(1)
     unsafe rows[count].number = row.uint(0)
@@ -105,9 +106,10 @@ internal import Base
   /// The same for a row of an open send.
   mutating func appendPending(_ row: borrowing Statement) -> Bool {
     guard append(row, RowFlags(rawValue: row.int(2))) else { return false }
-    unsafe rows[count - 1].operation = row.uint(15)
-    unsafe rows[count - 1].state =
-      (OperationState(rawValue: row.int(16)) ?? .unknown).ofMessage
+    let operation = row.uint(15)
+    if operation == 0 { return true }
+    unsafe rows[count - 1].operation = operation
+    unsafe rows[count - 1].state = (OperationState(rawValue: row.int(16)) ?? .unknown).ofMessage
     return true
   }
 

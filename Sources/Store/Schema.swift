@@ -21,17 +21,10 @@ enum Schema {
   ) throws(StoreFailure) -> Meta {
     do throws(StoreFailure) {
       try connection.run("BEGIN")
-      let meta: Meta
-      if let found = try newest(connection) {
-        meta = found
-      } else {
-        connection.rollBack()
-        try convert(connection, binding)
-        meta = try Meta.load(connection)
-      }
-      guard meta.account == binding.account, meta.user == binding.user,
-        meta.positionKind == binding.positionKind
-      else { throw .mismatch }
+      if let meta = try newest(connection, binding) { return meta }
+      connection.rollBack()
+      try convert(connection, binding)
+      guard let meta = try Meta.load(connection, binding) else { throw .damaged }
       return meta
     } catch {
       connection.rollBack()
@@ -40,19 +33,20 @@ enum Schema {
   }
 
   /// What a file of the newest form says; nil where it has another one.
-  private static func newest(_ connection: Connection) throws(StoreFailure) -> Meta? {
+  private static func newest(
+    _ connection: Connection, _ binding: Binding
+  ) throws(StoreFailure) -> Meta? {
     guard try connection.number("PRAGMA application_id") == applicationID,
       try connection.number("PRAGMA user_version") == version
     else { return nil }
-    let meta = try Meta.load(connection)
-    return meta.cacheForm == cacheForm ? meta : nil
+    return try Meta.load(connection, binding)
   }
 
   private static func convert(
     _ connection: Connection, _ binding: Binding
   ) throws(StoreFailure) {
     try connection.execute("BEGIN IMMEDIATE")
-    if try migrate(connection) {
+    if try migrate(connection, binding) {
       try connection.run(
         """
         INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
@@ -67,7 +61,9 @@ enum Schema {
   }
 
   /// Runs the migrations that are missing: false where none was.
-  private static func migrate(_ connection: Connection) throws(StoreFailure) -> Bool {
+  private static func migrate(
+    _ connection: Connection, _ binding: Binding
+  ) throws(StoreFailure) -> Bool {
     let application = try connection.number("PRAGMA application_id") ?? 0
     let found = try connection.number("PRAGMA user_version") ?? 0
     let objects = try connection.number("SELECT count(*) FROM sqlite_schema") ?? 0
@@ -75,6 +71,12 @@ enum Schema {
     guard isNew || application == applicationID else { throw .notOurs }
     guard found <= version else { throw .tooNew }
     guard isNew || found >= 1 else { throw .damaged }
+    var form = cacheForm
+    if !isNew {
+      form = try connection.number("SELECT cache_form FROM meta") ?? cacheForm
+      guard form <= cacheForm else { throw .tooNew }
+      try check(connection, binding)
+    }
     if found < 1 {
       try createOwn(connection)
       try createCache(connection)
@@ -88,8 +90,6 @@ enum Schema {
       if found < 3 { try addOpening(connection) }
       if found < 4 { try addTop(connection) }
     }
-    let form = try connection.number("SELECT cache_form FROM meta") ?? cacheForm
-    guard form <= cacheForm else { throw .tooNew }
     if form < cacheForm { try rebuildCache(connection) }
     return found < version || form < cacheForm
   }
@@ -119,6 +119,15 @@ enum Schema {
       ALTER TABLE conversation ADD COLUMN top_id BLOB;
       PRAGMA user_version = 4;
       """)
+  }
+
+  /// Compares what the file is bound to with what the host says, before anything is changed.
+  private static func check(_ connection: Connection, _ binding: Binding) throws(StoreFailure) {
+    let row = try connection.statement("SELECT account, user, position_kind FROM meta")
+    guard try row.step() else { throw .damaged }
+    guard row.isEqual(0, to: binding.account), row.isEqual(1, to: binding.user),
+      row.int(2) == binding.positionKind
+    else { throw .mismatch }
   }
 
   /// What a file is bound to for life.

@@ -114,6 +114,9 @@ class Use(unittest.TestCase):
             page = client.messages("c")
             self.assertEqual([m.id for m in page.messages], [f"m{n}" for n in range(1, 6)])
             self.check_values(page.messages, client.messages("c").messages)
+            for value in (page, page.coverage):
+                self.assertEqual(value, dataclasses.replace(value))
+                self.assertEqual(list(vars(value)), [f.name for f in dataclasses.fields(value)])
             self.assertEqual([m.json for m in page.messages],
                              [f"zpráva {n} 你好" for n in range(1, 6)])
             first = page.messages[0]

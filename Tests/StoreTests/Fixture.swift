@@ -71,20 +71,29 @@ final class Fixture {
   /// Makes the file one of an earlier form, in a transaction that ends with `change`. That is no
   /// commit of the store, which finds columns of its own gone; the file has conversation `d` then.
   func goBack(_ change: StaticString) throws {
-    #expect(throws: StoreFailure.self) {
-      try write { tx throws(StoreFailure) in
-        _ = try tx.conversation(creating: bytes("d"))
-        try tx.connection.execute(
-          """
-          ALTER TABLE conversation DROP COLUMN top_time;
-          ALTER TABLE conversation DROP COLUMN top_id;
-          """)
-        try tx.connection.execute(change)
-      }
+    try alter(change) { tx throws(StoreFailure) in
+      _ = try tx.conversation(creating: bytes("d"))
+      try tx.connection.execute(
+        """
+        ALTER TABLE conversation DROP COLUMN top_time;
+        ALTER TABLE conversation DROP COLUMN top_id;
+        """)
     }
     try reopen()
     // All that was to be done to the file was done.
     try read { rx throws(StoreFailure) in #expect(try rx.conversation(bytes("d")) != nil) }
+  }
+
+  /// Does something to the file behind the store's back; `change` has to commit it.
+  func alter(
+    _ change: StaticString, after first: (WriteTransaction) throws(StoreFailure) -> Void = { _ in }
+  ) throws {
+    #expect(throws: StoreFailure.self) {
+      try write { tx throws(StoreFailure) in
+        try first(tx)
+        try tx.connection.execute(change)
+      }
+    }
   }
 
   /// Trusts two ranges of a conversation, from 1 to 5 and from 10 to 20.

@@ -206,6 +206,33 @@ import Timeline
     #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
   }
 
+  /// What belongs to the cache may be written in any way in another form of it.
+  @Test(
+    arguments: [
+      ("UPDATE meta SET cache_form = 4, recent_changes = x'00'; COMMIT", StoreFailure.tooNew),
+      ("UPDATE meta SET cache_form = 2, recent_changes = x'00'; COMMIT", nil),
+    ] as [(StaticString, StoreFailure?)])
+  func theFormOfACacheIsLookedAtFirst(_ change: StaticString, _ expected: StoreFailure?) throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1)], cid)
+    try fixture.alter(change)
+    fixture.store.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
+    // Nobody else's file is made anew.
+    var other = fixture.config
+    other.account = bytes("another")
+    #expect(throws: expected ?? .mismatch) { try MessageStore.open(other) }
+    #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
+    if let expected {
+      #expect(throws: expected) { try MessageStore.open(fixture.config) }
+    } else {
+      try fixture.reopen()
+      let counts = try fixture.read { rx throws(StoreFailure) in try rx.counts() }
+      #expect(counts.conversations == 1 && counts.messages == 0)
+    }
+  }
+
   @Test func aFileOfTheFirstFormKeepsWhatIsTheUsersOwn() throws {
     let fixture = try Fixture(.file)
     let cid = try fixture.conversation()

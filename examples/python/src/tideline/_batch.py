@@ -7,7 +7,7 @@ import ctypes
 import dataclasses
 import itertools
 import struct
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, Dict, Optional, TypeVar
 
 from . import _library as c
 from .errors import check
@@ -38,17 +38,20 @@ class _Block:
         self.base = base
 
 
-# Asking an enumeration for its member takes longer than all else of a field.
-_FLAGS: dict[int, MessageFlags] = {}
-_STATES = {state.value: state for state in MessageState}
-_STOPS = {stop.value: stop for stop in Stop}
+class _Members(Dict[int, Any]):
+    """The members of an enumeration: asking it for one takes longer than all else of a field."""
+
+    def __init__(self, kind: Callable[[int], Any]) -> None:
+        self._kind = kind
+
+    def __missing__(self, value: int) -> Any:
+        member = self[value] = self._kind(value)
+        return member
 
 
-def _flags(value: int) -> MessageFlags:
-    found = _FLAGS.get(value)
-    if found is None:
-        found = _FLAGS[value] = MessageFlags(value)
-    return found
+_FLAGS = _Members(MessageFlags)
+_STATES = _Members(MessageState)
+_STOPS = _Members(Stop)
 
 
 class _Field:
@@ -79,7 +82,7 @@ def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
     payload -= base
     values["number"] = number
     values["time_us"] = time_us
-    values["flags"] = _FLAGS.get(flags) or _flags(flags)
+    values["flags"] = _FLAGS[flags]
     values["id"] = str(content[id_:id_ + id_size], "utf-8")
     values["conversation"] = str(content[conversation:conversation + conversation_size], "utf-8")
     values["sender"] = str(content[sender:sender + sender_size], "utf-8")
@@ -100,7 +103,7 @@ def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
         content[listened_by - base:listened_by - base + listened_by_size]
         if listened_by_size else b"")
     values["sequence"] = sequence
-    values["state"] = _STATES.get(state) or MessageState(state)
+    values["state"] = _STATES[state]
     values["operation"] = operation or None
     values["upload_permille"] = upload_permille
 
@@ -205,7 +208,7 @@ def page(batch: ctypes.c_void_p) -> Page:
         for gap in told.gaps[:told.gap_count]]) if told.gap_count else ()
     total = told.total_count
     return _made(Page, messages=messages(batch), coverage=_made(
-        Coverage, whole=told.whole != 0, stop=_STOPS.get(told.stop) or Stop(told.stop), gaps=gaps,
+        Coverage, whole=told.whole != 0, stop=_STOPS[told.stop], gaps=gaps,
         deletions_as_of_us=told.deletions_as_of_us, content_as_of_us=told.content_as_of_us,
         total_count=None if total < 0 else total, known_count=told.known_count,
         marks_as_of_us=told.marks_as_of_us, stale_count=told.stale_count))
@@ -216,7 +219,7 @@ _Value = TypeVar("_Value")
 
 
 def _made(kind: type[_Value], **fields: Any) -> _Value:
-    """A frozen value: its own constructor sets each field by a call."""
+    """A frozen value with all its fields: its own constructor sets each of them by a call."""
     value = object.__new__(kind)
     value.__dict__.update(fields)
     return value
