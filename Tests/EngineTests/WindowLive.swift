@@ -114,6 +114,29 @@ import Testing
     #expect(row.flags & (1 << 1) == 0)
   }
 
+  /// Until the next poll: what is read meanwhile still belongs to the rows that are shown.
+  @Test(arguments: [[7], [0, 1, 19], Array(0..<20)])
+  func aRowThatWentKeepsItsPlace(rows: [Int]) throws {
+    let (world, _) = try live()
+    let screen = try world.window(count: 20)
+    let ids = try screen.ids()
+    let before = try #require(try screen.window.rows(first: 0, count: 20)).rows
+    for row in rows {
+      try world.client.forget(conversation: Array(world.room.utf8), id: Array(ids[row].utf8))
+    }
+    let page = try #require(try screen.window.rows(first: 0, count: 20))
+    #expect(page.rows.map(\.number) == before.map(\.number))
+    for (index, row) in page.rows.enumerated() {
+      let isGone = rows.contains(index)
+      #expect((row.flags & (1 << 11) != 0) == isGone)
+      #expect(String(decoding: page[row.id], as: UTF8.self) == (isGone ? "" : ids[index]))
+      #expect(row.flags == (isGone ? 1 << 11 : before[index].flags))
+    }
+    let last = try #require(try screen.window.rows(first: 19, count: 1))
+    #expect((last.rows[0].flags & (1 << 11) != 0) == rows.contains(19))
+    #expect(try screen.poll()?.rowCount == 20 - rows.count)
+  }
+
   /// What is stale on screen is verified once a connection, and only there.
   @Test func staleRowsOnScreenAreRefreshed() throws {
     let (world, _) = try live()
