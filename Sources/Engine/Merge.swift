@@ -157,10 +157,10 @@ extension Client {
       var from = MessageQuery.From.oldest
       while true {
         let page = try messages(
-          MessageQuery(conversation: conversation, from: from, limit: Limits.readRowsMax)
-        ).page
-        if page.count == 0 { break }
-        for row in page.rows {
+          MessageQuery(conversation: conversation, from: from, limit: Limits.readRowsMax))
+        let rows = page.rows
+        if rows.isEmpty { break }
+        for row in rows {
           let position = Position(time: row.timeUs, id: page[row.id])
           found.append((position, try mergedObject(row, page)))
           from = .after(row.number)
@@ -177,7 +177,7 @@ extension Client {
   }
 
   /// The newer copy of a message, with the marks of both.
-  private func mergedObject(_ row: MessageRow, _ page: RowPage) throws(Failure) -> [UInt8] {
+  private func mergedObject(_ row: MessageRow, _ page: MessagePage) throws(Failure) -> [UInt8] {
     var object = [UInt8(ascii: "{")]
     func add(_ member: some Sequence<UInt8>) {
       if object.count > 1 { object.append(UInt8(ascii: ",")) }

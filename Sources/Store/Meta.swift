@@ -19,9 +19,7 @@ struct Meta {
       """)
     guard try row.step() else { throw .damaged }
     guard row.int(6) == Schema.cacheForm else { return nil }
-    guard row.isEqual(7, to: binding.account), row.isEqual(8, to: binding.user),
-      row.int(9) == binding.positionKind
-    else { throw .mismatch }
+    try binding.check(row, from: 7)
     return Meta(
       counters: Counters(
         lsn: row.uint(10), lastNumber: row.uint(11), lastChange: row.uint(12),

@@ -62,10 +62,6 @@ internal import Glibc
 
   /// Ends the page; rows that came newest first are turned round.
   consuming func page(newestFirst: Bool = false) -> RowPage {
-    if newestFirst {
-      var rows = unsafe UnsafeMutableBufferPointer(start: rows, count: count)
-      unsafe rows.reverse()
-    }
     // The bytes follow the last row, so that all between the ends is set.
     let end = unsafe UnsafeMutableRawPointer(rows + count)
     if count < rowRoom { unsafe end.copyMemory(from: bytes, byteCount: byteCount) }
@@ -73,6 +69,7 @@ internal import Glibc
     let page = unsafe RowPage(
       adopting: start, room: room, rows: count, bytes: byteCount, isCut: isCut)
     discard self
+    if newestFirst { page.reverse() }
     return page
   }
 

@@ -46,24 +46,20 @@ enum Schema {
     _ connection: Connection, _ binding: Binding
   ) throws(StoreFailure) {
     try connection.execute("BEGIN IMMEDIATE")
-    if try migrate(connection, binding) {
-      try connection.run(
-        """
-        INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
-        VALUES (1, ?, ?, ?, ?)
-        """, binding.account, binding.user, binding.positionKind, cacheForm)
-      // As each opening has: see `Counters`.
-      try connection.execute("UPDATE meta SET opening = random(); COMMIT")
-    } else {
-      // Nothing was written, so nothing is committed: opening changes no file.
-      connection.rollBack()
-    }
+    try migrate(connection, binding)
+    try connection.run(
+      """
+      INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
+      VALUES (1, ?, ?, ?, ?)
+      """, binding.account, binding.user, binding.positionKind, cacheForm)
+    // As each opening has: see `Counters`.
+    try connection.execute("UPDATE meta SET opening = random(); COMMIT")
   }
 
-  /// Runs the migrations that are missing: false where none was.
+  /// Runs the migrations that are missing, on a file that may be opened so.
   private static func migrate(
     _ connection: Connection, _ binding: Binding
-  ) throws(StoreFailure) -> Bool {
+  ) throws(StoreFailure) {
     let application = try connection.number("PRAGMA application_id") ?? 0
     let found = try connection.number("PRAGMA user_version") ?? 0
     let objects = try connection.number("SELECT count(*) FROM sqlite_schema") ?? 0
@@ -71,12 +67,7 @@ enum Schema {
     guard isNew || application == applicationID else { throw .notOurs }
     guard found <= version else { throw .tooNew }
     guard isNew || found >= 1 else { throw .damaged }
-    var form = cacheForm
-    if !isNew {
-      form = try connection.number("SELECT cache_form FROM meta") ?? cacheForm
-      guard form <= cacheForm else { throw .tooNew }
-      try check(connection, binding)
-    }
+    let form = isNew ? cacheForm : try oldForm(connection, binding)
     if found < 1 {
       try createOwn(connection)
       try createCache(connection)
@@ -91,7 +82,6 @@ enum Schema {
       if found < 4 { try addTop(connection) }
     }
     if form < cacheForm { try rebuildCache(connection) }
-    return found < version || form < cacheForm
   }
 
   private static func addRecent(_ connection: Connection) throws(StoreFailure) {
@@ -121,13 +111,16 @@ enum Schema {
       """)
   }
 
-  /// Compares what the file is bound to with what the host says, before anything is changed.
-  private static func check(_ connection: Connection, _ binding: Binding) throws(StoreFailure) {
-    let row = try connection.statement("SELECT account, user, position_kind FROM meta")
+  /// The form of a file's cache, where it may be converted for this host.
+  private static func oldForm(
+    _ connection: Connection, _ binding: Binding
+  ) throws(StoreFailure) -> Int64 {
+    let row = try connection.statement(
+      "SELECT cache_form, account, user, position_kind FROM meta")
     guard try row.step() else { throw .damaged }
-    guard row.isEqual(0, to: binding.account), row.isEqual(1, to: binding.user),
-      row.int(2) == binding.positionKind
-    else { throw .mismatch }
+    guard row.int(0) <= cacheForm else { throw .tooNew }
+    try binding.check(row, from: 1)
+    return row.int(0)
   }
 
   /// What a file is bound to for life.
@@ -135,6 +128,13 @@ enum Schema {
     var account: [UInt8]
     var user: [UInt8]
     var positionKind: Int64
+
+    /// Compares what a file says in three columns of a row with what the host does.
+    func check(_ row: borrowing Statement, from column: Int32) throws(StoreFailure) {
+      guard row.isEqual(column, to: account), row.isEqual(column + 1, to: user),
+        row.int(column + 2) == positionKind
+      else { throw .mismatch }
+    }
   }
 
   /// Makes the cache anew and empty, whatever form it had, and keeps what is the
