@@ -51,6 +51,7 @@ let package = Package(
   products: [
     .library(name: "tideline", type: .dynamic, targets: ["Library"]),
     .executable(name: "tideline-sim", targets: ["Simulate"]),
+    .library(name: "vault-alone", type: .dynamic, targets: ["VaultAlone"]),
   ],
   targets: [
     // What only C can say.
@@ -86,6 +87,11 @@ let package = Package(
       ],
       path: "Tests/Simulation"),
     .executableTarget(name: "Simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
+
+    // The vault without a store, which the benchmarks compare with other ciphers.
+    .target(
+      name: "VaultAlone", dependencies: ["Base", "Vault"], path: "Benchmarks/VaultAlone",
+      swiftSettings: strict),
 
     // A VFS that counts, records and fails, for crash and fault tests.
     .target(

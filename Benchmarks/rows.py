@@ -4,6 +4,7 @@ SQLCipher as Debian has it is a row where `libsqlcipher0` is installed.
 """
 
 import dataclasses
+import os
 import pathlib
 import platform
 import re
@@ -98,6 +99,17 @@ def processor():
     return names[0] if names else platform.machine()
 
 
+def vault():
+    """The vault without what Tideline has over it, built as the library is; gives its path."""
+    made = ROOT / ".build-rel"
+    system = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX")}
+    subprocess.run(["swift", "build", "-c", "release", "--product", "vault-alone",
+                    "--static-swift-stdlib", "--scratch-path", str(made),
+                    "--disable-local-rpath"], cwd=ROOT, env=system, check=True,
+                   stdout=subprocess.DEVNULL)
+    return shutil.copy(made / "release" / "libvault-alone.so", OUT)
+
+
 def prepare():
     """Builds the programs, makes the schema, installs what is compared; gives the rows."""
     (OUT / "files").mkdir(parents=True, exist_ok=True)
@@ -125,6 +137,8 @@ def prepare():
         Row("SQLite3MultipleCiphers", ("module", "apsw"), "storage.so",
             f"PRAGMA cipher='chacha20'; PRAGMA key='raw:{KEY}'", module="apsw"),
     ]
+    rows.append(Row("the vault alone", ("sqlite", library("libsqlite3.so.0")), "storage.so",
+                    f"vault:{vault()}", lacks=("python",)))
     rows.append(Row("plain SQLite (newest)", ("module", "apsw"), "storage.so", module="apsw"))
     debian = library("libsqlcipher.so.0")
     if debian:

@@ -8,6 +8,8 @@
 SQLITE_EXTENSION_INIT1
 #endif
 
+#include <dlfcn.h>
+
 #include "bench.h"
 #include "data.h"
 
@@ -38,10 +40,33 @@ static sqlite3_stmt *prepared(const char *sql) {
   return statement;
 }
 
+/* The vault alone: a library that opens a sealed file over the SQLite of this process. */
+static struct {
+  sqlite3 *(*open)(const char *path, const uint8_t *key);
+  void (*close)(void);
+} vault;
+
+/* A prelude that names the vault's library is no SQL. */
+static const char *loaded(const char *prelude) {
+  if (strncmp(prelude, "vault:", 6) != 0) return prelude;
+  void *library = dlopen(prelude + 6, RTLD_NOW | RTLD_GLOBAL);
+  if (library == NULL) fail("vault", dlerror());
+  *(void **)&vault.open = dlsym(library, "vault_open");
+  *(void **)&vault.close = dlsym(library, "vault_close");
+  if (vault.open == NULL || vault.close == NULL) fail("vault", dlerror());
+  return "";
+}
+
 /* `prelude` gives the key; `schema` makes the tables, or is empty. */
 static void open_file(const char *path, const char *prelude, const char *schema, long cache_kib) {
-  must(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-                       SQLITE_OPEN_NOMUTEX, NULL), "open");
+  static const uint8_t key[32] = {7};
+  if (vault.open != NULL) {
+    db = vault.open(path, key);
+    if (db == NULL) fail("vault", "no file");
+  } else {
+    must(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+                         SQLITE_OPEN_NOMUTEX, NULL), "open");
+  }
   if (prelude[0]) run(prelude);
   if (schema[0]) run("PRAGMA page_size=4096");
   char cache[64];
@@ -55,6 +80,7 @@ static void open_file(const char *path, const char *prelude, const char *schema,
 static void shut(void) {
   must(sqlite3_close(db), "close");
   db = NULL;
+  if (vault.close != NULL) vault.close();
 }
 
 static const char insert_sql[] =
@@ -410,7 +436,7 @@ static int counted(const char *figure, uint64_t total, uint32_t conversations, u
    `count` the figure. */
 EXPORT int bench_run(int argc, const char *const *argv) {
   if (argc < 7) return 2;
-  const char *path = argv[0], *prelude = argv[1], *command = argv[6];
+  const char *path = argv[0], *prelude = loaded(argv[1]), *command = argv[6];
   uint64_t total = strtoull(argv[3], NULL, 10);
   uint32_t conversations = (uint32_t)strtoul(argv[4], NULL, 10);
   long cache = atol(argv[5]);

@@ -109,7 +109,7 @@ extension Core {
       try tx.save(facts)
       // A set that is empty hashes what it is asked for, too.
       if !onlyPushed.isEmpty {
-        for id in ingested.ids { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
+        for id in ingested.ids.all { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
       }
       draft = visit.job
       record = visit.record

@@ -22,7 +22,7 @@ struct Ingested {
   /// The page in the order sent; nil for an unreadable item.
   var items: [Position?] = []
   /// Ids of the readable items.
-  var ids: Set<[UInt8]> = []
+  var ids = IDSet()
   /// Stamps of the readable items with their positions.
   var stamps: [(position: Position, stamp: Stamp)] = []
   var bad: [(index: Int, range: Range<Int>, reason: BadItem)] = []
@@ -42,7 +42,7 @@ struct Ingested {
   init(expecting count: Int = 0) {
     if count == 0 { return }
     items.reserveCapacity(count)
-    ids.reserveCapacity(count)
+    ids.reserve(count)
     stamps.reserveCapacity(count)
     insertedAt.reserveCapacity(count)
   }
@@ -89,7 +89,7 @@ struct Ingest {
   let asked: Int
   /// Ids of messages that are told as new: one that names no marks says nothing of
   /// them, for they may have overtaken it.
-  var newIDs: Set<[UInt8]> = []
+  var newIDs = IDSet()
   /// The client id that the message of an answer was sent under.
   var clientID: [UInt8]?
   /// The edit that an answer is to: its message, as the user wrote it.

@@ -15,6 +15,11 @@ internal import Wire
 struct PushedID: Hashable {
   let cid: Int64
   let id: [UInt8]
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(cid)
+    hasher.combine(all: id)
+  }
 }
 
 /// A pushed item: a new message, or one that was changed.
@@ -30,7 +35,7 @@ extension Application {
   ) throws(StoreFailure) {
     var record = try tx.conversation(creating: conversation)
     var readable = 0
-    var newIDs: Set<[UInt8]> = []
+    var newIDs = IDSet()
     for pushed in items {
       guard case .message(let message) = pushed.item else { continue }
       readable += 1
@@ -54,7 +59,8 @@ extension Application {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
       try poison(bad.range, cid: record.cid)
     }
-    let inserted = Set(ingested.insertedAt)
+    var inserted: Set<Position> = []
+    for position in ingested.insertedAt { inserted.insert(position) }
     for position in inserted { news.pushed.append(PushedID(cid: record.cid, id: position.id)) }
     var pushed: [PushedMessage] = []
     for (item, position) in zip(items, ingested.items) {

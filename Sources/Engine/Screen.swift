@@ -390,9 +390,11 @@ struct Screen: Watched {
     var reads = 0
     for entry in entries where entry.cid == cid {
       change.spans = SpanSet()
-      guard [.inserted, .updated, .removed].contains(entry.kind), entry.first <= entry.last,
-        entry.first > 0
-      else { continue }
+      switch entry.kind {
+      case .inserted, .updated, .removed: break
+      default: continue
+      }
+      guard entry.first > 0, entry.first <= entry.last else { continue }
       let found = try rx.keys(numbers: entry.first...entry.last, cid, limit: limit)
       reads += found.count
       if reads >= limit {

@@ -264,7 +264,7 @@ struct OpenTick {
   var time: Int64
   /// When the page that cut it was asked for: what came later may stand above all that was seen.
   var issued: UInt64
-  var seen: Set<[UInt8]>
+  var seen: IDSet
 }
 
 /// What a job does after an answer.

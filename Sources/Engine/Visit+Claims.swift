@@ -148,7 +148,7 @@ extension Visit {
   /// where the profile says so or nothing else can tell any more; the rest is
   /// suspected until deletions are known.
   private mutating func judge(
-    from low: Position, to high: Position, asOf issued: UInt64, seen: Set<[UInt8]>,
+    from low: Position, to high: Position, asOf issued: UInt64, seen: IDSet,
     holes: [SpanSet.Span]
   ) throws(StoreFailure) {
     var top = high
@@ -199,7 +199,7 @@ extension Visit {
   ) throws(StoreFailure) {
     if let open = job.openTick, runTop < .after(tick: open.time) { job.openTick = nil }
     if var open = job.openTick {
-      open.seen.formUnion(claim.rows.filter { $0.time == open.time }.map(\.id))
+      open.seen.insert(all: claim.rows.filter { $0.time == open.time }.map(\.id))
       job.openTick = open
       guard low <= .before(tick: open.time) else { return }
       let (bottom, top) = (Position.before(tick: open.time), Position.after(tick: open.time))
@@ -215,6 +215,6 @@ extension Visit {
       low == .after(tick: time)
     else { return }
     let seen = claim.rows.prefix { $0.time == time }.map(\.id)
-    job.openTick = OpenTick(time: time, issued: job.issued, seen: Set(seen))
+    job.openTick = OpenTick(time: time, issued: job.issued, seen: IDSet(seen))
   }
 }

@@ -6,11 +6,7 @@ internal import CSQLite
 
 @safe package final class Connection {
   private var handle: OpaquePointer?
-  /// Prepared statements, nil while one is in use.
-  private var kept: [OpaquePointer?] = unsafe []
-  /// Where each of them is kept, by the address of its text: that is a constant of the
-  /// program, so its address names it.
-  private var places: [UInt64: Int] = [:]
+  private let kept = StatementCache()
   let memo = Memo()
   private(set) lazy var room = Parameters.Room()
 
@@ -40,10 +36,7 @@ internal import CSQLite
   /// Finalizes what is prepared and closes. A second call does nothing.
   func close() {
     guard let open = unsafe handle else { return }
-    let finished = unsafe kept
-    unsafe kept = []
-    places = [:]
-    for place in unsafe finished.indices { unsafe sqlite3_finalize(finished[place]) }
+    kept.empty()
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }
@@ -115,11 +108,10 @@ internal import CSQLite
   private func ready<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) -> Statement {
-    let place = unsafe place(of: UInt64(UInt(bitPattern: text.utf8Start)))
+    let place = kept.place(of: text)
     let prepared: OpaquePointer
-    if let ready = unsafe kept[place] {
+    if let ready = unsafe kept.take(place) {
       unsafe prepared = ready
-      unsafe kept[place] = nil
     } else {
       unsafe prepared = try prepare(text)
     }
@@ -177,7 +169,7 @@ internal import CSQLite
     guard code == SQLITE_OK, let ready = unsafe prepared else {
       throw StoreFailure(sqlite: code)
     }
-    let statement = unsafe Statement(ready, place: -1, of: self)
+    let statement = unsafe Statement(ready, place: StatementCache.noPlace, of: self)
     var steps: [String] = []
     while try statement.step() {
       steps.append(String(decoding: statement.bytes(3), as: UTF8.self))
@@ -199,21 +191,12 @@ internal import CSQLite
     return unsafe ready
   }
 
-  private func place(of key: UInt64) -> Int {
-    if let place = places[key] { return place }
-    let place = unsafe kept.count
-    unsafe kept.append(nil)
-    places[key] = place
-    return place
-  }
-
   /// Takes a statement back that is no longer used; one without a place is not kept.
   func takeBack(_ prepared: OpaquePointer, place: Int) {
     unsafe sqlite3_reset(prepared)
     unsafe sqlite3_clear_bindings(prepared)
-    if unsafe handle != nil, unsafe kept.indices.contains(place), unsafe kept[place] == nil {
-      unsafe kept[place] = prepared
-    } else {
+    // One that comes back after the end would keep the connection open.
+    if unsafe handle == nil || !kept.giveBack(prepared, place) {
       unsafe sqlite3_finalize(prepared)
     }
   }

@@ -29,6 +29,8 @@ final class Memo {
   // Each kind of key that is hashed costs the first opening of a process a tenth of a
   // millisecond, so there is one kind.
   private var entries: [UInt64: Entry] = [:]
+  /// The one that was asked for last, which is mostly asked for again.
+  private var last: (cid: Int64, entry: Entry)?
   /// Names by what they hash to; of two with one hash the later is known.
   private var cids: [UInt64: (name: [UInt8], cid: Int64)] = [:]
   var somePending: Bool?
@@ -38,6 +40,7 @@ final class Memo {
   var someWait: Bool?
   var someForgotten: Bool?
   var facts: ServerFacts?
+  var inserted = InsertedRows()
 
   /// Forgets what was read at another commit.
   func see(_ lsn: UInt64) {
@@ -54,26 +57,33 @@ final class Memo {
   func forget() {
     lsn = nil
     facts = nil
+    inserted = InsertedRows()
     somePending = nil
     someOperations = nil
     someOpen = nil
     someWait = nil
     someForgotten = nil
     if !entries.isEmpty { entries = [:] }
+    last = nil
     if !cids.isEmpty { cids = [:] }
   }
 
   func entry(_ cid: Int64) -> Entry {
+    if let last, last.cid == cid { return last.entry }
     let key = UInt64(bitPattern: cid)
-    if let entry = entries[key] { return entry }
+    if let entry = entries[key] {
+      last = (cid, entry)
+      return entry
+    }
     let entry = Entry()
     entries[key] = entry
+    last = (cid, entry)
     return entry
   }
 
   func record(named name: [UInt8]) -> ConversationRecord? {
     guard let known = cids[Self.hash(name)], known.name == name else { return nil }
-    return entries[UInt64(bitPattern: known.cid)]?.record
+    return entry(known.cid).record
   }
 
   func note(_ record: ConversationRecord, named name: [UInt8]) {

@@ -59,6 +59,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> [RowKey] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
+    if let known = try known?.inserted.keys(numbers, cid), known.count <= limit { return known }
     let found = try keys(
       try connection.statement(
         Queries.keysOfNumbers, numbers.lowerBound, numbers.upperBound, cid,

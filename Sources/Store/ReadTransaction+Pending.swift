@@ -8,8 +8,8 @@ internal import Timeline
 
 extension ReadTransaction {
   func hasPending() throws(StoreFailure) -> Bool {
-    let connection = try connection
-    if let known = somePending ?? memo?.somePending { return known }
+    let kept = try known
+    if let isSome = somePending ?? kept?.somePending { return isSome }
     let isSome = try connection.number(Queries.somePending) != nil
     somePending = isSome
     memo?.somePending = isSome

@@ -41,8 +41,8 @@ package struct ConversationSummary: Equatable, Sendable {
 extension ReadTransaction {
   package func summary(_ record: ConversationRecord) throws(StoreFailure) -> ConversationSummary {
     let cid = record.cid
+    if let kept = try known?.entry(cid).summary { return kept }
     let connection = try connection
-    if let kept = memo?.entry(cid).summary { return kept }
     let newest = try keys(cid, before: Self.beyond, limit: 1, from: nil).first
     let isTold = try connection.statement(Queries.entityOfConversation, cid).step()
     var isLeft = try hasOperations()

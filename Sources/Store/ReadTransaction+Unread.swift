@@ -120,8 +120,8 @@ extension ReadTransaction {
 
   /// In a write, with what the transaction changed.
   func tally(_ cid: Int64) throws(StoreFailure) -> Tally {
-    let connection = try connection
-    if let known = changedTally(cid) ?? memo?.entry(cid).tally { return known }
+    let kept = try known
+    if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
     let tally = try storedTally(cid, connection)
     memo?.entry(cid).tally = tally
     return tally

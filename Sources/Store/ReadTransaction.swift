@@ -9,8 +9,8 @@ package import Timeline
 package class ReadTransaction {
   private let owned: Connection
   private var hasEnded = false
-  /// Rows inserted less rows removed by this transaction, not yet in the table.
-  var countDelta: [Int64: Int64] = [:]
+  /// Whether SQLite has begun a transaction for it; a write begins its own.
+  var hasBegun = false
   /// Whether any send is pending, once a write has asked.
   var somePending: Bool?
   /// The ref that was asked for last and is not known.
@@ -34,6 +34,9 @@ package class ReadTransaction {
   /// The same for its record.
   func changedRecord(_ cid: Int64) -> ConversationRecord? { nil }
 
+  /// Rows that it has inserted less those that it has removed, not yet in the table.
+  func changedCount(_ cid: Int64) -> Int64 { 0 }
+
   /// The newest refs; a write transaction knows those that it has added.
   func recentRefs() throws(StoreFailure) -> RecentRefs {
     if let told { return told.recentRefs }
@@ -45,19 +48,39 @@ package class ReadTransaction {
   /// The connection, as long as the transaction lasts.
   var connection: Connection {
     get throws(StoreFailure) {
-      guard !hasEnded else { throw .broken("a transaction was used after its end") }
+      try mustLast()
+      if !hasBegun { try beginReading() }
       return owned
     }
   }
 
-  /// Begins, and fixes the state that is seen: SQLite does so at the first read. Who knows the
-  /// newest commit and lets none happen tells of it: his last read may not have ended.
-  func beginSnapshot(_ counters: Counters?) throws(StoreFailure) {
+  /// What was read before of the state that is seen, as long as the transaction lasts. Who finds
+  /// all that he wants there needs no transaction of SQLite.
+  var known: Memo? {
+    get throws(StoreFailure) {
+      try mustLast()
+      return memo
+    }
+  }
+
+  private func mustLast() throws(StoreFailure) {
+    if hasEnded { throw .broken("a transaction was used after its end") }
+  }
+
+  /// The last read on this connection may not have ended its own.
+  private func beginReading() throws(StoreFailure) {
     if owned.isAutocommit { try owned.run("BEGIN") }
+    hasBegun = true
+  }
+
+  /// Fixes the state that is seen: SQLite does so at the first read. Who knows the newest commit
+  /// and lets none happen tells of it, and SQLite is asked only where something is to be read.
+  func beginSnapshot(_ counters: Counters?) throws(StoreFailure) {
     told = counters
     if let counters {
       snapshotLSN = counters.lsn
     } else {
+      try beginReading()
       let read = try owned.number("SELECT lsn FROM meta WHERE one = 1")
       snapshotLSN = UInt64(clamping: read ?? 0)
     }
@@ -87,8 +110,8 @@ package class ReadTransaction {
   // MARK: Conversations and facts
 
   package func conversation(_ id: [UInt8]) throws(StoreFailure) -> ConversationRecord? {
+    if let kept = try known?.record(named: id) { return kept }
     let connection = try connection
-    if let kept = memo?.record(named: id) { return kept }
     guard let record = try storedConversation(id, connection) else { return nil }
     memo?.note(record, named: id)
     return record
@@ -108,7 +131,7 @@ package class ReadTransaction {
   }
 
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
-    let entry = memo?.entry(cid)
+    let entry = try known?.entry(cid)
     if let kept = changedRecord(cid) ?? entry?.record { return kept }
     let statement = try connection.statement(Queries.conversationByCID, cid)
     guard try statement.step() else { return nil }
@@ -139,7 +162,7 @@ package class ReadTransaction {
   }
 
   package func facts() throws(StoreFailure) -> ServerFacts {
-    if let kept = memo?.facts { return kept }
+    if let kept = try known?.facts { return kept }
     let statement = try connection.statement(
       """
       SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead
@@ -156,9 +179,9 @@ package class ReadTransaction {
   /// The trusted ranges. Stored ones that are not sorted and apart prove
   /// nothing, so they count as none.
   package func spans(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    let connection = try connection
-    let entry = memo?.entry(cid)
+    let entry = try known?.entry(cid)
     if let kept = entry?.spans { return kept }
+    let connection = try connection
     let top = try conversation(cid: cid)?.top
     let found = try ranges(cid, .content, connection, top)
     entry?.spans = found
@@ -167,9 +190,9 @@ package class ReadTransaction {
 
   /// Ranges of the content whose deletions are not known any more.
   package func unverified(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    let connection = try connection
-    let entry = memo?.entry(cid)
+    let entry = try known?.entry(cid)
     if let kept = entry?.unverified { return kept }
+    let connection = try connection
     let found = try ranges(cid, .unverified, connection)
     entry?.unverified = found
     return found
@@ -208,10 +231,10 @@ package class ReadTransaction {
   package func quarantined(
     _ cid: Int64, seen: Bool = false
   ) throws(StoreFailure) -> [SpanSet.Span] {
-    let connection = try connection
-    let entry = seen ? memo?.entry(cid) : nil
+    let entry = seen ? try known?.entry(cid) : nil
     if let kept = entry?.poisoned { return kept }
     guard try someQuarantined(cid) else { return [] }
+    let connection = try connection
     let found = try Self.ranges(connection.statement(Queries.quarantined, cid, seen ? 1 : 0))
     entry?.poisoned = found
     return found
@@ -229,8 +252,7 @@ package class ReadTransaction {
 
   /// Mostly everything can be read, and each page asks.
   func someQuarantined(_ cid: Int64) throws(StoreFailure) -> Bool {
-    let connection = try connection
-    let entry = memo?.entry(cid)
+    let entry = try known?.entry(cid)
     if let kept = entry?.someQuarantined { return kept }
     let isSome = try connection.number(Queries.someQuarantined, cid) != nil
     entry?.someQuarantined = isSome
@@ -258,9 +280,8 @@ package class ReadTransaction {
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int {
     if low == .min, high == .max {
-      let connection = try connection
-      let change = countDelta[cid, default: 0]
-      if change == 0, let kept = memo?.entry(cid).count { return kept }
+      let change = changedCount(cid)
+      if change == 0, let kept = try known?.entry(cid).count { return kept }
       let stored = try connection.number(
         "SELECT message_count FROM conversation WHERE cid = ?", cid)
       let count = Int(clamping: Swift.max(0, (stored ?? 0) &+ change))

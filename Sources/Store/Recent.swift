@@ -75,10 +75,24 @@ struct RecentRefs: Equatable, Sendable {
   }
 
   func find(_ ref: [UInt8]) -> Entry? {
-    var next = 0
-    while let found = entry(next) {
-      if found.ref.count == ref.count, bytes[found.ref].elementsEqual(ref) { return found }
-      next = found.ref.upperBound
+    let start = unsafe bytes.withUnsafeBytes { all in
+      unsafe ref.withUnsafeBytes { ref in unsafe Self.find(ref, in: all) }
+    }
+    return start.flatMap { entry($0) }
+  }
+
+  /// Where the entry of a ref begins. Each update looks through all of them.
+  private static func find(
+    _ ref: UnsafeRawBufferPointer, in all: UnsafeRawBufferPointer
+  ) -> Int? {
+    var start = 0
+    while start + headBytes <= all.count {
+      let from = start + headBytes
+      let size = unsafe Int(all[start + 1]) | Int(all[start + 2]) << 8
+      guard size <= all.count - from else { return nil }
+      let found = unsafe UnsafeRawBufferPointer(rebasing: all[from..<from + size])
+      if size == ref.count, unsafe found.elementsEqual(ref) { return start }
+      start = from + size
     }
     return nil
   }

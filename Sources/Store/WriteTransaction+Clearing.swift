@@ -12,7 +12,6 @@ extension WriteTransaction {
     let told = try toldMarks()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
-    countDelta = [:]
     restored = [:]
     someWait = nil
     counters.lastChange &+= 1
@@ -94,7 +93,7 @@ extension WriteTransaction {
       WHERE cid = ?
       """, lsn, cid)
     // Nothing of it is counted, and how far it was read is forgotten.
-    tallies[cid] = Tally()
+    change(cid, to: Tally())
     feed.add(.coverage, cid, 0...0)
     feed.add(.entities, cid, 0...0)
   }

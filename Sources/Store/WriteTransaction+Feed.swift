@@ -6,17 +6,6 @@ internal import Base
 
 /// Runs of numbers by conversation and kind, in the order of first appearance.
 struct FeedRuns {
-  private struct Group {
-    var cid: Int64
-    var kind: ChangeKind
-    var isSilent: Bool
-    var runs: [ClosedRange<UInt64>]
-
-    func run(_ numbers: ClosedRange<UInt64>) -> Run {
-      Run(cid: cid, kind: kind, isSilent: isSilent, numbers: numbers)
-    }
-  }
-
   struct Run: Equatable {
     var cid: Int64
     var kind: ChangeKind
@@ -28,37 +17,41 @@ struct FeedRuns {
     var cid: Int64
     var kind: ChangeKind
     var isSilent: Bool
+
+    func run(_ numbers: ClosedRange<UInt64>) -> Run {
+      Run(cid: cid, kind: kind, isSilent: isSilent, numbers: numbers)
+    }
   }
 
   /// Whether what is added is silent.
   var isSilent = false
   /// Operations that changed.
   private(set) var operations: Set<UInt64> = []
-  private var groups: [Group] = []
-  private var index: [Key: Int] = [:]
+  private var groups = ShortTable<Key, [ClosedRange<UInt64>]>()
 
   mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
     if kind == .operations { operations.insert(numbers.lowerBound) }
     let key = Key(cid: cid, kind: kind, isSilent: isSilent)
-    guard let place = index[key] else {
-      index[key] = groups.count
-      groups.append(Group(cid: cid, kind: kind, isSilent: isSilent, runs: [numbers]))
-      return
-    }
+    Self.add(numbers, to: &groups[key, default: []])
+  }
+
+  private static func add(_ numbers: ClosedRange<UInt64>, to runs: inout [ClosedRange<UInt64>]) {
     // Numbers mostly come in order, so the last run is the one that grows.
-    if let last = groups[place].runs.last, Self.touch(last, numbers) {
-      groups[place].runs[groups[place].runs.count - 1] = Self.hull(last, numbers)
+    if let last = runs.last, touch(last, numbers) {
+      runs[runs.count - 1] = hull(last, numbers)
     } else {
-      groups[place].runs.append(numbers)
+      runs.append(numbers)
     }
   }
 
   /// All runs, merged where they touch.
   func merged() -> [Run] {
     var result: [Run] = []
-    for group in groups {
+    for key in groups.keys {
+      var runs = groups[key, default: []]
+      if runs.count > 1 { runs.sort { $0.lowerBound < $1.lowerBound } }
       var last: ClosedRange<UInt64>?
-      for run in group.runs.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      for run in runs {
         guard let open = last else {
           last = run
           continue
@@ -66,11 +59,11 @@ struct FeedRuns {
         if Self.touch(open, run) {
           last = Self.hull(open, run)
         } else {
-          result.append(group.run(open))
+          result.append(key.run(open))
           last = run
         }
       }
-      if let last { result.append(group.run(last)) }
+      if let last { result.append(key.run(last)) }
     }
     return result
   }
@@ -111,6 +104,7 @@ extension WriteTransaction {
     case (true, false): feed.add(.removed, cid, number...number)
     case (false, false): break
     }
+    if before != nil { inserted.spoil() }
     try noteUnread(cid, was: before, now: after)
   }
 

@@ -1,47 +1,62 @@
 /// What a commit changes of conversations is gathered and written at its end, each row once.
 ///
-/// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `countDelta`; who
+/// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `changedCount`; who
 /// writes in SQL what a record or a tally holds lets what was gathered go first.
 internal import Timeline
+
+/// What a commit has changed of one conversation so far.
+struct ConversationChange {
+  var record: ConversationRecord?
+  var tally: Tally?
+  /// Rows inserted less rows removed.
+  var count: Int64 = 0
+}
 
 extension WriteTransaction {
   /// A record is to be written.
   func change(to record: ConversationRecord) {
-    records[record.cid] = record
+    changed[record.cid, default: ConversationChange()].record = record
     guard let entry = memo?.entry(record.cid) else { return }
     entry.record = record
     entry.summary = nil
   }
 
-  /// Writes what was gathered.
-  func flushConversations() throws(StoreFailure) {
-    var changed = Array(records.keys)
-    changed += tallies.keys
-    changed += countDelta.keys
-    changed.sort()
-    // One that stands there twice is found written.
-    for cid in changed {
-      let count = takeCount(cid)
-      switch (records.removeValue(forKey: cid), tallies.removeValue(forKey: cid)) {
-      case (let record?, let tally?): try write(record, tally, count)
-      case (let record?, nil): try write(record, count)
-      case (nil, let tally?): try write(tally, cid, count)
-      case (nil, nil):
-        guard count != 0 else { continue }
-        try connection.runNoted(
-          "UPDATE conversation SET message_count = message_count + ? WHERE cid = ?", count, cid)
-      }
-    }
+  /// A tally is to be written.
+  func change(_ cid: Int64, to tally: Tally) {
+    changed[cid, default: ConversationChange()].tally = tally
   }
 
-  /// By how much the count of a conversation's rows changes, which is written now.
-  private func takeCount(_ cid: Int64) -> Int64 {
-    let change = countDelta.removeValue(forKey: cid) ?? 0
-    if let entry = memo?.entry(cid) {
-      entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
-      entry.summary = nil
+  /// Notes that a conversation has more or fewer rows.
+  func noteRows(_ cid: Int64, _ change: Int64) {
+    changed[cid, default: ConversationChange()].count &+= change
+  }
+
+  /// Writes what was gathered.
+  func flushConversations() throws(StoreFailure) {
+    if changed.isEmpty { return }
+    let gathered = changed
+    for cid in gathered.keys.count > 1 ? gathered.keys.sorted() : gathered.keys {
+      let change = gathered[cid, default: ConversationChange()]
+      takeCount(change.count, cid)
+      switch (change.record, change.tally) {
+      case (let record?, let tally?): try write(record, tally, change.count)
+      case (let record?, nil): try write(record, change.count)
+      case (nil, let tally?): try write(tally, cid, change.count)
+      case (nil, nil):
+        guard change.count != 0 else { continue }
+        try connection.runNoted(
+          "UPDATE conversation SET message_count = message_count + ? WHERE cid = ?",
+          change.count, cid)
+      }
     }
-    return change
+    changed = ShortTable()
+  }
+
+  /// The count of a conversation's rows changes, which is written now.
+  private func takeCount(_ change: Int64, _ cid: Int64) {
+    guard let entry = memo?.entry(cid) else { return }
+    entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
+    entry.summary = nil
   }
 
   private func write(

@@ -3,6 +3,7 @@
 /// Rule protected: an id is stored once, whoever looked before. The index itself says whether
 /// it was there, in the statement that inserts it.
 internal import Base
+internal import Timeline
 
 extension WriteTransaction {
   /// Takes in a message that nothing here bears on, as most that come are: the index says
@@ -75,7 +76,12 @@ extension WriteTransaction {
     guard connection.changes > 0 else { return false }
     memo?.entry(cid).summary = nil
     noteRows(cid, 1)
-    try noteChange(cid, row.number, was: before, now: row.message.state)
+    let state = row.message.state
+    try noteChange(cid, row.number, was: before, now: state)
+    if state.isVisible {
+      inserted.insert(
+        RowKey(number: row.number, position: state.position, revision: row.lsn), cid)
+    }
     return true
   }
 }

@@ -46,7 +46,7 @@ extension WriteTransaction {
         low, high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       tally.counted = isKept ? counted : nil
     }
-    tallies[cid] = tally
+    change(cid, to: tally)
   }
 
   /// Something was read or deleted of which nothing is stored: whether the server
@@ -56,7 +56,7 @@ extension WriteTransaction {
     if tally.counted != nil { change(.conversations, cid, numbers: nil) }
     tally.counted = nil
     tally.fewerLSN = lsn
-    tallies[cid] = tally
+    change(cid, to: tally)
   }
 
   /// Moves the read marker up to a message. False where it stands there or above.
@@ -85,7 +85,7 @@ extension WriteTransaction {
     tally.marker = position
     tally.unread -= passed
     tally.fewerLSN = lsn
-    tallies[cid] = tally
+    change(cid, to: tally)
     change(.conversations, cid, numbers: nil)
     return true
   }
@@ -106,7 +106,7 @@ extension WriteTransaction {
     var tally = try tally(cid)
     guard tally.named != id else { return }
     tally.named = id
-    tallies[cid] = tally
+    change(cid, to: tally)
   }
 
   /// What was called read while it was on its way has the server's id now.
@@ -125,7 +125,7 @@ extension WriteTransaction {
     var tally = try tally(cid)
     guard tally.named == position.id else { return }
     tally.named = nil
-    tallies[cid] = tally
+    change(cid, to: tally)
     try moveReadMarker(cid, to: position)
   }
 
@@ -179,7 +179,7 @@ extension WriteTransaction {
       arrived: try countUnread(
         cid, from: Swift.max(marker, top).successor, to: Self.beyond), lsn: lsn)
     if tally != before { change(.conversations, cid, numbers: nil) }
-    tallies[cid] = tally
+    change(cid, to: tally)
   }
 
   /// The server's count is of a state that is lost.
@@ -187,7 +187,7 @@ extension WriteTransaction {
     var tally = try tally(cid)
     guard tally.counted != nil else { return }
     tally.counted = nil
-    tallies[cid] = tally
+    change(cid, to: tally)
     change(.conversations, cid, numbers: nil)
   }
 

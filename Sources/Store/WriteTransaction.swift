@@ -30,9 +30,9 @@ package final class WriteTransaction: ReadTransaction {
   /// Whether what goes out is sealed, and whether an edit that followed by itself is to be.
   package var seals = false
   package internal(set) var mustSeal = false
-  /// Records and unread counts that were changed, by conversation.
-  var records: [Int64: ConversationRecord] = [:]
-  var tallies: [Int64: Tally] = [:]
+  var inserted = InsertedRows()
+  /// What was changed of conversations and is not yet written.
+  var changed = ShortTable<Int64, ConversationChange>()
   private var changesAtBegin: Int32 = 0
 
   init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {
@@ -44,9 +44,11 @@ package final class WriteTransaction: ReadTransaction {
     self.counters.lsn = counters.lsn &+ 1
   }
 
-  override func changedTally(_ cid: Int64) -> Tally? { tallies[cid] }
+  override func changedTally(_ cid: Int64) -> Tally? { changed.value(cid)?.tally }
 
-  override func changedRecord(_ cid: Int64) -> ConversationRecord? { records[cid] }
+  override func changedRecord(_ cid: Int64) -> ConversationRecord? { changed.value(cid)?.record }
+
+  override func changedCount(_ cid: Int64) -> Int64 { changed.value(cid)?.count ?? 0 }
 
   override func recentRefs() -> RecentRefs { counters.recentRefs }
 
@@ -60,11 +62,13 @@ package final class WriteTransaction: ReadTransaction {
   }
 
   func begin() throws(StoreFailure) {
+    hasBegun = true
     // A read that went before was left open.
     try connection.rollBack()
     try connection.runNoted("BEGIN IMMEDIATE")
     changesAtBegin = try connection.totalChanges
     recall(before.lsn)
+    memo?.inserted = InsertedRows()
   }
 
   /// Ends without effect, also after a failed commit.
@@ -103,6 +107,7 @@ package final class WriteTransaction: ReadTransaction {
     }
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
+    memo?.inserted = inserted
     endAsItIs()
     return counters
   }
@@ -111,10 +116,5 @@ package final class WriteTransaction: ReadTransaction {
   func nextNumber() -> UInt64 {
     counters.lastNumber &+= 1
     return counters.lastNumber
-  }
-
-  /// Notes that a conversation has more or fewer rows.
-  func noteRows(_ cid: Int64, _ change: Int64) {
-    countDelta[cid, default: 0] &+= change
   }
 }

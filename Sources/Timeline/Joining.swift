@@ -15,6 +15,8 @@
 ///    the next, or it names the one before it. `pushed`.
 ///
 /// Without one of them a page stands alone, with a gap beside it.
+internal import Base
+
 package enum Joining {
   /// How far down a page speaks that is cut below its oldest row.
   ///
@@ -104,11 +106,11 @@ package enum Ties: Sendable {
 /// The messages of a run in the tick that its end cuts.
 struct CutEdge: Equatable, Sendable {
   private(set) var time: Int64?
-  private(set) var ids: Set<[UInt8]> = []
+  private(set) var ids = IDSet()
 
   /// Takes the rows of a tick in which the run ends now.
   mutating func move(to time: Int64, _ rows: ArraySlice<Position>) {
-    if self.time != time { ids = [] }
+    if self.time != time { ids = IDSet() }
     self.time = time
     for row in rows { ids.insert(row.id) }
   }

@@ -4,6 +4,8 @@
 /// A position is also a boundary between messages: an empty id sorts before
 /// every message of its tick. Ranges are half-open, so a boundary has an exact
 /// successor and two ranges that touch leave nothing out between them.
+internal import Base
+
 package struct Position: Hashable, Sendable {
   /// Microseconds since 1970 UTC, as the server stamped it.
   package var time: Int64
@@ -13,6 +15,11 @@ package struct Position: Hashable, Sendable {
   package init(time: Int64, id: [UInt8]) {
     self.time = time
     self.id = id
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(time)
+    hasher.combine(all: id)
   }
 
   /// Before everything: the start of a conversation.
@@ -37,11 +44,10 @@ package struct Position: Hashable, Sendable {
   /// order of doing, and below `max`. The first byte of its id is in no UTF-8 text, so
   /// no message of a server is taken for it.
   package static func pending(_ seq: UInt64) -> Position {
-    var id: [UInt8] = [0xFF]
-    for shift in stride(from: 48, through: 0, by: -8) {
-      id.append(UInt8(truncatingIfNeeded: seq >> UInt64(shift)))
-    }
-    return Position(time: pendingTime, id: id)
+    func byte(_ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: seq >> shift) }
+    return Position(
+      time: pendingTime,
+      id: [0xFF, byte(48), byte(40), byte(32), byte(24), byte(16), byte(8), byte(0)])
   }
 
   package var isPending: Bool { time == Self.pendingTime }

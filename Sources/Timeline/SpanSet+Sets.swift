@@ -40,38 +40,46 @@ extension SpanSet {
 
   /// The ranges that lie in exactly one of the two sets, oldest first.
   package func difference(with other: SpanSet) -> [Span] {
-    if self == other { return [] }
+    // Mostly they differ in the newest range, or nowhere.
+    var shared = 0
+    while shared < Swift.min(spans.count, other.spans.count), spans[shared] == other.spans[shared] {
+      shared += 1
+    }
     // Walking over the ends of both sets, each end changes the answer; an end that
     // both sets have changes it twice.
-    var edges: [Position] = []
-    let a = edgeList
-    let b = other.edgeList
-    var mine = 0
-    var theirs = 0
-    while mine < a.count || theirs < b.count {
-      if theirs == b.count || (mine < a.count && a[mine] < b[theirs]) {
-        edges.append(a[mine])
+    var pieces: [Span] = []
+    var low: Position?
+    var mine = shared * 2
+    var theirs = mine
+    while true {
+      let a = end(mine)
+      let b = other.end(theirs)
+      let edge: Position
+      if let a, b.map({ a < $0 }) ?? true {
+        edge = a
         mine += 1
-      } else if mine == a.count || b[theirs] < a[mine] {
-        edges.append(b[theirs])
+      } else if let b, a != b {
+        edge = b
         theirs += 1
+      } else if a != nil {
+        mine += 1
+        theirs += 1
+        continue
       } else {
-        mine += 1
-        theirs += 1
+        return pieces
       }
-    }
-    return stride(from: 0, to: edges.count - 1, by: 2).map {
-      Span(low: edges[$0], high: edges[$0 + 1])
+      if let begin = low {
+        pieces.append(Span(low: begin, high: edge))
+        low = nil
+      } else {
+        low = edge
+      }
     }
   }
 
-  private var edgeList: [Position] {
-    var edges: [Position] = []
-    edges.reserveCapacity(spans.count * 2)
-    for span in spans {
-      edges.append(span.low)
-      edges.append(span.high)
-    }
-    return edges
+  /// The ends of all ranges in turn, low and high ones; nil behind the last.
+  private func end(_ number: Int) -> Position? {
+    guard number / 2 < spans.count else { return nil }
+    return number % 2 == 0 ? spans[number / 2].low : spans[number / 2].high
   }
 }
