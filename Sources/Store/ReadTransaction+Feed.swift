@@ -55,9 +55,15 @@ extension ReadTransaction {
       entries.append(
         ChangeEntry(
           seq: seq, kind: run.kind, cid: run.cid,
-          conversation: run.cid == 0 ? [] : try conversation(cid: run.cid)?.id ?? [],
+          conversation: run.cid == 0 ? [] : try name(run.cid),
           first: run.numbers.lowerBound, last: run.numbers.upperBound, isSilent: run.isSilent))
     }
+  }
+
+  /// The name of a conversation, without a copy of all that is known of it.
+  private func name(_ cid: Int64) throws(StoreFailure) -> [UInt8] {
+    if let record = try known?.entry(cid).record { return record.id }
+    return try conversation(cid: cid)?.id ?? []
   }
 
   /// Whether any entry that is still there tells of a conversation. It reads them all, and

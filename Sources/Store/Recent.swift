@@ -5,6 +5,7 @@
 /// once. Rule protected: an entry and a ref are in one of both places, and who reads asks
 /// the table first and then here, which is the order in which they came.
 internal import Base
+internal import Glibc
 
 /// Entries of the feed, oldest first; their numbers end with that of the newest entry.
 struct RecentChanges: Equatable, Sendable {
@@ -91,10 +92,16 @@ struct RecentRefs: Equatable, Sendable {
       let size = unsafe Int(all[start + 1]) | Int(all[start + 2]) << 8
       guard size <= all.count - from else { return nil }
       let found = unsafe UnsafeRawBufferPointer(rebasing: all[from..<from + size])
-      if size == ref.count, unsafe found.elementsEqual(ref) { return start }
+      if size == ref.count, unsafe isSame(found, ref) { return start }
       start = from + size
     }
     return nil
+  }
+
+  /// Whether two of one size are the same.
+  private static func isSame(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+    guard let first = a.baseAddress, let second = b.baseAddress else { return unsafe a.isEmpty }
+    return unsafe memcmp(first, second, a.count) == 0
   }
 
   /// Refs whose replies are owed.
