@@ -65,6 +65,9 @@ import Timeline
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try fixture.write { tx throws(StoreFailure) in
       // What the transaction itself does is not told by the commit before it.
+      #expect(tx.memo?.inserted.keys(1...2, cid) == nil)
+      _ = try tx.apply(message("b", at: 2, "changed", version: 5), cid, issued: tx.lsn)
+      #expect(try tx.keys(numbers: 2...2, cid, limit: 9).map(\.revision) == [tx.lsn])
       _ = try tx.tombstone(bytes("a"), cid, version: nil)
       #expect(try tx.keys(numbers: 1...2, cid, limit: 9).map(\.number) == [2])
     }
