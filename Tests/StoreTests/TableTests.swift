@@ -60,7 +60,7 @@ import Testing
         model.append(ref)
       }
       for (place, ref) in model.enumerated() { #expect(refs.find(ref)?.atUs == Int64(place)) }
-      // Bytes of a damaged file: nothing behind them is found, and nothing is read that is not there.
+      // Bytes of a damaged file: nothing is read that is not there.
       for cut in 0..<refs.bytes.count {
         let damaged = RecentRefs(stored: Array(refs.bytes.prefix(cut)))
         #expect(damaged.find([7]) == nil)
