@@ -37,6 +37,7 @@ internal import CSQLite
   func close() {
     guard let open = unsafe handle else { return }
     kept.empty()
+    memo.forget()
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
   }

@@ -12,6 +12,7 @@ extension WriteTransaction {
     let told = try toldMarks()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
+    inserted.spoil()
     restored = [:]
     someWait = nil
     counters.lastChange &+= 1

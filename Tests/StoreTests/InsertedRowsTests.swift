@@ -82,6 +82,16 @@ import Timeline
     try expectSame(fixture, [cid], 1...3, "one failed")
   }
 
+  @Test func aCacheThatIsClearedTellsNothingOfWhatItHad() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.apply(message("a", at: 1), cid, issued: tx.lsn)
+      try tx.clearCache()
+    }
+    try expectSame(fixture, [cid], 1...1, "cleared")
+  }
+
   @Test(arguments: Kind.allCases)
   func aTransactionThatHasEndedTellsNothingFromMemory(_ kind: Kind) throws {
     let fixture = try Fixture(kind)
