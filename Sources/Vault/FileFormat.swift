@@ -29,15 +29,19 @@ enum FileFormat {
   static let logHeaderBytes = 32
   static let logHeaderUnitBytes = 72
   static let frameHeaderBytes = 24
-  /// Bytes of one frame, sealed or not: the unit has the size of what it holds.
+  /// Bytes of one frame as SQLite sees it: header and page.
   static let frameBytes = 4120
-  /// Bytes of a frame that are sealed.
-  static let frameTextBytes = 4080
+  /// What lies before them in the log: the tag of the header, and the frame's number,
+  /// which is sealed with the header.
+  static let frameLeadBytes = 24
+  static let frameNumberBytes = 8
+  /// Bytes of one frame in the log.
+  static let frameUnitBytes = 4144
 
   /// Frames that are sealed and written in one step, and their bytes. How they are
   /// gathered shows nowhere in the file.
   static let batchFrames: Int64 = 16
-  static let batchBytes = Int(batchFrames) * frameBytes
+  static let batchBytes = Int(batchFrames) * frameUnitBytes
 
   /// Bytes of the associated data of a unit.
   static let boundBytes = 40
@@ -45,10 +49,8 @@ enum FileFormat {
 
 /// What a unit is; part of its associated data, so units cannot change places.
 enum UnitKind: UInt32 {
-  /// `P`: a page of the main file.
+  /// `P`: a page, in the main file or in a frame of the log.
   case page = 0x50
-  /// `W`: a frame of the log.
-  case frame = 0x57
   /// `H`: the header of the log.
   case logHeader = 0x48
 }

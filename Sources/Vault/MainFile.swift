@@ -83,7 +83,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
   @inline(__always)
   fileprivate func readPage(_ number: Int64, into page: UnsafeMutablePointer<UInt8>) -> Int32 {
     guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
-      let key = unsafe pointee.key
+      let key = unsafe pointee.page_key
     else { return Code.readFailed }
     let offset = place(ofPage: number)
     let result = unsafe base.read(page, Int32(FileFormat.pageBytes), at: offset)
@@ -123,13 +123,14 @@ private func writeMain(
   else { return Code.writeFailed }
   let number = offset / pageBytes &+ 1
   let page = unsafe from.assumingMemoryBound(to: UInt8.self)
-  guard unsafe isWellFormed(page, number) else { return Code.writeFailed }
+  let isSealed = unsafe own.isCopying
+  guard unsafe isSealed || isWellFormed(page, number) else { return Code.writeFailed }
   let known = unsafe own.pointee.page_count
   if number > known {
     let result = unsafe own.fill(upTo: number &- 1)
     if result != SQLITE_OK { return result }
   }
-  let result = unsafe own.writePage(number, page)
+  let result = unsafe isSealed ? own.copyPage(number, page) : own.writePage(number, page)
   let filled = unsafe own.pointee.page_count
   if result == SQLITE_OK && number > filled {
     unsafe own.pointee.page_count = number
@@ -140,14 +141,14 @@ private func writeMain(
 /// The reserved bytes are about to be replaced, so they must be zero; a first
 /// page that does not reserve them comes from a file of another form.
 @inline(__always)
-private func isWellFormed(_ page: UnsafePointer<UInt8>, _ number: Int64) -> Bool {
+func isWellFormed(_ page: UnsafePointer<UInt8>, _ number: Int64) -> Bool {
   unsafe hasEmptyTail(page)
     && (number != 1 || page[20] == UInt8(FileFormat.reserveBytes))
 }
 
 /// True when the 40 bytes at a page's end are zero.
 @inline(__always)
-func hasEmptyTail(_ page: UnsafePointer<UInt8>) -> Bool {
+private func hasEmptyTail(_ page: UnsafePointer<UInt8>) -> Bool {
   let tail = unsafe UnsafeRawPointer(page + FileFormat.pageTextBytes)
   var seen: UInt64 = 0
   for word in 0..<FileFormat.reserveBytes / 8 {
@@ -160,11 +161,25 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
   @inline(__always)
   fileprivate func writePage(_ number: Int64, _ page: UnsafePointer<UInt8>) -> Int32 {
     guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
-      let key = unsafe pointee.key, let unit = unsafe pointee.unit
+      let key = unsafe pointee.page_key, let unit = unsafe pointee.unit
     else { return Code.writeFailed }
     unsafe Sealing.bind(bound, .page, number)
     unsafe Sealing.seal(page, FileFormat.pageTextBytes, into: unit, bound: bound, key: key)
     return unsafe base.write(unit, Int32(FileFormat.pageBytes), at: place(ofPage: number))
+  }
+
+  /// Writes a page that the log has sealed for this place. Another one is refused, so
+  /// that what the log still holds is not given up for it.
+  @inline(__always)
+  fileprivate func copyPage(_ number: Int64, _ page: UnsafePointer<UInt8>) -> Int32 {
+    guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
+      let key = unsafe pointee.page_key
+    else { return Code.writeFailed }
+    unsafe Sealing.bind(bound, .page, number)
+    guard unsafe Sealing.isSound(page, FileFormat.pageTextBytes, bound: bound, key: key) else {
+      return Code.badData
+    }
+    return unsafe base.write(page, Int32(FileFormat.pageBytes), at: place(ofPage: number))
   }
 
   /// Seals an empty page into every place up to `last` that the file does not

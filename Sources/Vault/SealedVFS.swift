@@ -115,7 +115,7 @@ private func openFile(
   let under = unsafe UnsafeMutableRawPointer(own + 1).assumingMemoryBound(to: sqlite3_file.self)
   unsafe own.initialize(to: tideline_file())
   unsafe under.pointee.pMethods = nil
-  guard unsafe own.attach(core, log: isLog) else { return SQLITE_NOMEM }
+  guard unsafe own.attach(core) else { return SQLITE_NOMEM }
   // The vault has made the file; a main file that is gone must not come back empty.
   let wanted = isMain ? flags & ~SQLITE_OPEN_CREATE : flags
   let result = unsafe open(base, name, under, wanted, outFlags)

@@ -30,6 +30,8 @@ struct FileIdentity: Equatable, Sendable {
   /// A sync of the log failed: what it held may be gone, and no later sync can tell.
   let logBroken = Atomic<Bool>(false)
   let rejected = Atomic<UInt32>(0)
+  /// The writer is copying pages from the log to the main file.
+  let copying = Atomic<Bool>(false)
   let openFiles = Atomic<Int>(0)
   let writerOpen = Atomic<Bool>(false)
   /// The writer's log, for syncing it beside the writer.

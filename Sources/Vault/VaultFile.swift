@@ -15,13 +15,14 @@ private let blockBytes = unitRoom + boundRoom + pendingRoom
 
 extension UnsafeMutablePointer where Pointee == tideline_file {
   /// Gives the file its vault and its memory. False when there is none.
-  func attach(_ core: VaultCore, log: Bool) -> Bool {
+  func attach(_ core: VaultCore) -> Bool {
     guard let block = unsafe sqlite3_malloc(Int32(blockBytes)) else { return false }
     let bytes = unsafe block.bindMemory(to: UInt8.self, capacity: blockBytes)
     unsafe pointee.unit = bytes
     unsafe pointee.bound = bytes + unitRoom
     unsafe pointee.pending = bytes + unitRoom + boundRoom
-    unsafe pointee.key = log ? core.keys.log : core.keys.page
+    unsafe pointee.page_key = core.keys.page
+    unsafe pointee.log_key = core.keys.log
     unsafe pointee.flags = Int32(bitPattern: core.flags)
     unsafe pointee.vault = Unmanaged.passRetained(core).toOpaque()
     unsafe Sealing.bind(pointee.bound, fileId: core.fileId)
@@ -44,6 +45,14 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       unsafe pointee.vault = nil
       unsafe Unmanaged<VaultCore>.fromOpaque(vault).release()
     }
+  }
+
+  /// True while the writer copies pages from the log to the main file: they pass through
+  /// SQLite's buffer as they are sealed, and it looks at none of them.
+  @inline(__always)
+  var isCopying: Bool {
+    guard unsafe pointee.writer != 0 else { return false }
+    return unsafe withVault { core in core.copying.load(ordering: .relaxed) } ?? false
   }
 
   /// Calls `body` with the file's vault.
@@ -154,6 +163,12 @@ private func fileControl(
   case SQLITE_FCNTL_BEGIN_ATOMIC_WRITE, SQLITE_FCNTL_COMMIT_ATOMIC_WRITE,
     SQLITE_FCNTL_ROLLBACK_ATOMIC_WRITE, controlNullIO:
     return SQLITE_NOTFOUND
+  case SQLITE_FCNTL_CKPT_START, SQLITE_FCNTL_CKPT_DONE:
+    if let own = unsafe vaultFile(file), unsafe own.pointee.writer != 0 {
+      let begins = operation == SQLITE_FCNTL_CKPT_START
+      _ = unsafe own.withVault { core in core.copying.store(begins, ordering: .relaxed) }
+    }
+    return unsafe baseFile(file)?.control(operation, argument) ?? SQLITE_NOTFOUND
   case SQLITE_FCNTL_PRAGMA:
     return unsafe pragma(argument)
   default:

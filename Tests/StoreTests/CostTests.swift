@@ -12,7 +12,7 @@ import VaultSupport
     let before = disk.counts.bytesWritten
     try fixture.write(body)
     // A frame of the log holds one page.
-    return (disk.counts.bytesWritten - before) / 4_120
+    return (disk.counts.bytesWritten - before) / 4_144
   }
 
   @Test func aLiveUpdateWritesFewPagesHoweverLongTheConversation() throws {

@@ -98,7 +98,7 @@ struct CrashTests {
       let writes = kills / 2 + 1
       let torn =
         kills % 2 == 0
-        ? [0, 1, 511, 2048, 4100][writes % 5] : 4120 * (writes % 7) + [0, 700][writes % 2]
+        ? [0, 1, 511, 2048, 4100][writes % 5] : 4144 * (writes % 7) + [0, 700][writes % 2]
       kills += 1
       start.write(replacing: "", with: "")
       let vault = try open(place.path, base: fault.name)

@@ -89,7 +89,7 @@ struct DamageTests {
     let place = Place()
     let image = try killed(place)
     let log = try #require(image.files[place.logPath])
-    #expect(log.count > 60 * 4120)
+    #expect(log.count > 60 * 4144)
     var random = Random(seed: 2)
     var ended = 0
     for _ in 0..<500 {
@@ -138,10 +138,10 @@ struct DamageTests {
   @Test func theCountSaysHowManyFramesAreLost() throws {
     let place = Place()
     let image = try killed(place)
-    let frames = (try #require(image.files[place.logPath]).count - 72) / 4120
+    let frames = (try #require(image.files[place.logPath]).count - 72) / 4144
     for lost in [1, 5, frames] {
       var changed = image
-      changed.files[place.logPath]?[72 + (frames - lost) * 4120 + 2000] ^= 1
+      changed.files[place.logPath]?[72 + (frames - lost) * 4144 + 2000] ^= 1
       changed.write(replacing: "", with: "")
       let vault = try open(place.path)
       #expect(vault.rejectedFrames == UInt32(lost))
@@ -192,12 +192,12 @@ struct DamageTests {
     let foreign = Place()
     let other = try #require(try killed(foreign).files[foreign.logPath])
     let log = try #require(image.files[place.logPath])
-    let first = 72 + 20 * 4120
+    let first = 72 + 20 * 4144
     var swapped = log
-    swapped.replaceSubrange(first..<first + 4120, with: log[first + 4120..<first + 8240])
-    swapped.replaceSubrange(first + 4120..<first + 8240, with: log[first..<first + 4120])
+    swapped.replaceSubrange(first..<first + 4144, with: log[first + 4144..<first + 8288])
+    swapped.replaceSubrange(first + 4144..<first + 8288, with: log[first..<first + 4144])
     var mixed = log
-    mixed.replaceSubrange(first..<first + 4120, with: other[first..<first + 4120])
+    mixed.replaceSubrange(first..<first + 4144, with: other[first..<first + 4144])
     for changed in [swapped, mixed, other] {
       var files = image
       files.files[place.logPath] = changed
@@ -217,8 +217,8 @@ struct DamageTests {
     fill(writer, 0..<Self.rowCount)
     let log = open(place.logPath, O_RDWR)
     var noise = [UInt8](repeating: 3, count: 64)
-    for frame in 0..<vault.fileBytes / 4120 {
-      _ = pwrite(log, &noise, noise.count, off_t(72 + frame * 4120 + 1000))
+    for frame in 0..<vault.fileBytes / 4144 {
+      _ = pwrite(log, &noise, noise.count, off_t(72 + frame * 4144 + 1000))
     }
     close(log)
     let reader = Database(try vault.connect(.reader))

@@ -9,7 +9,7 @@ struct FaultTests {
   @Test(arguments: [
     WriteFault.fail(SQLITE_IOERR | (3 << 8)), .short(bytes: 700, SQLITE_IOERR | (3 << 8)),
     .fail(SQLITE_FULL), .short(bytes: 2000, SQLITE_FULL),
-    .short(bytes: 2 * 4120 + 700, SQLITE_FULL),
+    .short(bytes: 2 * 4144 + 700, SQLITE_FULL),
   ])
   func everyWriteMayFail(_ fault: WriteFault) throws {
     let place = Place()
@@ -114,6 +114,6 @@ struct FaultTests {
       if case .write(_, let bytes) = event.change { return bytes.count }
       return 0
     }
-    #expect(sizes == [4120])
+    #expect(sizes == [4144])
   }
 }

@@ -105,6 +105,14 @@ struct MethodTests {
       ] as [([UInt8], Int64)] {
         #expect(log.write(bytes, at: offset) == Self.refused)
       }
+      // Nor as a frame of the log, where its number stands in the header.
+      for (number, bytes) in [(UInt8(1), page(0)), (2, page(1, tail: 1))] {
+        let frame = (log.size - 32) / 4120
+        #expect(
+          log.write([0, 0, 0, number] + [UInt8](repeating: 0, count: 20), at: 32 + frame * 4120)
+            == SQLITE_OK)
+        #expect(log.write(bytes, at: 32 + frame * 4120 + 24) == Self.refused)
+      }
       #expect(main.truncate(100) != SQLITE_OK)
       #expect(main.truncate(-4096) != SQLITE_OK)
       #expect(main.read(4096, at: 100).0 != SQLITE_OK)

@@ -2,7 +2,7 @@
 
 Usage: read_vault.py FILE KEY_IN_HEX OUT
 Writes the decrypted database, log included, to OUT: a plain SQLite file.
-It shares no code with the library; of libsodium it uses one function.
+It shares no code with the library; of libsodium it uses two functions.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 
-PAGE, TEXT, FRAME = 4096, 4056, 4120
+PAGE, TEXT, FRAME = 4096, 4056, 4144
 
 sodium = ctypes.CDLL(ctypes.util.find_library("sodium") or "libsodium.so.23")
 
@@ -59,6 +59,13 @@ class Units:
         bound = self.file_id + struct.pack("<IIIIQ", 1, PAGE, 1, kind, number)
         return unseal(self.keys[key], unit[-40:-16], unit[:-40] + unit[-16:], bound)
 
+    def lead(self, frame, number):
+        """The header of a frame, sealed with its number under the nonce of its page."""
+        out = ctypes.create_string_buffer(32)
+        failed = sodium.crypto_secretbox_xchacha20poly1305_open_easy(
+            out, frame[:48], ctypes.c_ulonglong(48), frame[-40:-16], self.keys[2])
+        return None if failed or out.raw[:8] != struct.pack("<Q", number) else out.raw[8:]
+
 
 def checksum(state, data, order):
     first, second = state
@@ -81,14 +88,18 @@ def log_pages(units, log):
     waiting, pages, size = {}, {}, None
     for number in range(1, (len(log) - 72) // FRAME + 1):
         start = 72 + (number - 1) * FRAME
-        text = units.open(log[start:start + FRAME], 2, 0x57, number)
-        if text is None or text[8:16] != header[16:24]:
+        frame = log[start:start + FRAME]
+        lead = units.lead(frame, number)
+        if lead is None or lead[8:16] != header[16:24]:
             break
-        page = text[24:] + bytes(40)
-        state = checksum(checksum(state, text[:8], order), page, order)
-        if state != struct.unpack(">II", text[16:24]):
+        place, commit = struct.unpack(">II", lead[:8])
+        text = units.open(frame[48:], 1, 0x50, place)
+        if text is None:
             break
-        place, commit = struct.unpack(">II", text[:8])
+        page = text + bytes(40)
+        state = checksum(checksum(state, lead[:8], order), page, order)
+        if state != struct.unpack(">II", lead[16:24]):
+            break
         waiting[place] = page
         if commit:
             pages.update(waiting)

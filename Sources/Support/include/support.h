@@ -22,7 +22,8 @@ typedef struct tideline_file {
   sqlite3_file head;      /**< What SQLite knows. */
   sqlite3_file *base;     /**< The file underneath. */
   void *vault;            /**< The vault, retained while the file is open. */
-  const uint8_t *key;     /**< Key of this file's units. */
+  const uint8_t *page_key; /**< Key of pages, in the main file and in frames. */
+  const uint8_t *log_key; /**< Key of the log's header and of its frames' headers. */
   uint8_t *unit;          /**< Room for one unit. */
   uint8_t *bound;         /**< Associated data of the unit at hand. */
   uint8_t *pending;       /**< Frame header that waits for its page. */

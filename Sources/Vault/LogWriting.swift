@@ -1,0 +1,193 @@
+/// Writing the log.
+///
+/// The frames of a commit are gathered, and sealed and written in one step when the
+/// last of them comes: each call of the system costs as much as sealing a page.
+/// SQLite looks at none of them before, and where it does they are written first.
+internal import CSQLite
+internal import CSodium
+internal import Support
+internal import Synchronization
+
+private let frameBytes = Int64(FileFormat.frameBytes)
+private let frameHeaderBytes = Int64(FileFormat.frameHeaderBytes)
+private let logHeaderBytes = Int64(FileFormat.logHeaderBytes)
+
+/// The page that a frame holds, as its header says.
+@inline(__always)
+func pageNumber(ofFrame header: UnsafePointer<UInt8>) -> Int64 {
+  Int64(unsafe UnsafeRawPointer(header).loadUnaligned(as: UInt32.self).bigEndian)
+}
+
+func writeLog(
+  _ file: SQLiteFile?, _ from: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
+) -> Int32 {
+  guard let own = unsafe vaultFile(file), let from = unsafe from, count > 0, offset >= 0 else {
+    return Code.writeFailed
+  }
+  let bytes = unsafe from.assumingMemoryBound(to: UInt8.self)
+  let size = Int64(count)
+  if offset == 0 && size == logHeaderBytes { return unsafe own.writeHeader(bytes) }
+  guard offset >= logHeaderBytes else { return Code.writeFailed }
+  let number = (offset &- logHeaderBytes) / frameBytes &+ 1
+  let within = (offset &- logHeaderBytes) % frameBytes
+  if within == 0 && size == frameHeaderBytes {
+    return unsafe own.writeFrameHeader(number, bytes)
+  }
+  guard within == frameHeaderBytes && size == FileFormat.pageBytes else {
+    unsafe own.forgetHalves()
+    return Code.writeFailed
+  }
+  return unsafe own.writeFramePage(number, bytes)
+}
+
+extension UnsafeMutablePointer where Pointee == tideline_file {
+  fileprivate func writeHeader(_ bytes: UnsafePointer<UInt8>) -> Int32 {
+    guard let base = unsafe pointee.base, let unit = unsafe pointee.unit,
+      let bound = unsafe pointee.bound, let key = unsafe pointee.log_key
+    else { return Code.writeFailed }
+    unsafe forgetHalves()
+    // The log begins anew, so what was gathered is of a transaction that was taken back.
+    unsafe pointee.batch_count = 0
+    unsafe Sealing.bind(bound, .logHeader, 0)
+    unsafe Sealing.seal(bytes, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
+    return unsafe base.write(unit, Int32(FileFormat.logHeaderUnitBytes), at: 0)
+  }
+
+  /// A frame's header waits for its page. Only where the frame was just read
+  /// whole does SQLite mean to replace the header of a frame that is there.
+  @inline(__always)
+  fileprivate func writeFrameHeader(_ number: Int64, _ bytes: UnsafePointer<UInt8>) -> Int32 {
+    guard let unit = unsafe pointee.unit, let pending = unsafe pointee.pending else {
+      return Code.writeFailed
+    }
+    let replaces = unsafe pointee.whole_frame == number
+    unsafe forgetHalves()
+    guard replaces else {
+      unsafe pending.update(from: bytes, count: FileFormat.frameHeaderBytes)
+      unsafe pointee.pending_frame = number
+      return SQLITE_OK
+    }
+    let flushed = unsafe writeBatch()
+    if flushed != SQLITE_OK { return flushed }
+    let result = unsafe readFrame(number)
+    if result != SQLITE_OK { return result }
+    unsafe (unit + FileFormat.frameLeadBytes).update(
+      from: bytes, count: FileFormat.frameHeaderBytes)
+    return unsafe writeFrame(number)
+  }
+
+  /// A page completes the frame whose header waits, or replaces the page of a
+  /// frame that was written before in the same transaction.
+  @inline(__always)
+  fileprivate func writeFramePage(_ number: Int64, _ page: UnsafePointer<UInt8>) -> Int32 {
+    guard let unit = unsafe pointee.unit, let pending = unsafe pointee.pending else {
+      return Code.writeFailed
+    }
+    let completes = unsafe pointee.pending_frame == number
+    unsafe forgetHalves()
+    if completes {
+      guard unsafe isWellFormed(page, pageNumber(ofFrame: pending)) else { return Code.writeFailed }
+      return unsafe gather(number, pending, page)
+    }
+    let flushed = unsafe writeBatch()
+    if flushed != SQLITE_OK { return flushed }
+    let result = unsafe readFrame(number)
+    if result != SQLITE_OK { return result }
+    let header = unsafe unit + FileFormat.frameLeadBytes
+    guard unsafe isWellFormed(page, pageNumber(ofFrame: header)) else { return Code.writeFailed }
+    unsafe (header + FileFormat.frameHeaderBytes).update(
+      from: page, count: FileFormat.pageTextBytes)
+    return unsafe writeFrame(number)
+  }
+
+  /// Puts a whole frame to those that wait, and writes them where it ends a commit.
+  @inline(__always)
+  private func gather(
+    _ number: Int64, _ header: UnsafePointer<UInt8>, _ page: UnsafePointer<UInt8>
+  ) -> Int32 {
+    if unsafe pointee.batch_first &+ pointee.batch_count != number {
+      let result = unsafe writeBatch()
+      if result != SQLITE_OK { return result }
+    }
+    if unsafe pointee.batch == nil {
+      guard let room = unsafe sqlite3_malloc(Int32(FileFormat.batchBytes)) else {
+        return SQLITE_NOMEM
+      }
+      unsafe pointee.batch = room.bindMemory(to: UInt8.self, capacity: FileFormat.batchBytes)
+    }
+    guard let batch = unsafe pointee.batch else { return SQLITE_NOMEM }
+    let count = unsafe pointee.batch_count
+    if count == 0 { unsafe pointee.batch_first = number }
+    let frame = unsafe batch + Int(count) * FileFormat.frameUnitBytes
+    let text = unsafe frame + FileFormat.frameLeadBytes
+    unsafe text.update(from: header, count: FileFormat.frameHeaderBytes)
+    unsafe (text + FileFormat.frameHeaderBytes).update(
+      from: page, count: FileFormat.pageTextBytes)
+    unsafe pointee.batch_count = count &+ 1
+    // The size of the database stands in the last frame of a commit and in no other.
+    let size = unsafe UnsafeRawPointer(header).loadUnaligned(fromByteOffset: 4, as: UInt32.self)
+    guard size != 0 || count &+ 1 == FileFormat.batchFrames else { return SQLITE_OK }
+    return unsafe writeBatch()
+  }
+
+  /// Seals the frames that wait and writes them. They are gone also where that fails:
+  /// their transaction fails with it.
+  func writeBatch() -> Int32 {
+    let count = unsafe pointee.batch_count
+    guard count > 0 else { return SQLITE_OK }
+    unsafe pointee.batch_count = 0
+    guard let base = unsafe pointee.base, let batch = unsafe pointee.batch else {
+      return Code.writeFailed
+    }
+    return unsafe withUnsafeTemporaryAllocation(
+      byteCount: Int(FileFormat.batchFrames) * FileFormat.nonceBytes, alignment: 8
+    ) { nonces -> Int32 in
+      guard let drawn = nonces.baseAddress else { return SQLITE_NOMEM }
+      unsafe randombytes_buf(drawn, Int(count) * FileFormat.nonceBytes)
+      for place in 0..<Int(count) {
+        let frame = unsafe batch + place * FileFormat.frameUnitBytes
+        unsafe UnsafeMutableRawPointer(Sealing.nonce(ofFrame: frame)).copyMemory(
+          from: drawn + place * FileFormat.nonceBytes, byteCount: FileFormat.nonceBytes)
+        guard unsafe seal(frame, pointee.batch_first &+ Int64(place)) else {
+          return Code.writeFailed
+        }
+      }
+      let result = unsafe base.write(
+        batch, Int32(Int(count) * FileFormat.frameUnitBytes),
+        at: place(ofFrame: pointee.batch_first))
+      _ = unsafe withVault { core in
+        core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
+      }
+      return result
+    }
+  }
+
+  /// Seals what the unit holds as frame `number` and writes it, in one call.
+  private func writeFrame(_ number: Int64) -> Int32 {
+    guard let base = unsafe pointee.base, let unit = unsafe pointee.unit else {
+      return Code.writeFailed
+    }
+    unsafe randombytes_buf(Sealing.nonce(ofFrame: unit), FileFormat.nonceBytes)
+    guard unsafe seal(unit, number) else { return Code.writeFailed }
+    let result = unsafe base.write(
+      unit, Int32(FileFormat.frameUnitBytes), at: place(ofFrame: number))
+    _ = unsafe withVault { core in core.written.add(1, ordering: .acquiringAndReleasing) }
+    return result
+  }
+
+  /// Seals a frame that lies open but for its nonce: the page for its place in the main
+  /// file, then number and header for this seal of it.
+  @inline(__always)
+  private func seal(_ frame: UnsafeMutablePointer<UInt8>, _ number: Int64) -> Bool {
+    guard let bound = unsafe pointee.bound, let pageKey = unsafe pointee.page_key,
+      let logKey = unsafe pointee.log_key
+    else { return false }
+    let header = unsafe frame + FileFormat.frameLeadBytes
+    let page = unsafe header + FileFormat.frameHeaderBytes
+    unsafe Sealing.bind(bound, .page, pageNumber(ofFrame: header))
+    unsafe Sealing.sealWithNonce(
+      page, FileFormat.pageTextBytes, into: page, bound: bound, key: pageKey)
+    unsafe Sealing.sealLead(frame, number, key: logKey)
+    return true
+  }
+}
