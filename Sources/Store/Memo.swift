@@ -40,6 +40,8 @@ final class Memo {
   var someWait: Bool?
   var someForgotten: Bool?
   var facts: ServerFacts?
+  /// The last of all refs of the table by their bytes; empty where there is none.
+  var greatestRef: [UInt8]?
   var inserted = InsertedRows()
 
   /// Forgets what was read at another commit.
@@ -57,6 +59,7 @@ final class Memo {
   func forget() {
     lsn = nil
     facts = nil
+    greatestRef = nil
     inserted = InsertedRows()
     somePending = nil
     someOperations = nil

@@ -186,6 +186,8 @@ enum Queries {
 
   static let seen: StaticString = "SELECT 1 FROM ref WHERE ref = ?"
 
+  static let greatestRef: StaticString = "SELECT max(ref) FROM ref"
+
   static let owed: StaticString =
     "SELECT ref FROM ref INDEXED BY ref_owed WHERE owed = 1 AND seq > 0 ORDER BY seq LIMIT ?"
 
@@ -204,7 +206,8 @@ enum Queries {
       oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks, pendingMarkCount,
       spans, quarantined, someQuarantined, hidden, count, conversation,
       conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
-      keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen, owed,
+      keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen,
+      greatestRef, owed,
       owedCount, lastEvent, alias,
     ] + operationQueries + listQueries
 }

@@ -25,10 +25,11 @@ struct RecentChanges: Equatable, Sendable {
   var count: Int { bytes.count / Self.entryBytes }
 
   mutating func append(_ run: FeedRuns.Run) {
-    bytes.append(run.kind.rawValue << 1 | (run.isSilent ? 1 : 0))
-    bytes.append(run.cid)
-    bytes.append(Int64(bitPattern: run.numbers.lowerBound))
-    bytes.append(Int64(bitPattern: run.numbers.upperBound))
+    let words = (
+      (run.kind.rawValue << 1 | (run.isSilent ? 1 : 0)).littleEndian, run.cid.littleEndian,
+      run.numbers.lowerBound.littleEndian, run.numbers.upperBound.littleEndian
+    )
+    unsafe withUnsafeBytes(of: words) { words in unsafe bytes.append(contentsOf: words) }
   }
 
   /// The entry at a place; there is one below `count`.
@@ -98,6 +99,18 @@ struct RecentRefs: Equatable, Sendable {
     return nil
   }
 
+  /// Whether one ref sorts before another, as SQLite compares blobs.
+  static func precedes(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    let size = Swift.min(a.count, b.count)
+    let order = unsafe a.withUnsafeBytes { a in
+      unsafe b.withUnsafeBytes { b -> Int32 in
+        guard size > 0, let a = a.baseAddress, let b = b.baseAddress else { return 0 }
+        return unsafe memcmp(a, b, size)
+      }
+    }
+    return order == 0 ? a.count < b.count : order < 0
+  }
+
   /// Whether two of one size are the same.
   private static func isSame(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
     guard let first = a.baseAddress, let second = b.baseAddress else { return unsafe a.isEmpty }
@@ -118,6 +131,8 @@ struct RecentRefs: Equatable, Sendable {
   /// False where there is no room for one of that size.
   mutating func append(_ ref: [UInt8], atUs: Int64) -> Bool {
     guard ref.count + Self.headBytes <= Self.bytesMax - bytes.count else { return false }
+    // They are shared with what was counted at the commit before: one copy, with room.
+    bytes.reserveCapacity(bytes.count + Self.headBytes + ref.count)
     bytes.append(UInt8(1))
     bytes.append(UInt8(truncatingIfNeeded: ref.count))
     bytes.append(UInt8(truncatingIfNeeded: ref.count >> 8))

@@ -27,29 +27,41 @@ struct FeedRuns {
   var isSilent = false
   /// Operations that changed.
   private(set) var operations: Set<UInt64> = []
-  private var groups = ShortTable<Key, [ClosedRange<UInt64>]>()
+  /// What came under one key: runs in the order in which they came. Mostly it is one.
+  private struct Group {
+    var last: ClosedRange<UInt64>
+    var earlier: [ClosedRange<UInt64>] = []
+  }
+
+  private var groups = ShortTable<Key, Group>()
 
   mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
     if kind == .operations { operations.insert(numbers.lowerBound) }
     let key = Key(cid: cid, kind: kind, isSilent: isSilent)
-    Self.add(numbers, to: &groups[key, default: []])
+    Self.add(numbers, to: &groups[key, default: Group(last: numbers)])
   }
 
-  private static func add(_ numbers: ClosedRange<UInt64>, to runs: inout [ClosedRange<UInt64>]) {
+  private static func add(_ numbers: ClosedRange<UInt64>, to group: inout Group) {
     // Numbers mostly come in order, so the last run is the one that grows.
-    if let last = runs.last, touch(last, numbers) {
-      runs[runs.count - 1] = hull(last, numbers)
+    if touch(group.last, numbers) {
+      group.last = hull(group.last, numbers)
     } else {
-      runs.append(numbers)
+      group.earlier.append(group.last)
+      group.last = numbers
     }
   }
 
   /// All runs, merged where they touch.
   func merged() -> [Run] {
     var result: [Run] = []
+    result.reserveCapacity(groups.keys.count)
     for key in groups.keys {
-      var runs = groups[key, default: []]
-      if runs.count > 1 { runs.sort { $0.lowerBound < $1.lowerBound } }
+      guard let group = groups.value(key) else { continue }
+      if group.earlier.isEmpty {
+        result.append(key.run(group.last))
+        continue
+      }
+      let runs = (group.earlier + [group.last]).sorted { $0.lowerBound < $1.lowerBound }
       var last: ClosedRange<UInt64>?
       for run in runs {
         guard let open = last else {

@@ -8,14 +8,16 @@ internal import Base
 extension WriteTransaction {
   /// Remembers a ref and that its reply is owed, also where it had been sent.
   package func owe(_ ref: [UInt8], wallUs: Int64) throws(StoreFailure) {
-    if let known = counters.recentRefs.find(ref) {
-      if !known.isOwed { counters.recentRefs.note(known, isOwed: true) }
-      return
-    }
     let isNew = unseenRef == ref
     unseenRef = nil
-    if !isNew, try connection.number(Queries.seen, ref) != nil {
-      return try connection.run("UPDATE ref SET owed = 1 WHERE ref = ? AND owed = 0", ref)
+    if !isNew {
+      if let known = counters.recentRefs.find(ref) {
+        if !known.isOwed { counters.recentRefs.note(known, isOwed: true) }
+        return
+      }
+      if try isStored(ref) {
+        return try connection.run("UPDATE ref SET owed = 1 WHERE ref = ? AND owed = 0", ref)
+      }
     }
     if counters.recentRefs.append(ref, atUs: wallUs) { return }
     try moveRefs()
@@ -26,16 +28,20 @@ extension WriteTransaction {
   /// Brings the newest refs to their table.
   private func moveRefs() throws(StoreFailure) {
     let recent = counters.recentRefs
+    var greatest = memo?.greatestRef
     var next = 0
     while let entry = recent.entry(next) {
       next = entry.ref.upperBound
+      let ref = Array(recent.bytes[entry.ref])
       try connection.runNoted(
         """
         INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, ?)
         ON CONFLICT (ref) DO UPDATE SET owed = max(owed, excluded.owed)
         """,
-        Array(recent.bytes[entry.ref]), entry.atUs, entry.isOwed ? 1 : 0)
+        ref, entry.atUs, entry.isOwed ? 1 : 0)
+      if let known = greatest, RecentRefs.precedes(known, ref) { greatest = ref }
     }
+    memo?.greatestRef = greatest
     counters.recentRefs = RecentRefs()
   }
 
@@ -68,9 +74,27 @@ extension ReadTransaction {
   /// Whether an update was applied before.
   package func seen(_ ref: [UInt8]) throws(StoreFailure) -> Bool {
     if try recentRefs().find(ref) != nil { return true }
-    let isKnown = try connection.number(Queries.seen, ref) != nil
+    let isKnown = try isStored(ref)
     unseenRef = isKnown ? nil : ref
     return isKnown
+  }
+
+  /// Whether a ref is in the table. Most servers count them up, and what comes behind the
+  /// greatest need not be looked for.
+  func isStored(_ ref: [UInt8]) throws(StoreFailure) -> Bool {
+    if let memo = try known {
+      var greatest = memo.greatestRef
+      if greatest == nil { greatest = try storedGreatestRef() }
+      memo.greatestRef = greatest
+      if let greatest, RecentRefs.precedes(greatest, ref) { return false }
+    }
+    return try connection.number(Queries.seen, ref) != nil
+  }
+
+  private func storedGreatestRef() throws(StoreFailure) -> [UInt8] {
+    let statement = try connection.statement(Queries.greatestRef)
+    guard try statement.step() else { return [] }
+    return statement.bytes(0)
   }
 
   /// Refs whose replies are owed, oldest first.

@@ -35,6 +35,7 @@ enum FileFormat {
   /// which is sealed with the header.
   static let frameLeadBytes = 24
   static let frameNumberBytes = 8
+  static let framePageOffset = 48
   /// Bytes of one frame in the log.
   static let frameUnitBytes = 4144
 

@@ -149,16 +149,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     let result = unsafe base.read(
       unit, Int32(FileFormat.frameUnitBytes), at: place(ofFrame: number))
     guard result == SQLITE_OK else { return result }
-    guard unsafe Sealing.openLead(unit, number, key: logKey) else { return Code.badData }
-    let header = unsafe unit + FileFormat.frameLeadBytes
-    let page = unsafe header + FileFormat.frameHeaderBytes
-    unsafe Sealing.bind(bound, .page, pageNumber(ofFrame: header))
-    guard
-      unsafe Sealing.open(page, FileFormat.pageTextBytes, into: page, bound: bound, key: pageKey)
-    else { return Code.badData }
-    unsafe (page + FileFormat.pageTextBytes).update(
-      repeating: 0, count: FileFormat.reserveBytes)
-    return SQLITE_OK
+    return unsafe FrameSeal.open(unit, number, bound: bound, pageKey: pageKey, logKey: logKey)
+      ? SQLITE_OK : Code.badData
   }
 
   /// Reads a frame's page as it lies. Whether it is whole is found when it is written.

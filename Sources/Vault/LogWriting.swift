@@ -12,12 +12,6 @@ private let frameBytes = Int64(FileFormat.frameBytes)
 private let frameHeaderBytes = Int64(FileFormat.frameHeaderBytes)
 private let logHeaderBytes = Int64(FileFormat.logHeaderBytes)
 
-/// The page that a frame holds, as its header says.
-@inline(__always)
-func pageNumber(ofFrame header: UnsafePointer<UInt8>) -> Int64 {
-  Int64(unsafe UnsafeRawPointer(header).loadUnaligned(as: UInt32.self).bigEndian)
-}
-
 func writeLog(
   _ file: SQLiteFile?, _ from: UnsafeRawPointer?, _ count: Int32, _ offset: Int64
 ) -> Int32 {
@@ -73,7 +67,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     if result != SQLITE_OK { return result }
     unsafe (unit + FileFormat.frameLeadBytes).update(
       from: bytes, count: FileFormat.frameHeaderBytes)
-    return unsafe writeFrame(number)
+    return unsafe writeFrames(unit, 1, from: number)
   }
 
   /// A page completes the frame whose header waits, or replaces the page of a
@@ -86,7 +80,9 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     let completes = unsafe pointee.pending_frame == number
     unsafe forgetHalves()
     if completes {
-      guard unsafe isWellFormed(page, pageNumber(ofFrame: pending)) else { return Code.writeFailed }
+      guard unsafe isWellFormed(page, FrameSeal.pageNumber(pending)) else {
+        return Code.writeFailed
+      }
       return unsafe gather(number, pending, page)
     }
     let flushed = unsafe writeBatch()
@@ -94,10 +90,10 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     let result = unsafe readFrame(number)
     if result != SQLITE_OK { return result }
     let header = unsafe unit + FileFormat.frameLeadBytes
-    guard unsafe isWellFormed(page, pageNumber(ofFrame: header)) else { return Code.writeFailed }
+    guard unsafe isWellFormed(page, FrameSeal.pageNumber(header)) else { return Code.writeFailed }
     unsafe (header + FileFormat.frameHeaderBytes).update(
       from: page, count: FileFormat.pageTextBytes)
-    return unsafe writeFrame(number)
+    return unsafe writeFrames(unit, 1, from: number)
   }
 
   /// Puts a whole frame to those that wait, and writes them where it ends a commit.
@@ -136,58 +132,26 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     let count = unsafe pointee.batch_count
     guard count > 0 else { return SQLITE_OK }
     unsafe pointee.batch_count = 0
-    guard let base = unsafe pointee.base, let batch = unsafe pointee.batch else {
-      return Code.writeFailed
-    }
-    return unsafe withUnsafeTemporaryAllocation(
-      byteCount: Int(FileFormat.batchFrames) * FileFormat.nonceBytes, alignment: 8
-    ) { nonces -> Int32 in
-      guard let drawn = nonces.baseAddress else { return SQLITE_NOMEM }
-      unsafe randombytes_buf(drawn, Int(count) * FileFormat.nonceBytes)
-      for place in 0..<Int(count) {
-        let frame = unsafe batch + place * FileFormat.frameUnitBytes
-        unsafe UnsafeMutableRawPointer(Sealing.nonce(ofFrame: frame)).copyMemory(
-          from: drawn + place * FileFormat.nonceBytes, byteCount: FileFormat.nonceBytes)
-        guard unsafe seal(frame, pointee.batch_first &+ Int64(place)) else {
-          return Code.writeFailed
-        }
-      }
-      let result = unsafe base.write(
-        batch, Int32(Int(count) * FileFormat.frameUnitBytes),
-        at: place(ofFrame: pointee.batch_first))
-      _ = unsafe withVault { core in
-        core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
-      }
-      return result
-    }
+    guard let batch = unsafe pointee.batch else { return Code.writeFailed }
+    return unsafe writeFrames(batch, Int(count), from: pointee.batch_first)
   }
 
-  /// Seals what the unit holds as frame `number` and writes it, in one call.
-  private func writeFrame(_ number: Int64) -> Int32 {
-    guard let base = unsafe pointee.base, let unit = unsafe pointee.unit else {
-      return Code.writeFailed
-    }
-    unsafe randombytes_buf(Sealing.nonce(ofFrame: unit), FileFormat.nonceBytes)
-    guard unsafe seal(unit, number) else { return Code.writeFailed }
+  /// Seals frames that lie open one after the other and writes them, in one call.
+  private func writeFrames(
+    _ frames: UnsafeMutablePointer<UInt8>, _ count: Int, from number: Int64
+  ) -> Int32 {
+    guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
+      let pageKey = unsafe pointee.page_key, let logKey = unsafe pointee.log_key
+    else { return Code.writeFailed }
+    guard
+      unsafe FrameSeal.seal(
+        frames, count, from: number, bound: bound, pageKey: pageKey, logKey: logKey)
+    else { return Code.writeFailed }
     let result = unsafe base.write(
-      unit, Int32(FileFormat.frameUnitBytes), at: place(ofFrame: number))
-    _ = unsafe withVault { core in core.written.add(1, ordering: .acquiringAndReleasing) }
+      frames, Int32(count * FileFormat.frameUnitBytes), at: place(ofFrame: number))
+    _ = unsafe withVault { core in
+      core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
+    }
     return result
-  }
-
-  /// Seals a frame that lies open but for its nonce: the page for its place in the main
-  /// file, then number and header for this seal of it.
-  @inline(__always)
-  private func seal(_ frame: UnsafeMutablePointer<UInt8>, _ number: Int64) -> Bool {
-    guard let bound = unsafe pointee.bound, let pageKey = unsafe pointee.page_key,
-      let logKey = unsafe pointee.log_key
-    else { return false }
-    let header = unsafe frame + FileFormat.frameLeadBytes
-    let page = unsafe header + FileFormat.frameHeaderBytes
-    unsafe Sealing.bind(bound, .page, pageNumber(ofFrame: header))
-    unsafe Sealing.sealWithNonce(
-      page, FileFormat.pageTextBytes, into: page, bound: bound, key: pageKey)
-    unsafe Sealing.sealLead(frame, number, key: logKey)
-    return true
   }
 }

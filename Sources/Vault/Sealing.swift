@@ -13,17 +13,8 @@ enum Sealing {
     _ text: UnsafePointer<UInt8>, _ count: Int, into unit: UnsafeMutablePointer<UInt8>,
     bound: UnsafePointer<UInt8>, key: UnsafePointer<UInt8>
   ) {
-    unsafe randombytes_buf(unit + count, FileFormat.nonceBytes)
-    unsafe sealWithNonce(text, count, into: unit, bound: bound, key: key)
-  }
-
-  /// The same for a unit whose nonce, drawn for this one seal, lies in its place.
-  @inline(__always)
-  static func sealWithNonce(
-    _ text: UnsafePointer<UInt8>, _ count: Int, into unit: UnsafeMutablePointer<UInt8>,
-    bound: UnsafePointer<UInt8>, key: UnsafePointer<UInt8>
-  ) {
     let nonce = unsafe unit + count
+    unsafe randombytes_buf(nonce, FileFormat.nonceBytes)
     unsafe crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
       unit, nonce + FileFormat.nonceBytes, nil, text, UInt64(count),
       bound, UInt64(FileFormat.boundBytes), nil, nonce, key)
@@ -52,38 +43,6 @@ enum Sealing {
     return unsafe crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
       nil, nil, unit, UInt64(count), nonce + FileFormat.nonceBytes,
       bound, UInt64(FileFormat.boundBytes), nonce, key) == 0
-  }
-
-  /// Seals a frame's number and header, in their place, under the nonce of the frame's
-  /// page. So they hold for that seal of the page only, and for that place.
-  @inline(__always)
-  static func sealLead(
-    _ frame: UnsafeMutablePointer<UInt8>, _ number: Int64, key: UnsafePointer<UInt8>
-  ) {
-    let text = unsafe frame + FileFormat.tagBytes
-    unsafe UnsafeMutableRawPointer(text).storeBytes(of: number.littleEndian, as: Int64.self)
-    unsafe crypto_secretbox_xchacha20poly1305_detached(
-      text, frame, text, UInt64(FileFormat.frameNumberBytes + FileFormat.frameHeaderBytes),
-      nonce(ofFrame: frame), key)
-  }
-
-  /// Opens them in their place. False when any byte is not as it was sealed, or not here.
-  @inline(__always)
-  static func openLead(
-    _ frame: UnsafeMutablePointer<UInt8>, _ number: Int64, key: UnsafePointer<UInt8>
-  ) -> Bool {
-    let text = unsafe frame + FileFormat.tagBytes
-    let result = unsafe crypto_secretbox_xchacha20poly1305_open_detached(
-      text, text, frame, UInt64(FileFormat.frameNumberBytes + FileFormat.frameHeaderBytes),
-      nonce(ofFrame: frame), key)
-    let found = unsafe UnsafeRawPointer(text).loadUnaligned(as: Int64.self)
-    return result == 0 && Int64(littleEndian: found) == number
-  }
-
-  /// Where the nonce of a frame's page lies.
-  @inline(__always)
-  static func nonce(ofFrame frame: UnsafeMutablePointer<UInt8>) -> UnsafeMutablePointer<UInt8> {
-    unsafe frame + (FileFormat.frameUnitBytes - FileFormat.reserveBytes)
   }
 
   /// Writes the part of the associated data that all units of a file share.

@@ -44,6 +44,50 @@ import Testing
     #expect(try owed(fixture) == ["b", "c"])
   }
 
+  /// Refs that ascend are told new without a search, others by one: in any order, across moves to
+  /// the table, commits that fail, and openings, the same are known.
+  @Test(arguments: 0..<8)
+  func whatWasSeenIsKnownInWhateverOrderItCame(_ seed: Int) throws {
+    var random = Random(seed: UInt64(seed))
+    let fixture = try Fixture(.file)
+    var known: Set<String> = []
+    var next = 990
+    for _ in 0..<600 {
+      let ref: String
+      switch random.below(8) {
+      case 0: ref = "\(random.below(2_000))"
+      case 1: ref = String(repeating: "9", count: 1 + random.below(4))
+      case 2: ref = known.isEmpty ? "" : known.sorted()[random.below(known.count)]
+      default:
+        next += 1
+        ref = "\(next)"
+      }
+      let isSeen = known.contains(ref)
+      let fails = random.below(10) == 0
+      do {
+        try fixture.write { tx throws(StoreFailure) in
+          #expect(try tx.seen(bytes(ref)) == isSeen, "\(ref)")
+          try tx.owe(bytes(ref), wallUs: 1)
+          #expect(try tx.seen(bytes(ref)), "\(ref)")
+          if fails { throw .full }
+        }
+        known.insert(ref)
+      } catch {
+        #expect(fails)
+      }
+      switch random.below(40) {
+      case 0: try fixture.reopen()
+      case 1:
+        try fixture.write { tx throws(StoreFailure) in
+          try tx.settleReplies(known.map(bytes))
+          try tx.trimRefs(kept: 0, beforeUs: .max)
+        }
+        known = []
+      default: break
+      }
+    }
+  }
+
   @Test func refsAreKnownAlikeWhetherTheyHaveMovedOrNot() throws {
     let fixture = try Fixture(.file)
     // One is too long for the row of the newest.
