@@ -34,14 +34,7 @@ extension WriteTransaction {
 
   package func save(_ facts: ServerFacts) throws(StoreFailure) {
     guard try self.facts() != facts else { return }
-    try connection.runNoted(
-      """
-      UPDATE meta SET server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?,
-        restored_lsn = ?, clock_ahead = ?
-      WHERE one = 1
-      """, facts.serverTimeUs, facts.largestPage, facts.overlapUs, facts.epoch,
-      facts.restoredLSN, facts.clockAheadUs)
-    memo?.facts = facts
+    changedFacts = facts
   }
 
   /// Replaces the trusted ranges; only those that differ are written.

@@ -1,7 +1,8 @@
 /// What a commit changes of conversations is gathered and written at its end, each row once.
 ///
 /// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `changedCount`; who
-/// writes in SQL what a record or a tally holds lets what was gathered go first.
+/// writes in SQL what a record or a tally holds lets what was gathered go first. The same holds
+/// for the one row of `meta`.
 internal import Timeline
 
 /// What a commit has changed of one conversation so far.
@@ -112,6 +113,57 @@ extension WriteTransaction {
       row.bind(cid)
     }
     memo?.entry(cid).tally = tally
+  }
+}
+
+extension WriteTransaction {
+  /// What the store counts, and what is known of the server where that changed.
+  func flushMeta() throws(StoreFailure) {
+    guard let facts = changedFacts else {
+      return try connection.runNoted(
+        """
+        UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
+          trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?
+        WHERE one = 1
+        """
+      ) { row in counters.bind(&row) }
+    }
+    try connection.runNoted(
+      """
+      UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
+        trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?,
+        server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?, restored_lsn = ?,
+        clock_ahead = ?
+      WHERE one = 1
+      """
+    ) { row in
+      counters.bind(&row)
+      facts.bind(&row)
+    }
+  }
+}
+
+extension Counters {
+  fileprivate func bind(_ row: inout Parameters) {
+    row.bind(opening)
+    row.bind(lsn)
+    row.bind(lastNumber)
+    row.bind(lastChange)
+    row.bind(trimmedChange)
+    row.bind(lastOperation)
+    row.bind(recentChanges.bytes)
+    row.bind(recentRefs.bytes)
+  }
+}
+
+extension ServerFacts {
+  fileprivate func bind(_ row: inout Parameters) {
+    row.bind(serverTimeUs)
+    row.bind(Int64(largestPage))
+    row.bind(overlapUs)
+    row.bind(epoch)
+    row.bind(restoredLSN)
+    row.bind(clockAheadUs)
   }
 }
 

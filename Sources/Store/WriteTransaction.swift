@@ -33,6 +33,8 @@ package final class WriteTransaction: ReadTransaction {
   var inserted = InsertedRows()
   /// What was changed of conversations and is not yet written.
   var changed = ShortTable<Int64, ConversationChange>()
+  /// What is known of the server, where that changed: it goes into the row that counts.
+  var changedFacts: ServerFacts?
   private var changesAtBegin: Int32 = 0
 
   init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {
@@ -51,6 +53,11 @@ package final class WriteTransaction: ReadTransaction {
   override func changedCount(_ cid: Int64) -> Int64 { changed.value(cid)?.count ?? 0 }
 
   override func recentRefs() -> RecentRefs { counters.recentRefs }
+
+  package override func facts() throws(StoreFailure) -> ServerFacts {
+    if let changedFacts { return changedFacts }
+    return try super.facts()
+  }
 
   /// The sequence number that this commit will have.
   package override var lsn: UInt64 { counters.lsn }
@@ -85,28 +92,15 @@ package final class WriteTransaction: ReadTransaction {
     try flushFeed()
     let isNoted =
       counters.lastChange != before.lastChange || counters.recentRefs != before.recentRefs
+      || changedFacts != nil
     guard isNoted || connection.totalChanges != changesAtBegin else {
       end()
       return before
     }
-    try connection.runNoted(
-      """
-      UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
-        trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?
-      WHERE one = 1
-      """
-    ) { row in
-      row.bind(counters.opening)
-      row.bind(counters.lsn)
-      row.bind(counters.lastNumber)
-      row.bind(counters.lastChange)
-      row.bind(counters.trimmedChange)
-      row.bind(counters.lastOperation)
-      row.bind(counters.recentChanges.bytes)
-      row.bind(counters.recentRefs.bytes)
-    }
+    try flushMeta()
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
+    if let changedFacts { memo?.facts = changedFacts }
     memo?.inserted = inserted
     endAsItIs()
     return counters
