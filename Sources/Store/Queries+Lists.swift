@@ -15,7 +15,7 @@ extension Queries {
 
   static let tally: StaticString = """
     SELECT read_time, read_id, read_named, unread_count, server_unread, counted_time, counted_id,
-      counted_flags, counted_arrived, unread_fewer, unread_more, counted_lsn, message_count
+      counted_flags, counted_arrived, counted_lsn, unread_fewer, unread_more, message_count
     FROM conversation WHERE cid = ?
     """
 

@@ -105,16 +105,16 @@ enum Queries {
     """
 
   static let conversation: StaticString = """
-    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text,
-      is_pending, deleted_lsn, top_time, top_id
+    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, marks_us, marks_text,
+      top_time, top_id, lowest_since_us, total_count, restored_lsn, audited_total, audited_count,
+      is_pending, deleted_lsn
     FROM conversation WHERE id = ?
     """
 
   static let conversationByCID: StaticString = """
-    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, lowest_since_us,
-      total_count, restored_lsn, audited_total, audited_count, marks_us, marks_text,
-      is_pending, deleted_lsn, top_time, top_id
+    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, marks_us, marks_text,
+      top_time, top_id, lowest_since_us, total_count, restored_lsn, audited_total, audited_count,
+      is_pending, deleted_lsn
     FROM conversation WHERE cid = ?
     """
 

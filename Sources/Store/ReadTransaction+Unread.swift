@@ -132,19 +132,12 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> Tally {
     let row = try connection.statement(Queries.tally, cid)
     guard try row.step() else { return Tally() }
-    memo?.entry(cid).count = Int(clamping: Swift.max(0, row.int(12)))
-    var tally = Tally(
-      marker: Self.position(row, 0), named: row.optionalBytes(2), unread: row.int(3),
-      fewerLSN: row.uint(9), moreLSN: row.uint(10))
-    if let count = row.optionalInt(4), let top = Self.position(row, 5) {
-      tally.counted = Tally.Counted(
-        count: count, top: top, isSharp: row.int(7) & 1 != 0, isLow: row.int(7) & 4 != 0,
-        isWhole: row.int(7) & 2 != 0, arrived: row.int(8), lsn: row.uint(11))
-    }
-    return tally
-  }
-
-  private static func position(_ row: borrowing Statement, _ column: Int32) -> Position? {
-    row.optionalInt(column).map { Position(time: $0, id: row.bytes(column + 1)) }
+    let tally = Tally(row, from: 0)
+    let count = row.int(Tally.columns)
+    let kept = try kept()
+    let isKept = kept?.record.cid == cid
+    memo?.entry(cid).count = Int(
+      clamping: Swift.max(0, count &+ (isKept ? kept?.rows ?? 0 : 0)))
+    return isKept ? kept?.tally ?? tally : tally
   }
 }

@@ -45,6 +45,22 @@ package class ReadTransaction {
     return RecentRefs(stored: row.bytes(0))
   }
 
+  /// The conversation whose state is not in its own row. What was read of it before counts for the
+  /// state that is seen, unless a write has moved on.
+  func kept() throws(StoreFailure) -> KeptState? {
+    if let told { return told.kept }
+    if let seenKept { return seenKept.state }
+    let state = try storedKept()
+    seenKept = SeenKept(state: state)
+    return state
+  }
+
+  private struct SeenKept {
+    let state: KeptState?
+  }
+
+  private var seenKept: SeenKept?
+
   /// The connection, as long as the transaction lasts.
   var connection: Connection {
     get throws(StoreFailure) {
@@ -123,7 +139,8 @@ package class ReadTransaction {
     let statement = try connection.statement(Queries.conversation, id)
     if try statement.step() {
       let record = Self.record(statement)
-      return changedRecord(record.cid) ?? record
+      if let changed = changedRecord(record.cid) { return changed }
+      return try laid(over: record)
     }
     // The name that this user gave it before the server did.
     guard let cid = try connection.number(Queries.alias, id) else { return nil }
@@ -135,30 +152,21 @@ package class ReadTransaction {
     if let kept = changedRecord(cid) ?? entry?.record { return kept }
     let statement = try connection.statement(Queries.conversationByCID, cid)
     guard try statement.step() else { return nil }
-    let record = Self.record(statement)
+    let record = try laid(over: Self.record(statement))
     entry?.record = record
     return record
   }
 
-  private static func record(_ row: borrowing Statement) -> ConversationRecord {
-    var record = ConversationRecord(cid: row.int(0), id: row.bytes(1))
-    record.fetch = watermark(row, 2)
-    record.deletions = watermark(row, 4)
-    record.lowestSinceUs = row.optionalInt(6)
-    record.totalCount = row.optionalInt(7)
-    record.restoredLSN = row.uint(8)
-    record.auditedTotal = row.optionalInt(9)
-    record.auditedCount = row.optionalInt(10)
-    record.marks = watermark(row, 11)
-    record.isPending = row.int(13) != 0
-    record.deletedLSN = row.uint(14)
-    record.top = row.optionalInt(15).map { Position(time: $0, id: row.bytes(16)) }
-    return record
+  private func laid(over record: ConversationRecord) throws(StoreFailure) -> ConversationRecord {
+    try kept()?.laid(over: record) ?? record
   }
 
-  private static func watermark(_ row: borrowing Statement, _ column: Int32) -> Watermark? {
-    guard let time = row.optionalInt(column) else { return nil }
-    return Watermark(timeUs: time, text: row.bytes(column + 1))
+  private static func record(_ row: borrowing Statement) -> ConversationRecord {
+    var record = ConversationRecord(cid: row.int(0), id: row.bytes(1))
+    record.readState(row, from: 2)
+    record.isPending = row.int(2 + ConversationRecord.stateColumns) != 0
+    record.deletedLSN = row.uint(3 + ConversationRecord.stateColumns)
+    return record
   }
 
   package func facts() throws(StoreFailure) -> ServerFacts {
@@ -284,13 +292,20 @@ package class ReadTransaction {
       if change == 0, let kept = try known?.entry(cid).count { return kept }
       let stored = try connection.number(
         "SELECT message_count FROM conversation WHERE cid = ?", cid)
-      let count = Int(clamping: Swift.max(0, (stored ?? 0) &+ change))
+      let rows = try keptRows(cid)
+      let count = Int(clamping: Swift.max(0, (stored ?? 0) &+ rows &+ change))
       if change == 0 { memo?.entry(cid).count = count }
       return count
     }
     let counted = try connection.number(
       Queries.count, cid, low.time, low.id, high.time, high.id)
     return Int(clamping: counted ?? 0)
+  }
+
+  /// Rows that a conversation has beyond those its own row says.
+  func keptRows(_ cid: Int64) throws(StoreFailure) -> Int64 {
+    let kept = try kept()
+    return kept?.record.cid == cid ? kept?.rows ?? 0 : 0
   }
 
   package func pendingMarkCount() throws(StoreFailure) -> Int {
@@ -307,8 +322,9 @@ package class ReadTransaction {
         (SELECT count(*) FROM waiting), (SELECT waiting_dropped FROM meta WHERE one = 1)
       """)
     guard try statement.step() else { throw .damaged }
+    let kept = try kept()?.rows ?? 0
     return StoreCounts(
-      conversations: statement.uint(0), messages: statement.uint(1),
+      conversations: statement.uint(0), messages: UInt64(clamping: statement.int(1) &+ kept),
       tombstones: statement.uint(2), quarantined: statement.uint(3),
       waiting: statement.uint(4), waitingDropped: statement.uint(5))
   }

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 4
+  static let version: Int64 = 5
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,14 +74,18 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 4;
         """)
+      try addKept(connection)
     } else {
       if found < 2 { try addRecent(connection) }
       if found < 3 { try addOpening(connection) }
       if found < 4 { try addTop(connection) }
+      if found < 5 { try addKept(connection) }
     }
-    if form < cacheForm { try rebuildCache(connection) }
+    if form < cacheForm {
+      try KeptState.settle(connection)
+      try rebuildCache(connection)
+    }
   }
 
   private static func addRecent(_ connection: Connection) throws(StoreFailure) {
@@ -108,6 +112,40 @@ enum Schema {
       ALTER TABLE conversation ADD COLUMN top_time INTEGER;
       ALTER TABLE conversation ADD COLUMN top_id BLOB;
       PRAGMA user_version = 4;
+      """)
+  }
+
+  private static func addKept(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      ALTER TABLE meta ADD COLUMN kept_cid INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_rows INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_fetch_us INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_fetch_text BLOB;
+      ALTER TABLE meta ADD COLUMN kept_deletions_us INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_deletions_text BLOB;
+      ALTER TABLE meta ADD COLUMN kept_marks_us INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_marks_text BLOB;
+      ALTER TABLE meta ADD COLUMN kept_top_time INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_top_id BLOB;
+      ALTER TABLE meta ADD COLUMN kept_lowest_since_us INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_total_count INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_restored_lsn INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_audited_total INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_audited_count INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_read_time INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_read_id BLOB;
+      ALTER TABLE meta ADD COLUMN kept_read_named BLOB;
+      ALTER TABLE meta ADD COLUMN kept_unread_count INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_server_unread INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_counted_time INTEGER;
+      ALTER TABLE meta ADD COLUMN kept_counted_id BLOB;
+      ALTER TABLE meta ADD COLUMN kept_counted_flags INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_counted_arrived INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_counted_lsn INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_unread_fewer INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_unread_more INTEGER NOT NULL DEFAULT 0;
+      PRAGMA user_version = 5;
       """)
   }
 

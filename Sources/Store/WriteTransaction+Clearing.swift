@@ -8,7 +8,7 @@ internal import Timeline
 extension WriteTransaction {
   /// Drops all that the server said. Who follows the feed reads anew.
   package func clearCache() throws(StoreFailure) {
-    try flushConversations()
+    try settleConversations()
     let told = try toldMarks()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
@@ -52,7 +52,7 @@ extension WriteTransaction {
   /// which `deletedLSN` tells.
   package func removeConversation(_ cid: Int64) throws(StoreFailure) {
     guard let record = try conversation(cid: cid) else { return }
-    try flushConversations()
+    try settleConversations()
     if record.isPending {
       // The server never knew it, so nothing of it comes back. Its name is kept where a
       // draft is still read by it.

@@ -2,7 +2,7 @@
 ///
 /// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `changedCount`; who
 /// writes in SQL what a record or a tally holds lets what was gathered go first. The same holds
-/// for the one row of `meta`.
+/// for the one row of `meta`, where most of it goes (`KeptState`).
 internal import Timeline
 
 /// What a commit has changed of one conversation so far.
@@ -39,6 +39,7 @@ extension WriteTransaction {
     for cid in gathered.keys.count > 1 ? gathered.keys.sorted() : gathered.keys {
       let change = gathered[cid, default: ConversationChange()]
       takeCount(change.count, cid)
+      if try keep(cid, change, isAlone: gathered.keys.count == 1) { continue }
       switch (change.record, change.tally) {
       case (let record?, let tally?): try write(record, tally, change.count)
       case (let record?, nil): try write(record, change.count)
@@ -60,7 +61,7 @@ extension WriteTransaction {
     entry.summary = nil
   }
 
-  private func write(
+  func write(
     _ record: ConversationRecord, _ tally: Tally, _ count: Int64
   ) throws(StoreFailure) {
     try connection.runNoted(
@@ -117,9 +118,10 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-  /// What the store counts, and what is known of the server where that changed.
+  /// What the store counts, and the rest where any of it changed.
   func flushMeta() throws(StoreFailure) {
-    guard let facts = changedFacts else {
+    let kept = counters.kept
+    guard changedFacts != nil || kept !== before.kept else {
       return try connection.runNoted(
         """
         UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
@@ -128,17 +130,30 @@ extension WriteTransaction {
         """
       ) { row in counters.bind(&row) }
     }
+    let facts = try facts()
     try connection.runNoted(
       """
       UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
         trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?,
         server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?, restored_lsn = ?,
-        clock_ahead = ?
+        clock_ahead = ?, kept_cid = ?, kept_rows = ?,
+        kept_fetch_us = ?, kept_fetch_text = ?, kept_deletions_us = ?, kept_deletions_text = ?,
+        kept_marks_us = ?, kept_marks_text = ?, kept_top_time = ?, kept_top_id = ?,
+        kept_lowest_since_us = ?, kept_total_count = ?, kept_restored_lsn = ?,
+        kept_audited_total = ?, kept_audited_count = ?, kept_read_time = ?, kept_read_id = ?,
+        kept_read_named = ?, kept_unread_count = ?, kept_server_unread = ?,
+        kept_counted_time = ?, kept_counted_id = ?, kept_counted_flags = ?,
+        kept_counted_arrived = ?, kept_counted_lsn = ?, kept_unread_fewer = ?,
+        kept_unread_more = ?
       WHERE one = 1
       """
     ) { row in
       counters.bind(&row)
       facts.bind(&row)
+      row.bind(kept?.record.cid ?? 0)
+      row.bind(kept?.rows ?? 0)
+      (kept?.record ?? ConversationRecord(cid: 0, id: [])).bind(&row)
+      (kept?.tally ?? Tally()).bind(&row)
     }
   }
 }
@@ -164,40 +179,5 @@ extension ServerFacts {
     row.bind(epoch)
     row.bind(restoredLSN)
     row.bind(clockAheadUs)
-  }
-}
-
-extension ConversationRecord {
-  fileprivate func bind(_ row: inout Parameters) {
-    row.bind(fetch?.timeUs)
-    row.bind(fetch?.text)
-    row.bind(deletions?.timeUs)
-    row.bind(deletions?.text)
-    row.bind(marks?.timeUs)
-    row.bind(marks?.text)
-    row.bind(top?.time)
-    row.bind(top?.id)
-    row.bind(lowestSinceUs)
-    row.bind(totalCount)
-    row.bind(restoredLSN)
-    row.bind(auditedTotal)
-    row.bind(auditedCount)
-  }
-}
-
-extension Tally {
-  fileprivate func bind(_ row: inout Parameters) {
-    row.bind(marker?.time)
-    row.bind(marker?.id)
-    row.bind(named)
-    row.bind(unread)
-    row.bind(counted?.count)
-    row.bind(counted?.top.time)
-    row.bind(counted?.top.id)
-    row.bind(counted?.bits ?? 0)
-    row.bind(counted?.arrived ?? 0)
-    row.bind(counted?.lsn ?? 0)
-    row.bind(fewerLSN)
-    row.bind(moreLSN)
   }
 }

@@ -206,9 +206,7 @@ extension WriteTransaction {
   /// `restoredLSN` of a conversation, read once a transaction.
   func restoredLSN(_ cid: Int64) throws(StoreFailure) -> UInt64 {
     if let known = restored[cid] { return known }
-    let stored = try connection.number(
-      "SELECT restored_lsn FROM conversation WHERE cid = ?", cid)
-    let lsn = UInt64(clamping: stored ?? 0)
+    let lsn = try conversation(cid: cid)?.restoredLSN ?? 0
     restored[cid] = lsn
     return lsn
   }

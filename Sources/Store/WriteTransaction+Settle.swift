@@ -106,7 +106,7 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> ConversationRecord {
     if let known = try conversation(clientID) {
       guard try isOnlyName(known) else { return known }
-      try flushConversations()
+      try settleConversations()
       // A draft was written under the name, before it was made or after that was cancelled.
       try connection.run("UPDATE conversation SET is_pending = 1 WHERE cid = ?", known.cid)
       feed.add(.entities, known.cid, 0...0)
@@ -132,7 +132,7 @@ extension WriteTransaction {
     conversation cid: Int64, as id: [UInt8]
   ) throws(StoreFailure) -> Int64 {
     guard let pending = try conversation(cid: cid), pending.isPending else { return cid }
-    try flushConversations()
+    try settleConversations()
     var real = cid
     if let known = try conversation(id), known.cid != cid {
       real = known.cid

@@ -8,7 +8,7 @@ internal import Base
 package final class WriteTransaction: ReadTransaction {
   /// The user of the file, for the read marks of this device.
   let user: [UInt8]
-  private let before: Counters
+  let before: Counters
   var counters: Counters
   /// Feed entries of this commit, in runs.
   var feed = FeedRuns()
@@ -54,6 +54,8 @@ package final class WriteTransaction: ReadTransaction {
 
   override func recentRefs() -> RecentRefs { counters.recentRefs }
 
+  override func kept() -> KeptState? { counters.kept }
+
   package override func facts() throws(StoreFailure) -> ServerFacts {
     if let changedFacts { return changedFacts }
     return try super.facts()
@@ -92,7 +94,7 @@ package final class WriteTransaction: ReadTransaction {
     try flushFeed()
     let isNoted =
       counters.lastChange != before.lastChange || counters.recentRefs != before.recentRefs
-      || changedFacts != nil
+      || changedFacts != nil || counters.kept !== before.kept
     guard isNoted || connection.totalChanges != changesAtBegin else {
       end()
       return before

@@ -47,8 +47,8 @@ import VaultSupport
       }
       // Now and then a page of the table splits, so the middle one counts.
       let typical = all.map { $0.sorted()[$0.count / 2] }
-      // Row, two indexes, count, meta; row, meta, with feed and ref in the latter.
-      #expect(typical == [5, 2, 2, 2])
+      // Row, two indexes, meta with the count; row, meta, with feed and ref in the latter.
+      #expect(typical == [4, 2, 2, 2])
     }
   }
 }

@@ -1,0 +1,103 @@
+/// The columns that a conversation's record and tally are kept in, in the order in which they
+/// are bound and read wherever they stand: with the conversation, and in the row of `meta`.
+internal import Timeline
+
+extension ConversationRecord {
+  func bind(_ row: inout Parameters) {
+    row.bind(fetch?.timeUs)
+    row.bind(fetch?.text)
+    row.bind(deletions?.timeUs)
+    row.bind(deletions?.text)
+    row.bind(marks?.timeUs)
+    row.bind(marks?.text)
+    row.bind(top?.time)
+    row.bind(top?.id)
+    row.bind(lowestSinceUs)
+    row.bind(totalCount)
+    row.bind(restoredLSN)
+    row.bind(auditedTotal)
+    row.bind(auditedCount)
+  }
+}
+
+extension Tally {
+  func bind(_ row: inout Parameters) {
+    row.bind(marker?.time)
+    row.bind(marker?.id)
+    row.bind(named)
+    row.bind(unread)
+    row.bind(counted?.count)
+    row.bind(counted?.top.time)
+    row.bind(counted?.top.id)
+    row.bind(counted?.bits ?? 0)
+    row.bind(counted?.arrived ?? 0)
+    row.bind(counted?.lsn ?? 0)
+    row.bind(fewerLSN)
+    row.bind(moreLSN)
+  }
+
+  /// How many they are.
+  static let columns: Int32 = 12
+
+  init(_ row: borrowing Statement, from column: Int32) {
+    self.init(
+      marker: Position(row, column), named: row.optionalBytes(column + 2),
+      unread: row.int(column + 3), fewerLSN: row.uint(column + 10),
+      moreLSN: row.uint(column + 11))
+    guard let count = row.optionalInt(column + 4), let top = Position(row, column + 5) else {
+      return
+    }
+    let bits = row.int(column + 7)
+    counted = Counted(
+      count: count, top: top, isSharp: bits & 1 != 0, isLow: bits & 4 != 0,
+      isWhole: bits & 2 != 0, arrived: row.int(column + 8), lsn: row.uint(column + 9))
+  }
+}
+
+extension ConversationRecord {
+  /// How many columns hold what changes of it.
+  static let stateColumns: Int32 = 13
+
+  mutating func readState(_ row: borrowing Statement, from column: Int32) {
+    fetch = Watermark(row, column)
+    deletions = Watermark(row, column + 2)
+    marks = Watermark(row, column + 4)
+    top = Position(row, column + 6)
+    lowestSinceUs = row.optionalInt(column + 8)
+    totalCount = row.optionalInt(column + 9)
+    restoredLSN = row.uint(column + 10)
+    auditedTotal = row.optionalInt(column + 11)
+    auditedCount = row.optionalInt(column + 12)
+  }
+
+  /// The same of another record of it.
+  func with(stateOf other: ConversationRecord) -> ConversationRecord {
+    var record = ConversationRecord(cid: cid, id: id)
+    record.isPending = isPending
+    record.deletedLSN = deletedLSN
+    record.fetch = other.fetch
+    record.deletions = other.deletions
+    record.marks = other.marks
+    record.top = other.top
+    record.lowestSinceUs = other.lowestSinceUs
+    record.totalCount = other.totalCount
+    record.restoredLSN = other.restoredLSN
+    record.auditedTotal = other.auditedTotal
+    record.auditedCount = other.auditedCount
+    return record
+  }
+}
+
+extension Watermark {
+  fileprivate init?(_ row: borrowing Statement, _ column: Int32) {
+    guard let time = row.optionalInt(column) else { return nil }
+    self.init(timeUs: time, text: row.bytes(column + 1))
+  }
+}
+
+extension Position {
+  fileprivate init?(_ row: borrowing Statement, _ column: Int32) {
+    guard let time = row.optionalInt(column) else { return nil }
+    self.init(time: time, id: row.bytes(column + 1))
+  }
+}
