@@ -18,14 +18,23 @@ final class KeptState: Sendable {
     self.rows = rows
   }
 
-  /// Out of the columns of `meta`; nil where nothing is kept.
-  convenience init?(_ row: borrowing Statement, from column: Int32) {
-    guard row.int(column) != 0 else { return nil }
-    var record = ConversationRecord(cid: row.int(column), id: [])
-    record.readState(row, from: column + 2)
-    self.init(
-      record, Tally(row, from: column + 2 + ConversationRecord.stateColumns),
-      rows: row.int(column + 1))
+  /// As it is stored, which is empty for nothing.
+  convenience init?(stored: [UInt8]) throws(StoreFailure) {
+    if stored.isEmpty { return nil }
+    guard let row = PackedColumns(stored) else { throw .damaged }
+    var record = ConversationRecord(cid: row.int(0), id: [])
+    record.readState(row, from: 2)
+    self.init(record, Tally(row, from: 2 + ConversationRecord.stateColumns), rows: row.int(1))
+  }
+
+  /// As it is to be stored.
+  var packed: [UInt8] {
+    var row = ColumnPacker()
+    row.bind(record.cid)
+    row.bind(rows)
+    record.bind(&row)
+    tally.bind(&row)
+    return row.packed
   }
 
   /// What a conversation's own row says, with what is kept of it.
@@ -34,45 +43,24 @@ final class KeptState: Sendable {
     return stored.with(stateOf: record)
   }
 
-  /// In a file whose cache is to be made anew, with no transaction of the store.
-  static func settle(_ connection: Connection) throws(StoreFailure) {
-    try connection.execute(
+  /// Writes it to the conversation's own row.
+  func write(_ connection: Connection) throws(StoreFailure) {
+    try connection.runNoted(
       """
-      UPDATE conversation SET message_count = message_count + kept_rows,
-        fetch_us = kept_fetch_us, fetch_text = kept_fetch_text,
-        deletions_us = kept_deletions_us, deletions_text = kept_deletions_text,
-        marks_us = kept_marks_us, marks_text = kept_marks_text, top_time = kept_top_time,
-        top_id = kept_top_id, lowest_since_us = kept_lowest_since_us,
-        total_count = kept_total_count, restored_lsn = kept_restored_lsn,
-        audited_total = kept_audited_total, audited_count = kept_audited_count,
-        read_time = kept_read_time, read_id = kept_read_id, read_named = kept_read_named,
-        unread_count = kept_unread_count, server_unread = kept_server_unread,
-        counted_time = kept_counted_time, counted_id = kept_counted_id,
-        counted_flags = kept_counted_flags, counted_arrived = kept_counted_arrived,
-        counted_lsn = kept_counted_lsn, unread_fewer = kept_unread_fewer,
-        unread_more = kept_unread_more
-      FROM meta WHERE one = 1 AND cid = kept_cid;
-      UPDATE meta SET kept_cid = 0 WHERE one = 1;
-      """)
-  }
-}
-
-extension ReadTransaction {
-  /// What is kept, in the state that is seen.
-  func storedKept() throws(StoreFailure) -> KeptState? {
-    let row = try connection.statement(
+      UPDATE conversation SET message_count = message_count + ?, fetch_us = ?, fetch_text = ?,
+        deletions_us = ?, deletions_text = ?, marks_us = ?, marks_text = ?, top_time = ?,
+        top_id = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?, audited_total = ?,
+        audited_count = ?, read_time = ?, read_id = ?, read_named = ?, unread_count = ?,
+        server_unread = ?, counted_time = ?, counted_id = ?, counted_flags = ?,
+        counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
+      WHERE cid = ?
       """
-      SELECT
-        kept_cid, kept_rows, kept_fetch_us, kept_fetch_text, kept_deletions_us,
-        kept_deletions_text, kept_marks_us, kept_marks_text, kept_top_time, kept_top_id,
-        kept_lowest_since_us, kept_total_count, kept_restored_lsn, kept_audited_total,
-        kept_audited_count, kept_read_time, kept_read_id, kept_read_named, kept_unread_count,
-        kept_server_unread, kept_counted_time, kept_counted_id, kept_counted_flags,
-        kept_counted_arrived, kept_counted_lsn, kept_unread_fewer, kept_unread_more
-      FROM meta WHERE one = 1
-      """)
-    guard try row.step() else { throw .damaged }
-    return KeptState(row, from: 0)
+    ) { row in
+      row.bind(rows)
+      record.bind(&row)
+      tally.bind(&row)
+      row.bind(record.cid)
+    }
   }
 }
 
@@ -99,7 +87,7 @@ extension WriteTransaction {
   func settleKept() throws(StoreFailure) {
     guard let kept = counters.kept else { return }
     counters.kept = nil
-    try write(kept.record, kept.tally, kept.rows)
+    try kept.write(connection)
   }
 
   /// All that was changed of conversations stands in their rows, for who changes those in SQL.

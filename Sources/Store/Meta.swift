@@ -15,12 +15,7 @@ struct Meta {
       SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead,
         cache_form, account, user, position_kind,
         lsn, last_number, last_change, trimmed_change, last_operation, recent_changes, recent_refs,
-        kept_cid, kept_rows, kept_fetch_us, kept_fetch_text, kept_deletions_us,
-        kept_deletions_text, kept_marks_us, kept_marks_text, kept_top_time, kept_top_id,
-        kept_lowest_since_us, kept_total_count, kept_restored_lsn, kept_audited_total,
-        kept_audited_count, kept_read_time, kept_read_id, kept_read_named, kept_unread_count,
-        kept_server_unread, kept_counted_time, kept_counted_id, kept_counted_flags,
-        kept_counted_arrived, kept_counted_lsn, kept_unread_fewer, kept_unread_more
+        kept_state
       FROM meta WHERE one = 1
       """)
     guard try row.step() else { throw .damaged }
@@ -32,7 +27,7 @@ struct Meta {
         trimmedChange: row.uint(13), lastOperation: row.uint(14),
         opening: .random(in: .min ... .max),
         recentChanges: try RecentChanges(stored: row.bytes(15)),
-        recentRefs: RecentRefs(stored: row.bytes(16)), kept: KeptState(row, from: 17)),
+        recentRefs: RecentRefs(stored: row.bytes(16)), kept: try KeptState(stored: row.bytes(17))),
       facts: ServerFacts(row))
   }
 }

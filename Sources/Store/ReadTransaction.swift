@@ -50,7 +50,9 @@ package class ReadTransaction {
   func kept() throws(StoreFailure) -> KeptState? {
     if let told { return told.kept }
     if let seenKept { return seenKept.state }
-    let state = try storedKept()
+    let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
+    guard try row.step() else { throw .damaged }
+    let state = try KeptState(stored: row.bytes(0))
     seenKept = SeenKept(state: state)
     return state
   }

@@ -74,8 +74,8 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
+        PRAGMA user_version = 5;
         """)
-      try addKept(connection)
     } else {
       if found < 2 { try addRecent(connection) }
       if found < 3 { try addOpening(connection) }
@@ -83,7 +83,7 @@ enum Schema {
       if found < 5 { try addKept(connection) }
     }
     if form < cacheForm {
-      try KeptState.settle(connection)
+      try settleKept(connection)
       try rebuildCache(connection)
     }
   }
@@ -118,35 +118,21 @@ enum Schema {
   private static func addKept(_ connection: Connection) throws(StoreFailure) {
     try connection.execute(
       """
-      ALTER TABLE meta ADD COLUMN kept_cid INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_rows INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_fetch_us INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_fetch_text BLOB;
-      ALTER TABLE meta ADD COLUMN kept_deletions_us INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_deletions_text BLOB;
-      ALTER TABLE meta ADD COLUMN kept_marks_us INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_marks_text BLOB;
-      ALTER TABLE meta ADD COLUMN kept_top_time INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_top_id BLOB;
-      ALTER TABLE meta ADD COLUMN kept_lowest_since_us INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_total_count INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_restored_lsn INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_audited_total INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_audited_count INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_read_time INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_read_id BLOB;
-      ALTER TABLE meta ADD COLUMN kept_read_named BLOB;
-      ALTER TABLE meta ADD COLUMN kept_unread_count INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_server_unread INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_counted_time INTEGER;
-      ALTER TABLE meta ADD COLUMN kept_counted_id BLOB;
-      ALTER TABLE meta ADD COLUMN kept_counted_flags INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_counted_arrived INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_counted_lsn INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_unread_fewer INTEGER NOT NULL DEFAULT 0;
-      ALTER TABLE meta ADD COLUMN kept_unread_more INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN kept_state BLOB NOT NULL DEFAULT x'';
       PRAGMA user_version = 5;
       """)
+  }
+
+  private static func keptState(_ connection: Connection) throws(StoreFailure) -> KeptState? {
+    let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
+    guard try row.step() else { throw .damaged }
+    return try KeptState(stored: row.bytes(0))
+  }
+
+  /// Brings what is kept in the row of `meta` to where a cache that is made anew leaves it.
+  private static func settleKept(_ connection: Connection) throws(StoreFailure) {
+    try keptState(connection)?.write(connection)
+    try connection.run("UPDATE meta SET kept_state = x'' WHERE one = 1")
   }
 
   /// The form of a file's cache, where it may be converted for this host.

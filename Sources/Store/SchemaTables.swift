@@ -29,7 +29,8 @@ extension Schema {
         restored_lsn INTEGER NOT NULL DEFAULT 0,
         waiting_dropped INTEGER NOT NULL DEFAULT 0,
         recent_changes BLOB NOT NULL DEFAULT x'',
-        recent_refs BLOB NOT NULL DEFAULT x''
+        recent_refs BLOB NOT NULL DEFAULT x'',
+        kept_state BLOB NOT NULL DEFAULT x''
       ) STRICT;
 
       CREATE TABLE conversation (

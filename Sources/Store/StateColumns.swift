@@ -1,9 +1,28 @@
-/// The columns that a conversation's record and tally are kept in, in the order in which they
-/// are bound and read wherever they stand: with the conversation, and in the row of `meta`.
+/// What changes of a conversation, as values in one order: columns of its own row, or packed in
+/// one of the row of `meta`.
 internal import Timeline
 
+/// Takes values in turn.
+protocol ColumnSink: ~Copyable {
+  mutating func bind(_ value: Int64?)
+  mutating func bind(_ value: UInt64?)
+  mutating func bind(_ value: [UInt8]?)
+}
+
+/// Gives values by their places.
+protocol ColumnSource: ~Copyable {
+  borrowing func int(_ column: Int32) -> Int64
+  borrowing func optionalInt(_ column: Int32) -> Int64?
+  borrowing func uint(_ column: Int32) -> UInt64
+  borrowing func bytes(_ column: Int32) -> [UInt8]
+  borrowing func optionalBytes(_ column: Int32) -> [UInt8]?
+}
+
+extension Parameters: ColumnSink {}
+extension Statement: ColumnSource {}
+
 extension ConversationRecord {
-  func bind(_ row: inout Parameters) {
+  func bind(_ row: inout some ColumnSink & ~Copyable) {
     row.bind(fetch?.timeUs)
     row.bind(fetch?.text)
     row.bind(deletions?.timeUs)
@@ -21,7 +40,7 @@ extension ConversationRecord {
 }
 
 extension Tally {
-  func bind(_ row: inout Parameters) {
+  func bind(_ row: inout some ColumnSink & ~Copyable) {
     row.bind(marker?.time)
     row.bind(marker?.id)
     row.bind(named)
@@ -39,7 +58,7 @@ extension Tally {
   /// How many they are.
   static let columns: Int32 = 12
 
-  init(_ row: borrowing Statement, from column: Int32) {
+  init(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
     self.init(
       marker: Position(row, column), named: row.optionalBytes(column + 2),
       unread: row.int(column + 3), fewerLSN: row.uint(column + 10),
@@ -58,7 +77,7 @@ extension ConversationRecord {
   /// How many columns hold what changes of it.
   static let stateColumns: Int32 = 13
 
-  mutating func readState(_ row: borrowing Statement, from column: Int32) {
+  mutating func readState(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
     fetch = Watermark(row, column)
     deletions = Watermark(row, column + 2)
     marks = Watermark(row, column + 4)
@@ -89,14 +108,14 @@ extension ConversationRecord {
 }
 
 extension Watermark {
-  fileprivate init?(_ row: borrowing Statement, _ column: Int32) {
+  fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, _ column: Int32) {
     guard let time = row.optionalInt(column) else { return nil }
     self.init(timeUs: time, text: row.bytes(column + 1))
   }
 }
 
 extension Position {
-  fileprivate init?(_ row: borrowing Statement, _ column: Int32) {
+  fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, _ column: Int32) {
     guard let time = row.optionalInt(column) else { return nil }
     self.init(time: time, id: row.bytes(column + 1))
   }

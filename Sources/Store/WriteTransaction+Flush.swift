@@ -41,7 +41,9 @@ extension WriteTransaction {
       takeCount(change.count, cid)
       if try keep(cid, change, isAlone: gathered.keys.count == 1) { continue }
       switch (change.record, change.tally) {
-      case (let record?, let tally?): try write(record, tally, change.count)
+      case (let record?, let tally?):
+        try KeptState(record, tally, rows: change.count).write(connection)
+        memo?.entry(cid).tally = tally
       case (let record?, nil): try write(record, change.count)
       case (nil, let tally?): try write(tally, cid, change.count)
       case (nil, nil):
@@ -59,28 +61,6 @@ extension WriteTransaction {
     guard let entry = memo?.entry(cid) else { return }
     entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
     entry.summary = nil
-  }
-
-  func write(
-    _ record: ConversationRecord, _ tally: Tally, _ count: Int64
-  ) throws(StoreFailure) {
-    try connection.runNoted(
-      """
-      UPDATE conversation SET message_count = message_count + ?, fetch_us = ?, fetch_text = ?,
-        deletions_us = ?, deletions_text = ?, marks_us = ?, marks_text = ?, top_time = ?,
-        top_id = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?, audited_total = ?,
-        audited_count = ?, read_time = ?, read_id = ?, read_named = ?, unread_count = ?,
-        server_unread = ?, counted_time = ?, counted_id = ?, counted_flags = ?,
-        counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
-      WHERE cid = ?
-      """
-    ) { row in
-      row.bind(count)
-      record.bind(&row)
-      tally.bind(&row)
-      row.bind(record.cid)
-    }
-    memo?.entry(record.cid).tally = tally
   }
 
   private func write(_ record: ConversationRecord, _ count: Int64) throws(StoreFailure) {
@@ -136,24 +116,13 @@ extension WriteTransaction {
       UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
         trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?,
         server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?, restored_lsn = ?,
-        clock_ahead = ?, kept_cid = ?, kept_rows = ?,
-        kept_fetch_us = ?, kept_fetch_text = ?, kept_deletions_us = ?, kept_deletions_text = ?,
-        kept_marks_us = ?, kept_marks_text = ?, kept_top_time = ?, kept_top_id = ?,
-        kept_lowest_since_us = ?, kept_total_count = ?, kept_restored_lsn = ?,
-        kept_audited_total = ?, kept_audited_count = ?, kept_read_time = ?, kept_read_id = ?,
-        kept_read_named = ?, kept_unread_count = ?, kept_server_unread = ?,
-        kept_counted_time = ?, kept_counted_id = ?, kept_counted_flags = ?,
-        kept_counted_arrived = ?, kept_counted_lsn = ?, kept_unread_fewer = ?,
-        kept_unread_more = ?
+        clock_ahead = ?, kept_state = ?
       WHERE one = 1
       """
     ) { row in
       counters.bind(&row)
       facts.bind(&row)
-      row.bind(kept?.record.cid ?? 0)
-      row.bind(kept?.rows ?? 0)
-      (kept?.record ?? ConversationRecord(cid: 0, id: [])).bind(&row)
-      (kept?.tally ?? Tally()).bind(&row)
+      row.bind(kept?.packed ?? [])
     }
   }
 }

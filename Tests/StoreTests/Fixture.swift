@@ -78,33 +78,7 @@ final class Fixture {
         """
         ALTER TABLE conversation DROP COLUMN top_time;
         ALTER TABLE conversation DROP COLUMN top_id;
-        ALTER TABLE meta DROP COLUMN kept_cid;
-        ALTER TABLE meta DROP COLUMN kept_rows;
-        ALTER TABLE meta DROP COLUMN kept_fetch_us;
-        ALTER TABLE meta DROP COLUMN kept_fetch_text;
-        ALTER TABLE meta DROP COLUMN kept_deletions_us;
-        ALTER TABLE meta DROP COLUMN kept_deletions_text;
-        ALTER TABLE meta DROP COLUMN kept_marks_us;
-        ALTER TABLE meta DROP COLUMN kept_marks_text;
-        ALTER TABLE meta DROP COLUMN kept_top_time;
-        ALTER TABLE meta DROP COLUMN kept_top_id;
-        ALTER TABLE meta DROP COLUMN kept_lowest_since_us;
-        ALTER TABLE meta DROP COLUMN kept_total_count;
-        ALTER TABLE meta DROP COLUMN kept_restored_lsn;
-        ALTER TABLE meta DROP COLUMN kept_audited_total;
-        ALTER TABLE meta DROP COLUMN kept_audited_count;
-        ALTER TABLE meta DROP COLUMN kept_read_time;
-        ALTER TABLE meta DROP COLUMN kept_read_id;
-        ALTER TABLE meta DROP COLUMN kept_read_named;
-        ALTER TABLE meta DROP COLUMN kept_unread_count;
-        ALTER TABLE meta DROP COLUMN kept_server_unread;
-        ALTER TABLE meta DROP COLUMN kept_counted_time;
-        ALTER TABLE meta DROP COLUMN kept_counted_id;
-        ALTER TABLE meta DROP COLUMN kept_counted_flags;
-        ALTER TABLE meta DROP COLUMN kept_counted_arrived;
-        ALTER TABLE meta DROP COLUMN kept_counted_lsn;
-        ALTER TABLE meta DROP COLUMN kept_unread_fewer;
-        ALTER TABLE meta DROP COLUMN kept_unread_more;
+        ALTER TABLE meta DROP COLUMN kept_state;
         """)
     }
     try reopen()

@@ -150,4 +150,51 @@ import Timeline
       }
     }
   }
+
+  @Test func whatIsPackedIsReadAsItWas() throws {
+    var packer = ColumnPacker()
+    packer.bind(Int64?.none)
+    packer.bind(Int64.min)
+    packer.bind(UInt64.max)
+    packer.bind([UInt8]?.none)
+    packer.bind([UInt8]())
+    packer.bind(bytes("text"))
+    packer.bind(Int64(-1))
+    let read = try #require(PackedColumns(packer.packed))
+    #expect(read.optionalInt(0) == nil && read.int(0) == 0 && read.optionalBytes(0) == nil)
+    #expect(read.int(1) == .min && read.uint(1) == 0 && read.bytes(1) == [])
+    #expect(read.uint(2) == UInt64(Int64.max))
+    #expect(read.optionalBytes(3) == nil && read.optionalBytes(4) == [])
+    #expect(read.bytes(5) == bytes("text") && read.optionalInt(5) == nil)
+    #expect(read.int(6) == -1 && read.optionalInt(7) == nil && read.optionalInt(-1) == nil)
+  }
+
+  /// Bytes of a damaged file.
+  @Test func whatNoPackerHasMadeIsRefusedOrReadsAsSomething() throws {
+    var packer = ColumnPacker()
+    for step in 0..<20 {
+      packer.bind(Int64(step))
+      packer.bind(bytes("text \(step)"))
+    }
+    let whole = packer.packed
+    var random = Random(seed: 1)
+    var refused = 0
+    for _ in 0..<5_000 {
+      var changed = whole
+      for _ in 0...random.below(3) {
+        changed[random.below(changed.count)] = UInt8(random.below(256))
+      }
+      if random.chance(0.5) { changed.removeLast(random.below(changed.count)) }
+      guard let read = PackedColumns(changed) else {
+        refused += 1
+        continue
+      }
+      for column in Int32(-1)...50 {
+        _ = read.bytes(column).count + Int(clamping: read.int(column))
+      }
+    }
+    #expect(refused > 1_000 && refused < 5_000)
+    #expect(throws: StoreFailure.damaged) { try KeptState(stored: [1, 2, 3]) }
+    #expect(try KeptState(stored: []) == nil)
+  }
 }
