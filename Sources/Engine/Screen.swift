@@ -156,7 +156,7 @@ struct Screen: Watched {
       let row = try number == 0 ? list.count - 1 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == list.count - 1, isAtEnd, !edges.behind { return false }
-      let behind = row >= list.row(from: lastSent?.position ?? .max) ? wishBehind(load.count) : nil
+      let behind = row >= list.row(from: lastSent ?? .max) ? wishBehind(load.count) : nil
       var wish =
         behind ?? Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
       wish.leads = true

@@ -45,6 +45,7 @@ extension SpanSet {
     while shared < Swift.min(spans.count, other.spans.count), spans[shared] == other.spans[shared] {
       shared += 1
     }
+    if shared == spans.count, shared == other.spans.count { return [] }
     // Walking over the ends of both sets, each end changes the answer; an end that
     // both sets have changes it twice.
     var pieces: [Span] = []

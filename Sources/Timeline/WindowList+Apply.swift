@@ -6,11 +6,11 @@
 extension WindowList {
   /// Applies a change and returns the steps that lead to the new list.
   package mutating func apply(_ change: WindowChange) -> [DiffOp] {
-    var edit = Edit(list: self)
+    var edit = Edit(list: WindowList(rowsMax: rowsMax))
     // One owner at a time, so that nothing is copied.
-    self = WindowList(rowsMax: rowsMax)
+    swap(&self, &edit.list)
     edit.apply(change)
-    self = edit.list
+    swap(&self, &edit.list)
     return edit.ops
   }
 }
@@ -46,9 +46,7 @@ private struct Edit {
       if let slot = list.slot(ofNumber: number) { leave(slot) }
     }
     if change.loaded != nil {
-      for piece in wasLoaded.difference(with: list.loaded) {
-        leave(rows: row(from: piece.low)..<row(from: piece.high))
-      }
+      for piece in wasLoaded.difference(with: list.loaded) { leave(rows: rows(in: piece)) }
     }
     takeKeys(change.upserted)
     // Where everything was read anew, nothing says what else of a row is different.
@@ -68,10 +66,11 @@ private struct Edit {
       remove(0..<kept.lowerBound)
     }
     for piece in wasTrusted.difference(with: list.trusted) {
-      doubt(piece)
-      redraw(piece)
+      let rows = rows(in: piece)
+      doubt(rows)
+      redraw(rows)
     }
-    for piece in change.redrawn { redraw(piece) }
+    for piece in change.redrawn { redraw(rows(in: piece)) }
     if list.loaded != wasLoaded { doubtPending() }
     updateRows()
     for slot in coming { list.slots[slot].isNew = false }
@@ -112,7 +111,7 @@ private struct Edit {
   private mutating func take(_ key: RowKey) {
     list.work += 1
     let known = list.slot(ofNumber: key.number)
-    guard list.loaded.span(holding: key.position) != nil else {
+    guard list.loaded.holds(key.position) else {
       if let known { leave(known) }
       return
     }
@@ -227,9 +226,8 @@ private struct Edit {
   // MARK: What looks different
 
   /// Rows whose way to the row before leads through a range that was or is trusted.
-  private mutating func doubt(_ piece: SpanSet.Span) {
-    let end = row(from: piece.high)
-    for row in row(from: piece.low)..<Swift.min(end + 1, list.order.count) {
+  private mutating func doubt(_ rows: Range<Int>) {
+    for row in rows.lowerBound..<Swift.min(rows.upperBound + 1, list.order.count) {
       doubtful.append(Int(list.order[row]))
     }
   }
@@ -243,8 +241,7 @@ private struct Edit {
   }
 
   /// Rows in a range: whether they are proven is part of what they look like.
-  private mutating func redraw(_ piece: SpanSet.Span) {
-    let rows = row(from: piece.low)..<row(from: piece.high)
+  private mutating func redraw(_ rows: Range<Int>) {
     list.work += rows.count
     for row in rows { changed.append(Int(list.order[row])) }
   }
@@ -275,6 +272,10 @@ private struct Edit {
       ops.append(DiffOp(.update, row: rows[start], count: count))
       start = end + 1
     }
+  }
+
+  private mutating func rows(in piece: SpanSet.Span) -> Range<Int> {
+    row(from: piece.low)..<row(from: piece.high)
   }
 
   private mutating func row(from position: Position) -> Int {
