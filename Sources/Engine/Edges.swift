@@ -23,9 +23,7 @@ struct Refill: Equatable {
 
 extension Screen {
   /// Where the last row that the server has stands; what is pending is behind the present.
-  var lastSent: Position? {
-    list.position(ofRow: list.row(from: .before(tick: Position.pending(0).time)) - 1)
-  }
+  var lastSent: Position? { list.position(ofRow: list.row(from: .beforePending) - 1) }
 
   /// Trusted ranges, and places of unreadable items, which no request can fill.
   private var passable: SpanSet { poisoned.reduce(list.spans) { $0.inserting($1.low, $1.high) } }
@@ -94,7 +92,7 @@ extension Screen {
       let found = try rx.keys(cid, from: gap.low, limit: Limits.readRowsMax, to: gap.high)
       if found.count >= Limits.readRowsMax { continue }
       loaded.insert(gap.low, gap.high)
-      change.upserted += found
+      change.upsert(found)
     }
   }
 

@@ -21,9 +21,9 @@ private struct Edit {
   var ops: [DiffOp] = []
   /// Slots that leave; `isGone` says whether they still do.
   private var leaving: [Int] = []
-  private var coming: [Int] = []
+  private var coming: [UInt32] = []
   private var moving: [(slot: Int, position: Position)] = []
-  /// Slots whose content changed.
+  /// Slots whose content changed, of rows that were there before.
   private var changed: [Int] = []
   /// Slots before which a split may have come or gone.
   private var doubtful: [Int] = []
@@ -50,10 +50,12 @@ private struct Edit {
     }
     takeKeys(change.upserted)
     // Where everything was read anew, nothing says what else of a row is different.
-    if change.isWhole { changed += leaving.filter { !list.slots[$0].isGone } }
+    if change.isWhole {
+      for slot in leaving where !list.slots[slot].isGone { note(changed: slot) }
+    }
     for number in change.touched {
       list.work += 1
-      if let slot = list.slot(ofNumber: number) { changed.append(slot) }
+      if let slot = list.slot(ofNumber: number) { note(changed: slot) }
     }
     removeLeaving()
     for move in moving where !list.slots[move.slot].isGone { place(move.slot, move.position) }
@@ -73,7 +75,7 @@ private struct Edit {
     for piece in change.redrawn { redraw(rows(in: piece)) }
     if list.loaded != wasLoaded { doubtPending() }
     updateRows()
-    for slot in coming { list.slots[slot].isNew = false }
+    for slot in coming { list.slots[Int(slot)].isNew = false }
     if !ops.isEmpty { list.version &+= 1 }
   }
 
@@ -116,7 +118,7 @@ private struct Edit {
       return
     }
     guard let known else {
-      coming.append(list.newSlot(key))
+      coming.append(UInt32(list.newSlot(key)))
       return
     }
     list.slots[known].isGone = false
@@ -127,7 +129,7 @@ private struct Edit {
       return
     }
     list.slots[known].item.revision = key.revision
-    changed.append(known)
+    note(changed: known)
   }
 
   // MARK: Making it
@@ -171,27 +173,33 @@ private struct Edit {
   }
 
   private mutating func insertComing() {
-    coming.sort { list.slots[$0].item.position < list.slots[$1].item.position }
+    coming.sort {
+      list.slots[Int($0)].item.position < list.slots[Int($1)].item.position
+    }
     var next = 0
     while next < coming.count {
-      let row = row(from: list.slots[coming[next]].item.position)
-      let bound = list[row]?.position
-      var run: [UInt32] = []
+      let row = row(from: list.slots[Int(coming[next])].item.position)
+      let bound = list.position(ofRow: row)
+      // What stays of a run moves to where it begins.
+      let begin = next
+      var end = begin
       var last: Position?
       while next < coming.count {
-        let position = list.slots[coming[next]].item.position
+        let slot = coming[next]
+        let position = list.slots[Int(slot)].item.position
         if let bound, bound < position { break }
         if bound == position || last == position {
-          list.freeSlot(coming[next])
+          list.freeSlot(Int(slot))
         } else {
-          run.append(UInt32(coming[next]))
+          coming[end] = slot
+          end += 1
         }
         last = position
         next += 1
       }
-      guard !run.isEmpty else { continue }
-      paste(run, at: row)
-      ops.append(DiffOp(.insert, row: row, count: run.count))
+      guard begin < end else { continue }
+      paste(coming[begin..<end], at: row)
+      ops.append(DiffOp(.insert, row: row, count: end - begin))
     }
   }
 
@@ -199,17 +207,15 @@ private struct Edit {
     list.checksum &-= terms(rows.lowerBound..<rows.upperBound + 1)
     list.order.removeSubrange(rows)
     list.checksum &+= terms(rows.lowerBound..<rows.lowerBound + 1)
-    if list.order.indices.contains(rows.lowerBound) {
-      doubtful.append(Int(list.order[rows.lowerBound]))
-    }
+    if list.order.indices.contains(rows.lowerBound) { doubt(row: rows.lowerBound) }
   }
 
-  private mutating func paste(_ run: [UInt32], at row: Int) {
+  private mutating func paste(_ run: ArraySlice<UInt32>, at row: Int) {
     list.checksum &-= terms(row..<row + 1)
     list.order.insert(contentsOf: run, at: row)
     let rows = row..<Swift.min(row + run.count + 1, list.order.count)
     list.checksum &+= terms(rows)
-    for row in rows { doubtful.append(Int(list.order[row])) }
+    for row in rows { doubt(row: row) }
   }
 
   /// The checksum's terms of some rows.
@@ -228,8 +234,14 @@ private struct Edit {
   /// Rows whose way to the row before leads through a range that was or is trusted.
   private mutating func doubt(_ rows: Range<Int>) {
     for row in rows.lowerBound..<Swift.min(rows.upperBound + 1, list.order.count) {
-      doubtful.append(Int(list.order[row]))
+      doubt(row: row)
     }
+  }
+
+  private mutating func doubt(row: Int) {
+    let slot = Int(list.order[row])
+    // What came at the newest end is doubted as a new row, and as newly trusted.
+    if doubtful.last != slot { doubtful.append(slot) }
   }
 
   /// Rows that are pending go by what is loaded alone.
@@ -243,14 +255,17 @@ private struct Edit {
   /// Rows in a range: whether they are proven is part of what they look like.
   private mutating func redraw(_ rows: Range<Int>) {
     list.work += rows.count
-    for row in rows { changed.append(Int(list.order[row])) }
+    for row in rows { note(changed: Int(list.order[row])) }
+  }
+
+  /// A new row is drawn anyway.
+  private mutating func note(changed slot: Int) {
+    if !list.slots[slot].isNew { changed.append(slot) }
   }
 
   private mutating func updateRows() {
     var rows: [Int] = []
-    for slot in changed where !list.slots[slot].isGone && !list.slots[slot].isNew {
-      rows.append(row(of: slot))
-    }
+    for slot in changed where !list.slots[slot].isGone { rows.append(row(of: slot)) }
     for slot in doubtful where !list.slots[slot].isGone {
       let row = row(of: slot)
       let item = list.slots[slot].item
