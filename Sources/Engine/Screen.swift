@@ -366,8 +366,8 @@ struct Screen: Watched {
   /// Rows that were stale and are verified now look different. That all are stale once a
   /// connection is lost is no step: the host knows of the connection.
   private mutating func noteVerified(_ now: SpanSet, _ change: inout WindowChange) {
-    for piece in fresh.difference(with: now) where now.span(holding: piece.low) != nil {
-      change.redrawn.append(piece)
+    fresh.eachDifference(from: now) { piece in
+      if now.holds(piece.low) { change.redrawn.append(piece) }
     }
     fresh = now
   }

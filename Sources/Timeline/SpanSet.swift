@@ -42,7 +42,7 @@ package struct SpanSet: Equatable, Sendable {
   package var isEmpty: Bool { spans.isEmpty }
 
   /// The newest span.
-  @inlinable package var newest: Span? { spans.last }
+  package var newest: Span? { spans.last }
 
   /// The index of the first span whose high end is at or above `position`.
   private func firstIndex(reaching position: Position) -> Int {

@@ -46,7 +46,7 @@ private struct Edit {
       if let slot = list.slot(ofNumber: number) { leave(slot) }
     }
     if change.loaded != nil {
-      for piece in wasLoaded.difference(with: list.loaded) { leave(rows: rows(in: piece)) }
+      wasLoaded.eachDifference(from: list.loaded) { leave(rows: rows(in: $0)) }
     }
     takeKeys(change.upserted)
     // Where everything was read anew, nothing says what else of a row is different.
@@ -67,12 +67,12 @@ private struct Edit {
       remove(kept.upperBound..<list.order.count)
       remove(0..<kept.lowerBound)
     }
-    for piece in wasTrusted.difference(with: list.trusted) {
+    wasTrusted.eachDifference(from: list.trusted) { piece in
       let rows = rows(in: piece)
       doubt(rows)
       redraw(rows)
     }
-    for piece in change.redrawn { redraw(rows(in: piece)) }
+    for index in change.redrawn.indices { redraw(rows(in: change.redrawn[index])) }
     if list.loaded != wasLoaded { doubtPending() }
     updateRows()
     for slot in coming { list.slots[Int(slot)].isNew = false }
