@@ -10,7 +10,18 @@ struct SlotTable: Sendable {
 
   static func hash(_ id: [UInt8]) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in id { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    unsafe id.withUnsafeBytes { bytes in
+      // Eight bytes at a time, and the rest one by one.
+      let words = bytes.count & ~7
+      for at in stride(from: 0, to: words, by: 8) {
+        let word = unsafe bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+        hash = (hash ^ word) &* 0x100_0000_01B3
+        hash ^= hash >> 29
+      }
+      for at in words..<bytes.count {
+        hash = (hash ^ UInt64(unsafe bytes[at])) &* 0x100_0000_01B3
+      }
+    }
     return checksumTerm(hash, 0)
   }
 

@@ -35,9 +35,10 @@ private struct Edit {
   mutating func apply(_ change: WindowChange) {
     let wasLoaded = list.loaded
     let wasTrusted = list.trusted
-    if let loaded = change.loaded { list.loaded = loaded }
-    if let spans = change.spans { list.spans = spans }
-    if change.loaded != nil || change.spans != nil {
+    let (loaded, spans) = (change.loaded, change.spans)
+    if let loaded { list.loaded = loaded }
+    if let spans { list.spans = spans }
+    if loaded != nil || spans != nil {
       list.trusted = list.loaded.intersection(list.spans)
     }
     if change.isWhole { leave(rows: 0..<list.order.count) }
@@ -45,7 +46,7 @@ private struct Edit {
       list.work += 1
       if let slot = list.slot(ofNumber: number) { leave(slot) }
     }
-    if change.loaded != nil {
+    if loaded != nil {
       wasLoaded.eachDifference(from: list.loaded) { leave(rows: rows(in: $0)) }
     }
     takeKeys(change.upserted)
