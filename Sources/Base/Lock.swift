@@ -8,7 +8,8 @@ internal import Glibc
 // The value is reached under the mutex only, so sharing it is safe.
 @safe package final class Lock<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  // The mutex keeps everybody out, so that nobody else is at it need not be asked again.
+  // The mutex lets nobody in twice, not on one thread either: the check of accesses at run
+  // time would find nothing here.
   @exclusivity(unchecked) private var value: Value
 
   package init(_ value: sending Value) {
