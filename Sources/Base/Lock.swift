@@ -8,13 +8,15 @@ internal import Glibc
 // The value is reached under the mutex only, so sharing it is safe.
 @safe package final class Lock<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var value: Value
+  // The mutex lets nobody in twice, not on one thread either: the check of accesses at run
+  // time would find nothing here.
+  @exclusivity(unchecked) private var value: Value
 
   package init(_ value: sending Value) {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: .init())
     unsafe pthread_mutex_init(mutex, nil)
-    self.value = value
+    unsafe self.value = value
   }
 
   deinit {
@@ -28,7 +30,7 @@ internal import Glibc
   ) throws(Failure) -> Result {
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
-    return try body(&value)
+    return try unsafe body(&value)
   }
 
   /// The same where nobody is inside; nil, and nothing is run, where somebody is.
@@ -37,6 +39,6 @@ internal import Glibc
   ) throws(Failure) -> Result? {
     guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
     defer { unsafe pthread_mutex_unlock(mutex) }
-    return try body(&value)
+    return try unsafe body(&value)
   }
 }

@@ -163,7 +163,7 @@ extension Client {
 }
 
 extension WindowDiff {
-  init(from: UInt64, _ list: WindowList, _ ops: [DiffOp]) {
+  init(from: UInt64, _ list: borrowing WindowList, _ ops: [DiffOp]) {
     self.init(
       from: from, to: list.version, checksum: list.checksum, rowCount: list.count,
       ops: ops.map { op in

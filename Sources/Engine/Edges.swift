@@ -22,10 +22,8 @@ struct Refill: Equatable {
 }
 
 extension Screen {
-  /// The last row that the server has; what is pending stands behind the present.
-  var lastSent: WindowList.Item? {
-    list[list.row(from: .before(tick: Position.pending(0).time)) - 1]
-  }
+  /// Where the last row that the server has stands; what is pending is behind the present.
+  var lastSent: Position? { list.position(ofRow: list.row(from: .beforePending) - 1) }
 
   /// Trusted ranges, and places of unreadable items, which no request can fill.
   private var passable: SpanSet { poisoned.reduce(list.spans) { $0.inserting($1.low, $1.high) } }
@@ -34,9 +32,10 @@ extension Screen {
   /// present, wishes for what stands there now.
   mutating func refill() {
     guard !list.loaded.isEmpty else { return }
-    if let last = lastSent { stood = list[list.count / 2]?.position ?? last.position }
+    let last = lastSent
+    if let last { stood = list.position(ofRow: list.count / 2) ?? last }
     let known = passable
-    guard isAtEnd ? lacksPresent(known) : list.isEmpty && stood != nil else { return }
+    guard isAtEnd ? lacksPresent(known, last) : list.isEmpty && stood != nil else { return }
     if wishes.contains(where: { !isAtEnd || $0.reachesPresent }) { return }
     let end = known.newest?.low ?? list.loaded.spans.last?.low
     let place = (isAtEnd ? end : stood) ?? .max
@@ -49,11 +48,13 @@ extension Screen {
 
   /// Whether nothing of the newest range is shown, and it is not all that there is; or what
   /// was shown behind rows that are not loaded is gone, as a message that was not sent.
-  private func lacksPresent(_ known: SpanSet) -> Bool {
-    if let last = list.last?.position, !list.loaded.joins(last, .max) { return true }
-    guard let newest = known.newest else { return lastSent == nil }
-    let isAll = newest.low == .min && list.loaded.covers(.min, .max)
-    return !isAll && lastSent.map { $0.position < newest.low } ?? true
+  private func lacksPresent(_ known: SpanSet, _ lastSent: Position?) -> Bool {
+    if let last = list.position(ofRow: list.count - 1), !list.loaded.joins(last, .max) {
+      return true
+    }
+    guard let newest = known.newest?.low else { return lastSent == nil }
+    if let lastSent, lastSent >= newest { return false }
+    return newest != .min || !list.loaded.covers(.min, .max)
   }
 
   /// A gap that opens below the newest messages is not loaded: what jumps and searches bring
@@ -78,6 +79,7 @@ extension Screen {
         row -= 1
       }
     }
+    if opened.isEmpty { return }
     let gaps = opened.without(loaded).spans
     opened = SpanSet()
     for gap in gaps {
@@ -90,14 +92,14 @@ extension Screen {
       let found = try rx.keys(cid, from: gap.low, limit: Limits.readRowsMax, to: gap.high)
       if found.count >= Limits.readRowsMax { continue }
       loaded.insert(gap.low, gap.high)
-      change.upserted += found
+      change.upsert(found)
     }
   }
 
   /// What the gap flags say, as of this state of the store.
   mutating func noteEdges(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) {
     edges = Edges()
-    guard let first = list.first?.position, let last = lastSent?.position else {
+    guard let first = list.position(ofRow: 0), let last = lastSent else {
       // Without a row the gap is whatever may be hidden.
       edges.before = list.spans.newest.map { !list.spans.covers(.min, $0.high) } ?? true
       return
@@ -120,7 +122,7 @@ extension Screen {
 
   /// What asks for the gap between the last row and the present.
   func wishBehind(_ want: Int) -> Wish? {
-    guard isAtEnd, edges.behind, let low = lastSent?.position.successor,
+    guard isAtEnd, edges.behind, let low = lastSent?.successor,
       let high = passable.newest?.low, low < high
     else { return nil }
     return Wish(.fill(from: high, to: low), want: want, atGap: .ask)

@@ -90,7 +90,7 @@ struct Screen: Watched {
   // MARK: The core's news
 
   /// Takes what stands on the board: ends of syncs, and a new connection.
-  mutating func note(_ board: Board, ends: [Board.End]) {
+  mutating func note(_ board: inout Board, _ number: UInt64) {
     let connections = board.connections
     isCaughtUp = board.caughtUp.contains(config.conversation)
     if connections != self.connections {
@@ -103,7 +103,7 @@ struct Screen: Watched {
     }
     isUp = board.isUp
     isSilent = board.isSilent
-    for end in ends {
+    for end in board.ends.removeValue(forKey: number) ?? [] {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
         if end.trouble == .cancelled, ask.request.kind == .live { liveAsked = nil }
@@ -156,7 +156,7 @@ struct Screen: Watched {
       let row = try number == 0 ? list.count - 1 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == list.count - 1, isAtEnd, !edges.behind { return false }
-      let behind = row >= list.row(from: lastSent?.position ?? .max) ? wishBehind(load.count) : nil
+      let behind = row >= list.row(from: lastSent ?? .max) ? wishBehind(load.count) : nil
       var wish =
         behind ?? Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
       wish.leads = true
@@ -314,7 +314,7 @@ struct Screen: Watched {
       var growth = try Growth(rx, record, spans: spans, loaded: loaded, isUp: isUp)
       try grow(&growth)
       loaded = growth.loaded
-      change.upserted += growth.keys
+      change.upsert(growth.keys)
     }
     try keepPending(rx, record.cid, &loaded, &change)
     if loaded != list.loaded { change.loaded = loaded }
@@ -360,14 +360,14 @@ struct Screen: Watched {
     // Where more is pending than the window holds, the newest of it is what is shown.
     guard list.count + found.count <= config.rowsMax else { return }
     loaded.insert(low, .max)
-    change.upserted += found
+    change.upsert(found)
   }
 
   /// Rows that were stale and are verified now look different. That all are stale once a
   /// connection is lost is no step: the host knows of the connection.
   private mutating func noteVerified(_ now: SpanSet, _ change: inout WindowChange) {
-    for piece in fresh.difference(with: now) where now.span(holding: piece.low) != nil {
-      change.redrawn.append(piece)
+    fresh.eachDifference(from: now) { piece in
+      if now.holds(piece.low) { change.redrawn.append(piece) }
     }
     fresh = now
   }
@@ -401,7 +401,7 @@ struct Screen: Watched {
         change.isWhole = true
         break
       }
-      change.upserted += found
+      change.upsert(found)
       if entry.kind == .updated { change.touched += found.map(\.number) }
       if entry.kind != .inserted { note(missing: entry, found, &change) }
     }
@@ -433,7 +433,7 @@ struct Screen: Watched {
       var low = span.low
       while true {
         let found = try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: span.high)
-        change.upserted += found
+        change.upsert(found)
         guard found.count >= Limits.readRowsMax, let last = found.map(\.position).max() else {
           break
         }

@@ -42,8 +42,7 @@ package final class Window: Sendable {
   /// What stands on the board is the window's; gives what is fresh.
   private func note(_ screen: inout Screen) -> [Int64: SpanSet] {
     client.board.withLock { board in
-      screen.note(board, ends: board.ends[number] ?? [])
-      board.ends[number] = nil
+      screen.note(&board, number)
       return board.fresh
     }
   }

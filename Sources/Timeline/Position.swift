@@ -50,6 +50,9 @@ package struct Position: Hashable, Sendable {
       id: [0xFF, byte(48), byte(40), byte(32), byte(24), byte(16), byte(8), byte(0)])
   }
 
+  /// The boundary below everything pending.
+  package static let beforePending = before(tick: pendingTime)
+
   package var isPending: Bool { time == Self.pendingTime }
 
   /// The lowest number whose pending position is at or above this one; nil for none.

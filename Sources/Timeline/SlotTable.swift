@@ -3,16 +3,14 @@
 /// It keeps no keys: whoever owns the slots says what they hash to and whether one
 /// is meant. Small on purpose, in memory and in code. Hashes are not keyed, so a
 /// hostile server can make look-ups slow, within the bound on a window's rows.
+internal import Base
+
 struct SlotTable: Sendable {
   /// 0 for an empty cell, else the slot plus one.
   private(set) var cells: [UInt32] = []
   private var used = 0
 
-  static func hash(_ id: [UInt8]) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in id { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return checksumTerm(hash, 0)
-  }
+  static func hash(_ id: [UInt8]) -> UInt64 { checksumTerm(foldedBytes(of: id), 0) }
 
   func find(_ hash: UInt64, _ isMeant: (Int) -> Bool) -> Int? {
     guard let cell = cell(hash, isMeant) else { return nil }

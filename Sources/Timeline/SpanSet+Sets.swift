@@ -40,14 +40,21 @@ extension SpanSet {
 
   /// The ranges that lie in exactly one of the two sets, oldest first.
   package func difference(with other: SpanSet) -> [Span] {
+    var pieces: [Span] = []
+    eachDifference(from: other) { pieces.append($0) }
+    return pieces
+  }
+
+  /// The same, one by one.
+  package func eachDifference(from other: SpanSet, _ body: (Span) -> Void) {
     // Mostly they differ in the newest range, or nowhere.
     var shared = 0
     while shared < Swift.min(spans.count, other.spans.count), spans[shared] == other.spans[shared] {
       shared += 1
     }
+    if shared == spans.count, shared == other.spans.count { return }
     // Walking over the ends of both sets, each end changes the answer; an end that
     // both sets have changes it twice.
-    var pieces: [Span] = []
     var low: Position?
     var mine = shared * 2
     var theirs = mine
@@ -66,10 +73,10 @@ extension SpanSet {
         theirs += 1
         continue
       } else {
-        return pieces
+        return
       }
       if let begin = low {
-        pieces.append(Span(low: begin, high: edge))
+        body(Span(low: begin, high: edge))
         low = nil
       } else {
         low = edge

@@ -103,14 +103,17 @@ package struct SpanSet: Equatable, Sendable {
   package mutating func insert(_ low: Position, _ high: Position) {
     guard low < high else { return }
     let first = firstIndex(reaching: low)
-    var merged = Span(low: low, high: high)
-    var next = first
-    while next < spans.count, spans[next].low <= merged.high {
-      merged.low = Swift.min(merged.low, spans[next].low)
-      merged.high = Swift.max(merged.high, spans[next].high)
-      next += 1
+    guard first < spans.count, spans[first].low <= high else {
+      spans.insert(Span(low: low, high: high), at: first)
+      return
     }
-    spans.replaceSubrange(first..<next, with: [merged])
+    // What it joins is apart and in order, so the last of it reaches highest.
+    var last = first
+    while last + 1 < spans.count, spans[last + 1].low <= high { last += 1 }
+    if low < spans[first].low { spans[first].low = low }
+    let reached = spans[last].high
+    spans[first].high = reached < high ? high : reached
+    if first < last { spans.removeSubrange(first + 1..<last + 1) }
   }
 
   /// Makes `low ..< high` a gap again.

@@ -22,10 +22,10 @@ package struct RowKey: Equatable, Sendable {
 package struct WindowChange: Sendable {
   /// Rows that went or are not to be seen any more. A number that is also in
   /// `upserted` is there.
-  package var removed: [UInt64]
+  package var removed: [UInt64] = []
   /// Rows that are new, changed or moved, and every row of a range that is newly
   /// loaded. In any order; those outside `loaded` are no items.
-  package var upserted: [RowKey]
+  package var upserted: [RowKey] = []
   /// Rows that look different though they are the same: this user's own marks lie
   /// over them.
   package var touched: [UInt64] = []
@@ -39,7 +39,9 @@ package struct WindowChange: Sendable {
   /// end.
   package var focus: Position?
   /// `upserted` is all there is: rows that are not in it are gone.
-  package var isWhole: Bool
+  package var isWhole = false
+
+  package init() {}
 
   package init(
     removed: [UInt64] = [], upserted: [RowKey] = [], loaded: SpanSet? = nil,
@@ -51,6 +53,11 @@ package struct WindowChange: Sendable {
     self.spans = spans
     self.focus = focus
     self.isWhole = isWhole
+  }
+
+  /// More rows that are new, changed or moved; mostly they are all.
+  package mutating func upsert(_ keys: [RowKey]) {
+    if upserted.isEmpty { upserted = keys } else { upserted += keys }
   }
 }
 

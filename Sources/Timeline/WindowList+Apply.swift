@@ -6,11 +6,11 @@
 extension WindowList {
   /// Applies a change and returns the steps that lead to the new list.
   package mutating func apply(_ change: WindowChange) -> [DiffOp] {
-    var edit = Edit(list: self)
+    var edit = Edit(list: WindowList(rowsMax: rowsMax))
     // One owner at a time, so that nothing is copied.
-    self = WindowList(rowsMax: rowsMax)
+    swap(&self, &edit.list)
     edit.apply(change)
-    self = edit.list
+    swap(&self, &edit.list)
     return edit.ops
   }
 }
@@ -21,9 +21,9 @@ private struct Edit {
   var ops: [DiffOp] = []
   /// Slots that leave; `isGone` says whether they still do.
   private var leaving: [Int] = []
-  private var coming: [Int] = []
+  private var coming: [UInt32] = []
   private var moving: [(slot: Int, position: Position)] = []
-  /// Slots whose content changed.
+  /// Slots whose content changed, of rows that were there before.
   private var changed: [Int] = []
   /// Slots before which a split may have come or gone.
   private var doubtful: [Int] = []
@@ -35,9 +35,10 @@ private struct Edit {
   mutating func apply(_ change: WindowChange) {
     let wasLoaded = list.loaded
     let wasTrusted = list.trusted
-    if let loaded = change.loaded { list.loaded = loaded }
-    if let spans = change.spans { list.spans = spans }
-    if change.loaded != nil || change.spans != nil {
+    let (loaded, spans) = (change.loaded, change.spans)
+    if let loaded { list.loaded = loaded }
+    if let spans { list.spans = spans }
+    if loaded != nil || spans != nil {
       list.trusted = list.loaded.intersection(list.spans)
     }
     if change.isWhole { leave(rows: 0..<list.order.count) }
@@ -45,17 +46,17 @@ private struct Edit {
       list.work += 1
       if let slot = list.slot(ofNumber: number) { leave(slot) }
     }
-    if change.loaded != nil {
-      for piece in wasLoaded.difference(with: list.loaded) {
-        leave(rows: row(from: piece.low)..<row(from: piece.high))
-      }
+    if loaded != nil {
+      wasLoaded.eachDifference(from: list.loaded) { leave(rows: rows(in: $0)) }
     }
     takeKeys(change.upserted)
     // Where everything was read anew, nothing says what else of a row is different.
-    if change.isWhole { changed += leaving.filter { !list.slots[$0].isGone } }
+    if change.isWhole {
+      for slot in leaving where !list.slots[slot].isGone { note(changed: slot) }
+    }
     for number in change.touched {
       list.work += 1
-      if let slot = list.slot(ofNumber: number) { changed.append(slot) }
+      if let slot = list.slot(ofNumber: number) { note(changed: slot) }
     }
     removeLeaving()
     for move in moving where !list.slots[move.slot].isGone { place(move.slot, move.position) }
@@ -67,14 +68,15 @@ private struct Edit {
       remove(kept.upperBound..<list.order.count)
       remove(0..<kept.lowerBound)
     }
-    for piece in wasTrusted.difference(with: list.trusted) {
-      doubt(piece)
-      redraw(piece)
+    wasTrusted.eachDifference(from: list.trusted) { piece in
+      let rows = rows(in: piece)
+      doubt(rows)
+      redraw(rows)
     }
-    for piece in change.redrawn { redraw(piece) }
+    for index in change.redrawn.indices { redraw(rows(in: change.redrawn[index])) }
     if list.loaded != wasLoaded { doubtPending() }
     updateRows()
-    for slot in coming { list.slots[slot].isNew = false }
+    for slot in coming { list.slots[Int(slot)].isNew = false }
     if !ops.isEmpty { list.version &+= 1 }
   }
 
@@ -112,12 +114,12 @@ private struct Edit {
   private mutating func take(_ key: RowKey) {
     list.work += 1
     let known = list.slot(ofNumber: key.number)
-    guard list.loaded.span(holding: key.position) != nil else {
+    guard list.loaded.holds(key.position) else {
       if let known { leave(known) }
       return
     }
     guard let known else {
-      coming.append(list.newSlot(key))
+      coming.append(UInt32(list.newSlot(key)))
       return
     }
     list.slots[known].isGone = false
@@ -128,7 +130,7 @@ private struct Edit {
       return
     }
     list.slots[known].item.revision = key.revision
-    changed.append(known)
+    note(changed: known)
   }
 
   // MARK: Making it
@@ -172,27 +174,33 @@ private struct Edit {
   }
 
   private mutating func insertComing() {
-    coming.sort { list.slots[$0].item.position < list.slots[$1].item.position }
+    coming.sort {
+      list.slots[Int($0)].item.position < list.slots[Int($1)].item.position
+    }
     var next = 0
     while next < coming.count {
-      let row = row(from: list.slots[coming[next]].item.position)
-      let bound = list[row]?.position
-      var run: [UInt32] = []
+      let row = row(from: list.slots[Int(coming[next])].item.position)
+      let bound = list.position(ofRow: row)
+      // What stays of a run moves to where it begins.
+      let begin = next
+      var end = begin
       var last: Position?
       while next < coming.count {
-        let position = list.slots[coming[next]].item.position
+        let slot = coming[next]
+        let position = list.slots[Int(slot)].item.position
         if let bound, bound < position { break }
         if bound == position || last == position {
-          list.freeSlot(coming[next])
+          list.freeSlot(Int(slot))
         } else {
-          run.append(UInt32(coming[next]))
+          coming[end] = slot
+          end += 1
         }
         last = position
         next += 1
       }
-      guard !run.isEmpty else { continue }
-      paste(run, at: row)
-      ops.append(DiffOp(.insert, row: row, count: run.count))
+      guard begin < end else { continue }
+      paste(coming[begin..<end], at: row)
+      ops.append(DiffOp(.insert, row: row, count: end - begin))
     }
   }
 
@@ -200,17 +208,15 @@ private struct Edit {
     list.checksum &-= terms(rows.lowerBound..<rows.upperBound + 1)
     list.order.removeSubrange(rows)
     list.checksum &+= terms(rows.lowerBound..<rows.lowerBound + 1)
-    if list.order.indices.contains(rows.lowerBound) {
-      doubtful.append(Int(list.order[rows.lowerBound]))
-    }
+    if list.order.indices.contains(rows.lowerBound) { doubt(row: rows.lowerBound) }
   }
 
-  private mutating func paste(_ run: [UInt32], at row: Int) {
+  private mutating func paste(_ run: ArraySlice<UInt32>, at row: Int) {
     list.checksum &-= terms(row..<row + 1)
     list.order.insert(contentsOf: run, at: row)
     let rows = row..<Swift.min(row + run.count + 1, list.order.count)
     list.checksum &+= terms(rows)
-    for row in rows { doubtful.append(Int(list.order[row])) }
+    for row in rows { doubt(row: row) }
   }
 
   /// The checksum's terms of some rows.
@@ -227,11 +233,16 @@ private struct Edit {
   // MARK: What looks different
 
   /// Rows whose way to the row before leads through a range that was or is trusted.
-  private mutating func doubt(_ piece: SpanSet.Span) {
-    let end = row(from: piece.high)
-    for row in row(from: piece.low)..<Swift.min(end + 1, list.order.count) {
-      doubtful.append(Int(list.order[row]))
+  private mutating func doubt(_ rows: Range<Int>) {
+    for row in rows.lowerBound..<Swift.min(rows.upperBound + 1, list.order.count) {
+      doubt(row: row)
     }
+  }
+
+  private mutating func doubt(row: Int) {
+    let slot = Int(list.order[row])
+    // What came at the newest end is doubted as a new row, and as newly trusted.
+    if doubtful.last != slot { doubtful.append(slot) }
   }
 
   /// Rows that are pending go by what is loaded alone.
@@ -243,17 +254,19 @@ private struct Edit {
   }
 
   /// Rows in a range: whether they are proven is part of what they look like.
-  private mutating func redraw(_ piece: SpanSet.Span) {
-    let rows = row(from: piece.low)..<row(from: piece.high)
+  private mutating func redraw(_ rows: Range<Int>) {
     list.work += rows.count
-    for row in rows { changed.append(Int(list.order[row])) }
+    for row in rows { note(changed: Int(list.order[row])) }
+  }
+
+  /// A new row is drawn anyway.
+  private mutating func note(changed slot: Int) {
+    if !list.slots[slot].isNew { changed.append(slot) }
   }
 
   private mutating func updateRows() {
     var rows: [Int] = []
-    for slot in changed where !list.slots[slot].isGone && !list.slots[slot].isNew {
-      rows.append(row(of: slot))
-    }
+    for slot in changed where !list.slots[slot].isGone { rows.append(row(of: slot)) }
     for slot in doubtful where !list.slots[slot].isGone {
       let row = row(of: slot)
       let item = list.slots[slot].item
@@ -275,6 +288,10 @@ private struct Edit {
       ops.append(DiffOp(.update, row: rows[start], count: count))
       start = end + 1
     }
+  }
+
+  private mutating func rows(in piece: SpanSet.Span) -> Range<Int> {
+    row(from: piece.low)..<row(from: piece.high)
   }
 
   private mutating func row(from position: Position) -> Int {

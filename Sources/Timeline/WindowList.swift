@@ -61,6 +61,11 @@ extension WindowList {
     order.indices.contains(row) ? slots[Int(order[row])].item : nil
   }
 
+  /// Where a row stands, nil beyond the ends.
+  package func position(ofRow row: Int) -> Position? {
+    order.indices.contains(row) ? slots[Int(order[row])].item.position : nil
+  }
+
   /// The items of the rows that exist among `rows`.
   package func items(_ rows: Range<Int>) -> [Item] {
     rows.clamped(to: 0..<order.count).map { slots[Int(order[$0])].item }

@@ -30,4 +30,18 @@ import Testing
     ids.insert([])
     #expect(ids.contains([]) && !ids.contains([0]))
   }
+
+  /// Of any length, each byte of each place counts.
+  @Test func anIdIsFoldedWithAllOfItsBytes() {
+    for count in 0...20 {
+      let id = (0..<count).map { UInt8($0 * 7) }
+      var seen: Set<UInt64> = [foldedBytes(of: id), foldedBytes(of: id + [0])]
+      for place in 0..<count {
+        var other = id
+        other[place] ^= 0x80
+        seen.insert(foldedBytes(of: other))
+      }
+      #expect(seen.count == count + 2)
+    }
+  }
 }

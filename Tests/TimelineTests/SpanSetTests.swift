@@ -81,6 +81,7 @@ import Timeline
       let difference = Bitmap(cells: both.map { $0 != $1 })
       let pieces = SpanSet(stored: a.difference(with: b))
       try #require(pieces?.picture == difference.picture, "\(note)")
+      try #require(a.difference(with: a).isEmpty, "\(note)")
       for result in [a.union(b), a.intersection(b)] {
         try #require(SpanSet(stored: result.spans) == result, "\(note)")
       }
