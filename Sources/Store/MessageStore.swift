@@ -221,11 +221,14 @@ package final class MessageStore: Sendable {
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     if waiting.withLock({ $0 }) == 0 {
-      let found = try writer.withLockIfFree { (writer) throws(Failure) -> Result? in
-        guard let connection = writer.connection else { return nil }
-        return try snapshot(connection, writer.counters, failure, body)
+      var result: Result?
+      // An optional of an optional of any type would be made anew at each call.
+      let isFree: Bool? = try writer.withLockIfFree { (writer) throws(Failure) -> Bool in
+        guard let connection = writer.connection else { return false }
+        result = try snapshot(connection, writer.counters, failure, body)
+        return true
       }
-      if case .some(.some(let result)) = found { return result }
+      if isFree ?? false, let result { return result }
     }
     return try read(failure: failure, body)
   }

@@ -49,6 +49,8 @@ extension ReadTransaction {
   ) throws(StoreFailure) {
     let first = last &- Swift.min(last, UInt64(changes.count))
     var seq = Swift.max(after, first)
+    let coming = Int(clamping: last &- Swift.min(last, seq))
+    entries.reserveCapacity(entries.count + Swift.min(limit &- entries.count, coming))
     while seq < last, entries.count < limit {
       let run = try changes.run(Int(seq &- first))
       seq &+= 1
@@ -62,7 +64,7 @@ extension ReadTransaction {
 
   /// The name of a conversation, without a copy of all that is known of it.
   private func name(_ cid: Int64) throws(StoreFailure) -> [UInt8] {
-    if let record = try known?.entry(cid).record { return record.id }
+    if let name = try known?.entry(cid).record?.id { return name }
     return try conversation(cid: cid)?.id ?? []
   }
 
