@@ -13,7 +13,6 @@ extension WriteTransaction {
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
     inserted.spoil()
-    restored = [:]
     someWait = nil
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange

@@ -26,7 +26,6 @@ extension WriteTransaction {
     saved.deletedLSN = known.deletedLSN
     saved.top = known.top
     guard known != saved else { return }
-    restored[record.cid] = record.restoredLSN
     // Ranges are trusted only beside a watermark: what is believed changes with it.
     if (known.fetch == nil) != (record.fetch == nil) { feed.add(.coverage, record.cid, 0...0) }
     change(to: saved)

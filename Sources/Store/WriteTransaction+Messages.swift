@@ -203,12 +203,11 @@ extension WriteTransaction {
     return try connection.statement(Queries.forgotten, cid, id).step()
   }
 
-  /// `restoredLSN` of a conversation, read once a transaction.
+  /// `restoredLSN` of a conversation, without a copy of all that is known of it.
   func restoredLSN(_ cid: Int64) throws(StoreFailure) -> UInt64 {
-    if let known = restored[cid] { return known }
-    let lsn = try conversation(cid: cid)?.restoredLSN ?? 0
-    restored[cid] = lsn
-    return lsn
+    // What is changed is remembered with what was read.
+    if let lsn = try known?.entry(cid).record?.restoredLSN { return lsn }
+    return try conversation(cid: cid)?.restoredLSN ?? 0
   }
 }
 

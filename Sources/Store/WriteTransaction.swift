@@ -12,8 +12,6 @@ package final class WriteTransaction: ReadTransaction {
   var counters: Counters
   /// Feed entries of this commit, in runs.
   var feed = FeedRuns()
-  /// `restoredLSN` of conversations that were asked for.
-  var restored: [Int64: UInt64] = [:]
   /// Whether anything waits for its message, once it was asked.
   var someWait: Bool?
   /// Whether anything was forgotten in this file, once it was asked.
