@@ -5,38 +5,47 @@
 /// `withLock` is the only way in, so a lock is never left held.
 internal import Glibc
 
-// The value is reached under the mutex only, so sharing it is safe.
+// The value is reached under the mutex only, so sharing it is safe, and nobody else is at it.
 @safe package final class Lock<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var value: Value
+  @usableFromInline let value: UnsafeMutablePointer<Value>
 
   package init(_ value: sending Value) {
     unsafe mutex = .allocate(capacity: 1)
     unsafe mutex.initialize(to: .init())
     unsafe pthread_mutex_init(mutex, nil)
-    self.value = value
+    unsafe self.value = .allocate(capacity: 1)
+    unsafe self.value.initialize(to: value)
   }
 
   deinit {
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
     unsafe pthread_mutex_destroy(mutex)
     unsafe mutex.deallocate()
   }
 
+  @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
+
+  @usableFromInline func lockIfFree() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
+
+  @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
+
   /// Runs `body` alone with the value.
-  package func withLock<Result, Failure: Error>(
+  @inlinable package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    return try body(&value)
+    lock()
+    defer { unlock() }
+    return try unsafe body(&value.pointee)
   }
 
   /// The same where nobody is inside; nil, and nothing is run, where somebody is.
-  package func withLockIfFree<Result, Failure: Error>(
+  @inlinable package func withLockIfFree<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
-    guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    return try body(&value)
+    guard lockIfFree() else { return nil }
+    defer { unlock() }
+    return try unsafe body(&value.pointee)
   }
 }
