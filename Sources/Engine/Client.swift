@@ -376,7 +376,8 @@ package final class Client: Sendable {
   }
 
   private func asItIs(_ payload: [UInt8]) -> OpenedPayload {
-    OpenedPayload(payload: payload, flags: hasControlMember(payload) ? .control : [], sealed: nil)
+    let flags = hasControlMember(payload) ? RowFlags.control : RowFlags()
+    return OpenedPayload(payload: payload, flags: flags, sealed: nil)
   }
 
   /// What the hook makes of a payload; without one it is taken as it is. Nil where the

@@ -42,16 +42,17 @@ extension Frame {
 
   private static func body(_ messages: MessageReader) -> Body {
     let document = messages.document
-    let type = document.text(Name.type, of: document.root)
+    let type = document.member(Name.type, of: document.root)
     let payload = document.present(Name.payload, of: document.root)
-    if type == Name.reply, let payload {
+    if let payload, let type, document.isString(type, Name.reply) {
       return AnswerReader(messages, payload).response().map { .response($0) } ?? .unknown
     }
-    if type == Name.update {
+    if let type, document.isString(type, Name.update) {
       return payload.flatMap { UpdateReader(messages, $0).update() }.map { .update($0) } ?? .unknown
     }
     if let answer = AnswerReader(messages, document.root).response() { return .response(answer) }
-    return type.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
+    let name = type.flatMap { document.string($0) }
+    return name.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
   }
 }
 

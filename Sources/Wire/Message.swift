@@ -276,7 +276,6 @@ extension Document {
   fileprivate func messageMember(_ key: Node) -> Member? {
     let range = range(key)
     let inner = bytes[range.lowerBound + 1..<range.upperBound - 1]
-    guard inner.contains(Character.backslash) else { return Member(inner) }
-    return Member(unescape(inner).text[...])
+    return isEscaped(key) ? Member(unescape(inner).text[...]) : Member(inner)
   }
 }
