@@ -8,7 +8,7 @@ internal import Glibc
 // The value is reached under the mutex only, so sharing it is safe, and nobody else is at it.
 @safe package final class Lock<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  @usableFromInline let value: UnsafeMutablePointer<Value>
+  private let value: UnsafeMutablePointer<Value>
 
   package init(_ value: sending Value) {
     unsafe mutex = .allocate(capacity: 1)
@@ -25,27 +25,21 @@ internal import Glibc
     unsafe mutex.deallocate()
   }
 
-  @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
-
-  @usableFromInline func lockIfFree() -> Bool { unsafe pthread_mutex_trylock(mutex) == 0 }
-
-  @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
-
   /// Runs `body` alone with the value.
-  @inlinable package func withLock<Result, Failure: Error>(
+  package func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    lock()
-    defer { unlock() }
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)
   }
 
   /// The same where nobody is inside; nil, and nothing is run, where somebody is.
-  @inlinable package func withLockIfFree<Result, Failure: Error>(
+  package func withLockIfFree<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
-    guard lockIfFree() else { return nil }
-    defer { unlock() }
+    guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+    defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)
   }
 }
