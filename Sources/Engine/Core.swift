@@ -375,6 +375,7 @@ final class Core {
   }
 
   private func sendSyncs(_ now: Instant) {
+    if jobs.isEmpty { return }
     var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
     for isUrgent in [true, false] {
       var index = 0

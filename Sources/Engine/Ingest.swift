@@ -140,8 +140,10 @@ struct Ingest {
         try one(message, order, payload, record, &result, tx)
       }
     }
-    let bad = Set(result.bad.map { WriteTransaction.digest(frame[$0.range]) })
-    result.distinct = result.ids.count + bad.count
+    result.distinct = result.ids.count
+    if !result.bad.isEmpty {
+      result.distinct += Set(result.bad.map { WriteTransaction.digest(frame[$0.range]) }).count
+    }
     return result
   }
 

@@ -51,7 +51,7 @@ extension Application {
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     ingest.matchesPayloads = core.matchesPayloads
-    let ingested = try ingest.page(items.map(\.item), record, tx)
+    var ingested = try ingest.page(items.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     news.queuedMarks = news.queuedMarks || ingested.queuedMarks
     if ingested.sawClientID { core.outbox.tellsClientIDs = true }
@@ -59,19 +59,24 @@ extension Application {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
       try poison(bad.range, cid: record.cid)
     }
-    var inserted: Set<Position> = []
-    for position in ingested.insertedAt { inserted.insert(position) }
-    for position in inserted { news.pushed.append(PushedID(cid: record.cid, id: position.id)) }
     var pushed: [PushedMessage] = []
     for (item, position) in zip(items, ingested.items) {
       guard let position, case .message(let message) = item.item else { continue }
-      pushed.append(
-        PushedMessage(
-          message: message, position: position, isNew: item.isNew,
-          isInserted: inserted.contains(position)))
+      pushed.append(PushedMessage(message: message, position: position, isNew: item.isNew))
     }
-    try place(pushed.sorted { $0.position < $1.position }, &record)
-    for message in pushed { core.learnTime(message.message.stamp.timeUs, arrival.now) }
+    let times = pushed.map(\.message.stamp.timeUs)
+    pushed.sort { $0.position < $1.position }
+    ingested.insertedAt.sort()
+    var inserted = ingested.insertedAt[...]
+    for index in pushed.indices {
+      inserted = inserted.drop { $0 < pushed[index].position }
+      pushed[index].isInserted = inserted.first == pushed[index].position
+    }
+    for position in ingested.insertedAt {
+      news.pushed.append(PushedID(cid: record.cid, id: position.id))
+    }
+    try place(pushed, &record)
+    for time in times { core.learnTime(time, arrival.now) }
     try tx.save(core.facts)
   }
 
@@ -87,7 +92,6 @@ extension Application {
       if message.isInserted {
         try core.lowerDeletions(&record, below: message.message.stamp.timeUs, tx)
       }
-      news.shown.append((record.cid, message.span))
       if spans.span(holding: message.position) != nil {
         if isLive {
           follow(message, &record)
@@ -106,6 +110,7 @@ extension Application {
       } else if !isLive || isAbove(message, spans) {
         news.behind.insert(record.id)
       }
+      news.shown.append((record.cid, message.span))
       if message.isInserted, !isLive || isAbove(message, spans) {
         try core.endTrust(&spans, record, below: message.message.stamp.timeUs, tx)
       }
@@ -162,7 +167,7 @@ private struct PushedMessage {
   let message: WireMessage
   let position: Position
   let isNew: Bool
-  let isInserted: Bool
+  var isInserted = false
 
   var span: SpanSet.Span { SpanSet.Span(low: position, high: position.successor) }
 }

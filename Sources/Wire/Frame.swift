@@ -71,20 +71,27 @@ package func frameAccount(of bytes: [UInt8]) throws(WireFailure) -> Range<Int>? 
   return inner.isEmpty ? nil : inner
 }
 
-/// The readable messages of a frame in order of appearance, each with the
-/// conversation that the frame says it belongs to, empty where it says none.
-package func frameMessages(
-  _ frame: Frame
-) -> [(conversation: [UInt8], message: WireMessage)] {
-  var found: [(conversation: [UInt8], message: WireMessage)] = []
+/// A readable message of a frame, with the conversation that the frame says it belongs to, empty
+/// where it says none.
+package struct FrameMessage {
+  package let conversation: [UInt8]
+  package let message: WireMessage
+}
+
+/// The readable messages of a frame in order of appearance.
+package func frameMessages(_ frame: Frame) -> [FrameMessage] {
+  var found: [FrameMessage] = []
+  func add(_ message: WireMessage, _ conversation: [UInt8] = []) {
+    found.append(FrameMessage(conversation: conversation, message: message))
+  }
   func add(_ items: [PageItem]) {
-    for case .message(let message) in items { found.append(([], message)) }
+    for case .message(let message) in items { add(message) }
   }
   func add(_ effects: [Effect]) {
     for effect in effects {
       switch effect {
       case .message(let conversation, .message(let message), _):
-        found.append((conversation, message))
+        add(message, conversation)
       case .entity(_, _, _, _, let known?): add(known)
       default: break
       }
@@ -92,7 +99,7 @@ package func frameMessages(
   }
   func add(_ conversation: WireConversation) {
     guard case .message(let message) = conversation.lastMessage else { return }
-    found.append((conversation.id, message))
+    add(message, conversation.id)
   }
   switch frame.body {
   case .response(let response):

@@ -23,6 +23,26 @@ import Testing
     #expect(ids != IDSet(model))
   }
 
+  /// Few are kept otherwise than many: on the way from one to the other nothing is lost, and
+  /// two with the same ids are the same, whichever way each came to them.
+  @Test func itGrowsFromFewToMany() {
+    var ids = IDSet()
+    var reserved = IDSet()
+    for count in 1...12 {
+      let id = [UInt8(count)]
+      for _ in 0..<2 {
+        ids.insert(id)
+        reserved.insert(id)
+        reserved.reserve(count * 3)
+      }
+      #expect(ids.count == count && reserved.count == count)
+      #expect((1...12).map { ids.contains([$0]) } == (1...12).map { $0 <= count })
+      #expect(Set(ids.all) == Set((1...count).map { [UInt8($0)] }))
+      #expect(ids == reserved && reserved == ids && ids == IDSet(ids.all.reversed()))
+      #expect(ids != IDSet(ids.all.dropLast() + [[99]]))
+    }
+  }
+
   @Test func anEmptyOneHoldsNothing() {
     var ids = IDSet()
     ids.reserve(100)
