@@ -42,9 +42,15 @@ struct Ingested {
   init(expecting count: Int = 0) {
     if count == 0 { return }
     items.reserveCapacity(count)
-    ids.reserve(count)
     stamps.reserveCapacity(count)
     insertedAt.reserveCapacity(count)
+  }
+
+  /// Notes which items they were, of a page of which that is asked.
+  mutating func noteIDs(_ frame: [UInt8]) {
+    ids.reserve(items.count)
+    for case let position? in items { ids.insert(position.id) }
+    distinct = ids.count + Set(bad.map { WriteTransaction.digest(frame[$0.range]) }).count
   }
 
   /// Notes by what the bad items at the ends are known again. In a page whose order is
@@ -99,7 +105,7 @@ struct Ingest {
   let autoMarkDelivered: Bool
 
   init(
-    _ config: ClientConfig, frame: [UInt8], opened: [OpenedPayload], issued: UInt64,
+    _ config: borrowing ClientConfig, frame: [UInt8], opened: [OpenedPayload], issued: UInt64,
     autoMarkRead: Bool, asked: Int = 0
   ) {
     user = config.user
@@ -114,12 +120,12 @@ struct Ingest {
 
   /// Stores the items of a page.
   func page(
-    _ items: [PageItem], _ record: ConversationRecord, _ tx: WriteTransaction
+    _ items: some Sequence<PageItem>, _ record: ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
-    var result = Ingested(expecting: items.count)
+    var result = Ingested(expecting: items.underestimatedCount)
     var next = 0
-    for index in items.indices {
-      switch items[index] {
+    for (index, item) in items.enumerated() {
+      switch item {
       case .bad(let range, let reason):
         result.items.append(nil)
         result.bad.append((index, range, reason))
@@ -140,10 +146,6 @@ struct Ingest {
         try one(message, order, payload, record, &result, tx)
       }
     }
-    result.distinct = result.ids.count
-    if !result.bad.isEmpty {
-      result.distinct += Set(result.bad.map { WriteTransaction.digest(frame[$0.range]) }).count
-    }
     return result
   }
 
@@ -154,7 +156,6 @@ struct Ingest {
   ) throws(StoreFailure) {
     let position = Position(time: order, id: message.id)
     result.items.append(position)
-    result.ids.insert(message.id)
     result.stamps.append((position, message.stamp))
     let isMine = message.sender == user
     let readByMe = isMine || message.readBy?.contains(user) ?? false

@@ -51,7 +51,7 @@ extension Application {
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     ingest.matchesPayloads = core.matchesPayloads
-    var ingested = try ingest.page(items.map(\.item), record, tx)
+    var ingested = try ingest.page(items.lazy.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     news.queuedMarks = news.queuedMarks || ingested.queuedMarks
     if ingested.sawClientID { core.outbox.tellsClientIDs = true }
@@ -202,8 +202,8 @@ extension Core {
   func lowerDeletions(
     _ record: inout ConversationRecord, below time: Int64, _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard let watermark = stamp(record.deletions), let lowest = record.lowestSinceUs,
-      time < lowest + overlapUs
+    guard let lowest = record.lowestSinceUs, time < lowest + overlapUs,
+      let watermark = stamp(record.deletions)
     else { return }
     let lowered = time - overlapUs
     record.deletions = Watermark(timeUs: lowered, text: watermark.printed(lowered))

@@ -202,7 +202,7 @@ struct Unusable: Error {
 
 /// The members of one message: those with a meaning by name, the last of each
 /// name, and all others in the order sent.
-private struct Members {
+private struct Members: ~Copyable {
   private let document: Document
   private let node: Document.Node
   /// Place on the tape of each value; 0, the place of the root, where absent.

@@ -227,17 +227,17 @@ extension Scanner {
     while true {
       at = behindOrdinary(text, at)
       guard at < text.count else { throw .syntax }
-      switch text[at] {
-      case Character.quote:
+      let byte = text[at]
+      if byte == Character.quote {
         at += 1
         note(from: start, isEscaped: isEscaped)
         return
-      case Character.backslash:
+      }
+      guard byte >= 0x20 else { throw .syntax }
+      if byte == Character.backslash {
         isEscaped = true
         try escape(text)
-      case 0..<0x20:
-        throw .syntax
-      default:
+      } else {
         at += 1
       }
     }

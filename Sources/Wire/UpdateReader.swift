@@ -111,6 +111,7 @@ struct Groups {
 
   /// All effects. Deletions and receipts do not depend on any order.
   func effects() -> [Effect] {
+    if groups.isEmpty { return others }
     var effects = others
     effects.reserveCapacity(others.count + groups.count)
     for group in groups {
