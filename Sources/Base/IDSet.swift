@@ -41,6 +41,15 @@ package struct IDSet: Sendable {
     }
   }
 
+  /// False where it was not there.
+  @discardableResult
+  package mutating func remove(_ id: [UInt8]) -> Bool {
+    if hashed != nil { return hashed?.remove(ID(bytes: id)) != nil }
+    guard let place = few.firstIndex(of: id) else { return false }
+    few.remove(at: place)
+    return true
+  }
+
   /// Leaves the list for good.
   private mutating func hash(_ count: Int) {
     var ids = hashed ?? []

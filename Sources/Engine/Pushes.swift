@@ -45,12 +45,11 @@ extension Application {
     }
     // Newer than every request that is on its way, older than the next one.
     var ingest = Ingest(
-      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
+      core, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
-    ingest.matchesPayloads = core.matchesPayloads
     var ingested = try ingest.page(items.lazy.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     news.queuedMarks = news.queuedMarks || ingested.queuedMarks

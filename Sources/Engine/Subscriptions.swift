@@ -198,7 +198,7 @@ extension Core {
     for index in jobs.indices where one.covers(jobs[index].request.conversation) {
       jobs[index].beginAgain()
     }
-    let past = caughtUp.filter { one.covers($0) }
+    let past = caughtUp.all.filter { one.covers($0) }
     for name in past.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       caughtUp.remove(name)
       doubted.insert(name)

@@ -21,7 +21,7 @@ struct Board {
   /// Counts connections, so that a window notices a new one.
   var connections: UInt64 = 0
   /// Conversations whose newest range was caught up on this connection.
-  var caughtUp: Set<[UInt8]> = []
+  var caughtUp = IDSet()
   /// By conversation, where all marks were verified on this connection.
   var fresh: [Int64: SpanSet] = [:]
   /// By operation, how much of its attachment is uploaded.

@@ -14,6 +14,8 @@ import Testing
       if random.chance(0.4) {
         ids.insert(id)
         model.insert(id)
+      } else if random.chance(0.2) {
+        #expect(ids.remove(id) == (model.remove(id) != nil))
       }
       #expect(ids.count == model.count)
     }
@@ -41,6 +43,13 @@ import Testing
       #expect(ids == reserved && reserved == ids && ids == IDSet(ids.all.reversed()))
       #expect(ids != IDSet(ids.all.dropLast() + [[99]]))
     }
+  }
+
+  @Test func whatIsTakenOutOfAFewIsGone() {
+    var ids = IDSet([[1], [2], [3]])
+    let wasThere = [ids.remove([2]), ids.remove([2]), ids.remove([9])]
+    #expect(wasThere == [true, false, false])
+    #expect(ids == IDSet([[3], [1]]) && !ids.contains([2]))
   }
 
   @Test func anEmptyOneHoldsNothing() {
