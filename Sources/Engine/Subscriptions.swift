@@ -151,7 +151,8 @@ extension Core {
 
   /// Asks one of those in trouble once more, one at a time.
   func sendTroubled(_ now: Instant) {
-    guard subscriptions.nextMs != nil, exchange.hasRoom, !exchange.flights.contains(where: \.isSubscription),
+    guard subscriptions.nextMs != nil, exchange.hasRoom,
+      !exchange.flights.contains(where: \.isSubscription),
       let one = subscriptions.takeTroubled(now.monotonicMs)
     else { return }
     ask(one)
