@@ -388,7 +388,7 @@ package final class Client: Sendable {
     switch hook(sealed) {
     case .plain(let payload, let control, let event)
     where payload.count <= Limits.messageBytesMax:
-      var flags: RowFlags = event ? .event : []
+      var flags = event ? RowFlags.event : RowFlags()
       if control || hasControlMember(payload) { flags.insert(.control) }
       return OpenedPayload(payload: payload, flags: flags, sealed: nil)
     case .notYet:
