@@ -1,7 +1,8 @@
-/// A set of ids. All bytes of an id are hashed at once; an array gives them one by one, which
-/// takes ten times as long, and each message of a page is looked for.
+/// A set of ids. A few are a list, for to look through that takes less than one hash. Of more, all
+/// bytes of an id are hashed at once; an array gives them one by one, which takes ten times as
+/// long, and each message of a page is looked for.
 
-package struct IDSet: Equatable, Sendable {
+package struct IDSet: Sendable {
   private struct ID: Hashable {
     let bytes: [UInt8]
 
@@ -10,7 +11,11 @@ package struct IDSet: Equatable, Sendable {
     }
   }
 
-  private var ids: Set<ID> = []
+  private static let fewMax = 4
+
+  /// All of them, each once, while nothing is hashed.
+  private var few: [[UInt8]] = []
+  private var hashed: Set<ID>?
 
   package init() {}
 
@@ -18,17 +23,41 @@ package struct IDSet: Equatable, Sendable {
     insert(all: ids)
   }
 
-  package var count: Int { ids.count }
+  package var count: Int { hashed?.count ?? few.count }
 
   /// All of them, in no order.
-  package var all: [[UInt8]] { ids.map(\.bytes) }
+  package var all: [[UInt8]] { hashed?.map(\.bytes) ?? few }
 
   package mutating func reserve(_ count: Int) {
-    if count > 1 { ids.reserveCapacity(count) }
+    if count > Self.fewMax { hash(count) }
   }
 
   package mutating func insert(_ id: [UInt8]) {
-    ids.insert(ID(bytes: id))
+    if few.count == Self.fewMax { hash(2 * Self.fewMax) }
+    if hashed != nil {
+      hashed?.insert(ID(bytes: id))
+    } else if !few.contains(id) {
+      few.append(id)
+    }
+  }
+
+  /// False where it was not there.
+  @discardableResult
+  package mutating func remove(_ id: [UInt8]) -> Bool {
+    if hashed != nil { return hashed?.remove(ID(bytes: id)) != nil }
+    guard let place = few.firstIndex(of: id) else { return false }
+    few.remove(at: place)
+    return true
+  }
+
+  /// Leaves the list for good.
+  private mutating func hash(_ count: Int) {
+    var ids = hashed ?? []
+    hashed = nil
+    ids.reserveCapacity(count)
+    for id in few { ids.insert(ID(bytes: id)) }
+    few = []
+    hashed = ids
   }
 
   package mutating func insert(all ids: some Sequence<[UInt8]>) {
@@ -36,7 +65,13 @@ package struct IDSet: Equatable, Sendable {
   }
 
   package func contains(_ id: [UInt8]) -> Bool {
-    !ids.isEmpty && ids.contains(ID(bytes: id))
+    hashed?.contains(ID(bytes: id)) ?? few.contains(id)
+  }
+}
+
+extension IDSet: Equatable {
+  package static func == (a: IDSet, b: IDSet) -> Bool {
+    a.count == b.count && a.all.allSatisfy { b.contains($0) }
   }
 }
 

@@ -23,7 +23,7 @@ extension Core {
         return .ignored
       }
       if case .operation(let seq) = flight.purpose {
-        let arrival = Arrival(frame: frame.bytes, opened: opened, now: now)
+        let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
         let receipt = try storing { () throws(StoreFailure) in
           try takeOperationAnswer(seq, response, flight, arrival)
         }
@@ -39,7 +39,7 @@ extension Core {
     _ delivery: Delivery, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
   ) throws(Failure) -> Receipt {
     let receipt = try storing { () throws(StoreFailure) in
-      try take(delivery, Arrival(frame: frame, opened: opened, now: now))
+      try take(delivery, Arrival(frame: frame, opened: opened[...], now: now))
     }
     pump(now)
     return receipt
@@ -74,10 +74,9 @@ extension Core {
       job.inFlight = false
       // It has begun again since it asked.
       let isOld = if case .start = job.stage { true } else { false }
-      var ingest = Ingest(
-        config, frame: frame, opened: opened, issued: flight.issued,
+      let ingest = Ingest(
+        self, frame: frame, opened: opened[...], issued: flight.issued,
         autoMarkRead: config.autoMarkRead, asked: flight.limit)
-      ingest.matchesPayloads = matchesPayloads
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)

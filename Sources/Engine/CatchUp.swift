@@ -99,6 +99,7 @@ extension Core {
       }
       var visit = try Visit(core: self, record: record, job: draft, tx: tx)
       var ingested = try ingest.page(page.items, record, tx)
+      ingested.note(page.items, ingest.frame)
       visit.reckoning.knowsOrder = order(&ingested, ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }

@@ -132,11 +132,10 @@ extension Ingest {
     _ items: [PageItem], _ record: ConversationRecord, _ spans: SpanSet, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested()
-    var next = 0
+    var opened = opened
     for case .message(let message) in items {
-      let payload = opened.indices.contains(next) ? opened[next] : nil
-      next += 1
-      guard let payload, message.conversation == nil || message.conversation == record.id,
+      guard let payload = opened.popFirst(),
+        message.conversation == nil || message.conversation == record.id,
         let order = usesSequence ? message.sequence : message.stamp.timeUs
       else { continue }
       let position = Position(time: order, id: message.id)

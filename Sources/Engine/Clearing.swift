@@ -20,7 +20,7 @@ extension Core {
       // A power cut would bring the old cache back, which was to be gone.
       try store.syncDurable()
     }
-    caughtUp = []
+    caughtUp = IDSet()
     fresh = [:]
     dirty = []
     doubted = []

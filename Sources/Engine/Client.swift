@@ -116,8 +116,10 @@ package final class Client: Sendable {
     return try core.withLock { core throws(Failure) in
       try ensureOpen()
       defer {
-        lines += core.logLines
-        core.logLines = []
+        if !core.logLines.isEmpty {
+          lines += core.logLines
+          core.logLines = []
+        }
         news = core.hasNews
         core.hasNews = false
         core.windows.post(core)
@@ -354,9 +356,7 @@ package final class Client: Sendable {
   /// Opens every readable payload of a frame, in order, before any lock is taken.
   private func openPayloads(_ frame: Frame) -> ([OpenedPayload], failures: UInt64) {
     var failures: UInt64 = 0
-    let opened = frameMessages(frame).map { conversation, message in
-      open(message, conversation, frame, &failures)
-    }
+    let opened = frameMessages(frame).map { open($0.message, $0.conversation, frame, &failures) }
     return (opened, failures)
   }
 
@@ -376,7 +376,8 @@ package final class Client: Sendable {
   }
 
   private func asItIs(_ payload: [UInt8]) -> OpenedPayload {
-    OpenedPayload(payload: payload, flags: hasControlMember(payload) ? .control : [], sealed: nil)
+    let flags = hasControlMember(payload) ? RowFlags.control : RowFlags()
+    return OpenedPayload(payload: payload, flags: flags, sealed: nil)
   }
 
   /// What the hook makes of a payload; without one it is taken as it is. Nil where the
@@ -387,7 +388,7 @@ package final class Client: Sendable {
     switch hook(sealed) {
     case .plain(let payload, let control, let event)
     where payload.count <= Limits.messageBytesMax:
-      var flags: RowFlags = event ? .event : []
+      var flags = event ? RowFlags.event : RowFlags()
       if control || hasControlMember(payload) { flags.insert(.control) }
       return OpenedPayload(payload: payload, flags: flags, sealed: nil)
     case .notYet:

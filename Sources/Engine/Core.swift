@@ -24,7 +24,7 @@ final class Core {
   private var endedOrder: [UInt64] = []
   private var nextSync: UInt64 = 1
   /// Conversations whose catch-up ended well on this connection.
-  var caughtUp: Set<[UInt8]> = []
+  var caughtUp = IDSet()
   /// By conversation, where a page of this connection showed all marks.
   var fresh: [Int64: SpanSet] = [:]
   /// Whether this server lists the newest message of a page first, as far as seen.
@@ -125,7 +125,7 @@ final class Core {
 
   func connected(_ now: Instant) {
     requeue(exchange.connect(), now)
-    caughtUp = []
+    caughtUp = IDSet()
     doubted = []
     seen = [:]
     fresh = [:]
@@ -148,7 +148,7 @@ final class Core {
   func disconnected(_ now: Instant) {
     requeue(exchange.disconnect(), now)
     subscriptions.disconnect()
-    caughtUp = []
+    caughtUp = IDSet()
     fresh = [:]
     listIsWhole = false
     connectedLSN = nil
@@ -375,6 +375,7 @@ final class Core {
   }
 
   private func sendSyncs(_ now: Instant) {
+    if jobs.isEmpty { return }
     var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
     for isUrgent in [true, false] {
       var index = 0

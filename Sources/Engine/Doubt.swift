@@ -26,7 +26,7 @@ extension Core {
     job.beginAgain()
     job.goalIsDone = false
     let conversation = job.request.conversation
-    if caughtUp.remove(conversation) != nil { doubted.insert(conversation) }
+    if caughtUp.remove(conversation) { doubted.insert(conversation) }
   }
 
   /// A restore is rare. A server that seems restored again and again contradicts itself, and
@@ -53,7 +53,7 @@ extension Core {
     _ record: inout ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) {
     // Nothing follows the present any more, so no push may go on from there.
-    if caughtUp.remove(record.id) != nil { doubted.insert(record.id) }
+    if caughtUp.remove(record.id) { doubted.insert(record.id) }
     // What other syncs of it were about to join is no more.
     for index in jobs.indices where jobs[index].request.conversation == record.id {
       jobs[index].beginAnew()

@@ -42,9 +42,18 @@ struct Ingested {
   init(expecting count: Int = 0) {
     if count == 0 { return }
     items.reserveCapacity(count)
-    ids.reserve(count)
-    stamps.reserveCapacity(count)
     insertedAt.reserveCapacity(count)
+  }
+
+  /// Notes which items they were and how they are stamped: the items as they came.
+  mutating func note(_ page: [PageItem], _ frame: [UInt8]) {
+    ids.reserve(items.count)
+    stamps.reserveCapacity(items.count)
+    for case (.message(let message), let position?) in zip(page, items) {
+      ids.insert(position.id)
+      stamps.append((position, message.stamp))
+    }
+    distinct = ids.count + Set(bad.map { WriteTransaction.digest(frame[$0.range]) }).count
   }
 
   /// Notes by what the bad items at the ends are known again. In a page whose order is
@@ -82,7 +91,8 @@ struct Ingest {
   /// Whether the server's number is the first part of a position.
   let usesSequence: Bool
   let frame: [UInt8]
-  let opened: [OpenedPayload]
+  /// One for each readable item.
+  let opened: ArraySlice<OpenedPayload>
   /// The commit after which the request was issued: the request stamp.
   let issued: UInt64
   /// The page size asked for.
@@ -95,17 +105,18 @@ struct Ingest {
   /// The edit that an answer is to: its message, as the user wrote it.
   var edit: OperationRecord?
   /// Whether this server may be one that tells no client ids.
-  var matchesPayloads = false
+  let matchesPayloads: Bool
   let autoMarkDelivered: Bool
 
   init(
-    _ config: ClientConfig, frame: [UInt8], opened: [OpenedPayload], issued: UInt64,
+    _ core: Core, frame: [UInt8], opened: ArraySlice<OpenedPayload>, issued: UInt64,
     autoMarkRead: Bool, asked: Int = 0
   ) {
-    user = config.user
+    user = core.config.user
     self.autoMarkRead = autoMarkRead
-    autoMarkDelivered = config.autoMarkDelivered
-    usesSequence = config.profile.capabilities.contains(.sequence)
+    autoMarkDelivered = core.config.autoMarkDelivered
+    usesSequence = core.config.profile.capabilities.contains(.sequence)
+    matchesPayloads = core.matchesPayloads
     self.frame = frame
     self.opened = opened
     self.issued = issued
@@ -114,19 +125,18 @@ struct Ingest {
 
   /// Stores the items of a page.
   func page(
-    _ items: [PageItem], _ record: ConversationRecord, _ tx: WriteTransaction
+    _ items: some Sequence<PageItem>, _ record: ConversationRecord, _ tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
-    var result = Ingested(expecting: items.count)
-    var next = 0
-    for index in items.indices {
-      switch items[index] {
+    var result = Ingested(expecting: items.underestimatedCount)
+    var opened = opened
+    for (index, item) in items.enumerated() {
+      switch item {
       case .bad(let range, let reason):
         result.items.append(nil)
         result.bad.append((index, range, reason))
       case .message(let message):
-        let payload = opened.indices.contains(next) ? opened[next] : nil
-        next += 1
-        guard let payload, message.conversation == nil || message.conversation == record.id
+        guard let payload = opened.popFirst(),
+          message.conversation == nil || message.conversation == record.id
         else {
           result.items.append(nil)
           result.bad.append((index, message.object, .wrongConversation))
@@ -140,8 +150,6 @@ struct Ingest {
         try one(message, order, payload, record, &result, tx)
       }
     }
-    let bad = Set(result.bad.map { WriteTransaction.digest(frame[$0.range]) })
-    result.distinct = result.ids.count + bad.count
     return result
   }
 
@@ -152,8 +160,6 @@ struct Ingest {
   ) throws(StoreFailure) {
     let position = Position(time: order, id: message.id)
     result.items.append(position)
-    result.ids.insert(message.id)
-    result.stamps.append((position, message.stamp))
     let isMine = message.sender == user
     let readByMe = isMine || message.readBy?.contains(user) ?? false
     var row = incoming(message, payload, isMine: isMine, readByMe: readByMe)

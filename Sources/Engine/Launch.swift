@@ -20,8 +20,8 @@ extension Core {
   /// Sends what has its turn. Where one request at a time goes out, a screen that waits
   /// gets every second one.
   func sendOperations(_ now: Instant) {
-    endLoose(now)
-    runChecks(now)
+    if !outbox.loose.isEmpty { endLoose(now) }
+    if !outbox.checks.isEmpty { runChecks(now) }
     guard !outbox.open.isEmpty else { return }
     let screenWaits = jobs.contains {
       $0.request.isUrgent && !$0.inFlight && $0.notBeforeMs <= now.monotonicMs

@@ -45,13 +45,12 @@ extension Application {
     }
     // Newer than every request that is on its way, older than the next one.
     var ingest = Ingest(
-      core.config, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
+      core, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
-    ingest.matchesPayloads = core.matchesPayloads
-    let ingested = try ingest.page(items.map(\.item), record, tx)
+    var ingested = try ingest.page(items.lazy.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     news.queuedMarks = news.queuedMarks || ingested.queuedMarks
     if ingested.sawClientID { core.outbox.tellsClientIDs = true }
@@ -59,19 +58,24 @@ extension Application {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
       try poison(bad.range, cid: record.cid)
     }
-    var inserted: Set<Position> = []
-    for position in ingested.insertedAt { inserted.insert(position) }
-    for position in inserted { news.pushed.append(PushedID(cid: record.cid, id: position.id)) }
     var pushed: [PushedMessage] = []
     for (item, position) in zip(items, ingested.items) {
       guard let position, case .message(let message) = item.item else { continue }
-      pushed.append(
-        PushedMessage(
-          message: message, position: position, isNew: item.isNew,
-          isInserted: inserted.contains(position)))
+      pushed.append(PushedMessage(message: message, position: position, isNew: item.isNew))
     }
-    try place(pushed.sorted { $0.position < $1.position }, &record)
-    for message in pushed { core.learnTime(message.message.stamp.timeUs, arrival.now) }
+    let times = pushed.map(\.message.stamp.timeUs)
+    pushed.sort { $0.position < $1.position }
+    ingested.insertedAt.sort()
+    var inserted = ingested.insertedAt[...]
+    for index in pushed.indices {
+      inserted = inserted.drop { $0 < pushed[index].position }
+      pushed[index].isInserted = inserted.first == pushed[index].position
+    }
+    for position in ingested.insertedAt {
+      news.pushed.append(PushedID(cid: record.cid, id: position.id))
+    }
+    try place(pushed, &record)
+    for time in times { core.learnTime(time, arrival.now) }
     try tx.save(core.facts)
   }
 
@@ -87,7 +91,6 @@ extension Application {
       if message.isInserted {
         try core.lowerDeletions(&record, below: message.message.stamp.timeUs, tx)
       }
-      news.shown.append((record.cid, message.span))
       if spans.span(holding: message.position) != nil {
         if isLive {
           follow(message, &record)
@@ -106,6 +109,7 @@ extension Application {
       } else if !isLive || isAbove(message, spans) {
         news.behind.insert(record.id)
       }
+      news.shown.append((record.cid, message.span))
       if message.isInserted, !isLive || isAbove(message, spans) {
         try core.endTrust(&spans, record, below: message.message.stamp.timeUs, tx)
       }
@@ -162,7 +166,7 @@ private struct PushedMessage {
   let message: WireMessage
   let position: Position
   let isNew: Bool
-  let isInserted: Bool
+  var isInserted = false
 
   var span: SpanSet.Span { SpanSet.Span(low: position, high: position.successor) }
 }
@@ -197,8 +201,8 @@ extension Core {
   func lowerDeletions(
     _ record: inout ConversationRecord, below time: Int64, _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard let watermark = stamp(record.deletions), let lowest = record.lowestSinceUs,
-      time < lowest + overlapUs
+    guard let lowest = record.lowestSinceUs, time < lowest + overlapUs,
+      let watermark = stamp(record.deletions)
     else { return }
     let lowered = time - overlapUs
     record.deletions = Watermark(timeUs: lowered, text: watermark.printed(lowered))

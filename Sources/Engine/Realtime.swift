@@ -47,7 +47,7 @@ struct Delivery {
 struct Arrival {
   let frame: [UInt8]
   /// One for each readable message, in their order.
-  let opened: [OpenedPayload]
+  let opened: ArraySlice<OpenedPayload>
   let now: Instant
 }
 
@@ -103,6 +103,7 @@ extension Core {
     for conversation in news.left { leave(conversation) }
     for pushed in news.pushed { remember(pushed) }
     for (cid, span) in news.shown { fresh[cid, default: SpanSet()].insert(span.low, span.high) }
+    if news.behind.isEmpty { return }
     for conversation in news.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
@@ -156,13 +157,15 @@ struct Application {
   /// The same of what an answer may know no better than what came meanwhile. Nil for what
   /// is newer than every request that is on its way.
   var issued: UInt64?
-  private var nextPayload = 0
+  /// The payloads of the messages that are still to come.
+  private var opened: ArraySlice<OpenedPayload>
 
   init(_ core: Core, _ tx: WriteTransaction, _ delivery: Delivery, _ arrival: Arrival) {
     self.core = core
     self.tx = tx
     self.delivery = delivery
     self.arrival = arrival
+    opened = arrival.opened
   }
 
   mutating func run() throws(StoreFailure) {
@@ -235,11 +238,9 @@ struct Application {
   }
 
   /// The opened payloads of the next readable messages.
-  mutating func takePayloads(_ count: Int) -> [OpenedPayload] {
-    let first = min(nextPayload, arrival.opened.count)
-    let last = min(first + count, arrival.opened.count)
-    nextPayload = last
-    return Array(arrival.opened[first..<last])
+  mutating func takePayloads(_ count: Int) -> ArraySlice<OpenedPayload> {
+    defer { opened = opened.dropFirst(count) }
+    return opened.prefix(count)
   }
 
   /// Keeps bytes that could not be applied. They have no place among the messages.

@@ -139,8 +139,10 @@ extension Subscription {
 extension Core {
   /// Asks what is due; false while other work is to wait for it.
   func sendSubscriptions() -> Bool {
-    while exchange.hasRoom, let one = subscriptions.takeDue() { ask(one) }
-    if subscriptions.areDue { return false }
+    while subscriptions.areDue {
+      guard exchange.hasRoom, let one = subscriptions.takeDue() else { return false }
+      ask(one)
+    }
     return !exchange.flights.contains { flight in
       guard case .subscription(let one) = flight.purpose else { return false }
       return subscriptions.holdsUp(one)
@@ -149,7 +151,8 @@ extension Core {
 
   /// Asks one of those in trouble once more, one at a time.
   func sendTroubled(_ now: Instant) {
-    guard exchange.hasRoom, !exchange.flights.contains(where: \.isSubscription),
+    guard subscriptions.nextMs != nil, exchange.hasRoom,
+      !exchange.flights.contains(where: \.isSubscription),
       let one = subscriptions.takeTroubled(now.monotonicMs)
     else { return }
     ask(one)
@@ -196,7 +199,7 @@ extension Core {
     for index in jobs.indices where one.covers(jobs[index].request.conversation) {
       jobs[index].beginAgain()
     }
-    let past = caughtUp.filter { one.covers($0) }
+    let past = caughtUp.all.filter { one.covers($0) }
     for name in past.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       caughtUp.remove(name)
       doubted.insert(name)

@@ -21,7 +21,7 @@ struct Board {
   /// Counts connections, so that a window notices a new one.
   var connections: UInt64 = 0
   /// Conversations whose newest range was caught up on this connection.
-  var caughtUp: Set<[UInt8]> = []
+  var caughtUp = IDSet()
   /// By conversation, where all marks were verified on this connection.
   var fresh: [Int64: SpanSet] = [:]
   /// By operation, how much of its attachment is uploaded.
@@ -60,14 +60,15 @@ final class WindowRegistry {
 
   /// Tells windows how the connection stands after an input.
   func post(_ core: Core) {
+    let isUp = core.exchange.isUp
+    let jobs = core.jobs
     board.withLock { board in
-      board.isUp = core.exchange.isUp
-      board.isSilent = core.jobs.contains { $0.attempts > 0 }
+      board.isUp = isUp
+      board.isSilent = jobs.contains { $0.attempts > 0 }
       board.caughtUp = core.caughtUp
       board.fresh = core.fresh
       board.listIsWhole = core.listIsWhole
-      board.listIsAsked =
-        core.exchange.isUp && core.jobs.contains { $0.request.kind == .conversations }
+      board.listIsAsked = isUp && jobs.contains { $0.request.kind == .conversations }
       board.permille = core.outbox.permille
     }
   }

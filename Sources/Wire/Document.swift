@@ -70,6 +70,9 @@ package struct Document: Sendable {
     }
   }
 
+  /// Whether a value is a string with escapes.
+  func isEscaped(_ node: Node) -> Bool { tape[node.index].isEscaped }
+
   /// True or false, or nil where the value is neither.
   package func bool(_ node: Node) -> Bool? {
     kind(node) == .bool ? bytes[tape[node.index].start] == Character.t : nil
@@ -125,7 +128,7 @@ package struct Document: Sendable {
     var found: Node?
     var child = firstChild(of: node)
     while let key = child, let value = next(after: key, in: node) {
-      if isText(of: key, equal: name) { found = value }
+      if isString(key, name) { found = value }
       child = next(after: value, in: node)
     }
     return found
@@ -157,16 +160,23 @@ package struct Document: Sendable {
     member(name, of: node).flatMap { integer($0) }
   }
 
-  /// Whether a string's text, unescaped, is `text`.
-  private func isText(of node: Node, equal text: [UInt8]) -> Bool {
+  /// Whether a value is a string whose text, unescaped, is `text`.
+  @inline(__always)
+  func isString(_ node: Node, _ text: [UInt8]) -> Bool {
     let entry = tape[node.index]
+    // Most are told apart by their length: two quotes are around the text.
+    guard entry.stop &- entry.start == text.count &+ 2 || entry.isEscaped else { return false }
+    return holds(entry, text)
+  }
+
+  @inline(never)
+  private func holds(_ entry: Scanner.Entry, _ text: [UInt8]) -> Bool {
+    guard bytes[entry.start] == Character.quote else { return false }
     if entry.isEscaped {
       return unescape(bytes[entry.start + 1..<entry.stop - 1]).text == text
     }
-    guard entry.stop - entry.start - 2 == text.count else { return false }
-    for (offset, byte) in text.enumerated() where bytes[entry.start + 1 + offset] != byte {
-      return false
-    }
+    let start = entry.start &+ 1
+    for at in text.indices where bytes[start &+ at] != text[at] { return false }
     return true
   }
 }

@@ -42,16 +42,17 @@ extension Frame {
 
   private static func body(_ messages: MessageReader) -> Body {
     let document = messages.document
-    let type = document.text(Name.type, of: document.root)
+    let type = document.member(Name.type, of: document.root)
     let payload = document.present(Name.payload, of: document.root)
-    if type == Name.reply, let payload {
+    if let payload, let type, document.isString(type, Name.reply) {
       return AnswerReader(messages, payload).response().map { .response($0) } ?? .unknown
     }
-    if type == Name.update {
+    if let type, document.isString(type, Name.update) {
       return payload.flatMap { UpdateReader(messages, $0).update() }.map { .update($0) } ?? .unknown
     }
     if let answer = AnswerReader(messages, document.root).response() { return .response(answer) }
-    return type.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
+    let name = type.flatMap { document.string($0) }
+    return name.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
   }
 }
 
@@ -70,20 +71,27 @@ package func frameAccount(of bytes: [UInt8]) throws(WireFailure) -> Range<Int>? 
   return inner.isEmpty ? nil : inner
 }
 
-/// The readable messages of a frame in order of appearance, each with the
-/// conversation that the frame says it belongs to, empty where it says none.
-package func frameMessages(
-  _ frame: Frame
-) -> [(conversation: [UInt8], message: WireMessage)] {
-  var found: [(conversation: [UInt8], message: WireMessage)] = []
+/// A readable message of a frame, with the conversation that the frame says it belongs to, empty
+/// where it says none.
+package struct FrameMessage {
+  package let conversation: [UInt8]
+  package let message: WireMessage
+}
+
+/// The readable messages of a frame in order of appearance.
+package func frameMessages(_ frame: Frame) -> [FrameMessage] {
+  var found: [FrameMessage] = []
+  func add(_ message: WireMessage, _ conversation: [UInt8] = []) {
+    found.append(FrameMessage(conversation: conversation, message: message))
+  }
   func add(_ items: [PageItem]) {
-    for case .message(let message) in items { found.append(([], message)) }
+    for case .message(let message) in items { add(message) }
   }
   func add(_ effects: [Effect]) {
     for effect in effects {
       switch effect {
       case .message(let conversation, .message(let message), _):
-        found.append((conversation, message))
+        add(message, conversation)
       case .entity(_, _, _, _, let known?): add(known)
       default: break
       }
@@ -91,7 +99,7 @@ package func frameMessages(
   }
   func add(_ conversation: WireConversation) {
     guard case .message(let message) = conversation.lastMessage else { return }
-    found.append((conversation.id, message))
+    add(message, conversation.id)
   }
   switch frame.body {
   case .response(let response):

@@ -16,10 +16,15 @@ struct ItemReader {
 
   func message(isNew: Bool) -> Effect {
     let item = messages.item(node)
-    let named = messages.optionalID(Name.conversationID, of: node)
-    if let named { return .message(conversation: named, item: item, isNew: isNew) }
-    guard case .bad(let range, let reason) = item else { return bad(.badConversation) }
-    return .bad(range, reason)
+    switch item {
+    case .message(let message):
+      guard let named = message.conversation else { return bad(.badConversation) }
+      return .message(conversation: named, item: item, isNew: isNew)
+    case .bad(let range, let reason):
+      let named = messages.optionalID(Name.conversationID, of: node)
+      return named.map { .message(conversation: $0, item: item, isNew: isNew) }
+        ?? .bad(range, reason)
+    }
   }
 
   /// Adds the item's id to those that are deleted.

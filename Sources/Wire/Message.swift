@@ -39,12 +39,13 @@ package enum BadItem: Equatable, Sendable {
 
 /// An item of a page: a message, or bytes that are to be set aside.
 package enum PageItem: Sendable {
-  indirect case message(WireMessage)
+  case message(WireMessage)
   case bad(Range<Int>, BadItem)
 }
 
-/// A message; the ranges point into the bytes of its frame.
-package struct WireMessage: Sendable {
+/// A message; the ranges point into the bytes of its frame. It is handed from room to room, which
+/// would be a copy of all its members each time.
+package final class WireMessage: Sendable {
   package let id: [UInt8]
   /// The conversation it names, nil where it names none.
   package let conversation: [UInt8]?
@@ -79,6 +80,46 @@ package struct WireMessage: Sendable {
   package let clientID: [UInt8]?
   /// A JSON object of all other members, verbatim; empty where there are none.
   package let rest: [UInt8]
+
+  fileprivate init(
+    _ reader: MessageReader, _ node: Document.Node, _ object: Range<Int>
+  ) throws(Unusable) {
+    let document = reader.document
+    var members = Members(document, node)
+    id = try reader.id(members[.id], orElse: .noId)
+    if let named = members[.conversation] {
+      conversation = try reader.id(named, orElse: .badConversation)
+    } else {
+      conversation = nil
+    }
+    sender = try reader.id(members[.sender], orElse: .noSender)
+    guard let time = members[.time] else { throw Unusable(reason: .noTime) }
+    guard let stamp = reader.stamp(time) else { throw Unusable(reason: .badTime) }
+    guard let payload = members.payload else { throw Unusable(reason: .noPayload) }
+    self.stamp = stamp
+    self.payload = document.range(payload)
+    self.object = object
+    sequence = members.take(.sequence) {
+      document.integer($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
+    }
+    previousID = members.take(.previousID) { reader.optionalID($0) }
+    version = members.take(.version) { document.integer($0) }
+    editedUs = members.take(.editedAt) { reader.stamp($0)?.timeUs }
+    edited = members[.editedAt] != nil
+    replyTo = members.take(.replyTo) { reader.optionalID($0) }
+    reactions = members.take(.reactions) {
+      document.kind($0) == .object ? document.range($0) : nil
+    }
+    pinned = members.take(.pinned) { document.bool($0) } ?? false
+    deleted = members.take(.deleted) { document.bool($0) } ?? false
+    isEvent = members.take(.kind) { reader.kind($0) } ?? false
+    moderated = members.take(.moderated) { document.bool($0) } ?? false
+    clientID = members.take(.clientID) { reader.optionalID($0) }
+    readBy = members[.readBy].flatMap { readers(document, $0) }
+    deliveredBy = members[.deliveredBy].flatMap { readers(document, $0) }
+    listenedBy = members[.listenedBy].flatMap { readers(document, $0) }
+    rest = members.rest()
+  }
 }
 
 /// Reads messages out of one frame.
@@ -91,7 +132,7 @@ struct MessageReader {
     guard document.kind(node) == .object else { return .bad(object, .notAnObject) }
     guard object.count <= Limits.messageBytesMax else { return .bad(object, .tooLarge) }
     do {
-      return .message(try message(node, object))
+      return .message(try WireMessage(self, node, object))
     } catch {
       return .bad(object, error.reason)
     }
@@ -147,48 +188,8 @@ struct MessageReader {
     return (ids, badCount)
   }
 
-  private func message(
-    _ node: Document.Node, _ object: Range<Int>
-  ) throws(Unusable) -> WireMessage {
-    var members = Members(document, node)
-    let id = try id(members[.id], orElse: .noId)
-    var conversation: [UInt8]?
-    if let named = members[.conversation] {
-      conversation = try self.id(named, orElse: .badConversation)
-    }
-    let sender = try self.id(members[.sender], orElse: .noSender)
-    guard let time = members[.time] else { throw Unusable(reason: .noTime) }
-    guard let stamp = stamp(time) else { throw Unusable(reason: .badTime) }
-    guard let payload = members.payload else { throw Unusable(reason: .noPayload) }
-    let sequence = members.take(.sequence) {
-      document.integer($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
-    }
-    let previousID = members.take(.previousID) { optionalID($0) }
-    let version = members.take(.version) { document.integer($0) }
-    let editedUs = members.take(.editedAt) { self.stamp($0)?.timeUs }
-    let replyTo = members.take(.replyTo) { optionalID($0) }
-    let reactions = members.take(.reactions) {
-      document.kind($0) == .object ? document.range($0) : nil
-    }
-    let pinned = members.take(.pinned) { document.bool($0) } ?? false
-    let deleted = members.take(.deleted) { document.bool($0) } ?? false
-    let isEvent = members.take(.kind) { kind($0) } ?? false
-    let moderated = members.take(.moderated) { document.bool($0) } ?? false
-    let clientID = members.take(.clientID) { optionalID($0) }
-    return WireMessage(
-      id: id, conversation: conversation, sender: sender, stamp: stamp,
-      sequence: sequence, previousID: previousID, payload: document.range(payload),
-      object: object, version: version, editedUs: editedUs, edited: members[.editedAt] != nil,
-      replyTo: replyTo, reactions: reactions, pinned: pinned, deleted: deleted,
-      isEvent: isEvent, moderated: moderated,
-      readBy: members[.readBy].flatMap { readers(document, $0) },
-      deliveredBy: members[.deliveredBy].flatMap { readers(document, $0) },
-      listenedBy: members[.listenedBy].flatMap { readers(document, $0) }, clientID: clientID,
-      rest: members.rest())
-  }
-
   /// Whether a kind is `event`; nil for a kind that only the host knows.
-  private func kind(_ node: Document.Node) -> Bool? {
+  fileprivate func kind(_ node: Document.Node) -> Bool? {
     guard let kind = document.string(node) else { return nil }
     return kind == Name.event ? true : kind == Name.plain ? false : nil
   }
@@ -201,7 +202,7 @@ struct Unusable: Error {
 
 /// The members of one message: those with a meaning by name, the last of each
 /// name, and all others in the order sent.
-private struct Members {
+private struct Members: ~Copyable {
   private let document: Document
   private let node: Document.Node
   /// Place on the tape of each value; 0, the place of the root, where absent.
@@ -276,7 +277,6 @@ extension Document {
   fileprivate func messageMember(_ key: Node) -> Member? {
     let range = range(key)
     let inner = bytes[range.lowerBound + 1..<range.upperBound - 1]
-    guard inner.contains(Character.backslash) else { return Member(inner) }
-    return Member(unescape(inner).text[...])
+    return isEscaped(key) ? Member(unescape(inner).text[...]) : Member(inner)
   }
 }

@@ -20,7 +20,9 @@ enum Name {
   static let entity = bytes("entity")
   static let items = bytes("items")
   static let reply = bytes("reply")
+  static let new = bytes("new")
   static let update = bytes("update")
+  static let delete = bytes("delete")
   static let conversation = bytes("conversation")
   static let messageID = bytes("message_id")
   static let profileID = bytes("profile_id")
@@ -95,8 +97,7 @@ enum Member: Int, CaseIterable {
 
   /// The member that a key names, if it is one of these.
   init?(_ key: ArraySlice<UInt8>) {
-    guard key.count <= Word.bytesMax else { return nil }
-    let word = Word(key)
+    guard let word = Word(key) else { return nil }
     for (known, member) in Member.words where known == word {
       self = member
       return
@@ -104,26 +105,22 @@ enum Member: Int, CaseIterable {
     return nil
   }
 
-  private static let words: [(Word, Member)] = allCases.map {
-    (Word(Name.bytes($0.name)[...]), $0)
+  private static let words: [(Word, Member)] = allCases.compactMap { member in
+    Word(Name.bytes(member.name)[...]).map { ($0, member) }
   }
 }
 
 /// A short name as two numbers, so that a key is compared with many at once.
 private struct Word: Equatable {
-  static let bytesMax = 15
-
   private var low: UInt64 = 0
   private var high: UInt64 = 0
 
-  /// Takes up to `bytesMax` bytes; the count is kept beside them.
-  init(_ name: ArraySlice<UInt8>) {
-    for (offset, byte) in name.enumerated() {
-      if offset < 8 {
-        low |= UInt64(byte) << UInt64(offset &* 8)
-      } else {
-        high |= UInt64(byte) << UInt64((offset &- 8) &* 8)
-      }
+  /// Takes up to 15 bytes; their count is kept beside them. Nil for more.
+  init?(_ name: ArraySlice<UInt8>) {
+    guard name.count <= 15 else { return nil }
+    for byte in name {
+      high = high &<< 8 | low &>> 56
+      low = low &<< 8 | UInt64(byte)
     }
     high |= UInt64(truncatingIfNeeded: name.count) << 56
   }

@@ -17,9 +17,10 @@ package func userIDs(inReadBy json: [UInt8]) -> [[UInt8]] {
 /// is no array is replaced.
 package func mergedReadBy(stored: [UInt8]?, adding: [[UInt8]]) -> [UInt8] {
   let known = stored.flatMap(parsed)
-  var seen = Set(known ?? [])
   var all = known ?? []
-  for id in adding where isUserID(id) && seen.insert(id).inserted {
+  var seen = IDSet(all)
+  for id in adding where isUserID(id) && !seen.contains(id) {
+    seen.insert(id)
     all.append(id)
   }
   if let stored, let known, known.count == all.count { return stored }

@@ -225,45 +225,36 @@ extension Scanner {
     var isEscaped = false
     at += 1
     while true {
-      skipOrdinary(text)
+      at = behindOrdinary(text, at)
       guard at < text.count else { throw .syntax }
-      switch text[at] {
-      case Character.quote:
+      let byte = text[at]
+      if byte == Character.quote {
         at += 1
         note(from: start, isEscaped: isEscaped)
         return
-      case Character.backslash:
+      }
+      guard byte >= 0x20 else { throw .syntax }
+      if byte == Character.backslash {
         isEscaped = true
         try escape(text)
-      case 0..<0x20:
-        throw .syntax
-      default:
+      } else {
         at += 1
       }
     }
   }
 
-  /// Passes over bytes that are neither a quote, a backslash nor a control, eight
-  /// at a time while eight are left. It may stop early, never late.
-  private mutating func skipOrdinary(_ text: Span<UInt8>) {
-    let low: UInt64 = 0x0101_0101_0101_0101
-    let high: UInt64 = 0x8080_8080_8080_8080
-    let raw = unsafe text.bytes
-    while at &+ 8 <= text.count {
-      // The load is checked against the bounds of the span; any bits are a number.
-      let loaded = unsafe raw.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self)
-      let word = UInt64(littleEndian: loaded)
-      let quote = word ^ (low &* UInt64(Character.quote))
-      let slash = word ^ (low &* UInt64(Character.backslash))
+  /// The place behind bytes that are neither a quote, a backslash nor a control, eight
+  /// at a time while eight are left. It may be too early, never too late.
+  @inline(__always)
+  private func behindOrdinary(_ text: Span<UInt8>, _ start: Int) -> Int {
+    var at = start
+    while let word = eightBytes(text, at) {
       let found =
-        ((quote &- low) & ~quote | (slash &- low) & ~slash | (word &- low &* 0x20) & ~word) & high
-      guard found == 0 else {
-        // The lowest mark is exact; those above it may be borrows.
-        at &+= found.trailingZeroBitCount >> 3
-        return
-      }
+        marks(Character.quote, word) | marks(Character.backslash, word) | marks(below: 0x20, word)
+      guard found == 0 else { return at &+ found.trailingZeroBitCount >> 3 }
       at &+= 8
     }
+    return at
   }
 
   /// Checks one escape.
@@ -284,6 +275,30 @@ extension Scanner {
       throw .syntax
     }
   }
+}
+
+// MARK: - Eight bytes at once
+
+/// Eight bytes of a text as a number, the first lowest; nil where fewer are left.
+@inline(__always)
+func eightBytes(_ text: Span<UInt8>, _ at: Int) -> UInt64? {
+  guard at &+ 8 <= text.count else { return nil }
+  // The load is checked against the bounds of the span; any bits are a number.
+  return unsafe UInt64(
+    littleEndian: text.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self))
+}
+
+/// The high bit of each byte that is the given one. The lowest mark is exact; those above it
+/// may be borrows.
+@inline(__always)
+func marks(_ byte: UInt8, _ word: UInt64) -> UInt64 {
+  marks(below: 1, word ^ (0x0101_0101_0101_0101 &* UInt64(byte)))
+}
+
+/// The same of each byte below a limit of at most 128.
+@inline(__always)
+func marks(below limit: UInt8, _ word: UInt64) -> UInt64 {
+  (word &- 0x0101_0101_0101_0101 &* UInt64(limit)) & ~word & 0x8080_8080_8080_8080
 }
 
 func isDigit(_ byte: UInt8) -> Bool {

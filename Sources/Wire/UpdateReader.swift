@@ -20,11 +20,11 @@ struct UpdateReader {
     guard let ref = messages.optionalID(Name.ref, of: node) else { return nil }
     let payload = document.present(Name.payload, of: node)
     let entity = payload.flatMap { messages.optionalID(Name.entity, of: $0) }
-    let verb = document.text(Name.action, of: node)
+    let verb = document.member(Name.action, of: node)
     let action = verb.map { self.action($0) } ?? .other
     var effects: [Effect]?
     var isKnown = false
-    if let payload, let entity, verb != nil {
+    if let payload, let entity, let verb, document.kind(verb) == .string {
       let name = EntityName(rawValue: String(decoding: entity, as: UTF8.self))
       if let name, name.knows(action) {
         effects = self.effects(name, action, payload)
@@ -39,13 +39,10 @@ struct UpdateReader {
       isBroken: effects == nil)
   }
 
-  private func action(_ name: [UInt8]) -> Update.Action {
-    switch String(decoding: name, as: UTF8.self) {
-    case "new": .new
-    case "update": .update
-    case "delete": .delete
-    default: .other
-    }
+  private func action(_ verb: Document.Node) -> Update.Action {
+    if document.isString(verb, Name.new) { return .new }
+    if document.isString(verb, Name.update) { return .update }
+    return document.isString(verb, Name.delete) ? .delete : .other
   }
 
   /// The effects of the items, in their order; nil where the items are no list.
@@ -114,6 +111,7 @@ struct Groups {
 
   /// All effects. Deletions and receipts do not depend on any order.
   func effects() -> [Effect] {
+    if groups.isEmpty { return others }
     var effects = others
     effects.reserveCapacity(others.count + groups.count)
     for group in groups {

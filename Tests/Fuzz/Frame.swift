@@ -88,7 +88,8 @@ private func check(_ frame: Frame) {
   case .unknown:
     break
   }
-  for (conversation, message) in frameMessages(frame) {
+  for found in frameMessages(frame) {
+    let (conversation, message) = (found.conversation, found.message)
     let isNamed = conversation.isEmpty || message.conversation ?? conversation == conversation
     demand(isNamed, "a message is of the conversation that its frame names")
   }

@@ -85,6 +85,37 @@ import Wire
     #expect(hasControlMember(bytes(payload)) == expected)
   }
 
+  /// Eight bytes are looked at together, so the place in them must not matter, nor what else is
+  /// there.
+  @Test func controlIsFoundAtAnyPlace() {
+    for before in ["", "_", "x_", "\\n", "é_", "/]^`"] {
+      for count in 0..<20 {
+        let name = before + String(repeating: "a", count: count)
+        let head = "{\"\(name)\":1,"
+        #expect(hasControlMember(bytes(head + #""_control":1}"#)))
+        #expect(hasControlMember(bytes(head + #""\u005fcontrol":1}"#)))
+        #expect(!hasControlMember(bytes(head + #""_contro":1}"#)))
+      }
+    }
+  }
+
+  /// A member counts by its text, a value by being a string as well.
+  @Test func wordsAreStringsAndWhole() throws {
+    func action(_ value: String) throws -> Update.Action? {
+      let json = #"{"type":"update","payload":{"ref":"1","action":\#(value)}}"#
+      guard case .update(let update) = try frame(json).body else { return nil }
+      return update.action
+    }
+    #expect(try action(#""new""#) == .new && action(#""n\u0065w""#) == .new)
+    #expect(try action(#""delete""#) == .delete && action(#""updatE""#) == .other)
+    // Values that are as long as the word with its quotes.
+    #expect(try action("12345") == .other && action("false") == .other && action("[123]") == .other)
+    for type in ["12345678", "[\"updat\"]", #""Update""#, #""updat\u0045""#] {
+      let json = #"{"type":\#(type),"payload":{"ref":"1","action":"new"}}"#
+      guard case .unknown = try frame(json).body else { throw Unexpected(text: json) }
+    }
+  }
+
   @Test func readersOnlyGrow() {
     let first = mergedReadBy(stored: nil, adding: [bytes("b"), bytes("a"), bytes("b"), []])
     #expect(text(first) == #"["b","a"]"#)

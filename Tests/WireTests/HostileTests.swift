@@ -125,7 +125,7 @@ import Wire
     }
     for effect in effects { check(effect, frame) }
     let messages = frameMessages(frame)
-    for (_, message) in messages {
+    for message in messages.map(\.message) {
       #expect(failure(Array(frame.bytes[message.payload])) == nil)
       #expect(failure(Array(frame.bytes[message.object])) == nil)
       #expect(message.rest.isEmpty || failure(message.rest) == nil)
