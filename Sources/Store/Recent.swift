@@ -76,18 +76,19 @@ struct RecentRefs: Equatable, Sendable {
     return Entry(start: start, ref: from..<from + size, isOwed: bytes[start] != 0, atUs: atUs)
   }
 
-  func find(_ ref: [UInt8]) -> Entry? {
+  /// The entry of a ref, from the one that begins at `first` on.
+  func find(_ ref: [UInt8], from first: Int = 0) -> Entry? {
     let start = unsafe bytes.withUnsafeBytes { all in
-      unsafe ref.withUnsafeBytes { ref in unsafe Self.find(ref, in: all) }
+      unsafe ref.withUnsafeBytes { ref in unsafe Self.find(ref, in: all, from: first) }
     }
     return start.flatMap { entry($0) }
   }
 
   /// Where the entry of a ref begins. Each update looks through all of them.
   private static func find(
-    _ ref: UnsafeRawBufferPointer, in all: UnsafeRawBufferPointer
+    _ ref: UnsafeRawBufferPointer, in all: UnsafeRawBufferPointer, from first: Int
   ) -> Int? {
-    var start = 0
+    var start = first
     while start + headBytes <= all.count {
       let from = start + headBytes
       let size = unsafe Int(all[start + 1]) | Int(all[start + 2]) << 8
@@ -114,6 +115,8 @@ struct RecentRefs: Equatable, Sendable {
   /// Whether two of one size are the same.
   private static func isSame(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
     guard let first = a.baseAddress, let second = b.baseAddress else { return unsafe a.isEmpty }
+    // Refs that are counted up differ there.
+    guard unsafe a[a.count - 1] == b[b.count - 1] else { return false }
     return unsafe memcmp(first, second, a.count) == 0
   }
 

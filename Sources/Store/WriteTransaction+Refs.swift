@@ -47,8 +47,12 @@ extension WriteTransaction {
 
   /// Notes that replies were sent.
   package func settleReplies(_ refs: [[UInt8]]) throws(StoreFailure) {
+    // Mostly they come in the order in which they were owed.
+    var next = 0
     for ref in refs {
-      if let known = counters.recentRefs.find(ref) {
+      let ahead = counters.recentRefs.find(ref, from: next)
+      if let known = ahead ?? counters.recentRefs.find(ref) {
+        next = known.ref.upperBound
         if known.isOwed { counters.recentRefs.note(known, isOwed: false) }
         continue
       }
