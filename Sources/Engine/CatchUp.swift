@@ -120,7 +120,7 @@ extension Core {
     stats.quarantined += UInt64(badItems)
     stats.duplicates += UInt64(ingestedDuplicates)
     if let shown {
-      fresh[shown.cid] = (fresh[shown.cid] ?? SpanSet()).union(shown.ranges)
+      fresh.insert(shown.ranges, shown.cid)
     }
     if draft.isLive, !job.isLive { becameLive(draft) }
     job = draft

@@ -70,7 +70,7 @@ extension Core {
       return step
     }
     if isDone, let claims {
-      fresh[claims.cid] = (fresh[claims.cid] ?? SpanSet()).union(claims.ranges)
+      fresh.insert(claims.ranges, claims.cid)
     }
     if isBehind { catchUp(job.request.conversation) }
     job = draft

@@ -21,7 +21,7 @@ extension Core {
       try store.syncDurable()
     }
     caughtUp = IDSet()
-    fresh = [:]
+    fresh.empty()
     dirty = []
     doubted = []
     seen = [:]

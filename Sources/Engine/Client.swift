@@ -342,7 +342,12 @@ package final class Client: Sendable {
     _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
-    let (fresh, permille) = board.withLock { ($0.fresh, $0.permille) }
+    // A pair of both would be a type to be made, the first time in a process.
+    var permille: [UInt64: UInt32] = [:]
+    let fresh = board.withLock { board in
+      permille = board.permille
+      return board.fresh
+    }
     let reckoning = Reckoning(config.profile, overlapUs: 0)
     return try store.glance(
       failure: { Failure($0) },

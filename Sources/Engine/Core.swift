@@ -25,8 +25,7 @@ final class Core {
   private var nextSync: UInt64 = 1
   /// Conversations whose catch-up ended well on this connection.
   var caughtUp = IDSet()
-  /// By conversation, where a page of this connection showed all marks.
-  var fresh: [Int64: SpanSet] = [:]
+  var fresh = FreshRanges()
   /// Whether this server lists the newest message of a page first, as far as seen.
   var listsDescend: Bool?
   /// How this server prints times, from the last page of any conversation.
@@ -128,7 +127,7 @@ final class Core {
     caughtUp = IDSet()
     doubted = []
     seen = [:]
-    fresh = [:]
+    fresh.empty()
     marksWaiting = true
     markAttempts = 0
     marksNotBeforeMs = .min
@@ -149,7 +148,7 @@ final class Core {
     requeue(exchange.disconnect(), now)
     subscriptions.disconnect()
     caughtUp = IDSet()
-    fresh = [:]
+    fresh.empty()
     listIsWhole = false
     connectedLSN = nil
     clearTyping()

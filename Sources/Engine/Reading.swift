@@ -9,8 +9,8 @@ internal import Wire
 
 struct Reading {
   private let rx: ReadTransaction
-  /// By conversation, where all marks were verified on this connection.
-  private let fresh: [Int64: SpanSet]
+  /// Where all marks were verified on this connection.
+  private let fresh: FreshRanges
   /// By operation, how much of its attachment is uploaded.
   private let permille: [UInt64: UInt32]
   private let reckoning: Reckoning
@@ -18,7 +18,7 @@ struct Reading {
   private var isNumbered: Bool { reckoning.isSequence }
 
   init(
-    _ rx: ReadTransaction, fresh: [Int64: SpanSet], permille: [UInt64: UInt32],
+    _ rx: ReadTransaction, fresh: FreshRanges, permille: [UInt64: UInt32],
     _ reckoning: Reckoning
   ) {
     self.rx = rx
@@ -358,11 +358,11 @@ private struct Marks {
 
   /// - Parameter ends: places of the first and the last row.
   init(
-    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet?,
+    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet,
     _ ends: (first: Position, last: Position)?
   ) throws(StoreFailure) {
     self.spans = spans
-    self.fresh = fresh ?? SpanSet()
+    self.fresh = fresh
     unverified = try rx.unverified(record.cid)
     marker = try rx.readMarker(record.cid)
     guard let (first, last) = ends,

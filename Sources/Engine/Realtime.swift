@@ -102,7 +102,7 @@ extension Core {
     if news.queuedMarks { marksWaiting = true }
     for conversation in news.left { leave(conversation) }
     for pushed in news.pushed { remember(pushed) }
-    for (cid, span) in news.shown { fresh[cid, default: SpanSet()].insert(span.low, span.high) }
+    for (cid, span) in news.shown { fresh.insert(span, cid) }
     if news.behind.isEmpty { return }
     for conversation in news.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       // What was lost before this push is asked for, also where a catch-up is under

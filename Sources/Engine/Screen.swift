@@ -278,7 +278,7 @@ struct Screen: Watched {
 
   /// Moves the list to the state that `rx` sees.
   mutating func look(
-    _ rx: ReadTransaction, fresh board: [Int64: SpanSet]
+    _ rx: ReadTransaction, fresh board: FreshRanges
   ) throws(StoreFailure) -> [DiffOp] {
     guard let record = try rx.conversation(config.conversation) else {
       askBlindly()
@@ -307,7 +307,7 @@ struct Screen: Watched {
       poisoned = try rx.quarantined(record.cid, seen: true)
     }
     change.redrawn = wasUnverified.difference(with: unverified)
-    noteVerified(board[record.cid] ?? SpanSet(), &change)
+    noteVerified(board[record.cid], &change)
     try followGap(rx, record.cid, &loaded, &change)
     if change.isWhole { try reload(rx, record.cid, loaded, &change) }
     if !wishes.isEmpty {

@@ -40,7 +40,7 @@ package final class Window: Sendable {
   }
 
   /// What stands on the board is the window's; gives what is fresh.
-  private func note(_ screen: inout Screen) -> [Int64: SpanSet] {
+  private func note(_ screen: inout Screen) -> FreshRanges {
     client.board.withLock { board in
       screen.note(&board, number)
       return board.fresh
@@ -54,7 +54,7 @@ package final class Window: Sendable {
   }
 
   /// Tells the core what is wanted of the network, and what no more.
-  private func ask(_ screen: inout Screen, _ fresh: [Int64: SpanSet]) throws(Failure) {
+  private func ask(_ screen: inout Screen, _ fresh: FreshRanges) throws(Failure) {
     let wanted = screen.requests(fresh: fresh)
     let new = wanted.filter { request in
       !screen.asked.contains { $0.request.kind == request.kind }

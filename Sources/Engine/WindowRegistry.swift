@@ -22,8 +22,8 @@ struct Board {
   var connections: UInt64 = 0
   /// Conversations whose newest range was caught up on this connection.
   var caughtUp = IDSet()
-  /// By conversation, where all marks were verified on this connection.
-  var fresh: [Int64: SpanSet] = [:]
+  /// Where all marks were verified on this connection.
+  var fresh = FreshRanges()
   /// By operation, how much of its attachment is uploaded.
   var permille: [UInt64: UInt32] = [:]
   /// By window, syncs of its that ended since it last looked.
@@ -66,7 +66,7 @@ final class WindowRegistry {
       board.isUp = isUp
       board.isSilent = jobs.contains { $0.attempts > 0 }
       board.caughtUp = core.caughtUp
-      board.fresh = core.fresh
+      core.fresh.bring(to: &board.fresh)
       board.listIsWhole = core.listIsWhole
       board.listIsAsked = isUp && jobs.contains { $0.request.kind == .conversations }
       board.permille = core.outbox.permille

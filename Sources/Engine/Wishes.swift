@@ -252,18 +252,18 @@ extension Screen {
 
 extension Screen {
   /// What this window wants of the network now.
-  func requests(fresh: [Int64: SpanSet]) -> [SyncRequest] {
+  func requests(fresh: FreshRanges) -> [SyncRequest] {
     if config.isCacheOnly { return [] }
     return wishes.compactMap(\.next) + refresh(fresh)
   }
 
   /// Stale rows on screen, as one range; one request at a time.
-  private func refresh(_ fresh: [Int64: SpanSet]) -> [SyncRequest] {
+  private func refresh(_ fresh: FreshRanges) -> [SyncRequest] {
     if let pending = asked.first(where: { $0.request.kind.isRefresh }) {
       return [pending.request]
     }
     guard isUp, !config.leavesStale, !isLivePending, let shown, let cid else { return [] }
-    let good = (fresh[cid] ?? SpanSet()).without(unverified).union(refreshed)
+    let good = fresh[cid].without(unverified).union(refreshed)
     // Rows beside what nobody can read are in no trusted range; pages show them all the same.
     var known = list.spans
     for hole in poisoned where list.row(from: hole.low) < list.row(from: hole.high) {
