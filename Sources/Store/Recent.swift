@@ -114,7 +114,9 @@ struct RecentRefs: Equatable, Sendable {
 
   /// Whether two of one size are the same.
   private static func isSame(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
-    guard let first = a.baseAddress, let second = b.baseAddress else { return unsafe a.isEmpty }
+    guard let first = a.baseAddress, let second = b.baseAddress, unsafe !a.isEmpty else {
+      return true
+    }
     // Refs that are counted up differ there.
     guard unsafe a[a.count - 1] == b[b.count - 1] else { return false }
     return unsafe memcmp(first, second, a.count) == 0
