@@ -11,30 +11,38 @@ final class KeptState: Sendable {
   let tally: Tally
   /// Rows that were inserted less those removed since the conversation's own row was written.
   let rows: Int64
+  /// As it is to be stored.
+  let packed: [UInt8]
+
+  /// Bytes at most, so that the row of `meta` stays on its page.
+  private static let bytesMax = 640
+  /// More rows than any conversation gains.
+  private static let rowsMax: UInt64 = 1 << 48
 
   init(_ record: ConversationRecord, _ tally: Tally, rows: Int64) {
     self.record = record
     self.tally = tally
     self.rows = rows
-  }
-
-  /// As it is stored, which is empty for nothing.
-  convenience init?(stored: [UInt8]) throws(StoreFailure) {
-    if stored.isEmpty { return nil }
-    guard let row = PackedColumns(stored) else { throw .damaged }
-    var record = ConversationRecord(cid: row.int(0), id: [])
-    record.readState(row, from: 2)
-    self.init(record, Tally(row, from: 2 + ConversationRecord.stateColumns), rows: row.int(1))
-  }
-
-  /// As it is to be stored.
-  var packed: [UInt8] {
     var row = ColumnPacker()
     row.bind(record.cid)
     row.bind(rows)
     record.bind(&row)
     tally.bind(&row)
-    return row.packed
+    packed = row.packed
+  }
+
+  var isTooLong: Bool { packed.count > Self.bytesMax }
+
+  /// As it is stored, which is empty for nothing.
+  convenience init?(stored: [UInt8]) throws(StoreFailure) {
+    if stored.isEmpty { return nil }
+    guard let row = PackedColumns(stored),
+      row.count == 2 + ConversationRecord.stateColumns + Tally.columns,
+      row.int(1).magnitude <= Self.rowsMax
+    else { throw .damaged }
+    var record = ConversationRecord(cid: row.int(0), id: [])
+    record.readState(row, from: 2)
+    self.init(record, Tally(row, from: 2 + ConversationRecord.stateColumns), rows: row.int(1))
   }
 
   /// What a conversation's own row says, with what is kept of it.
@@ -66,18 +74,20 @@ final class KeptState: Sendable {
 
 extension WriteTransaction {
   /// Takes a change of a conversation into what is kept. False where it is of another one and does
-  /// not take its place: only one that changes alone does.
+  /// not take its place: only one that changes alone does, and one that is not too long.
   func keep(
     _ cid: Int64, _ change: ConversationChange, isAlone: Bool
   ) throws(StoreFailure) -> Bool {
     if let kept = counters.kept, kept.record.cid == cid {
       counters.kept = KeptState(
         change.record ?? kept.record, change.tally ?? kept.tally, rows: kept.rows &+ change.count)
+      if counters.kept?.isTooLong ?? false { try settleKept() }
     } else {
       guard isAlone, let record = try conversation(cid: cid) else { return false }
-      let tally = try tally(cid)
+      let state = KeptState(record, try tally(cid), rows: change.count)
+      if state.isTooLong { return false }
       try settleKept()
-      counters.kept = KeptState(record, tally, rows: change.count)
+      counters.kept = state
     }
     if let tally = change.tally { memo?.entry(cid).tally = tally }
     return true

@@ -69,6 +69,8 @@ struct PackedColumns: ColumnSource {
     }
   }
 
+  var count: Int32 { Int32(clamping: values.count) }
+
   private func value(_ column: Int32) -> Value {
     values.indices.contains(Int(column)) ? values[Int(column)] : .none
   }

@@ -38,8 +38,10 @@ extension WriteTransaction {
     let gathered = changed
     for cid in gathered.keys.count > 1 ? gathered.keys.sorted() : gathered.keys {
       let change = gathered[cid, default: ConversationChange()]
+      // It may read the row, and with it the count as it was.
+      let isKept = try keep(cid, change, isAlone: gathered.keys.count == 1)
       takeCount(change.count, cid)
-      if try keep(cid, change, isAlone: gathered.keys.count == 1) { continue }
+      if isKept { continue }
       switch (change.record, change.tally) {
       case (let record?, let tally?):
         try KeptState(record, tally, rows: change.count).write(connection)

@@ -116,19 +116,24 @@ private func openFile(
   unsafe own.initialize(to: tideline_file())
   unsafe under.pointee.pMethods = nil
   guard unsafe own.attach(core) else { return SQLITE_NOMEM }
+  let isWriter = writer && isMain
+  if isWriter, core.writerOpen.exchange(true, ordering: .acquiringAndReleasing) {
+    unsafe own.detach()
+    return SQLITE_BUSY
+  }
   // The vault has made the file; a main file that is gone must not come back empty.
   let wanted = isMain ? flags & ~SQLITE_OPEN_CREATE : flags
   let result = unsafe open(base, name, under, wanted, outFlags)
   guard result == SQLITE_OK else {
     unsafe under.end()
     unsafe own.detach()
+    if isWriter { core.writerOpen.store(false, ordering: .releasing) }
     return result
   }
   unsafe own.pointee.base = under
   unsafe own.pointee.writer = writer ? 1 : 0
   unsafe own.pointee.head.pMethods = UnsafePointer(isLog ? LogMethods.table : MainMethods.table)
   core.openFiles.add(1, ordering: .acquiringAndReleasing)
-  if writer && isMain { core.writerOpen.store(true, ordering: .releasing) }
   if writer && isLog { unsafe core.log.withLock { unsafe $0 = under } }
   return SQLITE_OK
 }

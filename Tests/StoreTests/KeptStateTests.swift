@@ -122,7 +122,20 @@ import Timeline
                 known[place].marker = place2
                 known[place].unread = 0
               }
-            case 7:
+            case 7, 8:
+              let rows = try tx.rows(
+                cid, from: .min, to: ReadTransaction.beyond, limit: 3, newestFirst: true)
+              guard let row = rows.last else { continue }
+              _ = try tx.remove(row.position, cid)
+              known[place].rows -= 1
+              let isAbove = known[place].marker.map { $0 < row.position } ?? true
+              if isAbove, !row.flags.contains(.mine) { known[place].unread -= 1 }
+            case 9, 10:
+              var one = message("m\(time)", at: time)
+              one.flags.insert(.mine)
+              _ = try tx.apply(one, cid, issued: tx.lsn)
+              known[place].rows += 1
+            case 11:
               // Another statement than those that say what they change.
               try tx.connection.run("UPDATE meta SET one = 1")
             default:
@@ -147,6 +160,63 @@ import Timeline
         try fixture.store.glance { rx throws(StoreFailure) in
           for place in cids.indices { #expect(try found(rx, cids[place]) == known[place]) }
         }
+      }
+    }
+  }
+
+  /// One that takes the place is read with its row, where nothing of it was known: what it counts
+  /// is not what it had before.
+  @Test(arguments: Kind.allCases, [true, false])
+  func theCountIsThatAfterTheCommitThatTookThePlace(_ kind: Kind, _ isMine: Bool) throws {
+    let fixture = try Fixture(kind)
+    let (a, b) = (try fixture.conversation("a"), try fixture.conversation("b"))
+    func mine(_ id: String, at time: Int64) -> IncomingMessage {
+      var one = message(id, at: time)
+      if isMine { one.flags.insert(.mine) }
+      return one
+    }
+    func count() throws -> [Int] {
+      let inWrite = try fixture.write { tx throws(StoreFailure) in
+        try tx.count(a, from: .min, to: .max)
+      }
+      let glanced = try fixture.store.glance { rx throws(StoreFailure) in
+        try rx.count(a, from: .min, to: .max)
+      }
+      return [glanced, inWrite]
+    }
+    for step in 0..<5 { try fixture.apply([mine("a\(step)", at: Int64(step))], a) }
+    try fixture.apply([message("b", at: 1)], b)
+    try fixture.write { tx throws(StoreFailure) in _ = try tx.remove(position(2, "a2"), a) }
+    #expect(try count() == [4, 4])
+    try fixture.apply([message("b2", at: 2)], b)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.apply(mine("a9", at: 9), a, issued: tx.lsn)
+      try tx.connection.run("UPDATE meta SET one = 1")
+    }
+    #expect(try count() == [5, 5])
+  }
+
+  /// Names as long as they may be would take the row of `meta` from its page.
+  @Test func oneThatIsTooLongHasItsOwnRow() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    let long = String(repeating: "x", count: 250)
+    for step in 0..<4 {
+      try fixture.apply([message("\(step)\(long)", at: Int64(step))], cid)
+      try fixture.write { tx throws(StoreFailure) in
+        if step > 0 { try tx.moveReadMarker(cid, to: position(Int64(step), "\(step)\(long)")) }
+        guard var record = try tx.conversation(cid: cid) else { return }
+        record.fetch = Watermark(timeUs: Int64(step), text: bytes(step == 0 ? "" : long + long))
+        try tx.save(record)
+      }
+      try fixture.write { tx throws(StoreFailure) in
+        #expect(try tx.connection.number(Self.stored, cid) == (step == 0 ? 0 : Int64(step + 1)))
+        #expect((tx.counters.kept == nil) == (step > 0))
+      }
+      try fixture.reopen()
+      try fixture.read { rx throws(StoreFailure) in
+        #expect(try rx.count(cid, from: .min, to: .max) == step + 1)
+        #expect(try rx.conversation(cid: cid)?.fetch?.timeUs == Int64(step))
       }
     }
   }
@@ -195,6 +265,12 @@ import Timeline
     }
     #expect(refused > 1_000 && refused < 5_000)
     #expect(throws: StoreFailure.damaged) { try KeptState(stored: [1, 2, 3]) }
+    let state = KeptState(ConversationRecord(cid: 7, id: []), Tally(), rows: 3)
+    #expect(try KeptState(stored: state.packed)?.record.cid == 7)
+    let far = KeptState(ConversationRecord(cid: 7, id: []), Tally(), rows: .max)
+    for bad in [state.packed.dropLast(), state.packed + [0], far.packed] {
+      #expect(throws: StoreFailure.damaged) { try KeptState(stored: Array(bad)) }
+    }
     #expect(try KeptState(stored: []) == nil)
   }
 }
