@@ -46,6 +46,7 @@ private func closeLog(_ file: SQLiteFile?) -> Int32 {
     _ = core.syncLog()
     unsafe core.log.withLock { unsafe $0 = nil }
   }
+  unsafe own.endEarlyWrites()
   let result = unsafe own.pointee.base?.end() ?? SQLITE_OK
   _ = unsafe own.withVault { core in
     core.openFiles.subtract(1, ordering: .acquiringAndReleasing)

@@ -147,8 +147,10 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       unsafe FrameSeal.seal(
         frames, count, from: number, bound: bound, pageKey: pageKey, logKey: logKey)
     else { return Code.writeFailed }
-    let result = unsafe base.write(
-      frames, Int32(count * FileFormat.frameUnitBytes), at: place(ofFrame: number))
+    unsafe noteStep()
+    let bytes = count * FileFormat.frameUnitBytes
+    let result = unsafe base.write(frames, Int32(bytes), at: place(ofFrame: number))
+    if result == SQLITE_OK { unsafe startWrite(place(ofFrame: number), bytes) }
     _ = unsafe withVault { core in
       core.written.add(UInt64(count), ordering: .acquiringAndReleasing)
     }

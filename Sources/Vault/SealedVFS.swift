@@ -131,6 +131,7 @@ private func openFile(
     return result
   }
   unsafe own.pointee.base = under
+  unsafe own.pointee.name = name
   unsafe own.pointee.writer = writer ? 1 : 0
   unsafe own.pointee.head.pMethods = UnsafePointer(isLog ? LogMethods.table : MainMethods.table)
   core.openFiles.add(1, ordering: .acquiringAndReleasing)

@@ -60,6 +60,9 @@ struct FileIdentity: Equatable, Sendable {
     }
   }
 
+  /// Every frame written so far is known to be on disk.
+  var isAllSynced: Bool { isSynced(written.load(ordering: .acquiring)) }
+
   private func isSynced(_ target: UInt64) -> Bool {
     !isInherited.load(ordering: .acquiring) && synced.load(ordering: .acquiring) >= target
   }

@@ -15,6 +15,18 @@ int tideline_config_flag(int option, int on);
 sqlite3_destructor_type tideline_transient(void);
 
 /**
+ * Opens `path` to be named in `tideline_start_write` alone: nothing is made, read or
+ * waited for. Returns a descriptor, or -1 also where the system has no such call.
+ */
+int tideline_open_hint(const char *path);
+
+/** Closes what `tideline_open_hint` gave. */
+void tideline_close_hint(int descriptor);
+
+/** Starts to bring a range of a file to its disk and does not wait. Says nothing of it. */
+void tideline_start_write(int descriptor, int64_t at, int64_t count);
+
+/**
  * An open file of a vault. SQLite sees its first member only, which is why the
  * layout is fixed in C. The file underneath lies right behind it in memory.
  */
@@ -33,6 +45,9 @@ typedef struct tideline_file {
   int64_t batch_first;    /**< Number of the first of them. */
   int64_t batch_count;    /**< How many they are. */
   int64_t page_count;     /**< Pages known to be on disk. */
+  const char *name;       /**< Where the file is; SQLite's, and there while the file is open. */
+  int32_t synced_steps;   /**< Writes of the log in a row, each on disk before the next. */
+  int32_t hint;           /**< 1 more than a descriptor that starts writes; 0 none, -1 never. */
   int32_t writer;         /**< 1 for files of the writing connection. */
   int32_t flags;          /**< Header flags of the file. */
 } tideline_file;
