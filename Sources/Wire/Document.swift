@@ -180,13 +180,3 @@ package struct Document: Sendable {
     return true
   }
 }
-
-/// Whether bytes are UTF-8.
-func isUTF8(_ bytes: [UInt8]) -> Bool {
-  do {
-    _ = try UTF8Span(validating: bytes.span)
-    return true
-  } catch {
-    return false
-  }
-}
