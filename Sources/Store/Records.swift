@@ -167,34 +167,6 @@ package struct IncomingMessage: Equatable, Sendable {
   /// The payload as it came, for a server that tells no client ids. Not stored.
   package var sentPayload: [UInt8]?
 
-  package init(
-    id: [UInt8], sender: [UInt8], timeUs: Int64, stamp: [UInt8], payload: [UInt8],
-    flags: RowFlags = [], version: Int64? = nil, editedUs: Int64? = nil,
-    replyTo: [UInt8]? = nil, reactions: [UInt8]? = nil, readBy: [UInt8]? = nil,
-    rest: [UInt8] = [], raw: [UInt8]? = nil, order: Int64? = nil,
-    deliveredBy: [UInt8]? = nil, listenedBy: [UInt8]? = nil, clientID: [UInt8]? = nil,
-    sentPayload: [UInt8]? = nil
-  ) {
-    self.id = id
-    self.sender = sender
-    self.timeUs = timeUs
-    self.order = order ?? timeUs
-    self.stamp = stamp
-    self.payload = payload
-    self.flags = flags
-    self.version = version
-    self.editedUs = editedUs
-    self.replyTo = replyTo
-    self.reactions = reactions
-    self.readBy = readBy
-    self.deliveredBy = deliveredBy
-    self.listenedBy = listenedBy
-    self.rest = rest
-    self.raw = raw
-    self.clientID = clientID
-    self.sentPayload = sentPayload
-  }
-
   package var readByMe: Bool {
     get { flags.contains(.readByMe) }
     set { if newValue { flags.insert(.readByMe) } else { flags.remove(.readByMe) } }
@@ -204,11 +176,35 @@ package struct IncomingMessage: Equatable, Sendable {
 
   /// Drops what says how the copy came, and what no server can say.
   mutating func keepWhatIsStored() {
-    flags.subtract(RowFlags.derived.union(.forgotten))
+    flags = flags.kept
     clientID = nil
     sentPayload = nil
     written = nil
   }
+}
+
+extension IncomingMessage {
+  // Made in one step: what is made member by member is copied once more by the compiler.
+  package init(
+    id: [UInt8], sender: [UInt8], timeUs: Int64, stamp: [UInt8], payload: [UInt8],
+    flags: RowFlags = [], version: Int64? = nil, editedUs: Int64? = nil,
+    replyTo: [UInt8]? = nil, reactions: [UInt8]? = nil, readBy: [UInt8]? = nil,
+    rest: [UInt8] = [], raw: [UInt8]? = nil, order: Int64? = nil,
+    deliveredBy: [UInt8]? = nil, listenedBy: [UInt8]? = nil, clientID: [UInt8]? = nil,
+    sentPayload: [UInt8]? = nil
+  ) {
+    self.init(
+      id: id, sender: sender, timeUs: timeUs, order: order ?? timeUs, stamp: stamp,
+      payload: payload, flags: flags, version: version, editedUs: editedUs, replyTo: replyTo,
+      reactions: reactions, readBy: readBy, deliveredBy: deliveredBy, listenedBy: listenedBy,
+      rest: rest, raw: raw, digest: nil, written: nil, clientID: clientID,
+      sentPayload: sentPayload)
+  }
+}
+
+extension RowFlags {
+  /// Those that a server can say, and that are kept.
+  var kept: RowFlags { subtracting(RowFlags.derived.union(.forgotten)) }
 }
 
 /// What became of an incoming message. The number is the row's local one.

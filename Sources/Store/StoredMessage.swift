@@ -20,17 +20,15 @@ struct StoredMessage: Equatable {
   var pinIssued: UInt64
   /// The server's version when the reactions were as they are.
   var reactionsVersion: Int64?
+}
 
+extension StoredMessage {
   init(
     _ message: IncomingMessage, number: UInt64, lsn: UInt64, issued: UInt64
   ) {
-    self.message = message
-    self.number = number
-    self.lsn = lsn
-    self.issued = issued
-    marked = issued
-    pinIssued = issued
-    reactionsVersion = message.version
+    self.init(
+      message: message, number: number, lsn: lsn, issued: issued, marked: issued,
+      pinIssued: issued, reactionsVersion: message.version)
   }
 
   /// The row that `copy` makes of this one. A row whose lsn is below `restored` belongs

@@ -14,12 +14,12 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> UInt64? {
     guard mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
     else { return nil }
-    var row = newRow(copy, number: counters.lastNumber &+ 1, issued: issued, saysMarks)
-    row.message.keepWhatIsStored()
+    let number = counters.lastNumber &+ 1
+    let row = newRow(copy, copy.flags.kept, number: number, issued: issued, saysMarks)
     mostAreNew = try put(row, cid, was: nil)
     guard mostAreNew else { return nil }
-    counters.lastNumber = row.number
-    return row.number
+    counters.lastNumber = number
+    return number
   }
 
   func insert(
@@ -31,7 +31,8 @@ extension WriteTransaction {
     let isForgotten = try isForgotten(copy.id, cid)
     if isForgotten { message = copy.husk }
     message.flags.formUnion(try derivedFlags(copy.id, cid))
-    var row = newRow(message, number: send?.number ?? nextNumber(), issued: issued, saysMarks)
+    var row = newRow(
+      message, message.flags, number: send?.number ?? nextNumber(), issued: issued, saysMarks)
     if let waiting = try takeWaiting(copy.id, cid), !isForgotten {
       row.lay(waiting, user: user)
     }
@@ -43,21 +44,16 @@ extension WriteTransaction {
     return row.number
   }
 
+  /// The row of a copy, with these flags. Where it does not say marks, whatever says
+  /// something of them is newer.
   private func newRow(
-    _ copy: IncomingMessage, number: UInt64, issued: UInt64, _ saysMarks: Bool
+    _ copy: IncomingMessage, _ flags: RowFlags, number: UInt64, issued: UInt64,
+    _ saysMarks: Bool
   ) -> StoredMessage {
-    // Each copy of a message holds on to all its parts, so there is one.
-    var row = StoredMessage(copy, number: number, lsn: lsn, issued: issued)
-    row.message.readBy = ReaderList.union(nil, copy.readBy)
-    row.message.deliveredBy = ReaderList.union(nil, copy.deliveredBy)
-    row.message.listenedBy = ReaderList.union(nil, copy.listenedBy)
-    if !saysMarks {
-      // Whatever says something of them is newer.
-      row.marked = 0
-      row.pinIssued = 0
-      row.reactionsVersion = nil
-    }
-    return row
+    StoredMessage(
+      message: copy.asNew(flags), number: number, lsn: lsn, issued: issued,
+      marked: saysMarks ? issued : 0, pinIssued: saysMarks ? issued : 0,
+      reactionsVersion: saysMarks ? copy.version : nil)
   }
 
   /// Inserts a row, and tells of it. False where the place or the id is taken.
@@ -83,6 +79,19 @@ extension WriteTransaction {
         RowKey(number: row.number, position: state.position, revision: row.lsn), cid)
     }
     return true
+  }
+}
+
+extension IncomingMessage {
+  /// What is stored of it where nothing is yet.
+  fileprivate func asNew(_ flags: RowFlags) -> IncomingMessage {
+    IncomingMessage(
+      id: id, sender: sender, timeUs: timeUs, order: order, stamp: stamp, payload: payload,
+      flags: flags, version: version, editedUs: editedUs, replyTo: replyTo,
+      reactions: reactions, readBy: ReaderList.union(nil, readBy),
+      deliveredBy: ReaderList.union(nil, deliveredBy),
+      listenedBy: ReaderList.union(nil, listenedBy), rest: rest, raw: raw, digest: digest,
+      written: nil, clientID: nil, sentPayload: nil)
   }
 }
 

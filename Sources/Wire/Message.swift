@@ -276,7 +276,9 @@ extension Document {
   /// The member of a message that a key names, however it is escaped.
   fileprivate func messageMember(_ key: Node) -> Member? {
     let range = range(key)
-    let inner = bytes[range.lowerBound + 1..<range.upperBound - 1]
-    return isEscaped(key) ? Member(unescape(inner).text[...]) : Member(inner)
+    let inner = range.lowerBound + 1..<range.upperBound - 1
+    guard isEscaped(key) else { return Member(bytes.span, inner) }
+    let name = unescape(bytes[inner]).text
+    return Member(name.span, name.indices)
   }
 }

@@ -95,9 +95,9 @@ enum Member: Int, CaseIterable {
     }
   }
 
-  /// The member that a key names, if it is one of these.
-  init?(_ key: ArraySlice<UInt8>) {
-    guard let word = Word(key) else { return nil }
+  /// The member that a key in `text` names, if it is one of these.
+  init?(_ text: Span<UInt8>, _ key: Range<Int>) {
+    guard let word = Word(text, key) else { return nil }
     for (known, member) in Member.words where known == word {
       self = member
       return
@@ -106,22 +106,34 @@ enum Member: Int, CaseIterable {
   }
 
   private static let words: [(Word, Member)] = allCases.compactMap { member in
-    Word(Name.bytes(member.name)[...]).map { ($0, member) }
+    let name = Name.bytes(member.name)
+    return Word(name.span, name.indices).map { ($0, member) }
   }
 }
 
 /// A short name as two numbers, so that a key is compared with many at once.
 private struct Word: Equatable {
-  private var low: UInt64 = 0
-  private var high: UInt64 = 0
+  private let low: UInt64
+  private let high: UInt64
 
   /// Takes up to 15 bytes; their count is kept beside them. Nil for more.
-  init?(_ name: ArraySlice<UInt8>) {
-    guard name.count <= 15 else { return nil }
-    for byte in name {
-      high = high &<< 8 | low &>> 56
-      low = low &<< 8 | UInt64(byte)
+  init?(_ text: Span<UInt8>, _ name: Range<Int>) {
+    let count = name.count
+    guard count <= 15 else { return nil }
+    low = Word.number(text, name.lowerBound, min(count, 8))
+    let rest = count > 8 ? Word.number(text, name.lowerBound &+ 8, count &- 8) : 0
+    high = rest | UInt64(truncatingIfNeeded: count) &<< 56
+  }
+
+  /// Up to eight bytes, the first lowest.
+  private static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> UInt64 {
+    if let word = eightBytes(text, start) {
+      return count == 8 ? word : word & ((1 as UInt64) &<< UInt64(count &* 8) &- 1)
     }
-    high |= UInt64(truncatingIfNeeded: name.count) << 56
+    var number: UInt64 = 0
+    for at in 0..<count {
+      number |= UInt64(text[start &+ at]) &<< UInt64(at &* 8)
+    }
+    return number
   }
 }

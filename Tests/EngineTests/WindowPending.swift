@@ -72,7 +72,7 @@ import Testing
   /// Its rows were all that was shown of the newest: the newest of the others take their place.
   @Test func whereItIsTakenBackTheNewestAreShown() throws {
     let (world, screen, operations, all) = try trimmed()
-    for operation in operations { try world.client.cancel(operation: operation) }
+    for operation in operations { _ = try world.client.cancel(operation: operation) }
     try screen.settle(world)
     #expect(try screen.ids().suffix(20) == world.truth().suffix(20))
     let state = try screen.state()
