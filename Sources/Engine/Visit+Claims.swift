@@ -151,21 +151,19 @@ extension Visit {
     from low: Position, to high: Position, asOf issued: UInt64, seen: IDSet,
     holes: [SpanSet.Span]
   ) throws(StoreFailure) {
+    // An answer that was asked for at `issued` says nothing of a row that came or changed
+    // since, but where that was before the server was restored.
+    let last = max(issued, max(record.restoredLSN, 1) - 1)
     var top = high
     while low < top {
       let rows = try tx.rows(
-        record.cid, from: low, to: top, limit: Limits.readRowsMax, newestFirst: true)
-      for row in rows where isJudged(row, asOf: issued) && !seen.contains(row.position.id) {
+        record.cid, from: low, to: top, until: last, limit: Limits.readRowsMax)
+      for row in rows where !seen.contains(row.position.id) {
         if !holes.contains(where: { $0.contains(row.position) }) { try judge(row) }
       }
       guard rows.count == Limits.readRowsMax, let lowest = rows.last?.position else { return }
       top = lowest
     }
-  }
-
-  /// An answer that was asked for at `issued` says nothing of a row that came or changed since.
-  private func isJudged(_ row: StoredRow, asOf issued: UInt64) -> Bool {
-    row.lsn <= issued || row.lsn < record.restoredLSN
   }
 
   /// Judges a row that an answer did not show.

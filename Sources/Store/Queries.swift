@@ -50,6 +50,12 @@ enum Queries {
     ORDER BY time DESC, id DESC LIMIT ?
     """
 
+  static let rangeUntil: StaticString = """
+    SELECT time, id, number, lsn, flags, sent_us FROM message
+    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND lsn <= ?
+    ORDER BY time DESC, id DESC LIMIT ?
+    """
+
   static let stored: StaticString = """
     SELECT time, number, flags, lsn, issued, marked, version, edited_us, sender, stamp,
       reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued, reactions_version,
@@ -202,12 +208,11 @@ enum Queries {
 
   static let all: [StaticString] =
     [
-      older, latest, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, stored,
-      oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks, pendingMarkCount,
-      spans, quarantined, someQuarantined, hidden, count, conversation,
-      conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
+      older, latest, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, rangeUntil,
+      stored, oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks,
+      pendingMarkCount, spans, quarantined, someQuarantined, hidden,
+      count, conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen,
-      greatestRef, owed,
-      owedCount, lastEvent, alias,
+      greatestRef, owed, owedCount, lastEvent, alias,
     ] + operationQueries + listQueries
 }

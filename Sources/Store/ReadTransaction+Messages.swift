@@ -192,6 +192,19 @@ extension ReadTransaction {
     return rows
   }
 
+  /// The same, newest first, without those that a commit after `lsn` wrote.
+  package func rows(
+    _ cid: Int64, from low: Position, to high: Position, until lsn: UInt64, limit: Int
+  ) throws(StoreFailure) -> [StoredRow] {
+    guard limit > 0, low < high else { return [] }
+    let statement = try connection.statement(
+      Queries.rangeUntil, cid, low.time, low.id, high.time, high.id, lsn,
+      Swift.min(limit, Limits.readRowsMax))
+    var rows: [StoredRow] = []
+    while try statement.step() { rows.append(Self.storedRow(statement)) }
+    return rows
+  }
+
   private static func storedRow(_ row: borrowing Statement) -> StoredRow {
     StoredRow(
       position: Position(time: row.int(0), id: row.bytes(1)), number: row.uint(2),

@@ -293,6 +293,11 @@ extension World {
 
   private func refresh(_ screen: Screen) throws {
     try showAll(screen)
+    // A catch-up that begins meanwhile doubts what lies within the overlap, and may leave a gap.
+    for _ in 0..<3 where !fillable(screen).isEmpty {
+      try fillSplits(screen)
+      try showAll(screen)
+    }
     let name = conversations[screen.conversation].name
     for row in try screen.rows.isEmpty ? [] : screen.window.rows(0, screen.rows.count) {
       let id = Self.text(row.row.id)
