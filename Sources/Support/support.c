@@ -1,7 +1,11 @@
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "support.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int tideline_db_config_flag(sqlite3 *db, int option, int on) {
@@ -18,11 +22,15 @@ sqlite3_destructor_type tideline_transient(void) {
 
 #ifdef __linux__
 int tideline_open_hint(const char *path) {
+  struct stat found;
+  if (lstat(path, &found) != 0 || !S_ISREG(found.st_mode) || found.st_nlink != 1) return -1;
   return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 }
 
-void tideline_start_write(int descriptor, int64_t at, int64_t count) {
-  (void)sync_file_range(descriptor, at, count, SYNC_FILE_RANGE_WRITE);
+int tideline_start_write(int descriptor, int64_t at, int64_t count) {
+  if (sync_file_range(descriptor, at, count, SYNC_FILE_RANGE_WRITE) == 0) return 0;
+  return errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == EROFS ||
+         errno == EUCLEAN;
 }
 #else
 int tideline_open_hint(const char *path) {
@@ -30,8 +38,9 @@ int tideline_open_hint(const char *path) {
   return -1;
 }
 
-void tideline_start_write(int descriptor, int64_t at, int64_t count) {
+int tideline_start_write(int descriptor, int64_t at, int64_t count) {
   (void)descriptor, (void)at, (void)count;
+  return 0;
 }
 #endif
 

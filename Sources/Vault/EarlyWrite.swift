@@ -4,9 +4,11 @@
 /// write: the answers are made and windows look in between. The disk can write
 /// meanwhile, and the sync then waits for the rest alone.
 ///
-/// It is a hint and nothing more. What it starts is not known to be on disk, its
-/// failures are found by the sync, and a system without the call goes without.
+/// It is a hint: what it starts is not known to be on disk, and a system without the call
+/// goes without. A failure is found by the sync, but for one that the file system tells at
+/// once: what it could not write may be dropped, so no later sync is believed.
 internal import Support
+internal import Synchronization
 
 /// So many steps in a row have to be synced one by one before the next is started early.
 private let stepsNeeded: Int32 = 2
@@ -27,7 +29,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       unsafe pointee.hint = opened < 0 ? -1 : opened &+ 1
     }
     guard unsafe pointee.hint > 0 else { return }
-    unsafe tideline_start_write(pointee.hint &- 1, at, Int64(count))
+    guard unsafe tideline_start_write(pointee.hint &- 1, at, Int64(count)) != 0 else { return }
+    _ = unsafe withVault { core in core.logBroken.store(true, ordering: .releasing) }
   }
 
   /// Gives back what the hint needed.

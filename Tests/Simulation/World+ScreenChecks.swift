@@ -298,6 +298,7 @@ extension World {
       try fillSplits(screen)
       try showAll(screen)
     }
+    guard fillable(screen).isEmpty else { throw fail(screen, "refreshed again, it has splits") }
     let name = conversations[screen.conversation].name
     for row in try screen.rows.isEmpty ? [] : screen.window.rows(0, screen.rows.count) {
       let id = Self.text(row.row.id)

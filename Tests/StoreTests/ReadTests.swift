@@ -109,6 +109,32 @@ import Timeline
     }
   }
 
+  @Test func rowsUntilACommitLeaveOutWhatCameSince() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    let (old, new) = (stride(from: 0, to: 240, by: 2), stride(from: 1, to: 240, by: 2))
+    try fixture.apply(old.map { message("m\($0)", at: Int64($0), "") }, cid)
+    let lsn = fixture.store.lsn
+    try fixture.apply(new.map { message("m\($0)", at: Int64($0), "") }, cid)
+    try fixture.read { tx throws(StoreFailure) in
+      func times(
+        from low: Position = .min, to high: Position = .max, until lsn: UInt64,
+        limit: Int = .max
+      ) throws(StoreFailure) -> [Int] {
+        try tx.rows(cid, from: low, to: high, until: lsn, limit: limit).map {
+          Int($0.position.time)
+        }
+      }
+      #expect(try times(until: lsn) == old.reversed())
+      #expect(try times(until: lsn, limit: 3) == [238, 236, 234])
+      #expect(
+        try times(from: .before(tick: 10), to: .before(tick: 16), until: lsn) == [14, 12, 10])
+      #expect(try times(until: lsn + 1) == (0..<240).reversed())
+      #expect(try times(until: lsn - 1) == [])
+      #expect(try times(until: .max, limit: 2) == [239, 238])
+    }
+  }
+
   @Test func aPageOfLargeMessagesIsCutAndSaysSo() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()

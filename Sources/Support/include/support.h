@@ -16,15 +16,19 @@ sqlite3_destructor_type tideline_transient(void);
 
 /**
  * Opens `path` to be named in `tideline_start_write` alone: nothing is made, read or
- * waited for. Returns a descriptor, or -1 also where the system has no such call.
+ * waited for. Returns a descriptor, or -1: also where the system has no such call, and
+ * where another name leads to the file, for closing it would drop the locks on that.
  */
 int tideline_open_hint(const char *path);
 
 /** Closes what `tideline_open_hint` gave. */
 void tideline_close_hint(int descriptor);
 
-/** Starts to bring a range of a file to its disk and does not wait. Says nothing of it. */
-void tideline_start_write(int descriptor, int64_t at, int64_t count);
+/**
+ * Starts to bring a range of a file to its disk, and does not wait for that. Returns 1 where
+ * the file system said that it could not, else 0, which says nothing.
+ */
+int tideline_start_write(int descriptor, int64_t at, int64_t count);
 
 /**
  * An open file of a vault. SQLite sees its first member only, which is why the
