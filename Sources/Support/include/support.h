@@ -1,4 +1,4 @@
-/** What only C can say: variadic functions of SQLite. */
+/** What only C can say: variadic functions of SQLite, and a call that one system alone has. */
 #ifndef TIDELINE_SUPPORT_H
 #define TIDELINE_SUPPORT_H
 
