@@ -21,7 +21,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-faults sim-long faults asan tsan fuzz bench bench-count bench-growth \
+  sim-test sim-smoke sim-faults sim-long sim-traces faults asan tsan fuzz bench bench-count bench-growth \
   bench-syscalls bench-weight bench-page bench-setup server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
@@ -114,6 +114,10 @@ sim-smoke: sim-bin
 ## Faults planted on purpose, each of which must be found: without it green seeds show nothing.
 sim-faults: sim-bin
 	.build-sim/release/tideline-sim faults --seeds 300 --jobs $(JOBS)
+
+## The traces of seeds 1 to 2,000 are those that were kept: nothing that is seen has changed.
+sim-traces: sim-bin
+	$(PYTHON) Scripts/traces.py .build-sim/release/tideline-sim --jobs $(JOBS)
 
 ## Seeds nobody has tried, or those from FROM on; prints where it began.
 sim-long: sim-bin
