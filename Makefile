@@ -39,10 +39,10 @@ setup:
 check: setup tidy format header build test-swift symbols abi c py sim-smoke examples docs-lint
 
 fmt:
-	$(SWIFT) format -i -p -r Sources Tests examples/server/Sources Benchmarks/VaultAlone Package.swift
+	$(SWIFT) format -i -p -r Sources Tests TestSupport Simulator examples/server/Sources Benchmarks/VaultAlone Package.swift
 
 format:
-	$(SWIFT) format lint --strict -p -r Sources Tests examples/server/Sources Benchmarks/VaultAlone Package.swift
+	$(SWIFT) format lint --strict -p -r Sources Tests TestSupport Simulator examples/server/Sources Benchmarks/VaultAlone Package.swift
 
 tidy:
 	$(PYTHON) Scripts/test_tidy.py

@@ -17,8 +17,17 @@ let strict: [SwiftSetting] = [
 /// The sanitizers' runtime comes with the host program, so its symbols stay open.
 let complete = Context.environment["TL_SANITIZE"] == nil
 
-/// Swift's own library, of which the linker may drop what nothing asks for: see Scripts/lean.py.
-let lean = Context.environment["TL_LEAN"].map { ["\($0)/libswiftCore.a", "\($0)/libswiftGlibc.a"] }
+/// Swift's own library, of which the linker may drop what nothing asks for, and what the runtime
+/// needs of C++ to go inside: Scripts/lean.py makes both in the build folder. Without them the
+/// library is larger and loads the shared libstdc++.
+let lean = Context.environment["TL_LEAN"].map {
+  ["\($0)/libswiftCore.a", "\($0)/libswiftGlibc.a", "-L\($0)"]
+}
+
+/// What only the benchmarks link.
+let benchmarks: [Product] =
+  Context.environment["TL_BENCHMARKS"] == nil
+  ? [] : [.library(name: "vault-alone", type: .dynamic, targets: ["VaultAlone"])]
 
 /// Only the shared library is linked with these; tests and examples are not.
 let libraryLink: [LinkerSetting] = [
@@ -32,8 +41,7 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "-z", "-Xlinker", "nodelete",
     "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
     "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
-    // What the runtime needs of C++ goes inside: see Scripts/link.
-    "-L\(root)/Scripts/link", "-Xclang-linker", "-static-libgcc",
+    "-Xclang-linker", "-static-libgcc",
   ]),
   .unsafeFlags(lean ?? []),
 ]
@@ -49,10 +57,8 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 let package = Package(
   name: "tideline",
   products: [
-    .library(name: "tideline", type: .dynamic, targets: ["Library"]),
-    .executable(name: "tideline-sim", targets: ["Simulate"]),
-    .library(name: "vault-alone", type: .dynamic, targets: ["VaultAlone"]),
-  ],
+    .library(name: "tideline", type: .dynamic, targets: ["Library"])
+  ] + benchmarks,
   targets: [
     // What only C can say.
     .target(name: "CTideline", path: "Include", publicHeadersPath: "."),
@@ -80,13 +86,14 @@ let package = Package(
 
     // The simulator.
     .target(
-      name: "Simulation",
+      name: "Simulator",
       dependencies: [
-        "Base", "Timeline", "Store", "Engine", "ReferenceServer", "VaultSupport", "CSQLite",
+        "Base", "Timeline", "Store", "Engine", "ReferenceServer", "TestSupport", "CSQLite",
         "Support",
       ],
-      path: "Tests/Simulation"),
-    .executableTarget(name: "Simulate", dependencies: ["Simulation"], path: "Tests/Simulate"),
+      path: "Simulator/Library"),
+    .executableTarget(
+      name: "tideline-sim", dependencies: ["Simulator"], path: "Simulator/Program"),
 
     // The vault without a store, which the benchmarks compare with other ciphers.
     .target(
@@ -95,22 +102,22 @@ let package = Package(
 
     // A VFS that counts, records and fails, for crash and fault tests.
     .target(
-      name: "VaultSupport", dependencies: ["Base", "CSQLite"], path: "Tests/VaultSupport"),
+      name: "TestSupport", dependencies: ["Base", "CSQLite"], path: "TestSupport"),
 
     tests("BaseTests", ["Base"]),
     tests("TimelineTests", ["Timeline", "Base"]),
     tests("WireTests", ["Wire", "Base"]),
     .testTarget(
       name: "VaultTests",
-      dependencies: ["Vault", "VaultSupport", "Base", "CSQLite", "CSodium", "Support"],
+      dependencies: ["Vault", "TestSupport", "Base", "CSQLite", "CSodium", "Support"],
       exclude: ["read_vault.py"]),
-    tests("StoreTests", ["Store", "Timeline", "Vault", "VaultSupport", "Base"]),
+    tests("StoreTests", ["Store", "Timeline", "Vault", "TestSupport", "Base"]),
     tests(
       "EngineTests",
       [
-        "CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer", "VaultSupport",
+        "CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer", "TestSupport",
       ]),
-    tests("SimulationTests", ["Simulation"]),
+    tests("SimulatorTests", ["Simulator"]),
     tests("ServerTests", ["ReferenceServer"]),
   ],
   swiftLanguageModes: [.v6]

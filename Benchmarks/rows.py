@@ -103,6 +103,7 @@ def vault():
     """The vault without what Tideline has over it, built as the library is; gives its path."""
     made = ROOT / ".build-rel"
     system = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX")}
+    system["TL_BENCHMARKS"] = "1"
     subprocess.run(["swift", "build", "-c", "release", "--product", "vault-alone",
                     "--static-swift-stdlib", "--scratch-path", str(made),
                     "--disable-local-rpath"], cwd=ROOT, env=system, check=True,

@@ -1,10 +1,15 @@
-"""Copies of Swift's own static libraries, of which the linker may drop what nothing asks for.
+"""What the shared library is linked with, made in a folder of the build.
 
     lean.py FOLDER
+
+Copies of Swift's own static libraries, of which the linker may drop what nothing asks for.
 
 Swift marks each function of its library as one to be kept (`SHF_GNU_RETAIN`), because a program may
 bring modules that call it. Ours brings none, so the mark is taken off the copies. It stays on the
 records in which the runtime looks up types and their protocols: nothing refers to those by name.
+
+A linker script in place of the shared libstdc++: the few functions of it that Swift's runtime calls
+go inside. To load the shared one for them took as long as all else.
 """
 
 import json
@@ -14,6 +19,7 @@ import struct
 import subprocess
 import sys
 
+SCRIPT = "INPUT(-l:libstdc++.a)\n"
 LIBRARIES = ["libswiftCore.a", "libswiftGlibc.a"]
 RETAIN = 0x200000
 RECORDS = b"swift5_"
@@ -47,24 +53,29 @@ def release(archive, start):
             struct.pack_into("<Q", archive, header + 8, flags & ~RETAIN)
 
 
+def write(path, content):
+    """In one step, since another build may be reading it; and only where it differs."""
+    if path.exists() and path.read_bytes() == content:
+        return
+    whole = path.with_suffix(f".{os.getpid()}")
+    whole.write_bytes(content)
+    whole.replace(path)
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     told = subprocess.run(["swiftc", "-print-target-info", "-static-stdlib"],
                           capture_output=True, check=True).stdout
     source = pathlib.Path(json.loads(told)["paths"]["runtimeResourcePath"]) / "linux"
     folder.mkdir(parents=True, exist_ok=True)
+    write(folder / "libstdc++.so", SCRIPT.encode())
     for name in LIBRARIES:
         archive = bytearray((source / name).read_bytes())
         if not archive.startswith(b"!<arch>\n"):
             sys.exit(f"lean: {source / name} is no archive of files")
         for start in members(archive):
             release(archive, start)
-        copy = folder / name
-        if not copy.exists() or copy.read_bytes() != archive:
-            # In one step: another build may be reading it.
-            whole = copy.with_suffix(f".{os.getpid()}")
-            whole.write_bytes(archive)
-            whole.replace(copy)
+        write(folder / name, archive)
 
 
 if __name__ == "__main__":

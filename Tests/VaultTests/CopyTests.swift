@@ -4,7 +4,7 @@ import CSQLite
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 struct CopyTests {
   private static let frameBytes = 4144

@@ -4,7 +4,7 @@ import CSQLite
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 struct CrashTests {
   /// A session on a file that exists: commits, checkpoints, a growing and a

@@ -4,7 +4,7 @@ import CSQLite
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 /// How many descriptors of this process lead to `path`, also where the name is gone.
 private func descriptors(of path: String) throws -> Int {

@@ -4,7 +4,7 @@ import CSQLite
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 /// A directory that goes with the test.
 final class Place {

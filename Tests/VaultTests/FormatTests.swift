@@ -4,7 +4,7 @@ import CSQLite
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 struct FormatTests {
   /// Runs the independent reader. What it prints, and its exit status.

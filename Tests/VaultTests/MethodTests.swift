@@ -3,7 +3,7 @@ import CSQLite
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 struct MethodTests {
   private static let refused = SQLITE_IOERR | (3 << 8)

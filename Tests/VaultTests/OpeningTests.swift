@@ -4,7 +4,7 @@ import CSodium
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 struct OpeningTests {
   /// A closed file with ten rows.

@@ -4,7 +4,7 @@ import CSQLite
 import Foundation
 import Testing
 import Vault
-import VaultSupport
+import TestSupport
 
 struct VaultTests {
   @Test func whatIsWrittenIsThereAfterReopening() throws {

@@ -1,6 +1,6 @@
 /// The simulator's program: many seeds, one seed, or the control that must lose.
 import Foundation
-import Simulation
+import Simulator
 
 func usage() -> Never {
   print(

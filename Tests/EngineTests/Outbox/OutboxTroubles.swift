@@ -4,7 +4,7 @@ import Base
 import Engine
 import ReferenceServer
 import Testing
-import VaultSupport
+import TestSupport
 
 @Suite struct OutboxTroubles {
   @Test func aRefusalOfTheFirstLeavesTheOthersInOrder() throws {

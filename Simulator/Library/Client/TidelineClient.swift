@@ -6,7 +6,7 @@
 package import Base
 internal import Engine
 internal import Foundation
-internal import VaultSupport
+internal import TestSupport
 
 package final class TidelineClient: SimulatedClient {
   private let config: ClientConfig

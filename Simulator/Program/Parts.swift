@@ -4,7 +4,7 @@
 /// A seed that is run twice is run by two of them: their hashes and addresses differ, and
 /// what a seed tells must not depend on those.
 import Foundation
-import Simulation
+import Simulator
 
 /// Which numbers are run, which of them twice, and which part runs them.
 struct Plan: Sendable {

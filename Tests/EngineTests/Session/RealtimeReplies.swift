@@ -5,7 +5,7 @@ import Foundation
 import ReferenceServer
 import Store
 import Testing
-import VaultSupport
+import TestSupport
 
 @Suite struct RealtimeReplies {
   private let at = World.epochUs

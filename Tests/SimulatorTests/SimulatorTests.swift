@@ -1,7 +1,7 @@
 // The simulator in small: a few seeds hold, the control fails on the same ones, a seed replays.
 //
 // The thousands of seeds run in the program `tideline-sim`, in a release build.
-import Simulation
+import Simulator
 import Testing
 
 @Suite struct SimulationTests {

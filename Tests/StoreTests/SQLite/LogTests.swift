@@ -1,6 +1,6 @@
 /// What the log holds behind its valid end.
 import Testing
-import VaultSupport
+import TestSupport
 
 @testable import Store
 

@@ -1,6 +1,6 @@
 /// What one live update costs in pages written, in a conversation of many pages.
 import Testing
-import VaultSupport
+import TestSupport
 
 @testable import Store
 

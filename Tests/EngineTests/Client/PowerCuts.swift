@@ -9,7 +9,7 @@ import Engine
 import Foundation
 import ReferenceServer
 import Testing
-import VaultSupport
+import TestSupport
 
 @Suite struct PowerCuts {
   /// Sessions of both kinds of servers, a few hundred power cuts each.

@@ -2,7 +2,7 @@
 /// fails once, and the process dies at each write once.
 import Testing
 import Timeline
-import VaultSupport
+import TestSupport
 
 @testable import Store
 

@@ -1,7 +1,7 @@
 /// What happens to the files of a world: images of kills, and what a loss of power would leave.
 internal import Base
 internal import Foundation
-internal import VaultSupport
+internal import TestSupport
 
 /// The files as they are for sure on the disk, and what was written since the last sync of each.
 struct DiskShadow {
