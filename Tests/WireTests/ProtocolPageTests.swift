@@ -7,7 +7,7 @@ import Wire
   @Test func everyFrameOfThePagesIsTaken() throws {
     let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../docs")
-    let page = try ["PROTOCOL.md", "protocol-verbs.md"].map { name in
+    let page = try ["protocol.md", "protocol-verbs.md"].map { name in
       try String(contentsOf: docs.appendingPathComponent(name), encoding: .utf8)
     }.joined(separator: "\n")
     var frames: [String] = []
