@@ -9,11 +9,11 @@ extension Client {
   /// Drops what the server said. Operations, drafts, read markers, refs of updates and
   /// what was forgotten here stay; syncs begin again.
   package func clear() throws(Failure) {
-    try input { core, now throws(Failure) in try core.clear(now) }
+    try input { engine, now throws(Failure) in try engine.clear(now) }
   }
 }
 
-extension Core {
+extension SyncEngine {
   func clear(_ now: Instant) throws(Failure) {
     try storing { () throws(StoreFailure) in
       try commit { tx throws(StoreFailure) in try tx.clearCache() }

@@ -78,7 +78,7 @@ extension Client {
   }
 
   private func tell(_ request: OperationRequest) throws(Failure) -> Bool {
-    try input { core, _ throws(Failure) in core.tell(request) }
+    try input { engine, _ throws(Failure) in engine.tell(request) }
   }
 
   private func perform(
@@ -90,8 +90,8 @@ extension Client {
       if let known = try record({ rx throws(StoreFailure) in try rx.operation(clientID: name) }) {
         try checkSame(request, as: known)
         if !known.verb.isFetch {
-          try input { core, _ throws(Failure) in
-            try core.storing { () throws(StoreFailure) in try core.syncOwn() }
+          try input { engine, _ throws(Failure) in
+            try engine.storing { () throws(StoreFailure) in try engine.syncOwn() }
           }
         }
         return (known.seq, known.number)
@@ -100,7 +100,7 @@ extension Client {
     var draft = Draft(request: request)
     draft.awaitsUpload = options.awaitsUpload
     try seal(&draft)
-    let record = try input { core, now throws(Failure) in try core.perform(draft, now) }
+    let record = try input { engine, now throws(Failure) in try engine.perform(draft, now) }
     if record.waits == .seal, !draft.awaitsSeal { try sealAgain(record) }
     return (record.seq, record.number)
   }
@@ -155,18 +155,18 @@ extension Client {
   package func operations(_ query: OperationQuery) throws(Failure) -> OperationPage {
     guard (1...Limits.readRowsMax).contains(query.limit) else { throw .invalid("limit") }
     if let conversation = query.conversation { try check(conversation) }
-    return try input { core, now throws(Failure) in
-      let found = try core.storing { () throws(StoreFailure) in try core.operations(query) }
-      return core.page(found, now)
+    return try input { engine, now throws(Failure) in
+      let found = try engine.storing { () throws(StoreFailure) in try engine.operations(query) }
+      return engine.page(found, now)
     }
   }
 
   /// - Throws: `notFound`.
   package func operation(_ id: UInt64) throws(Failure) -> OperationPage {
-    try input { core, now throws(Failure) in
-      let found = try core.storing { () throws(StoreFailure) in try core.operation(id) }
+    try input { engine, now throws(Failure) in
+      let found = try engine.storing { () throws(StoreFailure) in try engine.operation(id) }
       guard let found else { throw .notFound }
-      return core.page([found], now)
+      return engine.page([found], now)
     }
   }
 
@@ -175,12 +175,12 @@ extension Client {
   /// Sends a refused or unknown operation again, under its client id, and a queued one
   /// at once: false where it is under way or done.
   package func retry(_ operation: UInt64) throws(Failure) -> Bool {
-    try input { core, now throws(Failure) in try core.retry(operation, now) }
+    try input { engine, now throws(Failure) in try engine.retry(operation, now) }
   }
 
   /// Drops an operation and what depends on it: false where it is under way or done.
   package func cancel(operation: UInt64) throws(Failure) -> Bool {
-    try input { core, now throws(Failure) in try core.cancelOperation(operation, now) }
+    try input { engine, now throws(Failure) in try engine.cancelOperation(operation, now) }
   }
 
   /// The upload is over: the operation may go out, with this JSON value as its
@@ -188,8 +188,8 @@ extension Client {
   package func uploaded(_ operation: UInt64, attachment: [UInt8]) throws(Failure) -> Bool {
     if !attachment.isEmpty, !isJSON(attachment) { throw .invalid("attachment is not JSON") }
     let mustSeal = config.seal != nil
-    return try input { core, now throws(Failure) in
-      try core.change(operation, now) { record, tx throws(StoreFailure) in
+    return try input { engine, now throws(Failure) in
+      try engine.change(operation, now) { record, tx throws(StoreFailure) in
         guard record.waits == .upload, record.state == .queued else { return false }
         if !attachment.isEmpty {
           record.body = OperationRecord.body(
@@ -208,11 +208,11 @@ extension Client {
     _ operation: UInt64, permille: UInt32
   ) throws(Failure) -> Bool {
     guard permille <= 1_000 else { throw .invalid("permille") }
-    return try input { core, _ throws(Failure) in
-      let found = try core.storing { () throws(StoreFailure) in try core.operation(operation) }
+    return try input { engine, _ throws(Failure) in
+      let found = try engine.storing { () throws(StoreFailure) in try engine.operation(operation) }
       guard let found else { throw .notFound }
       guard found.record.waits == .upload, found.record.state == .queued else { return false }
-      core.outbox.permille[operation] = permille
+      engine.outbox.permille[operation] = permille
       return true
     }
   }
@@ -222,8 +222,8 @@ extension Client {
     _ operation: UInt64, reason: [UInt8]
   ) throws(Failure) -> Bool {
     if reason.count > 1_024 { throw .tooLarge("reason") }
-    return try input { core, now throws(Failure) in
-      try core.change(operation, now) { record, tx throws(StoreFailure) in
+    return try input { engine, now throws(Failure) in
+      try engine.change(operation, now) { record, tx throws(StoreFailure) in
         guard record.waits == .upload, record.state == .queued else { return false }
         record.state = .refused
         record.errorCode = Array("upload_failed".utf8)

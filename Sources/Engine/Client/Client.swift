@@ -10,7 +10,7 @@ internal import Timeline
 internal import Wire
 
 package final class Client: Sendable {
-  private let core: Lock<Core>
+  private let engine: Lock<SyncEngine>
   private let store: MessageStore
   let config: ClientConfig
   private let signal: EventSignal
@@ -18,11 +18,11 @@ package final class Client: Sendable {
   /// What windows may know of the core without its lock.
   let board: Lock<Board>
 
-  private init(_ config: ClientConfig, _ store: MessageStore, _ core: sending Core) {
+  private init(_ config: ClientConfig, _ store: MessageStore, _ engine: sending SyncEngine) {
     self.config = config
     self.store = store
-    board = core.windows.board
-    self.core = Lock(core)
+    board = engine.windows.board
+    self.engine = Lock(engine)
     signal = EventSignal()
   }
 
@@ -40,7 +40,7 @@ package final class Client: Sendable {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
       do throws(StoreFailure) {
-        return Client(config, store, try Core(config, store))
+        return Client(config, store, try SyncEngine(config, store))
       } catch {
         store.close()
         throw error
@@ -58,8 +58,8 @@ package final class Client: Sendable {
     }
     if !wasClosed {
       // Whoever is inside finishes first.
-      core.withLock { core in
-        core.rememberSent()
+      engine.withLock { engine in
+        engine.rememberSent()
         store.close()
       }
     }
@@ -71,7 +71,7 @@ package final class Client: Sendable {
     try ensureOpen()
     isClosed.withLock { $0 = true }
     defer { signal.set() }
-    try core.withLock { _ throws(Failure) in
+    try engine.withLock { _ throws(Failure) in
       do throws(StoreFailure) {
         try store.wipe()
       } catch {
@@ -92,7 +92,7 @@ package final class Client: Sendable {
 
   /// Runs one input alone, then tells the host what it should hear.
   func input<Result>(
-    _ body: (Core, Instant) throws(Failure) -> Result
+    _ body: (SyncEngine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     var lines: [(LogLevel, String)] = []
     defer { log(lines) }
@@ -108,34 +108,34 @@ package final class Client: Sendable {
   /// The same for a caller that holds a lock of its own and logs after it.
   func input<Result>(
     logging lines: inout [(LogLevel, String)],
-    _ body: (Core, Instant) throws(Failure) -> Result
+    _ body: (SyncEngine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let now = config.clock().bounded
     var news = false
     defer { if news { signal.set() } }
-    return try core.withLock { core throws(Failure) in
+    return try engine.withLock { engine throws(Failure) in
       try ensureOpen()
       defer {
-        if !core.logLines.isEmpty {
-          lines += core.logLines
-          core.logLines = []
+        if !engine.logLines.isEmpty {
+          lines += engine.logLines
+          engine.logLines = []
         }
-        news = core.hasNews
-        core.hasNews = false
-        core.windows.post(core)
+        news = engine.hasNews
+        engine.hasNews = false
+        engine.windows.post(engine)
       }
-      return try body(core, now)
+      return try body(engine, now)
     }
   }
 
   // MARK: Turn
 
   package func connected() throws(Failure) {
-    try input { core, now throws(Failure) in core.connected(now) }
+    try input { engine, now throws(Failure) in engine.connected(now) }
   }
 
   package func disconnected() throws(Failure) {
-    try input { core, now throws(Failure) in core.disconnected(now) }
+    try input { engine, now throws(Failure) in engine.disconnected(now) }
   }
 
   package func receive(_ bytes: [UInt8]) throws(Failure) -> Receipt {
@@ -144,32 +144,32 @@ package final class Client: Sendable {
       frame = try Frame(bytes, zoneOffsetMinutes: config.profile.zoneOffsetMinutes)
     } catch {
       let failure: Failure = error == .tooLarge ? .tooLarge("frame") : .frame
-      try input { core, _ throws(Failure) in
-        core.stats.framesIn += 1
-        core.stats.framesBad += 1
-        core.stats.bytesIn += UInt64(bytes.count)
+      try input { engine, _ throws(Failure) in
+        engine.stats.framesIn += 1
+        engine.stats.framesBad += 1
+        engine.stats.bytesIn += UInt64(bytes.count)
         throw failure
       }
       throw failure
     }
     if frame.isForNobody || frame.account.map({ $0 != config.account }) ?? false {
       // Not ours: nothing of it is looked at, and no hook sees it.
-      try input { core, _ throws(Failure) in
-        core.stats.framesIn += 1
-        core.stats.framesBad += 1
+      try input { engine, _ throws(Failure) in
+        engine.stats.framesIn += 1
+        engine.stats.framesBad += 1
         throw .mismatch
       }
     }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
-    let (receipt, mustSeal) = try input { core, now throws(Failure) in
-      core.stats.framesIn += 1
-      core.stats.bytesIn += UInt64(bytes.count)
-      core.stats.openFailures += failures
-      guard core.exchange.isUp else { throw .offline }
-      let receipt = try core.receive(frame, opened, now)
-      defer { core.mustSeal = false }
-      return (receipt, core.mustSeal)
+    let (receipt, mustSeal) = try input { engine, now throws(Failure) in
+      engine.stats.framesIn += 1
+      engine.stats.bytesIn += UInt64(bytes.count)
+      engine.stats.openFailures += failures
+      guard engine.exchange.isUp else { throw .offline }
+      let receipt = try engine.receive(frame, opened, now)
+      defer { engine.mustSeal = false }
+      return (receipt, engine.mustSeal)
     }
     do throws(Failure) {
       if mustSeal { _ = try sealWaiting(nil) }
@@ -181,48 +181,49 @@ package final class Client: Sendable {
   }
 
   package func nextFrame() throws(Failure) -> OutgoingFrame? {
-    try input { core, now throws(Failure) in
+    try input { engine, now throws(Failure) in
       var next: OutgoingFrame?
       // Also where a reply fails: there is nothing more to take then.
       defer { if next == nil { self.signal.clear() } }
-      next = try core.takeFrame(now)
-      if next == nil { next = try core.nextReply() }
+      next = try engine.takeFrame(now)
+      if next == nil { next = try engine.nextReply() }
       guard let frame = next else { return nil }
-      core.stats.framesOut += 1
-      core.stats.bytesOut += UInt64(frame.bytes.count)
+      engine.stats.framesOut += 1
+      engine.stats.bytesOut += UInt64(frame.bytes.count)
       return frame
     }
   }
 
   /// False for an unknown frame.
   package func frameSent(_ id: UInt64) throws(Failure) -> Bool {
-    try input { core, now throws(Failure) in
-      if core.replySent(id) { return true }
-      return core.exchange.startTimer(id, nowMs: now.monotonicMs)
+    try input { engine, now throws(Failure) in
+      if engine.replySent(id) { return true }
+      return engine.exchange.startTimer(id, nowMs: now.monotonicMs)
     }
   }
 
   /// Milliseconds until the next deadline, -1 for none.
   package func advance() throws(Failure) -> Int64 {
-    try input { core, now throws(Failure) in core.advance(now) }
+    try input { engine, now throws(Failure) in engine.advance(now) }
   }
 
   package var eventDescriptor: Int32 { signal.descriptor }
 
   package func state() throws(Failure) -> ClientState {
-    try input { core, _ throws(Failure) in
+    try input { engine, _ throws(Failure) in
       var state = ClientState()
-      state.phase = core.exchange.isUp ? (core.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
-      state.syncsLeft = core.jobs.count
-      state.requestsInFlight = core.exchange.flights.count
-      state.framesWaiting = core.exchange.outbox.count + core.replies.ready.count
-      state.reconnectWanted = core.exchange.link == .void
-      state.asOfUs = core.facts.serverTimeUs ?? 0
-      let counts = try core.countStored()
+      state.phase =
+        engine.exchange.isUp ? (engine.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
+      state.syncsLeft = engine.jobs.count
+      state.requestsInFlight = engine.exchange.flights.count
+      state.framesWaiting = engine.exchange.outbox.count + engine.replies.ready.count
+      state.reconnectWanted = engine.exchange.link == .void
+      state.asOfUs = engine.facts.serverTimeUs ?? 0
+      let counts = try engine.countStored()
       state.readsPending = counts.readsPending
       state.changeSeq = counts.changeSeq
-      state.repliesOwed = max(0, counts.owed - core.replies.settled.count)
-      for operation in core.outbox.open {
+      state.repliesOwed = max(0, counts.owed - engine.replies.settled.count)
+      for operation in engine.outbox.open {
         switch operation.state {
         case .unknown, .refused: state.operationsStuck += 1
         case .queued, .inFlight, .done: state.operationsOpen += 1
@@ -234,16 +235,16 @@ package final class Client: Sendable {
 
   package func sync(_ request: SyncRequest) throws(Failure) -> UInt64 {
     if request.kind != .conversations { try check(request.conversation) }
-    return try input { core, now throws(Failure) in try core.sync(request, now) }
+    return try input { engine, now throws(Failure) in try engine.sync(request, now) }
   }
 
   /// False when it had ended.
   package func cancel(_ sync: UInt64) throws(Failure) -> Bool {
-    try input { core, now throws(Failure) in try core.cancel(sync, now) }
+    try input { engine, now throws(Failure) in try engine.cancel(sync, now) }
   }
 
   package func syncStatus(_ sync: UInt64) throws(Failure) -> SyncStatus {
-    try input { core, _ throws(Failure) in try core.syncStatus(sync) }
+    try input { engine, _ throws(Failure) in try engine.syncStatus(sync) }
   }
 
   // MARK: Act
@@ -262,15 +263,15 @@ package final class Client: Sendable {
     try check(conversation)
     guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one call") }
     for id in ids { try check(id) }
-    try input { core, now throws(Failure) in try core.mark(kind, conversation, ids, now) }
+    try input { engine, now throws(Failure) in try engine.mark(kind, conversation, ids, now) }
   }
 
   package func forget(conversation: [UInt8], id: [UInt8]) throws(Failure) {
     try check(conversation)
     try check(id)
-    try input { core, _ throws(Failure) in
-      let found = try core.storing { () throws(StoreFailure) in
-        try core.commit { tx throws(StoreFailure) in
+    try input { engine, _ throws(Failure) in
+      let found = try engine.storing { () throws(StoreFailure) in
+        try engine.commit { tx throws(StoreFailure) in
           guard let record = try tx.conversation(conversation),
             try tx.forget(id, record.cid) != nil
           else { return false }
@@ -319,11 +320,11 @@ package final class Client: Sendable {
   }
 
   package func stats() throws(Failure) -> Stats {
-    var stats = try input { core, _ throws(Failure) in
-      var stats = core.stats
-      stats.overlapUs = core.overlapUs
-      stats.pageLimit = UInt32(clamping: core.exchange.pace.pageLimit)
-      stats.requestTimeoutMs = UInt32(clamping: core.exchange.pace.timeoutMs)
+    var stats = try input { engine, _ throws(Failure) in
+      var stats = engine.stats
+      stats.overlapUs = engine.overlapUs
+      stats.pageLimit = UInt32(clamping: engine.exchange.pace.pageLimit)
+      stats.requestTimeoutMs = UInt32(clamping: engine.exchange.pace.timeoutMs)
       return stats
     }
     stats.walFramesRejected = store.rejectedFrames

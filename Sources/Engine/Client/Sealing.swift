@@ -25,7 +25,7 @@ extension Client {
       }
     } else {
       if draft.request.clientID == nil {
-        draft.request.clientID = try input { core, _ throws(Failure) in core.newClientID() }
+        draft.request.clientID = try input { engine, _ throws(Failure) in engine.newClientID() }
       }
       sealable.clientID = draft.request.clientID ?? []
     }
@@ -61,8 +61,8 @@ extension Client {
       }
     }
     guard let value = try sealed(sealable(record, conversation)) else { return false }
-    return try input { core, now throws(Failure) in
-      try core.change(record.seq, now) { stored, tx throws(StoreFailure) in
+    return try input { engine, now throws(Failure) in
+      try engine.change(record.seq, now) { stored, tx throws(StoreFailure) in
         guard stored.plain == record.plain, stored.sealed == nil, stored.state != .done else {
           return false
         }
@@ -92,8 +92,8 @@ extension Client {
     }
     let mustSeal = config.seal != nil && known.verb.hasPayload
     var isCircle = false
-    let isChanged = try input { core, now throws(Failure) in
-      try core.change(operation, now) { record, tx throws(StoreFailure) in
+    let isChanged = try input { engine, now throws(Failure) in
+      try engine.change(operation, now) { record, tx throws(StoreFailure) in
         guard record.isOpenToEdits else { return false }
         record.body = OperationRecord.body(request.body)
         if record.verb.hasPayload {
@@ -107,13 +107,13 @@ extension Client {
           record.plain = operationText("reaction", in: request.body)
         }
         if record.verb == .sendMessage {
-          isCircle = try !core.setReply(&record, tx)
+          isCircle = try !engine.setReply(&record, tx)
           if isCircle { return false }
         } else {
-          try core.requeue(&record, tx)
+          try engine.requeue(&record, tx)
         }
         try tx.saveOperation(record)
-        core.outbox.calm(operation)
+        engine.outbox.calm(operation)
         return true
       }
     }
@@ -240,9 +240,9 @@ extension Client {
 
   private func take(_ opened: [(SealedRow, OpenedPayload)]) throws(Failure) -> Int {
     if opened.isEmpty { return 0 }
-    return try input { core, _ throws(Failure) in
-      try core.storing { () throws(StoreFailure) in
-        try core.commit { tx throws(StoreFailure) in
+    return try input { engine, _ throws(Failure) in
+      try engine.storing { () throws(StoreFailure) in
+        try engine.commit { tx throws(StoreFailure) in
           var count = 0
           for (row, payload) in opened
           where try tx.takeOpened(row, payload: payload.payload, flags: payload.flags) {
@@ -259,8 +259,8 @@ extension Client {
     var sealed = 0
     var query = OperationQuery(conversation: conversation, limit: 100)
     while true {
-      let batch = try input { core, _ throws(Failure) in
-        try core.storing { () throws(StoreFailure) in try core.operations(query) }
+      let batch = try input { engine, _ throws(Failure) in
+        try engine.storing { () throws(StoreFailure) in try engine.operations(query) }
       }
       guard let last = batch.last else { return sealed }
       query.after = last.record.seq
@@ -279,8 +279,8 @@ extension Client {
 
   /// The hook says that it never will be sealed.
   private func refuse(_ record: OperationRecord) throws(Failure) {
-    _ = try input { core, now throws(Failure) in
-      try core.change(record.seq, now) { stored, tx throws(StoreFailure) in
+    _ = try input { engine, now throws(Failure) in
+      try engine.change(record.seq, now) { stored, tx throws(StoreFailure) in
         guard stored.state == .queued, stored.sealed == nil else { return false }
         stored.state = .refused
         stored.errorCode = Array("seal_failed".utf8)

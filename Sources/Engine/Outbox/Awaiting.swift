@@ -8,7 +8,7 @@ internal import Base
 internal import Store
 internal import Wire
 
-extension Core {
+extension SyncEngine {
   /// Whether a send may still arrive without a word of the user's.
   func isOnItsWay(_ send: OperationRecord) -> Bool {
     switch send.state {

@@ -18,7 +18,7 @@ struct Draft {
   var isSealedAsSend = false
 }
 
-extension Core {
+extension SyncEngine {
   /// What an earlier process left: nothing is in flight, and what only asked is moot.
   func recoverOperations() throws(StoreFailure) {
     let open = try store.glance { rx throws(StoreFailure) in

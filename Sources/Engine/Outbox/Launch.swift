@@ -8,7 +8,7 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension Core {
+extension SyncEngine {
   /// Keeps the copy in memory, and takes back a frame that says what is no longer so.
   func follow(_ seq: UInt64, _ operation: OpenOperation?) {
     outbox.update(seq, operation)

@@ -10,7 +10,7 @@ struct FoundOperation {
   var conversation: [UInt8]
 }
 
-extension Core {
+extension SyncEngine {
   func operations(_ query: OperationQuery) throws(StoreFailure) -> [FoundOperation] {
     try store.glance { rx throws(StoreFailure) in
       var filter = OperationFilter(

@@ -8,7 +8,7 @@ internal import Base
 internal import Store
 internal import Wire
 
-extension Core {
+extension SyncEngine {
   /// Takes the answer to an operation.
   func takeOperationAnswer(
     _ seq: UInt64, _ response: Response, _ flight: Flight, _ arrival: Arrival
@@ -176,7 +176,7 @@ extension Application {
     _ receipts: [WireReceipt], of record: OperationRecord
   ) throws(StoreFailure) {
     for receipt in receipts {
-      let isMe = receipt.user == core.config.user
+      let isMe = receipt.user == engine.config.user
       for (kind, stamp) in [
         (ReceiptKind.read, receipt.read), (.delivered, receipt.delivered),
         (.listened, receipt.listened),

@@ -14,7 +14,7 @@ struct MarkGroup: Hashable {
   let cid: Int64
 }
 
-extension Core {
+extension SyncEngine {
   /// Queues marks for the host; synced before it returns.
   func mark(
     _ kind: ReceiptKind, _ conversation: [UInt8], _ ids: [[UInt8]], _ now: Instant

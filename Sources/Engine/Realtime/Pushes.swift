@@ -45,7 +45,7 @@ extension Application {
     }
     // Newer than every request that is on its way, older than the next one.
     var ingest = Ingest(
-      core, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
+      engine, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
@@ -53,7 +53,7 @@ extension Application {
     var ingested = try ingest.page(items.lazy.map(\.item), record, tx)
     news.duplicates += ingested.duplicates
     news.queuedMarks = news.queuedMarks || ingested.queuedMarks
-    if ingested.sawClientID { core.outbox.tellsClientIDs = true }
+    if ingested.sawClientID { engine.outbox.tellsClientIDs = true }
     for bad in ingested.bad {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
       try poison(bad.range, cid: record.cid)
@@ -75,21 +75,21 @@ extension Application {
       news.pushed.append(PushedID(cid: record.cid, id: position.id))
     }
     try place(pushed, &record)
-    for time in times { core.learnTime(time, arrival.now) }
-    try tx.save(core.facts)
+    for time in times { engine.learnTime(time, arrival.now) }
+    try tx.save(engine.facts)
   }
 
   /// Sees what each message joins, and what must be asked for where it joins nothing.
   private mutating func place(
     _ pushed: [PushedMessage], _ record: inout ConversationRecord
   ) throws(StoreFailure) {
-    let isLive = core.isLive(record) && !isAside
-    let isCatchingUp = core.isCatchingUp(record.id)
+    let isLive = engine.isLive(record) && !isAside
+    let isCatchingUp = engine.isCatchingUp(record.id)
     let stored = try tx.spans(record.cid)
     var spans = stored
     for message in pushed {
       if message.isInserted {
-        try core.lowerDeletions(&record, below: message.message.stamp.timeUs, tx)
+        try engine.lowerDeletions(&record, below: message.message.stamp.timeUs, tx)
       }
       if spans.span(holding: message.position) != nil {
         if isLive {
@@ -111,7 +111,7 @@ extension Application {
       }
       news.shown.append((record.cid, message.span))
       if message.isInserted, !isLive || isAbove(message, spans) {
-        try core.endTrust(&spans, record, below: message.message.stamp.timeUs, tx)
+        try engine.endTrust(&spans, record, below: message.message.stamp.timeUs, tx)
       }
     }
     try tx.save(spans: spans, replacing: stored, record.cid)
@@ -130,8 +130,8 @@ extension Application {
     guard record.fetch != nil, let newest = spans.newest else { return nil }
     return Joining.pushed(
       pushed.position, onto: newest,
-      isLive: isLive && core.isBorneOut(pushed.message.stamp.timeUs, arrival.now),
-      named: try named(by: pushed, newest, record), core.reckoning.ties)
+      isLive: isLive && engine.isBorneOut(pushed.message.stamp.timeUs, arrival.now),
+      named: try named(by: pushed, newest, record), engine.reckoning.ties)
   }
 
   /// The newest row of the newest range, where a message names it as its predecessor
@@ -155,7 +155,7 @@ extension Application {
   private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
     guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
-      core.isBorneOut(stamp.timeUs, arrival.now)
+      engine.isBorneOut(stamp.timeUs, arrival.now)
     else { return }
     record.fetch = Watermark(timeUs: pushed.position.time, text: stamp.text)
   }
@@ -171,7 +171,7 @@ private struct PushedMessage {
   var span: SpanSet.Span { SpanSet.Span(low: position, high: position.successor) }
 }
 
-extension Core {
+extension SyncEngine {
   /// Whether a catch-up of the conversation has not yet reached the present.
   func isCatchingUp(_ conversation: [UInt8]) -> Bool {
     jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }

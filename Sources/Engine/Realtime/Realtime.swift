@@ -51,7 +51,7 @@ struct Arrival {
   let now: Instant
 }
 
-extension Core {
+extension SyncEngine {
   /// Takes a delivery in one transaction.
   func take(_ delivery: Delivery, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
     var isRepeated = false
@@ -141,7 +141,7 @@ struct Application {
     var queuedMarks = false
   }
 
-  let core: Core
+  let engine: SyncEngine
   let tx: WriteTransaction
   let delivery: Delivery
   let arrival: Arrival
@@ -160,8 +160,8 @@ struct Application {
   /// The payloads of the messages that are still to come.
   private var opened: ArraySlice<OpenedPayload>
 
-  init(_ core: Core, _ tx: WriteTransaction, _ delivery: Delivery, _ arrival: Arrival) {
-    self.core = core
+  init(_ engine: SyncEngine, _ tx: WriteTransaction, _ delivery: Delivery, _ arrival: Arrival) {
+    self.engine = engine
     self.tx = tx
     self.delivery = delivery
     self.arrival = arrival
@@ -206,7 +206,7 @@ struct Application {
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.receipts(
-        ReceiptKind(kind), user: user, ids: ids, cid, isMe: user == core.config.user)
+        ReceiptKind(kind), user: user, ids: ids, cid, isMe: user == engine.config.user)
     case .reactions(let conversation, let id, let range, let version):
       let cid = try tx.conversation(creating: conversation).cid
       let json = range.isEmpty ? nil : Array(arrival.frame[range])
@@ -215,7 +215,7 @@ struct Application {
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
     case .typing(let conversation, let user, let typing, let at, let body):
-      if user != core.config.user {
+      if user != engine.config.user {
         news.signs.append(
           Sign(conversation: conversation, user: user, event: typing, atUs: at?.timeUs))
       }

@@ -4,7 +4,7 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension Core {
+extension SyncEngine {
   /// Takes a frame whose payloads have been opened.
   func receive(
     _ frame: Frame, _ opened: [OpenedPayload], _ now: Instant

@@ -91,7 +91,7 @@ struct Replies {
   }
 }
 
-extension Core {
+extension SyncEngine {
   /// Hands the owed replies out again.
   func beginReplies() {
     replies.connect()

@@ -136,7 +136,7 @@ extension Subscription {
   }
 }
 
-extension Core {
+extension SyncEngine {
   /// Asks what is due; false while other work is to wait for it.
   func sendSubscriptions() -> Bool {
     while subscriptions.areDue {

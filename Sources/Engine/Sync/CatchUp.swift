@@ -12,7 +12,7 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension Core {
+extension SyncEngine {
   /// Decides the first request of a job.
   func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     if job.request.kind == .conversations {
@@ -97,7 +97,7 @@ extension Core {
         guard draft.restores < 2 else { return Step.ended(.incomplete) }
         return try distrust(&draft, &record, tx)
       }
-      var visit = try Visit(core: self, record: record, job: draft, tx: tx)
+      var visit = try Visit(engine: self, record: record, job: draft, tx: tx)
       var ingested = try ingest.page(page.items, record, tx)
       ingested.note(page.items, ingest.frame)
       visit.reckoning.knowsOrder = order(&ingested, ingest.frame)

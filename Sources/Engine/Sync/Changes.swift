@@ -4,13 +4,13 @@
 /// Asked only of servers that keep such a log, and with a watermark of its own. After a
 /// whole answer all that is claimed is fresh, but for what was stored when a watermark was
 /// lost and no page has shown since; on other servers only what a page of this connection
-/// showed is, see `Core.fresh`.
+/// showed is, see `SyncEngine.fresh`.
 internal import Base
 internal import Store
 internal import Timeline
 internal import Wire
 
-extension Core {
+extension SyncEngine {
   /// Sets the stage that asks for changes, where a catch-up has not yet done so.
   func askChanges(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction

@@ -27,7 +27,7 @@ extension SyncJob {
   }
 }
 
-extension Core {
+extension SyncEngine {
   /// Sets the deletion stage of a job, or ends it where nothing is stored.
   func askDeletions(
     _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction

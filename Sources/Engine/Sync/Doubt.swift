@@ -7,7 +7,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-extension Core {
+extension SyncEngine {
   /// Before the server is suspected the client suspects itself: an answer may have counted
   /// as whole only because this server once gave larger pages. That is forgotten, and all
   /// is asked anew, once.

@@ -109,14 +109,14 @@ struct Ingest {
   let autoMarkDelivered: Bool
 
   init(
-    _ core: Core, frame: [UInt8], opened: ArraySlice<OpenedPayload>, issued: UInt64,
+    _ engine: SyncEngine, frame: [UInt8], opened: ArraySlice<OpenedPayload>, issued: UInt64,
     autoMarkRead: Bool, asked: Int = 0
   ) {
-    user = core.config.user
+    user = engine.config.user
     self.autoMarkRead = autoMarkRead
-    autoMarkDelivered = core.config.autoMarkDelivered
-    usesSequence = core.config.profile.capabilities.contains(.sequence)
-    matchesPayloads = core.matchesPayloads
+    autoMarkDelivered = engine.config.autoMarkDelivered
+    usesSequence = engine.config.profile.capabilities.contains(.sequence)
+    matchesPayloads = engine.matchesPayloads
     self.frame = frame
     self.opened = opened
     self.issued = issued

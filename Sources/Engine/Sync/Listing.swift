@@ -38,7 +38,7 @@ struct Listing {
   var isWhole: Bool { total.map { Int64(seen.count) >= $0 } ?? true }
 }
 
-extension Core {
+extension SyncEngine {
   /// Takes a page of the list in one transaction.
   func takeListing(
     _ job: inout SyncJob, _ listing: Listing, _ found: [WireConversation], bad: [Range<Int>],
@@ -164,7 +164,7 @@ extension Application {
     try keep(known, record)
     var newest: Position?
     try self.last(of: known)
-    if let last, let order = core.reckoning.isSequence ? last.sequence : last.stamp.timeUs {
+    if let last, let order = engine.reckoning.isSequence ? last.sequence : last.stamp.timeUs {
       newest = Position(time: order, id: last.id)
     }
     try tx.noteServer(
@@ -180,7 +180,7 @@ extension Application {
     else { return false }
     do {
       let document = try Document(Array(arrival.frame[known.body]))
-      guard let people = participants(document, core.config.user) else { return false }
+      guard let people = participants(document, engine.config.user) else { return false }
       return people.count > 0 && !people.hasUser
     } catch {
       return false

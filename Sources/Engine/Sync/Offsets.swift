@@ -7,7 +7,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-extension Core {
+extension SyncEngine {
   /// The offset of what stands right below a boundary of a range, as far as it is known from a
   /// row of that range, or without a range from one that stands there or above. It has moved
   /// where messages came or went since.

@@ -13,7 +13,7 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension Core {
+extension SyncEngine {
   /// Sets the first request of what a job is about beyond catching up.
   func beginGoal(
     _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction

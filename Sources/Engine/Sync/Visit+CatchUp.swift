@@ -20,7 +20,7 @@ extension Visit {
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
     if !reckoning.isSequence { try endTrust(atBound: bound.position) }
-    guard core.config.profile.truncates == .newest, !reckoning.isSequence else {
+    guard engine.config.profile.truncates == .newest, !reckoning.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       let claim = reckoning.claim(ingested.items, low: nil, high: nil)
       try setAside(ingested, claim, frame)
@@ -93,7 +93,7 @@ extension Visit {
     if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
       last = ordinary
     } else if !reckoning.isSequence, let time = job.knownUs, time < first.time,
-      core.clock.wallUs.map({ $0 < first.time }) ?? true
+      engine.clock.wallUs.map({ $0 < first.time }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
       // Where the device's clock has passed the stamps, it is the server's that stands still.
@@ -121,10 +121,10 @@ extension Visit {
       let known = Watermark(timeUs: time, text: stamp.printed(time))
       record.deletions = known
       record.lowestSinceUs = time
-      if core.can(.changedSince) { record.marks = known }
-      return try core.finish(&job, &record, tx)
+      if engine.can(.changedSince) { record.marks = known }
+      return try engine.finish(&job, &record, tx)
     }
-    return try core.askDeletions(&job, &record, tx)
+    return try engine.askDeletions(&job, &record, tx)
   }
 
   // MARK: Tops
@@ -159,7 +159,7 @@ extension Visit {
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
     guard !reckoning.isSequence, topIsOpen, job.borneOutUs == nil,
-      let time = core.facts.serverTimeUs
+      let time = engine.facts.serverTimeUs
     else { return false }
     return ingested.stamps.contains {
       $0.stamp.timeUs > job.knownUs ?? .min && $0.stamp.timeUs <= time
@@ -174,7 +174,7 @@ extension Visit {
     // stamps may be one of few.
     let known = job.knownUs ?? .min
     let isAll = ingested.stamps.allSatisfy { $0.stamp.timeUs > known }
-    job.borneOutUs = isAll ? core.facts.serverTimeUs : known
+    job.borneOutUs = isAll ? engine.facts.serverTimeUs : known
     job.key = nil
     job.stage = .newest
     return .next
@@ -184,11 +184,11 @@ extension Visit {
   private mutating func noteTop(
     _ page: Page, _ ingested: Ingested, _ now: Instant
   ) throws(StoreFailure) {
-    job.knownUs = [core.facts.serverTimeUs, job.borneOutUs].compactMap { $0 }.max()
+    job.knownUs = [engine.facts.serverTimeUs, job.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
     job.present = times.max().map { .after(tick: $0) }
-    let plausible = core.plausibleTop(page, ingested, now, borneOutUs: job.borneOutUs)
+    let plausible = engine.plausibleTop(page, ingested, now, borneOutUs: job.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
     if reckoning.isSequence {
       // A number needs nothing to bear it out; only the time beside it does.
@@ -214,7 +214,7 @@ extension Visit {
     // What pages have shown before was there when this one was made, whatever changed in it since.
     let isOlder = above.contains {
       $0.lsn > job.issued && !ingested.ids.contains($0.position.id)
-        && core.onlyPushed.contains(PushedID(cid: record.cid, id: $0.position.id))
+        && engine.onlyPushed.contains(PushedID(cid: record.cid, id: $0.position.id))
     }
     if isOlder { job.present = low }
   }

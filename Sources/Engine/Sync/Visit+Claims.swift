@@ -120,7 +120,7 @@ extension Visit {
   private var ceiling: Position {
     if job.stage.isReaching {
       guard !reckoning.isSequence, let fetch = record.fetch else { return .max }
-      let settled = core.facts.serverTimeUs.map { Position.before(tick: $0 - core.overlapUs) }
+      let settled = engine.facts.serverTimeUs.map { Position.before(tick: $0 - engine.overlapUs) }
       return max(.after(tick: fetch.timeUs), settled ?? .min)
     }
     guard !job.caughtUp, job.bound != nil, let top = job.top else { return .max }
@@ -170,11 +170,11 @@ extension Visit {
   private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
     let isLeftover = row.lsn < record.restoredLSN
     if !isLeftover, row.timeUs >= settledUs,
-      core.onlyPushed.contains(PushedID(cid: record.cid, id: row.position.id))
+      engine.onlyPushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {
       // A push may be faster than the commit behind it.
       job.unsettled.insert(row.position.id)
-    } else if isLeftover || core.config.profile.absenceIsDeletion
+    } else if isLeftover || engine.config.profile.absenceIsDeletion
       || unverified.span(holding: row.position) != nil
     {
       // No tombstone: an answer that shows it again is believed.
@@ -187,7 +187,7 @@ extension Visit {
   /// Messages stamped from here on may still be committing on the server: any of them,
   /// while its time is not known.
   private var settledUs: Int64 {
-    core.facts.serverTimeUs.map { $0 - core.overlapUs } ?? .min
+    engine.facts.serverTimeUs.map { $0 - engine.overlapUs } ?? .min
   }
 
   /// Judges the tick that a run's low end cut, once the run has passed it, and

@@ -97,7 +97,7 @@ extension Visit {
 
   /// On servers that page by keys, a run that reached a lower tick goes on from there.
   private mutating func turned(_ walk: Walk) -> Walk {
-    guard walk.low != .max, let key = core.key(below: walk.low, record), key != job.key
+    guard walk.low != .max, let key = engine.key(below: walk.low, record), key != job.key
     else { return walk }
     job.key = key
     return Walk(low: walk.low, above: 0, ties: reckoning.ties)
@@ -264,8 +264,8 @@ extension Visit {
 
   private mutating func goUp() throws(StoreFailure) -> Step {
     try flush()
-    let known = try core.passable(record, tx)
-    let step = try core.goUp(&job, from: job.goal.from, known, record, tx)
+    let known = try engine.passable(record, tx)
+    let step = try engine.goUp(&job, from: job.goal.from, known, record, tx)
     if case .next = step { return askAgain() }
     return step
   }
@@ -280,8 +280,8 @@ extension Visit {
     let isReached = low <= job.goal.floor || job.wanted <= 0
     if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
     try flush()
-    let known = try core.passable(record, tx)
-    let step = try core.goDown(&job, from: low, known, record, tx)
+    let known = try engine.passable(record, tx)
+    let step = try engine.goDown(&job, from: low, known, record, tx)
     if case .next = step { return askAgain() }
     return step
   }
@@ -296,8 +296,8 @@ extension Visit {
   private mutating func endGoal() throws(StoreFailure) -> Step {
     job.wanted = 0
     job.goalIsDone = true
-    if !job.suspects.isEmpty { return try core.askDeletions(&job, &record, tx) }
+    if !job.suspects.isEmpty { return try engine.askDeletions(&job, &record, tx) }
     try flush()
-    return try core.finish(&job, &record, tx)
+    return try engine.finish(&job, &record, tx)
   }
 }

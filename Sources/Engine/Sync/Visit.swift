@@ -9,7 +9,7 @@ internal import Timeline
 internal import Wire
 
 struct Visit {
-  let core: Core
+  let engine: SyncEngine
   var reckoning: Reckoning
   var record: ConversationRecord
   var job: SyncJob
@@ -28,11 +28,11 @@ struct Visit {
   private let knownUs: Int64?
 
   init(
-    core: Core, record: ConversationRecord, job: SyncJob, tx: WriteTransaction
+    engine: SyncEngine, record: ConversationRecord, job: SyncJob, tx: WriteTransaction
   ) throws(StoreFailure) {
-    self.core = core
-    reckoning = core.reckoning
-    knownUs = core.facts.serverTimeUs
+    self.engine = engine
+    reckoning = engine.reckoning
+    knownUs = engine.facts.serverTimeUs
     self.record = record
     self.job = job
     self.tx = tx
@@ -56,19 +56,19 @@ struct Visit {
     job.status.received += ingested.items.count
     job.status.inserted += ingested.insertedAt.count
     job.sawBuried = job.sawBuried || ingested.sawBuried
-    core.noteLateness(lateness(ingested))
+    engine.noteLateness(lateness(ingested))
     if let total = page.totalCount {
       try noteGrowth(total)
       record.totalCount = total
     }
     job.total = page.totalCount ?? job.total
     let whole = Joining.isWhole(
-      items: page.items.count, asked: job.asked, largestPage: core.facts.largestPage,
-      sizesVary: core.config.profile.pageSizeVaries, hasMore: page.hasMore,
+      items: page.items.count, asked: job.asked, largestPage: engine.facts.largestPage,
+      sizesVary: engine.config.profile.pageSizeVaries, hasMore: page.hasMore,
       counted: job.selects ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
     if whole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
     if !job.selects {
-      core.note(ingested.items.compactMap { $0 }.sorted(), at: job.offset, record.cid)
+      engine.note(ingested.items.compactMap { $0 }.sorted(), at: job.offset, record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
     let step: Step
@@ -107,7 +107,7 @@ struct Visit {
       let row = try tx.rows(record.cid, from: .min, to: high, limit: 1, newestFirst: true).first
     else { return }
     // What a server says is kept far from where sums overflow.
-    core.note([row.position], at: Int(min(max(0, total &- known), 1 << 40)), record.cid)
+    engine.note([row.position], at: Int(min(max(0, total &- known), 1 << 40)), record.cid)
   }
 
   /// How far below the watermark a message appeared in a range that was whole.

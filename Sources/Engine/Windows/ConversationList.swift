@@ -83,7 +83,7 @@ extension Client {
     guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
       throw .invalid("rows_max")
     }
-    let number = try input { core, now throws(Failure) in try core.openList(config, now) }
+    let number = try input { engine, now throws(Failure) in try engine.openList(config, now) }
     signalNews()
     return ConversationList(self, number, config)
   }
@@ -128,9 +128,9 @@ extension Client {
     try check(conversation)
     guard body.count <= Limits.draftBytesMax else { throw .tooLarge("draft") }
     if !replyTo.isEmpty { try check(replyTo) }
-    try input { core, _ throws(Failure) in
-      try core.storing { () throws(StoreFailure) in
-        try core.commit { tx throws(StoreFailure) in
+    try input { engine, _ throws(Failure) in
+      try engine.storing { () throws(StoreFailure) in
+        try engine.commit { tx throws(StoreFailure) in
           if body.isEmpty {
             guard let record = try tx.conversation(conversation) else { return }
             return try tx.setDraft(nil, record.cid)

@@ -38,7 +38,7 @@ final class Handle<Seen: Watched>: Sendable {
     }
     if wasClosed { return }
     do {
-      try client.input { core, now throws(Failure) in core.closeWindow(number, now) }
+      try client.input { engine, now throws(Failure) in engine.closeWindow(number, now) }
     } catch {
       // The client is closed, and all its handles with it.
     }

@@ -68,19 +68,19 @@ package final class Window: Sendable {
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
     var lines: [(LogLevel, String)] = []
     defer { screen.logLines += lines }
-    try client.input(logging: &lines) { core, now throws(Failure) in
+    try client.input(logging: &lines) { engine, now throws(Failure) in
       if mustFollow {
         screen.isFollowing = true
-        core.follow(number)
+        engine.follow(number)
       }
       for ask in old {
         screen.forget(ask.sync)
-        core.drop(number, ask.sync, now)
+        engine.drop(number, ask.sync, now)
       }
       do throws(Failure) {
-        if mustAskLive { try askLive(core, &screen, now) }
+        if mustAskLive { try askLive(engine, &screen, now) }
         for request in new {
-          let sync = try core.ask(number, request, now)
+          let sync = try engine.ask(number, request, now)
           screen.didAsk(sync, request)
         }
       } catch .full {
@@ -90,13 +90,13 @@ package final class Window: Sendable {
   }
 
   private func askLive(
-    _ core: Core, _ screen: inout Screen, _ now: Instant
+    _ engine: SyncEngine, _ screen: inout Screen, _ now: Instant
   ) throws(Failure) {
-    let live = try core.askLive(number, now)
+    let live = try engine.askLive(number, now)
     screen.liveAsked = screen.connections
-    guard let live, core.jobs.contains(where: { $0.id == live }) else {
+    guard let live, engine.jobs.contains(where: { $0.id == live }) else {
       // It is over already: wishes that waited for it are judged by another look.
-      core.hasNews = true
+      engine.hasNews = true
       return
     }
     screen.didAsk(
@@ -205,12 +205,12 @@ extension Client {
       throw .invalid("rows_max")
     }
     if case .message(let id) = config.at { try mustFind(id, config) }
-    let number = try input { core, now throws(Failure) in
-      let number = try core.openWindow(config)
+    let number = try input { engine, now throws(Failure) in
+      let number = try engine.openWindow(config)
       do throws(Failure) {
-        _ = try core.askLive(number, now)
+        _ = try engine.askLive(number, now)
       } catch {
-        core.closeWindow(number, now)
+        engine.closeWindow(number, now)
         throw error
       }
       return number

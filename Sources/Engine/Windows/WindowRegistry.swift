@@ -59,17 +59,17 @@ final class WindowRegistry {
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
-  func post(_ core: Core) {
-    let isUp = core.exchange.isUp
-    let jobs = core.jobs
+  func post(_ engine: SyncEngine) {
+    let isUp = engine.exchange.isUp
+    let jobs = engine.jobs
     board.withLock { board in
       board.isUp = isUp
       board.isSilent = jobs.contains { $0.attempts > 0 }
-      board.caughtUp = core.caughtUp
-      core.fresh.bring(to: &board.fresh)
-      board.listIsWhole = core.listIsWhole
+      board.caughtUp = engine.caughtUp
+      engine.fresh.bring(to: &board.fresh)
+      board.listIsWhole = engine.listIsWhole
       board.listIsAsked = isUp && jobs.contains { $0.request.kind == .conversations }
-      board.permille = core.outbox.permille
+      board.permille = engine.outbox.permille
     }
   }
 
@@ -103,7 +103,7 @@ final class WindowRegistry {
   }
 }
 
-extension Core {
+extension SyncEngine {
   func openWindow(_ config: WindowConfig) throws(Failure) -> UInt64 {
     guard windows.windows.count < Limits.windowsMax else { throw .full }
     let number = windows.next

@@ -11,7 +11,7 @@ import Timeline
   @Test(arguments: 0..<20)
   func theOtherOneHasTheSame(_ seed: Int) {
     var random = Random(seed: UInt64(seed))
-    var core = FreshRanges()
+    var engine = FreshRanges()
     var board = FreshRanges()
     var known: [Int64: SpanSet] = [:]
     for _ in 0..<300 {
@@ -20,23 +20,23 @@ import Timeline
       let span = SpanSet.Span(low: position(low), high: position(low + 1 + random.below(9)))
       switch random.below(12) {
       case 0:
-        core.empty()
+        engine.empty()
         known = [:]
       case 1...3:
         var more = SpanSet()
         more.insert(span.low, span.high)
         more.insert(position(low + 20), position(low + 25))
-        core.insert(more, cid)
+        engine.insert(more, cid)
         known[cid] = (known[cid] ?? SpanSet()).union(more)
       default:
-        core.insert(span, cid)
+        engine.insert(span, cid)
         known[cid, default: SpanSet()].insert(span.low, span.high)
       }
       guard random.chance(0.4) else { continue }
-      core.bring(to: &board)
+      engine.bring(to: &board)
       for cid in Int64(0)..<6 {
-        #expect(core[cid] == known[cid] ?? SpanSet())
-        #expect(board[cid] == core[cid])
+        #expect(engine[cid] == known[cid] ?? SpanSet())
+        #expect(board[cid] == engine[cid])
       }
     }
   }

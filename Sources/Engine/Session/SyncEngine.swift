@@ -1,14 +1,14 @@
 /// The state machine: inputs in, one store transaction each, frames out.
 ///
 /// Everything durable is in the store; what is here can be lost with the process.
-/// A `Core` is reached under the client's lock only, and reads no clock: each input
+/// A `SyncEngine` is reached under the client's lock only, and reads no clock: each input
 /// carries the time.
 internal import Base
 internal import Store
 internal import Timeline
 internal import Wire
 
-final class Core {
+final class SyncEngine {
   let config: ClientConfig
   let store: MessageStore
   var facts: ServerFacts
