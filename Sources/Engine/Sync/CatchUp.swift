@@ -97,23 +97,23 @@ extension SyncEngine {
         guard draft.restores < 2 else { return Step.ended(.incomplete) }
         return try distrust(&draft, &record, tx)
       }
-      var visit = try Visit(engine: self, record: record, job: draft, tx: tx)
+      var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
       var ingested = try ingest.page(page.items, record, tx)
       ingested.note(page.items, ingest.frame)
-      visit.reckoning.knowsOrder = order(&ingested, ingest.frame)
+      merge.reckoning.knowsOrder = order(&ingested, ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
-      let step = try visit.take(page, ingested, frame: ingest.frame, now)
-      shown = (record.cid, visit.job.shown)
+      let step = try merge.take(page, ingested, frame: ingest.frame, now)
+      shown = (record.cid, merge.job.shown)
       try tx.save(facts)
       // A set that is empty hashes what it is asked for, too.
       if !onlyPushed.isEmpty {
         for id in ingested.ids.all { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
       }
-      draft = visit.job
-      record = visit.record
+      draft = merge.job
+      record = merge.record
       try tx.save(record)
       return step
     }

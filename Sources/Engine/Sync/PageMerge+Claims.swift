@@ -23,7 +23,7 @@ enum Standing {
   case apart
 }
 
-extension Visit {
+extension PageMerge {
   mutating func insert(
     _ claim: PageClaim, _ ingested: Ingested, _ frame: [UInt8], low: Position,
     _ standing: Standing, hides hidden: SpanSet.Span? = nil

@@ -7,7 +7,7 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension Visit {
+extension PageMerge {
   mutating func takeTail(
     _ page: Page, _ ingested: Ingested, _ bound: Trust.Bound, _ whole: Bool, _ frame: [UInt8],
     _ now: Instant

@@ -8,7 +8,7 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension Visit {
+extension PageMerge {
   // MARK: Down
 
   mutating func takeWalk(

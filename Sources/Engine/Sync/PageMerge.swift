@@ -1,14 +1,14 @@
 /// One page of messages on its way into a conversation's claims.
 ///
 /// Lives for one transaction. It decides whether the page is whole and hands it to
-/// its stage: catching up (`Visit+CatchUp`), or going elsewhere (`Visit+Reach`). What
-/// a page proves is written down in `Visit+Claims`.
+/// its stage: catching up (`PageMerge+CatchUp`), or going elsewhere (`PageMerge+Reach`). What
+/// a page proves is written down in `PageMerge+Claims`.
 internal import Base
 internal import Store
 internal import Timeline
 internal import Wire
 
-struct Visit {
+struct PageMerge {
   let engine: SyncEngine
   var reckoning: Reckoning
   var record: ConversationRecord
