@@ -112,8 +112,8 @@ extension SyncEngine {
       step = try loseMarks(&job)
     case (.listing(let listing), .conversations(let found, let bad, let total)):
       step = try takeListing(&job, listing, found, bad: bad, total: total, ingest, now)
-    case (.tail, .page(let page)), (.newest, .page(let page)), (.walk, .page(let page)),
-      (.older, .page(let page)), (.climb, .page(let page)), (.seek, .page(let page)),
+    case (.tail, .page(let page)), (.newest, .page(let page)), (.backward, .page(let page)),
+      (.older, .page(let page)), (.forward, .page(let page)), (.search, .page(let page)),
       (.spot, .page(let page)):
       step = try takePage(&job, page, ingest, now)
     case (_, .failed(let error, let retryAfterMs)):

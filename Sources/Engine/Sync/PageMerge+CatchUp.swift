@@ -59,7 +59,7 @@ extension PageMerge {
   private mutating func beginRun(
     _ page: Page, _ ingested: Ingested, _ frame: [UInt8]
   ) throws(StoreFailure) -> Step {
-    let walk = Walk(
+    let backward = BackwardPagination(
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
       unread: ingested.unread, ties: reckoning.ties)
     let claim = reckoning.claim(ingested.items, low: nil, high: present)
@@ -80,7 +80,7 @@ extension PageMerge {
       return try contentIsWhole()
     }
     try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
-    return try goOn(walk)
+    return try goOn(backward)
   }
 
   /// Where a newest page lies in one tick, but for stamps ahead, it proves nothing of

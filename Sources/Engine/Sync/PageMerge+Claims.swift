@@ -16,7 +16,7 @@ enum Standing {
   /// Joined to a run whose low end was here.
   case run(to: Position)
   /// Joined to a run that was whole from here up, and is up to there now.
-  case climbed(from: Position, to: Position)
+  case extended(from: Position, to: Position)
   /// The first part of a run that nothing known is above.
   case begun
   /// By itself.
@@ -45,7 +45,7 @@ extension PageMerge {
       proven.insert(low, high)
       // What is joined below a range is as settled as that range: they are doubted together.
       if spans.span(holding: high) != nil { highest = max(highest, high) }
-    case .climbed(let from, let to):
+    case .extended(let from, let to):
       proven.insert(from, to)
     case .begun, .apart:
       break
@@ -78,7 +78,7 @@ extension PageMerge {
     case .toPresent, .runAtPresent: try closeTick(claim, low: low, runTop: .max)
     case .run(let high): try closeTick(claim, low: low, runTop: high)
     case .begun: try closeTick(claim, low: low, runTop: .min)
-    case .climbed, .apart: break
+    case .extended, .apart: break
     }
   }
 

@@ -11,30 +11,31 @@ internal import Wire
 extension PageMerge {
   // MARK: Down
 
-  mutating func takeWalk(
-    _ before: Walk, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+  mutating func takeBackward(
+    _ before: BackwardPagination, _ page: Page, _ ingested: Ingested, _ whole: Bool,
+    _ frame: [UInt8]
   ) throws(StoreFailure) -> Step {
-    var walk = before
+    var backward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
-    let verdict = walk.take(
+    let verdict = backward.take(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
     let claim = reckoning.claim(
-      ingested.items, low: walk.low == .min ? .min : nil, high: upperEnd(ingested))
+      ingested.items, low: backward.low == .min ? .min : nil, high: upperEnd(ingested))
     switch verdict {
     case .extended, .start:
-      let known = try tx.count(record.cid, from: walk.low, to: before.low)
+      let known = try tx.count(record.cid, from: backward.low, to: before.low)
       // A way that begins at the end of time has no run above it: the page says where it ends.
       let standing = before.low == .max ? Standing.begun : .run(to: before.low)
-      try insert(claim, ingested, frame, low: walk.low, standing)
+      try insert(claim, ingested, frame, low: backward.low, standing)
       job.wanted -= known
     case .resumed:
-      job.wanted -= try tx.count(record.cid, from: walk.low, to: before.low)
+      job.wanted -= try tx.count(record.cid, from: backward.low, to: before.low)
       if before.low == .max {
         // Nothing above it could be read: up to where it hides something is not known.
         try insert(claim, ingested, frame, low: claim.low, .apart)
       } else {
         try insert(
-          claim, ingested, frame, low: walk.low, .run(to: before.low),
+          claim, ingested, frame, low: backward.low, .run(to: before.low),
           hides: SpanSet.Span(low: claim.high, high: before.low))
       }
     case .apart:
@@ -45,7 +46,7 @@ extension PageMerge {
       try setAside(ingested, claim, frame)
       return .ended(.incomplete)
     }
-    return try goOn(walk)
+    return try goOn(backward)
   }
 
   /// Where a page of a walk ends above: the selection's own end, or the present.
@@ -61,8 +62,8 @@ extension PageMerge {
   }
 
   /// After a page of a walk: the run may have met a span; is the goal reached?
-  mutating func goOn(_ walk: Walk) throws(StoreFailure) -> Step {
-    var walk = walk
+  mutating func goOn(_ backward: BackwardPagination) throws(StoreFailure) -> Step {
+    var backward = backward
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = spans
@@ -70,48 +71,49 @@ extension PageMerge {
         passable.insert(hole.low, hole.high)
       }
       // A page cut inside its only tick claims nothing yet, so it meets nothing.
-      if let met = passable.spans.last(where: { $0.low < walk.low && walk.low <= $0.high }) {
-        let isJoined = spans.spans.contains { $0.low < walk.low && walk.low <= $0.high }
+      if let met = passable.spans.last(where: { $0.low < backward.low && backward.low <= $0.high })
+      {
+        let isJoined = spans.spans.contains { $0.low < backward.low && backward.low <= $0.high }
         let low = Joining.runLow(met.low, reckoning.ties)
-        let between = try tx.count(record.cid, from: low, to: walk.low)
-        walk.jump(to: low, skipping: between)
+        let between = try tx.count(record.cid, from: low, to: backward.low)
+        backward.jump(to: low, skipping: between)
         if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
         job.wanted -= between
       }
     }
     if isOlder {
-      if walk.low <= job.goal.floor || job.wanted <= 0 { return try endGoal() }
-      job.stage = .older(turned(walk))
+      if backward.low <= job.goal.floor || job.wanted <= 0 { return try endGoal() }
+      job.stage = .older(turned(backward))
     } else {
       // Pages of nothing but stamps ahead say nothing of the newest messages.
-      let isBelow = job.bound.map { walk.low <= $0 } ?? true
-      if walk.low == .min || isBelow && walk.low < claimedTop {
-        spans.insert(walk.low, claimedTop)
-        try hideUnreadable(in: SpanSet().inserting(walk.low, claimedTop))
+      let isBelow = job.bound.map { backward.low <= $0 } ?? true
+      if backward.low == .min || isBelow && backward.low < claimedTop {
+        spans.insert(backward.low, claimedTop)
+        try hideUnreadable(in: SpanSet().inserting(backward.low, claimedTop))
         return try contentIsWhole()
       }
-      job.stage = .walk(turned(walk))
+      job.stage = .backward(turned(backward))
     }
     return askAgain()
   }
 
   /// On servers that page by keys, a run that reached a lower tick goes on from there.
-  private mutating func turned(_ walk: Walk) -> Walk {
-    guard walk.low != .max, let key = engine.key(below: walk.low, record), key != job.key
-    else { return walk }
+  private mutating func turned(_ backward: BackwardPagination) -> BackwardPagination {
+    guard backward.low != .max, let key = engine.key(below: backward.low, record), key != job.key
+    else { return backward }
     job.key = key
-    return Walk(low: walk.low, above: 0, ties: reckoning.ties)
+    return BackwardPagination(low: backward.low, above: 0, ties: reckoning.ties)
   }
 
   // MARK: Up
 
-  mutating func takeClimb(
-    _ before: Climb, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+  mutating func takeForward(
+    _ before: ForwardPagination, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
   ) throws(StoreFailure) -> Step {
-    var climb = before
+    var forward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
     let isNewest = job.offset == 0 || page.hasMoreAfter == false
-    let verdict = climb.take(
+    let verdict = forward.take(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.offset,
       endsAtStart: whole, endsAtPresent: page.hasMoreAfter == false)
     let claim = reckoning.claim(
@@ -120,12 +122,12 @@ extension PageMerge {
     case .extended, .present:
       try insert(
         claim, ingested, frame, low: claim.low,
-        .climbed(from: before.high, to: max(climb.high, claim.high)))
+        .extended(from: before.high, to: max(forward.high, claim.high)))
     case .resumed:
-      let low = min(claim.low, climb.high)
+      let low = min(claim.low, forward.high)
       try insert(
         claim, ingested, frame, low: claim.low,
-        .climbed(from: before.high, to: max(climb.high, claim.high)),
+        .extended(from: before.high, to: max(forward.high, claim.high)),
         hides: SpanSet.Span(low: before.high, high: low))
       job.goal.from = max(job.goal.from, low)
     case .apart:
@@ -133,7 +135,7 @@ extension PageMerge {
     case .same:
       try setAside(ingested, claim, frame)
       if let top = rows.last?.successor {
-        climb.look(at: job.offset - (try tx.count(record.cid, from: top, to: climb.high)))
+        forward.look(at: job.offset - (try tx.count(record.cid, from: top, to: forward.high)))
       }
     case .gaveUp:
       try setAside(ingested, claim, frame)
@@ -141,7 +143,7 @@ extension PageMerge {
     }
     if isNewest, verdict != .apart { return try endGoal() }
     if verdict == .extended || verdict == .resumed, try hasRisen(claim) { return try endGoal() }
-    job.stage = .climb(climb)
+    job.stage = .forward(forward)
     return askAgain()
   }
 
@@ -158,17 +160,17 @@ extension PageMerge {
 
   // MARK: To a place
 
-  mutating func takeSeek(
-    _ before: Seek, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+  mutating func takeSearch(
+    _ before: OffsetSearch, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
   ) throws(StoreFailure) -> Step {
-    var seek = before
+    var search = before
     let rows = ingested.items.compactMap { $0 }.sorted()
     var looked = rows
     if case .time = job.request.kind, reckoning.isSequence {
       looked = ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }
         .sorted()
     }
-    let verdict = seek.take(rows: looked, rawCount: page.items.count, endsAtStart: whole)
+    let verdict = search.take(rows: looked, rawCount: page.items.count, endsAtStart: whole)
     let claim = reckoning.claim(
       ingested.items, low: whole ? .min : nil,
       high: job.offset == 0 ? newestEnd(ingested) : nil)
@@ -177,7 +179,7 @@ extension PageMerge {
     case (.again, .marker), (.found, _), (.absent, _):
       break
     case (.again, _):
-      job.stage = .seek(seek)
+      job.stage = .search(search)
       return askAgain()
     case (.gaveUp, _):
       return .ended(.incomplete)
@@ -186,7 +188,7 @@ extension PageMerge {
     case .marker:
       // What this user wrote is not counted as unread: the marker may stand further down.
       if verdict == .again, job.pages < 4, try tx.namedMarker(record.cid) != nil {
-        job.stage = .seek(seek)
+        job.stage = .search(search)
         return askAgain()
       }
       return try endGoal()
@@ -214,7 +216,7 @@ extension PageMerge {
     if isAbove, let first = rows.first {
       above += try tx.count(record.cid, from: low, to: first)
     }
-    job.stage = .older(Walk(low: low, above: above, ties: reckoning.ties))
+    job.stage = .older(BackwardPagination(low: low, above: above, ties: reckoning.ties))
     return askAgain()
   }
 

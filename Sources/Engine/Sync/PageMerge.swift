@@ -77,19 +77,19 @@ struct PageMerge {
       step = try takeTail(page, ingested, bound, whole, frame, now)
     case .newest:
       step = try takeNewest(page, ingested, whole, frame, now)
-    case .walk(let walk):
+    case .backward(let backward):
       if mustLookAgain(ingested) {
         step = try lookAgain(ingested, frame)
       } else {
         noteLaterTop(ingested)
-        step = try takeWalk(walk, page, ingested, whole, frame)
+        step = try takeBackward(backward, page, ingested, whole, frame)
       }
-    case .older(let walk):
-      step = try takeWalk(walk, page, ingested, whole, frame)
-    case .climb(let climb):
-      step = try takeClimb(climb, page, ingested, whole, frame)
-    case .seek(let seek):
-      step = try takeSeek(seek, page, ingested, whole, frame)
+    case .older(let backward):
+      step = try takeBackward(backward, page, ingested, whole, frame)
+    case .forward(let forward):
+      step = try takeForward(forward, page, ingested, whole, frame)
+    case .search(let search):
+      step = try takeSearch(search, page, ingested, whole, frame)
     case .spot(let spot):
       step = try takeSpot(spot, page, ingested, whole, frame)
     case .start, .deletions, .changes, .listing:

@@ -3,7 +3,7 @@
 /// A server that pages by keys (`before`) is asked for all below the edge's own tick and
 /// up, so nothing can hide between two pages; one that finds messages (`around`) for the
 /// page around the edge's message; one that keeps the oldest of a cut answer for all
-/// after the edge. Otherwise offsets are searched, and `Walk` or `Climb` prove the joins.
+/// after the edge. Otherwise offsets are searched, and `BackwardPagination` or `ForwardPagination` prove the joins.
 /// Under numbers a selection by time may leave out what was committed late, so it is
 /// never used to go on from an edge.
 ///
@@ -133,12 +133,12 @@ extension SyncEngine {
       job.key = key
       // Without a known range the selection itself is the upper end.
       let low = span == nil || !job.goal.jumps ? key.top : edge
-      job.stage = .older(Walk(low: low, above: 0, ties: reckoning.ties))
+      job.stage = .older(BackwardPagination(low: low, above: 0, ties: reckoning.ties))
       return .next
     }
     if let span, span == known.newest, job.isLive || caughtUp.contains(record.id) {
       let above = try tx.count(record.cid, from: edge, to: .max)
-      job.stage = .older(Walk(low: edge, above: above, ties: reckoning.ties))
+      job.stage = .older(BackwardPagination(low: edge, above: above, ties: reckoning.ties))
       return .next
     }
     if can(.around), job.goal.jumps, !job.goal.isStuck,
@@ -151,7 +151,7 @@ extension SyncEngine {
     }
     // So that the page shows a few rows of the range, too.
     let below = try index(of: edge, in: span, record, tx).map { max(0, $0 - 4) }
-    seek(&job, edge, record, first: below)
+    search(&job, edge, record, first: below)
     return .next
   }
 
@@ -163,12 +163,12 @@ extension SyncEngine {
     return reckoning.key(below: edge, form: form)
   }
 
-  private func seek(
+  private func search(
     _ job: inout SyncJob, _ target: Position, _ record: ConversationRecord, first: Int? = nil
   ) {
     let total = record.totalCount.map { Int(clamping: $0) }
-    job.stage = .seek(
-      Seek(target: target, total: total, limit: exchange.pace.pageLimit, first: first))
+    job.stage = .search(
+      OffsetSearch(target: target, total: total, limit: exchange.pace.pageLimit, first: first))
   }
 
   // MARK: Up
@@ -206,8 +206,8 @@ extension SyncEngine {
     }
     if span == nil { rows = [] }
     let stored = try tx.count(record.cid, from: high, to: .max)
-    job.stage = .climb(
-      Climb(
+    job.stage = .forward(
+      ForwardPagination(
         high: high, index: guess ?? stored, rows: rows.sorted(), ties: reckoning.ties))
     return .next
   }
@@ -238,7 +238,8 @@ extension SyncEngine {
     guard let count = try tx.countedUnread(record.cid) else { return .ended(nil) }
     job.pages = 0
     let limit = exchange.pace.pageLimit
-    job.stage = .seek(Seek(target: .min, total: nil, limit: limit, first: count - limit / 2))
+    job.stage = .search(
+      OffsetSearch(target: .min, total: nil, limit: limit, first: count - limit / 2))
     return .next
   }
 
@@ -260,12 +261,12 @@ extension SyncEngine {
     // The place itself belongs to the page.
     if let key = key(below: place.successor, record) {
       job.key = key
-      job.stage = .older(Walk(low: key.top, above: 0, ties: reckoning.ties))
+      job.stage = .older(BackwardPagination(low: key.top, above: 0, ties: reckoning.ties))
       return .next
     }
     let edge = self.edge(above: place, known)
     if edge > place { return try goDown(&job, from: edge, known, record, tx) }
-    seek(&job, place, record)
+    search(&job, place, record)
     return .next
   }
 
@@ -284,7 +285,7 @@ extension SyncEngine {
       job.stage = .spot(.aroundTime(form.printed(time)))
       return .next
     }
-    seek(&job, .before(tick: time), record)
+    search(&job, .before(tick: time), record)
     return .next
   }
 }

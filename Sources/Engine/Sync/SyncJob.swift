@@ -17,13 +17,13 @@ struct SyncJob {
     /// The newest page, up to the present.
     case newest
     /// Back in time from the newest page until the bound is reached.
-    case walk(Walk)
+    case backward(BackwardPagination)
     /// Back in time from the oldest end of a known range.
-    case older(Walk)
+    case older(BackwardPagination)
     /// Up by offset from the newest end of a known range.
-    case climb(Climb)
+    case forward(ForwardPagination)
     /// Looking by offset for a place.
-    case seek(Seek)
+    case search(OffsetSearch)
     /// One page at a place that the server can find.
     case spot(Spot)
     /// Deletions since a watermark; `knownUs` is the greatest server time when asked.
@@ -36,8 +36,8 @@ struct SyncJob {
     /// It is past catching up.
     var isReaching: Bool {
       switch self {
-      case .older, .climb, .seek, .spot: true
-      case .start, .tail, .newest, .walk, .deletions, .changes, .listing: false
+      case .older, .forward, .search, .spot: true
+      case .start, .tail, .newest, .backward, .deletions, .changes, .listing: false
       }
     }
   }
@@ -83,7 +83,7 @@ struct SyncJob {
   /// The goal is reached; only deletions are still asked.
   var goalIsDone = false
   var goal = Goal()
-  /// What `walk` and `older` page through; nil for all.
+  /// What `backward` and `older` page through; nil for all.
   var key: Reckoning.Key?
   /// Messages still wanted of the goal.
   var wanted = 0
@@ -140,8 +140,8 @@ struct SyncJob {
   var isCatchingUp: Bool {
     switch stage {
     case .start: !caughtUp && (!stopsAtPage || request.kind == .live)
-    case .tail, .newest, .walk: true
-    case .older, .climb, .seek, .spot, .deletions, .changes, .listing: false
+    case .tail, .newest, .backward: true
+    case .older, .forward, .search, .spot, .deletions, .changes, .listing: false
     }
   }
 
@@ -149,8 +149,8 @@ struct SyncJob {
   var selects: Bool {
     switch stage {
     case .tail, .spot: true
-    case .walk, .older: key != nil
-    case .start, .newest, .climb, .seek, .deletions, .changes, .listing: false
+    case .backward, .older: key != nil
+    case .start, .newest, .forward, .search, .deletions, .changes, .listing: false
     }
   }
 
@@ -213,16 +213,16 @@ struct SyncJob {
       place = .offset(0, after: bound.after)
     case .newest:
       place = .offset(0, after: nil)
-    case .walk(let walk), .older(let walk):
-      offset = walk.offset
+    case .backward(let backward), .older(let backward):
+      offset = backward.offset
       place =
-        key.map { .before(stamp: $0.text, id: nil, offset: walk.offset) }
-        ?? .offset(walk.offset, after: nil)
-    case .climb(let climb):
-      offset = climb.offset(limit: limit)
+        key.map { .before(stamp: $0.text, id: nil, offset: backward.offset) }
+        ?? .offset(backward.offset, after: nil)
+    case .forward(let forward):
+      offset = forward.offset(limit: limit)
       place = .offset(offset, after: nil)
-    case .seek(let seek):
-      offset = seek.offset
+    case .search(let search):
+      offset = search.offset
       place = .offset(offset, after: nil)
     case .spot(.aroundID(let id)):
       place = .aroundID(id)

@@ -95,7 +95,7 @@ import Timeline
 
   /// A walk in numbers joins a run that it only touches.
   @Test func aWalkInNumbersJoinsWhatItTouches() {
-    var walk = Walk(
+    var walk = BackwardPagination(
       newest: (281...300).map { at(Int64($0), "\($0)") }, rawCount: 20, ties: .never)
     #expect(walk.low == .before(tick: 281))
     let older = (261...280).map { at(Int64($0), "\($0)") }

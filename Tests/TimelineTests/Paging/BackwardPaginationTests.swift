@@ -74,7 +74,7 @@ struct ModelList {
     var list: ModelList
     var proven = SpanSet()
     var seen: Set<[UInt8]> = []
-    var end = Walk.Verdict.gaveUp
+    var end = BackwardPagination.Verdict.gaveUp
     var top: Int64 = 0
     var steps = 0
     var fault: String?
@@ -105,7 +105,7 @@ struct ModelList {
     func readable(_ page: ArraySlice<ModelList.Item>) -> [Position] {
       page.filter { !$0.isPoison }.map(\.position).sorted()
     }
-    var walk = Walk(newest: readable(page), rawCount: page.count, ties: setting.ties)
+    var walk = BackwardPagination(newest: readable(page), rawCount: page.count, ties: setting.ties)
     run.seen.formUnion(readable(page).map(\.id))
     let first = claim(page, low: .cut, high: .open(.max), setting)
     for piece in first.pieces { run.proven.insert(piece.low, piece.high) }
@@ -157,7 +157,7 @@ struct ModelList {
   /// 24 settings of 60 walks each.
   @Test(arguments: settings)
   func noClaimGoesOverASkippedMessage(_ setting: Setting) {
-    var ends: [Walk.Verdict: Int] = [:]
+    var ends: [BackwardPagination.Verdict: Int] = [:]
     for seed in 1...60 as ClosedRange<UInt64> {
       let run = Self.walk(setting, seed: seed)
       #expect(run.fault == nil, "seed \(seed)")
@@ -185,7 +185,7 @@ struct ModelList {
   /// A page that lies wholly below the run is not joined to it.
   @Test func aPageBelowTheRunStandsAlone() {
     let rows = (1...20).map { at(Int64($0), "m") }
-    var walk = Walk(newest: Array(rows[10...]), rawCount: 10, ties: .unknown)
+    var walk = BackwardPagination(newest: Array(rows[10...]), rawCount: 10, ties: .unknown)
     #expect(walk.low == .after(tick: 11))
     #expect(walk.offset < 10)
     // Four were deleted above: what comes back ends right below the low end.
@@ -197,7 +197,7 @@ struct ModelList {
   /// The lowest by arrival may be any of its tick: the start is proven by one of them.
   @Test func theLowestOfATickMayBeAnyOfIt() {
     let server = [at(1, "c"), at(1, "a"), at(1, "b"), at(2, "m")]
-    var walk = Walk(low: .before(tick: 1), above: 4, ties: .unknown)
+    var walk = BackwardPagination(low: .before(tick: 1), above: 4, ties: .unknown)
     var steps = 0
     while steps < 10 {
       steps += 1
@@ -212,7 +212,7 @@ struct ModelList {
   /// another one in its place, which is not the start.
   @Test func theStartIsProvenByTheLowestMessageAlone() {
     let rows = (1...5).map { at(Int64($0), "m") }
-    var walk = Walk(newest: Array(rows[2...]), rawCount: 3, ties: .unknown)
+    var walk = BackwardPagination(newest: Array(rows[2...]), rawCount: 3, ties: .unknown)
     #expect(walk.offset == 2)
     #expect(walk.take(rows: Array(rows[0..<3]), rawCount: 3, complete: false) == .extended)
     #expect(walk.offset == 4)
@@ -235,18 +235,18 @@ struct ModelList {
 
   /// A run that ends inside a tick whose order is unknown goes on from above it.
   @Test func aRunThatEndsInsideATickGoesOnFromAboveIt() {
-    let walk = Walk(low: at(5, "m"), above: 10, ties: .unknown)
+    let walk = BackwardPagination(low: at(5, "m"), above: 10, ties: .unknown)
     #expect(walk.low == .after(tick: 5))
-    #expect(Walk(low: at(5, "m"), above: 10, ties: .byID).low == at(5, "m"))
-    var other = Walk(low: at(9, ""), above: 10, ties: .unknown)
+    #expect(BackwardPagination(low: at(5, "m"), above: 10, ties: .byID).low == at(5, "m"))
+    var other = BackwardPagination(low: at(9, ""), above: 10, ties: .unknown)
     other.jump(to: at(5, "m"), skipping: 4)
     #expect(other.low == .after(tick: 5))
   }
 
   /// Items that cannot be read join a page by their bytes, and hide what lies between.
   @Test func unreadableItemsJoinAPage() {
-    func walk() -> Walk {
-      var walk = Walk(
+    func walk() -> BackwardPagination {
+      var walk = BackwardPagination(
         newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unreadable(oldest: [17]),
         ties: .unknown)
       #expect(walk.offset == 2)
@@ -272,7 +272,7 @@ struct ModelList {
 
   /// One page of a list whose oldest item cannot be read; false where the walk gave up.
   private func take(
-    _ walk: inout Walk, _ list: [Position?], most: Int, _ seen: inout Set<Position>
+    _ walk: inout BackwardPagination, _ list: [Position?], most: Int, _ seen: inout Set<Position>
   ) -> Bool {
     let high = max(0, list.count - walk.offset)
     let page = list[max(0, high - most)..<high]
@@ -290,7 +290,7 @@ struct ModelList {
   func whatCannotBeReadJoinsNothingWhereTheWalkGuesses(_ above: Int) {
     // Nil cannot be read; the run has what is from 20 up.
     let list: [Position?] = [nil] + (1...87).map { at($0, "m") }
-    var walk = Walk(low: at(20, "m"), above: above, ties: .unknown)
+    var walk = BackwardPagination(low: at(20, "m"), above: above, ties: .unknown)
     var seen: Set<Position> = []
     var steps = 0
     while walk.low != .min, steps < 30 {
@@ -307,7 +307,7 @@ struct ModelList {
   func whatCannotBeReadIsLookedAtTogetherWithTheRun(_ most: Int) {
     let run: [Position?] = (11...20).map { at($0, "m") }
     var list: [Position?] = [nil, at(5, "m")] + run
-    var walk = Walk(newest: run.compactMap { $0 }, rawCount: 10, ties: .unknown)
+    var walk = BackwardPagination(newest: run.compactMap { $0 }, rawCount: 10, ties: .unknown)
     var seen: Set<Position> = []
     var steps = 0
     while walk.low != .min, steps < 40 {
@@ -323,11 +323,11 @@ struct ModelList {
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
     let newest = [ticks[2], ticks[3], at(8, "x"), at(9, "y")]
-    var joined = Walk(newest: newest, rawCount: 4, ties: .unknown)
+    var joined = BackwardPagination(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
       joined.take(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
         == .extended)
-    var apart = Walk(newest: newest, rawCount: 4, ties: .unknown)
+    var apart = BackwardPagination(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
       apart.take(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
         == .apart)
@@ -339,8 +339,8 @@ struct ModelList {
   func aWalkFromTheOldestMessageFindsTheStart(_ inTick: Int) {
     let list = (0..<inTick).map { at(1, "t\($0)") } + (2...30).map { at($0, "m") }
     let oldest = list[inTick / 2]
-    var walk = Walk(low: oldest, above: 29, ties: .unknown)
-    var verdict = Walk.Verdict.same
+    var walk = BackwardPagination(low: oldest, above: 29, ties: .unknown)
+    var verdict = BackwardPagination.Verdict.same
     var steps = 0
     while verdict != .start, verdict != .gaveUp {
       let high = max(0, list.count - walk.offset)
@@ -359,8 +359,8 @@ struct ModelList {
   @Test(arguments: [2, 3, 5])
   func aWalkThroughWhatIsKnownOfATickReachesItsEnd(_ size: Int) {
     let list = (1...3).map { at($0, "m") } + (100..<220).map { at(4, "t\($0)") }
-    var walk = Walk(low: list[20], above: 0, ties: .byID)
-    var verdict = Walk.Verdict.same
+    var walk = BackwardPagination(low: list[20], above: 0, ties: .byID)
+    var verdict = BackwardPagination.Verdict.same
     var steps = 0
     while verdict != .start, verdict != .gaveUp {
       let high = max(0, list.count - walk.offset)
@@ -375,28 +375,29 @@ struct ModelList {
 
   /// A range that the walk is passed over may end within a tick as well.
   @Test func aJumpIntoATickBeginsAboveIt() {
-    var walk = Walk(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .unknown)
+    var walk = BackwardPagination(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .unknown)
     walk.jump(to: at(5, "m"), skipping: 3)
     #expect(walk.low == .after(tick: 5))
     #expect(
       walk.take(rows: [at(4, "p"), at(5, "a"), at(6, "q")], rawCount: 3, complete: false)
         == .extended)
     #expect(walk.low == .after(tick: 4))
-    var byID = Walk(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .byID)
+    var byID = BackwardPagination(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .byID)
     byID.jump(to: at(5, "m"), skipping: 3)
     #expect(byID.low == at(5, "m"))
   }
 
   /// It never goes on for ever.
   @Test func aListThatNeverShowsTheAnchorEndsTheWalk() {
-    var walk = Walk(newest: (50..<60).map { at($0, "m") }, rawCount: 10, ties: .unknown)
-    var verdict = Walk.Verdict.same
+    var walk = BackwardPagination(
+      newest: (50..<60).map { at($0, "m") }, rawCount: 10, ties: .unknown)
+    var verdict = BackwardPagination.Verdict.same
     var steps = 0
     while verdict != .gaveUp, steps < 100 {
       verdict = walk.take(rows: [at(1, "a"), at(2, "b")], rawCount: 2, complete: false)
       steps += 1
     }
     #expect(verdict == .gaveUp || walk.low == .min)
-    #expect(steps <= 2 * Walk.stuckMax)
+    #expect(steps <= 2 * BackwardPagination.stuckMax)
   }
 }

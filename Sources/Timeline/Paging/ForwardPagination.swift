@@ -1,4 +1,4 @@
-/// The way up towards the present by offset: the mirror of `Walk`.
+/// The way up towards the present by offset: the mirror of `BackwardPagination`.
 ///
 /// A climb owns a *run* that is whole up to its high end. Each page is asked so that it
 /// overlaps the run's newest rows; it extends the run only by the evidence of `Joining`.
@@ -8,7 +8,7 @@
 /// to look; nothing is believed because of it, but that offset 0 is the newest page.
 ///
 /// A climb is a value without I/O: `take` is the whole decision.
-package struct Climb: Equatable, Sendable {
+package struct ForwardPagination: Equatable, Sendable {
   /// The run is whole up to here.
   package private(set) var high: Position
   /// A joined page was the newest one.

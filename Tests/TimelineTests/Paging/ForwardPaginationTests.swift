@@ -40,7 +40,7 @@ import Timeline
     var list: ModelList
     var proven = SpanSet()
     var seen: Set<[UInt8]> = []
-    var end = Climb.Verdict.gaveUp
+    var end = ForwardPagination.Verdict.gaveUp
     var isAtPresent = false
     var steps = 0
     var fault: String?
@@ -93,7 +93,7 @@ import Timeline
     guard let top = claim.pieces.last?.high else { return run }
     // Where its top stands is known, roughly known, or not known at all.
     let guess = [start, max(0, start + random.below(60) - 30), 0][random.below(3)]
-    var climb = Climb(
+    var climb = ForwardPagination(
       high: top, index: guess, rows: random.chance(0.5) ? rows : [], ties: setting.ties)
     while run.steps < setting.stepsMax, run.fault == nil {
       run.steps += 1
@@ -109,7 +109,7 @@ import Timeline
   }
 
   private static func take(
-    _ run: inout Run, _ climb: inout Climb, limit: Int, _ setting: Setting
+    _ run: inout Run, _ climb: inout ForwardPagination, limit: Int, _ setting: Setting
   ) {
     let offset = climb.offset(limit: limit)
     let page = run.list.page(offset: offset, limit: limit)
@@ -173,7 +173,7 @@ import Timeline
 
   /// One page swallows the way to the present, and an island in it.
   @Test func aPageAcrossTheEdgeJoins() {
-    var climb = Climb(high: .before(tick: 10), index: 5, ties: .unknown)
+    var climb = ForwardPagination(high: .before(tick: 10), index: 5, ties: .unknown)
     #expect(climb.offset(limit: 20) == 0)
     let rows = (5...14).map { at(Int64($0), "m\($0)") }
     #expect(climb.take(rows: rows, rawCount: 10, offset: 0) == .present)
@@ -182,10 +182,10 @@ import Timeline
 
   @Test func consecutiveNumbersTouchAndOthersDoNot() {
     let rows = (11...15).map { at(Int64($0), "m\($0)") }
-    var touching = Climb(high: .after(tick: 10), index: 9, ties: .never)
+    var touching = ForwardPagination(high: .after(tick: 10), index: 9, ties: .never)
     #expect(touching.take(rows: rows, rawCount: 5, offset: 4) == .extended)
     #expect(touching.high == .after(tick: 15))
-    var apart = Climb(high: .after(tick: 9), index: 9, ties: .never)
+    var apart = ForwardPagination(high: .after(tick: 9), index: 9, ties: .never)
     #expect(apart.take(rows: rows, rawCount: 5, offset: 4) == .apart)
     #expect(apart.high == .after(tick: 9))
   }
@@ -193,18 +193,18 @@ import Timeline
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let run = [at(6, "p"), at(7, "c"), at(7, "d")]
     let above = [at(7, "a"), at(8, "x"), at(9, "y")]
-    var apart = Climb(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
+    var apart = ForwardPagination(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
     #expect(apart.take(rows: above, rawCount: 3, offset: 6) == .apart)
-    var joined = Climb(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
+    var joined = ForwardPagination(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
     #expect(joined.take(rows: [at(7, "d")] + above, rawCount: 4, offset: 6) == .extended)
     #expect(joined.high == .before(tick: 9))
   }
 
   /// Items that cannot be read join a page by their bytes, and hide what lies between.
   @Test func unreadableItemsJoinAPage() {
-    func climb() -> Climb {
+    func climb() -> ForwardPagination {
       let run = [at(8, "x"), at(9, "y")]
-      var climb = Climb(high: .before(tick: 9), index: 9, rows: run, ties: .unknown)
+      var climb = ForwardPagination(high: .before(tick: 9), index: 9, rows: run, ties: .unknown)
       let first = climb.take(
         rows: run, rawCount: 3, unread: Unreadable(newest: [17]), offset: climb.offset(limit: 3))
       #expect(first == .same)
@@ -232,19 +232,19 @@ import Timeline
 
   /// No item of a page can be read, and there is nothing but that page.
   @Test func allThatCannotBeReadIsThePresent() {
-    var climb = Climb(high: at(5, "x"), index: 0, ties: .unknown)
+    var climb = ForwardPagination(high: at(5, "x"), index: 0, ties: .unknown)
     let unread = Unreadable(newest: [1], oldest: [2])
     let verdict = climb.take(
       rows: [], rawCount: 2, unread: unread, offset: 0, endsAtStart: true)
     #expect(verdict == .present)
     #expect(climb.isAtPresent)
-    var other = Climb(high: at(5, "x"), index: 0, ties: .unknown)
+    var other = ForwardPagination(high: at(5, "x"), index: 0, ties: .unknown)
     #expect(other.take(rows: [], rawCount: 2, unread: unread, offset: 0) == .apart)
   }
 
   /// All of an island was deleted on the server: no anchor is left in it.
   @Test func aRunThatIsGoneIsJoinedByThePageAtTheStart() {
-    var climb = Climb(high: .after(tick: 10), index: 30, ties: .unknown)
+    var climb = ForwardPagination(high: .after(tick: 10), index: 30, ties: .unknown)
     let rows = (20...29).map { at(Int64($0), "m\($0)") }
     #expect(climb.take(rows: rows, rawCount: 10, offset: 26) == .apart)
     #expect(climb.take(rows: rows, rawCount: 10, offset: 26, endsAtStart: true) == .extended)
@@ -252,8 +252,8 @@ import Timeline
   }
 
   @Test func aListThatNeverShowsTheAnchorEndsTheClimb() {
-    var climb = Climb(high: .after(tick: 10), index: 100, ties: .unknown)
-    var verdict = Climb.Verdict.same
+    var climb = ForwardPagination(high: .after(tick: 10), index: 100, ties: .unknown)
+    var verdict = ForwardPagination.Verdict.same
     var steps = 0
     while verdict != .gaveUp, steps < 100 {
       let offset = climb.offset(limit: 10) + 1
@@ -261,8 +261,8 @@ import Timeline
       steps += 1
     }
     #expect(verdict == .gaveUp)
-    #expect(steps == Climb.stuckMax + 1)
-    var far = Climb(high: .max, index: .max, ties: .never)
+    #expect(steps == ForwardPagination.stuckMax + 1)
+    var far = ForwardPagination(high: .max, index: .max, ties: .never)
     #expect(far.offset(limit: 1_000) < 1 << 41)
     #expect(far.take(rows: [], rawCount: 0, offset: far.offset(limit: 10)) == .same)
   }

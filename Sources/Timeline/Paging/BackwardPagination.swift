@@ -9,7 +9,7 @@
 /// an anchor or gives up and leaves the gap recorded.
 ///
 /// A walk is a value without I/O: `take` is the whole decision.
-package struct Walk: Equatable, Sendable {
+package struct BackwardPagination: Equatable, Sendable {
   /// The run is whole from here up.
   package private(set) var low: Position
   /// Messages of the run in the tick that its low end cuts.

@@ -19,7 +19,7 @@ import Timeline
   }
 
   struct Found {
-    var verdict = Seek.Verdict.again
+    var verdict = OffsetSearch.Verdict.again
     var rows: [Position] = []
     var list: ModelList
     var steps = 0
@@ -37,7 +37,7 @@ import Timeline
   ) -> Found {
     var found = Found(list: list)
     let limit = 5 + random.below(20)
-    var seek = Seek(
+    var seek = OffsetSearch(
       target: target, total: setting.knowsTotal ? list.items.count : nil, limit: limit)
     while found.verdict == .again, found.steps < 200 {
       found.steps += 1
@@ -60,7 +60,7 @@ import Timeline
       for _ in 0..<(1 + random.below(1_200)) { list.post(&random) }
       let target = list.items[random.below(list.items.count)].position
       let result = Self.seek(setting, list, target, &random)
-      #expect(result.steps <= Seek.stepsMax + 1, "seed \(seed)")
+      #expect(result.steps <= OffsetSearch.stepsMax + 1, "seed \(seed)")
       #expect(result.verdict != .again, "seed \(seed)")
       if result.verdict == .found {
         found += 1
@@ -118,23 +118,23 @@ import Timeline
   }
 
   @Test func whatIsNotThereIsAbsentAndEmptyListsEnd() {
-    var gone = Seek(target: at(5, "x"), total: 3, limit: 10)
+    var gone = OffsetSearch(target: at(5, "x"), total: 3, limit: 10)
     #expect(gone.take(rows: [at(4, "a"), at(6, "b")], rawCount: 2) == .absent)
-    var empty = Seek(target: at(5, "x"), total: nil, limit: 10)
+    var empty = OffsetSearch(target: at(5, "x"), total: nil, limit: 10)
     #expect(empty.take(rows: [], rawCount: 0) == .absent)
-    var newer = Seek(target: .before(tick: 99), total: nil, limit: 10)
+    var newer = OffsetSearch(target: .before(tick: 99), total: nil, limit: 10)
     #expect(newer.take(rows: [at(4, "a")], rawCount: 1) == .found)
-    var huge = Seek(target: at(5, "x"), total: .max, limit: .max)
-    var answers = [Seek.Verdict]()
-    while answers.last != .absent, answers.count < Seek.stepsMax {
+    var huge = OffsetSearch(target: at(5, "x"), total: .max, limit: .max)
+    var answers = [OffsetSearch.Verdict]()
+    while answers.last != .absent, answers.count < OffsetSearch.stepsMax {
       answers.append(huge.take(rows: [], rawCount: 0))
     }
     #expect(answers.last == .absent)
   }
 
   @Test func aListOfUnreadableItemsEndsTheSearch() {
-    var seek = Seek(target: at(5, "x"), total: 1_000, limit: 10)
-    var verdict = Seek.Verdict.again
+    var seek = OffsetSearch(target: at(5, "x"), total: 1_000, limit: 10)
+    var verdict = OffsetSearch.Verdict.again
     var steps = 0
     while verdict == .again, steps < 200 {
       verdict = seek.take(rows: [], rawCount: 10)
@@ -148,8 +148,8 @@ import Timeline
   @Test(arguments: [true, false], [0, 12])
   func whatCannotBeReadAtTheStartIsPassedOnce(_ saysStart: Bool, _ readable: Int) {
     let total = readable + 7
-    var seek = Seek(target: .before(tick: 1), total: nil, limit: 5)
-    var verdict = Seek.Verdict.again
+    var seek = OffsetSearch(target: .before(tick: 1), total: nil, limit: 5)
+    var verdict = OffsetSearch.Verdict.again
     var steps = 0
     while verdict == .again, steps < 200 {
       let end = min(total, seek.offset + 5)
