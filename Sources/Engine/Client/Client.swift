@@ -349,11 +349,11 @@ package final class Client: Sendable {
       permille = board.permille
       return board.fresh
     }
-    let reckoning = Reckoning(config.profile, overlapUs: 0)
+    let scheme = PositionScheme(config.profile, overlapUs: 0)
     return try store.glance(
       failure: { Failure($0) },
       { rx throws(Failure) in
-        try body(Reading(rx, fresh: fresh, permille: permille, reckoning))
+        try body(Reading(rx, fresh: fresh, permille: permille, scheme))
       })
   }
 

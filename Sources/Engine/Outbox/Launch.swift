@@ -100,7 +100,7 @@ extension SyncEngine {
       record.state = .inFlight
       if record.verb == .sendMessage, record.attempts == 0 {
         let newest = try tx.newest(record.cid)?.time
-        record.toldAfter = reckoning.isSequence ? newest : facts.serverTimeUs
+        record.toldAfter = scheme.isSequence ? newest : facts.serverTimeUs
       }
       record.attempts += 1
       try tx.saveOperation(record)
@@ -200,7 +200,7 @@ extension SyncEngine {
         }
         // One that began before may not show what has arrived since.
         if jobs.contains(where: { $0.request.conversation == conversation }) { continue }
-        check.sync = startLook(conversation, downTo: reckoning.boundary(after: after))
+        check.sync = startLook(conversation, downTo: scheme.boundary(after: after))
         outbox.checks[seq] = check
       } catch {
         return

@@ -13,18 +13,18 @@ struct Reading {
   private let fresh: FreshRanges
   /// By operation, how much of its attachment is uploaded.
   private let permille: [UInt64: UInt32]
-  private let reckoning: Reckoning
+  private let scheme: PositionScheme
   /// The server's number is a position's first part.
-  private var isNumbered: Bool { reckoning.isSequence }
+  private var isNumbered: Bool { scheme.isSequence }
 
   init(
     _ rx: ReadTransaction, fresh: FreshRanges, permille: [UInt64: UInt32],
-    _ reckoning: Reckoning
+    _ scheme: PositionScheme
   ) {
     self.rx = rx
     self.permille = permille
     self.fresh = fresh
-    self.reckoning = reckoning
+    self.scheme = scheme
   }
 
   /// Runs something of the store's, with its failures as the engine's.
@@ -289,7 +289,7 @@ struct Reading {
     _ coverage: inout Coverage, _ record: ConversationRecord
   ) throws(StoreFailure) {
     coverage.deletionsAsOfUs = record.deletions?.timeUs ?? 0
-    coverage.contentAsOfUs = reckoning.stamp(record.fetch)?.timeUs ?? 0
+    coverage.contentAsOfUs = scheme.stamp(record.fetch)?.timeUs ?? 0
     coverage.marksAsOfUs = record.marks?.timeUs ?? 0
     coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
@@ -305,7 +305,7 @@ struct Reading {
     }
     for (index, gap) in gaps.enumerated() where coverage.gaps.indices.contains(index) {
       let below = try time(.min, gap.low, newest: true)
-      let top = max(reckoning.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
+      let top = max(scheme.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
       coverage.gaps[index].lowUs = below ?? .min
       coverage.gaps[index].highUs = try time(gap.high, .max, newest: false) ?? top
     }

@@ -131,7 +131,7 @@ extension Application {
     return Joining.pushed(
       pushed.position, onto: newest,
       isLive: isLive && engine.isBorneOut(pushed.message.stamp.timeUs, arrival.now),
-      named: try named(by: pushed, newest, record), engine.reckoning.ties)
+      named: try named(by: pushed, newest, record), engine.scheme.ties)
   }
 
   /// The newest row of the newest range, where a message names it as its predecessor
@@ -191,8 +191,9 @@ extension SyncEngine {
   func isBorneOut(_ time: Int64, _ now: Instant) -> Bool {
     guard let known = facts.serverTimeUs else { return false }
     let (ahead, overflow) = time.subtractingReportingOverflow(known)
-    guard !overflow, ahead <= Trust.dayUs else { return false }
-    return Trust.greatestPlausible([time], known: known, serverTime: nil, wallUs: now.wallUs)
+    guard !overflow, ahead <= WatermarkPolicy.dayUs else { return false }
+    return WatermarkPolicy.greatestPlausible(
+      [time], known: known, serverTime: nil, wallUs: now.wallUs)
       != nil
   }
 
@@ -218,7 +219,7 @@ extension SyncEngine {
     _ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64,
     _ tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard !reckoning.isSequence, let fetch = record.fetch, time >= fetch.timeUs else { return }
+    guard !scheme.isSequence, let fetch = record.fetch, time >= fetch.timeUs else { return }
     // In the watermark's own tick others may have come before it, too.
     let boundary: Position =
       time == fetch.timeUs ? .before(tick: time) : .after(tick: fetch.timeUs)
@@ -230,7 +231,7 @@ extension SyncEngine {
   /// on but never sets the first one.
   func learnTime(_ time: Int64, _ now: Instant) {
     guard facts.serverTimeUs != nil else { return }
-    let plausible = Trust.greatestPlausible(
+    let plausible = WatermarkPolicy.greatestPlausible(
       [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
     if let plausible {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible)

@@ -90,7 +90,7 @@ extension SyncEngine {
     replies.untrimmed += 1
     guard replies.untrimmed >= Replies.trimEvery else { return }
     replies.untrimmed = 0
-    let memoryUs = Int64(config.profile.refDays) * Trust.dayUs
+    let memoryUs = Int64(config.profile.refDays) * WatermarkPolicy.dayUs
     try tx.trimRefs(
       kept: config.profile.refsMax, beforeUs: now.wallUs.map { $0 - memoryUs } ?? .min)
   }

@@ -37,7 +37,7 @@ extension SyncEngine {
       job.stage = .newest
       return .next
     }
-    guard let record, let fetch = record.fetch, let bound = reckoning.bound(fetch) else {
+    guard let record, let fetch = record.fetch, let bound = scheme.bound(fetch) else {
       job.stage = .newest
       return .next
     }
@@ -62,9 +62,9 @@ extension SyncEngine {
     }
   }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? { reckoning.stamp(watermark) }
+  func stamp(_ watermark: Watermark?) -> Stamp? { scheme.stamp(watermark) }
 
-  var reckoning: Reckoning { Reckoning(config.profile, overlapUs: overlapUs) }
+  var scheme: PositionScheme { PositionScheme(config.profile, overlapUs: overlapUs) }
 
   func can(_ capability: Profile.Capabilities) -> Bool {
     config.profile.capabilities.contains(capability)
@@ -100,7 +100,7 @@ extension SyncEngine {
       var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
       var ingested = try ingest.page(page.items, record, tx)
       ingested.note(page.items, ingest.frame)
-      merge.reckoning.knowsOrder = order(&ingested, ingest.frame)
+      merge.scheme.knowsOrder = order(&ingested, ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
@@ -209,12 +209,14 @@ extension SyncEngine {
 
   /// A message that appeared below a watermark shows how late this server commits.
   func noteLateness(_ latenessUs: Int64) {
-    if latenessUs > 0 { facts.overlapUs = Trust.widened(overlapUs, latenessUs: latenessUs) }
+    if latenessUs > 0 {
+      facts.overlapUs = WatermarkPolicy.widened(overlapUs, latenessUs: latenessUs)
+    }
   }
 
   /// The greatest stamp that the other server times bear out.
   private func plausibleTime(_ page: Page, _ ingested: Ingested, _ now: Instant) -> Int64? {
-    Trust.greatestPlausible(
+    WatermarkPolicy.greatestPlausible(
       ingested.stamps.map(\.stamp.timeUs).sorted(), known: facts.serverTimeUs,
       serverTime: page.serverTime?.timeUs, wallUs: now.wallUs)
   }

@@ -44,7 +44,7 @@ extension SyncEngine {
       let stored = try tx.spans(record.cid)
       var spans = stored
       let ingested = try ingest.known(page.items, record, spans, tx)
-      if let top = ingested.insertedAt.map(\.time).max(), !self.reckoning.isSequence,
+      if let top = ingested.insertedAt.map(\.time).max(), !self.scheme.isSequence,
         let fetch = record.fetch, top > fetch.timeUs
       {
         // Where a claim reaches above the watermark, others may have arrived with these.

@@ -164,7 +164,7 @@ extension Application {
     try keep(known, record)
     var newest: Position?
     try self.last(of: known)
-    if let last, let order = engine.reckoning.isSequence ? last.sequence : last.stamp.timeUs {
+    if let last, let order = engine.scheme.isSequence ? last.sequence : last.stamp.timeUs {
       newest = Position(time: order, id: last.id)
     }
     try tx.noteServer(

@@ -9,20 +9,21 @@ internal import Wire
 
 extension PageMerge {
   mutating func takeTail(
-    _ page: Page, _ ingested: Ingested, _ bound: Trust.Bound, _ whole: Bool, _ frame: [UInt8],
+    _ page: Page, _ ingested: Ingested, _ bound: WatermarkPolicy.Bound, _ whole: Bool,
+    _ frame: [UInt8],
     _ now: Instant
   ) throws(StoreFailure) -> Step {
     try noteTop(page, ingested, now)
     if whole || page.items.isEmpty, try isUnbroken(ingested, bound.position) {
-      let claim = reckoning.claim(ingested.items, low: bound.position, high: present)
+      let claim = scheme.claim(ingested.items, low: bound.position, high: present)
       try insert(claim, ingested, frame, low: bound.position, .toPresent)
       return try contentIsWhole()
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
-    if !reckoning.isSequence { try endTrust(atBound: bound.position) }
-    guard engine.config.profile.truncates == .newest, !reckoning.isSequence else {
+    if !scheme.isSequence { try endTrust(atBound: bound.position) }
+    guard engine.config.profile.truncates == .newest, !scheme.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
-      let claim = reckoning.claim(ingested.items, low: nil, high: nil)
+      let claim = scheme.claim(ingested.items, low: nil, high: nil)
       try setAside(ingested, claim, frame)
       job.stage = .newest
       return .next
@@ -35,8 +36,8 @@ extension PageMerge {
   private func isUnbroken(
     _ ingested: Ingested, _ low: Position
   ) throws(StoreFailure) -> Bool {
-    guard reckoning.isSequence else { return true }
-    guard reckoning.isUnbroken(ingested.items.compactMap { $0 }, from: low) else { return false }
+    guard scheme.isSequence else { return true }
+    guard scheme.isUnbroken(ingested.items.compactMap { $0 }, from: low) else { return false }
     let known = try tx.rows(
       record.cid, from: low, to: .max, limit: Limits.readRowsMax, newestFirst: true)
     return known.allSatisfy { ingested.ids.contains($0.position.id) }
@@ -47,7 +48,7 @@ extension PageMerge {
   ) throws(StoreFailure) -> Step {
     try noteTop(page, ingested, now)
     if whole || page.items.isEmpty {
-      let claim = reckoning.claim(ingested.items, low: .min, high: present)
+      let claim = scheme.claim(ingested.items, low: .min, high: present)
       try insert(claim, ingested, frame, low: .min, .toPresent)
       if page.items.isEmpty { spans.insert(.min, .before(tick: .min + 1)) }
       return try contentIsWhole()
@@ -61,9 +62,9 @@ extension PageMerge {
   ) throws(StoreFailure) -> Step {
     let backward = BackwardPagination(
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
-      unread: ingested.unread, ties: reckoning.ties)
-    let claim = reckoning.claim(ingested.items, low: nil, high: present)
-    if let bound = job.bound, !reckoning.isSequence {
+      unread: ingested.unread, ties: scheme.ties)
+    let claim = scheme.claim(ingested.items, low: nil, high: present)
+    if let bound = job.bound, !scheme.isSequence {
       // Until the walk is over, trust in the known range ends at the bound.
       try endTrust(atBound: bound)
     }
@@ -92,7 +93,7 @@ extension PageMerge {
     }
     if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
       last = ordinary
-    } else if !reckoning.isSequence, let time = job.knownUs, time < first.time,
+    } else if !scheme.isSequence, let time = job.knownUs, time < first.time,
       engine.clock.wallUs.map({ $0 < first.time }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
@@ -101,7 +102,7 @@ extension PageMerge {
     }
     let tick = Position.before(tick: first.time)
     let isProven =
-      reckoning.endsAreExact || first.time != last.time || spans.covers(tick, last.successor)
+      scheme.endsAreExact || first.time != last.time || spans.covers(tick, last.successor)
     return isProven ? nil : tick
   }
 
@@ -115,9 +116,9 @@ extension PageMerge {
     try flush()
     // What an earlier page of the same catch-up showed may be gone by now.
     let isAllSeen = job.isFresh && job.suspects.isEmpty
-    if isAllSeen, record.deletions == nil, let stamp = reckoning.stamp(job.top) {
+    if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.top) {
       // All that is stored was read just now: older deletions and marks are in it.
-      let time = stamp.timeUs - reckoning.overlapUs
+      let time = stamp.timeUs - scheme.overlapUs
       let known = Watermark(timeUs: time, text: stamp.printed(time))
       record.deletions = known
       record.lowestSinceUs = time
@@ -158,7 +159,7 @@ extension PageMerge {
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
-    guard !reckoning.isSequence, topIsOpen, job.borneOutUs == nil,
+    guard !scheme.isSequence, topIsOpen, job.borneOutUs == nil,
       let time = engine.facts.serverTimeUs
     else { return false }
     return ingested.stamps.contains {
@@ -168,7 +169,7 @@ extension PageMerge {
 
   /// Begins anew with the newest page, once. Where the known range ends stays as it is.
   mutating func lookAgain(_ ingested: Ingested, _ frame: [UInt8]) throws(StoreFailure) -> Step {
-    try setAside(ingested, reckoning.claim(ingested.items, low: nil, high: nil), frame)
+    try setAside(ingested, scheme.claim(ingested.items, low: nil, high: nil), frame)
     if job.stopsAtPage { job.bound = job.left }
     // A page of nothing but such stamps says that the clock is not theirs; one among ordinary
     // stamps may be one of few.
@@ -190,7 +191,7 @@ extension PageMerge {
     job.present = times.max().map { .after(tick: $0) }
     let plausible = engine.plausibleTop(page, ingested, now, borneOutUs: job.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
-    if reckoning.isSequence {
+    if scheme.isSequence {
       // A number needs nothing to bear it out; only the time beside it does.
       let text = plausible?.stamp.text ?? record.fetch?.text ?? epoch?.text
       job.top = text.flatMap { text in times.max().map { Watermark(timeUs: $0, text: text) } }
@@ -206,7 +207,7 @@ extension PageMerge {
   /// Under a stamp years ahead stands also what was told while the page was under way:
   /// the page is older than that, so it does not speak up to the stamp.
   private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
-    guard !reckoning.isSequence, let top = job.top, let present = job.present else { return }
+    guard !scheme.isSequence, let top = job.top, let present = job.present else { return }
     let low = Position.after(tick: top.timeUs)
     guard low < present else { return }
     let above = try tx.rows(

@@ -85,8 +85,8 @@ extension PageMerge {
   /// What the watermark tops was read when messages within the overlap were still to come.
   /// Only a catch-up asks for that part again: no other page joins its end from above.
   private mutating func doubtTop(below piece: SpanSet.Span) {
-    guard job.stage.isReaching, !reckoning.isSequence, let fetch = record.fetch,
-      let bound = reckoning.bound(fetch)?.position
+    guard job.stage.isReaching, !scheme.isSequence, let fetch = record.fetch,
+      let bound = scheme.bound(fetch)?.position
     else { return }
     let top = Position.after(tick: fetch.timeUs)
     guard piece.low <= top, top < piece.high, let span = spans.touching(top), span.high == top
@@ -119,12 +119,12 @@ extension PageMerge {
   /// appear, and only the watermark knows to ask for it.
   private var ceiling: Position {
     if job.stage.isReaching {
-      guard !reckoning.isSequence, let fetch = record.fetch else { return .max }
+      guard !scheme.isSequence, let fetch = record.fetch else { return .max }
       let settled = engine.facts.serverTimeUs.map { Position.before(tick: $0 - engine.overlapUs) }
       return max(.after(tick: fetch.timeUs), settled ?? .min)
     }
     guard !job.caughtUp, job.bound != nil, let top = job.top else { return .max }
-    return reckoning.settled(below: top)
+    return scheme.settled(below: top)
   }
 
   /// Keeps the unreadable items with their place.
@@ -209,7 +209,7 @@ extension PageMerge {
       stillStale.remove(.before(tick: open.time), .after(tick: open.time))
       job.openTick = nil
     }
-    guard !reckoning.endsAreExact, let time = claim.rows.first?.time,
+    guard !scheme.endsAreExact, let time = claim.rows.first?.time,
       low == .after(tick: time)
     else { return }
     let seen = claim.rows.prefix { $0.time == time }.map(\.id)

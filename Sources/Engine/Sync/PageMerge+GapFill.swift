@@ -19,7 +19,7 @@ extension PageMerge {
     let rows = ingested.items.compactMap { $0 }.sorted()
     let verdict = backward.take(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
-    let claim = reckoning.claim(
+    let claim = scheme.claim(
       ingested.items, low: backward.low == .min ? .min : nil, high: upperEnd(ingested))
     switch verdict {
     case .extended, .start:
@@ -74,7 +74,7 @@ extension PageMerge {
       if let met = passable.spans.last(where: { $0.low < backward.low && backward.low <= $0.high })
       {
         let isJoined = spans.spans.contains { $0.low < backward.low && backward.low <= $0.high }
-        let low = Joining.runLow(met.low, reckoning.ties)
+        let low = Joining.runLow(met.low, scheme.ties)
         let between = try tx.count(record.cid, from: low, to: backward.low)
         backward.jump(to: low, skipping: between)
         if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
@@ -102,7 +102,7 @@ extension PageMerge {
     guard backward.low != .max, let key = engine.key(below: backward.low, record), key != job.key
     else { return backward }
     job.key = key
-    return BackwardPagination(low: backward.low, above: 0, ties: reckoning.ties)
+    return BackwardPagination(low: backward.low, above: 0, ties: scheme.ties)
   }
 
   // MARK: Up
@@ -116,7 +116,7 @@ extension PageMerge {
     let verdict = forward.take(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.offset,
       endsAtStart: whole, endsAtPresent: page.hasMoreAfter == false)
-    let claim = reckoning.claim(
+    let claim = scheme.claim(
       ingested.items, low: whole ? .min : nil, high: isNewest ? newestEnd(ingested) : nil)
     switch verdict {
     case .extended, .present:
@@ -166,12 +166,12 @@ extension PageMerge {
     var search = before
     let rows = ingested.items.compactMap { $0 }.sorted()
     var looked = rows
-    if case .time = job.request.kind, reckoning.isSequence {
+    if case .time = job.request.kind, scheme.isSequence {
       looked = ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }
         .sorted()
     }
     let verdict = search.take(rows: looked, rawCount: page.items.count, endsAtStart: whole)
-    let claim = reckoning.claim(
+    let claim = scheme.claim(
       ingested.items, low: whole ? .min : nil,
       high: job.offset == 0 ? newestEnd(ingested) : nil)
     try insert(claim, ingested, frame, low: claim.low, .apart)
@@ -216,7 +216,7 @@ extension PageMerge {
     if isAbove, let first = rows.first {
       above += try tx.count(record.cid, from: low, to: first)
     }
-    job.stage = .older(BackwardPagination(low: low, above: above, ties: reckoning.ties))
+    job.stage = .older(BackwardPagination(low: low, above: above, ties: scheme.ties))
     return askAgain()
   }
 
@@ -236,7 +236,7 @@ extension PageMerge {
     case .aroundID, .aroundTime:
       break
     }
-    let claim = reckoning.claim(
+    let claim = scheme.claim(
       ingested.items, low: low, high: isNewest ? newestEnd(ingested) : high)
     try insert(claim, ingested, frame, low: claim.low, .apart)
     switch job.request.kind {

@@ -10,7 +10,7 @@ internal import Wire
 
 struct PageMerge {
   let engine: SyncEngine
-  var reckoning: Reckoning
+  var scheme: PositionScheme
   var record: ConversationRecord
   var job: SyncJob
   let tx: WriteTransaction
@@ -31,7 +31,7 @@ struct PageMerge {
     engine: SyncEngine, record: ConversationRecord, job: SyncJob, tx: WriteTransaction
   ) throws(StoreFailure) {
     self.engine = engine
-    reckoning = engine.reckoning
+    scheme = engine.scheme
     knownUs = engine.facts.serverTimeUs
     self.record = record
     self.job = job
@@ -112,11 +112,11 @@ struct PageMerge {
 
   /// How far below the watermark a message appeared in a range that was whole.
   private func lateness(_ ingested: Ingested) -> Int64 {
-    guard let fetch = record.fetch, let known = reckoning.stamp(fetch)?.timeUs else { return 0 }
+    guard let fetch = record.fetch, let known = scheme.stamp(fetch)?.timeUs else { return 0 }
     var latest: Int64 = 0
     for position in ingested.insertedAt {
       let isLate =
-        reckoning.isSequence
+        scheme.isSequence
         ? position.time > fetch.timeUs
         : position.time <= fetch.timeUs && stored.span(holding: position) != nil
       guard isLate, let time = ingested.time(at: position) else { continue }
@@ -130,7 +130,7 @@ struct PageMerge {
   private mutating func endTrustAboveWatermark(
     _ ingested: Ingested
   ) throws(StoreFailure) {
-    guard !reckoning.isSequence, let fetch = record.fetch,
+    guard !scheme.isSequence, let fetch = record.fetch,
       ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
     else { return }
     try endTrust(at: .after(tick: fetch.timeUs))
@@ -149,7 +149,7 @@ struct PageMerge {
     try endTrust(at: bound)
     var settled = bound
     if let fetch = record.fetch, fetch.timeUs != 0, let knownUs {
-      settled = max(bound, .before(tick: knownUs - reckoning.overlapUs))
+      settled = max(bound, .before(tick: knownUs - scheme.overlapUs))
     }
     spans.remove(settled, .max)
   }

@@ -116,7 +116,7 @@ extension SyncEngine {
   /// that tick may lie beyond the cut. The range ends right above the tick, so the way goes
   /// on from there: the next page overlaps the range and shows all of the tick.
   private func edge(above place: Position, _ known: SpanSet) -> Position {
-    let end = Joining.runLow(place, reckoning.ties)
+    let end = Joining.runLow(place, scheme.ties)
     return known.spans.contains { $0.low == end } ? end : place
   }
 
@@ -133,12 +133,12 @@ extension SyncEngine {
       job.key = key
       // Without a known range the selection itself is the upper end.
       let low = span == nil || !job.goal.jumps ? key.top : edge
-      job.stage = .older(BackwardPagination(low: low, above: 0, ties: reckoning.ties))
+      job.stage = .older(BackwardPagination(low: low, above: 0, ties: scheme.ties))
       return .next
     }
     if let span, span == known.newest, job.isLive || caughtUp.contains(record.id) {
       let above = try tx.count(record.cid, from: edge, to: .max)
-      job.stage = .older(BackwardPagination(low: edge, above: above, ties: reckoning.ties))
+      job.stage = .older(BackwardPagination(low: edge, above: above, ties: scheme.ties))
       return .next
     }
     if can(.around), job.goal.jumps, !job.goal.isStuck,
@@ -156,11 +156,11 @@ extension SyncEngine {
   }
 
   /// The selection for the page below a boundary, on servers that page by keys.
-  func key(below edge: Position, _ record: ConversationRecord) -> Reckoning.Key? {
-    guard can(.before), !reckoning.isSequence, edge != .max, edge != .min,
+  func key(below edge: Position, _ record: ConversationRecord) -> PositionScheme.Key? {
+    guard can(.before), !scheme.isSequence, edge != .max, edge != .min,
       let form = form ?? stamp(record.fetch)
     else { return nil }
-    return reckoning.key(below: edge, form: form)
+    return scheme.key(below: edge, form: form)
   }
 
   private func search(
@@ -179,10 +179,10 @@ extension SyncEngine {
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
-    if config.profile.truncates == .oldest, !reckoning.isSequence, !job.goal.isStuck,
+    if config.profile.truncates == .oldest, !scheme.isSequence, !job.goal.isStuck,
       let form = form ?? stamp(record.fetch)
     {
-      job.stage = .spot(.after(reckoning.tail(above: edge, form: form)))
+      job.stage = .spot(.after(scheme.tail(above: edge, form: form)))
       return .next
     }
     let span = known.touching(edge)
@@ -198,7 +198,7 @@ extension SyncEngine {
       return .next
     }
     // Without a known range the run is empty and begins with the tick.
-    let high = span == nil && reckoning.ties == .unknown ? .before(tick: edge.time) : edge
+    let high = span == nil && scheme.ties == .unknown ? .before(tick: edge.time) : edge
     let guess = try self.index(of: high, in: span, record, tx)
     if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
       job.stage = .spot(.before(key))
@@ -208,7 +208,7 @@ extension SyncEngine {
     let stored = try tx.count(record.cid, from: high, to: .max)
     job.stage = .forward(
       ForwardPagination(
-        high: high, index: guess ?? stored, rows: rows.sorted(), ties: reckoning.ties))
+        high: high, index: guess ?? stored, rows: rows.sorted(), ties: scheme.ties))
     return .next
   }
 
@@ -216,9 +216,10 @@ extension SyncEngine {
   /// where, by how close together messages stood below, a page of them ends.
   private func key(
     above edge: Position, _ rows: [Position], _ record: ConversationRecord
-  ) -> Reckoning.Key? {
+  ) -> PositionScheme.Key? {
     guard let low = rows.last?.time else { return nil }
-    let lived = min(edge.time.subtractingReportingOverflow(low).partialValue, Trust.leapUs)
+    let lived = min(
+      edge.time.subtractingReportingOverflow(low).partialValue, WatermarkPolicy.leapUs)
     let reach = lived / Int64(rows.count) * Int64(max(1, exchange.pace.pageLimit - 8))
     let (time, isFar) = edge.time.addingReportingOverflow(reach)
     return isFar || reach <= 0 ? nil : key(below: .before(tick: time), record)
@@ -253,7 +254,7 @@ extension SyncEngine {
         job.stage = .spot(.aroundID(place.id))
         return .next
       }
-      if !reckoning.isSequence, let form = form ?? stamp(record.fetch) {
+      if !scheme.isSequence, let form = form ?? stamp(record.fetch) {
         job.stage = .spot(.aroundTime(form.printed(place.time)))
         return .next
       }
@@ -261,7 +262,7 @@ extension SyncEngine {
     // The place itself belongs to the page.
     if let key = key(below: place.successor, record) {
       job.key = key
-      job.stage = .older(BackwardPagination(low: key.top, above: 0, ties: reckoning.ties))
+      job.stage = .older(BackwardPagination(low: key.top, above: 0, ties: scheme.ties))
       return .next
     }
     let edge = self.edge(above: place, known)
@@ -277,8 +278,8 @@ extension SyncEngine {
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     // What the host names may lie outside of all that can be printed.
-    let time = min(max(wanted, Trust.earliestUs), Trust.latestUs)
-    guard reckoning.isSequence else {
+    let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
+    guard scheme.isSequence else {
       return try goNear(&job, .before(tick: time), known, record, tx)
     }
     if can(.around), let form = form ?? stamp(record.fetch) {

@@ -13,7 +13,7 @@ struct SyncJob {
     /// Nothing asked yet; the store says where to begin.
     case start
     /// Everything from the bound on.
-    case tail(Trust.Bound)
+    case tail(WatermarkPolicy.Bound)
     /// The newest page, up to the present.
     case newest
     /// Back in time from the newest page until the bound is reached.
@@ -84,7 +84,7 @@ struct SyncJob {
   var goalIsDone = false
   var goal = Goal()
   /// What `backward` and `older` page through; nil for all.
-  var key: Reckoning.Key?
+  var key: PositionScheme.Key?
   /// Messages still wanted of the goal.
   var wanted = 0
   /// The offset of the request in flight.
@@ -240,9 +240,9 @@ enum Spot {
   case aroundID([UInt8])
   case aroundTime([UInt8])
   /// From a time on, where the server keeps the oldest of what it cuts.
-  case after(Trust.Bound)
+  case after(WatermarkPolicy.Bound)
   /// Up to a time.
-  case before(Reckoning.Key)
+  case before(PositionScheme.Key)
 }
 
 /// How far a job goes beyond catching up.

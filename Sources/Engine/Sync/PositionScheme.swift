@@ -10,7 +10,7 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-struct Reckoning {
+struct PositionScheme {
   /// Positions are the server's numbers.
   let isSequence: Bool
   /// The order of messages with one printed time; numbers know no ties.
@@ -40,9 +40,9 @@ struct Reckoning {
   ///
   /// The text asks by time. Under numbers the range ends right above the newest known
   /// one, and whether anything was committed late shows as a missing number.
-  func bound(_ fetch: Watermark) -> Trust.Bound? {
+  func bound(_ fetch: Watermark) -> WatermarkPolicy.Bound? {
     guard let stamp = stamp(fetch) else { return nil }
-    var bound = Trust.bound(stamp, overlapUs: overlapUs, resolutionUs: resolutionUs)
+    var bound = WatermarkPolicy.bound(stamp, overlapUs: overlapUs, resolutionUs: resolutionUs)
     if isSequence { bound.position = .after(tick: fetch.timeUs) }
     return bound
   }
@@ -81,10 +81,10 @@ struct Reckoning {
   }
 
   /// The selection of all that stands at or above a boundary.
-  func tail(above edge: Position, form: Stamp) -> Trust.Bound {
+  func tail(above edge: Position, form: Stamp) -> WatermarkPolicy.Bound {
     let unit = max(form.resolutionUs, resolutionUs, 1)
-    let time = Trust.floor(max(edge.time, .min / 2), to: unit)
-    return Trust.Bound(position: .before(tick: time), after: form.printed(time - unit))
+    let time = WatermarkPolicy.floor(max(edge.time, .min / 2), to: unit)
+    return WatermarkPolicy.Bound(position: .before(tick: time), after: form.printed(time - unit))
   }
 
   /// A selection of everything before a time.
@@ -100,7 +100,7 @@ struct Reckoning {
   func key(below low: Position, form: Stamp) -> Key {
     let unit = max(form.resolutionUs, resolutionUs, 1)
     let tick = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
-    let (time, overflow) = Trust.floor(tick, to: unit).addingReportingOverflow(unit)
+    let (time, overflow) = WatermarkPolicy.floor(tick, to: unit).addingReportingOverflow(unit)
     let top = overflow ? Int64.max : time
     return Key(text: form.printed(top), top: .before(tick: top))
   }

@@ -44,7 +44,7 @@ import Wire
   ])
   func theBoundIsBelowTheOverlapAndTheQuestionBelowTheBound(_ item: BoundCase) throws {
     let stamp = try #require(Stamp(Array(item.stamp.utf8), zoneOffsetMinutes: 0))
-    let bound = Trust.bound(
+    let bound = WatermarkPolicy.bound(
       stamp, overlapUs: item.overlapUs, resolutionUs: item.resolutionUs)
     #expect(String(decoding: bound.after, as: UTF8.self) == item.after)
     #expect(bound.position == .before(tick: stamp.timeUs - item.belowUs))
@@ -52,17 +52,17 @@ import Wire
 
   @Test func theBoundOfTheFirstYearDoesNotOverflow() throws {
     let stamp = try #require(Stamp(Array("0001-01-01T00:00:00".utf8), zoneOffsetMinutes: 0))
-    let bound = Trust.bound(stamp, overlapUs: .max, resolutionUs: .max / 4)
+    let bound = WatermarkPolicy.bound(stamp, overlapUs: .max, resolutionUs: .max / 4)
     #expect(bound.position < .before(tick: stamp.timeUs))
     #expect(String(decoding: bound.after, as: UTF8.self) == "0001-01-01T00:00:00")
   }
 
   @Test func roundingDownGoesDownBelowZeroToo() {
-    #expect(Trust.floor(1_999, to: 1_000) == 1_000)
-    #expect(Trust.floor(2_000, to: 1_000) == 2_000)
-    #expect(Trust.floor(-1, to: 1_000) == -1_000)
-    #expect(Trust.floor(-1_000, to: 1_000) == -1_000)
-    #expect(Trust.floor(-1_001, to: 1_000) == -2_000)
+    #expect(WatermarkPolicy.floor(1_999, to: 1_000) == 1_000)
+    #expect(WatermarkPolicy.floor(2_000, to: 1_000) == 2_000)
+    #expect(WatermarkPolicy.floor(-1, to: 1_000) == -1_000)
+    #expect(WatermarkPolicy.floor(-1_000, to: 1_000) == -1_000)
+    #expect(WatermarkPolicy.floor(-1_001, to: 1_000) == -2_000)
   }
 
   struct PlausibleCase: Sendable, CustomTestStringConvertible {
@@ -116,7 +116,7 @@ import Wire
   ])
   func theGreatestStampThatIsBorneOut(_ item: PlausibleCase) {
     func us(_ hours: Int64) -> Int64 { hours * 3_600 * Self.second }
-    let greatest = Trust.greatestPlausible(
+    let greatest = WatermarkPolicy.greatestPlausible(
       item.times.map(us), known: item.known.map(us), serverTime: item.serverTime.map(us),
       wallUs: item.wall.map(us))
     #expect(greatest == item.greatest.map(us))
@@ -124,9 +124,10 @@ import Wire
 
   @Test func extremeTimesDoNotOverflow() {
     #expect(
-      Trust.greatestPlausible([.min, 0, .max], known: .max, serverTime: nil, wallUs: .max) == .max)
+      WatermarkPolicy.greatestPlausible(
+        [.min, 0, .max], known: .max, serverTime: nil, wallUs: .max) == .max)
     #expect(
-      Trust.greatestPlausible([.max], known: nil, serverTime: .min, wallUs: .min) == nil)
+      WatermarkPolicy.greatestPlausible([.max], known: nil, serverTime: .min, wallUs: .min) == nil)
   }
 
   @Test(
@@ -139,6 +140,6 @@ import Wire
   func theOverlapIsTwiceTheLatenessWithinBounds(
     _ overlapUs: Int64, _ latenessUs: Int64, _ expected: Int64
   ) {
-    #expect(Trust.widened(overlapUs, latenessUs: latenessUs) == expected)
+    #expect(WatermarkPolicy.widened(overlapUs, latenessUs: latenessUs) == expected)
   }
 }

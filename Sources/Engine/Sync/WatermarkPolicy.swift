@@ -9,7 +9,7 @@ internal import Store
 package import Timeline
 package import Wire
 
-package enum Trust {
+package enum WatermarkPolicy {
   /// A stamp this far ahead of the other server times moves nothing. Conversations
   /// do rest for weeks, so it is long.
   package static let leapUs: Int64 = 180 * dayUs
