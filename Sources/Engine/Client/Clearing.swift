@@ -28,16 +28,16 @@ extension SyncEngine {
     onlyPushed = []
     listIsWhole = false
     for index in jobs.indices {
-      exchange.abandon(.sync(jobs[index].id))
+      tracker.abandon(.sync(jobs[index].id))
       // Where an answer cannot be told from the next one, it is still waited for, and
       // says nothing to a job that is at its start.
-      jobs[index].inFlight = exchange.isInFlight(.sync(jobs[index].id))
+      jobs[index].inFlight = tracker.isPending(.sync(jobs[index].id))
       jobs[index].status.phase = .waiting
       jobs[index].notBeforeMs = .min
       jobs[index].beginAgain()
     }
     hasNews = true
-    if exchange.isUp {
+    if tracker.isUp {
       wakeLists(now)
       wakeWindows(now)
     }

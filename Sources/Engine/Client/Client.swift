@@ -166,7 +166,7 @@ package final class Client: Sendable {
       engine.stats.framesIn += 1
       engine.stats.bytesIn += UInt64(bytes.count)
       engine.stats.openFailures += failures
-      guard engine.exchange.isUp else { throw .offline }
+      guard engine.tracker.isUp else { throw .offline }
       let receipt = try engine.receive(frame, opened, now)
       defer { engine.mustSeal = false }
       return (receipt, engine.mustSeal)
@@ -198,7 +198,7 @@ package final class Client: Sendable {
   package func frameSent(_ id: UInt64) throws(Failure) -> Bool {
     try input { engine, now throws(Failure) in
       if engine.replySent(id) { return true }
-      return engine.exchange.startTimer(id, nowMs: now.monotonicMs)
+      return engine.tracker.startTimer(id, nowMs: now.monotonicMs)
     }
   }
 
@@ -213,11 +213,11 @@ package final class Client: Sendable {
     try input { engine, _ throws(Failure) in
       var state = ClientState()
       state.phase =
-        engine.exchange.isUp ? (engine.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
+        engine.tracker.isUp ? (engine.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
       state.syncsLeft = engine.jobs.count
-      state.requestsInFlight = engine.exchange.flights.count
-      state.framesWaiting = engine.exchange.outbox.count + engine.replies.ready.count
-      state.reconnectWanted = engine.exchange.link == .void
+      state.requestsInFlight = engine.tracker.pendingRequests.count
+      state.framesWaiting = engine.tracker.outbox.count + engine.replies.ready.count
+      state.reconnectWanted = engine.tracker.link == .void
       state.asOfUs = engine.facts.serverTimeUs ?? 0
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending
@@ -323,8 +323,8 @@ package final class Client: Sendable {
     var stats = try input { engine, _ throws(Failure) in
       var stats = engine.stats
       stats.overlapUs = engine.overlapUs
-      stats.pageLimit = UInt32(clamping: engine.exchange.pace.pageLimit)
-      stats.requestTimeoutMs = UInt32(clamping: engine.exchange.pace.timeoutMs)
+      stats.pageLimit = UInt32(clamping: engine.tracker.pacing.pageLimit)
+      stats.requestTimeoutMs = UInt32(clamping: engine.tracker.pacing.timeoutMs)
       return stats
     }
     stats.walFramesRejected = store.rejectedFrames

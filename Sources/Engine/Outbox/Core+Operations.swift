@@ -274,7 +274,7 @@ extension SyncEngine {
       case .inFlight, .done:
         return false
       case .queued:
-        return !exchange.isInFlight(.operation(seq))
+        return !tracker.isPending(.operation(seq))
       case .unknown, .refused:
         try requeue(&record, tx)
         try tx.saveOperation(record)
@@ -307,7 +307,7 @@ extension SyncEngine {
     dirty.remove(conversation)
     doubted.remove(conversation)
     for job in jobs where job.request.conversation == conversation {
-      exchange.abandon(.sync(job.id))
+      tracker.abandon(.sync(job.id))
       end(job, .notFound)
     }
   }

@@ -12,8 +12,8 @@ extension SyncEngine {
   /// Keeps the copy in memory, and takes back a frame that says what is no longer so.
   func follow(_ seq: UInt64, _ operation: OpenOperation?) {
     outbox.update(seq, operation)
-    if operation?.state != .inFlight, exchange.isUntaken(.operation(seq)) {
-      exchange.abandon(.operation(seq))
+    if operation?.state != .inFlight, tracker.isUntaken(.operation(seq)) {
+      tracker.abandon(.operation(seq))
     }
   }
 
@@ -27,12 +27,12 @@ extension SyncEngine {
       $0.request.isUrgent && !$0.inFlight && $0.notBeforeMs <= now.monotonicMs
         && !outbox.pending.contains($0.request.conversation)
     }
-    var room = exchange.room
+    var room = tracker.room
     if screenWaits, room > 1 || outbox.wasLast { room -= 1 }
     guard room > 0 else { return }
     var launched: Set<UInt64> = []
-    for flight in exchange.flights {
-      if case .operation(let seq) = flight.purpose { launched.insert(seq) }
+    for pending in tracker.pendingRequests {
+      if case .operation(let seq) = pending.purpose { launched.insert(seq) }
     }
     let next = Outbox.next(
       outbox.open, launched: launched, verifying: Set(outbox.checks.keys),
@@ -41,7 +41,7 @@ extension SyncEngine {
       do {
         guard let request = try request(of: seq) else { continue }
         stats.requests += 1
-        exchange.send(
+        tracker.send(
           .operation(request), for: .operation(seq), issued: lastLSN, account: commander)
         outbox.wasLast = true
         hasNews = true
@@ -80,15 +80,15 @@ extension SyncEngine {
 
   /// The next frame for the host.
   func takeFrame(_ now: Instant) throws(Failure) -> OutgoingFrame? {
-    while let seq = exchange.nextOperation {
+    while let seq = tracker.nextOperation {
       let isReady = try storing { () throws(StoreFailure) in
         hasNews = true
         return try begin(seq)
       }
       if isReady { break }
-      exchange.abandon(.operation(seq))
+      tracker.abandon(.operation(seq))
     }
-    return exchange.takeFrame(nowMs: now.monotonicMs)
+    return tracker.takeFrame(nowMs: now.monotonicMs)
   }
 
   /// Writes down that an operation leaves. False where it is not to leave any more.
@@ -114,11 +114,11 @@ extension SyncEngine {
   // MARK: Without an answer
 
   /// No answer came in time, or the connection was lost before one did.
-  func loseOperation(_ flight: Flight, _ now: Instant) {
-    guard case .operation(let seq) = flight.purpose else { return }
-    guard flight.sentMs != nil else { return }
+  func loseOperation(_ pending: PendingRequest, _ now: Instant) {
+    guard case .operation(let seq) = pending.purpose else { return }
+    guard pending.sentMs != nil else { return }
     do {
-      try end(seq, .none, nil, now, deadlineMs: flight.deadlineMs)
+      try end(seq, .none, nil, now, deadlineMs: pending.deadlineMs)
     } catch {
       outbox.loose[seq] = true
       logLines.append((.error, "the end of an operation could not be stored"))
@@ -166,8 +166,8 @@ extension SyncEngine {
     case .retry(let afterMs):
       stats.retries += 1
       // What a lost connection took is sent again on the next one.
-      if ending == .none, !exchange.isUp { return }
-      let pause = exchange.backoffMs(attempt: outbox.noteTrouble(seq), atLeast: afterMs)
+      if ending == .none, !tracker.isUp { return }
+      let pause = tracker.backoffMs(attempt: outbox.noteTrouble(seq), atLeast: afterMs)
       outbox.pause(seq, untilMs: now.monotonicMs + pause, isTold: afterMs > 0)
     case .unknown:
       guard outbox.operation(seq)?.verb == .sendMessage else { return }
@@ -181,7 +181,7 @@ extension SyncEngine {
   /// Begins the catch-ups that look for unknown sends. A conversation that may have been
   /// made shows by nothing that it was: it is the user's to decide at once.
   private func runChecks(_ now: Instant) {
-    guard exchange.isUp else { return }
+    guard tracker.isUp else { return }
     for seq in outbox.checks.keys.sorted() {
       guard var check = outbox.checks[seq], check.sync == nil,
         let due = check.notBeforeMs, due <= now.monotonicMs
@@ -236,7 +236,7 @@ extension SyncEngine {
     check.sync = nil
     check.attempts += 1
     check.notBeforeMs =
-      (check.notBeforeMs ?? 0) + exchange.backoffMs(attempt: check.attempts, atLeast: 0)
+      (check.notBeforeMs ?? 0) + tracker.backoffMs(attempt: check.attempts, atLeast: 0)
     outbox.checks[seq] = check
   }
 }

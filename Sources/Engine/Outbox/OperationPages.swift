@@ -67,20 +67,20 @@ extension SyncEngine {
       return .nothing
     case .unknown:
       if outbox.checks[record.seq] == nil { return .nothing }
-      return exchange.isUp ? .check : .connection
+      return tracker.isUp ? .check : .connection
     case .queued:
       if record.waits == .upload { return .upload }
       if record.waits == .seal { return .seal }
       if record.depends != 0 { return .turn }
       if let due = outbox.notBeforeMs[record.seq], due > now.monotonicMs { return .retry }
-      if !exchange.isUp { return .connection }
-      return exchange.isInFlight(.operation(record.seq)) ? .nothing : .turn
+      if !tracker.isUp { return .connection }
+      return tracker.isPending(.operation(record.seq)) ? .nothing : .turn
     }
   }
 
   /// Tells something that is not waited for, if it can go out now.
   func tell(_ request: OperationRequest) -> Bool {
-    guard exchange.isUp, exchange.outbox.count < Limits.framesMax else { return false }
+    guard tracker.isUp, tracker.outbox.count < Limits.framesMax else { return false }
     var request = request
     if let name = request.conversation {
       // The server does not know one that was not made yet.
@@ -91,7 +91,7 @@ extension SyncEngine {
         return false
       }
     }
-    exchange.tell(.operation(request), account: commander)
+    tracker.tell(.operation(request), account: commander)
     hasNews = true
     return true
   }

@@ -11,7 +11,7 @@ internal import Wire
 extension SyncEngine {
   /// Takes the answer to an operation.
   func takeOperationAnswer(
-    _ seq: UInt64, _ response: Response, _ flight: Flight, _ arrival: Arrival
+    _ seq: UInt64, _ response: Response, _ pending: PendingRequest, _ arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
     let now = arrival.now
     var outcome = response.outcome
@@ -26,7 +26,7 @@ extension SyncEngine {
     guard
       let record = try store.glance({ rx throws(StoreFailure) in try rx.operation(seq) })
     else { return .ignored }
-    let verdict = Outbox.verdict(ending, flight.verb, isRepeatable: true, wasTaken: true)
+    let verdict = Outbox.verdict(ending, pending.verb, isRepeatable: true, wasTaken: true)
     do {
       var isDone = verdict == .done
       // The server has the message, perhaps as it was before the user rewrote it: only the
@@ -36,7 +36,7 @@ extension SyncEngine {
         try end(seq, ending, response.refusal, now, deadlineMs: nil)
         return .applied
       }
-      return try finish(record, outcome, response, flight, arrival)
+      return try finish(record, outcome, response, pending, arrival)
     } catch {
       // It was answered, but that is not known any more.
       outbox.loose[seq] = true
@@ -45,7 +45,7 @@ extension SyncEngine {
   }
 
   private func finish(
-    _ record: OperationRecord, _ outcome: Outcome, _ response: Response, _ flight: Flight,
+    _ record: OperationRecord, _ outcome: Outcome, _ response: Response, _ pending: PendingRequest,
     _ arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
     var news = Application.News()
@@ -54,16 +54,16 @@ extension SyncEngine {
     var name: [UInt8]?
     var isWanted = false
     try commit { tx throws(StoreFailure) in
-      var application = Application(self, tx, Delivery(answer: flight.verb), arrival)
+      var application = Application(self, tx, Delivery(answer: pending.verb), arrival)
       application.answered = record
       application.isAside = true
-      application.asked = flight.issued
-      if record.verb.isFetch { application.issued = flight.issued }
+      application.asked = pending.issued
+      if record.verb.isFetch { application.issued = pending.issued }
       let conversation = try tx.conversation(cid: record.cid)
       name = conversation?.id
       if record.verb == .subscribe { isWanted = try !record.isOutdated(tx) }
       // What was asked of a conversation that has gone is of no use to a new one.
-      let isLate = (conversation?.deletedLSN ?? 0) > flight.issued
+      let isLate = (conversation?.deletedLSN ?? 0) > pending.issued
       switch outcome {
       case .conversation(let known) where record.verb == .createConversation:
         if let conversation, conversation.isPending {
@@ -86,7 +86,7 @@ extension SyncEngine {
       case .counts(let count, _) where record.verb == .getUnreadCount:
         if !isLate {
           try tx.noteServer(
-            record.cid, unread: count, lastRead: nil, newest: nil, issued: flight.issued)
+            record.cid, unread: count, lastRead: nil, newest: nil, issued: pending.issued)
         }
       case .receipts(let receipts):
         if !isLate { try application.receipts(receipts, of: record) }
@@ -103,7 +103,7 @@ extension SyncEngine {
     if isWanted {
       let one = Subscription(conversation: name, body: record.members)
       // What was asked before the host asked anew tells nothing any more.
-      exchange.abandon(.subscription(one))
+      tracker.abandon(.subscription(one))
       subscriptions.add(one)
       hearFromNow(one, arrival.now)
     }

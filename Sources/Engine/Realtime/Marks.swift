@@ -45,7 +45,7 @@ extension SyncEngine {
 
   /// Sends what is queued, one request a conversation and kind.
   func sendMarks(_ now: Instant) {
-    guard marksWaiting, exchange.hasRoom, marksNotBeforeMs <= now.monotonicMs else { return }
+    guard marksWaiting, tracker.hasRoom, marksNotBeforeMs <= now.monotonicMs else { return }
     do {
       let groups = try store.glance { rx throws(StoreFailure) in
         try rx.pendingMarks(limit: Limits.markReadMax)
@@ -53,10 +53,10 @@ extension SyncEngine {
       var left = false
       for group in groups {
         let key = MarkGroup(kind: group.kind, cid: group.cid)
-        let isInFlight = exchange.flights.contains { flight in
-          if case .marks(key, _, _) = flight.purpose { true } else { false }
+        let isPending = tracker.pendingRequests.contains { pending in
+          if case .marks(key, _, _) = pending.purpose { true } else { false }
         }
-        guard !isInFlight, exchange.hasRoom else {
+        guard !isPending, tracker.hasRoom else {
           left = true
           continue
         }
@@ -69,7 +69,7 @@ extension SyncEngine {
           case .delivered: .markDelivered(conversation: group.conversation, ids: ids)
           case .listened: .markListened(conversation: group.conversation, ids: ids)
           }
-        exchange.send(
+        tracker.send(
           request, for: .marks(key, conversation: group.conversation, ids: ids),
           issued: lastLSN, account: commander)
         hasNews = true
@@ -85,7 +85,7 @@ extension SyncEngine {
     _ outcome: Outcome, _ group: MarkGroup, _ conversation: [UInt8], _ ids: [[UInt8]],
     _ now: Instant
   ) throws(StoreFailure) -> Receipt {
-    let purpose = Flight.Purpose.marks(group, conversation: conversation, ids: ids)
+    let purpose = PendingRequest.Purpose.marks(group, conversation: conversation, ids: ids)
     switch outcome {
     case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
       trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)

@@ -181,7 +181,7 @@ extension SyncEngine {
   /// a catch-up ended well on this connection, nothing was put in doubt since, and no
   /// subscription waits for an answer.
   func isLive(_ record: ConversationRecord) -> Bool {
-    config.profile.pushIsLossless && exchange.isUp && caughtUp.contains(record.id)
+    config.profile.pushIsLossless && tracker.isUp && caughtUp.contains(record.id)
       && record.fetch != nil && facts.serverTimeUs != nil && !mustDistrust(record)
       && !isCatchingUp(record.id) && isHeard(record.id, record.cid)
   }

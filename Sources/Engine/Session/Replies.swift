@@ -113,7 +113,7 @@ extension SyncEngine {
   /// The next reply as a frame, made only when all effects are on disk: one sync
   /// serves all that are ready.
   func nextReply() throws(Failure) -> OutgoingFrame? {
-    guard exchange.isUp else { return nil }
+    guard tracker.isUp else { return nil }
     return try storing { () throws(StoreFailure) in
       try loadReplies()
       guard let ref = replies.ready.first else { return nil }
@@ -121,7 +121,7 @@ extension SyncEngine {
         try store.syncDurable()
         replies.syncedLSN = lastLSN
       }
-      let frame = exchange.newFrame()
+      let frame = tracker.newFrame()
       replies.handOut(frame)
       stats.replies += 1
       let account = config.account.isEmpty ? nil : config.account

@@ -140,19 +140,19 @@ extension SyncEngine {
   /// Asks what is due; false while other work is to wait for it.
   func sendSubscriptions() -> Bool {
     while subscriptions.areDue {
-      guard exchange.hasRoom, let one = subscriptions.takeDue() else { return false }
+      guard tracker.hasRoom, let one = subscriptions.takeDue() else { return false }
       ask(one)
     }
-    return !exchange.flights.contains { flight in
-      guard case .subscription(let one) = flight.purpose else { return false }
+    return !tracker.pendingRequests.contains { pending in
+      guard case .subscription(let one) = pending.purpose else { return false }
       return subscriptions.holdsUp(one)
     }
   }
 
   /// Asks one of those in trouble once more, one at a time.
   func sendTroubled(_ now: Instant) {
-    guard subscriptions.nextMs != nil, exchange.hasRoom,
-      !exchange.flights.contains(where: \.isSubscription),
+    guard subscriptions.nextMs != nil, tracker.hasRoom,
+      !tracker.pendingRequests.contains(where: \.isSubscription),
       let one = subscriptions.takeTroubled(now.monotonicMs)
     else { return }
     ask(one)
@@ -162,7 +162,7 @@ extension SyncEngine {
     stats.requests += 1
     let request = OperationRequest(
       verb: .subscribe, conversation: one.conversation, body: one.body)
-    exchange.send(
+    tracker.send(
       .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
     hasNews = true
   }
@@ -188,7 +188,7 @@ extension SyncEngine {
     _ one: Subscription, atLeast: Int64, isSilent: Bool = false, _ now: Instant
   ) {
     subscriptions.again(one, isSilent: isSilent) { attempt in
-      now.monotonicMs + exchange.backoffMs(attempt: attempt, atLeast: atLeast)
+      now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: atLeast)
     }
   }
 

@@ -17,7 +17,7 @@ final class SyncEngine {
   var clock = Instant(monotonicMs: 0)
   var aheadOfStartUs: Int64?
   var lastLSN: UInt64
-  var exchange: Exchange
+  var tracker: RequestTracker
   /// Syncs that have not ended, in the order asked.
   var jobs: [SyncJob] = []
   private var ended: [UInt64: SyncStatus] = [:]
@@ -78,12 +78,12 @@ final class SyncEngine {
     self.store = store
     facts = try store.glance { rx throws(StoreFailure) in try rx.facts() }
     lastLSN = store.lsn
-    exchange = Exchange(
+    tracker = RequestTracker(
       seed: config.seed,
-      pace: Pace(
+      pacing: AdaptivePacing(
         configuredMs: config.requestTimeoutMs,
         pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
-      flightsMax: config.requestsMax)
+      pendingMax: config.requestsMax)
     // Other names in each process, also where the host gives the seed.
     var mixed = Random(seed: config.seed ^ lastLSN)
     random = Random(seed: mixed.next())
@@ -123,7 +123,7 @@ final class SyncEngine {
   // MARK: Inputs
 
   func connected(_ now: Instant) {
-    requeue(exchange.connect(), now)
+    requeue(tracker.connect(), now)
     caughtUp = IDSet()
     doubted = []
     seen = [:]
@@ -134,9 +134,9 @@ final class SyncEngine {
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     beginReplies()
     subscriptions.connect { attempt in
-      now.monotonicMs + exchange.backoffMs(attempt: attempt, atLeast: 0)
+      now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
     }
-    outbox.connect(checksAfterMs: now.monotonicMs + exchange.pace.timeoutMs)
+    outbox.connect(checksAfterMs: now.monotonicMs + tracker.pacing.timeoutMs)
     clearTyping()
     connectedLSN = lastLSN
     wakeLists(now)
@@ -145,7 +145,7 @@ final class SyncEngine {
   }
 
   func disconnected(_ now: Instant) {
-    requeue(exchange.disconnect(), now)
+    requeue(tracker.disconnect(), now)
     subscriptions.disconnect()
     caughtUp = IDSet()
     fresh.empty()
@@ -156,9 +156,9 @@ final class SyncEngine {
   }
 
   /// What was unanswered is asked again on the next connection.
-  private func requeue(_ lost: [Flight], _ now: Instant) {
-    for flight in lost {
-      switch flight.purpose {
+  private func requeue(_ lost: [PendingRequest], _ now: Instant) {
+    for pending in lost {
+      switch pending.purpose {
       case .sync(let id):
         guard let index = jobs.firstIndex(where: { $0.id == id }) else { continue }
         jobs[index].inFlight = false
@@ -169,10 +169,10 @@ final class SyncEngine {
       case .marks:
         marksWaiting = true
       case .operation:
-        loseOperation(flight, now)
+        loseOperation(pending, now)
       case .subscription(let one):
         // A connection that never lasts until the time-out would see nothing else.
-        guard let sentMs = flight.sentMs, now.monotonicMs - sentMs >= Pace.timeoutMsMin
+        guard let sentMs = pending.sentMs, now.monotonicMs - sentMs >= AdaptivePacing.timeoutMsMin
         else { continue }
         subscribeAgain(one, atLeast: 0, isSilent: true, now)
       }
@@ -182,23 +182,23 @@ final class SyncEngine {
   }
 
   func advance(_ now: Instant) -> Int64 {
-    let late = exchange.expire(nowMs: now.monotonicMs)
-    for flight in late {
+    let late = tracker.expire(nowMs: now.monotonicMs)
+    for pending in late {
       stats.timeouts += 1
-      if case .operation = flight.purpose {
-        loseOperation(flight, now)
+      if case .operation = pending.purpose {
+        loseOperation(pending, now)
       } else {
-        trouble(flight.purpose, .timeout, retryAfterMs: 0, now)
+        trouble(pending.purpose, .timeout, retryAfterMs: 0, now)
       }
     }
-    if exchange.link == .void, !late.isEmpty {
+    if tracker.link == .void, !late.isEmpty {
       logLines.append((.warn, "no answer in time on a connection without request ids"))
       hasNews = true
     }
     expireTyping(now)
     pump(now)
-    var next = min(exchange.deadlineMs ?? .max, typing.deadlineMs ?? .max)
-    if exchange.isUp {
+    var next = min(tracker.deadlineMs ?? .max, typing.deadlineMs ?? .max)
+    if tracker.isUp {
       for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
         next = min(next, job.notBeforeMs)
       }
@@ -235,7 +235,7 @@ final class SyncEngine {
       hasNews = true
       return id
     }
-    if !exchange.isUp { job.status.trouble = .offline }
+    if !tracker.isUp { job.status.trouble = .offline }
     jobs.append(job)
     pump(now)
     return id
@@ -247,7 +247,7 @@ final class SyncEngine {
       guard ended[id] != nil else { throw .notFound }
       return false
     }
-    exchange.abandon(.sync(id))
+    tracker.abandon(.sync(id))
     end(job, .cancelled)
     pump(now)
     return true
@@ -259,7 +259,7 @@ final class SyncEngine {
     guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
     jobs[index].holders -= 1
     guard jobs[index].holders <= 0 else { return }
-    exchange.abandon(.sync(id))
+    tracker.abandon(.sync(id))
     end(jobs[index], .cancelled)
     pump(now)
   }
@@ -286,7 +286,7 @@ final class SyncEngine {
     let conversation = job.request.conversation
     // What came by push beside it is closed all the same where all had been caught up.
     let isKept = caughtUp.contains(conversation) || doubted.contains(conversation)
-    if dirty.contains(conversation), trouble == nil || isKept, exchange.isUp {
+    if dirty.contains(conversation), trouble == nil || isKept, tracker.isUp {
       dirty.remove(conversation)
       catchUp(conversation)
     }
@@ -326,7 +326,7 @@ final class SyncEngine {
 
   /// A request failed for now: try again later, or give up.
   func trouble(
-    _ purpose: Flight.Purpose, _ failure: Failure, retryAfterMs: Int64, _ now: Instant
+    _ purpose: PendingRequest.Purpose, _ failure: Failure, retryAfterMs: Int64, _ now: Instant
   ) {
     switch purpose {
     case .operation:
@@ -340,7 +340,7 @@ final class SyncEngine {
       let patience = markAttempts > Self.attemptsMax ? Self.markPauseMs : 0
       marksNotBeforeMs =
         now.monotonicMs
-        + exchange.backoffMs(attempt: markAttempts, atLeast: max(retryAfterMs, patience))
+        + tracker.backoffMs(attempt: markAttempts, atLeast: max(retryAfterMs, patience))
     case .sync(let id):
       guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
       jobs[index].inFlight = false
@@ -354,7 +354,7 @@ final class SyncEngine {
       jobs[index].status.trouble = failure
       jobs[index].notBeforeMs =
         now.monotonicMs
-        + exchange.backoffMs(attempt: jobs[index].attempts, atLeast: retryAfterMs)
+        + tracker.backoffMs(attempt: jobs[index].attempts, atLeast: retryAfterMs)
     }
   }
 
@@ -379,7 +379,7 @@ final class SyncEngine {
     for isUrgent in [true, false] {
       var index = 0
       while index < jobs.count {
-        guard exchange.hasRoom else { return }
+        guard tracker.hasRoom else { return }
         let job = jobs[index]
         let conversation = job.request.conversation
         let waits =
@@ -413,7 +413,7 @@ final class SyncEngine {
         return
       }
     }
-    guard let request = job.wireRequest(limit: exchange.pace.pageLimit) else {
+    guard let request = job.wireRequest(limit: tracker.pacing.pageLimit) else {
       end(job, .internal("a job without a request"))
       return
     }
@@ -422,7 +422,7 @@ final class SyncEngine {
     job.status.requests += 1
     stats.requests += 1
     replace(job)
-    exchange.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
+    tracker.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
     outbox.wasLast = false
     hasNews = true
   }

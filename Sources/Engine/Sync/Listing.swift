@@ -82,7 +82,7 @@ extension SyncEngine {
   func openList(_ config: ListConfig, _ now: Instant) throws(Failure) -> UInt64 {
     let number = try windows.openList(asks: !config.isCacheOnly)
     do throws(Failure) {
-      if exchange.isUp { try askList(number, now) }
+      if tracker.isUp { try askList(number, now) }
     } catch {
       closeWindow(number, now)
       throw error

@@ -168,7 +168,7 @@ extension SyncEngine {
   ) {
     let total = record.totalCount.map { Int(clamping: $0) }
     job.stage = .search(
-      OffsetSearch(target: target, total: total, limit: exchange.pace.pageLimit, first: first))
+      OffsetSearch(target: target, total: total, limit: tracker.pacing.pageLimit, first: first))
   }
 
   // MARK: Up
@@ -220,7 +220,7 @@ extension SyncEngine {
     guard let low = rows.last?.time else { return nil }
     let lived = min(
       edge.time.subtractingReportingOverflow(low).partialValue, WatermarkPolicy.leapUs)
-    let reach = lived / Int64(rows.count) * Int64(max(1, exchange.pace.pageLimit - 8))
+    let reach = lived / Int64(rows.count) * Int64(max(1, tracker.pacing.pageLimit - 8))
     let (time, isFar) = edge.time.addingReportingOverflow(reach)
     return isFar || reach <= 0 ? nil : key(below: .before(tick: time), record)
   }
@@ -238,7 +238,7 @@ extension SyncEngine {
     }
     guard let count = try tx.countedUnread(record.cid) else { return .ended(nil) }
     job.pages = 0
-    let limit = exchange.pace.pageLimit
+    let limit = tracker.pacing.pageLimit
     job.stage = .search(
       OffsetSearch(target: .min, total: nil, limit: limit, first: count - limit / 2))
     return .next

@@ -60,7 +60,7 @@ final class WindowRegistry {
 
   /// Tells windows how the connection stands after an input.
   func post(_ engine: SyncEngine) {
-    let isUp = engine.exchange.isUp
+    let isUp = engine.tracker.isUp
     let jobs = engine.jobs
     board.withLock { board in
       board.isUp = isUp

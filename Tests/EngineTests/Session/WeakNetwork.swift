@@ -125,18 +125,18 @@ import Timeline
   /// The wait follows what answers took, between five seconds and four times what is
   /// configured.
   @Test func theWaitFollowsTheNetwork() {
-    var pace = Pace(configuredMs: 30_000, pageLimit: 50)
-    #expect(pace.timeoutMs == 30_000)
-    for _ in 0..<40 { pace.answered(afterMs: 100) }
-    #expect(pace.timeoutMs == 5_000)
-    for _ in 0..<80 { pace.answered(afterMs: 10_000) }
-    #expect((40_000...45_000).contains(pace.timeoutMs))
-    for _ in 0..<20 { pace.timedOut() }
-    #expect(pace.timeoutMs == 120_000)
-    #expect(pace.pageLimit == 10)
-    pace.answered(afterMs: -5)
-    #expect(pace.pageLimit == 15)
-    var small = Pace(configuredMs: 1, pageLimit: 3)
+    var pacing = AdaptivePacing(configuredMs: 30_000, pageLimit: 50)
+    #expect(pacing.timeoutMs == 30_000)
+    for _ in 0..<40 { pacing.answered(afterMs: 100) }
+    #expect(pacing.timeoutMs == 5_000)
+    for _ in 0..<80 { pacing.answered(afterMs: 10_000) }
+    #expect((40_000...45_000).contains(pacing.timeoutMs))
+    for _ in 0..<20 { pacing.timedOut() }
+    #expect(pacing.timeoutMs == 120_000)
+    #expect(pacing.pageLimit == 10)
+    pacing.answered(afterMs: -5)
+    #expect(pacing.pageLimit == 15)
+    var small = AdaptivePacing(configuredMs: 1, pageLimit: 3)
     small.timedOut()
     #expect(small.pageLimit == 3)
     #expect(small.timeoutMs >= 1)

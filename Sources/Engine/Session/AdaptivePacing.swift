@@ -6,7 +6,7 @@
 /// and nobody waits half a minute where answers take a tenth of a second.
 internal import Base
 
-struct Pace: Equatable {
+struct AdaptivePacing: Equatable {
   /// Answers are never given up sooner.
   static let timeoutMsMin: Int64 = 5_000
   /// Granted beside four times the usual, for a server that is busy once.

@@ -7,7 +7,7 @@ internal import Base
 internal import Wire
 
 /// One request without an answer.
-struct Flight {
+struct PendingRequest {
   enum Purpose: Equatable {
     case sync(UInt64)
     case marks(MarkGroup, conversation: [UInt8], ids: [[UInt8]])
@@ -33,11 +33,11 @@ struct Flight {
   }
 }
 
-struct Exchange {
+struct RequestTracker {
   enum Link { case down, up, void }
 
   private(set) var link = Link.down
-  private(set) var flights: [Flight] = []
+  private(set) var pendingRequests: [PendingRequest] = []
   private(set) var outbox: [OutgoingFrame] = []
   /// Whether this server was seen to echo request ids.
   private var echoes = false
@@ -45,14 +45,14 @@ struct Exchange {
   private let prefix: [UInt8]
   private var nextRequest: UInt64 = 1
   private var nextFrame: UInt64 = 1
-  private(set) var pace: Pace
-  private let flightsMax: Int
+  private(set) var pacing: AdaptivePacing
+  private let pendingMax: Int
 
-  init(seed: UInt64, pace: Pace, flightsMax: Int) {
+  init(seed: UInt64, pacing: AdaptivePacing, pendingMax: Int) {
     random = Random(seed: seed)
     prefix = Array(String(random.next(), radix: 36).utf8)
-    self.pace = pace
-    self.flightsMax = max(1, min(flightsMax, Limits.requestsMax))
+    self.pacing = pacing
+    self.pendingMax = max(1, min(pendingMax, Limits.requestsMax))
   }
 
   var isUp: Bool { link == .up }
@@ -60,43 +60,43 @@ struct Exchange {
   /// How many requests may go out now.
   var room: Int {
     guard isUp, outbox.count < Limits.framesMax else { return 0 }
-    return max(0, (echoes ? flightsMax : 1) - flights.count)
+    return max(0, (echoes ? pendingMax : 1) - pendingRequests.count)
   }
 
   /// Whether another request may go out now.
   var hasRoom: Bool {
-    isUp && flights.count < (echoes ? flightsMax : 1) && outbox.count < Limits.framesMax
+    isUp && pendingRequests.count < (echoes ? pendingMax : 1) && outbox.count < Limits.framesMax
   }
 
   /// A new connection; gives back what the old one left unanswered.
-  mutating func connect() -> [Flight] {
+  mutating func connect() -> [PendingRequest] {
     let lost = drop(.up)
     return lost
   }
 
-  mutating func disconnect() -> [Flight] {
+  mutating func disconnect() -> [PendingRequest] {
     drop(.down)
   }
 
-  private mutating func drop(_ link: Link) -> [Flight] {
+  private mutating func drop(_ link: Link) -> [PendingRequest] {
     self.link = link
-    let lost = flights
-    flights = []
+    let lost = pendingRequests
+    pendingRequests = []
     outbox = []
     return lost
   }
 
   /// Queues a request: bare, or as a command of an account.
   mutating func send(
-    _ request: Request, for purpose: Flight.Purpose, issued: UInt64, account: [UInt8]?
+    _ request: Request, for purpose: PendingRequest.Purpose, issued: UInt64, account: [UInt8]?
   ) {
     let requestID = prefix + [UInt8(ascii: "-")] + Array(String(nextRequest).utf8)
     let frame = nextFrame
     nextRequest += 1
     nextFrame += 1
     outbox.append(OutgoingFrame(id: frame, bytes: request.encoded(id: requestID, account: account)))
-    flights.append(
-      Flight(
+    pendingRequests.append(
+      PendingRequest(
         requestID: requestID, verb: request.verb, purpose: purpose, frame: frame, issued: issued,
         limit: request.limit))
   }
@@ -112,18 +112,18 @@ struct Exchange {
   /// The operation whose frame is the next one for the host.
   var nextOperation: UInt64? {
     guard let frame = outbox.first?.id,
-      case .operation(let seq) = flights.first(where: { $0.frame == frame })?.purpose
+      case .operation(let seq) = pendingRequests.first(where: { $0.frame == frame })?.purpose
     else { return nil }
     return seq
   }
 
   /// Whether its frame still waits for the host.
-  func isUntaken(_ purpose: Flight.Purpose) -> Bool {
-    flights.contains { $0.purpose == purpose && $0.sentMs == nil }
+  func isUntaken(_ purpose: PendingRequest.Purpose) -> Bool {
+    pendingRequests.contains { $0.purpose == purpose && $0.sentMs == nil }
   }
 
-  func isInFlight(_ purpose: Flight.Purpose) -> Bool {
-    flights.contains { $0.purpose == purpose }
+  func isPending(_ purpose: PendingRequest.Purpose) -> Bool {
+    pendingRequests.contains { $0.purpose == purpose }
   }
 
   /// The number of a frame that no answer is waited for.
@@ -142,54 +142,54 @@ struct Exchange {
 
   /// The host wrote a frame; false for an unknown one.
   mutating func startTimer(_ frame: UInt64, nowMs: Int64) -> Bool {
-    guard let index = flights.firstIndex(where: { $0.frame == frame }) else { return false }
-    let (deadline, overflow) = nowMs.addingReportingOverflow(pace.timeoutMs)
-    flights[index].sentMs = nowMs
-    flights[index].deadlineMs = overflow ? .max : deadline
+    guard let index = pendingRequests.firstIndex(where: { $0.frame == frame }) else { return false }
+    let (deadline, overflow) = nowMs.addingReportingOverflow(pacing.timeoutMs)
+    pendingRequests[index].sentMs = nowMs
+    pendingRequests[index].deadlineMs = overflow ? .max : deadline
     return true
   }
 
   /// The flight that an answer belongs to, taken out; nil when nobody waits for it.
-  mutating func match(_ response: Response, nowMs: Int64) -> Flight? {
+  mutating func match(_ response: Response, nowMs: Int64) -> PendingRequest? {
     let index: Int?
     if let requestID = response.requestID {
-      index = flights.firstIndex { $0.requestID == requestID }
+      index = pendingRequests.firstIndex { $0.requestID == requestID }
       if index != nil { echoes = true }
-    } else if !echoes, flights.count == 1, flights[0].verb == response.verb {
+    } else if !echoes, pendingRequests.count == 1, pendingRequests[0].verb == response.verb {
       index = 0
     } else {
       index = nil
     }
     guard let index else { return nil }
-    if let verb = response.verb, verb != flights[index].verb { return nil }
-    let flight = flights.remove(at: index)
-    if let sentMs = flight.sentMs { pace.answered(afterMs: nowMs - sentMs) }
-    return flight
+    if let verb = response.verb, verb != pendingRequests[index].verb { return nil }
+    let pending = pendingRequests.remove(at: index)
+    if let sentMs = pending.sentMs { pacing.answered(afterMs: nowMs - sentMs) }
+    return pending
   }
 
   /// Takes out what has timed out. Voids the connection where ids are not echoed.
-  mutating func expire(nowMs: Int64) -> [Flight] {
-    let late = flights.filter { flight in flight.deadlineMs.map { $0 <= nowMs } ?? false }
+  mutating func expire(nowMs: Int64) -> [PendingRequest] {
+    let late = pendingRequests.filter { pending in pending.deadlineMs.map { $0 <= nowMs } ?? false }
     guard !late.isEmpty else { return [] }
-    pace.timedOut()
+    pacing.timedOut()
     if !echoes { return drop(.void) }
-    flights.removeAll { flight in late.contains { $0.requestID == flight.requestID } }
+    pendingRequests.removeAll { pending in late.contains { $0.requestID == pending.requestID } }
     return late
   }
 
   /// Forgets the requests of a cancelled sync and their frames.
-  mutating func abandon(_ purpose: Flight.Purpose) {
-    let frames = flights.filter { $0.purpose == purpose }.map(\.frame)
+  mutating func abandon(_ purpose: PendingRequest.Purpose) {
+    let frames = pendingRequests.filter { $0.purpose == purpose }.map(\.frame)
     let unsent = Set(outbox.map(\.id)).intersection(frames)
     outbox.removeAll { unsent.contains($0.id) }
     // What was sent without an echo must still be waited for, or its answer
     // would be taken for the next one's.
-    flights.removeAll { $0.purpose == purpose && (echoes || unsent.contains($0.frame)) }
+    pendingRequests.removeAll { $0.purpose == purpose && (echoes || unsent.contains($0.frame)) }
   }
 
   /// The earliest time-out.
   var deadlineMs: Int64? {
-    flights.compactMap(\.deadlineMs).min()
+    pendingRequests.compactMap(\.deadlineMs).min()
   }
 
   /// How long to wait before attempt `attempt`, with jitter.

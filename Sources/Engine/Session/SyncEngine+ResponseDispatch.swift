@@ -18,20 +18,20 @@ extension SyncEngine {
     case .update(let update):
       return try receive(Delivery(update), frame.bytes, opened, now)
     case .response(let response):
-      guard let flight = exchange.match(response, nowMs: now.monotonicMs) else {
+      guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
         return .ignored
       }
-      if case .operation(let seq) = flight.purpose {
+      if case .operation(let seq) = pending.purpose {
         let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
         let receipt = try storing { () throws(StoreFailure) in
-          try takeOperationAnswer(seq, response, flight, arrival)
+          try takeOperationAnswer(seq, response, pending, arrival)
         }
         pump(now)
         if case .malformed = response.outcome { throw .frame }
         return receipt
       }
-      return try answer(response.outcome, flight, frame.bytes, opened, now)
+      return try answer(response.outcome, pending, frame.bytes, opened, now)
     }
   }
 
@@ -46,10 +46,10 @@ extension SyncEngine {
   }
 
   private func answer(
-    _ outcome: Outcome, _ flight: Flight, _ frame: [UInt8], _ opened: [OpenedPayload],
+    _ outcome: Outcome, _ pending: PendingRequest, _ frame: [UInt8], _ opened: [OpenedPayload],
     _ now: Instant
   ) throws(Failure) -> Receipt {
-    switch (flight.purpose, outcome) {
+    switch (pending.purpose, outcome) {
     case (.operation, _):
       return .ignored
     case (.subscription(let one), _):
@@ -57,7 +57,7 @@ extension SyncEngine {
       pump(now)
       return .applied
     case (_, .malformed):
-      trouble(flight.purpose, .unavailable, retryAfterMs: 0, now)
+      trouble(pending.purpose, .unavailable, retryAfterMs: 0, now)
       pump(now)
       throw .frame
     case (.marks(let group, let conversation, let ids), _):
@@ -75,14 +75,14 @@ extension SyncEngine {
       // It has begun again since it asked.
       let isOld = if case .start = job.stage { true } else { false }
       let ingest = Ingest(
-        self, frame: frame, opened: opened[...], issued: flight.issued,
-        autoMarkRead: config.autoMarkRead, asked: flight.limit)
+        self, frame: frame, opened: opened[...], issued: pending.issued,
+        autoMarkRead: config.autoMarkRead, asked: pending.limit)
       let bad = stats.quarantined
       do {
         try advance(&job, outcome, ingest, now)
       } catch {
         // The transaction left nothing behind; the sync tries again later.
-        trouble(flight.purpose, Failure(error), retryAfterMs: 0, now)
+        trouble(pending.purpose, Failure(error), retryAfterMs: 0, now)
         pump(now)
         throw Failure(error)
       }
