@@ -1,167 +1,106 @@
-/// What happens to an operation when …: all of it, as values.
-///
-/// Rules protected: one conversation's operations go out one at a time in the order
-/// they were made; no conversation waits for another; what the server would do twice is
-/// sent again only where it cannot have arrived; what was refused, or is not known to
-/// have arrived, is the user's to decide and holds nothing up.
+/// What the process remembers of operations. All of it can be lost: what must not be
+/// lost is in the store.
 internal import Base
 internal import Store
-internal import Wire
 
-enum Outbox {
-  /// The operations that may go out now, oldest first.
-  ///
-  /// - Parameters:
-  ///   - open: by `seq`.
-  ///   - launched: those whose frame waits for the host, or for its answer.
-  ///   - verifying: unknown ones for which the server is still to be looked at.
-  ///   - notBeforeMs: when those that had trouble may be tried again.
-  static func next(
-    _ open: [OpenOperation], launched: Set<UInt64>, verifying: Set<UInt64>,
-    notBeforeMs: [UInt64: Int64], nowMs: Int64, limit: Int
-  ) -> [UInt64] {
-    var held: Set<Int64> = []
-    var next: [UInt64] = []
-    // One that the user sends again may be older than what is under way.
-    var busy: Set<Int64> = []
-    for operation in open where !operation.verb.isFetch {
-      if operation.state == .inFlight || launched.contains(operation.seq) {
-        busy.insert(operation.cid)
-      }
+struct Outbox {
+  /// A look whether an unknown operation has arrived.
+  struct Check {
+    /// Not before the request is too old to arrive any more; nil until connected.
+    var notBeforeMs: Int64?
+    /// The catch-up that looks.
+    var sync: UInt64?
+    var attempts = 0
+  }
+
+  /// All that is not done, by `seq`: a copy of what the store has.
+  private(set) var open: [OpenOperation] = []
+  /// When those that had trouble may be tried again.
+  private(set) var notBeforeMs: [UInt64: Int64] = [:]
+  /// Of those, the ones that the server gave a time.
+  private var isTold: Set<UInt64> = []
+  private var troubles: [UInt64: Int] = [:]
+  var checks: [UInt64: Check] = [:]
+  var permille: [UInt64: UInt32] = [:]
+  /// Conversations that the server does not know yet, by the names they have here.
+  var pending: Set<[UInt8]> = []
+  /// Requests that have ended while the store could not be written.
+  var loose: [UInt64: Bool] = [:]
+  /// Whether the last request out was an operation's, where there is room for one.
+  var wasLast = false
+  /// The server was seen to tell client ids.
+  var tellsClientIDs = false
+
+  mutating func load(_ all: [OpenOperation]) {
+    open = all
+  }
+
+  /// Takes in how an operation stands now; nil for one that is gone.
+  mutating func update(_ seq: UInt64, _ operation: OpenOperation?) {
+    let place = place(of: seq)
+    let isThere = place < open.count && open[place].seq == seq
+    guard let operation, operation.state != .done else {
+      if isThere { open.remove(at: place) }
+      forget(seq)
+      return
     }
-    for operation in open {
-      if next.count >= limit { break }
-      let isOrdered = !operation.verb.isFetch
-      switch operation.state {
-      case .done, .refused:
-        continue
-      case .unknown:
-        if isOrdered, verifying.contains(operation.seq) { held.insert(operation.cid) }
-        continue
-      case .inFlight:
-        if isOrdered { held.insert(operation.cid) }
-        continue
-      case .queued:
-        break
-      }
-      // What waits for the host, or for another operation, lets those behind it pass.
-      if operation.waits != .nothing || operation.depends != 0 { continue }
-      if isOrdered, !held.insert(operation.cid).inserted { continue }
-      if launched.contains(operation.seq) { continue }
-      if isOrdered, busy.contains(operation.cid) { continue }
-      // One that waits for its next attempt keeps its place before those behind it.
-      if let notBefore = notBeforeMs[operation.seq], notBefore > nowMs { continue }
-      next.append(operation.seq)
+    if operation.state != .unknown { checks[seq] = nil }
+    if isThere { open[place] = operation } else { open.insert(operation, at: place) }
+  }
+
+  private mutating func forget(_ seq: UInt64) {
+    calm(seq)
+    checks[seq] = nil
+    permille[seq] = nil
+    loose[seq] = nil
+  }
+
+  func operation(_ seq: UInt64) -> OpenOperation? {
+    let place = place(of: seq)
+    return place < open.count && open[place].seq == seq ? open[place] : nil
+  }
+
+  /// Where an operation stands, or would.
+  private func place(of seq: UInt64) -> Int {
+    var low = 0
+    var high = open.count
+    while low < high {
+      let middle = low + (high - low) / 2
+      if open[middle].seq < seq { low = middle + 1 } else { high = middle }
     }
-    return next
+    return low
   }
 
-  /// How a request came to its end.
-  enum Ending: Equatable {
-    case ok
-    case failed(ServerError, retryAfterMs: Int64?)
-    /// An answer that cannot be read.
-    case malformed
-    /// None in time, or none before the connection was lost.
-    case none
+  /// Notes a try in vain; gives how many there were in a row.
+  mutating func noteTrouble(_ seq: UInt64) -> Int {
+    troubles[seq, default: 0] += 1
+    return troubles[seq] ?? 1
   }
 
-  enum Verdict: Equatable {
-    case done
-    /// Not done, and asking again would change nothing.
-    case refused
-    /// Not done: again, not before so long.
-    case retry(afterMs: Int64)
-    /// It may have been done.
-    case unknown
+  mutating func pause(_ seq: UInt64, untilMs: Int64, isTold: Bool) {
+    notBeforeMs[seq] = untilMs
+    if isTold { self.isTold.insert(seq) }
   }
 
-  /// What becomes of an operation whose request ended so.
-  ///
-  /// - Parameters:
-  ///   - isRepeatable: the server does it once, however often it is told.
-  ///   - wasTaken: the host had taken the frame.
-  static func verdict(
-    _ ending: Ending, _ verb: Verb, isRepeatable: Bool, wasTaken: Bool
-  ) -> Verdict {
-    switch ending {
-    case .ok:
-      return .done
-    case .none:
-      return isRepeatable || !wasTaken ? .retry(afterMs: 0) : .unknown
-    case .malformed:
-      return isRepeatable ? .retry(afterMs: 0) : .unknown
-    case .failed(let error, let retryAfterMs):
-      switch error {
-      case .exists:
-        return .done
-      case .rateLimited, .unavailable:
-        return .retry(afterMs: max(0, retryAfterMs ?? 0))
-      case .notFound:
-        return isRemoval(verb) ? .done : .refused
-      case .tooLarge, .invalid, .forbidden, .conflict, .unsupported, .unknownCursor:
-        return .refused
-      case .other:
-        return retryAfterMs.map { .retry(afterMs: max(0, $0)) } ?? .refused
-      }
+  /// There is no reason left to wait.
+  mutating func calm(_ seq: UInt64) {
+    notBeforeMs[seq] = nil
+    troubles[seq] = nil
+    isTold.remove(seq)
+  }
+
+  /// A new connection: only what a server asked for is still waited for.
+  mutating func connect(checksAfterMs: Int64) {
+    for seq in notBeforeMs.keys.sorted() where !isTold.contains(seq) { calm(seq) }
+    for seq in checks.keys where checks[seq]?.notBeforeMs == nil {
+      checks[seq]?.notBeforeMs = checksAfterMs
     }
   }
 
-  /// Whether that nothing is there was what it wanted.
-  private static func isRemoval(_ verb: Verb) -> Bool {
-    verb == .deleteMessage || verb == .deleteConversation || verb == .leaveConversation
-  }
-
-  /// Whether the server does it once, however often it is told.
-  ///
-  /// - Parameters:
-  ///   - body: the other members of its request.
-  ///   - isIdempotent: the server knows what it was told before by its client id.
-  static func isRepeatable(_ verb: Verb, body: [UInt8], isIdempotent: Bool) -> Bool {
-    switch verb {
-    case .sendMessage:
-      return isIdempotent
-    case .createConversation:
-      // Of these there is one for the same people, whoever asks and how often.
-      return isIdempotent || operationFlag("distinct", in: body)
-        || operationFlag("direct", in: body)
-    default:
-      return true
-    }
-  }
-}
-
-extension OperationVerb {
-  /// Whether the server may do it twice when it is told twice.
-  var isNew: Bool { self == .sendMessage || self == .createConversation }
-
-  /// Whether it carries a payload.
-  var hasPayload: Bool { self == .sendMessage || self == .editMessage }
-
-  private static let words: [(OperationVerb, Verb)] = [
-    (.sendMessage, .sendMessage), (.createConversation, .createConversation),
-    (.editMessage, .editMessage), (.deleteMessage, .deleteMessage),
-    (.reactMessage, .reactMessage), (.unreactMessage, .unreactMessage),
-    (.pinMessage, .pinMessage), (.unpinMessage, .unpinMessage), (.markLastRead, .markLastRead),
-    (.saveConversation, .saveConversation), (.deleteConversation, .deleteConversation),
-    (.leaveConversation, .leaveConversation), (.addParticipants, .addParticipants),
-    (.removeParticipants, .removeParticipants), (.addAdmins, .addAdmins),
-    (.removeAdmins, .removeAdmins), (.getConversations, .getConversations),
-    (.getConversation, .getConversation), (.getReceipts, .getReceipts),
-    (.getUnreadCount, .getUnreadCount), (.getTotalUnreadCount, .getTotalUnreadCount),
-    (.getUserChannel, .getUserChannel), (.deleteUserChannels, .deleteUserChannels),
-    (.subscribe, .subscribe), (.unsubscribe, .unsubscribe), (.markRead, .markRead),
-    (.markDelivered, .markDelivered), (.markListened, .markListened),
-  ]
-
-  /// Nil for what leaves no operation behind.
-  init?(_ verb: Verb) {
-    guard let word = Self.words.first(where: { $0.1 == verb }) else { return nil }
-    self = word.0
-  }
-
-  /// As it is told to the server.
-  var onWire: Verb {
-    Self.words.first { $0.0 == self }?.1 ?? .typing
+  /// The next time at which something may be done.
+  func deadlineMs(after nowMs: Int64) -> Int64? {
+    let times = notBeforeMs.values.filter { $0 > nowMs }
+    let looks = checks.values.compactMap { $0.sync == nil ? $0.notBeforeMs : nil }
+    return (times + looks.filter { $0 > nowMs }).min()
   }
 }

@@ -17,7 +17,7 @@ extension SyncEngine {
     var outcome = response.outcome
     // A message that cannot be read says nothing.
     if case .message(.bad) = outcome { outcome = .malformed }
-    let ending: Outbox.Ending =
+    let ending: OutboxPolicy.Ending =
       switch outcome {
       case .failed(let error, let retryAfterMs): .failed(error, retryAfterMs: retryAfterMs)
       case .malformed: .malformed
@@ -26,7 +26,7 @@ extension SyncEngine {
     guard
       let record = try store.glance({ rx throws(StoreFailure) in try rx.operation(seq) })
     else { return .ignored }
-    let verdict = Outbox.verdict(ending, pending.verb, isRepeatable: true, wasTaken: true)
+    let verdict = OutboxPolicy.verdict(ending, pending.verb, isRepeatable: true, wasTaken: true)
     do {
       var isDone = verdict == .done
       // The server has the message, perhaps as it was before the user rewrote it: only the

@@ -53,7 +53,7 @@ final class SyncEngine {
   /// Replies owed to updates.
   var replies = Replies()
   /// What the user did and the server has not confirmed.
-  var outbox = OutboxMemory()
+  var outbox = Outbox()
   var subscriptions = Subscriptions()
   /// An edit that followed by itself is to be sealed.
   var mustSeal = false

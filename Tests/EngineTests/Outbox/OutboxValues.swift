@@ -19,7 +19,7 @@ import Testing
     _ open: [OpenOperation], launched: Set<UInt64> = [], verifying: Set<UInt64> = [],
     notBeforeMs: [UInt64: Int64] = [:], limit: Int = 10
   ) -> [UInt64] {
-    Outbox.next(
+    OutboxPolicy.next(
       open, launched: launched, verifying: verifying, notBeforeMs: notBeforeMs, nowMs: 100,
       limit: limit)
   }
@@ -83,10 +83,10 @@ import Testing
   }
 
   private func verdict(
-    _ ending: Outbox.Ending, _ verb: Verb = .sendMessage, repeatable: Bool = false,
+    _ ending: OutboxPolicy.Ending, _ verb: Verb = .sendMessage, repeatable: Bool = false,
     taken: Bool = true
-  ) -> Outbox.Verdict {
-    Outbox.verdict(ending, verb, isRepeatable: repeatable, wasTaken: taken)
+  ) -> OutboxPolicy.Verdict {
+    OutboxPolicy.verdict(ending, verb, isRepeatable: repeatable, wasTaken: taken)
   }
 
   @Test func withoutAnAnswerItMayHaveArrived() {
@@ -122,7 +122,7 @@ import Testing
   @Test func whatIsGoneNeedNotBeRemoved() {
     let gone: [Verb] = [.deleteMessage, .deleteConversation, .leaveConversation]
     for verb in Verb.allCases {
-      let expected: Outbox.Verdict = gone.contains(verb) ? .done : .refused
+      let expected: OutboxPolicy.Verdict = gone.contains(verb) ? .done : .refused
       #expect(verdict(.failed(.notFound, retryAfterMs: nil), verb) == expected)
     }
   }
@@ -130,13 +130,13 @@ import Testing
   @Test func onlyNewThingsCannotBeRepeated() {
     for verb in Verb.allCases {
       let isNew = verb == .sendMessage || verb == .createConversation
-      #expect(Outbox.isRepeatable(verb, body: [], isIdempotent: false) == !isNew)
-      #expect(Outbox.isRepeatable(verb, body: [], isIdempotent: true))
+      #expect(OutboxPolicy.isRepeatable(verb, body: [], isIdempotent: false) == !isNew)
+      #expect(OutboxPolicy.isRepeatable(verb, body: [], isIdempotent: true))
     }
     for member in ["distinct", "direct"] {
       let body = Array("\"\(member)\":true".utf8)
-      #expect(Outbox.isRepeatable(.createConversation, body: body, isIdempotent: false))
-      #expect(!Outbox.isRepeatable(.sendMessage, body: body, isIdempotent: false))
+      #expect(OutboxPolicy.isRepeatable(.createConversation, body: body, isIdempotent: false))
+      #expect(!OutboxPolicy.isRepeatable(.sendMessage, body: body, isIdempotent: false))
     }
   }
 }

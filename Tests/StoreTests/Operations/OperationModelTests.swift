@@ -13,7 +13,7 @@ import Timeline
   /// A store and its model, side by side.
   private struct World {
     var random: Random
-    var model = Outbox()
+    var model = OutboxPolicy()
     var settled = 0
     var ids = 0
 
@@ -128,7 +128,7 @@ import Timeline
       copy.clientID = clientID.map(bytes)
       copy.sentPayload = bytes(text)
       let before = model.operations.count { $0.state == .done }
-      var isSealed: [Outbox.Operation] = []
+      var isSealed: [OutboxPolicy.Operation] = []
       // Sealed ones went out as something else.
       for index in model.operations.indices where sealed.contains(model.operations[index].seq) {
         isSealed.append(model.operations[index])
@@ -185,7 +185,7 @@ import Timeline
     let fixture = try Fixture(kind)
     let cid = try fixture.conversation()
     var world = World(random: Random(seed: seed))
-    var seen: [UInt64: Outbox.Row] = [:]
+    var seen: [UInt64: OutboxPolicy.Row] = [:]
     var cursor: UInt64 = 0
     for step in 0..<450 {
       var tried = world
@@ -213,9 +213,9 @@ import Timeline
     #expect(world.settled > 25)
   }
 
-  private func row(_ page: RowPage, _ row: MessageRow) -> Outbox.Row {
+  private func row(_ page: RowPage, _ row: MessageRow) -> OutboxPolicy.Row {
     func text(_ range: Range<Int>) -> String { String(decoding: page[range], as: UTF8.self) }
-    return Outbox.Row(
+    return OutboxPolicy.Row(
       number: row.number, position: page.position(of: row), id: text(row.id),
       payload: text(row.payload), isPinned: row.rowFlags.contains(.pinned),
       isEdited: row.rowFlags.contains(.edited), reactions: text(row.reactions),
@@ -229,7 +229,7 @@ import Timeline
     defer { world.random = random }
     try fixture.read { rx throws(StoreFailure) in
       func read(_ from: RowQuery.From, _ limit: Int = 500, pinned: Bool = false)
-        throws(StoreFailure) -> [Outbox.Row]
+        throws(StoreFailure) -> [OutboxPolicy.Row]
       {
         let page = try rx.messages(
           RowQuery(cid: cid, from: from, limit: limit, pinnedOnly: pinned))
@@ -277,7 +277,7 @@ import Timeline
   }
 
   private static func compareKeys(
-    _ rx: ReadTransaction, _ cid: Int64, _ screen: [Outbox.Row], _ random: inout Random
+    _ rx: ReadTransaction, _ cid: Int64, _ screen: [OutboxPolicy.Row], _ random: inout Random
   ) throws(StoreFailure) {
     let ends = [random.below(screen.count + 1), random.below(screen.count + 1)].sorted()
     let low = ends[0] < screen.count ? screen[ends[0]].position : .max
@@ -301,7 +301,7 @@ import Timeline
   }
 
   private static func compareOperations(
-    _ rx: ReadTransaction, _ cid: Int64, _ model: Outbox
+    _ rx: ReadTransaction, _ cid: Int64, _ model: OutboxPolicy
   ) throws(StoreFailure) {
     let all = try rx.operations(OperationFilter(limit: 1_000))
     #expect(all.map(\.seq) == model.operations.map(\.seq))
@@ -328,7 +328,7 @@ import Timeline
 
   /// A screen that knows of changes by the feed only.
   private func follow(
-    _ fixture: Fixture, _ model: Outbox, _ seen: inout [UInt64: Outbox.Row],
+    _ fixture: Fixture, _ model: OutboxPolicy, _ seen: inout [UInt64: OutboxPolicy.Row],
     _ cursor: inout UInt64
   ) throws {
     let after = cursor

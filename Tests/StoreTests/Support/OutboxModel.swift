@@ -5,7 +5,7 @@ import Timeline
 @testable import Store
 
 /// What the user did, and what the server said.
-struct Outbox {
+struct OutboxPolicy {
   struct Message {
     var number: UInt64
     var time: Int64

@@ -44,12 +44,12 @@ extension SyncEngine {
     }
     for operation in outbox.open
     where operation.state == .unknown && operation.verb == .sendMessage {
-      outbox.checks[operation.seq] = OutboxMemory.Check()
+      outbox.checks[operation.seq] = Outbox.Check()
     }
   }
 
   func isRepeatable(_ record: OperationRecord) -> Bool {
-    Outbox.isRepeatable(
+    OutboxPolicy.isRepeatable(
       record.verb.onWire, body: record.members,
       isIdempotent: config.profile.capabilities.contains(.idempotentSend))
   }

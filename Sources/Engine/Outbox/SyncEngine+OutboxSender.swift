@@ -34,7 +34,7 @@ extension SyncEngine {
     for pending in tracker.pendingRequests {
       if case .operation(let seq) = pending.purpose { launched.insert(seq) }
     }
-    let next = Outbox.next(
+    let next = OutboxPolicy.next(
       outbox.open, launched: launched, verifying: Set(outbox.checks.keys),
       notBeforeMs: outbox.notBeforeMs, nowMs: now.monotonicMs, limit: room)
     for seq in next {
@@ -138,15 +138,15 @@ extension SyncEngine {
 
   /// An operation's request has ended otherwise than well.
   func end(
-    _ seq: UInt64, _ ending: Outbox.Ending, _ refusal: Refusal?, _ now: Instant,
+    _ seq: UInt64, _ ending: OutboxPolicy.Ending, _ refusal: Refusal?, _ now: Instant,
     deadlineMs: Int64?
   ) throws(StoreFailure) {
-    var verdict = Outbox.Verdict.done
+    var verdict = OutboxPolicy.Verdict.done
     try commit { tx throws(StoreFailure) in
       guard var record = try tx.operation(seq), record.state == .inFlight else { return }
       // Sent once more it would undo what was asked later.
       if try record.isOutdated(tx) { return try tx.removeOperation(seq) }
-      verdict = Outbox.verdict(
+      verdict = OutboxPolicy.verdict(
         ending, record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
       switch verdict {
       case .refused: record.state = .refused
@@ -172,7 +172,7 @@ extension SyncEngine {
     case .unknown:
       guard outbox.operation(seq)?.verb == .sendMessage else { return }
       // Until then it may still arrive.
-      outbox.checks[seq] = OutboxMemory.Check(notBeforeMs: deadlineMs ?? now.monotonicMs)
+      outbox.checks[seq] = Outbox.Check(notBeforeMs: deadlineMs ?? now.monotonicMs)
     }
   }
 
