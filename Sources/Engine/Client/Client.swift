@@ -186,7 +186,7 @@ package final class Client: Sendable {
       // Also where a reply fails: there is nothing more to take then.
       defer { if next == nil { self.signal.clear() } }
       next = try engine.takeFrame(now)
-      if next == nil { next = try engine.nextReply() }
+      if next == nil { next = try engine.nextAcknowledgement() }
       guard let frame = next else { return nil }
       engine.stats.framesOut += 1
       engine.stats.bytesOut += UInt64(frame.bytes.count)
@@ -197,7 +197,7 @@ package final class Client: Sendable {
   /// False for an unknown frame.
   package func frameSent(_ id: UInt64) throws(Failure) -> Bool {
     try input { engine, now throws(Failure) in
-      if engine.replySent(id) { return true }
+      if engine.acknowledgementSent(id) { return true }
       return engine.tracker.startTimer(id, nowMs: now.monotonicMs)
     }
   }
@@ -216,13 +216,13 @@ package final class Client: Sendable {
         engine.tracker.isUp ? (engine.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
       state.syncsLeft = engine.jobs.count
       state.requestsInFlight = engine.tracker.pendingRequests.count
-      state.framesWaiting = engine.tracker.outbox.count + engine.replies.ready.count
+      state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
       state.reconnectWanted = engine.tracker.link == .void
       state.asOfUs = engine.facts.serverTimeUs ?? 0
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending
       state.changeSeq = counts.changeSeq
-      state.repliesOwed = max(0, counts.owed - engine.replies.settled.count)
+      state.repliesOwed = max(0, counts.owed - engine.acknowledgements.settled.count)
       for operation in engine.outbox.open {
         switch operation.state {
         case .unknown, .refused: state.operationsStuck += 1

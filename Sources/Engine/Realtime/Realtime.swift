@@ -71,7 +71,7 @@ extension SyncEngine {
       if let ref = delivery.ref { try self.remember(ref, arrival.now, tx) }
     }
     if let ref = delivery.ref {
-      replies.owe(ref)
+      acknowledgements.owe(ref)
       hasNews = true
       if isRepeated { stats.updatesRepeated += 1 } else { stats.updates += 1 }
     }
@@ -87,9 +87,9 @@ extension SyncEngine {
   ) throws(StoreFailure) {
     // Without a clock a ref does not age; there are only so many of them.
     try tx.owe(ref, wallUs: now.wallUs ?? .max)
-    replies.untrimmed += 1
-    guard replies.untrimmed >= Replies.trimEvery else { return }
-    replies.untrimmed = 0
+    acknowledgements.untrimmed += 1
+    guard acknowledgements.untrimmed >= Acknowledgements.trimEvery else { return }
+    acknowledgements.untrimmed = 0
     let memoryUs = Int64(config.profile.refDays) * WatermarkPolicy.dayUs
     try tx.trimRefs(
       kept: config.profile.refsMax, beforeUs: now.wallUs.map { $0 - memoryUs } ?? .min)

@@ -51,7 +51,7 @@ final class SyncEngine {
   var markBatches: [MarkGroup: Int] = [:]
   var marksNotBeforeMs: Int64 = .min
   /// Replies owed to updates.
-  var replies = Replies()
+  var acknowledgements = Acknowledgements()
   /// What the user did and the server has not confirmed.
   var outbox = Outbox()
   var subscriptions = Subscriptions()
@@ -132,7 +132,7 @@ final class SyncEngine {
     markAttempts = 0
     marksNotBeforeMs = .min
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
-    beginReplies()
+    beginAcknowledgements()
     subscriptions.connect { attempt in
       now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
     }
@@ -152,7 +152,7 @@ final class SyncEngine {
     listIsWhole = false
     connectedLSN = nil
     clearTyping()
-    replies.disconnect()
+    acknowledgements.disconnect()
   }
 
   /// What was unanswered is asked again on the next connection.
@@ -442,7 +442,7 @@ final class SyncEngine {
       let result = try store.write { tx throws(StoreFailure) in
         tx.seals = config.seal != nil
         // First, since the body may owe one of them again.
-        if !replies.settled.isEmpty { try tx.settleReplies(replies.settled) }
+        if !acknowledgements.settled.isEmpty { try tx.settleReplies(acknowledgements.settled) }
         let result = try body(tx)
         if tx.mustSeal { mustSeal = true }
         for seq in tx.changedOperations.sorted() {
@@ -450,7 +450,7 @@ final class SyncEngine {
         }
         return result
       }
-      replies.flushed()
+      acknowledgements.flushed()
       for (seq, operation) in changed { follow(seq, operation) }
       if store.lsn != lastLSN {
         lastLSN = store.lsn

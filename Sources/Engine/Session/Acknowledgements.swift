@@ -8,7 +8,7 @@ internal import Base
 internal import Store
 internal import Wire
 
-struct Replies {
+struct Acknowledgements {
   /// Refs whose replies can be handed out, oldest first.
   private(set) var ready: [[UInt8]] = []
   /// Handed out and not yet reported as sent.
@@ -23,7 +23,7 @@ struct Replies {
   /// The newest commit that is known to be on disk.
   var syncedLSN: UInt64 = 0
   /// Updates applied since refs were last trimmed.
-  var untrimmed = Replies.trimEvery
+  var untrimmed = Acknowledgements.trimEvery
   static let trimEvery = 256
 
   /// A new connection: whatever is owed is to be handed out again.
@@ -93,36 +93,36 @@ struct Replies {
 
 extension SyncEngine {
   /// Hands the owed replies out again.
-  func beginReplies() {
-    replies.connect()
+  func beginAcknowledgements() {
+    acknowledgements.connect()
     do {
-      try loadReplies()
-      if !replies.ready.isEmpty { hasNews = true }
+      try loadAcknowledgements()
+      if !acknowledgements.ready.isEmpty { hasNews = true }
     } catch {
       hasNews = true
     }
   }
 
-  private func loadReplies() throws(StoreFailure) {
-    guard replies.ready.isEmpty, replies.hasMore else { return }
-    let limit = replies.loadLimit
-    replies.load(
+  private func loadAcknowledgements() throws(StoreFailure) {
+    guard acknowledgements.ready.isEmpty, acknowledgements.hasMore else { return }
+    let limit = acknowledgements.loadLimit
+    acknowledgements.load(
       try store.glance { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
   }
 
   /// The next reply as a frame, made only when all effects are on disk: one sync
   /// serves all that are ready.
-  func nextReply() throws(Failure) -> OutgoingFrame? {
+  func nextAcknowledgement() throws(Failure) -> OutgoingFrame? {
     guard tracker.isUp else { return nil }
     return try storing { () throws(StoreFailure) in
-      try loadReplies()
-      guard let ref = replies.ready.first else { return nil }
-      if replies.syncedLSN < lastLSN {
+      try loadAcknowledgements()
+      guard let ref = acknowledgements.ready.first else { return nil }
+      if acknowledgements.syncedLSN < lastLSN {
         try store.syncDurable()
-        replies.syncedLSN = lastLSN
+        acknowledgements.syncedLSN = lastLSN
       }
       let frame = tracker.newFrame()
-      replies.handOut(frame)
+      acknowledgements.handOut(frame)
       stats.replies += 1
       let account = config.account.isEmpty ? nil : config.account
       return OutgoingFrame(id: frame, bytes: encodedReply(ref: ref, account: account))
@@ -130,17 +130,17 @@ extension SyncEngine {
   }
 
   /// The host wrote a reply: false where the frame is none.
-  func replySent(_ frame: UInt64) -> Bool {
-    guard replies.report(frame) else { return false }
-    if replies.hasMore, replies.ready.isEmpty { hasNews = true }
-    if replies.settled.count >= Limits.repliesReady { rememberSent() }
+  func acknowledgementSent(_ frame: UInt64) -> Bool {
+    guard acknowledgements.report(frame) else { return false }
+    if acknowledgements.hasMore, acknowledgements.ready.isEmpty { hasNews = true }
+    if acknowledgements.settled.count >= Limits.repliesReady { rememberSent() }
     return true
   }
 
   /// Writes down which replies were sent, where no commit has done it on its way. What
   /// cannot be written is replied to once more, which does no harm.
   func rememberSent() {
-    guard !replies.settled.isEmpty else { return }
+    guard !acknowledgements.settled.isEmpty else { return }
     do {
       try commit { _ throws(StoreFailure) in }
     } catch {
