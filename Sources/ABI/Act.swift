@@ -58,7 +58,7 @@ public func tl_client_typing(
   _ client: OpaquePointer?, _ conversation: tl_view, _ event: tl_typing
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    guard let signal = TypingSignal(rawValue: event) else {
+    guard let signal = TypingAction(rawValue: event) else {
       throw .invalid("an unknown event of typing")
     }
     let isSent = try client.typing(conversation: unsafe conversation.id(), signal)

@@ -65,7 +65,7 @@ extension Client {
   }
 
   /// Tells the others, if connected: false where not. Nothing of it is kept.
-  package func typing(conversation: [UInt8], _ event: TypingSignal) throws(Failure) -> Bool {
+  package func typing(conversation: [UInt8], _ event: TypingAction) throws(Failure) -> Bool {
     try check(conversation)
     let name: StaticString =
       switch event {

@@ -49,7 +49,7 @@ package struct Outgoing: Equatable, Sendable {
   }
 }
 
-package enum TypingSignal: Int32, Sendable {
+package enum TypingAction: Int32, Sendable {
   case begin = 1
   case pause
   case finished

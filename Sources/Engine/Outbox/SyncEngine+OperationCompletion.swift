@@ -48,17 +48,17 @@ extension SyncEngine {
     _ record: OperationRecord, _ outcome: Outcome, _ response: Response, _ pending: PendingRequest,
     _ arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
-    var news = Application.News()
+    var effects = UpdateApplier.Effects()
     var renamed: (from: [UInt8], to: [UInt8])?
     var left: [UInt8]?
     var name: [UInt8]?
     var isWanted = false
     try commit { tx throws(StoreFailure) in
-      var application = Application(self, tx, Delivery(answer: pending.verb), arrival)
-      application.answered = record
-      application.isAside = true
-      application.asked = pending.issued
-      if record.verb.isFetch { application.issued = pending.issued }
+      var applier = UpdateApplier(self, tx, ServerUpdate(answer: pending.verb), arrival)
+      applier.answered = record
+      applier.isAside = true
+      applier.asked = pending.issued
+      if record.verb.isFetch { applier.issued = pending.issued }
       let conversation = try tx.conversation(cid: record.cid)
       name = conversation?.id
       if record.verb == .subscribe { isWanted = try !record.isOutdated(tx) }
@@ -70,18 +70,18 @@ extension SyncEngine {
           renamed = (conversation.id, known.id)
           _ = try tx.confirm(conversation: record.cid, as: known.id)
         }
-        try application.told(known)
+        try applier.told(known)
       case .message(let item):
         if !isLate, let conversation {
-          try application.messages(
+          try applier.messages(
             conversation.id, [PushedItem(item: item, isNew: record.verb == .sendMessage)])
         }
       case .conversation(let known):
-        if !isLate { try application.told(known) }
+        if !isLate { try applier.told(known) }
       case .conversations(let all, let bad, _):
-        for known in all { try application.told(known) }
+        for known in all { try applier.told(known) }
         for range in bad {
-          try application.setAside(range, reason: BadItem.badConversation.code, cid: 0)
+          try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)
         }
       case .counts(let count, _) where record.verb == .getUnreadCount:
         if !isLate {
@@ -89,15 +89,15 @@ extension SyncEngine {
             record.cid, unread: count, lastRead: nil, newest: nil, issued: pending.issued)
         }
       case .receipts(let receipts):
-        if !isLate { try application.receipts(receipts, of: record) }
+        if !isLate { try applier.receipts(receipts, of: record) }
       default:
-        if !isLate { left = try application.effect(of: record, conversation) }
+        if !isLate { left = try applier.effect(of: record, conversation) }
       }
       if record.verb == .markLastRead { try noteTold(record, tx) }
       try close(record.seq, outcome, response, arrival, tx)
-      news = application.news
+      effects = applier.effects
     }
-    tell(news)
+    tell(effects)
     if let renamed { rename(renamed.from, renamed.to) }
     if let left { leave(left) }
     if isWanted {
@@ -110,7 +110,7 @@ extension SyncEngine {
     // It is there, and has not been shown: a catch-up brings it.
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }
     hasNews = true
-    return news.quarantined > 0 ? .quarantined : .applied
+    return effects.quarantined > 0 ? .quarantined : .applied
   }
 
   /// Notes that an operation is done, with its result.
@@ -149,7 +149,7 @@ extension SyncEngine {
   }
 }
 
-extension Delivery {
+extension ServerUpdate {
   init(answer verb: Verb) {
     name = []
     action = .none
@@ -161,7 +161,7 @@ extension Delivery {
   }
 }
 
-extension Application {
+extension UpdateApplier {
   /// The last message of a conversation that was told; it may be an old one.
   mutating func last(of known: WireConversation) throws(StoreFailure) {
     guard let item = known.lastMessage else { return }

@@ -14,9 +14,9 @@ extension SyncEngine {
       stats.framesIgnored += 1
       return .ignored
     case .push(let push):
-      return try receive(Delivery(push), frame.bytes, opened, now)
+      return try receive(ServerUpdate(push), frame.bytes, opened, now)
     case .update(let update):
-      return try receive(Delivery(update), frame.bytes, opened, now)
+      return try receive(ServerUpdate(update), frame.bytes, opened, now)
     case .response(let response):
       guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
@@ -36,10 +36,10 @@ extension SyncEngine {
   }
 
   private func receive(
-    _ delivery: Delivery, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
+    _ update: ServerUpdate, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
   ) throws(Failure) -> Receipt {
     let receipt = try storing { () throws(StoreFailure) in
-      try take(delivery, Arrival(frame: frame, opened: opened[...], now: now))
+      try take(update, Arrival(frame: frame, opened: opened[...], now: now))
     }
     pump(now)
     return receipt

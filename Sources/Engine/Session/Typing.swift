@@ -15,7 +15,7 @@ struct Typing {
   static let usersMax = 64
   static let conversationsMax = 1_024
 
-  private struct Sign {
+  private struct Typist {
     var user: [UInt8]
     var isTyping: Bool
     /// When he made it, by his or the server's clock.
@@ -24,7 +24,7 @@ struct Typing {
   }
 
   /// By conversation, in the order in which users began.
-  private var signs: [[UInt8]: [Sign]] = [:]
+  private var signs: [[UInt8]: [Typist]] = [:]
 
   /// Takes a sign. True where who types has changed. One that the server stamped long
   /// before the newest of its times, `serverUs`, comes too late.
@@ -37,7 +37,7 @@ struct Typing {
     var known = signs[conversation] ?? []
     if signs[conversation] == nil, signs.count >= Self.conversationsMax { return false }
     let (end, overflow) = nowMs.addingReportingOverflow(Self.lifeMs)
-    let new = Sign(
+    let new = Typist(
       user: user, isTyping: event == .begin, atUs: atUs, endMs: overflow ? .max : end)
     var wasTyping = false
     if let place = known.firstIndex(where: { $0.user == user }) {

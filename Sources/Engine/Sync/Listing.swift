@@ -44,21 +44,21 @@ extension SyncEngine {
     _ job: inout SyncJob, _ listing: Listing, _ found: [WireConversation], bad: [Range<Int>],
     total: Int64?, _ ingest: Ingest, _ now: Instant
   ) throws(StoreFailure) -> Step {
-    var news = Application.News()
+    var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
-      var application = Application(
-        self, tx, Delivery(answer: .getConversations),
+      var applier = UpdateApplier(
+        self, tx, ServerUpdate(answer: .getConversations),
         Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
-      application.isAside = true
-      application.asked = ingest.issued
-      application.issued = ingest.issued
-      for conversation in found { try application.told(conversation) }
+      applier.isAside = true
+      applier.asked = ingest.issued
+      applier.issued = ingest.issued
+      for conversation in found { try applier.told(conversation) }
       for range in bad {
-        try application.setAside(range, reason: BadItem.badConversation.code, cid: 0)
+        try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)
       }
-      news = application.news
+      effects = applier.effects
     }
-    tell(news)
+    tell(effects)
     job.status.received += found.count
     var listing = listing
     let isOver = listing.take(
@@ -110,7 +110,7 @@ extension SyncEngine {
   // MARK: Typing
 
   /// Takes signs of typing after their delivery is committed.
-  func hear(_ signs: [Application.Sign], _ now: Instant) {
+  func hear(_ signs: [UpdateApplier.TypingSignal], _ now: Instant) {
     for sign in signs {
       let isNews =
         sign.event.map { event in
@@ -141,9 +141,9 @@ extension SyncEngine {
   }
 }
 
-extension Application {
+extension UpdateApplier {
   /// Somebody types, or, without an event, has said something.
-  struct Sign {
+  struct TypingSignal {
     var conversation: [UInt8]
     var user: [UInt8]
     var event: TypingEvent?

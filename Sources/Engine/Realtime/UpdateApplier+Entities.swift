@@ -66,7 +66,7 @@ extension ReceiptKind {
   }
 }
 
-extension Application {
+extension UpdateApplier {
   /// Keeps an entity, or lets it go. What a conversation says of itself is kept apart, where
   /// it can be read.
   mutating func entity(
@@ -78,7 +78,7 @@ extension Application {
     if isDeleted {
       if kind == .conversation {
         try tx.removeConversation(cid)
-        news.left.append(id)
+        effects.left.append(id)
       } else {
         try tx.removeEntity(kind: kind.code, cid: cid, id: id)
       }
@@ -99,8 +99,8 @@ extension Application {
     // What is too large to be kept is told all the same, without its body.
     let kept = body.count <= Limits.messageBytesMax ? Array(arrival.frame[body]) : []
     try tx.addEvent(
-      kind: kind.rawValue, action: delivery.action.rawValue, isSilent: delivery.isSilent,
-      cid: cid, entity: name ?? delivery.name, body: kept)
+      kind: kind.rawValue, action: update.action.rawValue, isSilent: update.isSilent,
+      cid: cid, entity: name ?? update.name, body: kept)
   }
 
   /// Tells the host that something could not be applied, once: the whole update
@@ -108,6 +108,6 @@ extension Application {
   mutating func poison(_ body: Range<Int>, cid: Int64?) throws(StoreFailure) {
     guard !isPoisoned else { return }
     isPoisoned = true
-    try event(.poison, delivery.raw ?? body, cid: cid)
+    try event(.poison, update.raw ?? body, cid: cid)
   }
 }

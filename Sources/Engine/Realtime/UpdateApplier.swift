@@ -10,7 +10,7 @@ internal import Timeline
 internal import Wire
 
 /// A push or an update, in one form.
-struct Delivery {
+struct ServerUpdate {
   /// The entity of an update, the type of a push.
   let name: [UInt8]
   let action: EventAction
@@ -53,32 +53,32 @@ struct Arrival {
 
 extension SyncEngine {
   /// Takes a delivery in one transaction.
-  func take(_ delivery: Delivery, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
+  func take(_ update: ServerUpdate, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
     var isRepeated = false
-    var news = Application.News()
+    var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
-      if let ref = delivery.ref, try tx.seen(ref) {
+      if let ref = update.ref, try tx.seen(ref) {
         isRepeated = true
         return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
       }
-      tx.isSilent = delivery.isSilent
+      tx.isSilent = update.isSilent
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
         tx.heardSince = self.connectedLSN
       }
-      var application = Application(self, tx, delivery, arrival)
-      try application.run()
-      news = application.news
-      if let ref = delivery.ref { try self.remember(ref, arrival.now, tx) }
+      var applier = UpdateApplier(self, tx, update, arrival)
+      try applier.run()
+      effects = applier.effects
+      if let ref = update.ref { try self.remember(ref, arrival.now, tx) }
     }
-    if let ref = delivery.ref {
+    if let ref = update.ref {
       acknowledgements.owe(ref)
       hasNews = true
       if isRepeated { stats.updatesRepeated += 1 } else { stats.updates += 1 }
     }
     if isRepeated { return .applied }
-    tell(news)
-    hear(news.signs, arrival.now)
-    return news.quarantined > 0 ? .quarantined : .applied
+    tell(effects)
+    hear(effects.signs, arrival.now)
+    return effects.quarantined > 0 ? .quarantined : .applied
   }
 
   /// Notes a ref and the reply owed; from time to time old refs are let go.
@@ -96,15 +96,15 @@ extension SyncEngine {
   }
 
   /// What the memory learns once a delivery is committed.
-  func tell(_ news: Application.News) {
-    stats.quarantined += UInt64(news.quarantined)
-    stats.duplicates += UInt64(news.duplicates)
-    if news.queuedMarks { marksWaiting = true }
-    for conversation in news.left { leave(conversation) }
-    for pushed in news.pushed { remember(pushed) }
-    for (cid, span) in news.shown { fresh.insert(span, cid) }
-    if news.behind.isEmpty { return }
-    for conversation in news.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+  func tell(_ effects: UpdateApplier.Effects) {
+    stats.quarantined += UInt64(effects.quarantined)
+    stats.duplicates += UInt64(effects.duplicates)
+    if effects.queuedMarks { marksWaiting = true }
+    for conversation in effects.left { leave(conversation) }
+    for pushed in effects.pushed { remember(pushed) }
+    for (cid, span) in effects.shown { fresh.insert(span, cid) }
+    if effects.behind.isEmpty { return }
+    for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
       let isAsking = jobs.contains { $0.request.conversation == conversation }
@@ -123,9 +123,9 @@ extension SyncEngine {
 }
 
 /// One delivery on its way into the store; lives for one transaction.
-struct Application {
+struct UpdateApplier {
   /// What is to be done when the transaction is over.
-  struct News {
+  struct Effects {
     var quarantined = 0
     var duplicates = 0
     var pushed: [PushedID] = []
@@ -134,7 +134,7 @@ struct Application {
     /// Conversations in which something may be missing below what came.
     var behind: Set<[UInt8]> = []
     /// Who types, or has said something.
-    var signs: [Sign] = []
+    var signs: [TypingSignal] = []
     /// Conversations that are no more.
     var left: [[UInt8]] = []
     /// Marks were queued.
@@ -143,9 +143,9 @@ struct Application {
 
   let engine: SyncEngine
   let tx: WriteTransaction
-  let delivery: Delivery
+  let update: ServerUpdate
   let arrival: Arrival
-  var news = News()
+  var effects = Effects()
   /// The operation that this is the answer to.
   var answered: OperationRecord?
   /// What comes beside something else tells of no newer ones before it.
@@ -160,30 +160,30 @@ struct Application {
   /// The payloads of the messages that are still to come.
   private var opened: ArraySlice<OpenedPayload>
 
-  init(_ engine: SyncEngine, _ tx: WriteTransaction, _ delivery: Delivery, _ arrival: Arrival) {
+  init(_ engine: SyncEngine, _ tx: WriteTransaction, _ update: ServerUpdate, _ arrival: Arrival) {
     self.engine = engine
     self.tx = tx
-    self.delivery = delivery
+    self.update = update
     self.arrival = arrival
     opened = arrival.opened
   }
 
   mutating func run() throws(StoreFailure) {
-    if delivery.isBroken, let raw = delivery.raw {
+    if update.isBroken, let raw = update.raw {
       try setAside(raw, reason: BadItem.brokenUpdateCode, cid: 0)
       return try poison(raw, cid: nil)
     }
     var index = 0
-    while index < delivery.effects.count {
-      guard case .message(let conversation, _, _) = delivery.effects[index] else {
-        try apply(delivery.effects[index])
+    while index < update.effects.count {
+      guard case .message(let conversation, _, _) = update.effects[index] else {
+        try apply(update.effects[index])
         index += 1
         continue
       }
       // Neighbours of one conversation are one small page.
       var items: [PushedItem] = []
-      while index < delivery.effects.count,
-        case .message(conversation, let item, let isNew) = delivery.effects[index]
+      while index < update.effects.count,
+        case .message(conversation, let item, let isNew) = update.effects[index]
       {
         items.append(PushedItem(item: item, isNew: isNew))
         index += 1
@@ -216,8 +216,8 @@ struct Application {
       _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
     case .typing(let conversation, let user, let typing, let at, let body):
       if user != engine.config.user {
-        news.signs.append(
-          Sign(conversation: conversation, user: user, event: typing, atUs: at?.timeUs))
+        effects.signs.append(
+          TypingSignal(conversation: conversation, user: user, event: typing, atUs: at?.timeUs))
       }
       try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
     case .entity(let kind, let conversation, let id, let body, let known):
@@ -247,7 +247,7 @@ struct Application {
   mutating func setAside(
     _ range: Range<Int>, reason: Int64, cid: Int64
   ) throws(StoreFailure) {
-    news.quarantined += 1
+    effects.quarantined += 1
     try tx.quarantine(
       cid, bytes: Array(arrival.frame[range]), reason: reason, low: .min, high: .min)
   }

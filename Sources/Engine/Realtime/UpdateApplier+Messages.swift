@@ -28,7 +28,7 @@ struct PushedItem {
   let isNew: Bool
 }
 
-extension Application {
+extension UpdateApplier {
   /// Takes messages of one conversation.
   mutating func messages(
     _ conversation: [UInt8], _ items: [PushedItem]
@@ -41,7 +41,7 @@ extension Application {
       readable += 1
       guard pushed.isNew else { continue }
       newIDs.insert(message.id)
-      news.signs.append(Sign(conversation: conversation, user: message.sender))
+      effects.signs.append(TypingSignal(conversation: conversation, user: message.sender))
     }
     // Newer than every request that is on its way, older than the next one.
     var ingest = Ingest(
@@ -51,8 +51,8 @@ extension Application {
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     var ingested = try ingest.page(items.lazy.map(\.item), record, tx)
-    news.duplicates += ingested.duplicates
-    news.queuedMarks = news.queuedMarks || ingested.queuedMarks
+    effects.duplicates += ingested.duplicates
+    effects.queuedMarks = effects.queuedMarks || ingested.queuedMarks
     if ingested.sawClientID { engine.outbox.tellsClientIDs = true }
     for bad in ingested.bad {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
@@ -72,7 +72,7 @@ extension Application {
       pushed[index].isInserted = inserted.first == pushed[index].position
     }
     for position in ingested.insertedAt {
-      news.pushed.append(PushedID(cid: record.cid, id: position.id))
+      effects.pushed.append(PushedID(cid: record.cid, id: position.id))
     }
     try place(pushed, &record)
     for time in times { engine.learnTime(time, arrival.now) }
@@ -95,21 +95,21 @@ extension Application {
         if isLive {
           follow(message, &record)
         } else if message.isInserted || !(message.isNew || isAside) {
-          news.behind.insert(record.id)
+          effects.behind.insert(record.id)
         }
       } else if message.isNew, let reach = try reach(of: message, spans, record, isLive) {
         spans.insert(reach.low, reach.high)
         for hole in try tx.quarantined(record.cid, from: reach.low, to: reach.high) {
           spans.remove(hole.low, hole.high)
         }
-        news.shown.append((record.cid, reach))
+        effects.shown.append((record.cid, reach))
         if isLive { follow(message, &record) }
-        if isCatchingUp { news.behind.insert(record.id) }
+        if isCatchingUp { effects.behind.insert(record.id) }
         continue
       } else if !isLive || isAbove(message, spans) {
-        news.behind.insert(record.id)
+        effects.behind.insert(record.id)
       }
-      news.shown.append((record.cid, message.span))
+      effects.shown.append((record.cid, message.span))
       if message.isInserted, !isLive || isAbove(message, spans) {
         try engine.endTrust(&spans, record, below: message.message.stamp.timeUs, tx)
       }
