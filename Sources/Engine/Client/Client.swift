@@ -16,12 +16,12 @@ package final class Client: Sendable {
   private let signal: EventSignal
   private let isClosed = Lock(false)
   /// What windows may know of the core without its lock.
-  let board: Lock<Board>
+  let snapshot: Lock<SharedSnapshot>
 
   private init(_ config: ClientConfig, _ store: MessageStore, _ engine: sending SyncEngine) {
     self.config = config
     self.store = store
-    board = engine.windows.board
+    snapshot = engine.windows.snapshot
     self.engine = Lock(engine)
     signal = EventSignal()
   }
@@ -345,9 +345,9 @@ package final class Client: Sendable {
     try ensureOpen()
     // A pair of both would be a type to be made, the first time in a process.
     var permille: [UInt64: UInt32] = [:]
-    let fresh = board.withLock { board in
-      permille = board.permille
-      return board.fresh
+    let fresh = snapshot.withLock { snapshot in
+      permille = snapshot.permille
+      return snapshot.fresh
     }
     let scheme = PositionScheme(config.profile, overlapUs: 0)
     return try store.glance(

@@ -94,7 +94,7 @@ struct Reading {
 
   /// Rows of a window with content as it is now. A row that went keeps its place.
   func page(
-    _ screen: borrowing Screen, _ items: [WindowList.Item], first: Int
+    _ screen: borrowing WindowState, _ items: [WindowList.Item], first: Int
   ) throws(Failure) -> MessagePage {
     let spans = screen.list.spans
     let poisoned = screen.poisoned

@@ -133,9 +133,9 @@ extension SyncEngine {
 
   private func postTyping(_ conversation: [UInt8]) {
     let users = typing.users(conversation)
-    windows.board.withLock { board in
-      board.typing[conversation] = users.isEmpty ? nil : users
-      for number in board.typed.keys { board.typed[number]?.insert(conversation) }
+    windows.snapshot.withLock { snapshot in
+      snapshot.typing[conversation] = users.isEmpty ? nil : users
+      for number in snapshot.typed.keys { snapshot.typed[number]?.insert(conversation) }
     }
     hasNews = true
   }

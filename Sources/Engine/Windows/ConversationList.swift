@@ -7,10 +7,10 @@ package import Store
 internal import Timeline
 
 package final class ConversationList: Sendable {
-  private let handle: Handle<ListScreen>
+  private let handle: Handle<ListState>
 
   fileprivate init(_ client: Client, _ number: UInt64, _ config: ListConfig) {
-    handle = Handle(client, number, ListScreen(config))
+    handle = Handle(client, number, ListState(config))
   }
 
   package var client: Client { handle.client }
@@ -24,11 +24,11 @@ package final class ConversationList: Sendable {
     try handle.inside { screen throws(Failure) in
       let from = screen.list.version
       let number = handle.number
-      client.board.withLock { board in
+      client.snapshot.withLock { snapshot in
         screen.note(
-          board, ends: board.ends[number] ?? [], typed: board.typed[number] ?? [])
-        board.ends[number] = nil
-        if board.typed[number] != nil { board.typed[number] = [] }
+          snapshot, ends: snapshot.ends[number] ?? [], typed: snapshot.typed[number] ?? [])
+        snapshot.ends[number] = nil
+        if snapshot.typed[number] != nil { snapshot.typed[number] = [] }
       }
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
@@ -46,7 +46,7 @@ package final class ConversationList: Sendable {
       let (end, overflow) = first.addingReportingOverflow(count)
       let items = screen.list.items(min(first, overflow ? first : end)..<(overflow ? first : end))
       guard !items.isEmpty else { return }
-      let typing = client.board.withLock { $0.typing }
+      let typing = client.snapshot.withLock { $0.typing }
       page = try client.reading { reading throws(Failure) in
         try reading.conversations(items.map { Int64(clamping: $0.number) }, typing: typing)
       }
@@ -91,9 +91,9 @@ extension Client {
   /// Conversations of the cache, the last active first.
   package func conversations(offset: Int, limit: Int) throws(Failure) -> ConversationPage {
     guard offset >= 0, (1...Limits.readRowsMax).contains(limit) else { throw .invalid("limit") }
-    let typing = board.withLock { $0.typing }
+    let typing = snapshot.withLock { $0.typing }
     return try reading { reading throws(Failure) in
-      var screen = ListScreen(ListConfig(rowsMax: .max))
+      var screen = ListState(ListConfig(rowsMax: .max))
       _ = try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
       let first = min(offset, screen.list.count)
       let items = screen.list.items(first..<min(first + limit, screen.list.count))
@@ -105,7 +105,7 @@ extension Client {
   /// One conversation of the cache, by its id or the name that this user gave it.
   package func conversation(_ id: [UInt8]) throws(Failure) -> ConversationPage {
     try check(id)
-    let typing = board.withLock { $0.typing }
+    let typing = snapshot.withLock { $0.typing }
     return try reading { reading throws(Failure) in
       let cid = try reading.storing { rx throws(StoreFailure) -> Int64? in
         guard let record = try rx.conversation(id) else { return nil }
@@ -158,7 +158,7 @@ extension Client {
   package func typing(conversation: [UInt8]) throws(Failure) -> [[UInt8]] {
     try check(conversation)
     try ensureOpen()
-    return board.withLock { $0.typing[conversation] ?? [] }
+    return snapshot.withLock { $0.typing[conversation] ?? [] }
   }
 }
 

@@ -21,7 +21,7 @@ struct Refill: Equatable {
   var isEmpty: Bool
 }
 
-extension Screen {
+extension WindowState {
   /// Where the last row that the server has stands; what is pending is behind the present.
   var lastSent: Position? { list.position(ofRow: list.row(from: .beforePending) - 1) }
 
@@ -43,7 +43,8 @@ extension Screen {
     if refilled == refill { return }
     refilled = refill
     wishes.append(
-      isAtEnd ? .newest(config.count) : Wish(.beside(place), want: config.count, atGap: .ask))
+      isAtEnd ? .newest(config.count) : PendingLoad(.beside(place), want: config.count, atGap: .ask)
+    )
   }
 
   /// Whether nothing of the newest range is shown, and it is not all that there is; or what
@@ -121,15 +122,15 @@ extension Screen {
   }
 
   /// What asks for the gap between the last row and the present.
-  func wishBehind(_ want: Int) -> Wish? {
+  func wishBehind(_ want: Int) -> PendingLoad? {
     guard isAtEnd, edges.behind, let low = lastSent?.successor,
       let high = passable.newest?.low, low < high
     else { return nil }
-    return Wish(.fill(from: high, to: low), want: want, atGap: .ask)
+    return PendingLoad(.fill(from: high, to: low), want: want, atGap: .ask)
   }
 }
 
-extension Wish {
+extension PendingLoad {
   /// It brings the newest messages.
   fileprivate var reachesPresent: Bool {
     if case .older(.max) = aim { return true }

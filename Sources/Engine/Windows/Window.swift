@@ -8,10 +8,10 @@ internal import Store
 package import Timeline
 
 package final class Window: Sendable {
-  private let handle: Handle<Screen>
+  private let handle: Handle<WindowState>
 
   fileprivate init(_ client: Client, _ number: UInt64, _ config: WindowConfig) {
-    handle = Handle(client, number, Screen(config))
+    handle = Handle(client, number, WindowState(config))
   }
 
   package var client: Client { handle.client }
@@ -40,21 +40,21 @@ package final class Window: Sendable {
   }
 
   /// What stands on the board is the window's; gives what is fresh.
-  private func note(_ screen: inout Screen) -> FreshRanges {
-    client.board.withLock { board in
-      screen.note(&board, number)
-      return board.fresh
+  private func note(_ screen: inout WindowState) -> FreshRanges {
+    client.snapshot.withLock { snapshot in
+      screen.note(&snapshot, number)
+      return snapshot.fresh
     }
   }
 
   /// While it is open, what its screen has loaded may not be purged.
-  private func pin(_ screen: Screen) {
+  private func pin(_ screen: WindowState) {
     let loaded = screen.list.loaded
-    client.board.withLock { $0.loaded[number] = (screen.config.conversation, loaded) }
+    client.snapshot.withLock { $0.loaded[number] = (screen.config.conversation, loaded) }
   }
 
   /// Tells the core what is wanted of the network, and what no more.
-  private func ask(_ screen: inout Screen, _ fresh: FreshRanges) throws(Failure) {
+  private func ask(_ screen: inout WindowState, _ fresh: FreshRanges) throws(Failure) {
     let wanted = screen.requests(fresh: fresh)
     let new = wanted.filter { request in
       !screen.asked.contains { $0.request.kind == request.kind }
@@ -90,7 +90,7 @@ package final class Window: Sendable {
   }
 
   private func askLive(
-    _ engine: SyncEngine, _ screen: inout Screen, _ now: Instant
+    _ engine: SyncEngine, _ screen: inout WindowState, _ now: Instant
   ) throws(Failure) {
     let live = try engine.askLive(number, now)
     screen.liveAsked = screen.connections
@@ -136,7 +136,7 @@ package final class Window: Sendable {
 
   /// What only the next poll shows makes the descriptor readable.
   private func wish(
-    _ body: (inout Screen) throws(Failure) -> Bool
+    _ body: (inout WindowState) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {
     var isThere = false
     try handle.inside { screen throws(Failure) in
@@ -221,9 +221,9 @@ extension Client {
 
   /// What open windows of a conversation have loaded: a retention drops nothing of it.
   package func pinned(_ conversation: [UInt8]) -> SpanSet {
-    board.withLock { board in
+    snapshot.withLock { snapshot in
       var pinned = SpanSet()
-      for (_, entry) in board.loaded where entry.conversation == conversation {
+      for (_, entry) in snapshot.loaded where entry.conversation == conversation {
         pinned = pinned.union(entry.ranges)
       }
       return pinned

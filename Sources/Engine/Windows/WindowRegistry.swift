@@ -9,7 +9,7 @@ internal import Store
 internal import Timeline
 
 /// What windows may know of the core without waiting for it.
-struct Board {
+struct SharedSnapshot {
   struct End {
     var sync: UInt64
     var trouble: Failure?
@@ -54,7 +54,7 @@ final class WindowRegistry {
     var asksList = false
   }
 
-  let board = Lock(Board())
+  let snapshot = Lock(SharedSnapshot())
   fileprivate(set) var windows: [UInt64: Entry] = [:]
   fileprivate var next: UInt64 = 1
 
@@ -62,14 +62,14 @@ final class WindowRegistry {
   func post(_ engine: SyncEngine) {
     let isUp = engine.tracker.isUp
     let jobs = engine.jobs
-    board.withLock { board in
-      board.isUp = isUp
-      board.isSilent = jobs.contains { $0.attempts > 0 }
-      board.caughtUp = engine.caughtUp
-      engine.fresh.bring(to: &board.fresh)
-      board.listIsWhole = engine.listIsWhole
-      board.listIsAsked = isUp && jobs.contains { $0.request.kind == .conversations }
-      board.permille = engine.outbox.permille
+    snapshot.withLock { snapshot in
+      snapshot.isUp = isUp
+      snapshot.isSilent = jobs.contains { $0.attempts > 0 }
+      snapshot.caughtUp = engine.caughtUp
+      engine.fresh.bring(to: &snapshot.fresh)
+      snapshot.listIsWhole = engine.listIsWhole
+      snapshot.listIsAsked = isUp && jobs.contains { $0.request.kind == .conversations }
+      snapshot.permille = engine.outbox.permille
     }
   }
 
@@ -79,7 +79,7 @@ final class WindowRegistry {
     let number = next
     next += 1
     windows[number] = Entry(conversation: [], isFollowing: false, asksList: asks)
-    board.withLock { $0.typed[number] = [] }
+    snapshot.withLock { $0.typed[number] = [] }
     return number
   }
 
@@ -96,8 +96,8 @@ final class WindowRegistry {
       windows[number]?.syncs.remove(sync)
       // What failed, or was cancelled by the host, may be asked again.
       if trouble != nil, entry.live == sync { windows[number]?.live = nil }
-      board.withLock {
-        $0.ends[number, default: []].append(Board.End(sync: sync, trouble: trouble))
+      snapshot.withLock {
+        $0.ends[number, default: []].append(SharedSnapshot.End(sync: sync, trouble: trouble))
       }
     }
   }
@@ -120,10 +120,10 @@ extension SyncEngine {
   /// What only this window asked for is dropped.
   func closeWindow(_ number: UInt64, _ now: Instant) {
     guard let entry = windows.windows.removeValue(forKey: number) else { return }
-    windows.board.withLock { board in
-      board.ends[number] = nil
-      board.loaded[number] = nil
-      board.typed[number] = nil
+    windows.snapshot.withLock { snapshot in
+      snapshot.ends[number] = nil
+      snapshot.loaded[number] = nil
+      snapshot.typed[number] = nil
     }
     for sync in entry.syncs.sorted() { release(sync, now) }
   }
@@ -138,8 +138,8 @@ extension SyncEngine {
     } else {
       // It had nothing to ask and ended at once.
       let trouble = try syncStatus(sync).trouble
-      windows.board.withLock {
-        $0.ends[number, default: []].append(Board.End(sync: sync, trouble: trouble))
+      windows.snapshot.withLock {
+        $0.ends[number, default: []].append(SharedSnapshot.End(sync: sync, trouble: trouble))
       }
     }
     return sync
@@ -168,7 +168,7 @@ extension SyncEngine {
 
   /// A new connection: what screens show comes first.
   func wakeWindows(_ now: Instant) {
-    windows.board.withLock { $0.connections += 1 }
+    windows.snapshot.withLock { $0.connections += 1 }
     if !windows.windows.isEmpty { hasNews = true }
     for number in windows.windows.keys.sorted() {
       if let live = windows.windows[number]?.live, jobs.contains(where: { $0.id == live }) {

@@ -9,7 +9,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct ListScreen: Watched {
+struct ListState: Watched {
   let config: ListConfig
   var list: WindowList
   var isClosed = false
@@ -49,9 +49,9 @@ struct ListScreen: Watched {
   }
 
   /// Takes what stands on the board.
-  mutating func note(_ board: Board, ends: [Board.End], typed: Set<[UInt8]>) {
-    isWhole = board.listIsWhole
-    isRefreshing = board.listIsAsked
+  mutating func note(_ snapshot: SharedSnapshot, ends: [SharedSnapshot.End], typed: Set<[UInt8]>) {
+    isWhole = snapshot.listIsWhole
+    isRefreshing = snapshot.listIsAsked
     for end in ends where end.trouble != .cancelled { trouble = end.trouble }
     self.typed.formUnion(typed)
   }

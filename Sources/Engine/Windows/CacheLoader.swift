@@ -9,7 +9,7 @@ internal import Store
 internal import Timeline
 
 /// Something a window wants to have loaded.
-struct Wish {
+struct PendingLoad {
   enum Aim {
     /// Towards older messages, from below this boundary.
     case older(Position)
@@ -61,8 +61,8 @@ struct Wish {
   }
 
   /// The newest messages: what is cached of them at once, then what lacks.
-  static func newest(_ want: Int) -> Wish {
-    Wish(.older(.max), want: want, atGap: .showAndAsk)
+  static func newest(_ want: Int) -> PendingLoad {
+    PendingLoad(.older(.max), want: want, atGap: .showAndAsk)
   }
 
   /// Notes what is asked for it. What turns in a circle turns in a small one.
@@ -78,7 +78,7 @@ struct Wish {
   }
 
   /// Whether the other wish is for the same side, or for the same gap.
-  func isLike(_ other: Wish) -> Bool {
+  func isLike(_ other: PendingLoad) -> Bool {
     switch (aim, other.aim) {
     case (.older, .older), (.newer, .newer), (.place, .place),
       (.beside, .beside):
@@ -90,7 +90,7 @@ struct Wish {
 }
 
 /// One walk over the cache on behalf of a window's wishes.
-struct Growth {
+struct CacheLoader {
   let rx: ReadTransaction
   let cid: Int64
   /// Trusted ranges, and places of unreadable items, which no request can fill.

@@ -7,7 +7,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct Screen: Watched {
+struct WindowState: Watched {
   private(set) var config: WindowConfig
   var list: WindowList
   var isClosed = false
@@ -15,7 +15,7 @@ struct Screen: Watched {
   private(set) var cid: Int64?
   /// The newest entry of the change feed that the list stands for.
   private var seq: UInt64 = 0
-  var wishes: [Wish] = []
+  var wishes: [PendingLoad] = []
   /// Requests without an end, by their number.
   private(set) var asked: [(sync: UInt64, request: SyncRequest)] = []
   /// Ranges whose deletions are not known any more.
@@ -60,7 +60,7 @@ struct Screen: Watched {
     switch config.at {
     case .latest: wishes = [.newest(config.count)]
     default:
-      wishes = [Wish(.place(config.at), want: config.count, atGap: .ask)]
+      wishes = [PendingLoad(.place(config.at), want: config.count, atGap: .ask)]
       wishes[0].leads = true
     }
   }
@@ -90,9 +90,9 @@ struct Screen: Watched {
   // MARK: The core's news
 
   /// Takes what stands on the board: ends of syncs, and a new connection.
-  mutating func note(_ board: inout Board, _ number: UInt64) {
-    let connections = board.connections
-    isCaughtUp = board.caughtUp.contains(config.conversation)
+  mutating func note(_ snapshot: inout SharedSnapshot, _ number: UInt64) {
+    let connections = snapshot.connections
+    isCaughtUp = snapshot.caughtUp.contains(config.conversation)
     if connections != self.connections {
       self.connections = connections
       refreshed = SpanSet()
@@ -101,9 +101,9 @@ struct Screen: Watched {
         wishes[index].beginAgain()
       }
     }
-    isUp = board.isUp
-    isSilent = board.isSilent
-    for end in board.ends.removeValue(forKey: number) ?? [] {
+    isUp = snapshot.isUp
+    isSilent = snapshot.isSilent
+    for end in snapshot.ends.removeValue(forKey: number) ?? [] {
       for ask in asked where ask.sync == end.sync {
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
         if end.trouble == .cancelled, ask.request.kind == .live { liveAsked = nil }
@@ -137,7 +137,7 @@ struct Screen: Watched {
 
   /// False where nothing lies there.
   mutating func load(_ load: Load) throws(Failure) -> Bool {
-    let atGap: Wish.AtGap = load.isPastGaps ? .show : .ask
+    let atGap: PendingLoad.AtGap = load.isPastGaps ? .show : .ask
     trouble = nil
     switch load.kind {
     case .initial:
@@ -148,7 +148,7 @@ struct Screen: Watched {
       let row = try number == 0 ? 0 : self.row(number)
       guard let item = list[row] else { return show(newestOf: load.count, replacing: false) }
       if row == 0, isAtStart { return false }
-      var wish = Wish(.older(item.position), want: load.count, atGap: atGap)
+      var wish = PendingLoad(.older(item.position), want: load.count, atGap: atGap)
       wish.leads = true
       replace(wish)
       focus = item.position
@@ -158,12 +158,12 @@ struct Screen: Watched {
       if row == list.count - 1, isAtEnd, !edges.behind { return false }
       let behind = row >= list.row(from: lastSent ?? .max) ? wishBehind(load.count) : nil
       var wish =
-        behind ?? Wish(.newer(item.position.successor), want: load.count, atGap: atGap)
+        behind ?? PendingLoad(.newer(item.position.successor), want: load.count, atGap: atGap)
       wish.leads = true
       replace(wish)
       focus = item.position
     case .around(let at):
-      var wish = Wish(.place(at), want: load.count, atGap: atGap)
+      var wish = PendingLoad(.place(at), want: load.count, atGap: atGap)
       wish.leads = true
       replace(wish)
     }
@@ -193,7 +193,7 @@ struct Screen: Watched {
   }
 
   /// A new wish takes the place of one like it, and is where the user is now.
-  private mutating func replace(_ wish: Wish) {
+  private mutating func replace(_ wish: PendingLoad) {
     wishes.removeAll { $0.isLike(wish) }
     for index in wishes.indices { wishes[index].leads = false }
     wishes.append(wish)
@@ -223,9 +223,10 @@ struct Screen: Watched {
     focus = isEnd ? low : high
     if isEnd {
       replace(
-        wishBehind(Limits.windowLoadMax) ?? Wish(.newer(low), want: config.count, atGap: .ask))
+        wishBehind(Limits.windowLoadMax)
+          ?? PendingLoad(.newer(low), want: config.count, atGap: .ask))
     } else {
-      replace(Wish(.fill(from: high, to: low), want: Limits.windowLoadMax, atGap: .ask))
+      replace(PendingLoad(.fill(from: high, to: low), want: Limits.windowLoadMax, atGap: .ask))
     }
     return true
   }
@@ -258,7 +259,7 @@ struct Screen: Watched {
   }
 
   /// Whether a wish goes on from a row that stays, and brings none back that leaves.
-  private func isWanted(_ wish: Wish, keeping rows: Range<Int>) -> Bool {
+  private func isWanted(_ wish: PendingLoad, keeping rows: Range<Int>) -> Bool {
     guard let low = list[rows.lowerBound]?.position, !rows.isEmpty,
       let high = list[rows.upperBound - 1]?.position
     else { return false }
@@ -278,7 +279,7 @@ struct Screen: Watched {
 
   /// Moves the list to the state that `rx` sees.
   mutating func look(
-    _ rx: ReadTransaction, fresh board: FreshRanges
+    _ rx: ReadTransaction, fresh snapshot: FreshRanges
   ) throws(StoreFailure) -> [DiffOp] {
     guard let record = try rx.conversation(config.conversation) else {
       askBlindly()
@@ -307,14 +308,14 @@ struct Screen: Watched {
       poisoned = try rx.quarantined(record.cid, seen: true)
     }
     change.redrawn = wasUnverified.difference(with: unverified)
-    noteVerified(board[record.cid], &change)
+    noteVerified(snapshot[record.cid], &change)
     try followGap(rx, record.cid, &loaded, &change)
     if change.isWhole { try reload(rx, record.cid, loaded, &change) }
     if !wishes.isEmpty {
-      var growth = try Growth(rx, record, spans: spans, loaded: loaded, isUp: isUp)
-      try grow(&growth)
-      loaded = growth.loaded
-      change.upsert(growth.keys)
+      var loader = try CacheLoader(rx, record, spans: spans, loaded: loaded, isUp: isUp)
+      try grow(&loader)
+      loaded = loader.loaded
+      change.upsert(loader.keys)
     }
     try keepPending(rx, record.cid, &loaded, &change)
     if loaded != list.loaded { change.loaded = loaded }
@@ -337,12 +338,12 @@ struct Screen: Watched {
   private mutating func growAgain(
     _ rx: ReadTransaction, _ record: ConversationRecord
   ) throws(StoreFailure) -> [DiffOp] {
-    var growth = try Growth(rx, record, spans: list.spans, loaded: list.loaded, isUp: isUp)
-    try grow(&growth)
-    read += growth.keys.count
+    var loader = try CacheLoader(rx, record, spans: list.spans, loaded: list.loaded, isUp: isUp)
+    try grow(&loader)
+    read += loader.keys.count
     var change = WindowChange()
-    if growth.loaded != list.loaded { change.loaded = growth.loaded }
-    change.upserted = growth.keys
+    if loader.loaded != list.loaded { change.loaded = loader.loaded }
+    change.upserted = loader.keys
     change.focus = focus
     let ops = list.apply(change)
     forgetEvicted()

@@ -7,52 +7,54 @@ internal import Base
 internal import Store
 internal import Timeline
 
-extension Screen {
+extension WindowState {
   /// Lets every wish load what it can, and forgets those that have what they want.
-  mutating func grow(_ growth: inout Growth) throws(StoreFailure) {
+  mutating func grow(_ loader: inout CacheLoader) throws(StoreFailure) {
     let pending = wishes
     wishes = []
-    for wish in pending { try grow(wish, &growth) }
+    for wish in pending { try grow(wish, &loader) }
   }
 
-  private mutating func grow(_ pending: Wish, _ growth: inout Growth) throws(StoreFailure) {
+  private mutating func grow(_ pending: PendingLoad, _ loader: inout CacheLoader)
+    throws(StoreFailure)
+  {
     var wish = pending
     wish.grown = nil
     wish.meanwhile = nil
     let mayAsk = !config.isCacheOnly && !wish.hasGivenUp && wish.atGap != .show
     let showsBeyond = wish.atGap != .ask || !mayAsk || !isUp
-    let known = growth.keys.count
-    let result: (outcome: Growth.Outcome, isSatisfied: Bool)
+    let known = loader.keys.count
+    let result: (outcome: CacheLoader.Outcome, isSatisfied: Bool)
     switch wish.aim {
     case .older(let edge):
-      result = try growth.older(from: edge, want: wish.want, showsBeyond: showsBeyond)
-      wish.grown = growth.ends(of: known)
+      result = try loader.older(from: edge, want: wish.want, showsBeyond: showsBeyond)
+      wish.grown = loader.ends(of: known)
       // What is older may come with the page of the present.
       if edge == .max, mayAsk, isLivePending || isLiveNext, !result.isSatisfied {
         keep(wish, asking: nil)
         return
       }
     case .newer(let edge):
-      result = try growth.newer(
+      result = try loader.newer(
         from: edge, want: wish.want, showsBeyond: showsBeyond,
         isCaughtUp: isCaughtUp || !isUp || !mayAsk)
     case .fill(let high, let low):
-      result = try growth.older(from: high, want: wish.want, showsBeyond: false, floor: low)
+      result = try loader.older(from: high, want: wish.want, showsBeyond: false, floor: low)
     case .place(let at):
-      try grow(wish, at, mayAsk: mayAsk, &growth)
+      try grow(wish, at, mayAsk: mayAsk, &loader)
       return
     case .beside(let place):
-      if mayAsk, isUp, !growth.passable.holds(place) {
-        try settle(wish, .near(place), want: 0, mayAsk: true, &growth)
+      if mayAsk, isUp, !loader.passable.holds(place) {
+        try settle(wish, .near(place), want: 0, mayAsk: true, &loader)
       } else {
-        try growBothSides(of: place, wish.want, wish.atGap, &growth)
+        try growBothSides(of: place, wish.want, wish.atGap, &loader)
       }
       return
     }
-    wish.grown = growth.ends(of: known)
-    if wish.leads { lead(wish, growth.keys[known...]) }
+    wish.grown = loader.ends(of: known)
+    if wish.leads { lead(wish, loader.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
-    try settle(wish, kind, want: want, mayAsk: mayAsk, &growth)
+    try settle(wish, kind, want: want, mayAsk: mayAsk, &loader)
   }
 
   /// What a wish loaded and the bound sent away again at once is not loaded anew at each
@@ -70,7 +72,7 @@ extension Screen {
   }
 
   /// The bound keeps what was loaded now, and as much of where it was loaded from.
-  private mutating func lead(_ wish: Wish, _ keys: ArraySlice<RowKey>) {
+  private mutating func lead(_ wish: PendingLoad, _ keys: ArraySlice<RowKey>) {
     guard !keys.isEmpty else { return }
     let places = keys.map(\.position).sorted()
     let reach = min(places.count, config.rowsMax / 2) - 1
@@ -83,7 +85,8 @@ extension Screen {
 
   /// Keeps a wish that needs an answer, unless it has had it and nothing moved.
   private mutating func settle(
-    _ wish: Wish, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool, _ growth: inout Growth
+    _ wish: PendingLoad, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool,
+    _ loader: inout CacheLoader
   ) throws(StoreFailure) {
     var wish = wish
     if mayAsk, let tried = wish.tried.last, kind.goesOn(tried),
@@ -95,20 +98,20 @@ extension Screen {
       !asked.contains(where: { $0.request.kind == kind })
     {
       wish.hasGivenUp = true
-      try grow(wish, &growth)
+      try grow(wish, &loader)
     } else if mayAsk {
       if isUp { wish.note(tried: kind) }
       keep(
         wish,
         asking: SyncRequest(
           conversation: config.conversation, kind: kind, want: want, isUrgent: true))
-    } else if case .older(.max) = wish.aim, growth.keys.isEmpty, list.isEmpty {
+    } else if case .older(.max) = wish.aim, loader.keys.isEmpty, list.isEmpty {
       // An empty window takes whatever comes first.
       keep(wish, asking: nil)
     }
   }
 
-  private mutating func keep(_ wish: Wish, asking request: SyncRequest?) {
+  private mutating func keep(_ wish: PendingLoad, asking request: SyncRequest?) {
     var wish = wish
     wish.next = request
     wishes.append(wish)
@@ -116,101 +119,101 @@ extension Screen {
 
   /// Looks for a place; once it is found, loads both sides of it.
   private mutating func grow(
-    _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
+    _ wish: PendingLoad, _ at: At, mayAsk: Bool, _ loader: inout CacheLoader
   ) throws(StoreFailure) {
-    if case .unread = at, mayAsk, isUp, try growth.rx.namedMarker(growth.cid) != nil {
+    if case .unread = at, mayAsk, isUp, try loader.rx.namedMarker(loader.cid) != nil {
       // What is cached says nothing of where the marker is; the present may. It is shown all the
       // same where nobody answers.
       let isLive = isLivePending || isLiveNext
       let isAsked = asked.contains { $0.request.kind == .marker }
       if isLive || isAsked || !wish.tried.contains(.marker) {
-        let wish = isSilent ? try showMeanwhile(wish, &growth) : wish
+        let wish = isSilent ? try showMeanwhile(wish, &loader) : wish
         if isLive { return keep(wish, asking: nil) }
-        return try settle(wish, .marker, want: 0, mayAsk: true, &growth)
+        return try settle(wish, .marker, want: 0, mayAsk: true, &loader)
       }
     }
-    var found = try growth.find(at)
+    var found = try loader.find(at)
     if case .behind(let bound, let key) = found {
       if mayAsk, isUp {
-        return try settle(wish, .above(bound), want: wish.want, mayAsk: true, &growth)
+        return try settle(wish, .above(bound), want: wish.want, mayAsk: true, &loader)
       }
       found = .at(key, isTrusted: true)
     }
     switch found {
     case .behind: break
     case .latest:
-      try grow(.newest(wish.want), &growth)
+      try grow(.newest(wish.want), &loader)
     case .at(let key, let isTrusted):
       if !isTrusted, mayAsk, isUp {
         // The first row that is cached behind a gap is hardly the one that is meant.
-        if case .time = at { return try growToUnknown(wish, at, mayAsk: true, &growth) }
+        if case .time = at { return try growToUnknown(wish, at, mayAsk: true, &loader) }
         if case .unread = at {
-          return try settle(wish, .below(key.position), want: wish.want, mayAsk: true, &growth)
+          return try settle(wish, .below(key.position), want: wish.want, mayAsk: true, &loader)
         }
       }
       anchor = key.number
       if wish.leads { focus = key.position }
-      growth.loaded.insert(key.position, key.position.successor)
-      growth.keys.append(key)
+      loader.loaded.insert(key.position, key.position.successor)
+      loader.keys.append(key)
       if isTrusted || !mayAsk {
-        let atGap = wish.hasGivenUp ? Wish.AtGap.show : wish.atGap
-        return try growBothSides(of: key.position, wish.want, atGap, &growth)
+        let atGap = wish.hasGivenUp ? PendingLoad.AtGap.show : wish.atGap
+        return try growBothSides(of: key.position, wish.want, atGap, &loader)
       }
-      let known = growth.keys.count
-      if !isUp, !wish.isTrimmed { try showAround(key.position, wish.want, &growth) }
+      let known = loader.keys.count
+      if !isUp, !wish.isTrimmed { try showAround(key.position, wish.want, &loader) }
       var wish = wish
-      wish.meanwhile = growth.ends(of: known)
+      wish.meanwhile = loader.ends(of: known)
       wish.grown = (key.position, key.position)
       let kind: SyncRequest.Kind =
         if case .time(let time) = at { .time(time) } else { .near(key.position) }
-      try settle(wish, kind, want: 0, mayAsk: mayAsk, &growth)
+      try settle(wish, kind, want: 0, mayAsk: mayAsk, &loader)
     case .unknown:
-      try growToUnknown(wish, at, mayAsk: mayAsk, &growth)
+      try growToUnknown(wish, at, mayAsk: mayAsk, &loader)
     }
   }
 
   private mutating func growBothSides(
-    of place: Position, _ want: Int, _ atGap: Wish.AtGap, _ growth: inout Growth
+    of place: Position, _ want: Int, _ atGap: PendingLoad.AtGap, _ loader: inout CacheLoader
   ) throws(StoreFailure) {
-    try grow(Wish(.older(place), want: want / 2, atGap: atGap), &growth)
-    try grow(Wish(.newer(place), want: want - want / 2, atGap: atGap), &growth)
+    try grow(PendingLoad(.older(place), want: want / 2, atGap: atGap), &loader)
+    try grow(PendingLoad(.newer(place), want: want - want / 2, atGap: atGap), &loader)
   }
 
   /// The newest that is cached, until a place is known.
   private mutating func showMeanwhile(
-    _ wish: Wish, _ growth: inout Growth
-  ) throws(StoreFailure) -> Wish {
-    let known = growth.keys.count
+    _ wish: PendingLoad, _ loader: inout CacheLoader
+  ) throws(StoreFailure) -> PendingLoad {
+    let known = loader.keys.count
     if !wish.isTrimmed {
       let isAtEnd = isAtEnd
-      _ = try growth.older(from: .max, want: wish.want, showsBeyond: true)
+      _ = try loader.older(from: .max, want: wish.want, showsBeyond: true)
       // What comes meanwhile may lie far from the place.
-      let high = growth.ends(of: known)?.high.successor ?? .min
-      if !isAtEnd { growth.loaded.remove(high, .max) }
+      let high = loader.ends(of: known)?.high.successor ?? .min
+      if !isAtEnd { loader.loaded.remove(high, .max) }
     }
     var wish = wish
-    wish.meanwhile = growth.ends(of: known)
+    wish.meanwhile = loader.ends(of: known)
     return wish
   }
 
   private mutating func growToUnknown(
-    _ wish: Wish, _ at: At, mayAsk: Bool, _ growth: inout Growth
+    _ wish: PendingLoad, _ at: At, mayAsk: Bool, _ loader: inout CacheLoader
   ) throws(StoreFailure) {
     switch at {
     case .latest, .unread:
       // Nothing unread is known: the newest, until the present has answered.
       if isUp, isLivePending || isLiveNext, mayAsk {
-        let wish = try showMeanwhile(wish, &growth)
+        let wish = try showMeanwhile(wish, &loader)
         keep(wish, asking: nil)
       } else if !wish.isTrimmed {
-        try grow(.newest(wish.want), &growth)
+        try grow(.newest(wish.want), &loader)
       }
     case .message(let id):
       if !mayAsk { trouble = trouble ?? .notFound }
-      try settle(wish, .at(id), want: 0, mayAsk: mayAsk, &growth)
+      try settle(wish, .at(id), want: 0, mayAsk: mayAsk, &loader)
     case .time(let time):
       if !mayAsk { trouble = trouble ?? .notFound }
-      try settle(wish, .time(time), want: 0, mayAsk: mayAsk, &growth)
+      try settle(wish, .time(time), want: 0, mayAsk: mayAsk, &loader)
     }
   }
 
@@ -238,19 +241,19 @@ extension Screen {
 
   /// What is cached on both sides, gaps or not.
   private func showAround(
-    _ position: Position, _ want: Int, _ growth: inout Growth
+    _ position: Position, _ want: Int, _ loader: inout CacheLoader
   ) throws(StoreFailure) {
     // No more than stays, or each look would bring the rest and send it away again.
     let reach = config.rowsMax / 2 - 1
-    _ = try growth.older(from: position, want: min(want / 2, reach), showsBeyond: true)
-    _ = try growth.newer(
+    _ = try loader.older(from: position, want: min(want / 2, reach), showsBeyond: true)
+    _ = try loader.newer(
       from: position, want: min(want - want / 2, reach), showsBeyond: true, isCaughtUp: true)
   }
 }
 
 // MARK: What to ask, and how it stands
 
-extension Screen {
+extension WindowState {
   /// What this window wants of the network now.
   func requests(fresh: FreshRanges) -> [SyncRequest] {
     if config.isCacheOnly { return [] }
