@@ -71,7 +71,7 @@ final class SyncEngine {
   /// Whether the host should look.
   var hasNews = false
   /// What `state` counts in the store, as of a commit.
-  private var tally: (lsn: UInt64, counts: Tally)?
+  private var tally: (lsn: UInt64, counts: StoredCounts)?
 
   init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
     self.config = config
@@ -91,12 +91,12 @@ final class SyncEngine {
   }
 
   /// Only a commit changes these, so they are counted once for each. A host asks after each turn.
-  func countStored() throws(Failure) -> Tally {
+  func countStored() throws(Failure) -> StoredCounts {
     let lsn = store.lsn
     if let tally, tally.lsn == lsn { return tally.counts }
     let counts = try storing { () throws(StoreFailure) in
       try store.glance { rx throws(StoreFailure) in
-        Tally(
+        StoredCounts(
           readsPending: try rx.pendingMarkCount(), changeSeq: try rx.lastChange(),
           owed: try rx.owedCount())
       }
@@ -105,7 +105,7 @@ final class SyncEngine {
     return counts
   }
 
-  struct Tally {
+  struct StoredCounts {
     var readsPending: Int
     var changeSeq: UInt64
     var owed: Int

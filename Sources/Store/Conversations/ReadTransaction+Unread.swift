@@ -21,7 +21,7 @@ package struct Unread: Equatable, Sendable {
 }
 
 /// What is kept of a conversation to count its unread messages.
-struct Tally: Equatable {
+struct UnreadCounters: Equatable {
   /// The last message that was read, by this user's marker.
   var marker: Position?
   /// A message that the server named as read and that is not stored yet.
@@ -119,7 +119,7 @@ extension ReadTransaction {
   }
 
   /// In a write, with what the transaction changed.
-  func tally(_ cid: Int64) throws(StoreFailure) -> Tally {
+  func tally(_ cid: Int64) throws(StoreFailure) -> UnreadCounters {
     let kept = try known
     if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
     let tally = try storedTally(cid, connection)
@@ -129,11 +129,11 @@ extension ReadTransaction {
 
   private func storedTally(
     _ cid: Int64, _ connection: Connection
-  ) throws(StoreFailure) -> Tally {
+  ) throws(StoreFailure) -> UnreadCounters {
     let row = try connection.statement(Queries.tally, cid)
-    guard try row.step() else { return Tally() }
-    let tally = Tally(row, from: 0)
-    let count = row.int(Tally.columns)
+    guard try row.step() else { return UnreadCounters() }
+    let tally = UnreadCounters(row, from: 0)
+    let count = row.int(UnreadCounters.columns)
     let kept = try kept()
     let isKept = kept?.record.cid == cid
     memo?.entry(cid).count = Int(

@@ -16,7 +16,7 @@ extension WriteTransaction {
     someWait = nil
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
-    counters.recentChanges = RecentChanges()
+    counters.recentChanges = InlineChanges()
     for mark in told.reversed() { try wait(mark.id, mark.cid) { $0.lists = mark.lists } }
   }
 
@@ -93,7 +93,7 @@ extension WriteTransaction {
       WHERE cid = ?
       """, lsn, cid)
     // Nothing of it is counted, and how far it was read is forgotten.
-    change(cid, to: Tally())
+    change(cid, to: UnreadCounters())
     feed.add(.coverage, cid, 0...0)
     feed.add(.entities, cid, 0...0)
   }

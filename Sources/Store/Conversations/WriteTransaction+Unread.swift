@@ -169,7 +169,7 @@ extension WriteTransaction {
     let queued = try connection.number(
       Queries.countQueued, cid, top.time, top.id, marker.time, marker.id,
       RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
-    tally.counted = Tally.Counted(
+    tally.counted = UnreadCounters.Counted(
       count: isRead ? 0 : Swift.max(0, count &- (queued ?? 0)), top: top, isSharp: newest != nil,
       // What it has not heard of, another device or a deletion may have told it.
       isLow: !isRead && queued ?? 0 > 0,
@@ -217,7 +217,7 @@ extension WriteTransaction {
   }
 }
 
-extension Tally.Counted {
+extension UnreadCounters.Counted {
   /// A row above the marker went from `old` to `new`. False where it cannot be told
   /// whether the server counted it.
   fileprivate mutating func note(

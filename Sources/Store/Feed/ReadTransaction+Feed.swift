@@ -34,7 +34,7 @@ extension ReadTransaction {
     if after < last &- Swift.min(last, UInt64(recent.count)) {
       let row = try connection.statement(Queries.changes, after)
       while entries.count < limit, try row.step() {
-        let moved = try RecentChanges(stored: row.bytes(1))
+        let moved = try InlineChanges(stored: row.bytes(1))
         try append(moved, upTo: row.uint(0), after: after, limit, to: &entries)
       }
     }
@@ -44,7 +44,7 @@ extension ReadTransaction {
 
   /// Appends the entries behind `after` of those whose numbers end with `last`.
   private func append(
-    _ changes: RecentChanges, upTo last: UInt64, after: UInt64, _ limit: Int,
+    _ changes: InlineChanges, upTo last: UInt64, after: UInt64, _ limit: Int,
     to entries: inout [ChangeEntry]
   ) throws(StoreFailure) {
     let first = last &- Swift.min(last, UInt64(changes.count))
@@ -75,14 +75,14 @@ extension ReadTransaction {
     if try tells(recent, upTo: last, after: after, of: cid) { return true }
     let row = try connection.statement(Queries.changes, after)
     while try row.step() {
-      let moved = try RecentChanges(stored: row.bytes(1))
+      let moved = try InlineChanges(stored: row.bytes(1))
       if try tells(moved, upTo: row.uint(0), after: after, of: cid) { return true }
     }
     return false
   }
 
   private func tells(
-    _ changes: RecentChanges, upTo last: UInt64, after: UInt64, of cid: Int64
+    _ changes: InlineChanges, upTo last: UInt64, after: UInt64, of cid: Int64
   ) throws(StoreFailure) -> Bool {
     let first = last &- Swift.min(last, UInt64(changes.count))
     for place in 0..<changes.count where first &+ UInt64(place) >= after {
@@ -97,14 +97,14 @@ extension ReadTransaction {
   }
 
   private func feed() throws(StoreFailure) -> (
-    last: UInt64, trimmed: UInt64, recent: RecentChanges
+    last: UInt64, trimmed: UInt64, recent: InlineChanges
   ) {
     if let told { return (told.lastChange, told.trimmedChange, told.recentChanges) }
     let statement = try connection.statement(
       "SELECT last_change, trimmed_change, recent_changes FROM meta WHERE one = 1")
     guard try statement.step() else { throw .damaged }
     return (
-      statement.uint(0), statement.uint(1), try RecentChanges(stored: statement.bytes(2))
+      statement.uint(0), statement.uint(1), try InlineChanges(stored: statement.bytes(2))
     )
   }
 }

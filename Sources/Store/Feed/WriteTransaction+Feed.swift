@@ -33,7 +33,7 @@ struct FeedRuns {
     var earlier: [ClosedRange<UInt64>] = []
   }
 
-  private var groups = ShortTable<Key, Group>()
+  private var groups = SmallDictionary<Key, Group>()
 
   mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
     if kind == .operations { operations.insert(numbers.lowerBound) }
@@ -125,7 +125,7 @@ extension WriteTransaction {
     let runs = feed.merged()
     guard !runs.isEmpty else { return }
     for run in runs {
-      if counters.recentChanges.count >= RecentChanges.countMax { try moveChanges() }
+      if counters.recentChanges.count >= InlineChanges.countMax { try moveChanges() }
       counters.lastChange &+= 1
       counters.recentChanges.append(run)
     }
@@ -139,7 +139,7 @@ extension WriteTransaction {
     try connection.runNoted(
       "INSERT INTO change (last, entries) VALUES (?, ?)", counters.lastChange,
       counters.recentChanges.bytes)
-    counters.recentChanges = RecentChanges()
+    counters.recentChanges = InlineChanges()
     if counters.trimmedChange > 0 {
       try connection.runNoted("DELETE FROM change WHERE last <= ?", counters.trimmedChange)
     }

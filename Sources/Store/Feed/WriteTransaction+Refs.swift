@@ -39,10 +39,10 @@ extension WriteTransaction {
         ON CONFLICT (ref) DO UPDATE SET owed = max(owed, excluded.owed)
         """,
         ref, entry.atUs, entry.isOwed ? 1 : 0)
-      if let known = greatest, RecentRefs.precedes(known, ref) { greatest = ref }
+      if let known = greatest, InlineRefs.precedes(known, ref) { greatest = ref }
     }
     memo?.greatestRef = greatest
-    counters.recentRefs = RecentRefs()
+    counters.recentRefs = InlineRefs()
   }
 
   /// Notes that replies were sent.
@@ -90,7 +90,7 @@ extension ReadTransaction {
       var greatest = memo.greatestRef
       if greatest == nil { greatest = try storedGreatestRef() }
       memo.greatestRef = greatest
-      if let greatest, RecentRefs.precedes(greatest, ref) { return false }
+      if let greatest, InlineRefs.precedes(greatest, ref) { return false }
     }
     return try connection.number(Queries.seen, ref) != nil
   }

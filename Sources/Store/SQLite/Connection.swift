@@ -7,7 +7,7 @@ internal import CSQLite
 @safe package final class Connection {
   private var handle: OpaquePointer?
   private let kept = StatementCache()
-  let memo = Memo()
+  let memo = ReadCache()
   private(set) lazy var room = Parameters.Room()
 
   /// Takes over an open handle.

@@ -26,8 +26,9 @@ struct Meta {
         lsn: row.uint(10), lastNumber: row.uint(11), lastChange: row.uint(12),
         trimmedChange: row.uint(13), lastOperation: row.uint(14),
         opening: .random(in: .min ... .max),
-        recentChanges: try RecentChanges(stored: row.bytes(15)),
-        recentRefs: RecentRefs(stored: row.bytes(16)), kept: try KeptState(stored: row.bytes(17))),
+        recentChanges: try InlineChanges(stored: row.bytes(15)),
+        recentRefs: InlineRefs(stored: row.bytes(16)),
+        kept: try LastChangedState(stored: row.bytes(17))),
       facts: ServerFacts(row))
   }
 }
@@ -48,9 +49,9 @@ struct Counters: Sendable {
   /// again behind it, in the log.
   var opening: Int64 = 0
   /// What is not in its table yet.
-  var recentChanges = RecentChanges()
-  var recentRefs = RecentRefs()
-  var kept: KeptState?
+  var recentChanges = InlineChanges()
+  var recentRefs = InlineRefs()
+  var kept: LastChangedState?
 }
 
 extension ServerFacts {

@@ -123,10 +123,11 @@ enum Schema {
       """)
   }
 
-  private static func keptState(_ connection: Connection) throws(StoreFailure) -> KeptState? {
+  private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?
+  {
     let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
     guard try row.step() else { throw .damaged }
-    return try KeptState(stored: row.bytes(0))
+    return try LastChangedState(stored: row.bytes(0))
   }
 
   /// Brings what is kept in the row of `meta` to where a cache that is made anew leaves it.

@@ -39,7 +39,7 @@ extension ConversationRecord {
   }
 }
 
-extension Tally {
+extension UnreadCounters {
   func bind(_ row: inout some ColumnSink & ~Copyable) {
     row.bind(marker?.time)
     row.bind(marker?.id)

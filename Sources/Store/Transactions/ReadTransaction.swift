@@ -21,7 +21,7 @@ package class ReadTransaction {
   /// What the store counts in the state that is seen, where that was told.
   private(set) var told: Counters?
   /// What was read of the state that is seen; a write brings it along as it changes.
-  private(set) var memo: Memo?
+  private(set) var memo: ReadCache?
 
   init(_ connection: Connection, positionKind: Int64) {
     owned = connection
@@ -29,7 +29,7 @@ package class ReadTransaction {
   }
 
   /// What a write transaction has counted anew; it overrides this.
-  func changedTally(_ cid: Int64) -> Tally? { nil }
+  func changedTally(_ cid: Int64) -> UnreadCounters? { nil }
 
   /// The same for its record.
   func changedRecord(_ cid: Int64) -> ConversationRecord? { nil }
@@ -38,27 +38,27 @@ package class ReadTransaction {
   func changedCount(_ cid: Int64) -> Int64 { 0 }
 
   /// The newest refs; a write transaction knows those that it has added.
-  func recentRefs() throws(StoreFailure) -> RecentRefs {
+  func recentRefs() throws(StoreFailure) -> InlineRefs {
     if let told { return told.recentRefs }
     let row = try connection.statement("SELECT recent_refs FROM meta WHERE one = 1")
     guard try row.step() else { throw .damaged }
-    return RecentRefs(stored: row.bytes(0))
+    return InlineRefs(stored: row.bytes(0))
   }
 
   /// The conversation whose state is not in its own row. What was read of it before counts for the
   /// state that is seen, unless a write has moved on.
-  func kept() throws(StoreFailure) -> KeptState? {
+  func kept() throws(StoreFailure) -> LastChangedState? {
     if let told { return told.kept }
     if let seenKept { return seenKept.state }
     let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
     guard try row.step() else { throw .damaged }
-    let state = try KeptState(stored: row.bytes(0))
+    let state = try LastChangedState(stored: row.bytes(0))
     seenKept = SeenKept(state: state)
     return state
   }
 
   private struct SeenKept {
-    let state: KeptState?
+    let state: LastChangedState?
   }
 
   private var seenKept: SeenKept?
@@ -74,7 +74,7 @@ package class ReadTransaction {
 
   /// What was read before of the state that is seen, as long as the transaction lasts. Who finds
   /// all that he wants there needs no transaction of SQLite.
-  var known: Memo? {
+  var known: ReadCache? {
     get throws(StoreFailure) {
       try mustLast()
       return memo

@@ -2,13 +2,13 @@
 ///
 /// Who reads meanwhile sees it through `changedRecord`, `changedTally` and `changedCount`; who
 /// writes in SQL what a record or a tally holds lets what was gathered go first. The same holds
-/// for the one row of `meta`, where most of it goes (`KeptState`).
+/// for the one row of `meta`, where most of it goes (`LastChangedState`).
 internal import Timeline
 
 /// What a commit has changed of one conversation so far.
 struct ConversationChange {
   var record: ConversationRecord?
-  var tally: Tally?
+  var tally: UnreadCounters?
   /// Rows inserted less rows removed.
   var count: Int64 = 0
 }
@@ -23,7 +23,7 @@ extension WriteTransaction {
   }
 
   /// A tally is to be written.
-  func change(_ cid: Int64, to tally: Tally) {
+  func change(_ cid: Int64, to tally: UnreadCounters) {
     changed[cid, default: ConversationChange()].tally = tally
   }
 
@@ -44,7 +44,7 @@ extension WriteTransaction {
       if isKept { continue }
       switch (change.record, change.tally) {
       case (let record?, let tally?):
-        try KeptState(record, tally, rows: change.count).write(connection)
+        try LastChangedState(record, tally, rows: change.count).write(connection)
         memo?.entry(cid).tally = tally
       case (let record?, nil): try write(record, change.count)
       case (nil, let tally?): try write(tally, cid, change.count)
@@ -55,7 +55,7 @@ extension WriteTransaction {
           change.count, cid)
       }
     }
-    changed = ShortTable()
+    changed = SmallDictionary()
   }
 
   /// The count of a conversation's rows changes, which is written now.
@@ -81,7 +81,7 @@ extension WriteTransaction {
     }
   }
 
-  private func write(_ tally: Tally, _ cid: Int64, _ count: Int64) throws(StoreFailure) {
+  private func write(_ tally: UnreadCounters, _ cid: Int64, _ count: Int64) throws(StoreFailure) {
     try connection.runNoted(
       """
       UPDATE conversation SET message_count = message_count + ?, read_time = ?, read_id = ?,

@@ -30,7 +30,7 @@ package final class WriteTransaction: ReadTransaction {
   package internal(set) var mustSeal = false
   var inserted = InsertedRows()
   /// What was changed of conversations and is not yet written.
-  var changed = ShortTable<Int64, ConversationChange>()
+  var changed = SmallDictionary<Int64, ConversationChange>()
   /// What is known of the server, where that changed: it goes into the row that counts.
   var changedFacts: ServerFacts?
   private var changesAtBegin: Int32 = 0
@@ -44,15 +44,15 @@ package final class WriteTransaction: ReadTransaction {
     self.counters.lsn = counters.lsn &+ 1
   }
 
-  override func changedTally(_ cid: Int64) -> Tally? { changed.value(cid)?.tally }
+  override func changedTally(_ cid: Int64) -> UnreadCounters? { changed.value(cid)?.tally }
 
   override func changedRecord(_ cid: Int64) -> ConversationRecord? { changed.value(cid)?.record }
 
   override func changedCount(_ cid: Int64) -> Int64 { changed.value(cid)?.count ?? 0 }
 
-  override func recentRefs() -> RecentRefs { counters.recentRefs }
+  override func recentRefs() -> InlineRefs { counters.recentRefs }
 
-  override func kept() -> KeptState? { counters.kept }
+  override func kept() -> LastChangedState? { counters.kept }
 
   package override func facts() throws(StoreFailure) -> ServerFacts {
     if let changedFacts { return changedFacts }

@@ -107,7 +107,7 @@ import Timeline
     let fixture = try Fixture(.file)
     let cid = try fixture.conversation()
     let other = try fixture.conversation("d")
-    let count = UInt64(RecentChanges.countMax * 2 + 9)
+    let count = UInt64(InlineChanges.countMax * 2 + 9)
     for step in 1...count {
       try fixture.write { tx throws(StoreFailure) in
         tx.isSilent = step % 3 == 0

@@ -264,13 +264,13 @@ import Timeline
       }
     }
     #expect(refused > 1_000 && refused < 5_000)
-    #expect(throws: StoreFailure.damaged) { try KeptState(stored: [1, 2, 3]) }
-    let state = KeptState(ConversationRecord(cid: 7, id: []), Tally(), rows: 3)
-    #expect(try KeptState(stored: state.packed)?.record.cid == 7)
-    let far = KeptState(ConversationRecord(cid: 7, id: []), Tally(), rows: .max)
+    #expect(throws: StoreFailure.damaged) { try LastChangedState(stored: [1, 2, 3]) }
+    let state = LastChangedState(ConversationRecord(cid: 7, id: []), UnreadCounters(), rows: 3)
+    #expect(try LastChangedState(stored: state.packed)?.record.cid == 7)
+    let far = LastChangedState(ConversationRecord(cid: 7, id: []), UnreadCounters(), rows: .max)
     for bad in [state.packed.dropLast(), state.packed + [0], far.packed] {
-      #expect(throws: StoreFailure.damaged) { try KeptState(stored: Array(bad)) }
+      #expect(throws: StoreFailure.damaged) { try LastChangedState(stored: Array(bad)) }
     }
-    #expect(try KeptState(stored: []) == nil)
+    #expect(try LastChangedState(stored: []) == nil)
   }
 }

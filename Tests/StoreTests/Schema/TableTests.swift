@@ -8,7 +8,7 @@ import Testing
   @Test func aShortTableIsADictionaryInOrder() {
     var random = Random(seed: 3)
     for _ in 0..<200 {
-      var table = ShortTable<Int64, Int>()
+      var table = SmallDictionary<Int64, Int>()
       var model: [Int64: Int] = [:]
       var order: [Int64] = []
       // On both sides of where it begins to hash.
@@ -50,7 +50,7 @@ import Testing
   @Test func aRefIsFoundByAllOfItsBytes() {
     var random = Random(seed: 8)
     for _ in 0..<100 {
-      var refs = RecentRefs()
+      var refs = InlineRefs()
       var model: [[UInt8]] = []
       while true {
         let ref = (0..<random.below(30)).map { _ in UInt8(random.below(2)) }
@@ -62,7 +62,7 @@ import Testing
       for (place, ref) in model.enumerated() { #expect(refs.find(ref)?.atUs == Int64(place)) }
       // Bytes of a damaged file: nothing is read that is not there.
       for cut in 0..<refs.bytes.count {
-        let damaged = RecentRefs(stored: Array(refs.bytes.prefix(cut)))
+        let damaged = InlineRefs(stored: Array(refs.bytes.prefix(cut)))
         #expect(damaged.find([7]) == nil)
         if let found = damaged.find(model[0]) { #expect(found.ref.upperBound <= cut) }
       }

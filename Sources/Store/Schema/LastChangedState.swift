@@ -5,10 +5,10 @@
 /// all that a record, a tally and the count of rows hold. Who reads one of these asks here as
 /// well; who writes their columns in SQL brings it to its row first (`settleConversations`).
 
-final class KeptState: Sendable {
+final class LastChangedState: Sendable {
   /// As of the last commit. Where it was read from the file it lacks the conversation's name.
   let record: ConversationRecord
-  let tally: Tally
+  let tally: UnreadCounters
   /// Rows that were inserted less those removed since the conversation's own row was written.
   let rows: Int64
   /// As it is to be stored.
@@ -19,7 +19,7 @@ final class KeptState: Sendable {
   /// More rows than any conversation gains.
   private static let rowsMax: UInt64 = 1 << 48
 
-  init(_ record: ConversationRecord, _ tally: Tally, rows: Int64) {
+  init(_ record: ConversationRecord, _ tally: UnreadCounters, rows: Int64) {
     self.record = record
     self.tally = tally
     self.rows = rows
@@ -37,12 +37,13 @@ final class KeptState: Sendable {
   convenience init?(stored: [UInt8]) throws(StoreFailure) {
     if stored.isEmpty { return nil }
     guard let row = PackedColumns(stored),
-      row.count == 2 + ConversationRecord.stateColumns + Tally.columns,
+      row.count == 2 + ConversationRecord.stateColumns + UnreadCounters.columns,
       row.int(1).magnitude <= Self.rowsMax
     else { throw .damaged }
     var record = ConversationRecord(cid: row.int(0), id: [])
     record.readState(row, from: 2)
-    self.init(record, Tally(row, from: 2 + ConversationRecord.stateColumns), rows: row.int(1))
+    self.init(
+      record, UnreadCounters(row, from: 2 + ConversationRecord.stateColumns), rows: row.int(1))
   }
 
   /// What a conversation's own row says, with what is kept of it.
@@ -79,12 +80,12 @@ extension WriteTransaction {
     _ cid: Int64, _ change: ConversationChange, isAlone: Bool
   ) throws(StoreFailure) -> Bool {
     if let kept = counters.kept, kept.record.cid == cid {
-      counters.kept = KeptState(
+      counters.kept = LastChangedState(
         change.record ?? kept.record, change.tally ?? kept.tally, rows: kept.rows &+ change.count)
       if counters.kept?.isTooLong ?? false { try settleKept() }
     } else {
       guard isAlone, let record = try conversation(cid: cid) else { return false }
-      let state = KeptState(record, try tally(cid), rows: change.count)
+      let state = LastChangedState(record, try tally(cid), rows: change.count)
       if state.isTooLong { return false }
       try settleKept()
       counters.kept = state

@@ -8,7 +8,7 @@ internal import Base
 internal import Glibc
 
 /// Entries of the feed, oldest first; their numbers end with that of the newest entry.
-struct RecentChanges: Equatable, Sendable {
+struct InlineChanges: Equatable, Sendable {
   /// Entries at most, so that the row stays on its page.
   static let countMax = 64
   private static let entryBytes = 32
@@ -47,7 +47,7 @@ struct RecentChanges: Equatable, Sendable {
 }
 
 /// Refs of updates, oldest first, each with its time and whether its reply is owed.
-struct RecentRefs: Equatable, Sendable {
+struct InlineRefs: Equatable, Sendable {
   /// Bytes at most, so that the row stays on its page.
   static let bytesMax = 1_024
   private static let headBytes = 11

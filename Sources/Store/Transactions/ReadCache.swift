@@ -6,7 +6,7 @@
 /// those that say themselves what they changed (`Connection.runNoted`) leave it.
 internal import Timeline
 
-final class Memo {
+final class ReadCache {
   /// What is known of one conversation; nil where it was not asked yet.
   final class Entry {
     var record: ConversationRecord?
@@ -14,7 +14,7 @@ final class Memo {
     var unverified: SpanSet?
     /// Unreadable places that were shown.
     var poisoned: [SpanSet.Span]?
-    var tally: Tally?
+    var tally: UnreadCounters?
     var count: Int?
     var summary: ConversationSummary?
     /// Whether any message of it was deleted, and whether any could not be read.

@@ -1,7 +1,7 @@
 /// Values by key, in the order in which they came: searched through while they are few, as in
 /// most commits, and by hash when they are many.
 
-struct ShortTable<Key: Hashable, Value> {
+struct SmallDictionary<Key: Hashable, Value> {
   /// Keys that are searched through.
   private static var shortMax: Int { 8 }
 
