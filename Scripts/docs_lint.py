@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Keeps the pages true: titles, links, names of the header, of the Python package and of the
-protocol's verbs, make targets and quoted sentences.
+protocol's verbs, make targets, quoted sentences and the table of decisions.
 
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
 first block of code in the README is a program that is compiled and run, so it has to equal it. A
 test that quotes the header (`header: "…"` in a comment) is about a promise that must still
-be there.
+be there. A note of a decision says its status, its date and what it supersedes.
 """
 
 import ast
@@ -18,6 +18,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_MAX = 350
 README_LINES_MAX = 200
 FIRST_BLOCK = "examples/c/first.c"
+NUMBERS = r"\d{3}(?:, \d{3})*"
+NOTE_HEAD = re.compile("\n".join([
+    r"# (?:\d{3} )?(?P<title>.+)",
+    "",
+    rf"- Status: (?P<status>accepted(?:, amended by (?P<amended>{NUMBERS}))?"
+    r"|superseded by (?P<by>\d{3}))",
+    r"- Date: (?P<date>\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))",
+    rf"- Supersedes: (?:none|(?P<supersedes>{NUMBERS}))",
+    "", ""]))
 
 
 def files(*patterns):
@@ -123,6 +132,60 @@ def readme():
         yield f"its first block of code is not {FIRST_BLOCK}"
 
 
+def notes(folder):
+    """The notes of decisions by number, each as what its head says, and complaints about them."""
+    found, trouble = {}, []
+    for path in sorted(folder.glob("*.md")):
+        if path.name == "README.md":
+            continue
+        number, match = path.name[:3], NOTE_HEAD.match(path.read_text())
+        if not re.match(r"\d{3}-", path.name) or number in found:
+            trouble.append((path, "its name has no number of its own"))
+            continue
+        if not match:
+            trouble.append((path, "the lines Status, Date and Supersedes are not below its title"))
+        found[number] = (match.groupdict() if match else {}) | {"path": path}
+    return found, trouble
+
+
+def references(found):
+    """What notes say of one another agrees."""
+    for number, note in found.items():
+        for other in (note.get("amended") or "").split(", ") + [note.get("by") or ""]:
+            if other and (other not in found or other <= number):
+                yield note["path"], f"{other} is no later note"
+        by = note.get("by")
+        if by and number not in (found.get(by, {}).get("supersedes") or ""):
+            yield note["path"], f"{by} does not say that it supersedes {number}"
+        for other in re.findall(r"\d{3}", note.get("supersedes") or ""):
+            if found.get(other, {}).get("by") != number:
+                yield note["path"], f"{other} does not say that {number} supersedes it"
+
+
+def decisions(folder):
+    """Each note has its head, and the table of the README says the same of it; no number is missing
+    without a word why."""
+    found, trouble = notes(folder)
+    yield from trouble
+    yield from references(found)
+    readme = folder / "README.md"
+    text = readme.read_text()
+    listed = re.findall(r"^\| (\d{3}) \| (.*) \|$", text, re.MULTILINE)
+    rows = dict(listed)
+    if [number for number, _ in listed] != sorted(rows):
+        yield readme, "the table is not in the order of its numbers"
+    for number, note in found.items():
+        row = "[{title}]({path.name}) | {status} | {date}".format(**note) if "title" in note else ""
+        if row and rows.get(number) != row:
+            yield readme, f"the table does not say: {number} | {row}"
+    for number in sorted(set(rows) - set(found)):
+        yield readme, f"{number} is in the table and is no note"
+    explained = set(re.findall(r"^- (\d{3}): \S", text, re.MULTILINE))
+    for number in (f"{count:03}" for count in range(1, int(max(found, default=0)) + 1)):
+        if (number in found) == (number in explained):
+            yield readme, f"{number} has to be a note or explained as missing, and not both"
+
+
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -152,6 +215,8 @@ def main():
         trouble += [f"{path.relative_to(ROOT)}: {why}"
                     for why in page(path, names, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
+    trouble += [f"{path.relative_to(ROOT)}: {why}"
+                for path, why in decisions(ROOT / "docs" / "decisions")]
     prose = sentences(header)
     count = 0
     for path, number, quote in quotes():
