@@ -6,6 +6,7 @@ says of the same figures whether they are met.
 """
 
 import json
+import textwrap
 
 import growth
 import plots
@@ -23,18 +24,24 @@ def left(name):
     return json.loads(file.read_text()) if file.exists() else None
 
 
+def paragraph(text):
+    """Text in the columns that a page has."""
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False) + "\n\n"
+
+
 def results(given):
     rounds, cache = given["rounds"], given["cache_kib"] / 1024
-    return (f"{given['messages']:,} messages in {given['conversations']:,} conversations, medians"
-            f" of {rounds} {'round' if rounds == 1 else 'rounds'}, a page cache of {cache:.0f} MiB,"
-            " in brackets the median of the rounds' ratios to plain SQLite;"
-            f" {given['machine']}.\n\n"
+    return (paragraph(
+        f"{given['messages']:,} messages in {given['conversations']:,} conversations, medians of"
+        f" {rounds} {'round' if rounds == 1 else 'rounds'}, a page cache of {cache:.0f} MiB, in"
+        f" brackets the median of the rounds' ratios to plain SQLite; {given['machine']}.")
             + run.table(given["figures"], list(given["figures"])))
 
 
 def system_calls(given):
-    return (f"{given['messages']:,} messages in {given['conversations']:,} conversations; all calls"
-            " of one, in brackets syncs and what was written.\n\n"
+    return (paragraph(
+        f"{given['messages']:,} messages in {given['conversations']:,} conversations; all calls of"
+        " one, in brackets syncs and what was written.")
             + syscalls.table(given["figures"], list(given["figures"])))
 
 
@@ -47,12 +54,13 @@ def sizes(given):
         counts = sorted({size for figures in found.values() for values in figures.values()
                          for size in values})
         parts.append(f"**{title.capitalize()}**\n\n{growth.table(found, counts)}")
-    return f"{given['machine']}.\n\n" + "\n\n".join(parts)
+    return paragraph(f"{given['machine']}.") + "\n\n".join(parts)
 
 
 def weight(given):
-    return (f"{given['messages']:,} messages in {given['conversations']:,} conversations, a page"
-            f" cache of {given['cache_kib'] / 1024:.0f} MiB; {given['machine']}.\n\n"
+    return (paragraph(
+        f"{given['messages']:,} messages in {given['conversations']:,} conversations, a page cache"
+        f" of {given['cache_kib'] / 1024:.0f} MiB; {given['machine']}.")
             + weigh.table(given))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Keeps the pages true: titles, links, names of the header, of the Python package and of the
-protocol's verbs, make targets, quoted sentences and the table of decisions.
+protocol's verbs, make targets, quoted sentences, lines of 100 columns and the table of decisions.
 
 A page that names a function or a target that does not exist is wrong, whatever else it says. The
 first block of code in the README is a program that is compiled and run, so it has to equal it. A
@@ -15,8 +15,10 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LINES_MAX = 350
-README_LINES_MAX = 200
+LINES_MAX = 450
+README_LINES_MAX = 220
+COLUMNS_MAX = 100
+LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[.,;:]?"
 FIRST_BLOCK = "examples/c/first.c"
 NUMBERS = r"\d{3}(?:, \d{3})*"
 NOTE_HEAD = re.compile("\n".join([
@@ -45,6 +47,22 @@ def anchors(text):
 
 def without_code(text):
     return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def prose(text):
+    """The lines of a page as (number, line), without tables, fenced and indented code."""
+    fenced = listed = code = False
+    blank = True
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.match(r"\s*(```|~~~)", line):
+            fenced = not fenced
+        elif line.strip() and not fenced:
+            item = re.match(r"\s*([-*+]|\d+\.) ", line)
+            listed = bool(item) or listed and (not blank or line.startswith(" "))
+            code = line.startswith("    ") and not listed and (blank or code)
+            if not code and not line.startswith("|"):
+                yield number, line
+        blank = not line.strip()
 
 
 def python_names():
@@ -96,6 +114,9 @@ def page(path, header_names, targets, package, verb_names):
         yield f"{len(titles)} titles, one is wanted"
     if len(text.splitlines()) > LINES_MAX:
         yield f"{len(text.splitlines())} lines, {LINES_MAX} are allowed"
+    for number, line in prose(text):
+        if len(line) > COLUMNS_MAX and not re.fullmatch(LINK_ALONE, line):
+            yield f"line {number} has {len(line)} columns, {COLUMNS_MAX} are allowed"
     for link in re.findall(r"\]\(([^)\s]+)\)", plain):
         if re.match(r"[a-z]+:", link):
             continue
