@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
 """Each rule of tidy.py with a text that breaks it and one that does not."""
 
+import contextlib
+import io
+import os
 import pathlib
+import subprocess
+import tempfile
 import unittest
+import unittest.mock
 
 import tidy
 
@@ -71,6 +77,73 @@ class Tidy(unittest.TestCase):
 
     def test_marks(self):
         self.assert_broken("Sources/Base/A.swift", HEAD + "// FIXME later\n", "open end")
+
+    def test_subject(self):
+        for line in ("Store: rows are written once", "Docs, Tests: x", "C/Python 3.x-y: x",
+                     "Docs: " + "x" * 66):
+            self.assertEqual(list(tidy.subject(line)), [])
+        for line in ("rows are written once", "store: x", "Store:x", "Store: ", "S_t: x", ""):
+            self.assertEqual(list(tidy.subject(line)), ["the subject is not `Room: what`"])
+        self.assertEqual(list(tidy.subject("Docs: " + "x" * 67)),
+                         ["a subject of 73 columns, 72 are allowed"])
+
+
+class Commits(unittest.TestCase):
+    """Which commits are looked at, in repositories that are made here."""
+
+    def setUp(self):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        patch = unittest.mock.patch.dict(os.environ, kept, clear=True)
+        patch.start()
+        self.addCleanup(patch.stop)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def git(self, *arguments):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.invalid",
+               "-c", "commit.gpgsign=false"]
+        return subprocess.run(["git", *who, *arguments], cwd=self.root, check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    def commit(self, subject):
+        self.git("commit", "--quiet", "--allow-empty", "-m", subject)
+        return self.git("rev-parse", "HEAD")
+
+    def subjects(self, root, base):
+        """(what is complained of, whether the base was missed)."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            found = list(tidy.subjects(root, base))
+        return found, "not in this clone, subjects are not checked" in printed.getvalue()
+
+    def test_commits_after_the_base(self):
+        self.git("init", "--quiet", "--initial-branch=main")
+        base = self.commit("before there was a rule")
+        self.commit("Docs: one")
+        self.git("checkout", "--quiet", "-b", "side", base)
+        self.commit("Docs: two")
+        self.git("checkout", "--quiet", "main")
+        self.git("merge", "--quiet", "--no-edit", "side")
+        self.assertEqual(self.subjects(self.root, base), ([], False))
+        self.commit("no room")
+        (line,), missed = self.subjects(self.root, base)
+        self.assertIn("the subject is not `Room: what`: no room", line)
+        self.assertFalse(missed)
+
+    def test_a_clone_without_the_base(self):
+        self.git("init", "--quiet", "--initial-branch=main")
+        base = self.commit("before there was a rule")
+        self.commit("no room")
+        self.git("clone", "--quiet", "--depth", "1", f"file://{self.root}", "shallow")
+        self.assertEqual(self.subjects(self.root / "shallow", base), ([], True))
+
+    def test_an_export_without_git(self):
+        (self.root / "out").mkdir()
+        (self.root / "a.md").write_text("x\n")
+        (self.root / "out" / "b.md").write_text("x\n")
+        self.assertEqual(self.subjects(self.root, "0" * 40), ([], True))
+        self.assertEqual(tidy.tracked(self.root), [pathlib.Path("a.md")])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 
 Each rule is a function that is given a path and its text and yields complaints; test_tidy.py holds
 one text that breaks each rule and one that does not. `tidy.py` without arguments reads every file
-of the repository.
+of the repository, and the subjects of the commits after the one that `Scripts/house-base` names.
 """
 
 import pathlib
@@ -17,6 +17,9 @@ LINE_MAX = 100
 FUNCTION_MAX = 70
 FILE_MAX = 500
 BYTES_MAX = 200_000
+SUBJECT_MAX = 72
+# Folders that git ignores, for a folder without git.
+MADE = re.compile(r"/(\.build[^/]*|\.git|\.venv|out|__pycache__|[^/]*\.egg-info)/")
 
 # What a room may import, by architecture. System modules are listed with the rooms that use them.
 ROOMS = {
@@ -189,15 +192,54 @@ def complaints(path, text):
             yield f"{path}:{number}: {why}"
 
 
-def tracked():
-    output = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
-                            capture_output=True, text=True).stdout
-    return [pathlib.Path(line) for line in output.splitlines()]
+def subject(line):
+    """The first line of a commit's message is `Room: what`."""
+    if not re.match(r"[A-Z][A-Za-z0-9 ,/.-]*: \S", line):
+        yield "the subject is not `Room: what`"
+    if len(line) > SUBJECT_MAX:
+        yield f"a subject of {len(line)} columns, {SUBJECT_MAX} are allowed"
+
+
+def git(root, *arguments):
+    """What git prints, or None where it fails or is not there."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def commits(root, base):
+    """(hash, subject) of each commit after the base that is no merge; None where the base is not in
+    this clone."""
+    if git(root, "cat-file", "-e", base + "^{commit}") is None:
+        return None
+    output = git(root, "log", "--no-merges", "--format=%h %s", f"{base}..HEAD")
+    return None if output is None else [tuple(line.split(" ", 1)) for line in output.splitlines()]
+
+
+def subjects(root, base):
+    """Complaints about the subjects of commits after the base."""
+    found = commits(root, base)
+    if found is None:
+        print("tidy: the base commit is not in this clone, subjects are not checked")
+    for name, line in found or []:
+        for why in subject(line):
+            yield f"{name}: {why}: {line}"
+
+
+def tracked(root):
+    """The files of the repository; all files where the folder is an export without git."""
+    output = git(root, "ls-files", "-co", "--exclude-standard")
+    if output is not None:
+        return [pathlib.Path(line) for line in output.splitlines()]
+    paths = [path.relative_to(root) for path in root.rglob("*") if path.is_file()]
+    return sorted(path for path in paths if not MADE.search(f"/{path.parent}/"))
 
 
 def main():
-    found = []
-    files = [path for path in tracked() if (ROOT / path).is_file()]
+    found = list(subjects(ROOT, (ROOT / "Scripts" / "house-base").read_text().strip()))
+    files = [path for path in tracked(ROOT) if (ROOT / path).is_file()]
     for path in files:
         data = (ROOT / path).read_bytes()
         if len(data) > BYTES_MAX:
