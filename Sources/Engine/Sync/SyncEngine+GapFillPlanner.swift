@@ -3,7 +3,8 @@
 /// A server that pages by keys (`before`) is asked for all below the edge's own tick and
 /// up, so nothing can hide between two pages; one that finds messages (`around`) for the
 /// page around the edge's message; one that keeps the oldest of a cut answer for all
-/// after the edge. Otherwise offsets are searched, and `BackwardPagination` or `ForwardPagination` prove the joins.
+/// after the edge. Otherwise offsets are searched, and `BackwardPagination` or
+/// `ForwardPagination` prove the joins.
 /// Under numbers a selection by time may leave out what was committed late, so it is
 /// never used to go on from an edge.
 ///

@@ -4,7 +4,7 @@
 /// one is not known it takes the list's own ends, or leaps on. Arrivals and deletions
 /// shift offsets between requests: then the two sides cross, the older knowledge is
 /// dropped, and it goes on from the nearer one. The number of requests is bounded; the
-/// page found is an island like any other, from which `BackwardPagination` and `ForwardPagination` go on.
+/// page found is an island like any other, from which both paginations go on.
 package struct OffsetSearch: Equatable, Sendable {
   package let target: Position
   /// The offset to ask next.
