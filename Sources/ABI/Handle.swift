@@ -76,24 +76,24 @@ internal import Engine
 
   /// Closes the client, lets its hooks go, and gives the memory back.
   static func freeClient(_ handle: OpaquePointer?) {
-    guard let occupant = unsafe take(handle, client) as? Occupant else { return }
+    guard let occupant = unsafe claim(handle, client) as? Occupant else { return }
     occupant.client.close()
     occupant.hooks.drop()
   }
 
   /// Closes the window and gives the memory back.
   static func freeWindow(_ handle: OpaquePointer?) {
-    guard let window = unsafe take(handle, window) as? Window else { return }
+    guard let window = unsafe claim(handle, window) as? Window else { return }
     window.close()
   }
 
   /// Closes the list and gives the memory back.
   static func freeList(_ handle: OpaquePointer?) {
-    guard let list = unsafe take(handle, list) as? ConversationList else { return }
+    guard let list = unsafe claim(handle, list) as? ConversationList else { return }
     list.close()
   }
 
-  private static func take(_ handle: OpaquePointer?, _ word: UInt64) -> AnyObject? {
+  private static func claim(_ handle: OpaquePointer?, _ word: UInt64) -> AnyObject? {
     guard let block = unsafe block(handle, word) else { return nil }
     let object = unsafe block.pointee.object.takeRetainedValue()
     unsafe block.pointee.word = 0

@@ -17,7 +17,7 @@ enum Registry {
   private static let contents = Lock(Contents())
 
   /// Takes a file for this process's one vault of it, or says that it is taken.
-  static func take(_ identity: FileIdentity) -> Bool {
+  static func claim(_ identity: FileIdentity) -> Bool {
     contents.withLock {
       guard !$0.taken.contains(identity) else { return false }
       $0.taken.append(identity)
@@ -60,7 +60,7 @@ final class FileClaim: Sendable {
   let identity: FileIdentity
 
   init?(_ identity: FileIdentity) {
-    guard Registry.take(identity) else { return nil }
+    guard Registry.claim(identity) else { return nil }
     self.identity = identity
   }
 

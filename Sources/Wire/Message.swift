@@ -99,22 +99,22 @@ package final class WireMessage: Sendable {
     self.stamp = stamp
     self.payload = document.range(payload)
     self.object = object
-    sequence = members.take(.sequence) {
+    sequence = members.consume(.sequence) {
       document.integer($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
     }
-    previousID = members.take(.previousID) { reader.optionalID($0) }
-    version = members.take(.version) { document.integer($0) }
-    editedUs = members.take(.editedAt) { reader.stamp($0)?.timeUs }
+    previousID = members.consume(.previousID) { reader.optionalID($0) }
+    version = members.consume(.version) { document.integer($0) }
+    editedUs = members.consume(.editedAt) { reader.stamp($0)?.timeUs }
     edited = members[.editedAt] != nil
-    replyTo = members.take(.replyTo) { reader.optionalID($0) }
-    reactions = members.take(.reactions) {
+    replyTo = members.consume(.replyTo) { reader.optionalID($0) }
+    reactions = members.consume(.reactions) {
       document.kind($0) == .object ? document.range($0) : nil
     }
-    pinned = members.take(.pinned) { document.bool($0) } ?? false
-    deleted = members.take(.deleted) { document.bool($0) } ?? false
-    isEvent = members.take(.kind) { reader.kind($0) } ?? false
-    moderated = members.take(.moderated) { document.bool($0) } ?? false
-    clientID = members.take(.clientID) { reader.optionalID($0) }
+    pinned = members.consume(.pinned) { document.bool($0) } ?? false
+    deleted = members.consume(.deleted) { document.bool($0) } ?? false
+    isEvent = members.consume(.kind) { reader.kind($0) } ?? false
+    moderated = members.consume(.moderated) { document.bool($0) } ?? false
+    clientID = members.consume(.clientID) { reader.optionalID($0) }
     readBy = members[.readBy].flatMap { readers(document, $0) }
     deliveredBy = members[.deliveredBy].flatMap { readers(document, $0) }
     listenedBy = members[.listenedBy].flatMap { readers(document, $0) }
@@ -240,7 +240,7 @@ private struct Members: ~Copyable {
   }
 
   /// Reads a member that may be missing, and keeps for the host what `read` cannot.
-  mutating func take<Value>(_ member: Member, _ read: (Document.Node) -> Value?) -> Value? {
+  mutating func consume<Value>(_ member: Member, _ read: (Document.Node) -> Value?) -> Value? {
     guard let value = self[member] else { return nil }
     let result = read(value)
     if result == nil {

@@ -94,7 +94,7 @@ private struct OperationReader {
     guard let parameter = Parameter(name: name) else { return keep(key, value) }
     let isNull = document.kind(value) == .null && parameter != .payload
     if isNull { return }
-    guard !has(parameter), take(parameter, value) else { throw .badMember(parameter) }
+    guard !has(parameter), accept(parameter, value) else { throw .badMember(parameter) }
     seen |= parameter.bit
     switch parameter {
     case .conversationID, .messageID, .clientID, .payload: break
@@ -110,7 +110,7 @@ private struct OperationReader {
   }
 
   /// Whether a member has a value of its kind, which is taken where it is used.
-  private mutating func take(_ parameter: Parameter, _ value: Document.Node) -> Bool {
+  private mutating func accept(_ parameter: Parameter, _ value: Document.Node) -> Bool {
     switch parameter {
     case .conversationID:
       request.conversation = messages.optionalID(value)

@@ -163,7 +163,7 @@ struct Scanner {
   }
 
   /// Notes a value without children that ends at `at`.
-  private mutating func note(from start: Int, isEscaped: Bool = false) {
+  private mutating func appendEntry(from start: Int, isEscaped: Bool = false) {
     tape.append(Entry(start: start, stop: at, next: tape.count + 1, isEscaped: isEscaped))
   }
 
@@ -178,7 +178,7 @@ struct Scanner {
       at += 1
     }
     guard read == word else { throw .syntax }
-    note(from: start)
+    appendEntry(from: start)
   }
 
   private mutating func skipSpace(_ text: Span<UInt8>) {
@@ -210,7 +210,7 @@ extension Scanner {
       if at < text.count, text[at] == Character.minus || text[at] == Character.plus { at += 1 }
       try digits(text)
     }
-    note(from: start)
+    appendEntry(from: start)
   }
 
   /// At least one digit.
@@ -230,7 +230,7 @@ extension Scanner {
       let byte = text[at]
       if byte == Character.quote {
         at += 1
-        note(from: start, isEscaped: isEscaped)
+        appendEntry(from: start, isEscaped: isEscaped)
         return
       }
       guard byte >= 0x20 else { throw .syntax }

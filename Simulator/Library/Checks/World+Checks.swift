@@ -57,7 +57,7 @@ extension World {
   }
 
   /// A look at a screen between two events.
-  func glance() throws {
+  func read() throws {
     let conversation = deviceDice.below(conversations.count)
     let limit = 5 + deviceDice.below(40)
     try check(conversation, try client.page(conversations[conversation].bytes, limit: limit))

@@ -192,7 +192,7 @@ extension World {
     if receipt == .foreign { throw Violation("a frame of this account was refused") }
     try endHearing(hearing, bytes, receipt)
     try pump()
-    if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try glance() }
+    if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try read() }
   }
 
   /// Changes of messages that are not stored are nobody's: which are, after such an answer.

@@ -350,7 +350,7 @@ package final class Client: Sendable {
       return snapshot.fresh
     }
     let scheme = PositionScheme(config.profile, overlapUs: 0)
-    return try store.glance(
+    return try store.read(
       failure: { Failure($0) },
       { rx throws(Failure) in
         try body(Reading(rx, fresh: fresh, permille: permille, scheme))

@@ -228,7 +228,7 @@ extension Client {
       cid = last.row.cid
       place = last.row.position
       let mine = batch.filter { only == nil || $0.row.cid == only }
-      opened += try take(mine.compactMap { sealed in self.opened(sealed) })
+      opened += try storeOpened(mine.compactMap { sealed in self.opened(sealed) })
       if let only, cid != only { return opened }
     }
   }
@@ -238,7 +238,7 @@ extension Client {
     return (sealed.row, payload)
   }
 
-  private func take(_ opened: [(SealedRow, OpenedPayload)]) throws(Failure) -> Int {
+  private func storeOpened(_ opened: [(SealedRow, OpenedPayload)]) throws(Failure) -> Int {
     if opened.isEmpty { return 0 }
     return try input { engine, _ throws(Failure) in
       try engine.storing { () throws(StoreFailure) in

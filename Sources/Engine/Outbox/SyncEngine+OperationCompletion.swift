@@ -24,7 +24,7 @@ extension SyncEngine {
       default: .ok
       }
     guard
-      let record = try store.glance({ rx throws(StoreFailure) in try rx.operation(seq) })
+      let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
     else { return .ignored }
     let verdict = OutboxPolicy.verdict(ending, pending.verb, isRepeatable: true, wasTaken: true)
     do {

@@ -21,7 +21,7 @@ struct Draft {
 extension SyncEngine {
   /// What an earlier process left: nothing is in flight, and what only asked is moot.
   func recoverOperations() throws(StoreFailure) {
-    let open = try store.glance { rx throws(StoreFailure) in
+    let open = try store.read { rx throws(StoreFailure) in
       try rx.openOperations(limit: Limits.operationsMax)
     }
     outbox.load(open)
@@ -62,7 +62,7 @@ extension SyncEngine {
 
   /// The name that the server knows a conversation by, where it knows it by another.
   func canonical(_ conversation: [UInt8]) throws(StoreFailure) -> [UInt8] {
-    try store.glance { rx throws(StoreFailure) in try rx.conversation(conversation)?.id }
+    try store.read { rx throws(StoreFailure) in try rx.conversation(conversation)?.id }
       ?? conversation
   }
 

@@ -12,7 +12,7 @@ struct FoundOperation {
 
 extension SyncEngine {
   func operations(_ query: OperationQuery) throws(StoreFailure) -> [FoundOperation] {
-    try store.glance { rx throws(StoreFailure) in
+    try store.read { rx throws(StoreFailure) in
       var filter = OperationFilter(
         openOnly: query.openOnly, after: query.after, limit: query.limit)
       if let name = query.conversation {
@@ -29,7 +29,7 @@ extension SyncEngine {
   }
 
   func operation(_ seq: UInt64) throws(StoreFailure) -> FoundOperation? {
-    try store.glance { rx throws(StoreFailure) in
+    try store.read { rx throws(StoreFailure) in
       guard let record = try rx.operation(seq), !record.verb.isMark else { return nil }
       return FoundOperation(
         record: record, conversation: try rx.conversation(cid: record.cid)?.id ?? [])

@@ -53,7 +53,7 @@ extension SyncEngine {
   }
 
   private func request(of seq: UInt64) throws(StoreFailure) -> OperationRequest? {
-    try store.glance { rx throws(StoreFailure) in
+    try store.read { rx throws(StoreFailure) in
       guard let record = try rx.operation(seq) else { return nil }
       var request = OperationRequest(verb: record.verb.onWire, clientID: record.clientID)
       request.body = record.members
@@ -191,7 +191,7 @@ extension SyncEngine {
         continue
       }
       do {
-        let (record, after) = try store.glance { rx throws(StoreFailure) in
+        let (record, after) = try store.read { rx throws(StoreFailure) in
           (try rx.conversation(cid: operation.cid), try rx.operation(seq)?.toldAfter)
         }
         guard let conversation = record?.id else {

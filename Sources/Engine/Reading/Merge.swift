@@ -25,7 +25,7 @@ package func merged(
   defer { client.close() }
   try client.connected()
   var hasBadItems = false
-  func take(_ frame: [UInt8]) throws(Failure) {
+  func apply(_ frame: [UInt8]) throws(Failure) {
     do throws(Failure) {
       if try client.receive(frame) != .applied { hasBadItems = true }
     } catch .frame {
@@ -38,9 +38,9 @@ package func merged(
   }
   // A message may leave its conversation to what it came in.
   let conversation = first.conversation ?? second.conversation ?? [UInt8(ascii: "-")]
-  for frame in first.updates("a", in: conversation) { try take(frame) }
+  for frame in first.updates("a", in: conversation) { try apply(frame) }
   for frame in areDeltas ? second.elements : second.updates("b", in: conversation) {
-    try take(frame)
+    try apply(frame)
   }
   if try client.stats().waitingDropped > 0 { hasBadItems = true }
   return (try client.mergedList(), hasBadItems)

@@ -14,12 +14,12 @@ struct FreshRanges {
 
   mutating func insert(_ span: SpanSet.Span, _ cid: Int64) {
     ranges[cid, default: SpanSet()].insert(span.low, span.high)
-    note(cid)
+    markChanged(cid)
   }
 
   mutating func insert(_ more: SpanSet, _ cid: Int64) {
     ranges[cid] = self[cid].union(more)
-    note(cid)
+    markChanged(cid)
   }
 
   /// Nothing is known of another connection.
@@ -37,7 +37,7 @@ struct FreshRanges {
     if !changed.isEmpty { changed = [] }
   }
 
-  private mutating func note(_ cid: Int64) {
+  private mutating func markChanged(_ cid: Int64) {
     if changed.last != cid { changed.append(cid) }
   }
 }

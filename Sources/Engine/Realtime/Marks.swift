@@ -47,7 +47,7 @@ extension SyncEngine {
   func sendMarks(_ now: Instant) {
     guard marksWaiting, tracker.hasRoom, marksNotBeforeMs <= now.monotonicMs else { return }
     do {
-      let groups = try store.glance { rx throws(StoreFailure) in
+      let groups = try store.read { rx throws(StoreFailure) in
         try rx.pendingMarks(limit: Limits.markReadMax)
       }
       var left = false

@@ -53,7 +53,7 @@ struct Arrival {
 
 extension SyncEngine {
   /// Takes a delivery in one transaction.
-  func take(_ update: ServerUpdate, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
+  func apply(_ update: ServerUpdate, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
     var isRepeated = false
     var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in

@@ -107,7 +107,7 @@ extension SyncEngine {
     guard acknowledgements.ready.isEmpty, acknowledgements.hasMore else { return }
     let limit = acknowledgements.loadLimit
     acknowledgements.load(
-      try store.glance { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
+      try store.read { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
   }
 
   /// The next reply as a frame, made only when all effects are on disk: one sync

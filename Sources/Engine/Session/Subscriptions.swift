@@ -55,7 +55,7 @@ struct Subscriptions {
   /// One that went well, as the host asked it; who asked it besides is not waited for.
   mutating func add(_ one: Subscription) {
     askedMs = .max
-    if !settle(one), !all.contains(where: { $0.one == one }) { all.append(Standing(one: one)) }
+    if !confirm(one), !all.contains(where: { $0.one == one }) { all.append(Standing(one: one)) }
   }
 
   mutating func remove(_ one: Subscription) {
@@ -123,7 +123,7 @@ struct Subscriptions {
   }
 
   /// It went well. Whether it had trouble before.
-  mutating func settle(_ one: Subscription) -> Bool {
+  mutating func confirm(_ one: Subscription) -> Bool {
     guard let index = all.firstIndex(where: { $0.one == one }) else { return false }
     defer { all[index] = Standing(one: one) }
     return all[index].attempts > 0
@@ -180,7 +180,7 @@ extension SyncEngine {
       subscriptions.remove(one)
       logLines.append((.warn, "the server refused a subscription"))
     default:
-      if subscriptions.settle(one) { hearFromNow(one, now) }
+      if subscriptions.confirm(one) { hearFromNow(one, now) }
     }
   }
 

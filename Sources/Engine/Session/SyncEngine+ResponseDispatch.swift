@@ -39,7 +39,7 @@ extension SyncEngine {
     _ update: ServerUpdate, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
   ) throws(Failure) -> Receipt {
     let receipt = try storing { () throws(StoreFailure) in
-      try take(update, Arrival(frame: frame, opened: opened[...], now: now))
+      try apply(update, Arrival(frame: frame, opened: opened[...], now: now))
     }
     pump(now)
     return receipt

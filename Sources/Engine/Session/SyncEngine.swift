@@ -76,7 +76,7 @@ final class SyncEngine {
   init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
     self.config = config
     self.store = store
-    facts = try store.glance { rx throws(StoreFailure) in try rx.facts() }
+    facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
     lastLSN = store.lsn
     tracker = RequestTracker(
       seed: config.seed,
@@ -95,7 +95,7 @@ final class SyncEngine {
     let lsn = store.lsn
     if let tally, tally.lsn == lsn { return tally.counts }
     let counts = try storing { () throws(StoreFailure) in
-      try store.glance { rx throws(StoreFailure) in
+      try store.read { rx throws(StoreFailure) in
         StoredCounts(
           readsPending: try rx.pendingMarkCount(), changeSeq: try rx.lastChange(),
           owed: try rx.owedCount())

@@ -28,7 +28,7 @@ struct Typing {
 
   /// Takes a sign. True where who types has changed. One that the server stamped long
   /// before the newest of its times, `serverUs`, comes too late.
-  mutating func take(
+  mutating func receive(
     _ event: TypingEvent, of user: [UInt8], in conversation: [UInt8], atUs: Int64?,
     serverUs: Int64?, nowMs: Int64
   ) -> Bool {

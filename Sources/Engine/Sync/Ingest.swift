@@ -46,7 +46,7 @@ struct Ingested {
   }
 
   /// Notes which items they were and how they are stamped: the items as they came.
-  mutating func note(_ page: [PageItem], _ frame: [UInt8]) {
+  mutating func record(_ page: [PageItem], _ frame: [UInt8]) {
     ids.reserve(items.count)
     stamps.reserveCapacity(items.count)
     for case (.message(let message), let position?) in zip(page, items) {

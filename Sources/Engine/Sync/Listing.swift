@@ -26,7 +26,7 @@ struct Listing {
   }
 
   /// Takes the ids of a page. True where the walk is over.
-  mutating func take(_ ids: [[UInt8]], count: Int, total: Int64?) -> Bool {
+  mutating func add(_ ids: [[UInt8]], count: Int, total: Int64?) -> Bool {
     seen.formUnion(ids)
     offset += count
     self.total = total
@@ -61,7 +61,7 @@ extension SyncEngine {
     tell(effects)
     job.status.received += found.count
     var listing = listing
-    let isOver = listing.take(
+    let isOver = listing.add(
       found.map(\.id), count: found.count + bad.count, total: total)
     guard isOver else {
       job.stage = .listing(listing)
@@ -114,7 +114,7 @@ extension SyncEngine {
     for sign in signs {
       let isNews =
         sign.event.map { event in
-          typing.take(
+          typing.receive(
             event, of: sign.user, in: sign.conversation, atUs: sign.atUs,
             serverUs: facts.serverTimeUs, nowMs: now.monotonicMs)
         } ?? typing.spoke(sign.user, in: sign.conversation)

@@ -29,7 +29,7 @@ extension SyncEngine {
 
   /// Notes at which offset a page without a selection showed its middle row, which its claim
   /// holds also where it is cut at both ends.
-  func note(_ rows: [Position], at offset: Int, _ cid: Int64) {
+  func rememberOffsets(of rows: [Position], at offset: Int, _ cid: Int64) {
     guard !rows.isEmpty else { return }
     var known = seen[cid] ?? []
     if known.count >= 8 { known.removeFirst() }

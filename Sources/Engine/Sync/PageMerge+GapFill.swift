@@ -17,7 +17,7 @@ extension PageMerge {
   ) throws(StoreFailure) -> Step {
     var backward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
-    let verdict = backward.take(
+    let verdict = backward.extend(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
     let claim = scheme.claim(
       ingested.items, low: backward.low == .min ? .min : nil, high: upperEnd(ingested))
@@ -113,7 +113,7 @@ extension PageMerge {
     var forward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
     let isNewest = job.offset == 0 || page.hasMoreAfter == false
-    let verdict = forward.take(
+    let verdict = forward.extend(
       rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.offset,
       endsAtStart: whole, endsAtPresent: page.hasMoreAfter == false)
     let claim = scheme.claim(
@@ -170,7 +170,7 @@ extension PageMerge {
       looked = ingested.stamps.map { Position(time: $0.stamp.timeUs, id: $0.position.id) }
         .sorted()
     }
-    let verdict = search.take(rows: looked, rawCount: page.items.count, endsAtStart: whole)
+    let verdict = search.judge(rows: looked, rawCount: page.items.count, endsAtStart: whole)
     let claim = scheme.claim(
       ingested.items, low: whole ? .min : nil,
       high: job.offset == 0 ? newestEnd(ingested) : nil)

@@ -26,7 +26,7 @@ extension SyncEngine {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
     }
-    let record = try store.glance { rx throws(StoreFailure) in try rx.conversation(conversation) }
+    let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
     if needsNoCatchUp(job, record) {
       return try commit { tx throws(StoreFailure) in
         try self.beginGoal(&job, try tx.conversation(creating: conversation), tx)
@@ -99,13 +99,13 @@ extension SyncEngine {
       }
       var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
       var ingested = try ingest.page(page.items, record, tx)
-      ingested.note(page.items, ingest.frame)
+      ingested.record(page.items, ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
       learn(page, ingested, now)
-      let step = try merge.take(page, ingested, frame: ingest.frame, now)
+      let step = try merge.merge(page, ingested, frame: ingest.frame, now)
       shown = (record.cid, merge.job.shown)
       try tx.save(facts)
       // A set that is empty hashes what it is asked for, too.

@@ -66,7 +66,7 @@ struct PendingLoad {
   }
 
   /// Notes what is asked for it. What turns in a circle turns in a small one.
-  mutating func note(tried kind: SyncRequest.Kind) {
+  mutating func remember(tried kind: SyncRequest.Kind) {
     if tried.last == kind { return }
     tried = tried.suffix(7) + [kind]
   }

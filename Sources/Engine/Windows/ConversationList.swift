@@ -25,7 +25,7 @@ package final class ConversationList: Sendable {
       let from = screen.list.version
       let number = handle.number
       client.snapshot.withLock { snapshot in
-        screen.note(
+        screen.observe(
           snapshot, ends: snapshot.ends[number] ?? [], typed: snapshot.typed[number] ?? [])
         snapshot.ends[number] = nil
         if snapshot.typed[number] != nil { snapshot.typed[number] = [] }

@@ -49,7 +49,8 @@ struct ListState: Watched {
   }
 
   /// Takes what stands on the board.
-  mutating func note(_ snapshot: SharedSnapshot, ends: [SharedSnapshot.End], typed: Set<[UInt8]>) {
+  mutating func observe(_ snapshot: SharedSnapshot, ends: [SharedSnapshot.End], typed: Set<[UInt8]>)
+  {
     isWhole = snapshot.listIsWhole
     isRefreshing = snapshot.listIsAsked
     for end in ends where end.trouble != .cancelled { trouble = end.trouble }
@@ -86,7 +87,7 @@ struct ListState: Watched {
     while true {
       let found = try rx.summaries(after: last, limit: Limits.readRowsMax)
       read += found.count
-      for summary in found { take(summary, isTouched: false, &change) }
+      for summary in found { apply(summary, isTouched: false, &change) }
       guard let cid = found.last?.cid, found.count >= Limits.readRowsMax else { break }
       last = cid
     }
@@ -119,7 +120,7 @@ struct ListState: Watched {
       let summary = try rx.summary(record)
       read += 1
       let isTouched = typed.contains(record.id) || entries.contains { Self.shows($0, summary) }
-      take(summary, isTouched: isTouched, &change)
+      apply(summary, isTouched: isTouched, &change)
     }
     typed = []
     if let last = entries.last { seq = last.seq }
@@ -137,7 +138,7 @@ struct ListState: Watched {
     }
   }
 
-  private mutating func take(
+  private mutating func apply(
     _ summary: ConversationSummary, isTouched: Bool, _ change: inout WindowChange
   ) {
     let number = UInt64(clamping: summary.cid)

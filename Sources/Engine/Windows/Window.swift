@@ -25,7 +25,7 @@ package final class Window: Sendable {
     var diff: WindowDiff?
     try handle.inside { screen throws(Failure) in
       let from = screen.list.version
-      let fresh = note(&screen)
+      let fresh = observe(&screen)
       let wasLoaded = screen.list.loaded
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
@@ -40,9 +40,9 @@ package final class Window: Sendable {
   }
 
   /// What stands on the board is the window's; gives what is fresh.
-  private func note(_ screen: inout WindowState) -> FreshRanges {
+  private func observe(_ screen: inout WindowState) -> FreshRanges {
     client.snapshot.withLock { snapshot in
-      screen.note(&snapshot, number)
+      screen.observe(&snapshot, number)
       return snapshot.fresh
     }
   }
@@ -121,7 +121,7 @@ package final class Window: Sendable {
 
   package func show(first: Int, count: Int) throws(Failure) {
     try handle.inside { screen throws(Failure) in
-      let fresh = note(&screen)
+      let fresh = observe(&screen)
       try screen.show(first: first, count: count)
       try ask(&screen, fresh)
     }
@@ -140,7 +140,7 @@ package final class Window: Sendable {
   ) throws(Failure) -> Bool {
     var isThere = false
     try handle.inside { screen throws(Failure) in
-      _ = note(&screen)
+      _ = observe(&screen)
       isThere = try body(&screen)
     }
     if isThere { client.signalNews() }

@@ -45,7 +45,7 @@ extension WindowState {
       return
     case .beside(let place):
       if mayAsk, isUp, !loader.passable.holds(place) {
-        try settle(wish, .near(place), want: 0, mayAsk: true, &loader)
+        try resolve(wish, .near(place), want: 0, mayAsk: true, &loader)
       } else {
         try growBothSides(of: place, wish.want, wish.atGap, &loader)
       }
@@ -54,7 +54,7 @@ extension WindowState {
     wish.grown = loader.ends(of: known)
     if wish.leads { lead(wish, loader.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
-    try settle(wish, kind, want: want, mayAsk: mayAsk, &loader)
+    try resolve(wish, kind, want: want, mayAsk: mayAsk, &loader)
   }
 
   /// What a wish loaded and the bound sent away again at once is not loaded anew at each
@@ -84,7 +84,7 @@ extension WindowState {
   }
 
   /// Keeps a wish that needs an answer, unless it has had it and nothing moved.
-  private mutating func settle(
+  private mutating func resolve(
     _ wish: PendingLoad, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool,
     _ loader: inout CacheLoader
   ) throws(StoreFailure) {
@@ -100,7 +100,7 @@ extension WindowState {
       wish.hasGivenUp = true
       try grow(wish, &loader)
     } else if mayAsk {
-      if isUp { wish.note(tried: kind) }
+      if isUp { wish.remember(tried: kind) }
       keep(
         wish,
         asking: SyncRequest(
@@ -129,13 +129,13 @@ extension WindowState {
       if isLive || isAsked || !wish.tried.contains(.marker) {
         let wish = isSilent ? try showMeanwhile(wish, &loader) : wish
         if isLive { return keep(wish, asking: nil) }
-        return try settle(wish, .marker, want: 0, mayAsk: true, &loader)
+        return try resolve(wish, .marker, want: 0, mayAsk: true, &loader)
       }
     }
     var found = try loader.find(at)
     if case .behind(let bound, let key) = found {
       if mayAsk, isUp {
-        return try settle(wish, .above(bound), want: wish.want, mayAsk: true, &loader)
+        return try resolve(wish, .above(bound), want: wish.want, mayAsk: true, &loader)
       }
       found = .at(key, isTrusted: true)
     }
@@ -148,7 +148,7 @@ extension WindowState {
         // The first row that is cached behind a gap is hardly the one that is meant.
         if case .time = at { return try growToUnknown(wish, at, mayAsk: true, &loader) }
         if case .unread = at {
-          return try settle(wish, .below(key.position), want: wish.want, mayAsk: true, &loader)
+          return try resolve(wish, .below(key.position), want: wish.want, mayAsk: true, &loader)
         }
       }
       anchor = key.number
@@ -166,7 +166,7 @@ extension WindowState {
       wish.grown = (key.position, key.position)
       let kind: SyncRequest.Kind =
         if case .time(let time) = at { .time(time) } else { .near(key.position) }
-      try settle(wish, kind, want: 0, mayAsk: mayAsk, &loader)
+      try resolve(wish, kind, want: 0, mayAsk: mayAsk, &loader)
     case .unknown:
       try growToUnknown(wish, at, mayAsk: mayAsk, &loader)
     }
@@ -210,10 +210,10 @@ extension WindowState {
       }
     case .message(let id):
       if !mayAsk { trouble = trouble ?? .notFound }
-      try settle(wish, .at(id), want: 0, mayAsk: mayAsk, &loader)
+      try resolve(wish, .at(id), want: 0, mayAsk: mayAsk, &loader)
     case .time(let time):
       if !mayAsk { trouble = trouble ?? .notFound }
-      try settle(wish, .time(time), want: 0, mayAsk: mayAsk, &loader)
+      try resolve(wish, .time(time), want: 0, mayAsk: mayAsk, &loader)
     }
   }
 
@@ -233,7 +233,7 @@ extension WindowState {
         trouble = trouble ?? .notFound
         continue
       }
-      if isUp { wishes[index].note(tried: kind) }
+      if isUp { wishes[index].remember(tried: kind) }
       wishes[index].next = SyncRequest(
         conversation: config.conversation, kind: kind, isUrgent: true)
     }

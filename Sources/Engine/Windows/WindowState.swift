@@ -90,7 +90,7 @@ struct WindowState: Watched {
   // MARK: The core's news
 
   /// Takes what stands on the board: ends of syncs, and a new connection.
-  mutating func note(_ snapshot: inout SharedSnapshot, _ number: UInt64) {
+  mutating func observe(_ snapshot: inout SharedSnapshot, _ number: UInt64) {
     let connections = snapshot.connections
     isCaughtUp = snapshot.caughtUp.contains(config.conversation)
     if connections != self.connections {
@@ -404,13 +404,13 @@ struct WindowState: Watched {
       }
       change.upsert(found)
       if entry.kind == .updated { change.touched += found.map(\.number) }
-      if entry.kind != .inserted { note(missing: entry, found, &change) }
+      if entry.kind != .inserted { markMissing(entry, found, &change) }
     }
     seq = change.isWhole ? try rx.lastChange() : last.seq
   }
 
   /// Rows of an entry that are not to be seen any more.
-  private func note(missing entry: ChangeEntry, _ found: [RowKey], _ change: inout WindowChange) {
+  private func markMissing(_ entry: ChangeEntry, _ found: [RowKey], _ change: inout WindowChange) {
     let there = Set(found.map(\.number))
     if entry.last - entry.first < UInt64(list.count) {
       for number in entry.first...entry.last where !there.contains(number) {

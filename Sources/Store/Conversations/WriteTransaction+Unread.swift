@@ -42,7 +42,7 @@ extension WriteTransaction {
       // missed, and which rows they are is not known.
       let known = tally.unread + (low == nil ? 0 : 1) - (high == nil ? 0 : 1)
       let isDoubtful = known - counted.arrived > counted.count
-      let isKept = counted.note(
+      let isKept = counted.applyChange(
         low, high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       tally.counted = isKept ? counted : nil
     }
@@ -220,7 +220,7 @@ extension WriteTransaction {
 extension UnreadCounters.Counted {
   /// A row above the marker went from `old` to `new`. False where it cannot be told
   /// whether the server counted it.
-  fileprivate mutating func note(
+  fileprivate mutating func applyChange(
     _ old: Position?, _ new: Position?, isNew: Bool, isHeard: Bool, isHere: Bool
   ) -> Bool {
     let wasAbove = old.map { $0 > top }

@@ -146,7 +146,7 @@ struct InlineRefs: Equatable, Sendable {
     return true
   }
 
-  mutating func note(_ entry: Entry, isOwed: Bool) {
+  mutating func mark(_ entry: Entry, isOwed: Bool) {
     bytes[entry.start] = isOwed ? 1 : 0
   }
 }

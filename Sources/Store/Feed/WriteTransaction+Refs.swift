@@ -12,7 +12,7 @@ extension WriteTransaction {
     unseenRef = nil
     if !isNew {
       if let known = counters.recentRefs.find(ref) {
-        if !known.isOwed { counters.recentRefs.note(known, isOwed: true) }
+        if !known.isOwed { counters.recentRefs.mark(known, isOwed: true) }
         return
       }
       if try isStored(ref) {
@@ -53,7 +53,7 @@ extension WriteTransaction {
       let ahead = counters.recentRefs.find(ref, from: next)
       if let known = ahead ?? counters.recentRefs.find(ref) {
         next = known.ref.upperBound
-        if known.isOwed { counters.recentRefs.note(known, isOwed: false) }
+        if known.isOwed { counters.recentRefs.mark(known, isOwed: false) }
         continue
       }
       try connection.run("UPDATE ref SET owed = 0 WHERE ref = ? AND owed = 1", ref)

@@ -94,7 +94,7 @@ internal import Glibc
     self.flags.formUnion(flags)
     for text in 0..<MessageTexts.count {
       // The time stands between the texts.
-      let range = take(row, Int32(truncatingIfNeeded: text < 8 ? text + 4 : text + 5))
+      let range = appendText(row, Int32(truncatingIfNeeded: text < 8 ? text + 4 : text + 5))
       if !range.isEmpty { unsafe rows[count - 1].texts[text] = range }
     }
     return true
@@ -111,7 +111,7 @@ internal import Glibc
   }
 
   /// Copies a text to the bytes and says where it lies.
-  private mutating func take(_ row: borrowing Statement, _ column: Int32) -> Range<Int> {
+  private mutating func appendText(_ row: borrowing Statement, _ column: Int32) -> Range<Int> {
     let text = unsafe row.blob(column)
     guard let source = text.baseAddress else { return 0..<0 }
     return unsafe add(source, text.count)
@@ -130,7 +130,7 @@ internal import Glibc
 
   /// Gives a row another payload, out of a column.
   mutating func setPayload(of index: Int, to row: borrowing Statement, _ column: Int32) {
-    let range = take(row, column)
+    let range = appendText(row, column)
     unsafe rows[index].texts.payload = range
   }
 

@@ -111,7 +111,7 @@ internal import CSQLite
   ) throws(StoreFailure) -> Statement {
     let place = kept.place(of: text)
     let prepared: OpaquePointer
-    if let ready = unsafe kept.take(place) {
+    if let ready = unsafe kept.checkOut(place) {
       unsafe prepared = ready
     } else {
       unsafe prepared = try prepare(text)

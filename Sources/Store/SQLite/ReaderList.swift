@@ -87,27 +87,27 @@ enum ReaderList {
     var place = 0
 
     mutating func groups() -> [(name: [UInt8], users: [[UInt8]])]? {
-      guard take(UInt8(ascii: "{")) else { return nil }
+      guard consume(UInt8(ascii: "{")) else { return nil }
       var groups: [(name: [UInt8], users: [[UInt8]])] = []
-      if take(UInt8(ascii: "}")) { return isAtEnd ? groups : nil }
+      if consume(UInt8(ascii: "}")) { return isAtEnd ? groups : nil }
       repeat {
-        guard let name = string(), take(UInt8(ascii: ":")), let users = list(isAlone: false)
+        guard let name = string(), consume(UInt8(ascii: ":")), let users = list(isAlone: false)
         else { return nil }
         groups.append((name, users))
-      } while take(UInt8(ascii: ","))
-      guard take(UInt8(ascii: "}")), isAtEnd else { return nil }
+      } while consume(UInt8(ascii: ","))
+      guard consume(UInt8(ascii: "}")), isAtEnd else { return nil }
       return groups
     }
 
     mutating func list(isAlone: Bool) -> [[UInt8]]? {
-      guard take(UInt8(ascii: "[")) else { return nil }
+      guard consume(UInt8(ascii: "[")) else { return nil }
       var users: [[UInt8]] = []
-      if take(UInt8(ascii: "]")) { return !isAlone || isAtEnd ? users : nil }
+      if consume(UInt8(ascii: "]")) { return !isAlone || isAtEnd ? users : nil }
       repeat {
         guard let user = string() else { return nil }
         users.append(user)
-      } while take(UInt8(ascii: ","))
-      guard take(UInt8(ascii: "]")), !isAlone || isAtEnd else { return nil }
+      } while consume(UInt8(ascii: ","))
+      guard consume(UInt8(ascii: "]")), !isAlone || isAtEnd else { return nil }
       return users
     }
 
@@ -122,7 +122,7 @@ enum ReaderList {
       while place < text.count, [0x20, 0x09, 0x0A, 0x0D].contains(text[place]) { place += 1 }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    private mutating func consume(_ byte: UInt8) -> Bool {
       skipSpace()
       guard place < text.count, text[place] == byte else { return false }
       place += 1
@@ -136,7 +136,7 @@ enum ReaderList {
     }
 
     private mutating func string() -> [UInt8]? {
-      guard take(UInt8(ascii: "\"")) else { return nil }
+      guard consume(UInt8(ascii: "\"")) else { return nil }
       var user: [UInt8] = []
       while let byte = next() {
         switch byte {

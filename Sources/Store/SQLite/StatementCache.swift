@@ -45,7 +45,7 @@ internal import CSQLite
   }
 
   /// What is kept at a place, which is then empty; nil while it is in use, or was never prepared.
-  func take(_ place: Int) -> OpaquePointer? {
+  func checkOut(_ place: Int) -> OpaquePointer? {
     guard place != Self.noPlace, let prepared = unsafe slots[place].prepared else { return nil }
     unsafe slots[place].prepared = nil
     return unsafe prepared

@@ -183,15 +183,9 @@ package final class MessageStore: Sendable {
 
   // MARK: Read
 
-  /// Runs `body` on one committed state.
-  package func read<Result>(
-    _ body: (ReadTransaction) throws(StoreFailure) -> Result
-  ) throws(StoreFailure) -> Result {
-    try read(failure: { $0 }, body)
-  }
-
-  /// The same for a body with errors of its own; `failure` names the store's.
-  package func read<Result, Failure: Error>(
+  /// Runs `body` on one committed state, on a connection of its own: for a body beside which
+  /// something is written. `failure` names the store's errors.
+  package func readApart<Result, Failure: Error>(
     failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -211,12 +205,12 @@ package final class MessageStore: Sendable {
     }
   }
 
-  /// The same for a body that writes nothing, here or elsewhere.
+  /// Runs `body` on one committed state; it writes nothing, here or elsewhere.
   ///
   /// While nobody writes, it has the writer's connection, which knows the newest pages: one of
   /// its own forgets all that it has decrypted with each commit. It waits for no writer, and
   /// comes after one that waits.
-  package func glance<Result, Failure: Error>(
+  package func read<Result, Failure: Error>(
     failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -230,13 +224,13 @@ package final class MessageStore: Sendable {
       }
       if isFree ?? false, let result { return result }
     }
-    return try read(failure: failure, body)
+    return try readApart(failure: failure, body)
   }
 
-  package func glance<Result>(
+  package func read<Result>(
     _ body: (ReadTransaction) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
-    try glance(failure: { $0 }, body)
+    try read(failure: { $0 }, body)
   }
 
   private func snapshot<Result, Failure: Error>(

@@ -89,7 +89,7 @@ final class ReadCache {
     return entry(known.cid).record
   }
 
-  func note(_ record: ConversationRecord, named name: [UInt8]) {
+  func remember(_ record: ConversationRecord, named name: [UInt8]) {
     entry(record.cid).record = record
     cids[Self.hash(name)] = (name, record.cid)
   }

@@ -131,7 +131,7 @@ package class ReadTransaction {
     if let kept = try known?.record(named: id) { return kept }
     let connection = try connection
     guard let record = try storedConversation(id, connection) else { return nil }
-    memo?.note(record, named: id)
+    memo?.remember(record, named: id)
     return record
   }
 

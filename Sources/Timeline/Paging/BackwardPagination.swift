@@ -110,7 +110,7 @@ package struct BackwardPagination: Equatable, Sendable {
   ///   - rawCount: its items, unreadable ones included.
   ///   - unread: the unreadable ones at its ends.
   ///   - complete: nothing older exists beyond this page.
-  package mutating func take(
+  package mutating func extend(
     rows: [Position], rawCount: Int, unread: Unreadable = Unreadable(), complete: Bool
   ) -> Verdict {
     if rawCount == 0 { return takeEmpty() }

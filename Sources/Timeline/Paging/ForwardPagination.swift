@@ -92,7 +92,7 @@ package struct ForwardPagination: Equatable, Sendable {
   ///   - endsAtStart: nothing older existed beyond this page; where it is apart, all of
   ///     the run is gone from the server.
   ///   - endsAtPresent: nothing newer did, by the server's own word.
-  package mutating func take(
+  package mutating func extend(
     rows: [Position], rawCount: Int, unread: Unreadable = Unreadable(), offset: Int,
     endsAtStart: Bool = false, endsAtPresent: Bool = false
   ) -> Verdict {

@@ -60,7 +60,7 @@ package struct OffsetSearch: Equatable, Sendable {
   ///   - rows: its readable rows, ascending.
   ///   - rawCount: its items, unreadable ones included.
   ///   - endsAtStart: nothing older existed beyond this page.
-  package mutating func take(
+  package mutating func judge(
     rows: [Position], rawCount: Int, endsAtStart: Bool = false
   ) -> Verdict {
     steps += 1

@@ -52,11 +52,11 @@ private struct Edit {
     takeKeys(change.upserted)
     // Where everything was read anew, nothing says what else of a row is different.
     if change.isWhole {
-      for slot in leaving where !list.slots[slot].isGone { note(changed: slot) }
+      for slot in leaving where !list.slots[slot].isGone { markChanged(slot) }
     }
     for number in change.touched {
       list.work += 1
-      if let slot = list.slot(ofNumber: number) { note(changed: slot) }
+      if let slot = list.slot(ofNumber: number) { markChanged(slot) }
     }
     removeLeaving()
     for move in moving where !list.slots[move.slot].isGone { place(move.slot, move.position) }
@@ -107,11 +107,11 @@ private struct Edit {
     for (index, key) in keys.enumerated() {
       // Of two states of a row the newer one counts.
       if index + 1 < keys.count, keys[index + 1].number == key.number { continue }
-      take(key)
+      adopt(key)
     }
   }
 
-  private mutating func take(_ key: RowKey) {
+  private mutating func adopt(_ key: RowKey) {
     list.work += 1
     let known = list.slot(ofNumber: key.number)
     guard list.loaded.holds(key.position) else {
@@ -130,7 +130,7 @@ private struct Edit {
       return
     }
     list.slots[known].item.revision = key.revision
-    note(changed: known)
+    markChanged(known)
   }
 
   // MARK: Making it
@@ -256,11 +256,11 @@ private struct Edit {
   /// Rows in a range: whether they are proven is part of what they look like.
   private mutating func redraw(_ rows: Range<Int>) {
     list.work += rows.count
-    for row in rows { note(changed: Int(list.order[row])) }
+    for row in rows { markChanged(Int(list.order[row])) }
   }
 
   /// A new row is drawn anyway.
-  private mutating func note(changed slot: Int) {
+  private mutating func markChanged(_ slot: Int) {
     if !list.slots[slot].isNew { changed.append(slot) }
   }
 

@@ -14,7 +14,7 @@ import Wire
     _ typing: inout Typing, _ event: TypingEvent, at atUs: Int64? = nil, now nowMs: Int64,
     server: Int64? = nil, user: String = "eva"
   ) -> Bool {
-    typing.take(
+    typing.receive(
       event, of: Array(user.utf8), in: room, atUs: atUs, serverUs: server, nowMs: nowMs)
   }
 
@@ -79,7 +79,7 @@ import Wire
     }
     #expect(typing.users(room).count == Typing.usersMax)
     for index in 1...Typing.conversationsMax {
-      let isTaken = typing.take(
+      let isTaken = typing.receive(
         .begin, of: eva, in: Array("c\(index)".utf8), atUs: nil, serverUs: nil, nowMs: 0)
       #expect(isTaken == (index < Typing.conversationsMax))
     }

@@ -15,7 +15,7 @@ import Timeline
       for low in numbers {
         for high in low...numbers.upperBound {
           for limit in [1, 3, 100] {
-            let told = try fixture.store.glance { rx throws(StoreFailure) in
+            let told = try fixture.store.read { rx throws(StoreFailure) in
               try rx.keys(numbers: low...high, cid, limit: limit)
             }
             let read = try fixture.read { rx throws(StoreFailure) in
@@ -98,7 +98,7 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1)], cid)
     var kept: ReadTransaction?
-    try fixture.store.glance { rx throws(StoreFailure) in
+    try fixture.store.read { rx throws(StoreFailure) in
       #expect(try rx.conversation(bytes("c"))?.cid == cid)
       #expect(try rx.keys(numbers: 1...1, cid, limit: 1).count == 1)
       kept = rx

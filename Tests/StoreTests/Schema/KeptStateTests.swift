@@ -157,7 +157,7 @@ import Timeline
         #expect(try rx.counts().messages == UInt64(known.map(\.rows).reduce(0, +)))
       }
       if step % 25 == 0 {
-        try fixture.store.glance { rx throws(StoreFailure) in
+        try fixture.store.read { rx throws(StoreFailure) in
           for place in cids.indices { #expect(try found(rx, cids[place]) == known[place]) }
         }
       }
@@ -179,7 +179,7 @@ import Timeline
       let inWrite = try fixture.write { tx throws(StoreFailure) in
         try tx.count(a, from: .min, to: .max)
       }
-      let glanced = try fixture.store.glance { rx throws(StoreFailure) in
+      let glanced = try fixture.store.read { rx throws(StoreFailure) in
         try rx.count(a, from: .min, to: .max)
       }
       return [glanced, inWrite]

@@ -35,7 +35,7 @@ import Testing
     let places = texts.map { cache.place(of: $0) }
     #expect(Set(places).count == texts.count)
     #expect(texts.map { cache.place(of: $0) } == places)
-    for place in places { #expect(unsafe cache.take(place) == nil) }
+    for place in places { #expect(unsafe cache.checkOut(place) == nil) }
     // The same statement twice at once: the second one is another, and one of both is kept.
     let text: StaticString = "SELECT ?"
     for _ in 0..<3 {

@@ -65,7 +65,7 @@ final class Fixture {
 
   @discardableResult
   func read<R>(_ body: (ReadTransaction) throws(StoreFailure) -> R) throws -> R {
-    try store.read(body)
+    try store.readApart(failure: { $0 }, body)
   }
 
   /// Makes the file one of an earlier form, in a transaction that ends with `change`. That is no

@@ -85,11 +85,11 @@ import Timeline
   }
 
   /// On the writer's connection or, while that is busy, on another.
-  @Test func aGlanceWaitsForNoWriter() throws {
+  @Test func aReadWaitsForNoWriter() throws {
     let fixture = try Fixture(.file)
     let cid = try fixture.conversation()
     func count() throws(StoreFailure) -> Int {
-      try fixture.store.glance { rx throws(StoreFailure) in
+      try fixture.store.read { rx throws(StoreFailure) in
         let counted = try rx.count(cid, from: .min, to: .max)
         #expect(try rx.conversation(bytes("c"))?.cid == cid)
         let rows = try rx.rows(cid, from: .min, to: .max, limit: 9, newestFirst: false)
@@ -119,7 +119,7 @@ import Timeline
   }
 
   @Test(arguments: Kind.allCases, [false, true])
-  func readsOnManyThreadsSeeCommittedStatesOnly(_ kind: Kind, _ isGlance: Bool) throws {
+  func readsOnManyThreadsSeeCommittedStatesOnly(_ kind: Kind, _ sharesWriter: Bool) throws {
     let fixture = try Fixture(kind)
     let cid = try fixture.conversation()
     let store = fixture.store
@@ -141,7 +141,8 @@ import Timeline
                 try tx.rows(cid, from: .min, to: .max, limit: 500, newestFirst: false).count
               )
             }
-            let (counted, listed) = try isGlance ? store.glance(look) : store.read(look)
+            let (counted, listed) =
+              try sharesWriter ? store.read(look) : store.readApart(failure: { $0 }, look)
             if counted != listed || counted % 2 != 0 {
               failures.withLock { $0.append("\(counted) \(listed)") }
             }

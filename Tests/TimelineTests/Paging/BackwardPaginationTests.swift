@@ -119,7 +119,7 @@ struct ModelList {
       run.seen.formUnion(rows.map(\.id))
       let before = walk.low
       let complete = !setting.varies && page.count < limit && page.count < largest
-      run.end = walk.take(rows: rows, rawCount: page.count, complete: complete)
+      run.end = walk.extend(rows: rows, rawCount: page.count, complete: complete)
       let low: PageClaim.End = walk.low == .min ? .open(.min) : .cut
       let claim = claim(page, low: low, high: .cut, setting)
       var fresh = SpanSet()
@@ -189,7 +189,7 @@ struct ModelList {
     #expect(walk.low == .after(tick: 11))
     #expect(walk.offset < 10)
     // Four were deleted above: what comes back ends right below the low end.
-    let verdict = walk.take(rows: Array(rows[2..<9]), rawCount: 7, complete: false)
+    let verdict = walk.extend(rows: Array(rows[2..<9]), rawCount: 7, complete: false)
     #expect(verdict == .apart)
     #expect(walk.low == .after(tick: 11))
   }
@@ -202,7 +202,7 @@ struct ModelList {
     while steps < 10 {
       steps += 1
       let page = walk.offset < 4 ? server[...(3 - walk.offset)].sorted() : []
-      if walk.take(rows: page, rawCount: page.count, complete: false) == .start { break }
+      if walk.extend(rows: page, rawCount: page.count, complete: false) == .start { break }
     }
     #expect(walk.low == .min)
     #expect(steps < 8)
@@ -214,19 +214,19 @@ struct ModelList {
     let rows = (1...5).map { at(Int64($0), "m") }
     var walk = BackwardPagination(newest: Array(rows[2...]), rawCount: 3, ties: .unknown)
     #expect(walk.offset == 2)
-    #expect(walk.take(rows: Array(rows[0..<3]), rawCount: 3, complete: false) == .extended)
+    #expect(walk.extend(rows: Array(rows[0..<3]), rawCount: 3, complete: false) == .extended)
     #expect(walk.offset == 4)
-    #expect(walk.take(rows: [rows[0]], rawCount: 1, complete: false) == .same)
+    #expect(walk.extend(rows: [rows[0]], rawCount: 1, complete: false) == .same)
     #expect(walk.offset == 5)
-    #expect(walk.take(rows: [], rawCount: 0, complete: false) == .same)
+    #expect(walk.extend(rows: [], rawCount: 0, complete: false) == .same)
     #expect(walk.offset == 4)
     // Two came at the newer end, and a page may be as short as it likes.
-    #expect(walk.take(rows: [rows[2]], rawCount: 1, complete: false) == .same)
+    #expect(walk.extend(rows: [rows[2]], rawCount: 1, complete: false) == .same)
     var steps = 0
     while steps < 10 {
       steps += 1
       let page = walk.offset < 7 ? [rows[6 - walk.offset]] : []
-      if walk.take(rows: page, rawCount: page.count, complete: false) == .start { break }
+      if walk.extend(rows: page, rawCount: page.count, complete: false) == .start { break }
       #expect(walk.low == .after(tick: 1))
     }
     #expect(walk.low == .min)
@@ -250,7 +250,7 @@ struct ModelList {
         newest: [at(8, "x"), at(9, "y")], rawCount: 3, unread: Unreadable(oldest: [17]),
         ties: .unknown)
       #expect(walk.offset == 2)
-      let more = walk.take(
+      let more = walk.extend(
         rows: [], rawCount: 2, unread: Unreadable(newest: [17, 18], oldest: [17, 18]),
         complete: false)
       #expect(more == .same)
@@ -259,12 +259,12 @@ struct ModelList {
     }
     let older = [at(5, "a"), at(6, "b")]
     var joined = walk()
-    let verdict = joined.take(
+    let verdict = joined.extend(
       rows: older, rawCount: 3, unread: Unreadable(newest: [18]), complete: false)
     #expect(verdict == .resumed)
     #expect(joined.low == .after(tick: 5))
     var apart = walk()
-    let other = apart.take(
+    let other = apart.extend(
       rows: older, rawCount: 3, unread: Unreadable(newest: [99]), complete: false)
     #expect(other == .apart)
     #expect(apart.low == .after(tick: 8))
@@ -279,7 +279,7 @@ struct ModelList {
     let rows = page.compactMap { $0 }
     let unread = page.contains(nil) ? Unreadable(newest: [17], oldest: [17]) : Unreadable()
     seen.formUnion(rows)
-    let verdict = walk.take(
+    let verdict = walk.extend(
       rows: rows, rawCount: page.count, unread: unread, complete: page.contains(nil))
     return verdict != .gaveUp
   }
@@ -325,11 +325,11 @@ struct ModelList {
     let newest = [ticks[2], ticks[3], at(8, "x"), at(9, "y")]
     var joined = BackwardPagination(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
-      joined.take(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
+      joined.extend(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
         == .extended)
     var apart = BackwardPagination(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
-      apart.take(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
+      apart.extend(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
         == .apart)
   }
 
@@ -346,7 +346,7 @@ struct ModelList {
       let high = max(0, list.count - walk.offset)
       // Page sizes vary, so no page says that nothing is below it.
       let page = Array(list[max(0, high - 4)..<high])
-      verdict = walk.take(rows: page, rawCount: page.count, complete: false)
+      verdict = walk.extend(rows: page, rawCount: page.count, complete: false)
       steps += 1
     }
     #expect(verdict == .start)
@@ -365,7 +365,7 @@ struct ModelList {
     while verdict != .start, verdict != .gaveUp {
       let high = max(0, list.count - walk.offset)
       let page = Array(list[max(0, high - size)..<high])
-      verdict = walk.take(rows: page, rawCount: page.count, complete: false)
+      verdict = walk.extend(rows: page, rawCount: page.count, complete: false)
       steps += 1
     }
     #expect(verdict == .start)
@@ -379,7 +379,7 @@ struct ModelList {
     walk.jump(to: at(5, "m"), skipping: 3)
     #expect(walk.low == .after(tick: 5))
     #expect(
-      walk.take(rows: [at(4, "p"), at(5, "a"), at(6, "q")], rawCount: 3, complete: false)
+      walk.extend(rows: [at(4, "p"), at(5, "a"), at(6, "q")], rawCount: 3, complete: false)
         == .extended)
     #expect(walk.low == .after(tick: 4))
     var byID = BackwardPagination(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .byID)
@@ -394,7 +394,7 @@ struct ModelList {
     var verdict = BackwardPagination.Verdict.same
     var steps = 0
     while verdict != .gaveUp, steps < 100 {
-      verdict = walk.take(rows: [at(1, "a"), at(2, "b")], rawCount: 2, complete: false)
+      verdict = walk.extend(rows: [at(1, "a"), at(2, "b")], rawCount: 2, complete: false)
       steps += 1
     }
     #expect(verdict == .gaveUp || walk.low == .min)

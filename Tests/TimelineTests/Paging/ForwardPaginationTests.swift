@@ -119,7 +119,7 @@ import Timeline
     run.seen.formUnion(rows.map(\.id))
     let before = climb.high
     let isStart = offset + page.count >= run.list.items.count && !page.isEmpty
-    run.end = climb.take(
+    run.end = climb.extend(
       rows: rows, rawCount: page.count, unread: unread(page), offset: offset,
       endsAtStart: isStart)
     let claim = PageClaim(
@@ -176,17 +176,17 @@ import Timeline
     var climb = ForwardPagination(high: .before(tick: 10), index: 5, ties: .unknown)
     #expect(climb.offset(limit: 20) == 0)
     let rows = (5...14).map { at(Int64($0), "m\($0)") }
-    #expect(climb.take(rows: rows, rawCount: 10, offset: 0) == .present)
+    #expect(climb.extend(rows: rows, rawCount: 10, offset: 0) == .present)
     #expect(climb.high == .before(tick: 14))
   }
 
   @Test func consecutiveNumbersTouchAndOthersDoNot() {
     let rows = (11...15).map { at(Int64($0), "m\($0)") }
     var touching = ForwardPagination(high: .after(tick: 10), index: 9, ties: .never)
-    #expect(touching.take(rows: rows, rawCount: 5, offset: 4) == .extended)
+    #expect(touching.extend(rows: rows, rawCount: 5, offset: 4) == .extended)
     #expect(touching.high == .after(tick: 15))
     var apart = ForwardPagination(high: .after(tick: 9), index: 9, ties: .never)
-    #expect(apart.take(rows: rows, rawCount: 5, offset: 4) == .apart)
+    #expect(apart.extend(rows: rows, rawCount: 5, offset: 4) == .apart)
     #expect(apart.high == .after(tick: 9))
   }
 
@@ -194,9 +194,9 @@ import Timeline
     let run = [at(6, "p"), at(7, "c"), at(7, "d")]
     let above = [at(7, "a"), at(8, "x"), at(9, "y")]
     var apart = ForwardPagination(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
-    #expect(apart.take(rows: above, rawCount: 3, offset: 6) == .apart)
+    #expect(apart.extend(rows: above, rawCount: 3, offset: 6) == .apart)
     var joined = ForwardPagination(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
-    #expect(joined.take(rows: [at(7, "d")] + above, rawCount: 4, offset: 6) == .extended)
+    #expect(joined.extend(rows: [at(7, "d")] + above, rawCount: 4, offset: 6) == .extended)
     #expect(joined.high == .before(tick: 9))
   }
 
@@ -205,27 +205,28 @@ import Timeline
     func climb() -> ForwardPagination {
       let run = [at(8, "x"), at(9, "y")]
       var climb = ForwardPagination(high: .before(tick: 9), index: 9, rows: run, ties: .unknown)
-      let first = climb.take(
+      let first = climb.extend(
         rows: run, rawCount: 3, unread: Unreadable(newest: [17]), offset: climb.offset(limit: 3))
       #expect(first == .same)
       #expect(climb.offset(limit: 3) == 5)
       let both = Unreadable(newest: [18, 17], oldest: [17, 18])
-      #expect(climb.take(rows: [], rawCount: 2, unread: both, offset: 5) == .same)
+      #expect(climb.extend(rows: [], rawCount: 2, unread: both, offset: 5) == .same)
       #expect(climb.offset(limit: 3) == 3)
       return climb
     }
     let newer = [at(12, "a"), at(13, "b")]
     var joined = climb()
-    let verdict = joined.take(rows: newer, rawCount: 3, unread: Unreadable(oldest: [18]), offset: 3)
+    let verdict = joined.extend(
+      rows: newer, rawCount: 3, unread: Unreadable(oldest: [18]), offset: 3)
     #expect(verdict == .resumed)
     #expect(joined.high == .before(tick: 13))
     var apart = climb()
-    let other = apart.take(rows: newer, rawCount: 3, unread: Unreadable(oldest: [99]), offset: 3)
+    let other = apart.extend(rows: newer, rawCount: 3, unread: Unreadable(oldest: [99]), offset: 3)
     #expect(other == .apart)
     #expect(apart.high == .before(tick: 9))
     var ended = climb()
     let unread = Unreadable(newest: [19, 18], oldest: [18, 19])
-    #expect(ended.take(rows: [], rawCount: 2, unread: unread, offset: 0) == .present)
+    #expect(ended.extend(rows: [], rawCount: 2, unread: unread, offset: 0) == .present)
     #expect(ended.isAtPresent)
     #expect(ended.high == .before(tick: 9))
   }
@@ -234,20 +235,20 @@ import Timeline
   @Test func allThatCannotBeReadIsThePresent() {
     var climb = ForwardPagination(high: at(5, "x"), index: 0, ties: .unknown)
     let unread = Unreadable(newest: [1], oldest: [2])
-    let verdict = climb.take(
+    let verdict = climb.extend(
       rows: [], rawCount: 2, unread: unread, offset: 0, endsAtStart: true)
     #expect(verdict == .present)
     #expect(climb.isAtPresent)
     var other = ForwardPagination(high: at(5, "x"), index: 0, ties: .unknown)
-    #expect(other.take(rows: [], rawCount: 2, unread: unread, offset: 0) == .apart)
+    #expect(other.extend(rows: [], rawCount: 2, unread: unread, offset: 0) == .apart)
   }
 
   /// All of an island was deleted on the server: no anchor is left in it.
   @Test func aRunThatIsGoneIsJoinedByThePageAtTheStart() {
     var climb = ForwardPagination(high: .after(tick: 10), index: 30, ties: .unknown)
     let rows = (20...29).map { at(Int64($0), "m\($0)") }
-    #expect(climb.take(rows: rows, rawCount: 10, offset: 26) == .apart)
-    #expect(climb.take(rows: rows, rawCount: 10, offset: 26, endsAtStart: true) == .extended)
+    #expect(climb.extend(rows: rows, rawCount: 10, offset: 26) == .apart)
+    #expect(climb.extend(rows: rows, rawCount: 10, offset: 26, endsAtStart: true) == .extended)
     #expect(climb.high == .before(tick: 29))
   }
 
@@ -257,13 +258,13 @@ import Timeline
     var steps = 0
     while verdict != .gaveUp, steps < 100 {
       let offset = climb.offset(limit: 10) + 1
-      verdict = climb.take(rows: [at(50, "a"), at(60, "b")], rawCount: 2, offset: offset)
+      verdict = climb.extend(rows: [at(50, "a"), at(60, "b")], rawCount: 2, offset: offset)
       steps += 1
     }
     #expect(verdict == .gaveUp)
     #expect(steps == ForwardPagination.stuckMax + 1)
     var far = ForwardPagination(high: .max, index: .max, ties: .never)
     #expect(far.offset(limit: 1_000) < 1 << 41)
-    #expect(far.take(rows: [], rawCount: 0, offset: far.offset(limit: 10)) == .same)
+    #expect(far.extend(rows: [], rawCount: 0, offset: far.offset(limit: 10)) == .same)
   }
 }

@@ -99,9 +99,9 @@ import Timeline
       newest: (281...300).map { at(Int64($0), "\($0)") }, rawCount: 20, ties: .never)
     #expect(walk.low == .before(tick: 281))
     let older = (261...280).map { at(Int64($0), "\($0)") }
-    #expect(walk.take(rows: older, rawCount: 20, complete: false) == .extended)
+    #expect(walk.extend(rows: older, rawCount: 20, complete: false) == .extended)
     #expect(walk.low == .before(tick: 261))
     let gone = (200...259).map { at(Int64($0), "\($0)") }
-    #expect(walk.take(rows: gone, rawCount: 60, complete: false) == .apart)
+    #expect(walk.extend(rows: gone, rawCount: 60, complete: false) == .apart)
   }
 }

@@ -43,7 +43,7 @@ import Timeline
       found.steps += 1
       let page = found.list.page(offset: seek.offset, limit: min(limit, setting.cap))
       found.rows = page.map(\.position).sorted()
-      found.verdict = seek.take(rows: found.rows, rawCount: page.count)
+      found.verdict = seek.judge(rows: found.rows, rawCount: page.count)
       if setting.shift > 0, found.verdict == .again, random.chance(0.5) {
         change(&found.list, by: setting.shift, &random)
       }
@@ -119,15 +119,15 @@ import Timeline
 
   @Test func whatIsNotThereIsAbsentAndEmptyListsEnd() {
     var gone = OffsetSearch(target: at(5, "x"), total: 3, limit: 10)
-    #expect(gone.take(rows: [at(4, "a"), at(6, "b")], rawCount: 2) == .absent)
+    #expect(gone.judge(rows: [at(4, "a"), at(6, "b")], rawCount: 2) == .absent)
     var empty = OffsetSearch(target: at(5, "x"), total: nil, limit: 10)
-    #expect(empty.take(rows: [], rawCount: 0) == .absent)
+    #expect(empty.judge(rows: [], rawCount: 0) == .absent)
     var newer = OffsetSearch(target: .before(tick: 99), total: nil, limit: 10)
-    #expect(newer.take(rows: [at(4, "a")], rawCount: 1) == .found)
+    #expect(newer.judge(rows: [at(4, "a")], rawCount: 1) == .found)
     var huge = OffsetSearch(target: at(5, "x"), total: .max, limit: .max)
     var answers = [OffsetSearch.Verdict]()
     while answers.last != .absent, answers.count < OffsetSearch.stepsMax {
-      answers.append(huge.take(rows: [], rawCount: 0))
+      answers.append(huge.judge(rows: [], rawCount: 0))
     }
     #expect(answers.last == .absent)
   }
@@ -137,7 +137,7 @@ import Timeline
     var verdict = OffsetSearch.Verdict.again
     var steps = 0
     while verdict == .again, steps < 200 {
-      verdict = seek.take(rows: [], rawCount: 10)
+      verdict = seek.judge(rows: [], rawCount: 10)
       steps += 1
     }
     #expect(verdict == .gaveUp)
@@ -155,7 +155,7 @@ import Timeline
       let end = min(total, seek.offset + 5)
       let shown = seek.offset..<max(seek.offset, min(end, readable))
       let rows = shown.map { at(Int64(99 - $0), "x") }
-      verdict = seek.take(
+      verdict = seek.judge(
         rows: rows.sorted(), rawCount: max(0, end - seek.offset),
         endsAtStart: saysStart && end == total)
       steps += 1
