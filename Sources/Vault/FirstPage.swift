@@ -47,9 +47,9 @@ enum FirstPage {
           guard let unit = unit.baseAddress, let bound = bound.baseAddress,
             let page = page.baseAddress
           else { return }
-          unsafe Sealing.bind(bound, fileId: fileId)
-          unsafe Sealing.bind(bound, .page, 1)
-          unsafe Sealing.seal(
+          unsafe UnitCipher.bind(bound, fileId: fileId)
+          unsafe UnitCipher.bind(bound, .page, 1)
+          unsafe UnitCipher.seal(
             page, FileFormat.pageTextBytes, into: unit, bound: bound, key: keys.page)
         }
       }

@@ -39,7 +39,7 @@ enum FrameSeal {
         unsafe nonce.update(from: room, count: Room.pageKey)
         unsafe UnsafeMutableRawPointer(nonce + Room.pageKey).storeBytes(
           of: UInt64(place).littleEndian, as: UInt64.self)
-        unsafe Sealing.bind(bound, .page, pageNumber(frame + FileFormat.frameLeadBytes))
+        unsafe UnitCipher.bind(bound, .page, pageNumber(frame + FileFormat.frameLeadBytes))
         unsafe sealPage(frame + FileFormat.framePageOffset, bound, room)
         unsafe sealLead(frame, number &+ Int64(place), room)
       }
@@ -90,9 +90,9 @@ enum FrameSeal {
     let found = unsafe UnsafeRawPointer(text).loadUnaligned(as: Int64.self)
     guard Int64(littleEndian: found) == number else { return false }
     let page = unsafe frame + FileFormat.framePageOffset
-    unsafe Sealing.bind(bound, .page, pageNumber(frame + FileFormat.frameLeadBytes))
+    unsafe UnitCipher.bind(bound, .page, pageNumber(frame + FileFormat.frameLeadBytes))
     guard
-      unsafe Sealing.open(page, FileFormat.pageTextBytes, into: page, bound: bound, key: pageKey)
+      unsafe UnitCipher.open(page, FileFormat.pageTextBytes, into: page, bound: bound, key: pageKey)
     else { return false }
     unsafe (page + FileFormat.pageTextBytes).update(
       repeating: 0, count: FileFormat.reserveBytes)

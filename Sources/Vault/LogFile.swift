@@ -171,9 +171,9 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       let bound = unsafe pointee.bound, let key = unsafe pointee.log_key
     else { return Code.readFailed }
     let result = unsafe base.read(unit, Int32(FileFormat.logHeaderUnitBytes), at: 0)
-    unsafe Sealing.bind(bound, .logHeader, 0)
+    unsafe UnitCipher.bind(bound, .logHeader, 0)
     guard result == SQLITE_OK,
-      unsafe Sealing.open(unit, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
+      unsafe UnitCipher.open(unit, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
     else {
       unsafe out.initializeMemory(as: UInt8.self, repeating: 0, count: count)
       if result != SQLITE_OK { return result }

@@ -42,8 +42,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     unsafe forgetHalves()
     // The log begins anew, so what was gathered is of a transaction that was taken back.
     unsafe pointee.batch_count = 0
-    unsafe Sealing.bind(bound, .logHeader, 0)
-    unsafe Sealing.seal(bytes, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
+    unsafe UnitCipher.bind(bound, .logHeader, 0)
+    unsafe UnitCipher.seal(bytes, FileFormat.logHeaderBytes, into: unit, bound: bound, key: key)
     return unsafe base.write(unit, Int32(FileFormat.logHeaderUnitBytes), at: 0)
   }
 

@@ -96,8 +96,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
       if asked != SQLITE_OK { return asked }
       return size <= offset ? Code.shortRead : Code.badData
     }
-    unsafe Sealing.bind(bound, .page, number)
-    let isWhole = unsafe Sealing.open(
+    unsafe UnitCipher.bind(bound, .page, number)
+    let isWhole = unsafe UnitCipher.open(
       page, FileFormat.pageTextBytes, into: page, bound: bound, key: key)
     // SQLite counts the reserved bytes into checksums, so they are always zero.
     unsafe (page + FileFormat.pageTextBytes).update(
@@ -163,8 +163,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
       let key = unsafe pointee.page_key, let unit = unsafe pointee.unit
     else { return Code.writeFailed }
-    unsafe Sealing.bind(bound, .page, number)
-    unsafe Sealing.seal(page, FileFormat.pageTextBytes, into: unit, bound: bound, key: key)
+    unsafe UnitCipher.bind(bound, .page, number)
+    unsafe UnitCipher.seal(page, FileFormat.pageTextBytes, into: unit, bound: bound, key: key)
     return unsafe base.write(unit, Int32(FileFormat.pageBytes), at: place(ofPage: number))
   }
 
@@ -175,8 +175,8 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     guard let base = unsafe pointee.base, let bound = unsafe pointee.bound,
       let key = unsafe pointee.page_key
     else { return Code.writeFailed }
-    unsafe Sealing.bind(bound, .page, number)
-    guard unsafe Sealing.isSound(page, FileFormat.pageTextBytes, bound: bound, key: key) else {
+    unsafe UnitCipher.bind(bound, .page, number)
+    guard unsafe UnitCipher.isSound(page, FileFormat.pageTextBytes, bound: bound, key: key) else {
       return Code.badData
     }
     return unsafe base.write(page, Int32(FileFormat.pageBytes), at: place(ofPage: number))

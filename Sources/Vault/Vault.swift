@@ -57,7 +57,7 @@ internal import Synchronization
     let core = try unsafe openCore(base, path, config.key)
     let number = Registry.add(core)
     do {
-      let connection = Connection(path: path, vfsName: vfsName, number: number)
+      let connection = ConnectionOpener(path: path, vfsName: vfsName, number: number)
       let writer = unsafe try connection.openWriter { () throws(VaultFailure) in
         if config.strict && core.rejected.load(ordering: .acquiring) > 0 { throw .damaged }
       }
@@ -82,7 +82,7 @@ internal import Synchronization
       return unsafe (state.number, ready)
     }
     if let ready = unsafe ready { return unsafe ready }
-    let connection = Connection(path: path, vfsName: vfsName, number: number)
+    let connection = ConnectionOpener(path: path, vfsName: vfsName, number: number)
     switch role {
     case .writer: return try unsafe connection.openWriter { () throws(VaultFailure) in }
     case .reader: return try unsafe connection.openReader()

@@ -25,7 +25,7 @@ extension UnsafeMutablePointer where Pointee == tideline_file {
     unsafe pointee.log_key = core.keys.log
     unsafe pointee.flags = Int32(bitPattern: core.flags)
     unsafe pointee.vault = Unmanaged.passRetained(core).toOpaque()
-    unsafe Sealing.bind(pointee.bound, fileId: core.fileId)
+    unsafe UnitCipher.bind(pointee.bound, fileId: core.fileId)
     return true
   }
 

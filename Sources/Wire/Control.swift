@@ -17,19 +17,19 @@ package func hasControlMember(_ json: [UInt8]) -> Bool {
 /// Whether the name can be there: as it is, or with escapes. Most payloads end here.
 private func mayNameControl(_ json: [UInt8]) -> Bool {
   let spaces: [UInt8] = [0x20, 0x0A, 0x0D, 0x09]
-  guard json.first(where: { !spaces.contains($0) }) == Character.openBrace else { return false }
+  guard json.first(where: { !spaces.contains($0) }) == ASCII.openBrace else { return false }
   let underscore = UInt8(ascii: "_")
   var at = 0
   while at < json.count {
     if let word = eightBytes(json.span, at) {
-      let found = marks(underscore, word) | marks(Character.backslash, word)
+      let found = marks(underscore, word) | marks(ASCII.backslash, word)
       at &+= found.trailingZeroBitCount >> 3
       if found == 0 { continue }
     }
     switch json[at] {
     case underscore: if json[at...].starts(with: Name.control) { return true }
     // No other escape stands for a character of the name.
-    case Character.backslash: if json[at...].dropFirst().first == Character.u { return true }
+    case ASCII.backslash: if json[at...].dropFirst().first == ASCII.u { return true }
     default: break
     }
     at &+= 1

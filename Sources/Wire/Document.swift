@@ -61,11 +61,11 @@ package struct Document: Sendable {
 
   package func kind(_ node: Node) -> Kind {
     switch bytes[tape[node.index].start] {
-    case Character.openBrace: .object
-    case Character.openBracket: .array
-    case Character.quote: .string
-    case Character.t, Character.f: .bool
-    case Character.n: .null
+    case ASCII.openBrace: .object
+    case ASCII.openBracket: .array
+    case ASCII.quote: .string
+    case ASCII.t, ASCII.f: .bool
+    case ASCII.n: .null
     default: .number
     }
   }
@@ -75,7 +75,7 @@ package struct Document: Sendable {
 
   /// True or false, or nil where the value is neither.
   package func bool(_ node: Node) -> Bool? {
-    kind(node) == .bool ? bytes[tape[node.index].start] == Character.t : nil
+    kind(node) == .bool ? bytes[tape[node.index].start] == ASCII.t : nil
   }
 
   /// The exact integer that a number stands for, or nil.
@@ -171,7 +171,7 @@ package struct Document: Sendable {
 
   @inline(never)
   private func holds(_ entry: Scanner.Entry, _ text: [UInt8]) -> Bool {
-    guard bytes[entry.start] == Character.quote else { return false }
+    guard bytes[entry.start] == ASCII.quote else { return false }
     if entry.isEscaped {
       return unescape(bytes[entry.start + 1..<entry.stop - 1]).text == text
     }

@@ -257,12 +257,12 @@ private struct Members: ~Copyable {
     var child = document.firstChild(of: node)
     while let key = child, let value = document.next(after: key, in: node) {
       if isKept(key, value) {
-        rest.append(rest.isEmpty ? Character.openBrace : Character.comma)
+        rest.append(rest.isEmpty ? ASCII.openBrace : ASCII.comma)
         rest += document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
       }
       child = document.next(after: value, in: node)
     }
-    rest.append(Character.closeBrace)
+    rest.append(ASCII.closeBrace)
     return rest
   }
 

@@ -104,7 +104,7 @@ private struct OperationReader {
   }
 
   private mutating func keep(_ key: Document.Node, _ value: Document.Node) {
-    if !request.body.isEmpty { request.body.append(Character.comma) }
+    if !request.body.isEmpty { request.body.append(ASCII.comma) }
     request.body +=
       document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
   }
@@ -191,15 +191,15 @@ package func operationBody(
   var child = document.firstChild(of: document.root)
   while let key = child, let value = document.next(after: key, in: document.root) {
     if document.string(key) != wanted {
-      if !out.isEmpty { out.append(Character.comma) }
+      if !out.isEmpty { out.append(ASCII.comma) }
       out += document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
     }
     child = document.next(after: value, in: document.root)
   }
   guard let json else { return out }
-  if !out.isEmpty { out.append(Character.comma) }
+  if !out.isEmpty { out.append(ASCII.comma) }
   appendQuoted(wanted, to: &out)
-  out.append(Character.colon)
+  out.append(ASCII.colon)
   return out + json
 }
 
@@ -213,7 +213,7 @@ package func quoted(_ text: [UInt8]) -> [UInt8] {
 /// A stored body as the object it was cut from.
 private func opened(_ body: [UInt8]) -> Document? {
   do {
-    return try Document([Character.openBrace] + body + [Character.closeBrace])
+    return try Document([ASCII.openBrace] + body + [ASCII.closeBrace])
   } catch {
     return nil
   }

@@ -24,12 +24,12 @@ package func mergedReadBy(stored: [UInt8]?, adding: [[UInt8]]) -> [UInt8] {
     all.append(id)
   }
   if let stored, let known, known.count == all.count { return stored }
-  var json: [UInt8] = [Character.openBracket]
+  var json: [UInt8] = [ASCII.openBracket]
   for id in all {
-    if json.count > 1 { json.append(Character.comma) }
+    if json.count > 1 { json.append(ASCII.comma) }
     appendQuoted(id, to: &json)
   }
-  json.append(Character.closeBracket)
+  json.append(ASCII.closeBracket)
   return json
 }
 

@@ -98,12 +98,12 @@ private struct Line {
 
   mutating func add(_ name: StaticString, _ texts: [[UInt8]]) {
     begin(name)
-    json.append(Character.openBracket)
+    json.append(ASCII.openBracket)
     for (index, text) in texts.enumerated() {
-      if index > 0 { json.append(Character.comma) }
+      if index > 0 { json.append(ASCII.comma) }
       appendQuoted(text, to: &json)
     }
-    json.append(Character.closeBracket)
+    json.append(ASCII.closeBracket)
   }
 
   mutating func add(_ name: StaticString, json value: [UInt8]) {
@@ -135,17 +135,17 @@ private struct Line {
     if !operation.messageIDs.isEmpty { add("message_ids", operation.messageIDs) }
     if let payload = operation.payload { add("payload", json: payload) }
     guard !operation.body.isEmpty else { return }
-    json.append(json.isEmpty ? Character.openBrace : Character.comma)
+    json.append(json.isEmpty ? ASCII.openBrace : ASCII.comma)
     json += operation.body
   }
 
   func closed() -> [UInt8] {
-    json + [Character.closeBrace]
+    json + [ASCII.closeBrace]
   }
 
   private mutating func begin(_ name: StaticString) {
-    json.append(json.isEmpty ? Character.openBrace : Character.comma)
+    json.append(json.isEmpty ? ASCII.openBrace : ASCII.comma)
     appendQuoted(Name.bytes(name), to: &json)
-    json.append(Character.colon)
+    json.append(ASCII.colon)
   }
 }

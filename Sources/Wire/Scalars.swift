@@ -15,13 +15,13 @@ func unescape(_ raw: ArraySlice<UInt8>) -> (text: [UInt8], repaired: Bool) {
   while at < raw.endIndex {
     let byte = raw[at]
     at += 1
-    guard byte == Character.backslash, at < raw.endIndex else {
+    guard byte == ASCII.backslash, at < raw.endIndex else {
       text.append(byte)
       continue
     }
     let letter = raw[at]
     at += 1
-    guard letter == Character.u else {
+    guard letter == ASCII.u else {
       text.append(shortEscape(letter))
       continue
     }
@@ -41,10 +41,10 @@ func unescape(_ raw: ArraySlice<UInt8>) -> (text: [UInt8], repaired: Bool) {
 private func shortEscape(_ letter: UInt8) -> UInt8 {
   switch letter {
   case UInt8(ascii: "b"): 0x08
-  case Character.f: 0x0C
-  case Character.n: 0x0A
+  case ASCII.f: 0x0C
+  case ASCII.n: 0x0A
   case UInt8(ascii: "r"): 0x0D
-  case Character.t: 0x09
+  case ASCII.t: 0x09
   default: letter
   }
 }
@@ -61,7 +61,7 @@ private func codeUnit(_ raw: ArraySlice<UInt8>, _ at: inout Int) -> UInt32 {
 
 /// Reads an escape of a low surrogate; passes over nothing where there is none.
 private func lowSurrogate(_ raw: ArraySlice<UInt8>, _ at: inout Int) -> UInt32? {
-  guard raw.endIndex - at >= 6, raw[at] == Character.backslash, raw[at + 1] == Character.u
+  guard raw.endIndex - at >= 6, raw[at] == ASCII.backslash, raw[at + 1] == ASCII.u
   else { return nil }
   var next = at + 2
   let unit = codeUnit(raw, &next)
@@ -90,17 +90,17 @@ private func append(_ scalar: UInt32, to text: inout [UInt8]) {
 /// give nil rather than something near.
 func exactInteger(_ text: ArraySlice<UInt8>) -> Int64? {
   var at = text.startIndex
-  let negative = at < text.endIndex && text[at] == Character.minus
+  let negative = at < text.endIndex && text[at] == ASCII.minus
   if negative { at += 1 }
   // The digits without the point, and how many stood behind it.
   var digits: [UInt8] = []
   var behindPoint = 0
   var seenPoint = false
   while at < text.endIndex, text[at] | 0x20 != UInt8(ascii: "e") {
-    if text[at] == Character.point {
+    if text[at] == ASCII.point {
       seenPoint = true
     } else {
-      digits.append(text[at] &- Character.zero)
+      digits.append(text[at] &- ASCII.zero)
       behindPoint += seenPoint ? 1 : 0
     }
     at += 1
@@ -130,9 +130,9 @@ private func exponent(_ text: ArraySlice<UInt8>) -> Int? {
   var negative = false
   var value = 0
   for byte in text.dropFirst() {
-    if byte == Character.minus { negative = true }
+    if byte == ASCII.minus { negative = true }
     guard isDigit(byte) else { continue }
-    value = value * 10 + Int(byte - Character.zero)
+    value = value * 10 + Int(byte - ASCII.zero)
     // No frame is long enough to need more.
     guard value < 1 << 28 else { return nil }
   }
@@ -143,11 +143,11 @@ private func exponent(_ text: ArraySlice<UInt8>) -> Int? {
 /// frame of ours is ever malformed.
 func appendQuoted(_ text: [UInt8], to json: inout [UInt8]) {
   let text = isUTF8(text) ? text : Array(String(decoding: text, as: UTF8.self).utf8)
-  json.append(Character.quote)
+  json.append(ASCII.quote)
   for byte in text {
     switch byte {
-    case Character.quote, Character.backslash:
-      json += [Character.backslash, byte]
+    case ASCII.quote, ASCII.backslash:
+      json += [ASCII.backslash, byte]
     case 0..<0x20:
       let hex = Array("0123456789abcdef".utf8)
       json += Array("\\u00".utf8) + [hex[Int(byte >> 4)], hex[Int(byte & 15)]]
@@ -155,5 +155,5 @@ func appendQuoted(_ text: [UInt8], to json: inout [UInt8]) {
       json.append(byte)
     }
   }
-  json.append(Character.quote)
+  json.append(ASCII.quote)
 }

@@ -6,7 +6,7 @@
 internal import Base
 
 /// The bytes that JSON gives a meaning to.
-enum Character {
+enum ASCII {
   static let quote = UInt8(ascii: "\"")
   static let backslash = UInt8(ascii: "\\")
   static let slash = UInt8(ascii: "/")
@@ -78,9 +78,9 @@ struct Scanner {
       case .value:
         expected = try value(byte, text)
       case .elementOrEnd:
-        expected = byte == Character.closeBracket ? close() : try value(byte, text)
+        expected = byte == ASCII.closeBracket ? close() : try value(byte, text)
       case .keyOrEnd:
-        expected = byte == Character.closeBrace ? close() : try key(byte, text)
+        expected = byte == ASCII.closeBrace ? close() : try key(byte, text)
       case .key:
         expected = try key(byte, text)
       case .commaOrEnd:
@@ -96,21 +96,21 @@ struct Scanner {
     _ byte: UInt8, _ text: Span<UInt8>
   ) throws(WireFailure) -> Expected {
     switch byte {
-    case Character.quote:
+    case ASCII.quote:
       try string(text)
-    case Character.openBrace:
+    case ASCII.openBrace:
       try opening()
       return .keyOrEnd
-    case Character.openBracket:
+    case ASCII.openBracket:
       try opening()
       return .elementOrEnd
-    case Character.minus, Character.zero...Character.nine:
+    case ASCII.minus, ASCII.zero...ASCII.nine:
       try number(text)
-    case Character.t:
+    case ASCII.t:
       try literal(0x7472_7565, 4, text)
-    case Character.f:
+    case ASCII.f:
       try literal(0x66_616C_7365, 5, text)
-    case Character.n:
+    case ASCII.n:
       try literal(0x6E75_6C6C, 4, text)
     default:
       throw .syntax
@@ -122,10 +122,10 @@ struct Scanner {
   private mutating func key(
     _ byte: UInt8, _ text: Span<UInt8>
   ) throws(WireFailure) -> Expected {
-    guard byte == Character.quote else { throw .syntax }
+    guard byte == ASCII.quote else { throw .syntax }
     try string(text)
     skipSpace(text)
-    guard at < text.count, text[at] == Character.colon else { throw .syntax }
+    guard at < text.count, text[at] == ASCII.colon else { throw .syntax }
     at += 1
     return .value
   }
@@ -135,12 +135,12 @@ struct Scanner {
     _ byte: UInt8, _ text: Span<UInt8>
   ) throws(WireFailure) -> Expected {
     guard let parent = open.last else { throw .syntax }
-    let inObject = text[tape[parent].start] == Character.openBrace
+    let inObject = text[tape[parent].start] == ASCII.openBrace
     switch byte {
-    case Character.comma:
+    case ASCII.comma:
       at += 1
       return inObject ? .key : .value
-    case Character.closeBrace where inObject, Character.closeBracket where !inObject:
+    case ASCII.closeBrace where inObject, ASCII.closeBracket where !inObject:
       return close()
     default:
       throw .syntax
@@ -195,19 +195,19 @@ struct Scanner {
 extension Scanner {
   private mutating func number(_ text: Span<UInt8>) throws(WireFailure) {
     let start = at
-    if text[at] == Character.minus { at += 1 }
-    if at < text.count, text[at] == Character.zero {
+    if text[at] == ASCII.minus { at += 1 }
+    if at < text.count, text[at] == ASCII.zero {
       at += 1
     } else {
       try digits(text)
     }
-    if at < text.count, text[at] == Character.point {
+    if at < text.count, text[at] == ASCII.point {
       at += 1
       try digits(text)
     }
     if at < text.count, text[at] | 0x20 == UInt8(ascii: "e") {
       at += 1
-      if at < text.count, text[at] == Character.minus || text[at] == Character.plus { at += 1 }
+      if at < text.count, text[at] == ASCII.minus || text[at] == ASCII.plus { at += 1 }
       try digits(text)
     }
     appendEntry(from: start)
@@ -228,13 +228,13 @@ extension Scanner {
       at = behindOrdinary(text, at)
       guard at < text.count else { throw .syntax }
       let byte = text[at]
-      if byte == Character.quote {
+      if byte == ASCII.quote {
         at += 1
         appendEntry(from: start, isEscaped: isEscaped)
         return
       }
       guard byte >= 0x20 else { throw .syntax }
-      if byte == Character.backslash {
+      if byte == ASCII.backslash {
         isEscaped = true
         try escape(text)
       } else {
@@ -250,7 +250,7 @@ extension Scanner {
     var at = start
     while let word = eightBytes(text, at) {
       let found =
-        marks(Character.quote, word) | marks(Character.backslash, word) | marks(below: 0x20, word)
+        marks(ASCII.quote, word) | marks(ASCII.backslash, word) | marks(below: 0x20, word)
       guard found == 0 else { return at &+ found.trailingZeroBitCount >> 3 }
       at &+= 8
     }
@@ -262,10 +262,10 @@ extension Scanner {
     at += 1
     guard at < text.count else { throw .syntax }
     switch text[at] {
-    case Character.quote, Character.backslash, Character.slash, UInt8(ascii: "b"),
-      Character.f, Character.n, UInt8(ascii: "r"), Character.t:
+    case ASCII.quote, ASCII.backslash, ASCII.slash, UInt8(ascii: "b"),
+      ASCII.f, ASCII.n, UInt8(ascii: "r"), ASCII.t:
       at += 1
-    case Character.u:
+    case ASCII.u:
       at += 1
       for _ in 0..<4 {
         guard at < text.count, hexDigit(text[at]) != nil else { throw .syntax }
@@ -302,14 +302,14 @@ func marks(below limit: UInt8, _ word: UInt64) -> UInt64 {
 }
 
 func isDigit(_ byte: UInt8) -> Bool {
-  byte >= Character.zero && byte <= Character.nine
+  byte >= ASCII.zero && byte <= ASCII.nine
 }
 
 /// The value of a hexadecimal digit, or nil.
 func hexDigit(_ byte: UInt8) -> UInt32? {
   switch byte {
-  case Character.zero...Character.nine: UInt32(byte - Character.zero)
-  case UInt8(ascii: "a")...Character.f: UInt32(byte - UInt8(ascii: "a")) + 10
+  case ASCII.zero...ASCII.nine: UInt32(byte - ASCII.zero)
+  case UInt8(ascii: "a")...ASCII.f: UInt32(byte - UInt8(ascii: "a")) + 10
   case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
   default: nil
   }

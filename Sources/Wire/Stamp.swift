@@ -24,9 +24,9 @@ package struct Stamp: Hashable, Sendable {
   /// 1 to 9999. A leap second counts as the last microsecond of its minute.
   package init?(_ text: [UInt8], zoneOffsetMinutes: Int) {
     guard text.count <= Limits.stampBytesMax, text.count >= 19,
-      text[4] == Character.minus, text[7] == Character.minus,
+      text[4] == ASCII.minus, text[7] == ASCII.minus,
       text[10] == UInt8(ascii: "T") || text[10] == 0x20,
-      text[13] == Character.colon, text[16] == Character.colon,
+      text[13] == ASCII.colon, text[16] == ASCII.colon,
       let year = number(text[0..<4]), let month = number(text[5..<7]),
       let day = number(text[8..<10]), let hour = number(text[11..<13]),
       let minute = number(text[14..<16]), let second = number(text[17..<19]),
@@ -63,21 +63,21 @@ package struct Stamp: Hashable, Sendable {
     var out: [UInt8] = []
     out.reserveCapacity(text.count)
     appendPadded(date.year, 4, to: &out)
-    out.append(Character.minus)
+    out.append(ASCII.minus)
     appendPadded(date.month, 2, to: &out)
-    out.append(Character.minus)
+    out.append(ASCII.minus)
     appendPadded(date.day, 2, to: &out)
     out.append(separator)
     appendPadded(inDay / 3_600, 2, to: &out)
-    out.append(Character.colon)
+    out.append(ASCII.colon)
     appendPadded(inDay / 60 % 60, 2, to: &out)
-    out.append(Character.colon)
+    out.append(ASCII.colon)
     appendPadded(inDay % 60, 2, to: &out)
     if fractionDigits > 0 {
-      out.append(Character.point)
+      out.append(ASCII.point)
       let shown = min(fractionDigits, 6)
       appendPadded(micros / powersOfTen[6 - shown], shown, to: &out)
-      out += [UInt8](repeating: Character.zero, count: fractionDigits - shown)
+      out += [UInt8](repeating: ASCII.zero, count: fractionDigits - shown)
     }
     return out + text[zoneStart...]
   }
@@ -92,11 +92,11 @@ package struct Stamp: Hashable, Sendable {
 
   /// The fraction behind the seconds: its digits, its microseconds, its end.
   private static func fraction(_ text: [UInt8]) -> (digits: Int, micros: Int64, end: Int)? {
-    guard text.count > 19, text[19] == Character.point else { return (0, 0, 19) }
+    guard text.count > 19, text[19] == ASCII.point else { return (0, 0, 19) }
     var end = 20
     var micros: Int64 = 0
     while end < text.count, isDigit(text[end]) {
-      if end < 26 { micros = micros * 10 + Int64(text[end] - Character.zero) }
+      if end < 26 { micros = micros * 10 + Int64(text[end] - ASCII.zero) }
       end += 1
     }
     let digits = end - 20
@@ -111,17 +111,17 @@ package struct Stamp: Hashable, Sendable {
       return Int64(min(max(assumedMinutes, -1_439), 1_439)) * 60_000_000
     }
     if sign | 0x20 == UInt8(ascii: "z") { return zone.count == 1 ? 0 : nil }
-    guard sign == Character.plus || sign == Character.minus else { return nil }
+    guard sign == ASCII.plus || sign == ASCII.minus else { return nil }
     var digits = zone.dropFirst()
     if digits.count == 5 {
-      guard digits[digits.startIndex + 2] == Character.colon else { return nil }
+      guard digits[digits.startIndex + 2] == ASCII.colon else { return nil }
       digits = digits.prefix(2) + digits.suffix(2)
     }
     guard digits.count == 2 || digits.count == 4, let hours = number(digits.prefix(2)),
       let minutes = number(digits.dropFirst(2)), hours <= 23, minutes <= 59
     else { return nil }
     let offset = (hours * 60 + minutes) * 60_000_000
-    return sign == Character.minus ? -offset : offset
+    return sign == ASCII.minus ? -offset : offset
   }
 }
 
@@ -134,14 +134,14 @@ private func number(_ digits: ArraySlice<UInt8>) -> Int64? {
   var value: Int64 = 0
   for byte in digits {
     guard isDigit(byte) else { return nil }
-    value = value * 10 + Int64(byte - Character.zero)
+    value = value * 10 + Int64(byte - ASCII.zero)
   }
   return value
 }
 
 private func appendPadded(_ value: Int64, _ width: Int, to out: inout [UInt8]) {
   var rest = value
-  var digits = [UInt8](repeating: Character.zero, count: width)
+  var digits = [UInt8](repeating: ASCII.zero, count: width)
   for index in digits.indices.reversed() {
     digits[index] += UInt8(truncatingIfNeeded: rest % 10)
     rest /= 10

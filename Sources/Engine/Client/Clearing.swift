@@ -24,7 +24,7 @@ extension SyncEngine {
     fresh.empty()
     dirty = []
     doubted = []
-    seen = [:]
+    offsets = OffsetHints()
     onlyPushed = []
     listIsWhole = false
     for index in jobs.indices {

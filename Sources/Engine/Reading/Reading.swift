@@ -88,7 +88,9 @@ struct Reading {
     let found = try rx.messages(record.cid, keys: [place])
     if found.count == 0 { return nil }
     let spans = record.trusted(try rx.spans(record.cid))
-    try mark(found, Marks(rx, record, spans: spans, fresh: fresh[record.cid], nil)) { _ in place }
+    try mark(found, RowAnnotator(rx, record, spans: spans, fresh: fresh[record.cid], nil)) { _ in
+      place
+    }
     return found
   }
 
@@ -106,7 +108,7 @@ struct Reading {
       let found = Self.inPlace(
         of: items, try rx.messages(record.cid, keys: items.map(\.position)[...]))
       let ends = items.first.flatMap { first in items.last.map { (first.position, $0.position) } }
-      let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], ends)
+      let marks = try RowAnnotator(rx, record, spans: spans, fresh: fresh[record.cid], ends)
       let stale = mark(found, marks) { items[$0].position }
       unsafe found.withRows { rows in
         for index in rows.indices where items[index].splitBefore {
@@ -249,7 +251,7 @@ struct Reading {
     ) { found.position(at: $0) }
     var coverage = Coverage(completeness)
     try tellTimes(&coverage, completeness.gaps, record)
-    let marks = try Marks(rx, record, spans: spans, fresh: fresh[record.cid], found.ends)
+    let marks = try RowAnnotator(rx, record, spans: spans, fresh: fresh[record.cid], found.ends)
     coverage.staleCount = mark(found, marks) { found.position(at: $0) }
     try fill(&coverage, record)
     if descending {
@@ -263,7 +265,7 @@ struct Reading {
 
   /// Writes into each row what is known of it beside its content; gives how many are stale.
   @discardableResult private func mark(
-    _ page: RowPage, _ marks: Marks, _ place: (Int) -> Position
+    _ page: RowPage, _ marks: RowAnnotator, _ place: (Int) -> Position
   ) -> Int {
     unsafe page.withRows { rows in
       var stale = 0
@@ -348,7 +350,7 @@ extension Coverage {
 }
 
 /// What is known about the rows of one conversation beside their content.
-private struct Marks {
+private struct RowAnnotator {
   private let spans: SpanSet
   private let unverified: SpanSet
   private let fresh: SpanSet

@@ -10,7 +10,7 @@ internal import Wire
 struct PendingRequest {
   enum Purpose: Equatable {
     case sync(UInt64)
-    case marks(MarkGroup, conversation: [UInt8], ids: [[UInt8]])
+    case marks(ReceiptGroup, conversation: [UInt8], ids: [[UInt8]])
     case operation(UInt64)
     case subscription(Subscription)
   }

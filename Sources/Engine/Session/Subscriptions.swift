@@ -15,7 +15,7 @@ struct Subscription: Equatable {
 }
 
 struct Subscriptions {
-  private struct Standing {
+  private struct SubscriptionState {
     let one: Subscription
     /// It is still to be asked for the first time on this connection.
     var isDue = false
@@ -28,7 +28,7 @@ struct Subscriptions {
   }
 
   /// In the order asked; lost with the process.
-  private var all: [Standing] = []
+  private var all: [SubscriptionState] = []
 
   var areDue: Bool { all.contains(where: \.isDue) }
 
@@ -55,7 +55,9 @@ struct Subscriptions {
   /// One that went well, as the host asked it; who asked it besides is not waited for.
   mutating func add(_ one: Subscription) {
     askedMs = .max
-    if !confirm(one), !all.contains(where: { $0.one == one }) { all.append(Standing(one: one)) }
+    if !confirm(one), !all.contains(where: { $0.one == one }) {
+      all.append(SubscriptionState(one: one))
+    }
   }
 
   mutating func remove(_ one: Subscription) {
@@ -125,7 +127,7 @@ struct Subscriptions {
   /// It went well. Whether it had trouble before.
   mutating func confirm(_ one: Subscription) -> Bool {
     guard let index = all.firstIndex(where: { $0.one == one }) else { return false }
-    defer { all[index] = Standing(one: one) }
+    defer { all[index] = SubscriptionState(one: one) }
     return all[index].attempts > 0
   }
 }

@@ -35,21 +35,16 @@ final class SyncEngine {
   /// Conversations that were live on this connection until a sync dropped what was claimed
   /// of them; it catches up anew by itself.
   var doubted: Set<[UInt8]> = []
-  /// By conversation, at which offsets its last pages showed their middle rows, on this
-  /// connection.
-  var seen: [Int64: [(position: Position, offset: Int)]] = [:]
+  /// At which offsets what is known stands on the server.
+  var offsets = OffsetHints()
   /// By conversation, when the server was found restored there.
   var restored: [[UInt8]: [Int64]] = [:]
   /// Messages that came by push and that no page has shown yet.
   var onlyPushed: Set<PushedID> = []
   /// What the user did may be committed and not synced, by an earlier process too.
   var owesSync = true
-  /// Whether marks may be waiting, and when to try again after trouble.
-  var marksWaiting = true
-  var markAttempts = 0
-  /// Marks of one request in conversations where the server refused a larger one.
-  var markBatches: [MarkGroup: Int] = [:]
-  var marksNotBeforeMs: Int64 = .min
+  /// Receipts owed to the server.
+  var receipts = ReceiptQueue()
   /// Replies owed to updates.
   var acknowledgements = Acknowledgements()
   /// What the user did and the server has not confirmed.
@@ -126,11 +121,9 @@ final class SyncEngine {
     requeue(tracker.connect(), now)
     caughtUp = IDSet()
     doubted = []
-    seen = [:]
+    offsets = OffsetHints()
     fresh.empty()
-    marksWaiting = true
-    markAttempts = 0
-    marksNotBeforeMs = .min
+    receipts.connect()
     for index in jobs.indices { jobs[index].notBeforeMs = .min }
     beginAcknowledgements()
     subscriptions.connect { attempt in
@@ -167,7 +160,7 @@ final class SyncEngine {
         // Offsets and bounds belong to the time they were asked in.
         jobs[index].beginAgain()
       case .marks:
-        marksWaiting = true
+        receipts.isWaiting = true
       case .operation:
         loseOperation(pending, now)
       case .subscription(let one):
@@ -202,7 +195,9 @@ final class SyncEngine {
       for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
         next = min(next, job.notBeforeMs)
       }
-      if marksWaiting, marksNotBeforeMs > now.monotonicMs { next = min(next, marksNotBeforeMs) }
+      if receipts.isWaiting, receipts.notBeforeMs > now.monotonicMs {
+        next = min(next, receipts.notBeforeMs)
+      }
       next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
       if let again = subscriptions.nextMs, again > now.monotonicMs {
         next = min(next, again)
@@ -335,12 +330,12 @@ final class SyncEngine {
       subscriptions.rest(now.monotonicMs)
       subscribeAgain(one, atLeast: retryAfterMs, isSilent: failure == .timeout, now)
     case .marks:
-      marksWaiting = true
-      markAttempts += 1
-      let patience = markAttempts > Self.attemptsMax ? Self.markPauseMs : 0
-      marksNotBeforeMs =
+      receipts.isWaiting = true
+      receipts.attempts += 1
+      let patience = receipts.attempts > Self.attemptsMax ? Self.markPauseMs : 0
+      receipts.notBeforeMs =
         now.monotonicMs
-        + tracker.backoffMs(attempt: markAttempts, atLeast: max(retryAfterMs, patience))
+        + tracker.backoffMs(attempt: receipts.attempts, atLeast: max(retryAfterMs, patience))
     case .sync(let id):
       guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
       jobs[index].inFlight = false

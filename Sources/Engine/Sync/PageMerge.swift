@@ -68,8 +68,7 @@ struct PageMerge {
       counted: job.selects ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
     if whole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
     if !job.selects {
-      engine.rememberOffsets(
-        of: ingested.items.compactMap { $0 }.sorted(), at: job.offset, record.cid)
+      engine.offsets.remember(ingested.items.compactMap { $0 }.sorted(), at: job.offset, record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
     let step: Step
@@ -108,8 +107,8 @@ struct PageMerge {
       let row = try tx.rows(record.cid, from: .min, to: high, limit: 1, newestFirst: true).first
     else { return }
     // What a server says is kept far from where sums overflow.
-    engine.rememberOffsets(
-      of: [row.position], at: Int(min(max(0, total &- known), 1 << 40)), record.cid)
+    engine.offsets.remember(
+      [row.position], at: Int(min(max(0, total &- known), 1 << 40)), record.cid)
   }
 
   /// How far below the watermark a message appeared in a range that was whole.

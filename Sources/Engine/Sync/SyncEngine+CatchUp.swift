@@ -184,7 +184,7 @@ extension SyncEngine {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
       noteClock(time, isTold: false, now)
     }
-    if ingested.queuedMarks { marksWaiting = true }
+    if ingested.queuedMarks { receipts.isWaiting = true }
   }
 
   /// The server's clock is past `time`, or shows it where the server says so.

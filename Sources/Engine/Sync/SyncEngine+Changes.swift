@@ -55,7 +55,7 @@ extension SyncEngine {
       claims = (record.cid, spans.without(try tx.stale(record.cid)))
       draft.status.received += page.items.count
       draft.status.inserted += ingested.insertedAt.count
-      if ingested.queuedMarks { marksWaiting = true }
+      if ingested.queuedMarks { receipts.isWaiting = true }
       if page.hasMore {
         let next = draft.nextCursor(page.nextSince, after: since, isIdle: page.items.isEmpty)
         guard let next else { return Step.ended(.incomplete) }

@@ -151,7 +151,7 @@ extension SyncEngine {
       return .next
     }
     // So that the page shows a few rows of the range, too.
-    let below = try index(of: edge, in: span, record, tx).map { max(0, $0 - 4) }
+    let below = try offsets.offset(below: edge, in: span, record, tx).map { max(0, $0 - 4) }
     search(&job, edge, record, first: below)
     return .next
   }
@@ -200,7 +200,7 @@ extension SyncEngine {
     }
     // Without a known range the run is empty and begins with the tick.
     let high = span == nil && scheme.ties == .unknown ? .before(tick: edge.time) : edge
-    let guess = try self.index(of: high, in: span, record, tx)
+    let guess = try offsets.offset(below: high, in: span, record, tx)
     if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
       job.stage = .spot(.before(key))
       return .next

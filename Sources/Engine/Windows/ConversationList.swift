@@ -7,23 +7,23 @@ package import Store
 internal import Timeline
 
 package final class ConversationList: Sendable {
-  private let handle: Handle<ListState>
+  private let live: LiveQuery<ListState>
 
   fileprivate init(_ client: Client, _ number: UInt64, _ config: ListConfig) {
-    handle = Handle(client, number, ListState(config))
+    live = LiveQuery(client, number, ListState(config))
   }
 
-  package var client: Client { handle.client }
+  package var client: Client { live.client }
 
   /// Idempotent. What it asked for is dropped, later calls fail.
-  package func close() { handle.close() }
+  package func close() { live.close() }
 
   /// Moves to the newest committed state; nil where nothing changed.
   package func poll() throws(Failure) -> WindowDiff? {
     var diff: WindowDiff?
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       let from = screen.list.version
-      let number = handle.number
+      let number = live.number
       client.snapshot.withLock { snapshot in
         screen.observe(
           snapshot, ends: snapshot.ends[number] ?? [], typed: snapshot.typed[number] ?? [])
@@ -42,7 +42,7 @@ package final class ConversationList: Sendable {
   package func rows(first: Int, count: Int) throws(Failure) -> ConversationPage? {
     guard first >= 0, (1...Limits.readRowsMax).contains(count) else { throw .invalid("rows") }
     var page: ConversationPage?
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       let (end, overflow) = first.addingReportingOverflow(count)
       let items = screen.list.items(min(first, overflow ? first : end)..<(overflow ? first : end))
       guard !items.isEmpty else { return }
@@ -57,7 +57,7 @@ package final class ConversationList: Sendable {
   /// The row of a conversation, by its id or the name that this user gave it.
   package func find(_ id: [UInt8]) throws(Failure) -> Int? {
     var found: Int?
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       found = screen.list.row(ofID: id)
       if found != nil { return }
       let cid = try client.reading { reading throws(Failure) in
@@ -70,12 +70,12 @@ package final class ConversationList: Sendable {
 
   package func state() throws(Failure) -> ListStatus {
     var status = ListStatus()
-    try handle.inside { screen in status = screen.status }
+    try live.inside { screen in status = screen.status }
     return status
   }
 
   /// What was read and touched so far: the cost that tests hold to the change.
-  package var work: Int { handle.work }
+  package var work: Int { live.work }
 }
 
 extension Client {

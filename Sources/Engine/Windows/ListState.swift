@@ -9,7 +9,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct ListState: Watched {
+struct ListState: LiveQueryState {
   let config: ListConfig
   var list: WindowList
   var isClosed = false

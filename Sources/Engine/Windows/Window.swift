@@ -8,22 +8,22 @@ internal import Store
 package import Timeline
 
 package final class Window: Sendable {
-  private let handle: Handle<WindowState>
+  private let live: LiveQuery<WindowState>
 
   fileprivate init(_ client: Client, _ number: UInt64, _ config: WindowConfig) {
-    handle = Handle(client, number, WindowState(config))
+    live = LiveQuery(client, number, WindowState(config))
   }
 
-  package var client: Client { handle.client }
-  private var number: UInt64 { handle.number }
+  package var client: Client { live.client }
+  private var number: UInt64 { live.number }
 
   /// Idempotent. What it asked for is dropped, later calls fail.
-  package func close() { handle.close() }
+  package func close() { live.close() }
 
   /// Moves to the newest committed state; nil where nothing changed.
   package func poll() throws(Failure) -> WindowDiff? {
     var diff: WindowDiff?
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       let from = screen.list.version
       let fresh = observe(&screen)
       let wasLoaded = screen.list.loaded
@@ -120,7 +120,7 @@ package final class Window: Sendable {
   }
 
   package func show(first: Int, count: Int) throws(Failure) {
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       let fresh = observe(&screen)
       try screen.show(first: first, count: count)
       try ask(&screen, fresh)
@@ -139,7 +139,7 @@ package final class Window: Sendable {
     _ body: (inout WindowState) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {
     var isThere = false
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       _ = observe(&screen)
       isThere = try body(&screen)
     }
@@ -150,7 +150,7 @@ package final class Window: Sendable {
   /// Rows as of the last poll with content as it is now; nil where no row is there.
   package func rows(first: Int, count: Int) throws(Failure) -> MessagePage? {
     var page: MessagePage?
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       let items = screen.list.items(first..<first + count)
       guard !items.isEmpty else { return }
       page = try client.reading { reading throws(Failure) in
@@ -162,7 +162,7 @@ package final class Window: Sendable {
 
   package func find(_ id: [UInt8]) throws(Failure) -> Int? {
     var found: Int?
-    try handle.inside { screen throws(Failure) in
+    try live.inside { screen throws(Failure) in
       found = screen.list.row(ofID: id)
       if found != nil { return }
       // A send is named by its client id, while it is pending and after.
@@ -186,15 +186,15 @@ package final class Window: Sendable {
 
   package func state() throws(Failure) -> WindowStatus {
     var status = WindowStatus()
-    try handle.inside { screen in status = screen.status }
+    try live.inside { screen in status = screen.status }
     return status
   }
 
   /// What was read and touched so far: the cost that tests hold to the change.
-  package var work: Int { handle.work }
+  package var work: Int { live.work }
 
   /// What is loaded, as of the last poll.
-  package var loaded: SpanSet { handle.loaded }
+  package var loaded: SpanSet { live.loaded }
 }
 
 extension Client {

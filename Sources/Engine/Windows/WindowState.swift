@@ -7,7 +7,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct WindowState: Watched {
+struct WindowState: LiveQueryState {
   private(set) var config: WindowConfig
   var list: WindowList
   var isClosed = false

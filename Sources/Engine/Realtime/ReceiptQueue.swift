@@ -9,9 +9,26 @@ internal import Store
 internal import Wire
 
 /// Marks of one kind in one conversation.
-struct MarkGroup: Hashable {
+struct ReceiptGroup: Hashable {
   let kind: ReceiptKind
   let cid: Int64
+}
+
+/// What the process remembers of the receipts that the file owes the server.
+struct ReceiptQueue {
+  /// Whether some may be waiting, and when to try again after trouble.
+  var isWaiting = true
+  var attempts = 0
+  var notBeforeMs: Int64 = .min
+  /// How many go into one request where the server refused a larger one.
+  var batches: [ReceiptGroup: Int] = [:]
+
+  /// A new connection: all are tried again.
+  mutating func connect() {
+    isWaiting = true
+    attempts = 0
+    notBeforeMs = .min
+  }
 }
 
 extension SyncEngine {
@@ -30,7 +47,7 @@ extension SyncEngine {
       return queued
     }
     if queued {
-      marksWaiting = true
+      receipts.isWaiting = true
       pump(now)
     }
   }
@@ -45,14 +62,16 @@ extension SyncEngine {
 
   /// Sends what is queued, one request a conversation and kind.
   func sendMarks(_ now: Instant) {
-    guard marksWaiting, tracker.hasRoom, marksNotBeforeMs <= now.monotonicMs else { return }
+    guard receipts.isWaiting, tracker.hasRoom, receipts.notBeforeMs <= now.monotonicMs else {
+      return
+    }
     do {
       let groups = try store.read { rx throws(StoreFailure) in
         try rx.pendingMarks(limit: Limits.markReadMax)
       }
       var left = false
       for group in groups {
-        let key = MarkGroup(kind: group.kind, cid: group.cid)
+        let key = ReceiptGroup(kind: group.kind, cid: group.cid)
         let isPending = tracker.pendingRequests.contains { pending in
           if case .marks(key, _, _) = pending.purpose { true } else { false }
         }
@@ -60,7 +79,7 @@ extension SyncEngine {
           left = true
           continue
         }
-        let ids = Array(group.ids.prefix(markBatches[key] ?? Limits.markReadBatch))
+        let ids = Array(group.ids.prefix(receipts.batches[key] ?? Limits.markReadBatch))
         left = left || ids.count < group.ids.count
         stats.requests += 1
         let request: Request =
@@ -74,7 +93,7 @@ extension SyncEngine {
           issued: lastLSN, account: commander)
         hasNews = true
       }
-      marksWaiting = left
+      receipts.isWaiting = left
     } catch {
       logLines.append((.error, "marks could not be read"))
     }
@@ -82,7 +101,7 @@ extension SyncEngine {
 
   /// Takes the answer to marks.
   func takeMarkAnswer(
-    _ outcome: Outcome, _ group: MarkGroup, _ conversation: [UInt8], _ ids: [[UInt8]],
+    _ outcome: Outcome, _ group: ReceiptGroup, _ conversation: [UInt8], _ ids: [[UInt8]],
     _ now: Instant
   ) throws(StoreFailure) -> Receipt {
     let purpose = PendingRequest.Purpose.marks(group, conversation: conversation, ids: ids)
@@ -104,14 +123,14 @@ extension SyncEngine {
         trouble(purpose, .storage(0), retryAfterMs: 0, now)
         throw error
       }
-      markBatches[group] = markBatches[group].flatMap { size in
+      receipts.batches[group] = receipts.batches[group].flatMap { size in
         size < Limits.markReadBatch / 2 ? size * 2 : nil
       }
     case .failed(let error, _):
       let isOfAll = error == .forbidden || error == .unsupported
       if ids.count > 1, !isOfAll {
         // One of them may be the reason, and the others are still owed.
-        markBatches[group] = ids.count / 2
+        receipts.batches[group] = ids.count / 2
       } else {
         // Refused for good: asking again would be refused again.
         try commit { tx throws(StoreFailure) in
@@ -120,8 +139,8 @@ extension SyncEngine {
         logLines.append((.warn, "the server refused marks"))
       }
     }
-    markAttempts = 0
-    marksWaiting = true
+    receipts.attempts = 0
+    receipts.isWaiting = true
     return .applied
   }
 }

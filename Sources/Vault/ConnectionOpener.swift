@@ -6,7 +6,7 @@
 internal import CSQLite
 internal import Support
 
-struct Connection {
+struct ConnectionOpener {
   let path: String
   let vfsName: String
   /// The vault's number in the registry: what stands in the name instead of a key.

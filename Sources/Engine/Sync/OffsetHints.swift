@@ -7,16 +7,19 @@ internal import Base
 internal import Store
 internal import Timeline
 
-extension SyncEngine {
+struct OffsetHints {
+  /// By conversation, at which offsets its last pages showed their middle rows.
+  private var rows: [Int64: [(position: Position, offset: Int)]] = [:]
+
   /// The offset of what stands right below a boundary of a range, as far as it is known from a
   /// row of that range, or without a range from one that stands there or above. It has moved
   /// where messages came or went since.
-  func index(
-    of boundary: Position, in span: SpanSet.Span?, _ record: ConversationRecord,
+  func offset(
+    below boundary: Position, in span: SpanSet.Span?, _ record: ConversationRecord,
     _ tx: WriteTransaction
   ) throws(StoreFailure) -> Int? {
     guard
-      let seen = seen[record.cid]?.last(where: {
+      let seen = rows[record.cid]?.last(where: {
         span?.contains($0.position) ?? (boundary <= $0.position.successor)
       })
     else { return nil }
@@ -29,11 +32,11 @@ extension SyncEngine {
 
   /// Notes at which offset a page without a selection showed its middle row, which its claim
   /// holds also where it is cut at both ends.
-  func rememberOffsets(of rows: [Position], at offset: Int, _ cid: Int64) {
-    guard !rows.isEmpty else { return }
-    var known = seen[cid] ?? []
+  mutating func remember(_ page: [Position], at offset: Int, _ cid: Int64) {
+    guard !page.isEmpty else { return }
+    var known = rows[cid] ?? []
     if known.count >= 8 { known.removeFirst() }
-    let middle = rows.count / 2
-    seen[cid] = known + [(rows[middle], offset + rows.count - 1 - middle)]
+    let middle = page.count / 2
+    rows[cid] = known + [(page[middle], offset + page.count - 1 - middle)]
   }
 }

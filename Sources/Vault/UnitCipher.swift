@@ -5,7 +5,7 @@
 /// twice. Nothing is allocated here.
 internal import CSodium
 
-enum Sealing {
+enum UnitCipher {
   /// Seals `count` bytes of `text` into `unit`, which has room for 40 more.
   /// Both may begin at the same address.
   @inline(__always)

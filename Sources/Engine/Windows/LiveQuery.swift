@@ -7,7 +7,7 @@ internal import Base
 internal import Timeline
 
 /// What lies behind a handle.
-protocol Watched: Sendable {
+protocol LiveQueryState: Sendable {
   var list: WindowList { get }
   var isClosed: Bool { get set }
   /// What the host is told once the lock is free.
@@ -16,12 +16,12 @@ protocol Watched: Sendable {
   var read: Int { get }
 }
 
-final class Handle<Seen: Watched>: Sendable {
+final class LiveQuery<State: LiveQueryState>: Sendable {
   let client: Client
   let number: UInt64
-  private let seen: Lock<Seen>
+  private let seen: Lock<State>
 
-  init(_ client: Client, _ number: UInt64, _ seen: Seen) {
+  init(_ client: Client, _ number: UInt64, _ seen: State) {
     self.client = client
     self.number = number
     self.seen = Lock(seen)
@@ -45,7 +45,7 @@ final class Handle<Seen: Watched>: Sendable {
   }
 
   /// Gives nothing back: each kind of answer would be one more copy of it.
-  func inside(_ body: (inout Seen) throws(Failure) -> Void) throws(Failure) {
+  func inside(_ body: (inout State) throws(Failure) -> Void) throws(Failure) {
     try client.ensureOpen()
     var lines: [(LogLevel, String)] = []
     defer { client.log(lines) }

@@ -1,0 +1,81 @@
+/// What the server tells unasked, applied once.
+///
+/// Rule protected: all effects of a frame, the ref under which it is remembered and
+/// the reply that is owed for it are one transaction. A ref that was seen is replied
+/// to again and changes nothing. What cannot be applied is kept as it came, counted
+/// and replied to, so that it never blocks what stands behind it.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension SyncEngine {
+  /// Takes a delivery in one transaction.
+  func apply(_ update: ServerUpdate, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
+    var isRepeated = false
+    var effects = UpdateApplier.Effects()
+    try commit { tx throws(StoreFailure) in
+      if let ref = update.ref, try tx.seen(ref) {
+        isRepeated = true
+        return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
+      }
+      tx.isSilent = update.isSilent
+      if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
+        tx.heardSince = self.connectedLSN
+      }
+      var applier = UpdateApplier(self, tx, update, arrival)
+      try applier.run()
+      effects = applier.effects
+      if let ref = update.ref { try self.remember(ref, arrival.now, tx) }
+    }
+    if let ref = update.ref {
+      acknowledgements.owe(ref)
+      hasNews = true
+      if isRepeated { stats.updatesRepeated += 1 } else { stats.updates += 1 }
+    }
+    if isRepeated { return .applied }
+    tell(effects)
+    hear(effects.signs, arrival.now)
+    return effects.quarantined > 0 ? .quarantined : .applied
+  }
+
+  /// Notes a ref and the reply owed; from time to time old refs are let go.
+  private func remember(
+    _ ref: [UInt8], _ now: Instant, _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    // Without a clock a ref does not age; there are only so many of them.
+    try tx.owe(ref, wallUs: now.wallUs ?? .max)
+    acknowledgements.untrimmed += 1
+    guard acknowledgements.untrimmed >= Acknowledgements.trimEvery else { return }
+    acknowledgements.untrimmed = 0
+    let memoryUs = Int64(config.profile.refDays) * WatermarkPolicy.dayUs
+    try tx.trimRefs(
+      kept: config.profile.refsMax, beforeUs: now.wallUs.map { $0 - memoryUs } ?? .min)
+  }
+
+  /// What the memory learns once a delivery is committed.
+  func tell(_ effects: UpdateApplier.Effects) {
+    stats.quarantined += UInt64(effects.quarantined)
+    stats.duplicates += UInt64(effects.duplicates)
+    if effects.queuedMarks { receipts.isWaiting = true }
+    for conversation in effects.left { leave(conversation) }
+    for pushed in effects.pushed { remember(pushed) }
+    for (cid, span) in effects.shown { fresh.insert(span, cid) }
+    if effects.behind.isEmpty { return }
+    for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      // What was lost before this push is asked for, also where a catch-up is under
+      // way: its first page may be older than the push.
+      let isAsking = jobs.contains { $0.request.conversation == conversation }
+      let wasLive =
+        caughtUp.contains(conversation) || dirty.contains(conversation)
+        || doubted.contains(conversation)
+      if isAsking || wasLive { catchUp(conversation) }
+    }
+  }
+
+  /// Remembers a few pushes, until a page shows them.
+  private func remember(_ pushed: PushedID) {
+    if onlyPushed.count >= Limits.pushesRemembered { onlyPushed = [] }
+    onlyPushed.insert(pushed)
+  }
+}
