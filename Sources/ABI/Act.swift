@@ -8,7 +8,8 @@ internal import Engine
 public func tl_client_mark_read(
   _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
 ) -> tl_status {
-  unsafe mark(client, conversation, ids, count) { client, conversation, ids throws(Failure) in
+  unsafe mark(client, conversation, ids, count) {
+    client, conversation, ids throws(Failure) in
     try client.markRead(conversation: conversation, ids: ids)
   }
 }
@@ -17,7 +18,8 @@ public func tl_client_mark_read(
 public func tl_client_mark_listened(
   _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
 ) -> tl_status {
-  unsafe mark(client, conversation, ids, count) { client, conversation, ids throws(Failure) in
+  unsafe mark(client, conversation, ids, count) {
+    client, conversation, ids throws(Failure) in
     try client.markListened(conversation: conversation, ids: ids)
   }
 }
@@ -26,7 +28,8 @@ public func tl_client_mark_listened(
 public func tl_client_mark_delivered(
   _ client: OpaquePointer?, _ conversation: tl_view, _ ids: UnsafePointer<tl_view>?, _ count: Int
 ) -> tl_status {
-  unsafe mark(client, conversation, ids, count) { client, conversation, ids throws(Failure) in
+  unsafe mark(client, conversation, ids, count) {
+    client, conversation, ids throws(Failure) in
     try client.markDelivered(conversation: conversation, ids: ids)
   }
 }
@@ -61,7 +64,7 @@ public func tl_client_typing(
     guard let signal = TypingAction(rawValue: event) else {
       throw .invalid("an unknown event of typing")
     }
-    let isSent = try client.typing(conversation: unsafe conversation.id(), signal)
+    let isSent = try client.typing(conversation: unsafe conversation.id(), event: signal)
     return isSent ? status(TL_OK) : status(TL_NONE)
   }
 }

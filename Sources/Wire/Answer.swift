@@ -112,7 +112,7 @@ struct AnswerReader {
   private let messages: MessageReader
   private let answer: Document.Node
 
-  init(_ messages: MessageReader, _ answer: Document.Node) {
+  init(_ messages: MessageReader, answer: Document.Node) {
     document = messages.document
     self.messages = messages
     self.answer = answer
@@ -128,21 +128,22 @@ struct AnswerReader {
       document.present(Name.data, of: answer)
       ?? error.flatMap { document.present(Name.data, of: $0) }
     let isError = document.string(status) == Name.error
-    let outcome = isError ? failure(error, verb, data) : success(status, verb, data)
+    let outcome =
+      isError ? failure(error, verb: verb, data: data) : success(status, verb: verb, data: data)
     return Response(
       verb: verb, requestID: requestID, outcome: outcome, data: data.map { document.range($0) },
       refusal: isError ? refusal(error) : nil)
   }
 
   private func success(
-    _ status: Document.Node, _ verb: Verb?, _ data: Document.Node?
+    _ status: Document.Node, verb: Verb?, data: Document.Node?
   ) -> Outcome {
     guard document.string(status) == Name.ok, let verb else { return .malformed }
-    return told(verb, data) ?? .malformed
+    return told(verb, data: data) ?? .malformed
   }
 
   /// What the data of a verb's answer says; nil where it lacks what it must say.
-  private func told(_ verb: Verb, _ data: Document.Node?) -> Outcome? {
+  private func told(_ verb: Verb, data: Document.Node?) -> Outcome? {
     switch verb {
     case .markRead, .markDelivered, .markListened, .deleteMessage, .pinMessage, .unpinMessage,
       .deleteConversation, .leaveConversation, .typing, .unsubscribe, .deleteUserChannels:
@@ -167,11 +168,11 @@ struct AnswerReader {
 
   /// A refusal, but for what had arrived before: its data is the first answer's.
   private func failure(
-    _ error: Document.Node?, _ verb: Verb?, _ data: Document.Node?
+    _ error: Document.Node?, verb: Verb?, data: Document.Node?
   ) -> Outcome {
     let code = error.flatMap { document.text(Name.code, of: $0) }
     let reason = ServerError(code: code)
-    if reason == .exists, let verb, verb.needs != nil, let data, let told = told(verb, data) {
+    if reason == .exists, let verb, verb.needs != nil, let data, let told = told(verb, data: data) {
       return told
     }
     let retry = error.flatMap { document.number(Name.retryAfterMs, of: $0) }

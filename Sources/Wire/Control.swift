@@ -21,7 +21,7 @@ private func mayNameControl(_ json: [UInt8]) -> Bool {
   let underscore = UInt8(ascii: "_")
   var at = 0
   while at < json.count {
-    if let word = eightBytes(json.span, at) {
+    if let word = eightBytes(json.span, at: at) {
       let found = marks(underscore, word) | marks(ASCII.backslash, word)
       at &+= found.trailingZeroBitCount >> 3
       if found == 0 { continue }

@@ -16,7 +16,7 @@ package final class WireConversation: Sendable {
   /// Its newest message; bad where it is one of another conversation.
   package let lastMessage: PageItem?
 
-  fileprivate init(_ node: Document.Node, id: [UInt8], _ messages: MessageReader) {
+  fileprivate init(_ node: Document.Node, id: [UInt8], messages: MessageReader) {
     let document = messages.document
     self.id = id
     body = document.range(node)
@@ -48,7 +48,7 @@ extension MessageReader {
 
   @inline(never)
   func conversation(_ node: Document.Node, id: [UInt8]) -> WireConversation {
-    WireConversation(node, id: id, self)
+    WireConversation(node, id: id, messages: self)
   }
 
   /// Nil for what names no user.

@@ -128,7 +128,7 @@ package struct Document: Sendable {
     var found: Node?
     var child = firstChild(of: node)
     while let key = child, let value = next(after: key, in: node) {
-      if isString(key, name) { found = value }
+      if isString(key, text: name) { found = value }
       child = next(after: value, in: node)
     }
     return found
@@ -162,15 +162,15 @@ package struct Document: Sendable {
 
   /// Whether a value is a string whose text, unescaped, is `text`.
   @inline(__always)
-  func isString(_ node: Node, _ text: [UInt8]) -> Bool {
+  func isString(_ node: Node, text: [UInt8]) -> Bool {
     let entry = tape[node.index]
     // Most are told apart by their length: two quotes are around the text.
     guard entry.stop &- entry.start == text.count &+ 2 || entry.isEscaped else { return false }
-    return holds(entry, text)
+    return holds(entry, text: text)
   }
 
   @inline(never)
-  private func holds(_ entry: Scanner.Entry, _ text: [UInt8]) -> Bool {
+  private func holds(_ entry: Scanner.Entry, text: [UInt8]) -> Bool {
     guard bytes[entry.start] == ASCII.quote else { return false }
     if entry.isEscaped {
       return unescape(bytes[entry.start + 1..<entry.stop - 1]).text == text

@@ -44,13 +44,16 @@ extension Frame {
     let document = messages.document
     let type = document.member(Name.type, of: document.root)
     let payload = document.present(Name.payload, of: document.root)
-    if let payload, let type, document.isString(type, Name.reply) {
-      return AnswerReader(messages, payload).response().map { .response($0) } ?? .unknown
+    if let payload, let type, document.isString(type, text: Name.reply) {
+      return AnswerReader(messages, answer: payload).response().map { .response($0) } ?? .unknown
     }
-    if let type, document.isString(type, Name.update) {
-      return payload.flatMap { UpdateReader(messages, $0).update() }.map { .update($0) } ?? .unknown
+    if let type, document.isString(type, text: Name.update) {
+      return payload.flatMap { UpdateReader(messages, node: $0).update() }.map { .update($0) }
+        ?? .unknown
     }
-    if let answer = AnswerReader(messages, document.root).response() { return .response(answer) }
+    if let answer = AnswerReader(messages, answer: document.root).response() {
+      return .response(answer)
+    }
     let name = type.flatMap { document.string($0) }
     return name.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
   }

@@ -8,7 +8,7 @@ struct ItemReader {
   private let messages: MessageReader
   private let node: Document.Node
 
-  init(_ messages: MessageReader, _ node: Document.Node) {
+  init(_ messages: MessageReader, node: Document.Node) {
     document = messages.document
     self.messages = messages
     self.node = node
@@ -31,7 +31,7 @@ struct ItemReader {
   func deletion(_ groups: inout Groups) {
     do {
       let conversation = try conversation()
-      groups.add(try messageID(), to: conversation, nil, [])
+      groups.add(try messageID(), to: conversation, kind: nil, user: [])
     } catch {
       groups.add(bad(error.reason))
     }
@@ -46,10 +46,10 @@ struct ItemReader {
       let user = try user()
       let isDelivered = document.present(Name.deliveredAt, of: node) != nil
       let isListened = document.present(Name.listenedAt, of: node) != nil
-      if isDelivered { groups.add(id, to: conversation, .delivered, user) }
-      if isListened { groups.add(id, to: conversation, .listened, user) }
+      if isDelivered { groups.add(id, to: conversation, kind: .delivered, user: user) }
+      if isListened { groups.add(id, to: conversation, kind: .listened, user: user) }
       if !isDelivered && !isListened || document.present(Name.readAt, of: node) != nil {
-        groups.add(id, to: conversation, .read, user)
+        groups.add(id, to: conversation, kind: .read, user: user)
       }
     } catch {
       groups.add(bad(error.reason))
@@ -57,7 +57,7 @@ struct ItemReader {
   }
 
   /// What any other item tells.
-  func effect(_ entity: EntityName, _ action: Update.Action) -> Effect {
+  func effect(_ entity: EntityName, action: Update.Action) -> Effect {
     do {
       return try read(entity, action)
     } catch {
@@ -74,14 +74,16 @@ struct ItemReader {
       let id = try messages.id(
         document.present(Name.userID, of: node) ?? document.present(Name.profileID, of: node),
         orElse: .noUser)
-      return small(.profile, action, nil, id, body)
+      return small(.profile, action: action, in: nil, id: id, body: body)
     }
     let conversation = try conversation()
     switch entity {
-    case .conversation: return small(.conversation, action, conversation, conversation, body)
-    case .member: return small(.member, action, conversation, try user(), body)
-    case .typing: return try typing(conversation, action)
-    case .reaction: return try reactions(conversation, action)
+    case .conversation:
+      return small(.conversation, action: action, in: conversation, id: conversation, body: body)
+    case .member:
+      return small(.member, action: action, in: conversation, id: try user(), body: body)
+    case .typing: return try typing(conversation, action: action)
+    case .reaction: return try reactions(conversation, action: action)
     case .pin:
       // A pin that says nothing of itself is one.
       let isPinned = action != .delete && document.flag(Name.pinned, of: node) ?? true
@@ -92,8 +94,8 @@ struct ItemReader {
   }
 
   private func small(
-    _ kind: Effect.EntityKind, _ action: Update.Action, _ conversation: [UInt8]?, _ id: [UInt8],
-    _ body: Range<Int>
+    _ kind: Effect.EntityKind, action: Update.Action, in conversation: [UInt8]?, id: [UInt8],
+    body: Range<Int>
   ) -> Effect {
     action == .delete
       ? .entityDeleted(kind, conversation: conversation, id: id, body: body)
@@ -104,7 +106,7 @@ struct ItemReader {
 
   /// What is taken away is finished; what names no event has begun.
   private func typing(
-    _ conversation: [UInt8], _ action: Update.Action
+    _ conversation: [UInt8], action: Update.Action
   ) throws(Unusable) -> Effect {
     let named = document.present(Name.event, of: node)
     let name = named.map { document.string($0) ?? [] }
@@ -116,7 +118,7 @@ struct ItemReader {
 
   /// The whole set. A deletion tells what is left, or that nothing is.
   private func reactions(
-    _ conversation: [UInt8], _ action: Update.Action
+    _ conversation: [UInt8], action: Update.Action
   ) throws(Unusable) -> Effect {
     let id = try messageID()
     let start = document.range(node).lowerBound

@@ -82,10 +82,10 @@ package final class WireMessage: Sendable {
   package let rest: [UInt8]
 
   fileprivate init(
-    _ reader: MessageReader, _ node: Document.Node, _ object: Range<Int>
+    _ reader: MessageReader, node: Document.Node, object: Range<Int>
   ) throws(Unusable) {
     let document = reader.document
-    var members = Members(document, node)
+    var members = Members(document, node: node)
     id = try reader.id(members[.id], orElse: .noId)
     if let named = members[.conversation] {
       conversation = try reader.id(named, orElse: .badConversation)
@@ -115,9 +115,9 @@ package final class WireMessage: Sendable {
     isEvent = members.consume(.kind) { reader.kind($0) } ?? false
     moderated = members.consume(.moderated) { document.bool($0) } ?? false
     clientID = members.consume(.clientID) { reader.optionalID($0) }
-    readBy = members[.readBy].flatMap { readers(document, $0) }
-    deliveredBy = members[.deliveredBy].flatMap { readers(document, $0) }
-    listenedBy = members[.listenedBy].flatMap { readers(document, $0) }
+    readBy = members[.readBy].flatMap { readers(document, node: $0) }
+    deliveredBy = members[.deliveredBy].flatMap { readers(document, node: $0) }
+    listenedBy = members[.listenedBy].flatMap { readers(document, node: $0) }
     rest = members.rest()
   }
 }
@@ -132,7 +132,7 @@ struct MessageReader {
     guard document.kind(node) == .object else { return .bad(object, .notAnObject) }
     guard object.count <= Limits.messageBytesMax else { return .bad(object, .tooLarge) }
     do {
-      return .message(try WireMessage(self, node, object))
+      return .message(try WireMessage(self, node: node, object: object))
     } catch {
       return .bad(object, error.reason)
     }
@@ -212,7 +212,7 @@ private struct Members: ~Copyable {
   private var unused = InlineArray<20, Bool>(repeating: false)
   private var keepsAny = false
 
-  init(_ document: Document, _ node: Document.Node) {
+  init(_ document: Document, node: Document.Node) {
     self.document = document
     self.node = node
     var child = document.firstChild(of: node)
@@ -256,7 +256,7 @@ private struct Members: ~Copyable {
     var rest: [UInt8] = []
     var child = document.firstChild(of: node)
     while let key = child, let value = document.next(after: key, in: node) {
-      if isKept(key, value) {
+      if isKept(key, value: value) {
         rest.append(rest.isEmpty ? ASCII.openBrace : ASCII.comma)
         rest += document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
       }
@@ -266,7 +266,7 @@ private struct Members: ~Copyable {
     return rest
   }
 
-  private func isKept(_ key: Document.Node, _ value: Document.Node) -> Bool {
+  private func isKept(_ key: Document.Node, value: Document.Node) -> Bool {
     guard let member = document.messageMember(key) else { return true }
     return unused[member.rawValue] && found[member.rawValue] == value.index
   }
@@ -277,8 +277,8 @@ extension Document {
   fileprivate func messageMember(_ key: Node) -> Member? {
     let range = range(key)
     let inner = range.lowerBound + 1..<range.upperBound - 1
-    guard isEscaped(key) else { return Member(bytes.span, inner) }
+    guard isEscaped(key) else { return Member(bytes.span, key: inner) }
     let name = unescape(bytes[inner]).text
-    return Member(name.span, name.indices)
+    return Member(name.span, key: name.indices)
   }
 }

@@ -96,8 +96,8 @@ enum Member: Int, CaseIterable {
   }
 
   /// The member that a key in `text` names, if it is one of these.
-  init?(_ text: Span<UInt8>, _ key: Range<Int>) {
-    guard let word = Word(text, key) else { return nil }
+  init?(_ text: Span<UInt8>, key: Range<Int>) {
+    guard let word = Word(text, name: key) else { return nil }
     for (known, member) in Member.words where known == word {
       self = member
       return
@@ -107,7 +107,7 @@ enum Member: Int, CaseIterable {
 
   private static let words: [(Word, Member)] = allCases.compactMap { member in
     let name = Name.bytes(member.name)
-    return Word(name.span, name.indices).map { ($0, member) }
+    return Word(name.span, name: name.indices).map { ($0, member) }
   }
 }
 
@@ -117,17 +117,17 @@ private struct Word: Equatable {
   private let high: UInt64
 
   /// Takes up to 15 bytes; their count is kept beside them. Nil for more.
-  init?(_ text: Span<UInt8>, _ name: Range<Int>) {
+  init?(_ text: Span<UInt8>, name: Range<Int>) {
     let count = name.count
     guard count <= 15 else { return nil }
-    low = Word.number(text, name.lowerBound, min(count, 8))
-    let rest = count > 8 ? Word.number(text, name.lowerBound &+ 8, count &- 8) : 0
+    low = Word.number(text, start: name.lowerBound, count: min(count, 8))
+    let rest = count > 8 ? Word.number(text, start: name.lowerBound &+ 8, count: count &- 8) : 0
     high = rest | UInt64(truncatingIfNeeded: count) &<< 56
   }
 
   /// Up to eight bytes, the first lowest.
-  private static func number(_ text: Span<UInt8>, _ start: Int, _ count: Int) -> UInt64 {
-    if let word = eightBytes(text, start) {
+  private static func number(_ text: Span<UInt8>, start: Int, count: Int) -> UInt64 {
+    if let word = eightBytes(text, at: start) {
       return count == 8 ? word : word & ((1 as UInt64) &<< UInt64(count &* 8) &- 1)
     }
     var number: UInt64 = 0

@@ -45,7 +45,7 @@ package func parseOperation(_ json: [UInt8]) throws(WireFailure) -> OperationReq
   guard let verb = document.text(Name.type, of: document.root).flatMap({ Verb(name: $0) })
   else { throw .unknownVerb }
   guard let needs = verb.needs else { throw .ownVerb }
-  var reader = OperationReader(document, verb)
+  var reader = OperationReader(document, verb: verb)
   try reader.read()
   for parameter in needs where !reader.has(parameter) { throw .badMember(parameter) }
   let size = (reader.request.payload?.count ?? 0) + reader.request.body.count
@@ -62,7 +62,7 @@ private struct OperationReader {
   private var seen: UInt32 = 0
   private var hasType = false
 
-  init(_ document: Document, _ verb: Verb) {
+  init(_ document: Document, verb: Verb) {
     self.document = document
     messages = MessageReader(document: document, zoneOffsetMinutes: 0)
     request = OperationRequest(verb: verb)
@@ -94,7 +94,7 @@ private struct OperationReader {
     guard let parameter = Parameter(name: name) else { return keep(key, value) }
     let isNull = document.kind(value) == .null && parameter != .payload
     if isNull { return }
-    guard !has(parameter), accept(parameter, value) else { throw .badMember(parameter) }
+    guard !has(parameter), accept(parameter, value: value) else { throw .badMember(parameter) }
     seen |= parameter.bit
     switch parameter {
     case .conversationID, .messageID, .clientID, .payload: break
@@ -110,7 +110,7 @@ private struct OperationReader {
   }
 
   /// Whether a member has a value of its kind, which is taken where it is used.
-  private mutating func accept(_ parameter: Parameter, _ value: Document.Node) -> Bool {
+  private mutating func accept(_ parameter: Parameter, value: Document.Node) -> Bool {
     switch parameter {
     case .conversationID:
       request.conversation = messages.optionalID(value)
@@ -126,7 +126,7 @@ private struct OperationReader {
     case .title, .at:
       return document.kind(value) == .string
     case .messageIDs, .userIDs, .participantIDs, .adminIDs:
-      return takeIDs(parameter, value)
+      return takeIDs(parameter, value: value)
     case .payload:
       request.payload = Array(document.bytes[document.range(value)])
       return true
@@ -142,7 +142,7 @@ private struct OperationReader {
   }
 
   /// Ids only, and at least one where the verb is about them.
-  private mutating func takeIDs(_ parameter: Parameter, _ value: Document.Node) -> Bool {
+  private mutating func takeIDs(_ parameter: Parameter, value: Document.Node) -> Bool {
     guard document.kind(value) == .array,
       document.count(of: value, upTo: Limits.markReadMax) <= Limits.markReadMax
     else { return false }

@@ -27,17 +27,17 @@ struct PushReader {
     case .listened: receipts(.listened)
     case .conversationUpdated: conversation(isDeleted: false)
     case .conversationDeleted: conversation(isDeleted: true)
-    case .reacted: item(.reaction, .update)
-    case .pinned: item(.pin, .new)
-    case .unpinned: item(.pin, .delete)
-    case .typing: item(.typing, .new)
+    case .reacted: item(.reaction, action: .update)
+    case .pinned: item(.pin, action: .new)
+    case .unpinned: item(.pin, action: .delete)
+    case .typing: item(.typing, action: .new)
     case nil: nil
     }
   }
 
   /// The frame read as an item; nil where it is a bad one.
-  private func item(_ entity: EntityName, _ action: Update.Action) -> Effect? {
-    let effect = ItemReader(messages, document.root).effect(entity, action)
+  private func item(_ entity: EntityName, action: Update.Action) -> Effect? {
+    let effect = ItemReader(messages, node: document.root).effect(entity, action: action)
     if case .bad = effect { return nil }
     return effect
   }

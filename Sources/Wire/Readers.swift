@@ -34,7 +34,7 @@ package func mergedReadBy(stored: [UInt8]?, adding: [[UInt8]]) -> [UInt8] {
 }
 
 /// The users of a `read_by` value; nil where it is no array.
-func readers(_ document: Document, _ node: Document.Node) -> [[UInt8]]? {
+func readers(_ document: Document, node: Document.Node) -> [[UInt8]]? {
   guard document.kind(node) == .array else { return nil }
   var ids: [[UInt8]] = []
   var child = document.firstChild(of: node)
@@ -51,7 +51,7 @@ func readers(_ document: Document, _ node: Document.Node) -> [[UInt8]]? {
 private func parsed(_ json: [UInt8]) -> [[UInt8]]? {
   do {
     let document = try Document(json)
-    return readers(document, document.root)
+    return readers(document, node: document.root)
   } catch {
     return nil
   }

@@ -61,7 +61,7 @@ package enum Request: Sendable {
     }
     let request = line.closed()
     guard let account else { return request }
-    return enveloped("command", request, account: account)
+    return enveloped("command", payload: request, account: account)
   }
 }
 
@@ -69,11 +69,11 @@ package enum Request: Sendable {
 package func encodedReply(ref: [UInt8], account: [UInt8]?) -> [UInt8] {
   var line = Line()
   line.add("ref", ref)
-  return enveloped("reply", line.closed(), account: account)
+  return enveloped("reply", payload: line.closed(), account: account)
 }
 
 private func enveloped(
-  _ type: StaticString, _ payload: [UInt8], account: [UInt8]?
+  _ type: StaticString, payload: [UInt8], account: [UInt8]?
 ) -> [UInt8] {
   var line = Line()
   if let account { line.add("account", account) }

@@ -25,8 +25,8 @@ func unescape(_ raw: ArraySlice<UInt8>) -> (text: [UInt8], repaired: Bool) {
       text.append(shortEscape(letter))
       continue
     }
-    var unit = codeUnit(raw, &at)
-    if unit & 0xFC00 == 0xD800, let low = lowSurrogate(raw, &at) {
+    var unit = codeUnit(raw, at: &at)
+    if unit & 0xFC00 == 0xD800, let low = lowSurrogate(raw, at: &at) {
       unit = 0x10000 + (unit & 0x3FF) << 10 + low & 0x3FF
     } else if unit & 0xF800 == 0xD800 {
       unit = 0xFFFD
@@ -50,7 +50,7 @@ private func shortEscape(_ letter: UInt8) -> UInt8 {
 }
 
 /// Reads the four digits of a `\u` escape.
-private func codeUnit(_ raw: ArraySlice<UInt8>, _ at: inout Int) -> UInt32 {
+private func codeUnit(_ raw: ArraySlice<UInt8>, at: inout Int) -> UInt32 {
   var unit: UInt32 = 0
   for _ in 0..<4 where at < raw.endIndex {
     unit = unit << 4 | (hexDigit(raw[at]) ?? 0)
@@ -60,11 +60,11 @@ private func codeUnit(_ raw: ArraySlice<UInt8>, _ at: inout Int) -> UInt32 {
 }
 
 /// Reads an escape of a low surrogate; passes over nothing where there is none.
-private func lowSurrogate(_ raw: ArraySlice<UInt8>, _ at: inout Int) -> UInt32? {
+private func lowSurrogate(_ raw: ArraySlice<UInt8>, at: inout Int) -> UInt32? {
   guard raw.endIndex - at >= 6, raw[at] == ASCII.backslash, raw[at + 1] == ASCII.u
   else { return nil }
   var next = at + 2
-  let unit = codeUnit(raw, &next)
+  let unit = codeUnit(raw, at: &next)
   guard unit & 0xFC00 == 0xDC00 else { return nil }
   at = next
   return unit
@@ -73,14 +73,14 @@ private func lowSurrogate(_ raw: ArraySlice<UInt8>, _ at: inout Int) -> UInt32? 
 /// Appends a scalar as UTF-8.
 private func append(_ scalar: UInt32, to text: inout [UInt8]) {
   func tail(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: 0x80 | scalar >> shift & 0x3F) }
-  func head(_ mark: UInt32, _ shift: UInt32) -> UInt8 {
+  func head(_ mark: UInt32, shift: UInt32) -> UInt8 {
     UInt8(truncatingIfNeeded: mark | scalar >> shift)
   }
   switch scalar {
-  case ..<0x80: text.append(head(0, 0))
-  case ..<0x800: text += [head(0xC0, 6), tail(0)]
-  case ..<0x10000: text += [head(0xE0, 12), tail(6), tail(0)]
-  default: text += [head(0xF0, 18), tail(12), tail(6), tail(0)]
+  case ..<0x80: text.append(head(0, shift: 0))
+  case ..<0x800: text += [head(0xC0, shift: 6), tail(0)]
+  case ..<0x10000: text += [head(0xE0, shift: 12), tail(6), tail(0)]
+  default: text += [head(0xF0, shift: 18), tail(12), tail(6), tail(0)]
   }
 }
 

@@ -76,15 +76,15 @@ struct Scanner {
       let byte = text[at]
       switch expected {
       case .value:
-        expected = try value(byte, text)
+        expected = try value(byte, text: text)
       case .elementOrEnd:
-        expected = byte == ASCII.closeBracket ? close() : try value(byte, text)
+        expected = byte == ASCII.closeBracket ? close() : try value(byte, text: text)
       case .keyOrEnd:
         expected = byte == ASCII.closeBrace ? close() : try key(byte, text)
       case .key:
         expected = try key(byte, text)
       case .commaOrEnd:
-        expected = try afterValue(byte, text)
+        expected = try afterValue(byte, text: text)
       }
     } while !(open.isEmpty && expected == .commaOrEnd)
     skipSpace(text)
@@ -93,7 +93,7 @@ struct Scanner {
 
   /// Reads a value, or the opening of one.
   private mutating func value(
-    _ byte: UInt8, _ text: Span<UInt8>
+    _ byte: UInt8, text: Span<UInt8>
   ) throws(WireFailure) -> Expected {
     switch byte {
     case ASCII.quote:
@@ -107,11 +107,11 @@ struct Scanner {
     case ASCII.minus, ASCII.zero...ASCII.nine:
       try number(text)
     case ASCII.t:
-      try literal(0x7472_7565, 4, text)
+      try literal(0x7472_7565, count: 4, text: text)
     case ASCII.f:
-      try literal(0x66_616C_7365, 5, text)
+      try literal(0x66_616C_7365, count: 5, text: text)
     case ASCII.n:
-      try literal(0x6E75_6C6C, 4, text)
+      try literal(0x6E75_6C6C, count: 4, text: text)
     default:
       throw .syntax
     }
@@ -132,7 +132,7 @@ struct Scanner {
 
   /// Reads the comma or the end that follows a value inside an open one.
   private mutating func afterValue(
-    _ byte: UInt8, _ text: Span<UInt8>
+    _ byte: UInt8, text: Span<UInt8>
   ) throws(WireFailure) -> Expected {
     guard let parent = open.last else { throw .syntax }
     let inObject = text[tape[parent].start] == ASCII.openBrace
@@ -169,7 +169,7 @@ struct Scanner {
 
   /// Reads `true`, `false` or `null`, given as one number with the last letter lowest.
   private mutating func literal(
-    _ word: UInt64, _ count: Int, _ text: Span<UInt8>
+    _ word: UInt64, count: Int, text: Span<UInt8>
   ) throws(WireFailure) {
     let start = at
     var read: UInt64 = 0
@@ -225,7 +225,7 @@ extension Scanner {
     var isEscaped = false
     at += 1
     while true {
-      at = behindOrdinary(text, at)
+      at = behindOrdinary(text, start: at)
       guard at < text.count else { throw .syntax }
       let byte = text[at]
       if byte == ASCII.quote {
@@ -246,11 +246,11 @@ extension Scanner {
   /// The place behind bytes that are neither a quote, a backslash nor a control, eight
   /// at a time while eight are left. It may be too early, never too late.
   @inline(__always)
-  private func behindOrdinary(_ text: Span<UInt8>, _ start: Int) -> Int {
+  private func behindOrdinary(_ text: Span<UInt8>, start: Int) -> Int {
     var at = start
-    while let word = eightBytes(text, at) {
+    while let word = eightBytes(text, at: at) {
       let found =
-        marks(ASCII.quote, word) | marks(ASCII.backslash, word) | marks(below: 0x20, word)
+        marks(ASCII.quote, word) | marks(ASCII.backslash, word) | marks(below: 0x20, word: word)
       guard found == 0 else { return at &+ found.trailingZeroBitCount >> 3 }
       at &+= 8
     }
@@ -281,7 +281,7 @@ extension Scanner {
 
 /// Eight bytes of a text as a number, the first lowest; nil where fewer are left.
 @inline(__always)
-func eightBytes(_ text: Span<UInt8>, _ at: Int) -> UInt64? {
+func eightBytes(_ text: Span<UInt8>, at: Int) -> UInt64? {
   guard at &+ 8 <= text.count else { return nil }
   // The load is checked against the bounds of the span; any bits are a number.
   return unsafe UInt64(
@@ -292,12 +292,12 @@ func eightBytes(_ text: Span<UInt8>, _ at: Int) -> UInt64? {
 /// may be borrows.
 @inline(__always)
 func marks(_ byte: UInt8, _ word: UInt64) -> UInt64 {
-  marks(below: 1, word ^ (0x0101_0101_0101_0101 &* UInt64(byte)))
+  marks(below: 1, word: word ^ (0x0101_0101_0101_0101 &* UInt64(byte)))
 }
 
 /// The same of each byte below a limit of at most 128.
 @inline(__always)
-func marks(below limit: UInt8, _ word: UInt64) -> UInt64 {
+func marks(below limit: UInt8, word: UInt64) -> UInt64 {
   (word &- 0x0101_0101_0101_0101 &* UInt64(limit)) & ~word & 0x8080_8080_8080_8080
 }
 

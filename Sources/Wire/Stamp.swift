@@ -30,11 +30,13 @@ package struct Stamp: Hashable, Sendable {
       let year = number(text[0..<4]), let month = number(text[5..<7]),
       let day = number(text[8..<10]), let hour = number(text[11..<13]),
       let minute = number(text[14..<16]), let second = number(text[17..<19]),
-      year >= 1, month >= 1, month <= 12, day >= 1, day <= daysOfMonth(month, year),
+      year >= 1, month >= 1, month <= 12, day >= 1, day <= daysOfMonth(month, year: year),
       hour <= 23, minute <= 59, second <= 60
     else { return nil }
     guard let fraction = Stamp.fraction(text) else { return nil }
-    guard let offset = Stamp.offset(text[fraction.end...], zoneOffsetMinutes) else { return nil }
+    guard let offset = Stamp.offset(text[fraction.end...], assumedMinutes: zoneOffsetMinutes) else {
+      return nil
+    }
     let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + min(second, 59)
     let micros = second == 60 ? 999_999 : fraction.micros
     let time = seconds * 1_000_000 + micros - offset
@@ -57,26 +59,26 @@ package struct Stamp: Hashable, Sendable {
   /// A time outside the years 1 to 9999 gives the nearest one inside.
   package func printed(_ timeUs: Int64) -> [UInt8] {
     let local = Stamp.clamped(Stamp.clamped(timeUs) + offsetUs)
-    let (second, micros) = floorDivide(local, 1_000_000)
-    let (day, inDay) = floorDivide(second, 86_400)
+    let (second, micros) = floorDivide(local, by: 1_000_000)
+    let (day, inDay) = floorDivide(second, by: 86_400)
     let date = calendarDate(day)
     var out: [UInt8] = []
     out.reserveCapacity(text.count)
-    appendPadded(date.year, 4, to: &out)
+    appendPadded(date.year, width: 4, to: &out)
     out.append(ASCII.minus)
-    appendPadded(date.month, 2, to: &out)
+    appendPadded(date.month, width: 2, to: &out)
     out.append(ASCII.minus)
-    appendPadded(date.day, 2, to: &out)
+    appendPadded(date.day, width: 2, to: &out)
     out.append(separator)
-    appendPadded(inDay / 3_600, 2, to: &out)
+    appendPadded(inDay / 3_600, width: 2, to: &out)
     out.append(ASCII.colon)
-    appendPadded(inDay / 60 % 60, 2, to: &out)
+    appendPadded(inDay / 60 % 60, width: 2, to: &out)
     out.append(ASCII.colon)
-    appendPadded(inDay % 60, 2, to: &out)
+    appendPadded(inDay % 60, width: 2, to: &out)
     if fractionDigits > 0 {
       out.append(ASCII.point)
       let shown = min(fractionDigits, 6)
-      appendPadded(micros / powersOfTen[6 - shown], shown, to: &out)
+      appendPadded(micros / powersOfTen[6 - shown], width: shown, to: &out)
       out += [UInt8](repeating: ASCII.zero, count: fractionDigits - shown)
     }
     return out + text[zoneStart...]
@@ -105,7 +107,7 @@ package struct Stamp: Hashable, Sendable {
   }
 
   /// Microseconds east of UTC that a printed zone means.
-  private static func offset(_ zone: ArraySlice<UInt8>, _ assumedMinutes: Int) -> Int64? {
+  private static func offset(_ zone: ArraySlice<UInt8>, assumedMinutes: Int) -> Int64? {
     guard let sign = zone.first else {
       // A day is more than any zone; what is beyond it is a slip of the host's.
       return Int64(min(max(assumedMinutes, -1_439), 1_439)) * 60_000_000
@@ -139,7 +141,7 @@ private func number(_ digits: ArraySlice<UInt8>) -> Int64? {
   return value
 }
 
-private func appendPadded(_ value: Int64, _ width: Int, to out: inout [UInt8]) {
+private func appendPadded(_ value: Int64, width: Int, to out: inout [UInt8]) {
   var rest = value
   var digits = [UInt8](repeating: ASCII.zero, count: width)
   for index in digits.indices.reversed() {
@@ -149,12 +151,12 @@ private func appendPadded(_ value: Int64, _ width: Int, to out: inout [UInt8]) {
   out += digits
 }
 
-private func floorDivide(_ value: Int64, _ by: Int64) -> (quotient: Int64, rest: Int64) {
+private func floorDivide(_ value: Int64, by: Int64) -> (quotient: Int64, rest: Int64) {
   let (quotient, rest) = value.quotientAndRemainder(dividingBy: by)
   return rest < 0 ? (quotient - 1, rest + by) : (quotient, rest)
 }
 
-private func daysOfMonth(_ month: Int64, _ year: Int64) -> Int64 {
+private func daysOfMonth(_ month: Int64, year: Int64) -> Int64 {
   switch month {
   case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
   case 4, 6, 9, 11: 30
@@ -175,7 +177,7 @@ private func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
 /// The date of a day since 1970; the reverse of `days`.
 private func calendarDate(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
   // Days since the first of March of year 0, cut into 400, 100, 4 and 1 years.
-  let (era, inEra) = floorDivide(day + 719_468, 146_097)
+  let (era, inEra) = floorDivide(day + 719_468, by: 146_097)
   let years = (inEra - inEra / 1_460 + inEra / 36_524 - inEra / 146_096) / 365
   let inYear = inEra - (years * 365 + years / 4 - years / 100)
   let months = (inYear * 5 + 2) / 153

@@ -23,11 +23,11 @@ func isUTF8(_ bytes: [UInt8]) -> Bool {
   let last = count &- width
   var at = reach
   while at < last {
-    if !isASCII(text, at) { wrong |= misfits(text, at) }
+    if !isASCII(text, at: at) { wrong |= misfits(text, at: at) }
     at &+= width
   }
   // The last look may see bytes a second time.
-  wrong |= misfits(text, last)
+  wrong |= misfits(text, at: last)
   let isWhole = text[count &- 1] < 0xC0 && text[count &- 2] < 0xE0 && text[count &- 3] < 0xF0
   return isWhole && (wrong[0] | wrong[1]) & highBits == 0
 }
@@ -43,10 +43,11 @@ private func isUTF8BySteps(_ text: Span<UInt8>) -> Bool {
 
 /// Whether the bytes of a look and those that bear on it are all below 128.
 @inline(__always)
-private func isASCII(_ text: Span<UInt8>, _ at: Int) -> Bool {
+private func isASCII(_ text: Span<UInt8>, at: Int) -> Bool {
   let seen =
-    sequence(text, at &- reach, UInt64.self) | sequence(text, at &+ 5, UInt64.self)
-    | sequence(text, at &+ 8, UInt64.self)
+    sequence(text, at: at &- reach, type: UInt64.self)
+    | sequence(text, at: at &+ 5, type: UInt64.self)
+    | sequence(text, at: at &+ 8, type: UInt64.self)
   return seen & highBits == 0
 }
 
@@ -55,11 +56,11 @@ private func isASCII(_ text: Span<UInt8>, _ at: Int) -> Bool {
 /// Shifting a word to the left brings the bits of each byte to its high bit in turn; what the
 /// neighbours bring with them lies below it and is not looked at.
 @inline(__always)
-private func misfits(_ text: Span<UInt8>, _ at: Int) -> Word {
-  let byte = sequence(text, at, Word.self)
-  let before = sequence(text, at &- 1, Word.self)
-  let second = sequence(text, at &- 2, Word.self)
-  let third = sequence(text, at &- 3, Word.self)
+private func misfits(_ text: Span<UInt8>, at: Int) -> Word {
+  let byte = sequence(text, at: at, type: Word.self)
+  let before = sequence(text, at: at &- 1, type: Word.self)
+  let second = sequence(text, at: at &- 2, type: Word.self)
+  let third = sequence(text, at: at &- 3, type: Word.self)
 
   let continues =
     before & before &<< 1 | second & second &<< 1 & second &<< 2
@@ -88,7 +89,7 @@ private func misfits(_ text: Span<UInt8>, _ at: Int) -> Word {
 /// Bytes of a text from a place on, as they lie. The caller sees to it that they are there.
 @inline(__always)
 private func sequence<Bytes: BitwiseCopyable>(
-  _ text: Span<UInt8>, _ at: Int, _ type: Bytes.Type
+  _ text: Span<UInt8>, at: Int, type: Bytes.Type
 ) -> Bytes {
   // The load is checked against the bounds of the span; any bits are a value.
   unsafe text.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: type)

@@ -9,7 +9,7 @@ struct UpdateReader {
   private let messages: MessageReader
   private let node: Document.Node
 
-  init(_ messages: MessageReader, _ node: Document.Node) {
+  init(_ messages: MessageReader, node: Document.Node) {
     document = messages.document
     self.messages = messages
     self.node = node
@@ -40,9 +40,9 @@ struct UpdateReader {
   }
 
   private func action(_ verb: Document.Node) -> Update.Action {
-    if document.isString(verb, Name.new) { return .new }
-    if document.isString(verb, Name.update) { return .update }
-    return document.isString(verb, Name.delete) ? .delete : .other
+    if document.isString(verb, text: Name.new) { return .new }
+    if document.isString(verb, text: Name.update) { return .update }
+    return document.isString(verb, text: Name.delete) ? .delete : .other
   }
 
   /// The effects of the items, in their order; nil where the items are no list.
@@ -55,13 +55,13 @@ struct UpdateReader {
     else { return nil }
     var groups = Groups()
     for node in nodes {
-      let item = ItemReader(messages, node)
+      let item = ItemReader(messages, node: node)
       switch entity {
       case .message where action == .delete: item.deletion(&groups)
       case .receipt: item.receipts(&groups)
       case .message: groups.add(item.message(isNew: action == .new))
       case .conversation, .reaction, .pin, .typing, .member, .profile:
-        groups.add(item.effect(entity, action))
+        groups.add(item.effect(entity, action: action))
       }
     }
     return groups.effects()
@@ -96,7 +96,7 @@ struct Groups {
   }
 
   mutating func add(
-    _ id: [UInt8], to conversation: [UInt8], _ kind: Effect.ReceiptKind?, _ user: [UInt8]
+    _ id: [UInt8], to conversation: [UInt8], kind: Effect.ReceiptKind?, user: [UInt8]
   ) {
     // A few back is enough for lists in any order that servers have, and bounded.
     for index in groups.indices.suffix(6)

@@ -65,7 +65,7 @@ extension Client {
   }
 
   /// Tells the others, if connected: false where not. Nothing of it is kept.
-  package func typing(conversation: [UInt8], _ event: TypingAction) throws(Failure) -> Bool {
+  package func typing(conversation: [UInt8], event: TypingAction) throws(Failure) -> Bool {
     try check(conversation)
     let name: StaticString =
       switch event {
@@ -123,7 +123,7 @@ extension Client {
           {
             return false
           }
-          return try rx.id(ofSend: message, known.cid) == known.target
+          return try rx.id(ofSend: message, in: known.cid) == known.target
         }
       }
     }
@@ -180,7 +180,7 @@ extension Client {
 
   /// Drops an operation and what depends on it: false where it is under way or done.
   package func cancel(operation: UInt64) throws(Failure) -> Bool {
-    try input { engine, now throws(Failure) in try engine.cancelOperation(operation, now) }
+    try input { engine, now throws(Failure) in try engine.cancelOperation(operation, at: now) }
   }
 
   /// The upload is over: the operation may go out, with this JSON value as its

@@ -45,7 +45,7 @@ extension Client {
     }
   }
 
-  private func sealable(_ record: OperationRecord, _ conversation: [UInt8]) -> Sealable {
+  private func sealable(_ record: OperationRecord, in conversation: [UInt8]) -> Sealable {
     let isSend = record.verb == .sendMessage
     return Sealable(
       conversation: conversation, clientID: isSend ? record.clientID ?? [] : [],
@@ -60,7 +60,7 @@ extension Client {
         try rx.conversation(cid: record.cid)?.id ?? []
       }
     }
-    guard let value = try sealed(sealable(record, conversation)) else { return false }
+    guard let value = try sealed(sealable(record, in: conversation)) else { return false }
     return try input { engine, now throws(Failure) in
       try engine.change(record.seq, now) { stored, tx throws(StoreFailure) in
         guard stored.plain == record.plain, stored.sealed == nil, stored.state != .done else {
@@ -81,14 +81,14 @@ extension Client {
     let known = try record { rx throws(StoreFailure) in try rx.operation(operation) }
     guard let known else { throw .notFound }
     guard known.isOpenToEdits else { return false }
-    let request = try parsed(try merged(known, json))
+    let request = try parsed(try merged(known, json: json))
     var sealed: [UInt8]?
     let isOther = request.payload != known.plain
     if known.verb.hasPayload, isOther, config.seal != nil {
       let conversation = request.conversation ?? []
       var changed = known
       changed.plain = request.payload
-      sealed = try self.sealed(sealable(changed, conversation))
+      sealed = try self.sealed(sealable(changed, in: conversation))
     }
     let mustSeal = config.seal != nil && known.verb.hasPayload
     var isCircle = false
@@ -107,7 +107,7 @@ extension Client {
           record.plain = operationText("reaction", in: request.body)
         }
         if record.verb == .sendMessage {
-          isCircle = try !engine.setReply(&record, tx)
+          isCircle = try !engine.setReply(&record, in: tx)
           if isCircle { return false }
         } else {
           try engine.requeue(&record, tx)
@@ -122,7 +122,7 @@ extension Client {
   }
 
   /// The request of an operation with other members.
-  private func merged(_ record: OperationRecord, _ json: [UInt8]) throws(Failure) -> [UInt8] {
+  private func merged(_ record: OperationRecord, json: [UInt8]) throws(Failure) -> [UInt8] {
     let given: Document
     do {
       given = try Document(json)
@@ -221,7 +221,7 @@ extension Client {
     while true {
       let batch = try reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
-          try rx.sealedMessages(after: cid, place, limit: 100)
+          try rx.sealedMessages(after: cid, position: place, limit: 100)
         }
       }
       guard let last = batch.last else { return opened }
@@ -300,10 +300,10 @@ struct SealedMessage {
 extension ReadTransaction {
   /// Sealed messages behind a place, each as an object like the one that brought it.
   fileprivate func sealedMessages(
-    after cid: Int64, _ position: Position, limit: Int
+    after cid: Int64, position: Position, limit: Int
   ) throws(StoreFailure) -> [SealedMessage] {
     var found: [SealedMessage] = []
-    for row in try sealed(after: cid, position, limit: limit) {
+    for row in try sealed(after: cid, position: position, limit: limit) {
       let conversation = try self.conversation(cid: row.cid)?.id ?? []
       let page = try message(row.position.id, row.cid)
       let sender = page.rows.first.map { page[$0.sender] } ?? []

@@ -18,7 +18,7 @@ package final class Client: Sendable {
   /// What windows may know of the core without its lock.
   let snapshot: Lock<SharedSnapshot>
 
-  private init(_ config: ClientConfig, _ store: MessageStore, _ engine: sending SyncEngine) {
+  private init(_ config: ClientConfig, in store: MessageStore, engine: sending SyncEngine) {
     self.config = config
     self.store = store
     snapshot = engine.windows.snapshot
@@ -40,7 +40,7 @@ package final class Client: Sendable {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
       do throws(StoreFailure) {
-        return Client(config, store, try SyncEngine(config, store))
+        return Client(config, in: store, engine: try SyncEngine(config, in: store))
       } catch {
         store.close()
         throw error
@@ -167,7 +167,7 @@ package final class Client: Sendable {
       engine.stats.bytesIn += UInt64(bytes.count)
       engine.stats.openFailures += failures
       guard engine.tracker.isUp else { throw .offline }
-      let receipt = try engine.receive(frame, opened, now)
+      let receipt = try engine.receive(frame, opened: opened, at: now)
       defer { engine.mustSeal = false }
       return (receipt, engine.mustSeal)
     }
@@ -235,12 +235,12 @@ package final class Client: Sendable {
 
   package func sync(_ request: SyncRequest) throws(Failure) -> UInt64 {
     if request.kind != .conversations { try check(request.conversation) }
-    return try input { engine, now throws(Failure) in try engine.sync(request, now) }
+    return try input { engine, now throws(Failure) in try engine.sync(request, at: now) }
   }
 
   /// False when it had ended.
   package func cancel(_ sync: UInt64) throws(Failure) -> Bool {
-    try input { engine, now throws(Failure) in try engine.cancel(sync, now) }
+    try input { engine, now throws(Failure) in try engine.cancel(sync, at: now) }
   }
 
   package func syncStatus(_ sync: UInt64) throws(Failure) -> SyncStatus {
@@ -263,7 +263,9 @@ package final class Client: Sendable {
     try check(conversation)
     guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one call") }
     for id in ids { try check(id) }
-    try input { engine, now throws(Failure) in try engine.mark(kind, conversation, ids, now) }
+    try input { engine, now throws(Failure) in
+      try engine.mark(kind, in: conversation, ids: ids, at: now)
+    }
   }
 
   package func forget(conversation: [UInt8], id: [UInt8]) throws(Failure) {
@@ -273,7 +275,7 @@ package final class Client: Sendable {
       let found = try engine.storing { () throws(StoreFailure) in
         try engine.commit { tx throws(StoreFailure) in
           guard let record = try tx.conversation(conversation),
-            try tx.forget(id, record.cid) != nil
+            try tx.forget(id, in: record.cid) != nil
           else { return false }
           return true
         }
@@ -316,7 +318,7 @@ package final class Client: Sendable {
     _ role: EntityRole, conversation: [UInt8]?
   ) throws(Failure) -> [EntityView] {
     if let conversation { try check(conversation) }
-    return try reading { rx throws(Failure) in try rx.entities(role, conversation) }
+    return try reading { rx throws(Failure) in try rx.entities(role, in: conversation) }
   }
 
   package func stats() throws(Failure) -> Stats {
@@ -353,7 +355,7 @@ package final class Client: Sendable {
     return try store.read(
       failure: { Failure($0) },
       { rx throws(Failure) in
-        try body(Reading(rx, fresh: fresh, permille: permille, scheme))
+        try body(Reading(rx, fresh: fresh, permille: permille, scheme: scheme))
       })
   }
 
@@ -362,12 +364,14 @@ package final class Client: Sendable {
   /// Opens every readable payload of a frame, in order, before any lock is taken.
   private func openPayloads(_ frame: Frame) -> ([OpenedPayload], failures: UInt64) {
     var failures: UInt64 = 0
-    let opened = frameMessages(frame).map { open($0.message, $0.conversation, frame, &failures) }
+    let opened = frameMessages(frame).map {
+      open($0.message, in: $0.conversation, frame: frame, failures: &failures)
+    }
     return (opened, failures)
   }
 
   private func open(
-    _ message: WireMessage, _ conversation: [UInt8], _ frame: Frame, _ failures: inout UInt64
+    _ message: WireMessage, in conversation: [UInt8], frame: Frame, failures: inout UInt64
   ) -> OpenedPayload {
     let raw = Array(frame.bytes[message.payload])
     guard config.open != nil else { return asItIs(raw) }

@@ -36,7 +36,7 @@ struct Outbox {
   }
 
   /// Takes in how an operation stands now; nil for one that is gone.
-  mutating func update(_ seq: UInt64, _ operation: OpenOperation?) {
+  mutating func update(_ seq: UInt64, operation: OpenOperation?) {
     let place = place(of: seq)
     let isThere = place < open.count && open[place].seq == seq
     guard let operation, operation.state != .done else {

@@ -82,7 +82,7 @@ enum OutboxPolicy {
   ///   - isRepeatable: the server does it once, however often it is told.
   ///   - wasTaken: the host had taken the frame.
   static func verdict(
-    _ ending: Ending, _ verb: Verb, isRepeatable: Bool, wasTaken: Bool
+    _ ending: Ending, verb: Verb, isRepeatable: Bool, wasTaken: Bool
   ) -> Verdict {
     switch ending {
     case .ok:

@@ -11,7 +11,7 @@ internal import Wire
 extension SyncEngine {
   /// Takes the answer to an operation.
   func takeOperationAnswer(
-    _ seq: UInt64, _ response: Response, _ pending: PendingRequest, _ arrival: Arrival
+    _ seq: UInt64, response: Response, for pending: PendingRequest, from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
     let now = arrival.now
     var outcome = response.outcome
@@ -26,17 +26,18 @@ extension SyncEngine {
     guard
       let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
     else { return .ignored }
-    let verdict = OutboxPolicy.verdict(ending, pending.verb, isRepeatable: true, wasTaken: true)
+    let verdict = OutboxPolicy.verdict(
+      ending, verb: pending.verb, isRepeatable: true, wasTaken: true)
     do {
       var isDone = verdict == .done
       // The server has the message, perhaps as it was before the user rewrote it: only the
       // message itself tells.
       if case .failed = outcome, record.isRewritten, record.verb.isNew { isDone = false }
       guard isDone else {
-        try end(seq, ending, response.refusal, now, deadlineMs: nil)
+        try end(seq, ending: ending, refusal: response.refusal, at: now, deadlineMs: nil)
         return .applied
       }
-      return try finish(record, outcome, response, pending, arrival)
+      return try finish(record, outcome: outcome, response: response, for: pending, from: arrival)
     } catch {
       // It was answered, but that is not known any more.
       outbox.loose[seq] = true
@@ -45,8 +46,8 @@ extension SyncEngine {
   }
 
   private func finish(
-    _ record: OperationRecord, _ outcome: Outcome, _ response: Response, _ pending: PendingRequest,
-    _ arrival: Arrival
+    _ record: OperationRecord, outcome: Outcome, response: Response, for pending: PendingRequest,
+    from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
     var effects = UpdateApplier.Effects()
     var renamed: (from: [UInt8], to: [UInt8])?
@@ -54,7 +55,8 @@ extension SyncEngine {
     var name: [UInt8]?
     var isWanted = false
     try commit { tx throws(StoreFailure) in
-      var applier = UpdateApplier(self, tx, ServerUpdate(answer: pending.verb), arrival)
+      var applier = UpdateApplier(
+        self, in: tx, update: ServerUpdate(answer: pending.verb), from: arrival)
       applier.answered = record
       applier.isAside = true
       applier.asked = pending.issued
@@ -74,7 +76,7 @@ extension SyncEngine {
       case .message(let item):
         if !isLate, let conversation {
           try applier.messages(
-            conversation.id, [PushedItem(item: item, isNew: record.verb == .sendMessage)])
+            conversation.id, items: [PushedItem(item: item, isNew: record.verb == .sendMessage)])
         }
       case .conversation(let known):
         if !isLate { try applier.told(known) }
@@ -91,9 +93,9 @@ extension SyncEngine {
       case .receipts(let receipts):
         if !isLate { try applier.receipts(receipts, of: record) }
       default:
-        if !isLate { left = try applier.effect(of: record, conversation) }
+        if !isLate { left = try applier.effect(of: record, in: conversation) }
       }
-      if record.verb == .markLastRead { try noteTold(record, tx) }
+      if record.verb == .markLastRead { try noteTold(record, in: tx) }
       try close(record.seq, outcome, response, arrival, tx)
       effects = applier.effects
     }
@@ -105,7 +107,7 @@ extension SyncEngine {
       // What was asked before the host asked anew tells nothing any more.
       tracker.abandon(.subscription(one))
       subscriptions.add(one)
-      hearFromNow(one, arrival.now)
+      hearFromNow(one, at: arrival.now)
     }
     // It is there, and has not been shown: a catch-up brings it.
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }
@@ -167,7 +169,7 @@ extension UpdateApplier {
     guard let item = known.lastMessage else { return }
     let wasAside = isAside
     isAside = true
-    try messages(known.id, [PushedItem(item: item, isNew: false)])
+    try messages(known.id, items: [PushedItem(item: item, isNew: false)])
     isAside = wasAside
   }
 
@@ -182,7 +184,7 @@ extension UpdateApplier {
         (.listened, receipt.listened),
       ] where stamp != nil {
         _ = try tx.receipts(
-          kind, user: receipt.user, ids: [record.target], record.cid, isMe: isMe)
+          kind, user: receipt.user, ids: [record.target], in: record.cid, isMe: isMe)
       }
     }
   }
@@ -190,20 +192,20 @@ extension UpdateApplier {
   /// What is known to be so because the server did it. Gives the conversation that this
   /// user is no longer in.
   func effect(
-    of record: OperationRecord, _ conversation: ConversationRecord?
+    of record: OperationRecord, in conversation: ConversationRecord?
   ) throws(StoreFailure) -> [UInt8]? {
     switch record.verb {
     case .deleteMessage:
       guard !record.target.isEmpty else { return nil }
-      _ = try tx.tombstone(record.target, record.cid, version: nil)
-      try tx.dropMarks(.read, [record.target], record.cid)
-      try tx.dropMarks(.delivered, [record.target], record.cid)
-      try tx.dropMarks(.listened, [record.target], record.cid)
+      _ = try tx.tombstone(record.target, in: record.cid, version: nil)
+      try tx.dropMarks(.read, ids: [record.target], in: record.cid)
+      try tx.dropMarks(.delivered, ids: [record.target], in: record.cid)
+      try tx.dropMarks(.listened, ids: [record.target], in: record.cid)
     case .pinMessage, .unpinMessage:
       _ = try tx.pin(
-        record.target, record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)
+        record.target, in: record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)
     case .saveConversation:
-      try save(record, conversation)
+      try save(record, in: conversation)
     case .deleteConversation, .leaveConversation:
       try tx.removeConversation(record.cid)
       return conversation?.id
@@ -215,7 +217,7 @@ extension UpdateApplier {
 
   /// A server that does not show the conversation again did as it was asked.
   private func save(
-    _ record: OperationRecord, _ conversation: ConversationRecord?
+    _ record: OperationRecord, in conversation: ConversationRecord?
   ) throws(StoreFailure) {
     guard let conversation, let body = try tx.entry(conversation).body else { return }
     var members = Array(body.dropFirst().dropLast())

@@ -23,7 +23,7 @@ extension SyncEngine {
   /// Says what a send waits for. One that answers a message which is not sent, and not on
   /// its way, is the user's to decide.
   func noteReply(
-    _ record: inout OperationRecord, _ tx: WriteTransaction
+    _ record: inout OperationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
     record.depends = try tx.creation(of: record.cid)
     guard let name = record.replyTo, let send = try tx.operation(clientID: name),
@@ -49,7 +49,7 @@ extension SyncEngine {
     guard record.verb == .sendMessage else { return }
     if wasLost, let name = record.replyTo {
       wasLost = try tx.operation(clientID: name) == nil
-      try noteReply(&record, tx)
+      try noteReply(&record, in: tx)
     }
     guard wasLost || record.state == .refused else { return }
     record.body = OperationRecord.body(
@@ -61,7 +61,7 @@ extension SyncEngine {
 
   /// Gives a send other members: false where it would answer itself, or what waits for it.
   func setReply(
-    _ record: inout OperationRecord, _ tx: WriteTransaction
+    _ record: inout OperationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Bool {
     let reply = operationText("reply_to", in: record.members)
     if reply == record.replyTo {
@@ -78,7 +78,7 @@ extension SyncEngine {
     record.state = .queued
     record.errorCode = nil
     record.errorText = nil
-    try noteReply(&record, tx)
+    try noteReply(&record, in: tx)
     return true
   }
 
@@ -88,7 +88,7 @@ extension SyncEngine {
   /// already. Where one of them is not stored here they cannot be compared, and both are
   /// told, in their order.
   func supersede(
-    marker record: inout OperationRecord, _ tx: WriteTransaction
+    marker record: inout OperationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
     let place = try tx.row(record.target, record.cid)?.position
     for open in outbox.open
@@ -104,15 +104,15 @@ extension SyncEngine {
     if let place, let told = try tx.toldMarker(record.cid), place <= told {
       record.state = .done
     }
-    try tx.noteLastRead(record.target, record.cid)
+    try tx.noteLastRead(record.target, in: record.cid)
     return nil
   }
 
   /// The server has the marker: what waits to be told and is no further is done as well.
   func noteTold(
-    _ record: OperationRecord, _ tx: WriteTransaction
+    _ record: OperationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
-    try tx.noteTold(marker: record.target, record.cid)
+    try tx.noteTold(marker: record.target, in: record.cid)
     guard let told = try tx.toldMarker(record.cid) else { return }
     for open in outbox.open
     where open.verb == .markLastRead && open.cid == record.cid && open.seq != record.seq {

@@ -77,8 +77,8 @@ extension SyncEngine {
     guard outbox.open.count < Limits.operationsMax else { throw .full }
     let record = try storing { () throws(StoreFailure) in
       let record = try commit { tx throws(StoreFailure) in
-        let record = try enqueue(draft, verb, now, tx)
-        try record.outdate(outbox.open, tx)
+        let record = try enqueue(draft, verb: verb, at: now, in: tx)
+        try record.outdate(outbox.open, in: tx)
         return record
       }
       if !verb.isFetch { try syncOwn() }
@@ -103,7 +103,7 @@ extension SyncEngine {
   }
 
   private func enqueue(
-    _ draft: Draft, _ verb: OperationVerb, _ now: Instant, _ tx: WriteTransaction
+    _ draft: Draft, verb: OperationVerb, at now: Instant, in tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord {
     let request = draft.request
     var name = request.clientID
@@ -141,14 +141,14 @@ extension SyncEngine {
     }
     if verb == .sendMessage {
       record.replyTo = operationText("reply_to", in: record.members)
-      try noteReply(&record, tx)
+      try noteReply(&record, in: tx)
     }
     if let message = request.message {
-      if let changed = try aim(&record, at: message, draft, tx) { return changed }
+      if let changed = try aim(&record, at: message, draft: draft, in: tx) { return changed }
     }
     if verb == .markLastRead {
-      if let further = try supersede(marker: &record, tx) { return further }
-    } else if let changed = try supersede(record, draft, tx) {
+      if let further = try supersede(marker: &record, in: tx) { return further }
+    } else if let changed = try supersede(record, draft: draft, in: tx) {
       return changed
     }
     return try tx.addOperation(record)
@@ -157,10 +157,10 @@ extension SyncEngine {
   /// Says which message an operation is about. One that the server was never told of is
   /// changed here and now, and comes back.
   private func aim(
-    _ record: inout OperationRecord, at message: [UInt8], _ draft: Draft,
-    _ tx: WriteTransaction
+    _ record: inout OperationRecord, at message: [UInt8], draft: Draft,
+    in tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
-    record.target = try tx.id(ofSend: message, record.cid)
+    record.target = try tx.id(ofSend: message, in: record.cid)
     guard var send = try tx.operation(clientID: message), send.verb == .sendMessage,
       send.cid == record.cid, send.state != .done
     else { return nil }
@@ -170,11 +170,11 @@ extension SyncEngine {
     }
     if send.isUntold, record.verb == .editMessage {
       // An edit that waits for the send is older than this one.
-      for older in try tx.operations(on: message, record.cid)
+      for older in try tx.operations(on: message, in: record.cid)
       where older.verb == .editMessage && older.isUntold {
         try tx.removeOperation(older.seq)
       }
-      try rewrite(&send, record.plain, draft, isFit: draft.isSealedAsSend, tx)
+      try rewrite(&send, plain: record.plain, draft: draft, isFit: draft.isSealedAsSend, in: tx)
       return send
     }
     record.depends = send.seq
@@ -184,8 +184,8 @@ extension SyncEngine {
   /// Gives an operation another payload. What was sealed for something else is sealed
   /// once more.
   private func rewrite(
-    _ record: inout OperationRecord, _ plain: [UInt8]?, _ draft: Draft, isFit: Bool,
-    _ tx: WriteTransaction
+    _ record: inout OperationRecord, plain: [UInt8]?, draft: Draft, isFit: Bool,
+    in tx: WriteTransaction
   ) throws(StoreFailure) {
     record.rewrite(plain)
     record.sealed = isFit ? draft.sealed : nil
@@ -202,16 +202,16 @@ extension SyncEngine {
   /// Of several operations on one thing that were never told, the last one counts. Gives
   /// the one that takes this one's place.
   private func supersede(
-    _ record: OperationRecord, _ draft: Draft, _ tx: WriteTransaction
+    _ record: OperationRecord, draft: Draft, in tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
     guard !record.target.isEmpty, record.verb.isChange else { return nil }
-    for var older in try tx.operations(on: record.target, record.cid) where older.isUntold {
+    for var older in try tx.operations(on: record.target, in: record.cid) where older.isUntold {
       if older.state == .refused { continue }
       switch (record.verb, older.verb) {
       case (.deleteMessage, .deleteMessage):
         return older
       case (.editMessage, .editMessage):
-        try rewrite(&older, record.plain, draft, isFit: !draft.isSealedAsSend, tx)
+        try rewrite(&older, plain: record.plain, draft: draft, isFit: !draft.isSealedAsSend, in: tx)
         return older
       case (.deleteMessage, .editMessage), (.deleteMessage, .reactMessage),
         (.deleteMessage, .unreactMessage), (.deleteMessage, .pinMessage),
@@ -283,7 +283,7 @@ extension SyncEngine {
     }
   }
 
-  func cancelOperation(_ seq: UInt64, _ now: Instant) throws(Failure) -> Bool {
+  func cancelOperation(_ seq: UInt64, at now: Instant) throws(Failure) -> Bool {
     var gone: [UInt8]?
     let isDropped = try change(seq, now) { record, tx throws(StoreFailure) in
       if record.state == .inFlight || record.state == .done { return false }
@@ -308,7 +308,7 @@ extension SyncEngine {
     doubted.remove(conversation)
     for job in jobs where job.request.conversation == conversation {
       tracker.abandon(.sync(job.id))
-      end(job, .notFound)
+      end(job, trouble: .notFound)
     }
   }
 }

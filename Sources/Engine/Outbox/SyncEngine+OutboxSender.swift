@@ -11,7 +11,7 @@ internal import Wire
 extension SyncEngine {
   /// Keeps the copy in memory, and takes back a frame that says what is no longer so.
   func follow(_ seq: UInt64, _ operation: OpenOperation?) {
-    outbox.update(seq, operation)
+    outbox.update(seq, operation: operation)
     if operation?.state != .inFlight, tracker.isUntaken(.operation(seq)) {
       tracker.abandon(.operation(seq))
     }
@@ -63,7 +63,7 @@ extension SyncEngine {
         request.conversation = nil
       case .sendMessage:
         if let reply = record.replyTo {
-          let id = try rx.id(ofSend: reply, record.cid)
+          let id = try rx.id(ofSend: reply, in: record.cid)
           let send = try rx.operation(clientID: reply)
           // A server may call a message as this user did.
           let isNamed = id != reply || send?.target == id || send?.cid != record.cid
@@ -114,11 +114,11 @@ extension SyncEngine {
   // MARK: Without an answer
 
   /// No answer came in time, or the connection was lost before one did.
-  func loseOperation(_ pending: PendingRequest, _ now: Instant) {
+  func loseOperation(_ pending: PendingRequest, at now: Instant) {
     guard case .operation(let seq) = pending.purpose else { return }
     guard pending.sentMs != nil else { return }
     do {
-      try end(seq, .none, nil, now, deadlineMs: pending.deadlineMs)
+      try end(seq, ending: .none, refusal: nil, at: now, deadlineMs: pending.deadlineMs)
     } catch {
       outbox.loose[seq] = true
       logLines.append((.error, "the end of an operation could not be stored"))
@@ -128,7 +128,7 @@ extension SyncEngine {
   private func endLoose(_ now: Instant) {
     for seq in outbox.loose.keys.sorted() {
       do {
-        try end(seq, .none, nil, now, deadlineMs: nil)
+        try end(seq, ending: .none, refusal: nil, at: now, deadlineMs: nil)
         outbox.loose[seq] = nil
       } catch {
         return
@@ -138,7 +138,7 @@ extension SyncEngine {
 
   /// An operation's request has ended otherwise than well.
   func end(
-    _ seq: UInt64, _ ending: OutboxPolicy.Ending, _ refusal: Refusal?, _ now: Instant,
+    _ seq: UInt64, ending: OutboxPolicy.Ending, refusal: Refusal?, at now: Instant,
     deadlineMs: Int64?
   ) throws(StoreFailure) {
     var verdict = OutboxPolicy.Verdict.done
@@ -147,7 +147,7 @@ extension SyncEngine {
       // Sent once more it would undo what was asked later.
       if try record.isOutdated(tx) { return try tx.removeOperation(seq) }
       verdict = OutboxPolicy.verdict(
-        ending, record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
+        ending, verb: record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
       switch verdict {
       case .refused: record.state = .refused
       case .retry: record.state = .queued
@@ -209,7 +209,7 @@ extension SyncEngine {
   }
 
   /// A catch-up looks for all unknown ones that were to be looked for.
-  func checkEnded(_ job: SyncJob, _ trouble: Failure?) {
+  func checkEnded(_ job: SyncJob, trouble: Failure?) {
     for seq in outbox.checks.keys.sorted() where outbox.checks[seq]?.sync == job.id {
       switch trouble {
       case nil, .refused, .notFound, .incomplete:

@@ -162,7 +162,7 @@ extension Client {
         if rows.isEmpty { break }
         for row in rows {
           let position = Position(time: row.timeUs, id: page[row.id])
-          found.append((position, try mergedObject(row, page)))
+          found.append((position, try mergedObject(row, page: page)))
           from = .after(row.number)
         }
       }
@@ -177,7 +177,7 @@ extension Client {
   }
 
   /// The newer copy of a message, with the marks of both.
-  private func mergedObject(_ row: MessageRow, _ page: MessagePage) throws(Failure) -> [UInt8] {
+  private func mergedObject(_ row: MessageRow, page: MessagePage) throws(Failure) -> [UInt8] {
     var object = [UInt8(ascii: "{")]
     func add(_ member: some Sequence<UInt8>) {
       if object.count > 1 { object.append(UInt8(ascii: ",")) }

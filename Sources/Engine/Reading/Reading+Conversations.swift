@@ -21,7 +21,8 @@ extension Reading {
         if let record = try rx.conversation(cid: cid) {
           let entry = try rx.entry(record)
           if entry.summary.isListed || isNamed {
-            try fill(&row, record, entry, typing[record.id] ?? [], &page.bytes)
+            try fill(
+              &row, of: record, entry: entry, typing: typing[record.id] ?? [], arena: &page.bytes)
           }
         }
         page.rows.append(row)
@@ -31,8 +32,8 @@ extension Reading {
   }
 
   private func fill(
-    _ row: inout ConversationRow, _ record: ConversationRecord, _ entry: ConversationEntry,
-    _ typing: [[UInt8]], _ arena: inout [UInt8]
+    _ row: inout ConversationRow, of record: ConversationRecord, entry: ConversationEntry,
+    typing: [[UInt8]], arena: inout [UInt8]
   ) throws(StoreFailure) {
     func add(_ bytes: [UInt8]) -> Range<Int> {
       let start = arena.count
@@ -95,7 +96,7 @@ private func shownOfConversation(
   do {
     let document = try Document(body)
     let title = document.member(Array("title".utf8), of: document.root)
-    let people = participants(document, maker)
+    let people = participants(document, user: maker)
     let count = (people?.count ?? 0) + (maker == nil || people?.hasUser == true ? 0 : 1)
     return (title.flatMap { document.string($0) } ?? [], count)
   } catch {
@@ -107,7 +108,7 @@ private func shownOfConversation(
 /// How many take part in a conversation, by its object, and whether one of them is `user`;
 /// nil where it does not say.
 func participants(
-  _ document: Document, _ user: [UInt8]?
+  _ document: Document, user: [UInt8]?
 ) -> (count: Int, hasUser: Bool)? {
   guard let members = document.member(Array("participant_ids".utf8), of: document.root),
     document.kind(members) == .array

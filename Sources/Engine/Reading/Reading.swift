@@ -19,7 +19,7 @@ struct Reading {
 
   init(
     _ rx: ReadTransaction, fresh: FreshRanges, permille: [UInt64: UInt32],
-    _ scheme: PositionScheme
+    scheme: PositionScheme
   ) {
     self.rx = rx
     self.permille = permille
@@ -53,7 +53,7 @@ struct Reading {
             spans: SpanSet(), poisoned: [], rows: [], goesOlder: query.goesOlder, anchor: nil,
             reachedLimit: false)))
     }
-    let start = try start(query, record)
+    let start = try start(query, of: record)
     return try storing { rx throws(StoreFailure) in
       var rows = RowQuery(cid: record.cid, from: start.from, limit: query.limit)
       rows.pinnedOnly = query.isPinnedOnly
@@ -64,7 +64,7 @@ struct Reading {
         anchor = query.goesOlder ? found.ends?.last.successor : found.ends?.first
       }
       return try assemble(
-        record, found, older: query.goesOlder, anchor: anchor,
+        record, found: found, older: query.goesOlder, anchor: anchor,
         full: found.count >= query.limit || found.isCut, descending: query.descending)
     }
   }
@@ -75,7 +75,7 @@ struct Reading {
       let found = try rx.message(id, record.cid)
       if found.count == 0 { return nil }
       return try assemble(
-        record, found, older: true, anchor: nil, full: true, descending: false)
+        record, found: found, older: true, anchor: nil, full: true, descending: false)
     }
     guard let page else { throw .notFound }
     return page
@@ -88,7 +88,8 @@ struct Reading {
     let found = try rx.messages(record.cid, keys: [place])
     if found.count == 0 { return nil }
     let spans = record.trusted(try rx.spans(record.cid))
-    try mark(found, RowAnnotator(rx, record, spans: spans, fresh: fresh[record.cid], nil)) { _ in
+    try mark(found, RowAnnotator(rx, of: record, spans: spans, fresh: fresh[record.cid], ends: nil))
+    { _ in
       place
     }
     return found
@@ -96,7 +97,7 @@ struct Reading {
 
   /// Rows of a window with content as it is now. A row that went keeps its place.
   func page(
-    _ screen: borrowing WindowState, _ items: [WindowList.Item], first: Int
+    _ screen: borrowing WindowState, items: [WindowList.Item], first: Int
   ) throws(Failure) -> MessagePage {
     let spans = screen.list.spans
     let poisoned = screen.poisoned
@@ -106,9 +107,10 @@ struct Reading {
         return MessagePage(conversation: conversation, page: RowPage(), coverage: Coverage())
       }
       let found = Self.inPlace(
-        of: items, try rx.messages(record.cid, keys: items.map(\.position)[...]))
+        of: items, found: try rx.messages(record.cid, keys: items.map(\.position)[...]))
       let ends = items.first.flatMap { first in items.last.map { (first.position, $0.position) } }
-      let marks = try RowAnnotator(rx, record, spans: spans, fresh: fresh[record.cid], ends)
+      let marks = try RowAnnotator(
+        rx, of: record, spans: spans, fresh: fresh[record.cid], ends: ends)
       let stale = mark(found, marks) { items[$0].position }
       unsafe found.withRows { rows in
         for index in rows.indices where items[index].splitBefore {
@@ -122,7 +124,7 @@ struct Reading {
         reachedLimit: true
       ) { items[$0].position }
       var coverage = Coverage(completeness)
-      try tellTimes(&coverage, completeness.gaps, record)
+      try tellTimes(&coverage, gaps: completeness.gaps, of: record)
       coverage.gaps.removeAll { $0.beforeRow > shown.count }
       if shown.dropFirst().contains(where: \.splitBefore) { coverage.whole = false }
       coverage.staleCount = stale
@@ -132,7 +134,7 @@ struct Reading {
   }
 
   /// The rows found for these items, and one that says so for each item that went.
-  private static func inPlace(of items: [WindowList.Item], _ found: RowPage) -> RowPage {
+  private static func inPlace(of items: [WindowList.Item], found: RowPage) -> RowPage {
     let areAllThere = unsafe found.withRows { rows in
       rows.count == items.count
         && rows.indices.allSatisfy { unsafe rows[$0].number == items[$0].number }
@@ -191,7 +193,7 @@ struct Reading {
   }
 
   func entities(
-    _ role: EntityRole, _ conversation: [UInt8]?
+    _ role: EntityRole, in conversation: [UInt8]?
   ) throws(Failure) -> [EntityView] {
     try storing { rx throws(StoreFailure) in
       var cid: Int64?
@@ -214,7 +216,7 @@ struct Reading {
 
   /// Where the read begins, and the position it leaves from.
   private func start(
-    _ query: MessageQuery, _ record: ConversationRecord
+    _ query: MessageQuery, of record: ConversationRecord
   ) throws(Failure) -> (from: RowQuery.From, anchor: Position?, isTime: Bool) {
     switch query.from {
     case .latest: return (.latest, nil, false)
@@ -222,26 +224,26 @@ struct Reading {
     case .time(let time): return (.atTime(time), .before(tick: time), true)
     case .beforeTime(let time): return (.beforeTime(time), .before(tick: time), true)
     case .before(let number):
-      let position = try position(of: number, record)
+      let position = try position(of: number, record: record)
       return (.before(position), position, false)
     case .after(let number):
-      let position = try position(of: number, record)
+      let position = try position(of: number, record: record)
       return (.after(position), position.successor, false)
     }
   }
 
   private func position(
-    of number: UInt64, _ record: ConversationRecord
+    of number: UInt64, record: ConversationRecord
   ) throws(Failure) -> Position {
     let position = try storing { rx throws(StoreFailure) in
-      try rx.position(ofNumber: number, record.cid)
+      try rx.position(ofNumber: number, in: record.cid)
     }
     guard let position else { throw .notFound }
     return position
   }
 
   private func assemble(
-    _ record: ConversationRecord, _ found: RowPage, older: Bool, anchor: Position?, full: Bool,
+    _ record: ConversationRecord, found: RowPage, older: Bool, anchor: Position?, full: Bool,
     descending: Bool
   ) throws(StoreFailure) -> MessagePage {
     let spans = record.trusted(try rx.spans(record.cid))
@@ -250,8 +252,9 @@ struct Reading {
       count: found.confirmedCount, goesOlder: older, anchor: anchor, reachedLimit: full
     ) { found.position(at: $0) }
     var coverage = Coverage(completeness)
-    try tellTimes(&coverage, completeness.gaps, record)
-    let marks = try RowAnnotator(rx, record, spans: spans, fresh: fresh[record.cid], found.ends)
+    try tellTimes(&coverage, gaps: completeness.gaps, of: record)
+    let marks = try RowAnnotator(
+      rx, of: record, spans: spans, fresh: fresh[record.cid], ends: found.ends)
     coverage.staleCount = mark(found, marks) { found.position(at: $0) }
     try fill(&coverage, record)
     if descending {
@@ -299,17 +302,17 @@ struct Reading {
 
   /// Where positions are numbers, a gap is told by the times of the messages beside it.
   private func tellTimes(
-    _ coverage: inout Coverage, _ gaps: [Completeness.Gap], _ record: ConversationRecord
+    _ coverage: inout Coverage, gaps: [Completeness.Gap], of record: ConversationRecord
   ) throws(StoreFailure) {
     guard isNumbered else { return }
-    func time(_ low: Position, _ high: Position, newest: Bool) throws(StoreFailure) -> Int64? {
+    func time(_ low: Position, high: Position, newest: Bool) throws(StoreFailure) -> Int64? {
       try rx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: newest).first?.timeUs
     }
     for (index, gap) in gaps.enumerated() where coverage.gaps.indices.contains(index) {
-      let below = try time(.min, gap.low, newest: true)
+      let below = try time(.min, high: gap.low, newest: true)
       let top = max(scheme.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
       coverage.gaps[index].lowUs = below ?? .min
-      coverage.gaps[index].highUs = try time(gap.high, .max, newest: false) ?? top
+      coverage.gaps[index].highUs = try time(gap.high, high: .max, newest: false) ?? top
     }
   }
 }
@@ -360,8 +363,8 @@ private struct RowAnnotator {
 
   /// - Parameter ends: places of the first and the last row.
   init(
-    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, fresh: SpanSet,
-    _ ends: (first: Position, last: Position)?
+    _ rx: ReadTransaction, of record: ConversationRecord, spans: SpanSet, fresh: SpanSet,
+    ends: (first: Position, last: Position)?
   ) throws(StoreFailure) {
     self.spans = spans
     self.fresh = fresh

@@ -34,13 +34,13 @@ struct ReceiptQueue {
 extension SyncEngine {
   /// Queues marks for the host; synced before it returns.
   func mark(
-    _ kind: ReceiptKind, _ conversation: [UInt8], _ ids: [[UInt8]], _ now: Instant
+    _ kind: ReceiptKind, in conversation: [UInt8], ids: [[UInt8]], at now: Instant
   ) throws(Failure) {
     let queued = try storing { () throws(StoreFailure) in
       let queued = try commit { tx throws(StoreFailure) in
         guard let record = try tx.conversation(conversation) else { return false }
         var queued = false
-        for id in ids where try tx.enqueueMark(kind, id, record.cid) { queued = true }
+        for id in ids where try tx.enqueueMark(kind, id: id, in: record.cid) { queued = true }
         return queued
       }
       if queued || owesSync { try syncOwn() }
@@ -101,26 +101,26 @@ extension SyncEngine {
 
   /// Takes the answer to marks.
   func takeMarkAnswer(
-    _ outcome: Outcome, _ group: ReceiptGroup, _ conversation: [UInt8], _ ids: [[UInt8]],
-    _ now: Instant
+    _ outcome: Outcome, group: ReceiptGroup, in conversation: [UInt8], ids: [[UInt8]],
+    at now: Instant
   ) throws(StoreFailure) -> Receipt {
     let purpose = PendingRequest.Purpose.marks(group, conversation: conversation, ids: ids)
     switch outcome {
     case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
-      trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
+      trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
       return .applied
     case .failed(.other, let retry):
       // An error that says nothing here is no refusal: the marks are still owed.
-      trouble(purpose, .unavailable, retryAfterMs: retry ?? 0, now)
+      trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
       return .applied
     case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed, .message,
       .conversation, .conversations, .receipts, .counts, .subscribed:
       do {
         try commit { tx throws(StoreFailure) in
-          _ = try tx.confirmMarks(group.kind, ids, group.cid)
+          _ = try tx.confirmMarks(group.kind, ids: ids, in: group.cid)
         }
       } catch {
-        trouble(purpose, .storage(0), retryAfterMs: 0, now)
+        trouble(purpose, failure: .storage(0), retryAfterMs: 0, at: now)
         throw error
       }
       receipts.batches[group] = receipts.batches[group].flatMap { size in
@@ -134,7 +134,7 @@ extension SyncEngine {
       } else {
         // Refused for good: asking again would be refused again.
         try commit { tx throws(StoreFailure) in
-          try tx.dropMarks(group.kind, ids, group.cid)
+          try tx.dropMarks(group.kind, ids: ids, in: group.cid)
         }
         logLines.append((.warn, "the server refused marks"))
       }

@@ -23,10 +23,10 @@ extension SyncEngine {
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
         tx.heardSince = self.connectedLSN
       }
-      var applier = UpdateApplier(self, tx, update, arrival)
+      var applier = UpdateApplier(self, in: tx, update: update, from: arrival)
       try applier.run()
       effects = applier.effects
-      if let ref = update.ref { try self.remember(ref, arrival.now, tx) }
+      if let ref = update.ref { try self.remember(ref, at: arrival.now, in: tx) }
     }
     if let ref = update.ref {
       acknowledgements.owe(ref)
@@ -35,13 +35,13 @@ extension SyncEngine {
     }
     if isRepeated { return .applied }
     tell(effects)
-    hear(effects.signs, arrival.now)
+    hear(effects.signs, at: arrival.now)
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
   /// Notes a ref and the reply owed; from time to time old refs are let go.
   private func remember(
-    _ ref: [UInt8], _ now: Instant, _ tx: WriteTransaction
+    _ ref: [UInt8], at now: Instant, in tx: WriteTransaction
   ) throws(StoreFailure) {
     // Without a clock a ref does not age; there are only so many of them.
     try tx.owe(ref, wallUs: now.wallUs ?? .max)

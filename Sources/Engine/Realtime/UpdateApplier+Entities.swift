@@ -70,7 +70,7 @@ extension UpdateApplier {
   /// Keeps an entity, or lets it go. What a conversation says of itself is kept apart, where
   /// it can be read.
   mutating func entity(
-    _ kind: Effect.EntityKind, _ conversation: [UInt8]?, _ id: [UInt8], _ body: Range<Int>,
+    _ kind: Effect.EntityKind, in conversation: [UInt8]?, id: [UInt8], body: Range<Int>,
     isDeleted: Bool, isToldApart: Bool = false
   ) throws(StoreFailure) {
     var cid: Int64 = 0
@@ -89,12 +89,12 @@ extension UpdateApplier {
       try tx.putEntity(kind: kind.code, cid: cid, id: id, body: Array(arrival.frame[body]))
     }
     // Who asked has the answer.
-    if kind == .conversation, answered == nil { try event(.conversation, body, cid: cid) }
+    if kind == .conversation, answered == nil { try event(.conversation, body: body, cid: cid) }
   }
 
   /// Hands something to the host, as it came.
   func event(
-    _ kind: EventKind, _ body: Range<Int>, cid: Int64?, named name: [UInt8]? = nil
+    _ kind: EventKind, body: Range<Int>, cid: Int64?, named name: [UInt8]? = nil
   ) throws(StoreFailure) {
     // What is too large to be kept is told all the same, without its body.
     let kept = body.count <= Limits.messageBytesMax ? Array(arrival.frame[body]) : []
@@ -108,6 +108,6 @@ extension UpdateApplier {
   mutating func poison(_ body: Range<Int>, cid: Int64?) throws(StoreFailure) {
     guard !isPoisoned else { return }
     isPoisoned = true
-    try event(.poison, update.raw ?? body, cid: cid)
+    try event(.poison, body: update.raw ?? body, cid: cid)
   }
 }

@@ -31,7 +31,7 @@ struct PushedItem {
 extension UpdateApplier {
   /// Takes messages of one conversation.
   mutating func messages(
-    _ conversation: [UInt8], _ items: [PushedItem]
+    _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
     var record = try tx.conversation(creating: conversation)
     var readable = 0
@@ -50,7 +50,7 @@ extension UpdateApplier {
     ingest.newIDs = newIDs
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
-    var ingested = try ingest.page(items.lazy.map(\.item), record, tx)
+    var ingested = try ingest.page(items.lazy.map(\.item), of: record, in: tx)
     effects.duplicates += ingested.duplicates
     effects.queuedMarks = effects.queuedMarks || ingested.queuedMarks
     if ingested.sawClientID { engine.outbox.tellsClientIDs = true }
@@ -75,7 +75,7 @@ extension UpdateApplier {
       effects.pushed.append(PushedID(cid: record.cid, id: position.id))
     }
     try place(pushed, &record)
-    for time in times { engine.learnTime(time, arrival.now) }
+    for time in times { engine.learnTime(time, at: arrival.now) }
     try tx.save(engine.facts)
   }
 
@@ -89,7 +89,7 @@ extension UpdateApplier {
     var spans = stored
     for message in pushed {
       if message.isInserted {
-        try engine.lowerDeletions(&record, below: message.message.stamp.timeUs, tx)
+        try engine.lowerDeletions(&record, below: message.message.stamp.timeUs, in: tx)
       }
       if spans.span(holding: message.position) != nil {
         if isLive {
@@ -97,7 +97,9 @@ extension UpdateApplier {
         } else if message.isInserted || !(message.isNew || isAside) {
           effects.behind.insert(record.id)
         }
-      } else if message.isNew, let reach = try reach(of: message, spans, record, isLive) {
+      } else if message.isNew,
+        let reach = try reach(of: message, spans: spans, record: record, isLive: isLive)
+      {
         spans.insert(reach.low, reach.high)
         for hole in try tx.quarantined(record.cid, from: reach.low, to: reach.high) {
           spans.remove(hole.low, hole.high)
@@ -106,38 +108,38 @@ extension UpdateApplier {
         if isLive { follow(message, &record) }
         if isCatchingUp { effects.behind.insert(record.id) }
         continue
-      } else if !isLive || isAbove(message, spans) {
+      } else if !isLive || isAbove(message, spans: spans) {
         effects.behind.insert(record.id)
       }
       effects.shown.append((record.cid, message.span))
-      if message.isInserted, !isLive || isAbove(message, spans) {
-        try engine.endTrust(&spans, record, below: message.message.stamp.timeUs, tx)
+      if message.isInserted, !isLive || isAbove(message, spans: spans) {
+        try engine.endTrust(&spans, of: record, below: message.message.stamp.timeUs, in: tx)
       }
     }
-    try tx.save(spans: spans, replacing: stored, record.cid)
+    try tx.save(spans: spans, replacing: stored, in: record.cid)
     try tx.save(record)
   }
 
-  private func isAbove(_ message: PushedMessage, _ spans: SpanSet) -> Bool {
+  private func isAbove(_ message: PushedMessage, spans: SpanSet) -> Bool {
     spans.newest.map { $0.high <= message.position } ?? true
   }
 
   /// What is proven whole by a message above the newest range; nil where nothing is.
   private func reach(
-    of pushed: PushedMessage, _ spans: SpanSet, _ record: ConversationRecord, _ isLive: Bool
+    of pushed: PushedMessage, spans: SpanSet, record: ConversationRecord, isLive: Bool
   ) throws(StoreFailure) -> SpanSet.Span? {
     // Without a watermark nothing is believed that could be joined.
     guard record.fetch != nil, let newest = spans.newest else { return nil }
     return Joining.pushed(
       pushed.position, onto: newest,
-      isLive: isLive && engine.isBorneOut(pushed.message.stamp.timeUs, arrival.now),
-      named: try named(by: pushed, newest, record), engine.scheme.ties)
+      isLive: isLive && engine.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now),
+      named: try named(by: pushed, newest: newest, of: record), ties: engine.scheme.ties)
   }
 
   /// The newest row of the newest range, where a message names it as its predecessor
   /// and no other row stands between.
   private func named(
-    by pushed: PushedMessage, _ newest: SpanSet.Span, _ record: ConversationRecord
+    by pushed: PushedMessage, newest: SpanSet.Span, of record: ConversationRecord
   ) throws(StoreFailure) -> Position? {
     guard let previous = pushed.message.previousID, newest.high <= pushed.position,
       let top = try tx.rows(
@@ -155,7 +157,7 @@ extension UpdateApplier {
   private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
     guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
-      engine.isBorneOut(stamp.timeUs, arrival.now)
+      engine.isBorneOut(stamp.timeUs, at: arrival.now)
     else { return }
     record.fetch = Watermark(timeUs: pushed.position.time, text: stamp.text)
   }
@@ -183,12 +185,12 @@ extension SyncEngine {
   func isLive(_ record: ConversationRecord) -> Bool {
     config.profile.pushIsLossless && tracker.isUp && caughtUp.contains(record.id)
       && record.fetch != nil && facts.serverTimeUs != nil && !mustDistrust(record)
-      && !isCatchingUp(record.id) && isHeard(record.id, record.cid)
+      && !isCatchingUp(record.id) && isHeard(record.id, in: record.cid)
   }
 
   /// Whether a lone stamp may move what will be asked from: one ahead of the server's
   /// clock would hide what arrives until then.
-  func isBorneOut(_ time: Int64, _ now: Instant) -> Bool {
+  func isBorneOut(_ time: Int64, at now: Instant) -> Bool {
     guard let known = facts.serverTimeUs else { return false }
     let (ahead, overflow) = time.subtractingReportingOverflow(known)
     guard !overflow, ahead <= WatermarkPolicy.dayUs else { return false }
@@ -200,7 +202,7 @@ extension SyncEngine {
   /// A row that came from no page may have been deleted before the lowest time that
   /// deletions were ever asked from: the watermark goes below it.
   func lowerDeletions(
-    _ record: inout ConversationRecord, below time: Int64, _ tx: WriteTransaction
+    _ record: inout ConversationRecord, below time: Int64, in tx: WriteTransaction
   ) throws(StoreFailure) {
     guard let lowest = record.lowestSinceUs, time < lowest + overlapUs,
       let watermark = stamp(record.deletions)
@@ -216,8 +218,8 @@ extension SyncEngine {
   /// are given as messages become visible, so where they are the positions nothing
   /// can come to lie below a claim.
   func endTrust(
-    _ spans: inout SpanSet, _ record: ConversationRecord, below time: Int64,
-    _ tx: WriteTransaction
+    _ spans: inout SpanSet, of record: ConversationRecord, below time: Int64,
+    in tx: WriteTransaction
   ) throws(StoreFailure) {
     guard !scheme.isSequence, let fetch = record.fetch, time >= fetch.timeUs else { return }
     // In the watermark's own tick others may have come before it, too.
@@ -229,13 +231,13 @@ extension SyncEngine {
 
   /// A lone stamp has nothing to bear it out, so a push moves the known server time
   /// on but never sets the first one.
-  func learnTime(_ time: Int64, _ now: Instant) {
+  func learnTime(_ time: Int64, at now: Instant) {
     guard facts.serverTimeUs != nil else { return }
     let plausible = WatermarkPolicy.greatestPlausible(
       [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
     if let plausible {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible)
-      noteClock(plausible, isTold: false, now)
+      noteClock(plausible, isTold: false, at: now)
     }
   }
 }

@@ -45,7 +45,7 @@ struct UpdateApplier {
   /// The payloads of the messages that are still to come.
   private var opened: ArraySlice<OpenedPayload>
 
-  init(_ engine: SyncEngine, _ tx: WriteTransaction, _ update: ServerUpdate, _ arrival: Arrival) {
+  init(_ engine: SyncEngine, in tx: WriteTransaction, update: ServerUpdate, from arrival: Arrival) {
     self.engine = engine
     self.tx = tx
     self.update = update
@@ -73,7 +73,7 @@ struct UpdateApplier {
         items.append(PushedItem(item: item, isNew: isNew))
         index += 1
       }
-      try messages(conversation, items)
+      try messages(conversation, items: items)
     }
   }
 
@@ -83,39 +83,40 @@ struct UpdateApplier {
       break
     case .messagesDeleted(let conversation, let ids):
       let cid = try tx.conversation(creating: conversation).cid
-      for id in ids { _ = try tx.tombstone(id, cid, version: nil) }
+      for id in ids { _ = try tx.tombstone(id, in: cid, version: nil) }
       // What is gone is not owed any more.
-      try tx.dropMarks(.read, ids, cid)
-      try tx.dropMarks(.delivered, ids, cid)
-      try tx.dropMarks(.listened, ids, cid)
+      try tx.dropMarks(.read, ids: ids, in: cid)
+      try tx.dropMarks(.delivered, ids: ids, in: cid)
+      try tx.dropMarks(.listened, ids: ids, in: cid)
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.receipts(
-        ReceiptKind(kind), user: user, ids: ids, cid, isMe: user == engine.config.user)
+        ReceiptKind(kind), user: user, ids: ids, in: cid, isMe: user == engine.config.user)
     case .reactions(let conversation, let id, let range, let version):
       let cid = try tx.conversation(creating: conversation).cid
       let json = range.isEmpty ? nil : Array(arrival.frame[range])
-      _ = try tx.reactions(id, cid, json: json, version: version, issued: tx.lsn)
+      _ = try tx.reactions(id, in: cid, json: json, version: version, issued: tx.lsn)
     case .pin(let conversation, let id, let isPinned):
       let cid = try tx.conversation(creating: conversation).cid
-      _ = try tx.pin(id, cid, isPinned: isPinned, issued: tx.lsn)
+      _ = try tx.pin(id, in: cid, isPinned: isPinned, issued: tx.lsn)
     case .typing(let conversation, let user, let typing, let at, let body):
       if user != engine.config.user {
         effects.signs.append(
           TypingSignal(conversation: conversation, user: user, event: typing, atUs: at?.timeUs))
       }
-      try event(.typing, body, cid: try tx.conversation(creating: conversation).cid)
+      try event(.typing, body: body, cid: try tx.conversation(creating: conversation).cid)
     case .entity(let kind, let conversation, let id, let body, let known):
       if let known, try isLeft(known) {
         if case .message = known.lastMessage { _ = takePayloads(1) }
         return
       }
-      try entity(kind, conversation, id, body, isDeleted: false, isToldApart: known != nil)
+      try entity(
+        kind, in: conversation, id: id, body: body, isDeleted: false, isToldApart: known != nil)
       if let known { try told(known) }
     case .entityDeleted(let kind, let conversation, let id, let body):
-      try entity(kind, conversation, id, body, isDeleted: true)
+      try entity(kind, in: conversation, id: id, body: body, isDeleted: true)
     case .unknown(let name, let body):
-      try event(.unknown, body, cid: nil, named: name)
+      try event(.unknown, body: body, cid: nil, named: name)
     case .bad(let range, let reason):
       try setAside(range, reason: reason.code, cid: 0)
       try poison(range, cid: nil)

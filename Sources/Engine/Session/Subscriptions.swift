@@ -169,25 +169,25 @@ extension SyncEngine {
     hasNews = true
   }
 
-  func takeSubscription(_ one: Subscription, _ outcome: Outcome, _ now: Instant) {
+  func takeSubscription(_ one: Subscription, outcome: Outcome, at now: Instant) {
     subscriptions.rest(now.monotonicMs)
     switch outcome {
     case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
-      subscribeAgain(one, atLeast: retry ?? 0, now)
+      subscribeAgain(one, atLeast: retry ?? 0, at: now)
     case .failed(.other, let retry?):
-      subscribeAgain(one, atLeast: retry, now)
+      subscribeAgain(one, atLeast: retry, at: now)
     case .malformed:
-      subscribeAgain(one, atLeast: 0, now)
+      subscribeAgain(one, atLeast: 0, at: now)
     case .failed(let error, _) where error != .exists:
       subscriptions.remove(one)
       logLines.append((.warn, "the server refused a subscription"))
     default:
-      if subscriptions.confirm(one) { hearFromNow(one, now) }
+      if subscriptions.confirm(one) { hearFromNow(one, at: now) }
     }
   }
 
   func subscribeAgain(
-    _ one: Subscription, atLeast: Int64, isSilent: Bool = false, _ now: Instant
+    _ one: Subscription, atLeast: Int64, isSilent: Bool = false, at now: Instant
   ) {
     subscriptions.again(one, isSilent: isSilent) { attempt in
       now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: atLeast)
@@ -196,7 +196,7 @@ extension SyncEngine {
 
   /// What came before a subscription took hold was not pushed: what was caught up until
   /// then may lack it, and is caught up anew.
-  func hearFromNow(_ one: Subscription, _ now: Instant) {
+  func hearFromNow(_ one: Subscription, at now: Instant) {
     if connectedLSN != nil { connectedLSN = lastLSN }
     for index in jobs.indices where one.covers(jobs[index].request.conversation) {
       jobs[index].beginAgain()
@@ -211,7 +211,7 @@ extension SyncEngine {
   }
 
   /// Whether what happens in a conversation is surely pushed, as far as it was asked for.
-  func isHeard(_ conversation: [UInt8], _ cid: Int64) -> Bool {
+  func isHeard(_ conversation: [UInt8], in cid: Int64) -> Bool {
     !subscriptions.areInTrouble(conversation)
       && !outbox.open.contains {
         $0.verb == .subscribe && ($0.cid == cid || $0.cid == 0)
@@ -233,7 +233,7 @@ extension OperationRecord {
   }
 
   /// Drops what waits about the same subscription.
-  func outdate(_ waiting: [OpenOperation], _ tx: WriteTransaction) throws(StoreFailure) {
+  func outdate(_ waiting: [OpenOperation], in tx: WriteTransaction) throws(StoreFailure) {
     guard isSubscription else { return }
     for one in waiting where one.seq < seq && one.state == .queued && one.cid == cid {
       guard let other = try tx.operation(one.seq), other.isSubscription, other.body == body

@@ -7,16 +7,16 @@ internal import Wire
 extension SyncEngine {
   /// Takes a frame whose payloads have been opened.
   func receive(
-    _ frame: Frame, _ opened: [OpenedPayload], _ now: Instant
+    _ frame: Frame, opened: [OpenedPayload], at now: Instant
   ) throws(Failure) -> Receipt {
     switch frame.body {
     case .unknown:
       stats.framesIgnored += 1
       return .ignored
     case .push(let push):
-      return try receive(ServerUpdate(push), frame.bytes, opened, now)
+      return try receive(ServerUpdate(push), frame: frame.bytes, opened: opened, at: now)
     case .update(let update):
-      return try receive(ServerUpdate(update), frame.bytes, opened, now)
+      return try receive(ServerUpdate(update), frame: frame.bytes, opened: opened, at: now)
     case .response(let response):
       guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
@@ -25,18 +25,18 @@ extension SyncEngine {
       if case .operation(let seq) = pending.purpose {
         let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
         let receipt = try storing { () throws(StoreFailure) in
-          try takeOperationAnswer(seq, response, pending, arrival)
+          try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
         }
         pump(now)
         if case .malformed = response.outcome { throw .frame }
         return receipt
       }
-      return try answer(response.outcome, pending, frame.bytes, opened, now)
+      return try answer(response.outcome, for: pending, frame: frame.bytes, opened: opened, at: now)
     }
   }
 
   private func receive(
-    _ update: ServerUpdate, _ frame: [UInt8], _ opened: [OpenedPayload], _ now: Instant
+    _ update: ServerUpdate, frame: [UInt8], opened: [OpenedPayload], at now: Instant
   ) throws(Failure) -> Receipt {
     let receipt = try storing { () throws(StoreFailure) in
       try apply(update, Arrival(frame: frame, opened: opened[...], now: now))
@@ -46,23 +46,23 @@ extension SyncEngine {
   }
 
   private func answer(
-    _ outcome: Outcome, _ pending: PendingRequest, _ frame: [UInt8], _ opened: [OpenedPayload],
-    _ now: Instant
+    _ outcome: Outcome, for pending: PendingRequest, frame: [UInt8], opened: [OpenedPayload],
+    at now: Instant
   ) throws(Failure) -> Receipt {
     switch (pending.purpose, outcome) {
     case (.operation, _):
       return .ignored
     case (.subscription(let one), _):
-      takeSubscription(one, outcome, now)
+      takeSubscription(one, outcome: outcome, at: now)
       pump(now)
       return .applied
     case (_, .malformed):
-      trouble(pending.purpose, .unavailable, retryAfterMs: 0, now)
+      trouble(pending.purpose, failure: .unavailable, retryAfterMs: 0, at: now)
       pump(now)
       throw .frame
     case (.marks(let group, let conversation, let ids), _):
       let receipt = try storing { () throws(StoreFailure) in
-        try takeMarkAnswer(outcome, group, conversation, ids, now)
+        try takeMarkAnswer(outcome, group: group, in: conversation, ids: ids, at: now)
       }
       pump(now)
       return receipt
@@ -79,10 +79,10 @@ extension SyncEngine {
         autoMarkRead: config.autoMarkRead, asked: pending.limit)
       let bad = stats.quarantined
       do {
-        try advance(&job, outcome, ingest, now)
+        try advance(&job, outcome: outcome, from: ingest, at: now)
       } catch {
         // The transaction left nothing behind; the sync tries again later.
-        trouble(pending.purpose, Failure(error), retryAfterMs: 0, now)
+        trouble(pending.purpose, failure: Failure(error), retryAfterMs: 0, at: now)
         pump(now)
         throw Failure(error)
       }
@@ -93,34 +93,35 @@ extension SyncEngine {
 
   /// Moves a job on by one answer.
   private func advance(
-    _ job: inout SyncJob, _ outcome: Outcome, _ ingest: Ingest, _ now: Instant
+    _ job: inout SyncJob, outcome: Outcome, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) {
     let step: Step
     switch (job.stage, outcome) {
     case (.start, .failed(.rateLimited, let retryAfterMs)),
       (.start, .failed(.unavailable, let retryAfterMs)):
       // It asks something else now, and not sooner than the server wants.
-      trouble(.sync(job.id), .unavailable, retryAfterMs: retryAfterMs ?? 0, now)
+      trouble(.sync(job.id), failure: .unavailable, retryAfterMs: retryAfterMs ?? 0, at: now)
       return
     case (.start, _):
       step = .next
     case (.deletions(_, let sinceUs, let knownUs), .deleted(let page)):
-      step = try takeDeletions(&job, page, sinceUs: sinceUs, knownUs: knownUs)
+      step = try takeDeletions(&job, page: page, sinceUs: sinceUs, knownUs: knownUs)
     case (.changes(let since, let knownUs), .changed(let page)):
-      step = try takeChanges(&job, page, ingest, since: since, knownUs: knownUs)
+      step = try takeChanges(&job, page: page, from: ingest, since: since, knownUs: knownUs)
     case (.changes, .failed(.unknownCursor, _)):
       step = try loseMarks(&job)
     case (.listing(let listing), .conversations(let found, let bad, let total)):
-      step = try takeListing(&job, listing, found, bad: bad, total: total, ingest, now)
+      step = try takeListing(
+        &job, listing: listing, found: found, bad: bad, total: total, from: ingest, at: now)
     case (.tail, .page(let page)), (.newest, .page(let page)), (.backward, .page(let page)),
       (.older, .page(let page)), (.forward, .page(let page)), (.search, .page(let page)),
       (.spot, .page(let page)):
-      step = try takePage(&job, page, ingest, now)
+      step = try takePage(&job, page: page, from: ingest, at: now)
     case (_, .failed(let error, let retryAfterMs)):
-      try refused(job, error, retryAfterMs, now)
+      try refused(job, error: error, retryAfterMs: retryAfterMs, at: now)
       return
     default:
-      trouble(.sync(job.id), .unavailable, retryAfterMs: 0, now)
+      trouble(.sync(job.id), failure: .unavailable, retryAfterMs: 0, at: now)
       return
     }
     job.attempts = 0
@@ -130,39 +131,39 @@ extension SyncEngine {
     case .next:
       replace(job)
     case .ended(let failure):
-      end(job, failure)
+      end(job, trouble: failure)
     }
   }
 
   /// The server said no.
   private func refused(
-    _ job: SyncJob, _ error: ServerError, _ retryAfterMs: Int64?, _ now: Instant
+    _ job: SyncJob, error: ServerError, retryAfterMs: Int64?, at now: Instant
   ) throws(StoreFailure) {
     switch error {
     case .rateLimited, .unavailable:
-      trouble(.sync(job.id), .unavailable, retryAfterMs: retryAfterMs ?? 0, now)
+      trouble(.sync(job.id), failure: .unavailable, retryAfterMs: retryAfterMs ?? 0, at: now)
     case .unknownCursor:
       // What the server no longer knows proves nothing any more: from the start.
       var job = job
-      guard job.restores == 0 else { return end(job, .refused) }
+      guard job.restores == 0 else { return end(job, trouble: .refused) }
       job.restores += 1
       try commit { tx throws(StoreFailure) in
         guard var record = try tx.conversation(job.request.conversation) else { return }
-        try distrust(&record, tx)
+        try distrust(&record, in: tx)
       }
       job.beginAnew()
       replace(job)
     case .notFound:
       // Where a message was looked for, it is the message that is not found.
-      if case .at = job.request.kind, case .spot = job.stage { return end(job, .notFound) }
-      if job.request.kind == .marker { return end(job, nil) }
-      guard case .spot(.aroundID) = job.stage else { return end(job, .refused) }
+      if case .at = job.request.kind, case .spot = job.stage { return end(job, trouble: .notFound) }
+      if job.request.kind == .marker { return end(job, trouble: nil) }
+      guard case .spot(.aroundID) = job.stage else { return end(job, trouble: .refused) }
       try goWithoutSpot(job)
     case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
-      end(job, .refused)
+      end(job, trouble: .refused)
     case .other:
-      guard let retryAfterMs else { return end(job, .refused) }
-      trouble(.sync(job.id), .unavailable, retryAfterMs: retryAfterMs, now)
+      guard let retryAfterMs else { return end(job, trouble: .refused) }
+      trouble(.sync(job.id), failure: .unavailable, retryAfterMs: retryAfterMs, at: now)
     }
   }
 

@@ -68,7 +68,7 @@ final class SyncEngine {
   /// What `state` counts in the store, as of a commit.
   private var tally: (lsn: UInt64, counts: StoredCounts)?
 
-  init(_ config: ClientConfig, _ store: MessageStore) throws(StoreFailure) {
+  init(_ config: ClientConfig, in store: MessageStore) throws(StoreFailure) {
     self.config = config
     self.store = store
     facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
@@ -162,12 +162,12 @@ final class SyncEngine {
       case .marks:
         receipts.isWaiting = true
       case .operation:
-        loseOperation(pending, now)
+        loseOperation(pending, at: now)
       case .subscription(let one):
         // A connection that never lasts until the time-out would see nothing else.
         guard let sentMs = pending.sentMs, now.monotonicMs - sentMs >= AdaptivePacing.timeoutMsMin
         else { continue }
-        subscribeAgain(one, atLeast: 0, isSilent: true, now)
+        subscribeAgain(one, atLeast: 0, isSilent: true, at: now)
       }
     }
     for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
@@ -179,9 +179,9 @@ final class SyncEngine {
     for pending in late {
       stats.timeouts += 1
       if case .operation = pending.purpose {
-        loseOperation(pending, now)
+        loseOperation(pending, at: now)
       } else {
-        trouble(pending.purpose, .timeout, retryAfterMs: 0, now)
+        trouble(pending.purpose, failure: .timeout, retryAfterMs: 0, at: now)
       }
     }
     if tracker.link == .void, !late.isEmpty {
@@ -206,7 +206,7 @@ final class SyncEngine {
     return next == .max ? -1 : max(0, next - now.monotonicMs)
   }
 
-  func sync(_ asked: SyncRequest, _ now: Instant) throws(Failure) -> UInt64 {
+  func sync(_ asked: SyncRequest, at now: Instant) throws(Failure) -> UInt64 {
     var request = asked
     request.conversation = try storing { () throws(StoreFailure) in
       try canonical(asked.conversation)
@@ -237,25 +237,25 @@ final class SyncEngine {
   }
 
   /// False when the sync had ended.
-  func cancel(_ id: UInt64, _ now: Instant) throws(Failure) -> Bool {
+  func cancel(_ id: UInt64, at now: Instant) throws(Failure) -> Bool {
     guard let job = jobs.first(where: { $0.id == id }) else {
       guard ended[id] != nil else { throw .notFound }
       return false
     }
     tracker.abandon(.sync(id))
-    end(job, .cancelled)
+    end(job, trouble: .cancelled)
     pump(now)
     return true
   }
 
   /// Says that one of those who asked for a sync wants it no more; the last one
   /// cancels it.
-  func release(_ id: UInt64, _ now: Instant) {
+  func release(_ id: UInt64, at now: Instant) {
     guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
     jobs[index].holders -= 1
     guard jobs[index].holders <= 0 else { return }
     tracker.abandon(.sync(id))
-    end(jobs[index], .cancelled)
+    end(jobs[index], trouble: .cancelled)
     pump(now)
   }
 
@@ -268,15 +268,15 @@ final class SyncEngine {
   // MARK: Jobs
 
   /// Takes a job out of the queue with its result.
-  func end(_ job: SyncJob, _ trouble: Failure?) {
+  func end(_ job: SyncJob, trouble: Failure?) {
     var job = job
     jobs.removeAll { $0.id == job.id }
     job.status.phase = .ended
     job.status.trouble = trouble
     if trouble == .incomplete { stats.walksIncomplete += 1 }
     remember(job)
-    windows.ended(job.id, trouble)
-    checkEnded(job, trouble)
+    windows.ended(job.id, trouble: trouble)
+    checkEnded(job, trouble: trouble)
     hasNews = true
     let conversation = job.request.conversation
     // What came by push beside it is closed all the same where all had been caught up.
@@ -321,14 +321,14 @@ final class SyncEngine {
 
   /// A request failed for now: try again later, or give up.
   func trouble(
-    _ purpose: PendingRequest.Purpose, _ failure: Failure, retryAfterMs: Int64, _ now: Instant
+    _ purpose: PendingRequest.Purpose, failure: Failure, retryAfterMs: Int64, at now: Instant
   ) {
     switch purpose {
     case .operation:
       break
     case .subscription(let one):
       subscriptions.rest(now.monotonicMs)
-      subscribeAgain(one, atLeast: retryAfterMs, isSilent: failure == .timeout, now)
+      subscribeAgain(one, atLeast: retryAfterMs, isSilent: failure == .timeout, at: now)
     case .marks:
       receipts.isWaiting = true
       receipts.attempts += 1
@@ -341,7 +341,7 @@ final class SyncEngine {
       jobs[index].inFlight = false
       jobs[index].attempts += 1
       if jobs[index].attempts >= Self.attemptsMax {
-        end(jobs[index], failure)
+        end(jobs[index], trouble: failure)
         return
       }
       stats.retries += 1
@@ -384,7 +384,7 @@ final class SyncEngine {
           index += 1
           continue
         }
-        launch(job, now)
+        launch(job, at: now)
         if index < jobs.count, jobs[index].id == job.id {
           index += 1
         } else {
@@ -395,21 +395,21 @@ final class SyncEngine {
     }
   }
 
-  private func launch(_ job: SyncJob, _ now: Instant) {
+  private func launch(_ job: SyncJob, at now: Instant) {
     var job = job
     if case .start = job.stage {
       do {
         if case .ended(let trouble) = try begin(&job) {
-          end(job, trouble)
+          end(job, trouble: trouble)
           return
         }
       } catch {
-        end(job, Failure(error))
+        end(job, trouble: Failure(error))
         return
       }
     }
     guard let request = job.wireRequest(limit: tracker.pacing.pageLimit) else {
-      end(job, .internal("a job without a request"))
+      end(job, trouble: .internal("a job without a request"))
       return
     }
     job.inFlight = true

@@ -46,7 +46,7 @@ struct Ingested {
   }
 
   /// Notes which items they were and how they are stamped: the items as they came.
-  mutating func record(_ page: [PageItem], _ frame: [UInt8]) {
+  mutating func record(_ page: [PageItem], frame: [UInt8]) {
     ids.reserve(items.count)
     stamps.reserveCapacity(items.count)
     for case (.message(let message), let position?) in zip(page, items) {
@@ -58,7 +58,7 @@ struct Ingested {
 
   /// Notes by what the bad items at the ends are known again. In a page whose order is
   /// not known, each of them may stand at either end.
-  mutating func noteUnread(_ frame: [UInt8], _ descends: Bool?) {
+  mutating func noteUnread(_ frame: [UInt8], descends: Bool?) {
     if bad.isEmpty { return }
     var digests: [Int: Int64] = [:]
     for item in bad { digests[item.index] = WriteTransaction.digest(frame[item.range]) }
@@ -125,7 +125,7 @@ struct Ingest {
 
   /// Stores the items of a page.
   func page(
-    _ items: some Sequence<PageItem>, _ record: ConversationRecord, _ tx: WriteTransaction
+    _ items: some Sequence<PageItem>, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested(expecting: items.underestimatedCount)
     var opened = opened
@@ -147,7 +147,7 @@ struct Ingest {
           result.bad.append((index, message.object, .noSequence))
           continue
         }
-        try one(message, order, payload, record, &result, tx)
+        try one(message, order: order, payload: payload, of: record, result: &result, in: tx)
       }
     }
     return result
@@ -155,14 +155,14 @@ struct Ingest {
 
   /// Stores one message and tells the feed.
   func one(
-    _ message: WireMessage, _ order: Int64, _ payload: OpenedPayload,
-    _ record: ConversationRecord, _ result: inout Ingested, _ tx: WriteTransaction
+    _ message: WireMessage, order: Int64, payload: OpenedPayload,
+    of record: ConversationRecord, result: inout Ingested, in tx: WriteTransaction
   ) throws(StoreFailure) {
     let position = Position(time: order, id: message.id)
     result.items.append(position)
     let isMine = message.sender == user
     let readByMe = isMine || message.readBy?.contains(user) ?? false
-    var row = incoming(message, payload, isMine: isMine, readByMe: readByMe)
+    var row = incoming(message, payload: payload, isMine: isMine, readByMe: readByMe)
     row.order = order
     row.digest = payload.digest
     if let edit, edit.target == message.id { row.written = edit.plain }
@@ -179,7 +179,7 @@ struct Ingest {
     switch try tx.apply(row, record.cid, issued: issued, saysMarks: saysMarks) {
     case .inserted:
       result.insertedAt.append(position)
-      if autoMarkDelivered, try tx.enqueueMark(.delivered, message.id, record.cid) {
+      if autoMarkDelivered, try tx.enqueueMark(.delivered, id: message.id, in: record.cid) {
         result.queuedMarks = true
       }
     case .updated:
@@ -192,13 +192,13 @@ struct Ingest {
     case .overtaken:
       return
     }
-    if autoMarkRead, !readByMe, try tx.enqueueMark(.read, message.id, record.cid) {
+    if autoMarkRead, !readByMe, try tx.enqueueMark(.read, id: message.id, in: record.cid) {
       result.queuedMarks = true
     }
   }
 
   private func incoming(
-    _ message: WireMessage, _ payload: OpenedPayload, isMine: Bool, readByMe: Bool
+    _ message: WireMessage, payload: OpenedPayload, isMine: Bool, readByMe: Bool
   ) -> IncomingMessage {
     var flags = payload.flags
     if isMine { flags.insert(.mine) }

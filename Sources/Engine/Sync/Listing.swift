@@ -41,14 +41,14 @@ struct Listing {
 extension SyncEngine {
   /// Takes a page of the list in one transaction.
   func takeListing(
-    _ job: inout SyncJob, _ listing: Listing, _ found: [WireConversation], bad: [Range<Int>],
-    total: Int64?, _ ingest: Ingest, _ now: Instant
+    _ job: inout SyncJob, listing: Listing, found: [WireConversation], bad: [Range<Int>],
+    total: Int64?, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) -> Step {
     var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
       var applier = UpdateApplier(
-        self, tx, ServerUpdate(answer: .getConversations),
-        Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
+        self, in: tx, update: ServerUpdate(answer: .getConversations),
+        from: Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
       applier.isAside = true
       applier.asked = ingest.issued
       applier.issued = ingest.issued
@@ -79,18 +79,18 @@ extension SyncEngine {
 
   // MARK: Open lists
 
-  func openList(_ config: ListConfig, _ now: Instant) throws(Failure) -> UInt64 {
+  func openList(_ config: ListConfig, at now: Instant) throws(Failure) -> UInt64 {
     let number = try windows.openList(asks: !config.isCacheOnly)
     do throws(Failure) {
-      if tracker.isUp { try askList(number, now) }
+      if tracker.isUp { try askList(number, at: now) }
     } catch {
-      closeWindow(number, now)
+      closeWindow(number, at: now)
       throw error
     }
     return number
   }
 
-  private func askList(_ number: UInt64, _ now: Instant) throws(Failure) {
+  private func askList(_ number: UInt64, at now: Instant) throws(Failure) {
     guard windows.windows[number]?.asksList == true else { return }
     _ = try ask(number, SyncRequest(kind: .conversations, isUrgent: true), now)
   }
@@ -100,7 +100,7 @@ extension SyncEngine {
     listIsWhole = false
     for number in windows.windows.keys.sorted() {
       do {
-        try askList(number, now)
+        try askList(number, at: now)
       } catch {
         logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
       }
@@ -110,7 +110,7 @@ extension SyncEngine {
   // MARK: Typing
 
   /// Takes signs of typing after their delivery is committed.
-  func hear(_ signs: [UpdateApplier.TypingSignal], _ now: Instant) {
+  func hear(_ signs: [UpdateApplier.TypingSignal], at now: Instant) {
     for sign in signs {
       let isNews =
         sign.event.map { event in
@@ -180,7 +180,7 @@ extension UpdateApplier {
     else { return false }
     do {
       let document = try Document(Array(arrival.frame[known.body]))
-      guard let people = participants(document, engine.config.user) else { return false }
+      guard let people = participants(document, user: engine.config.user) else { return false }
       return people.count > 0 && !people.hasUser
     } catch {
       return false

@@ -15,8 +15,8 @@ struct OffsetHints {
   /// row of that range, or without a range from one that stands there or above. It has moved
   /// where messages came or went since.
   func offset(
-    below boundary: Position, in span: SpanSet.Span?, _ record: ConversationRecord,
-    _ tx: WriteTransaction
+    below boundary: Position, in span: SpanSet.Span?, of record: ConversationRecord,
+    tx: WriteTransaction
   ) throws(StoreFailure) -> Int? {
     guard
       let seen = rows[record.cid]?.last(where: {
@@ -32,7 +32,7 @@ struct OffsetHints {
 
   /// Notes at which offset a page without a selection showed its middle row, which its claim
   /// holds also where it is cut at both ends.
-  mutating func remember(_ page: [Position], at offset: Int, _ cid: Int64) {
+  mutating func remember(_ page: [Position], at offset: Int, in cid: Int64) {
     guard !page.isEmpty else { return }
     var known = rows[cid] ?? []
     if known.count >= 8 { known.removeFirst() }

@@ -9,12 +9,12 @@ internal import Wire
 
 extension PageMerge {
   mutating func takeTail(
-    _ page: Page, _ ingested: Ingested, _ bound: WatermarkPolicy.Bound, _ whole: Bool,
-    _ frame: [UInt8],
-    _ now: Instant
+    _ page: Page, from ingested: Ingested, bound: WatermarkPolicy.Bound, whole: Bool,
+    frame: [UInt8],
+    at now: Instant
   ) throws(StoreFailure) -> Step {
-    try noteTop(page, ingested, now)
-    if whole || page.items.isEmpty, try isUnbroken(ingested, bound.position) {
+    try noteTop(page, from: ingested, at: now)
+    if whole || page.items.isEmpty, try isUnbroken(ingested, low: bound.position) {
       let claim = scheme.claim(ingested.items, low: bound.position, high: present)
       try insert(claim, ingested, frame, low: bound.position, .toPresent)
       return try contentIsWhole()
@@ -24,17 +24,17 @@ extension PageMerge {
     guard engine.config.profile.truncates == .newest, !scheme.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       let claim = scheme.claim(ingested.items, low: nil, high: nil)
-      try setAside(ingested, claim, frame)
+      try setAside(ingested, claim: claim, frame: frame)
       job.stage = .newest
       return .next
     }
-    return try beginRun(page, ingested, frame)
+    return try beginRun(page, from: ingested, frame: frame)
   }
 
   /// Whether the rows of a tail leave no number out that may be a message: it was
   /// selected by time, and one committed late has a number above its time's place.
   private func isUnbroken(
-    _ ingested: Ingested, _ low: Position
+    _ ingested: Ingested, low: Position
   ) throws(StoreFailure) -> Bool {
     guard scheme.isSequence else { return true }
     guard scheme.isUnbroken(ingested.items.compactMap { $0 }, from: low) else { return false }
@@ -44,21 +44,21 @@ extension PageMerge {
   }
 
   mutating func takeNewest(
-    _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8], _ now: Instant
+    _ page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) -> Step {
-    try noteTop(page, ingested, now)
+    try noteTop(page, from: ingested, at: now)
     if whole || page.items.isEmpty {
       let claim = scheme.claim(ingested.items, low: .min, high: present)
       try insert(claim, ingested, frame, low: .min, .toPresent)
       if page.items.isEmpty { spans.insert(.min, .before(tick: .min + 1)) }
       return try contentIsWhole()
     }
-    return try beginRun(page, ingested, frame)
+    return try beginRun(page, from: ingested, frame: frame)
   }
 
   /// A page that claims up to the present and is cut at its older end.
   private mutating func beginRun(
-    _ page: Page, _ ingested: Ingested, _ frame: [UInt8]
+    _ page: Page, from ingested: Ingested, frame: [UInt8]
   ) throws(StoreFailure) -> Step {
     let backward = BackwardPagination(
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
@@ -102,7 +102,7 @@ extension PageMerge {
     }
     let tick = Position.before(tick: first.time)
     let isProven =
-      scheme.endsAreExact || first.time != last.time || spans.covers(tick, last.successor)
+      scheme.endsAreExact || first.time != last.time || spans.covers(tick, high: last.successor)
     return isProven ? nil : tick
   }
 
@@ -123,9 +123,9 @@ extension PageMerge {
       record.deletions = known
       record.lowestSinceUs = time
       if engine.can(.changedSince) { record.marks = known }
-      return try engine.finish(&job, &record, tx)
+      return try engine.finish(&job, of: &record, in: tx)
     }
-    return try engine.askDeletions(&job, &record, tx)
+    return try engine.askDeletions(&job, of: &record, in: tx)
   }
 
   // MARK: Tops
@@ -168,8 +168,8 @@ extension PageMerge {
   }
 
   /// Begins anew with the newest page, once. Where the known range ends stays as it is.
-  mutating func lookAgain(_ ingested: Ingested, _ frame: [UInt8]) throws(StoreFailure) -> Step {
-    try setAside(ingested, scheme.claim(ingested.items, low: nil, high: nil), frame)
+  mutating func lookAgain(_ ingested: Ingested, frame: [UInt8]) throws(StoreFailure) -> Step {
+    try setAside(ingested, claim: scheme.claim(ingested.items, low: nil, high: nil), frame: frame)
     if job.stopsAtPage { job.bound = job.left }
     // A page of nothing but such stamps says that the clock is not theirs; one among ordinary
     // stamps may be one of few.
@@ -183,13 +183,13 @@ extension PageMerge {
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop(
-    _ page: Page, _ ingested: Ingested, _ now: Instant
+    _ page: Page, from ingested: Ingested, at now: Instant
   ) throws(StoreFailure) {
     job.knownUs = [engine.facts.serverTimeUs, job.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
     job.present = times.max().map { .after(tick: $0) }
-    let plausible = engine.plausibleTop(page, ingested, now, borneOutUs: job.borneOutUs)
+    let plausible = engine.plausibleTop(page, from: ingested, at: now, borneOutUs: job.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
     if scheme.isSequence {
       // A number needs nothing to bear it out; only the time beside it does.

@@ -63,7 +63,7 @@ extension PageMerge {
       stillUnverified.remove(piece.low, piece.high)
       stillStale.remove(piece.low, piece.high)
     }
-    try setAside(ingested, claim, frame)
+    try setAside(ingested, claim: claim, frame: frame)
     if let hidden, hidden.low < hidden.high {
       try tx.quarantine(
         record.cid, bytes: [], reason: BadItem.wholePageCode, low: hidden.low,
@@ -129,7 +129,7 @@ extension PageMerge {
 
   /// Keeps the unreadable items with their place.
   func setAside(
-    _ ingested: Ingested, _ claim: PageClaim, _ frame: [UInt8]
+    _ ingested: Ingested, claim: PageClaim, frame: [UInt8]
   ) throws(StoreFailure) {
     for (order, bad) in ingested.bad.enumerated() {
       let hole =

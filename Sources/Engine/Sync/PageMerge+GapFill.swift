@@ -12,8 +12,8 @@ extension PageMerge {
   // MARK: Down
 
   mutating func takeBackward(
-    _ before: BackwardPagination, _ page: Page, _ ingested: Ingested, _ whole: Bool,
-    _ frame: [UInt8]
+    _ before: BackwardPagination, page: Page, from ingested: Ingested, whole: Bool,
+    frame: [UInt8]
   ) throws(StoreFailure) -> Step {
     var backward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
@@ -41,9 +41,9 @@ extension PageMerge {
     case .apart:
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
-      try setAside(ingested, claim, frame)
+      try setAside(ingested, claim: claim, frame: frame)
     case .gaveUp:
-      try setAside(ingested, claim, frame)
+      try setAside(ingested, claim: claim, frame: frame)
       return .ended(.incomplete)
     }
     return try goOn(backward)
@@ -74,7 +74,7 @@ extension PageMerge {
       if let met = passable.spans.last(where: { $0.low < backward.low && backward.low <= $0.high })
       {
         let isJoined = spans.spans.contains { $0.low < backward.low && backward.low <= $0.high }
-        let low = Joining.runLow(met.low, scheme.ties)
+        let low = Joining.runLow(met.low, ties: scheme.ties)
         let between = try tx.count(record.cid, from: low, to: backward.low)
         backward.jump(to: low, skipping: between)
         if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
@@ -89,7 +89,7 @@ extension PageMerge {
       let isBelow = job.bound.map { backward.low <= $0 } ?? true
       if backward.low == .min || isBelow && backward.low < claimedTop {
         spans.insert(backward.low, claimedTop)
-        try hideUnreadable(in: SpanSet().inserting(backward.low, claimedTop))
+        try hideUnreadable(in: SpanSet().inserting(backward.low, high: claimedTop))
         return try contentIsWhole()
       }
       job.stage = .backward(turned(backward))
@@ -108,7 +108,7 @@ extension PageMerge {
   // MARK: Up
 
   mutating func takeForward(
-    _ before: ForwardPagination, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+    _ before: ForwardPagination, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
   ) throws(StoreFailure) -> Step {
     var forward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
@@ -133,12 +133,12 @@ extension PageMerge {
     case .apart:
       try insert(claim, ingested, frame, low: claim.low, .apart)
     case .same:
-      try setAside(ingested, claim, frame)
+      try setAside(ingested, claim: claim, frame: frame)
       if let top = rows.last?.successor {
         forward.look(at: job.offset - (try tx.count(record.cid, from: top, to: forward.high)))
       }
     case .gaveUp:
-      try setAside(ingested, claim, frame)
+      try setAside(ingested, claim: claim, frame: frame)
       return .ended(.incomplete)
     }
     if isNewest, verdict != .apart { return try endGoal() }
@@ -161,7 +161,7 @@ extension PageMerge {
   // MARK: To a place
 
   mutating func takeSearch(
-    _ before: OffsetSearch, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+    _ before: OffsetSearch, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
   ) throws(StoreFailure) -> Step {
     var search = before
     let rows = ingested.items.compactMap { $0 }.sorted()
@@ -195,13 +195,13 @@ extension PageMerge {
     case .at, .near, .time, .live, .conversations:
       return try endGoal()
     case .latest, .older, .below, .above, .refresh:
-      return try walkOn(from: rows, page.items.count)
+      return try walkOn(from: rows, rawCount: page.items.count)
     }
   }
 
   /// The page at an edge is found: a walk goes on from there, anchored.
   private mutating func walkOn(
-    from rows: [Position], _ rawCount: Int
+    from rows: [Position], rawCount: Int
   ) throws(StoreFailure) -> Step {
     let edge = job.goal.from
     var low = edge
@@ -221,7 +221,7 @@ extension PageMerge {
   }
 
   mutating func takeSpot(
-    _ spot: Spot, _ page: Page, _ ingested: Ingested, _ whole: Bool, _ frame: [UInt8]
+    _ spot: Spot, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
   ) throws(StoreFailure) -> Step {
     var low: Position? = page.hasMoreBefore == false ? .min : nil
     var isNewest = page.hasMoreAfter == false
@@ -266,8 +266,8 @@ extension PageMerge {
 
   private mutating func goUp() throws(StoreFailure) -> Step {
     try flush()
-    let known = try engine.passable(record, tx)
-    let step = try engine.goUp(&job, from: job.goal.from, known, record, tx)
+    let known = try engine.passable(record, in: tx)
+    let step = try engine.goUp(&job, from: job.goal.from, known: known, of: record, in: tx)
     if case .next = step { return askAgain() }
     return step
   }
@@ -282,8 +282,8 @@ extension PageMerge {
     let isReached = low <= job.goal.floor || job.wanted <= 0
     if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
     try flush()
-    let known = try engine.passable(record, tx)
-    let step = try engine.goDown(&job, from: low, known, record, tx)
+    let known = try engine.passable(record, in: tx)
+    let step = try engine.goDown(&job, from: low, known: known, of: record, in: tx)
     if case .next = step { return askAgain() }
     return step
   }
@@ -298,8 +298,8 @@ extension PageMerge {
   private mutating func endGoal() throws(StoreFailure) -> Step {
     job.wanted = 0
     job.goalIsDone = true
-    if !job.suspects.isEmpty { return try engine.askDeletions(&job, &record, tx) }
+    if !job.suspects.isEmpty { return try engine.askDeletions(&job, of: &record, in: tx) }
     try flush()
-    return try engine.finish(&job, &record, tx)
+    return try engine.finish(&job, of: &record, in: tx)
   }
 }

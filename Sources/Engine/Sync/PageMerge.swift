@@ -50,7 +50,7 @@ struct PageMerge {
   }
 
   mutating func merge(
-    _ page: Page, _ ingested: Ingested, frame: [UInt8], _ now: Instant
+    _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) -> Step {
     job.pages += 1
     job.status.received += ingested.items.count
@@ -68,30 +68,31 @@ struct PageMerge {
       counted: job.selects ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
     if whole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
     if !job.selects {
-      engine.offsets.remember(ingested.items.compactMap { $0 }.sorted(), at: job.offset, record.cid)
+      engine.offsets.remember(
+        ingested.items.compactMap { $0 }.sorted(), at: job.offset, in: record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
     let step: Step
     switch job.stage {
     case .tail(let bound):
-      step = try takeTail(page, ingested, bound, whole, frame, now)
+      step = try takeTail(page, from: ingested, bound: bound, whole: whole, frame: frame, at: now)
     case .newest:
-      step = try takeNewest(page, ingested, whole, frame, now)
+      step = try takeNewest(page, from: ingested, whole: whole, frame: frame, at: now)
     case .backward(let backward):
       if mustLookAgain(ingested) {
-        step = try lookAgain(ingested, frame)
+        step = try lookAgain(ingested, frame: frame)
       } else {
         noteLaterTop(ingested)
-        step = try takeBackward(backward, page, ingested, whole, frame)
+        step = try takeBackward(backward, page: page, from: ingested, whole: whole, frame: frame)
       }
     case .older(let backward):
-      step = try takeBackward(backward, page, ingested, whole, frame)
+      step = try takeBackward(backward, page: page, from: ingested, whole: whole, frame: frame)
     case .forward(let forward):
-      step = try takeForward(forward, page, ingested, whole, frame)
+      step = try takeForward(forward, page: page, from: ingested, whole: whole, frame: frame)
     case .search(let search):
-      step = try takeSearch(search, page, ingested, whole, frame)
+      step = try takeSearch(search, page: page, from: ingested, whole: whole, frame: frame)
     case .spot(let spot):
-      step = try takeSpot(spot, page, ingested, whole, frame)
+      step = try takeSpot(spot, page: page, from: ingested, whole: whole, frame: frame)
     case .start, .deletions, .changes, .listing:
       step = .next
     }
@@ -108,7 +109,7 @@ struct PageMerge {
     else { return }
     // What a server says is kept far from where sums overflow.
     engine.offsets.remember(
-      [row.position], at: Int(min(max(0, total &- known), 1 << 40)), record.cid)
+      [row.position], at: Int(min(max(0, total &- known), 1 << 40)), in: record.cid)
   }
 
   /// How far below the watermark a message appeared in a range that was whole.
@@ -157,14 +158,14 @@ struct PageMerge {
 
   /// Writes the claims so that what follows in this transaction reads them.
   mutating func flush() throws(StoreFailure) {
-    try tx.save(spans: spans, replacing: stored, record.cid)
+    try tx.save(spans: spans, replacing: stored, in: record.cid)
     stored = spans
     if stillUnverified != written.unverified {
       try tx.save(
-        unverified: stillUnverified, replacing: try tx.unverified(record.cid), record.cid)
+        unverified: stillUnverified, replacing: try tx.unverified(record.cid), in: record.cid)
     }
     if stillStale != written.stale {
-      try tx.save(stale: stillStale, replacing: try tx.stale(record.cid), record.cid)
+      try tx.save(stale: stillStale, replacing: try tx.stale(record.cid), in: record.cid)
     }
     written = (stillUnverified, stillStale)
   }

@@ -27,13 +27,13 @@ extension SyncEngine {
       return .ended(nil)
     }
     let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
-    if needsNoCatchUp(job, record) {
+    if needsNoCatchUp(job, of: record) {
       return try commit { tx throws(StoreFailure) in
-        try self.beginGoal(&job, try tx.conversation(creating: conversation), tx)
+        try self.beginGoal(&job, of: try tx.conversation(creating: conversation), in: tx)
       }
     }
     if var record, mustDistrust(record) {
-      try commit { tx throws(StoreFailure) in try self.distrust(&record, tx) }
+      try commit { tx throws(StoreFailure) in try self.distrust(&record, in: tx) }
       job.stage = .newest
       return .next
     }
@@ -50,7 +50,7 @@ extension SyncEngine {
 
   /// Whether a job may go for its goal at once. Where a watermark is missing nothing
   /// can be claimed, so a page of the present comes first.
-  private func needsNoCatchUp(_ job: SyncJob, _ record: ConversationRecord?) -> Bool {
+  private func needsNoCatchUp(_ job: SyncJob, of record: ConversationRecord?) -> Bool {
     if job.caughtUp { return true }
     switch job.request.kind {
     case .latest, .live, .conversations:
@@ -72,7 +72,7 @@ extension SyncEngine {
 
   /// The spans, with the places of unreadable items counted as seen.
   func passable(
-    _ record: ConversationRecord, _ tx: WriteTransaction
+    _ record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> SpanSet {
     var set = try tx.spans(record.cid)
     for hole in try tx.quarantined(record.cid, seen: true) { set.insert(hole.low, hole.high) }
@@ -81,7 +81,7 @@ extension SyncEngine {
 
   /// Takes a page of messages: rows, claims and watermark in one transaction.
   func takePage(
-    _ job: inout SyncJob, _ page: Page, _ ingest: Ingest, _ now: Instant
+    _ job: inout SyncJob, page: Page, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) -> Step {
     clock = now
     var draft = job
@@ -92,20 +92,20 @@ extension SyncEngine {
     var shown: (cid: Int64, ranges: SpanSet)?
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
-      if try newEpoch(page, tx) {
+      if try newEpoch(page, in: tx) {
         // The page is the new server's: begin again with nothing believed.
         guard draft.restores < 2 else { return Step.ended(.incomplete) }
-        return try distrust(&draft, &record, tx)
+        return try distrust(&draft, of: &record, in: tx)
       }
       var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
-      var ingested = try ingest.page(page.items, record, tx)
-      ingested.record(page.items, ingest.frame)
-      merge.scheme.knowsOrder = order(&ingested, ingest.frame)
+      var ingested = try ingest.page(page.items, of: record, in: tx)
+      ingested.record(page.items, frame: ingest.frame)
+      merge.scheme.knowsOrder = order(&ingested, frame: ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
-      learn(page, ingested, now)
-      let step = try merge.merge(page, ingested, frame: ingest.frame, now)
+      learn(page, from: ingested, at: now)
+      let step = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
       shown = (record.cid, merge.job.shown)
       try tx.save(facts)
       // A set that is empty hashes what it is asked for, too.
@@ -128,12 +128,12 @@ extension SyncEngine {
   }
 
   /// Puts a page in order, oldest first; false where the server's order is not known yet.
-  private func order(_ ingested: inout Ingested, _ frame: [UInt8]) -> Bool {
+  private func order(_ ingested: inout Ingested, frame: [UInt8]) -> Bool {
     let rows = ingested.items.compactMap { $0 }
     if let first = rows.first, let last = rows.last, first.time != last.time {
       listsDescend = first.time > last.time
     }
-    ingested.noteUnread(frame, listsDescend)
+    ingested.noteUnread(frame, descends: listsDescend)
     if listsDescend == true { ingested.items.reverse() }
     return listsDescend != nil
   }
@@ -159,7 +159,7 @@ extension SyncEngine {
   }
 
   /// Whether the server says that it is no longer the one it was.
-  private func newEpoch(_ page: Page, _ tx: WriteTransaction) throws(StoreFailure) -> Bool {
+  private func newEpoch(_ page: Page, in tx: WriteTransaction) throws(StoreFailure) -> Bool {
     guard let epoch = page.epoch, epoch != facts.epoch else { return false }
     let isChange = facts.epoch != nil
     facts.epoch = epoch
@@ -172,30 +172,30 @@ extension SyncEngine {
   }
 
   /// What a page tells about the server as a whole.
-  private func learn(_ page: Page, _ ingested: Ingested, _ now: Instant) {
+  private func learn(_ page: Page, from ingested: Ingested, at now: Instant) {
     facts.largestPage = max(facts.largestPage, ingested.distinct)
     if let stamp = ingested.stamps.last?.stamp { form = stamp }
     // The server's own word on its clock also mends what a lone stamp had set.
     if let serverTime = page.serverTime?.timeUs {
       facts.serverTimeUs = serverTime
-      noteClock(serverTime, isTold: true, now)
+      noteClock(serverTime, isTold: true, at: now)
     }
-    if let time = plausibleTime(page, ingested, now) {
+    if let time = plausibleTime(page, from: ingested, at: now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
-      noteClock(time, isTold: false, now)
+      noteClock(time, isTold: false, at: now)
     }
     if ingested.queuedMarks { receipts.isWaiting = true }
   }
 
   /// The server's clock is past `time`, or shows it where the server says so.
-  func noteClock(_ time: Int64, isTold: Bool, _ now: Instant) {
+  func noteClock(_ time: Int64, isTold: Bool, at now: Instant) {
     guard config.profile.deletionHorizonUs > 0 else { return }
-    func ahead(of clockUs: Int64, _ before: Int64?) -> Int64 {
+    func ahead(of clockUs: Int64, before: Int64?) -> Int64 {
       let seen = time &- clockUs
       return isTold ? seen : max(seen, before ?? seen)
     }
-    if let wall = now.wallUs { facts.clockAheadUs = ahead(of: wall, facts.clockAheadUs) }
-    aheadOfStartUs = ahead(of: now.monotonicMs &* 1_000, aheadOfStartUs)
+    if let wall = now.wallUs { facts.clockAheadUs = ahead(of: wall, before: facts.clockAheadUs) }
+    aheadOfStartUs = ahead(of: now.monotonicMs &* 1_000, before: aheadOfStartUs)
   }
 
   /// What the server's clock shows at least. Where nothing new is told only the device's
@@ -215,7 +215,7 @@ extension SyncEngine {
   }
 
   /// The greatest stamp that the other server times bear out.
-  private func plausibleTime(_ page: Page, _ ingested: Ingested, _ now: Instant) -> Int64? {
+  private func plausibleTime(_ page: Page, from ingested: Ingested, at now: Instant) -> Int64? {
     WatermarkPolicy.greatestPlausible(
       ingested.stamps.map(\.stamp.timeUs).sorted(), known: facts.serverTimeUs,
       serverTime: page.serverTime?.timeUs, wallUs: now.wallUs)
@@ -223,9 +223,9 @@ extension SyncEngine {
 
   /// The newest row whose stamp the other server times bear out, or another page has.
   func plausibleTop(
-    _ page: Page, _ ingested: Ingested, _ now: Instant, borneOutUs: Int64?
+    _ page: Page, from ingested: Ingested, at now: Instant, borneOutUs: Int64?
   ) -> (position: Position, stamp: Stamp)? {
-    let times = [plausibleTime(page, ingested, now), borneOutUs].compactMap { $0 }
+    let times = [plausibleTime(page, from: ingested, at: now), borneOutUs].compactMap { $0 }
     guard let greatest = times.max() else { return nil }
     return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
       .max { $0.position < $1.position }

@@ -13,17 +13,17 @@ internal import Wire
 extension SyncEngine {
   /// Sets the stage that asks for changes, where a catch-up has not yet done so.
   func askChanges(
-    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     guard can(.changedSince), job.isLive, !job.changesAreDone,
       let form = stamp(record.fetch)
-    else { return try finish(&job, &record, tx) }
+    else { return try finish(&job, of: &record, in: tx) }
     var since = record.marks?.text
     if since == nil {
       let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
       since = oldest.first.map { form.printed($0.timeUs - overlapUs) }
     }
-    guard let since else { return try finish(&job, &record, tx) }
+    guard let since else { return try finish(&job, of: &record, in: tx) }
     job.cursors = []
     job.idlePages = 0
     job.stage = .changes(since: since, knownUs: facts.serverTimeUs)
@@ -33,7 +33,7 @@ extension SyncEngine {
   /// Takes the answer: the changed messages that are stored, or that belong into a
   /// range that is claimed.
   func takeChanges(
-    _ job: inout SyncJob, _ page: ChangedPage, _ ingest: Ingest, since: [UInt8], knownUs: Int64?
+    _ job: inout SyncJob, page: ChangedPage, from ingest: Ingest, since: [UInt8], knownUs: Int64?
   ) throws(StoreFailure) -> Step {
     var draft = job
     var isDone = false
@@ -43,14 +43,14 @@ extension SyncEngine {
       var record = try tx.conversation(creating: draft.request.conversation)
       let stored = try tx.spans(record.cid)
       var spans = stored
-      let ingested = try ingest.known(page.items, record, spans, tx)
+      let ingested = try ingest.known(page.items, of: record, spans: spans, in: tx)
       if let top = ingested.insertedAt.map(\.time).max(), !self.scheme.isSequence,
         let fetch = record.fetch, top > fetch.timeUs
       {
         // Where a claim reaches above the watermark, others may have arrived with these.
         isBehind = true
-        try self.endTrust(&spans, record, below: top, tx)
-        try tx.save(spans: spans, replacing: stored, record.cid)
+        try self.endTrust(&spans, of: record, below: top, in: tx)
+        try tx.save(spans: spans, replacing: stored, in: record.cid)
       }
       claims = (record.cid, spans.without(try tx.stale(record.cid)))
       draft.status.received += page.items.count
@@ -64,8 +64,8 @@ extension SyncEngine {
       }
       isDone = true
       draft.changesAreDone = true
-      self.moveMarks(&record, page, knownUs: knownUs)
-      let step = try self.finish(&draft, &record, tx)
+      self.moveMarks(&record, page: page, knownUs: knownUs)
+      let step = try self.finish(&draft, of: &record, in: tx)
       try tx.save(record)
       return step
     }
@@ -88,14 +88,15 @@ extension SyncEngine {
       let stale = try tx.stale(record.cid)
       let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
       if let last = newest.first?.position {
-        try tx.save(stale: stale.inserting(.min, last.successor), replacing: stale, record.cid)
+        try tx.save(
+          stale: stale.inserting(.min, high: last.successor), replacing: stale, in: record.cid)
       }
       record.marks = nil
       if let form = self.stamp(record.fetch), let known = self.facts.serverTimeUs {
         let time = known - self.overlapUs
         record.marks = Watermark(timeUs: time, text: form.printed(time))
       }
-      let step = try self.finish(&draft, &record, tx)
+      let step = try self.finish(&draft, of: &record, in: tx)
       try tx.save(record)
       return step
     }
@@ -105,7 +106,7 @@ extension SyncEngine {
 
   /// Less the overlap, as for deletions; a cursor that is no time is kept as it came.
   private func moveMarks(
-    _ record: inout ConversationRecord, _ page: ChangedPage, knownUs: Int64?
+    _ record: inout ConversationRecord, page: ChangedPage, knownUs: Int64?
   ) {
     let zone = config.profile.zoneOffsetMinutes
     var nextUs: Int64?
@@ -129,7 +130,7 @@ extension SyncEngine {
 extension Ingest {
   /// Stores those of the items that are known already, or that a claim says must be.
   fileprivate func known(
-    _ items: [PageItem], _ record: ConversationRecord, _ spans: SpanSet, _ tx: WriteTransaction
+    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, in tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested()
     var opened = opened
@@ -141,7 +142,9 @@ extension Ingest {
       let position = Position(time: order, id: message.id)
       let isKnown =
         try tx.row(message.id, record.cid) != nil || spans.span(holding: position) != nil
-      if isKnown { try one(message, order, payload, record, &result, tx) }
+      if isKnown {
+        try one(message, order: order, payload: payload, of: record, result: &result, in: tx)
+      }
     }
     return result
   }

@@ -30,21 +30,21 @@ extension SyncJob {
 extension SyncEngine {
   /// Sets the deletion stage of a job, or ends it where nothing is stored.
   func askDeletions(
-    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     let known = facts.serverTimeUs
     let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
-    guard let form = try deletionForm(record, tx) else {
+    guard let form = try deletionForm(record, in: tx) else {
       // No time can be asked from, so what a whole answer did not show is not there.
-      try dropSuspects(&job, record, tx)
-      return try finish(&job, &record, tx)
+      try dropSuspects(&job, of: record, in: tx)
+      return try finish(&job, of: &record, in: tx)
     }
     var text = record.deletions?.text
     var sinceUs: Int64
     if let watermark = record.deletions {
       sinceUs = watermark.timeUs
     } else {
-      guard let oldest else { return try finish(&job, &record, tx) }
+      guard let oldest else { return try finish(&job, of: &record, in: tx) }
       // A stamp ahead of the server's clock does not say since when the row is there. Where
       // that is not known the device's may send the question further back, never on.
       let isAhead = (known ?? clock.wallUs).map { $0 < oldest.timeUs } ?? true
@@ -52,7 +52,7 @@ extension SyncEngine {
     }
     let horizon = config.profile.deletionHorizonUs
     if horizon > 0, let now = serverTimeAtLeast(), now - sinceUs > horizon {
-      try passHorizon(&job, record, tx)
+      try passHorizon(&job, of: record, in: tx)
     }
     if horizon > 0, let known, known - sinceUs > horizon {
       // What the server still remembers is asked for, with room for its clock.
@@ -70,7 +70,7 @@ extension SyncEngine {
   /// How this server prints times; nil where it has printed none here. Rows that came by
   /// push or by answer have no watermark beside them, and are asked about all the same.
   private func deletionForm(
-    _ record: ConversationRecord, _ tx: WriteTransaction
+    _ record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Stamp? {
     if let form = stamp(record.fetch) ?? stamp(record.deletions) { return form }
     guard let printed = try tx.oldestStamp(record.cid) else { return nil }
@@ -80,19 +80,19 @@ extension SyncEngine {
   /// Deletions that old are forgotten. What is stored stays and counts as whole, but
   /// only what a page shows anew is known not to be deleted.
   private func passHorizon(
-    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
     let before = try tx.unverified(record.cid)
     var unverified = before
     let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
     if let last = newest.first { unverified.insert(.min, last.position.successor) }
-    try tx.save(unverified: unverified.without(job.shown), replacing: before, record.cid)
-    try dropSuspects(&job, record, tx)
+    try tx.save(unverified: unverified.without(job.shown), replacing: before, in: record.cid)
+    try dropSuspects(&job, of: record, in: tx)
   }
 
   /// No log explains them, so what a whole answer did not show is gone.
   private func dropSuspects(
-    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
     for id in job.suspects {
       guard let row = try tx.row(id, record.cid) else { continue }
@@ -103,26 +103,26 @@ extension SyncEngine {
 
   /// Takes the answer: tombstones and watermark in one transaction.
   func takeDeletions(
-    _ job: inout SyncJob, _ page: DeletedPage, sinceUs: Int64, knownUs: Int64?
+    _ job: inout SyncJob, page: DeletedPage, sinceUs: Int64, knownUs: Int64?
   ) throws(StoreFailure) -> Step {
     var draft = job
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
-      for id in page.ids where try tx.tombstone(id, record.cid, version: nil) != nil {
+      for id in page.ids where try tx.tombstone(id, in: record.cid, version: nil) != nil {
         draft.status.removed += 1
       }
-      try tx.dropMarks(.read, page.ids, record.cid)
-      try tx.dropMarks(.delivered, page.ids, record.cid)
-      try tx.dropMarks(.listened, page.ids, record.cid)
+      try tx.dropMarks(.read, ids: page.ids, in: record.cid)
+      try tx.dropMarks(.delivered, ids: page.ids, in: record.cid)
+      try tx.dropMarks(.listened, ids: page.ids, in: record.cid)
       if page.hasMore {
         guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
         return Step.next
       }
-      if let form = try self.deletionForm(record, tx) {
-        self.moveDeletions(&record, page, form, knownUs: knownUs)
+      if let form = try self.deletionForm(record, in: tx) {
+        self.moveDeletions(&record, page: page, form: form, knownUs: knownUs)
       }
-      let step = try self.afterDeletions(&draft, &record, tx)
+      let step = try self.afterDeletions(&draft, of: &record, in: tx)
       try tx.save(record)
       return step
     }
@@ -131,7 +131,7 @@ extension SyncEngine {
   }
 
   private func moveDeletions(
-    _ record: inout ConversationRecord, _ page: DeletedPage, _ form: Stamp, knownUs: Int64?
+    _ record: inout ConversationRecord, page: DeletedPage, form: Stamp, knownUs: Int64?
   ) {
     guard let base = page.serverTime?.timeUs ?? knownUs else { return }
     let time = base - overlapUs
@@ -142,34 +142,34 @@ extension SyncEngine {
 
   /// Deletions are known: is everything that was absent explained?
   private func afterDeletions(
-    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     var unexplained = false
     for id in job.suspects where try tx.row(id, record.cid) != nil { unexplained = true }
     job.suspects = []
     if unexplained {
-      if try looksAgain(&job, tx) { return .next }
+      if try looksAgain(&job, in: tx) { return .next }
       guard job.restores == 0, mayBelieveRestore(record.id) else { return .ended(.incomplete) }
       stats.restores += 1
       // A restore is the whole server's: every conversation must be looked at.
       facts.restoredLSN = tx.lsn
       try tx.save(facts)
-      return try distrust(&job, &record, tx)
+      return try distrust(&job, of: &record, in: tx)
     }
-    return try askChanges(&job, &record, tx)
+    return try askChanges(&job, of: &record, in: tx)
   }
 
   /// The content is whole and the deletions are known.
   func finish(
-    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     if !job.stopsAtPage || job.request.kind == .live,
-      let step = try audit(&job, &record, tx)
+      let step = try audit(&job, of: &record, in: tx)
     {
       return step
     }
     guard job.hasGoal, !job.goalIsDone else { return .ended(nil) }
-    return try beginGoal(&job, record, tx)
+    return try beginGoal(&job, of: record, in: tx)
   }
 
   // MARK: Audit
@@ -180,7 +180,7 @@ extension SyncEngine {
   /// looked at once more, then the conversation is walked through once, and the same
   /// difference is not looked into again.
   private func audit(
-    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step? {
     let spans = try tx.spans(record.cid)
     guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
@@ -204,13 +204,13 @@ extension SyncEngine {
     }
     if !job.isRecheck {
       job.isRecheck = true
-      if try !looksAgain(&job, tx) { beginAgain(&job) }
+      if try !looksAgain(&job, in: tx) { beginAgain(&job) }
       return .next
     }
     if job.sawBuried, job.restores == 0, mayBelieveRestore(record.id) {
       // The server shows what it said was deleted: it was restored.
       stats.restores += 1
-      return try distrust(&job, &record, tx)
+      return try distrust(&job, of: &record, in: tx)
     }
     if !job.isRevalidation {
       stats.auditMismatches += 1

@@ -17,12 +17,12 @@ internal import Wire
 extension SyncEngine {
   /// Sets the first request of what a job is about beyond catching up.
   func beginGoal(
-    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.caughtUp = true
     job.goal = Goal()
     job.key = nil
-    let known = try passable(record, tx)
+    let known = try passable(record, in: tx)
     // One page at least: it shares a few messages with what is known.
     job.wanted = max(job.wanted, 1)
     switch job.request.kind {
@@ -35,19 +35,20 @@ extension SyncEngine {
         job.wanted = job.isBounded ? Limits.lookMax : .max
         guard newest.low > job.goal.floor else { return .ended(nil) }
       }
-      return try goDown(&job, from: newest.low, known, record, tx)
+      return try goDown(&job, from: newest.low, known: known, of: record, in: tx)
     case .below(let wanted):
-      let place = try onServer(wanted, record, tx)
+      let place = try onServer(wanted, of: record, in: tx)
       job.goal.endsJoined = true
-      let edge = known.touching(place)?.low ?? self.edge(above: place, known)
+      let edge = known.touching(place)?.low ?? self.edge(above: place, known: known)
       if edge > place {
         // What stands between them is known already, and is not what was wanted.
         let known = try tx.count(record.cid, from: place, to: edge)
         job.wanted = min(job.wanted, .max - known) + known
       }
-      return edge == .min ? .ended(nil) : try goDown(&job, from: edge, known, record, tx)
+      return edge == .min
+        ? .ended(nil) : try goDown(&job, from: edge, known: known, of: record, in: tx)
     case .above(let wanted):
-      let place = try onServer(wanted, record, tx)
+      let place = try onServer(wanted, of: record, in: tx)
       job.goal.endsJoined = true
       let span = known.touching(place)
       if let span, span == known.newest, job.isLive || caughtUp.contains(record.id),
@@ -57,34 +58,35 @@ extension SyncEngine {
         return .ended(nil)
       }
       let edge = span?.high ?? place
-      return try goUp(&job, from: edge, known, record, tx)
+      return try goUp(&job, from: edge, known: known, of: record, in: tx)
     case .at(let id):
       guard let row = try tx.row(id, record.cid) else {
         guard can(.around) else { return .ended(.unsupported("the server finds no message")) }
         job.stage = .spot(.aroundID(id))
         return .next
       }
-      return try goNear(&job, row.position, known, record, tx)
+      return try goNear(&job, place: row.position, known: known, of: record, in: tx)
     case .marker:
-      return try goToMarker(&job, record, tx)
+      return try goToMarker(&job, of: record, in: tx)
     case .near(let place):
-      return try goNear(&job, try onServer(place, record, tx), known, record, tx)
+      return try goNear(
+        &job, place: try onServer(place, of: record, in: tx), known: known, of: record, in: tx)
     case .time(let time):
-      return try goNear(&job, time: time, known, record, tx)
+      return try goNear(&job, time: time, known: known, of: record, in: tx)
     case .refresh(let low, let wanted):
-      let high = try onServer(wanted, record, tx)
+      let high = try onServer(wanted, of: record, in: tx)
       job.goal.floor = low
       job.goal.jumps = false
       job.wanted = .max
       guard low < high else { return .ended(nil) }
-      return try goDown(&job, from: high, known, record, tx)
+      return try goDown(&job, from: high, known: known, of: record, in: tx)
     }
   }
 
   /// What is on its way stands behind all that the server has: a window's place among it
   /// is the place behind the newest message.
   private func onServer(
-    _ place: Position, _ record: ConversationRecord, _ tx: WriteTransaction
+    _ place: Position, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Position {
     guard place.isPending else { return place }
     return try tx.newest(record.cid)?.successor ?? .min
@@ -96,17 +98,17 @@ extension SyncEngine {
     draft.goal.isStuck = true
     let step = try commit { tx throws(StoreFailure) in
       let record = try tx.conversation(creating: draft.request.conversation)
-      let known = try passable(record, tx)
+      let known = try passable(record, in: tx)
       switch draft.request.kind {
       case .above:
-        return try goUp(&draft, from: draft.goal.from, known, record, tx)
+        return try goUp(&draft, from: draft.goal.from, known: known, of: record, in: tx)
       case .near(let place):
-        return try goNear(&draft, place, known, record, tx)
+        return try goNear(&draft, place: place, known: known, of: record, in: tx)
       default:
-        return try goDown(&draft, from: draft.goal.from, known, record, tx)
+        return try goDown(&draft, from: draft.goal.from, known: known, of: record, in: tx)
       }
     }
-    if case .ended(let failure) = step { return end(draft, failure) }
+    if case .ended(let failure) = step { return end(draft, trouble: failure) }
     draft.attempts = 0
     replace(draft)
   }
@@ -116,8 +118,8 @@ extension SyncEngine {
   /// The rows of the tick that a cut page ends in are shown and in no range, for others of
   /// that tick may lie beyond the cut. The range ends right above the tick, so the way goes
   /// on from there: the next page overlaps the range and shows all of the tick.
-  private func edge(above place: Position, _ known: SpanSet) -> Position {
-    let end = Joining.runLow(place, scheme.ties)
+  private func edge(above place: Position, known: SpanSet) -> Position {
+    let end = Joining.runLow(place, ties: scheme.ties)
     return known.spans.contains { $0.low == end } ? end : place
   }
 
@@ -125,8 +127,8 @@ extension SyncEngine {
 
   /// Goes on below a boundary.
   func goDown(
-    _ job: inout SyncJob, from edge: Position, _ known: SpanSet, _ record: ConversationRecord,
-    _ tx: WriteTransaction
+    _ job: inout SyncJob, from edge: Position, known: SpanSet, of record: ConversationRecord,
+    in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
     let span = known.touching(edge)
@@ -151,8 +153,8 @@ extension SyncEngine {
       return .next
     }
     // So that the page shows a few rows of the range, too.
-    let below = try offsets.offset(below: edge, in: span, record, tx).map { max(0, $0 - 4) }
-    search(&job, edge, record, first: below)
+    let below = try offsets.offset(below: edge, in: span, of: record, tx: tx).map { max(0, $0 - 4) }
+    search(&job, target: edge, of: record, first: below)
     return .next
   }
 
@@ -165,7 +167,7 @@ extension SyncEngine {
   }
 
   private func search(
-    _ job: inout SyncJob, _ target: Position, _ record: ConversationRecord, first: Int? = nil
+    _ job: inout SyncJob, target: Position, of record: ConversationRecord, first: Int? = nil
   ) {
     let total = record.totalCount.map { Int(clamping: $0) }
     job.stage = .search(
@@ -176,8 +178,8 @@ extension SyncEngine {
 
   /// Goes on above a boundary.
   func goUp(
-    _ job: inout SyncJob, from edge: Position, _ known: SpanSet, _ record: ConversationRecord,
-    _ tx: WriteTransaction
+    _ job: inout SyncJob, from edge: Position, known: SpanSet, of record: ConversationRecord,
+    in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
     if config.profile.truncates == .oldest, !scheme.isSequence, !job.goal.isStuck,
@@ -200,7 +202,7 @@ extension SyncEngine {
     }
     // Without a known range the run is empty and begins with the tick.
     let high = span == nil && scheme.ties == .unknown ? .before(tick: edge.time) : edge
-    let guess = try offsets.offset(below: high, in: span, record, tx)
+    let guess = try offsets.offset(below: high, in: span, of: record, tx: tx)
     if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
       job.stage = .spot(.before(key))
       return .next
@@ -230,7 +232,7 @@ extension SyncEngine {
 
   /// The last message read, by its id, or by how many unread ones stand above it at least.
   private func goToMarker(
-    _ job: inout SyncJob, _ record: ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     guard let id = try tx.namedMarker(record.cid) else { return .ended(nil) }
     if can(.around) {
@@ -246,8 +248,8 @@ extension SyncEngine {
   }
 
   private func goNear(
-    _ job: inout SyncJob, _ place: Position, _ known: SpanSet, _ record: ConversationRecord,
-    _ tx: WriteTransaction
+    _ job: inout SyncJob, place: Position, known: SpanSet, of record: ConversationRecord,
+    in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     if let span = known.span(holding: place), span.low < place { return .ended(nil) }
     if can(.around) {
@@ -266,28 +268,28 @@ extension SyncEngine {
       job.stage = .older(BackwardPagination(low: key.top, above: 0, ties: scheme.ties))
       return .next
     }
-    let edge = self.edge(above: place, known)
-    if edge > place { return try goDown(&job, from: edge, known, record, tx) }
-    search(&job, place, record)
+    let edge = self.edge(above: place, known: known)
+    if edge > place { return try goDown(&job, from: edge, known: known, of: record, in: tx) }
+    search(&job, target: place, of: record)
     return .next
   }
 
   /// A page around a time. Under numbers a time is looked for among the times of pages,
   /// which follow the numbers closely enough to come near.
   private func goNear(
-    _ job: inout SyncJob, time wanted: Int64, _ known: SpanSet, _ record: ConversationRecord,
-    _ tx: WriteTransaction
+    _ job: inout SyncJob, time wanted: Int64, known: SpanSet, of record: ConversationRecord,
+    in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     // What the host names may lie outside of all that can be printed.
     let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
     guard scheme.isSequence else {
-      return try goNear(&job, .before(tick: time), known, record, tx)
+      return try goNear(&job, place: .before(tick: time), known: known, of: record, in: tx)
     }
     if can(.around), let form = form ?? stamp(record.fetch) {
       job.stage = .spot(.aroundTime(form.printed(time)))
       return .next
     }
-    search(&job, .before(tick: time), record)
+    search(&job, target: .before(tick: time), of: record)
     return .next
   }
 }

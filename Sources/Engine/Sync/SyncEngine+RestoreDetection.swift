@@ -12,7 +12,7 @@ extension SyncEngine {
   /// as whole only because this server once gave larger pages. That is forgotten, and all
   /// is asked anew, once.
   func looksAgain(
-    _ job: inout SyncJob, _ tx: WriteTransaction
+    _ job: inout SyncJob, in tx: WriteTransaction
   ) throws(StoreFailure) -> Bool {
     guard job.trustedSize, !job.isSecondLook else { return false }
     job.isSecondLook = true
@@ -50,7 +50,7 @@ extension SyncEngine {
   /// Drops what is claimed of a conversation; its rows stay readable until a whole
   /// answer shows which of them are gone.
   func distrust(
-    _ record: inout ConversationRecord, _ tx: WriteTransaction
+    _ record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
     // Nothing follows the present any more, so no push may go on from there.
     if caughtUp.remove(record.id) { doubted.insert(record.id) }
@@ -66,17 +66,17 @@ extension SyncEngine {
     record.auditedCount = nil
     record.restoredLSN = tx.lsn
     try tx.save(record)
-    try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), record.cid)
-    try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), record.cid)
-    try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), record.cid)
+    try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), in: record.cid)
+    try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), in: record.cid)
+    try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), in: record.cid)
     try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }
 
   func distrust(
-    _ job: inout SyncJob, _ record: inout ConversationRecord, _ tx: WriteTransaction
+    _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    try distrust(&record, tx)
+    try distrust(&record, in: tx)
     job.beginAnew()
     job.restores += 1
     job.stage = .newest

@@ -21,7 +21,7 @@ struct CacheLoader {
   var keys: [RowKey] = []
 
   init(
-    _ rx: ReadTransaction, _ record: ConversationRecord, spans: SpanSet, loaded: SpanSet,
+    _ rx: ReadTransaction, of record: ConversationRecord, spans: SpanSet, loaded: SpanSet,
     isUp: Bool
   ) throws(StoreFailure) {
     self.rx = rx
@@ -59,7 +59,7 @@ struct CacheLoader {
       guard let bottom = bottom(below: edge) else {
         // What is cached below the newest range never stands for the newest messages.
         let mayDo = top < .max || left < want
-        return try olderAtGap(edge, left, showsBeyond, mayDo: mayDo)
+        return try olderAtGap(edge, left: left, showsBeyond: showsBeyond, mayDo: mayDo)
       }
       let low = max(bottom, floor)
       let found = try rx.keys(cid, before: edge, limit: left, from: low)
@@ -81,11 +81,11 @@ struct CacheLoader {
     if edge == .max { return passable.newest?.low }
     guard let span = passable.spans.last(where: { $0.low < edge }) else { return nil }
     if edge <= span.high { return span.low }
-    return span == passable.newest && loaded.covers(edge, .max) ? span.low : nil
+    return span == passable.newest && loaded.covers(edge, high: .max) ? span.low : nil
   }
 
   private mutating func olderAtGap(
-    _ edge: Position, _ left: Int, _ showsBeyond: Bool, mayDo: Bool
+    _ edge: Position, left: Int, showsBeyond: Bool, mayDo: Bool
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
     var isSatisfied = false
     if showsBeyond {
@@ -161,11 +161,11 @@ struct CacheLoader {
       let found = try row(at: position)
       let below = try rx.rows(cid, from: .min, to: position, limit: 1, newestFirst: true).first
       let read = [below?.position, try rx.readMarker(cid)].compactMap { $0 }.max()
-      guard case .at(let key, _) = found, !passable.covers(read?.successor ?? .min, position)
+      guard case .at(let key, _) = found, !passable.covers(read?.successor ?? .min, high: position)
       else { return found }
       return read.map { .behind($0.successor, key) } ?? .at(key, isTrusted: false)
     case .message(let id):
-      guard let position = try rx.place(ofID: id, cid) else { return .unknown }
+      guard let position = try rx.place(ofID: id, in: cid) else { return .unknown }
       if position.isPending { return .latest }
       return try row(at: position)
     case .time(let time):
@@ -196,6 +196,6 @@ struct CacheLoader {
     {
       return .behind(span.high, key)
     }
-    return .at(key, isTrusted: passable.covers(low, position.successor))
+    return .at(key, isTrusted: passable.covers(low, high: position.successor))
   }
 }

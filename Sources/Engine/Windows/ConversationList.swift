@@ -9,8 +9,8 @@ internal import Timeline
 package final class ConversationList: Sendable {
   private let live: LiveQuery<ListState>
 
-  fileprivate init(_ client: Client, _ number: UInt64, _ config: ListConfig) {
-    live = LiveQuery(client, number, ListState(config))
+  fileprivate init(_ client: Client, number: UInt64, config: ListConfig) {
+    live = LiveQuery(client, number: number, seen: ListState(config))
   }
 
   package var client: Client { live.client }
@@ -33,7 +33,7 @@ package final class ConversationList: Sendable {
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
       }
-      if !ops.isEmpty { diff = WindowDiff(from: from, screen.list, ops) }
+      if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
   }
@@ -83,9 +83,9 @@ extension Client {
     guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
       throw .invalid("rows_max")
     }
-    let number = try input { engine, now throws(Failure) in try engine.openList(config, now) }
+    let number = try input { engine, now throws(Failure) in try engine.openList(config, at: now) }
     signalNews()
-    return ConversationList(self, number, config)
+    return ConversationList(self, number: number, config: config)
   }
 
   /// Conversations of the cache, the last active first.
@@ -136,7 +136,7 @@ extension Client {
             return try tx.setDraft(nil, record.cid)
           }
           let cid = try tx.conversation(creating: conversation).cid
-          let answered = try tx.id(ofSend: replyTo, cid)
+          let answered = try tx.id(ofSend: replyTo, in: cid)
           try tx.setDraft(StoredDraft(body: body, replyTo: answered), cid)
         }
       }
@@ -163,7 +163,7 @@ extension Client {
 }
 
 extension WindowDiff {
-  init(from: UInt64, _ list: borrowing WindowList, _ ops: [DiffOp]) {
+  init(from: UInt64, list: borrowing WindowList, ops: [DiffOp]) {
     self.init(
       from: from, to: list.version, checksum: list.checksum, rowCount: list.count,
       ops: ops.map { op in

@@ -26,7 +26,9 @@ extension WindowState {
   var lastSent: Position? { list.position(ofRow: list.row(from: .beforePending) - 1) }
 
   /// Trusted ranges, and places of unreadable items, which no request can fill.
-  private var passable: SpanSet { poisoned.reduce(list.spans) { $0.inserting($1.low, $1.high) } }
+  private var passable: SpanSet {
+    poisoned.reduce(list.spans) { $0.inserting($1.low, high: $1.high) }
+  }
 
   /// Where the rows went that a window shows, or the newest of those that follow the
   /// present, wishes for what stands there now.
@@ -35,7 +37,9 @@ extension WindowState {
     let last = lastSent
     if let last { stood = list.position(ofRow: list.count / 2) ?? last }
     let known = passable
-    guard isAtEnd ? lacksPresent(known, last) : list.isEmpty && stood != nil else { return }
+    guard isAtEnd ? lacksPresent(known, lastSent: last) : list.isEmpty && stood != nil else {
+      return
+    }
     if wishes.contains(where: { !isAtEnd || $0.reachesPresent }) { return }
     let end = known.newest?.low ?? list.loaded.spans.last?.low
     let place = (isAtEnd ? end : stood) ?? .max
@@ -49,19 +53,19 @@ extension WindowState {
 
   /// Whether nothing of the newest range is shown, and it is not all that there is; or what
   /// was shown behind rows that are not loaded is gone, as a message that was not sent.
-  private func lacksPresent(_ known: SpanSet, _ lastSent: Position?) -> Bool {
-    if let last = list.position(ofRow: list.count - 1), !list.loaded.joins(last, .max) {
+  private func lacksPresent(_ known: SpanSet, lastSent: Position?) -> Bool {
+    if let last = list.position(ofRow: list.count - 1), !list.loaded.joins(last, b: .max) {
       return true
     }
     guard let newest = known.newest?.low else { return lastSent == nil }
     if let lastSent, lastSent >= newest { return false }
-    return newest != .min || !list.loaded.covers(.min, .max)
+    return newest != .min || !list.loaded.covers(.min, high: .max)
   }
 
   /// A gap that opens below the newest messages is not loaded: what jumps and searches bring
   /// of it stands far from what the window shows. Once it is whole it belongs to the window.
   mutating func followGap(
-    _ rx: ReadTransaction, _ cid: Int64, _ loaded: inout SpanSet, _ change: inout WindowChange
+    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
   ) throws(StoreFailure) {
     guard let spans = change.spans else { return }
     if var high = spans.newest?.low, high > list.spans.newest?.high ?? .min,
@@ -72,7 +76,7 @@ extension WindowState {
       var row = list.row(from: high) - 1
       while high > floor, let position = list[row]?.position {
         let low = position.successor
-        if low < high, !spans.covers(low, high) {
+        if low < high, !spans.covers(low, high: high) {
           loaded.remove(low, high)
           opened.insert(low, high)
         }
@@ -89,7 +93,7 @@ extension WindowState {
         loaded.spans.contains(where: { $0.low == gap.high })
       else { continue }
       opened.insert(gap.low, gap.high)
-      guard spans.covers(gap.low, gap.high) else { continue }
+      guard spans.covers(gap.low, high: gap.high) else { continue }
       let found = try rx.keys(cid, from: gap.low, limit: Limits.readRowsMax, to: gap.high)
       if found.count >= Limits.readRowsMax { continue }
       loaded.insert(gap.low, gap.high)
@@ -98,24 +102,24 @@ extension WindowState {
   }
 
   /// What the gap flags say, as of this state of the store.
-  mutating func noteEdges(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) {
+  mutating func noteEdges(_ rx: ReadTransaction, in cid: Int64) throws(StoreFailure) {
     edges = Edges()
     guard let first = list.position(ofRow: 0), let last = lastSent else {
       // Without a row the gap is whatever may be hidden.
-      edges.before = list.spans.newest.map { !list.spans.covers(.min, $0.high) } ?? true
+      edges.before = list.spans.newest.map { !list.spans.covers(.min, high: $0.high) } ?? true
       return
     }
-    if !list.spans.covers(.min, first) {
+    if !list.spans.covers(.min, high: first) {
       let below = try rx.keys(cid, before: first, limit: 1, from: nil).first?.position
-      edges.before = below.map { !list.spans.joins($0, first) } ?? true
+      edges.before = below.map { !list.spans.joins($0, b: first) } ?? true
     }
-    if isAtEnd, list.loaded.joins(last, .max) {
+    if isAtEnd, list.loaded.joins(last, b: .max) {
       edges.behind = list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
       return
     }
     let above = try rx.keys(cid, from: last.successor, limit: 1, to: nil).first?.position
     if let above, !above.isPending {
-      edges.behind = !list.spans.joins(last, above)
+      edges.behind = !list.spans.joins(last, b: above)
     } else {
       edges.behind = !(list.spans.newest?.contains(last) ?? false)
     }

@@ -63,7 +63,7 @@ struct ListState: LiveQueryState {
   mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
     // What is kept of too many rows are those at the top.
     var change = WindowChange(focus: .min)
-    guard let seq, try follow(rx, after: seq, &change) else {
+    guard let seq, try follow(rx, after: seq, change: &change) else {
       return try readAnew(rx)
     }
     // Rows were cut off, and so many have left since that there is room for them.
@@ -73,7 +73,7 @@ struct ListState: LiveQueryState {
     return list.apply(change)
   }
 
-  private static let everything = SpanSet().inserting(.min, .max)
+  private static let everything = SpanSet().inserting(.min, high: .max)
 
   private mutating func readAnew(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
     seq = try rx.lastChange()
@@ -96,7 +96,7 @@ struct ListState: LiveQueryState {
 
   /// What the feed and the board say since the last look: false where that is too much.
   private mutating func follow(
-    _ rx: ReadTransaction, after: UInt64, _ change: inout WindowChange
+    _ rx: ReadTransaction, after: UInt64, change: inout WindowChange
   ) throws(StoreFailure) -> Bool {
     let limit = Limits.windowChangesMax
     guard case .entries(let entries) = try rx.changes(after: after, limit: limit),
@@ -119,7 +119,8 @@ struct ListState: LiveQueryState {
       }
       let summary = try rx.summary(record)
       read += 1
-      let isTouched = typed.contains(record.id) || entries.contains { Self.shows($0, summary) }
+      let isTouched =
+        typed.contains(record.id) || entries.contains { Self.shows($0, summary: summary) }
       apply(summary, isTouched: isTouched, &change)
     }
     typed = []
@@ -128,7 +129,7 @@ struct ListState: LiveQueryState {
   }
 
   /// Whether an entry changes what a row shows beyond its place and its counts.
-  private static func shows(_ entry: ChangeEntry, _ summary: ConversationSummary) -> Bool {
+  private static func shows(_ entry: ChangeEntry, summary: ConversationSummary) -> Bool {
     switch entry.kind {
     case .entities, .conversations, .operations: return true
     case .updated:

@@ -21,7 +21,7 @@ final class LiveQuery<State: LiveQueryState>: Sendable {
   let number: UInt64
   private let seen: Lock<State>
 
-  init(_ client: Client, _ number: UInt64, _ seen: State) {
+  init(_ client: Client, number: UInt64, seen: State) {
     self.client = client
     self.number = number
     self.seen = Lock(seen)
@@ -38,7 +38,7 @@ final class LiveQuery<State: LiveQueryState>: Sendable {
     }
     if wasClosed { return }
     do {
-      try client.input { engine, now throws(Failure) in engine.closeWindow(number, now) }
+      try client.input { engine, now throws(Failure) in engine.closeWindow(number, at: now) }
     } catch {
       // The client is closed, and all its handles with it.
     }

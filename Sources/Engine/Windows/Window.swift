@@ -10,8 +10,8 @@ package import Timeline
 package final class Window: Sendable {
   private let live: LiveQuery<WindowState>
 
-  fileprivate init(_ client: Client, _ number: UInt64, _ config: WindowConfig) {
-    live = LiveQuery(client, number, WindowState(config))
+  fileprivate init(_ client: Client, number: UInt64, config: WindowConfig) {
+    live = LiveQuery(client, number: number, seen: WindowState(config))
   }
 
   package var client: Client { live.client }
@@ -34,7 +34,7 @@ package final class Window: Sendable {
       }
       if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh)
-      if !ops.isEmpty { diff = WindowDiff(from: from, screen.list, ops) }
+      if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
   }
@@ -42,7 +42,7 @@ package final class Window: Sendable {
   /// What stands on the board is the window's; gives what is fresh.
   private func observe(_ screen: inout WindowState) -> FreshRanges {
     client.snapshot.withLock { snapshot in
-      screen.observe(&snapshot, number)
+      screen.observe(&snapshot, number: number)
       return snapshot.fresh
     }
   }
@@ -75,13 +75,13 @@ package final class Window: Sendable {
       }
       for ask in old {
         screen.forget(ask.sync)
-        engine.drop(number, ask.sync, now)
+        engine.drop(number, sync: ask.sync, at: now)
       }
       do throws(Failure) {
-        if mustAskLive { try askLive(engine, &screen, now) }
+        if mustAskLive { try askLive(engine, screen: &screen, at: now) }
         for request in new {
           let sync = try engine.ask(number, request, now)
-          screen.didAsk(sync, request)
+          screen.didAsk(sync, request: request)
         }
       } catch .full {
         screen.trouble = .full
@@ -90,9 +90,9 @@ package final class Window: Sendable {
   }
 
   private func askLive(
-    _ engine: SyncEngine, _ screen: inout WindowState, _ now: Instant
+    _ engine: SyncEngine, screen: inout WindowState, at now: Instant
   ) throws(Failure) {
-    let live = try engine.askLive(number, now)
+    let live = try engine.askLive(number, at: now)
     screen.liveAsked = screen.connections
     guard let live, engine.jobs.contains(where: { $0.id == live }) else {
       // It is over already: wishes that waited for it are judged by another look.
@@ -100,7 +100,8 @@ package final class Window: Sendable {
       return
     }
     screen.didAsk(
-      live, SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))
+      live,
+      request: SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))
   }
 
   /// False where nothing lies there.
@@ -108,7 +109,7 @@ package final class Window: Sendable {
     guard (1...Limits.windowLoadMax).contains(load.count) else { throw .invalid("count") }
     return try wish { screen throws(Failure) in
       if case .around(.message(let id)) = load.kind {
-        try client.mustFind(id, screen.config)
+        try client.mustFind(id, config: screen.config)
       }
       return try screen.load(load)
     }
@@ -154,7 +155,7 @@ package final class Window: Sendable {
       let items = screen.list.items(first..<first + count)
       guard !items.isEmpty else { return }
       page = try client.reading { reading throws(Failure) in
-        try reading.page(screen, items, first: first)
+        try reading.page(screen, items: items, first: first)
       }
     }
     return page
@@ -170,7 +171,7 @@ package final class Window: Sendable {
       let known = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) -> (place: Position, number: UInt64)? in
           guard let record = try rx.conversation(conversation),
-            let place = try rx.place(ofID: id, record.cid)
+            let place = try rx.place(ofID: id, in: record.cid)
           else { return nil }
           return (place, try rx.operation(clientID: id)?.number ?? 0)
         }
@@ -204,19 +205,19 @@ extension Client {
     guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
       throw .invalid("rows_max")
     }
-    if case .message(let id) = config.at { try mustFind(id, config) }
+    if case .message(let id) = config.at { try mustFind(id, config: config) }
     let number = try input { engine, now throws(Failure) in
       let number = try engine.openWindow(config)
       do throws(Failure) {
-        _ = try engine.askLive(number, now)
+        _ = try engine.askLive(number, at: now)
       } catch {
-        engine.closeWindow(number, now)
+        engine.closeWindow(number, at: now)
         throw error
       }
       return number
     }
     signalNews()
-    return Window(self, number, config)
+    return Window(self, number: number, config: config)
   }
 
   /// What open windows of a conversation have loaded: a retention drops nothing of it.
@@ -231,13 +232,13 @@ extension Client {
   }
 
   /// A message that is not stored can be looked for by some servers only.
-  fileprivate func mustFind(_ id: [UInt8], _ config: WindowConfig) throws(Failure) {
+  fileprivate func mustFind(_ id: [UInt8], config: WindowConfig) throws(Failure) {
     try check(id)
     if !config.isCacheOnly, canLookAround { return }
     let isStored = try reading { reading throws(Failure) in
       try reading.storing { rx throws(StoreFailure) in
         guard let record = try rx.conversation(config.conversation) else { return false }
-        return try rx.place(ofID: id, record.cid) != nil
+        return try rx.place(ofID: id, in: record.cid) != nil
       }
     }
     if !isStored { throw .unsupported("the message is not stored, and cannot be looked for") }

@@ -91,7 +91,7 @@ final class WindowRegistry {
   }
 
   /// A sync ended: those who asked for it are told.
-  func ended(_ sync: UInt64, _ trouble: Failure?) {
+  func ended(_ sync: UInt64, trouble: Failure?) {
     for (number, entry) in windows where entry.syncs.contains(sync) {
       windows[number]?.syncs.remove(sync)
       // What failed, or was cancelled by the host, may be asked again.
@@ -118,21 +118,21 @@ extension SyncEngine {
   }
 
   /// What only this window asked for is dropped.
-  func closeWindow(_ number: UInt64, _ now: Instant) {
+  func closeWindow(_ number: UInt64, at now: Instant) {
     guard let entry = windows.windows.removeValue(forKey: number) else { return }
     windows.snapshot.withLock { snapshot in
       snapshot.ends[number] = nil
       snapshot.loaded[number] = nil
       snapshot.typed[number] = nil
     }
-    for sync in entry.syncs.sorted() { release(sync, now) }
+    for sync in entry.syncs.sorted() { release(sync, at: now) }
   }
 
   /// Asks for something on a window's account, before all other work.
   func ask(
     _ number: UInt64, _ request: SyncRequest, _ now: Instant
   ) throws(Failure) -> UInt64 {
-    let sync = try sync(request, now)
+    let sync = try sync(request, at: now)
     if jobs.contains(where: { $0.id == sync }) {
       windows.windows[number]?.syncs.insert(sync)
     } else {
@@ -146,13 +146,13 @@ extension SyncEngine {
   }
 
   /// A window wants an unanswered request no more.
-  func drop(_ number: UInt64, _ sync: UInt64, _ now: Instant) {
+  func drop(_ number: UInt64, sync: UInt64, at now: Instant) {
     guard windows.windows[number]?.syncs.remove(sync) != nil else { return }
-    release(sync, now)
+    release(sync, at: now)
   }
 
   /// The sync of the present that a window waits for on this connection.
-  func askLive(_ number: UInt64, _ now: Instant) throws(Failure) -> UInt64? {
+  func askLive(_ number: UInt64, at now: Instant) throws(Failure) -> UInt64? {
     guard let entry = windows.windows[number], entry.isFollowing else { return nil }
     if let live = entry.live { return live }
     let request = SyncRequest(conversation: entry.conversation, kind: .live, isUrgent: true)
@@ -176,7 +176,7 @@ extension SyncEngine {
       }
       windows.windows[number]?.live = nil
       do {
-        _ = try askLive(number, now)
+        _ = try askLive(number, at: now)
       } catch {
         logLines.append((.warn, "too many syncs wait for a window to ask for its own"))
       }

@@ -12,10 +12,10 @@ extension WindowState {
   mutating func grow(_ loader: inout CacheLoader) throws(StoreFailure) {
     let pending = wishes
     wishes = []
-    for wish in pending { try grow(wish, &loader) }
+    for wish in pending { try grow(wish, loader: &loader) }
   }
 
-  private mutating func grow(_ pending: PendingLoad, _ loader: inout CacheLoader)
+  private mutating func grow(_ pending: PendingLoad, loader: inout CacheLoader)
     throws(StoreFailure)
   {
     var wish = pending
@@ -41,20 +41,20 @@ extension WindowState {
     case .fill(let high, let low):
       result = try loader.older(from: high, want: wish.want, showsBeyond: false, floor: low)
     case .place(let at):
-      try grow(wish, at, mayAsk: mayAsk, &loader)
+      try grow(wish, at: at, mayAsk: mayAsk, loader: &loader)
       return
     case .beside(let place):
       if mayAsk, isUp, !loader.passable.holds(place) {
-        try resolve(wish, .near(place), want: 0, mayAsk: true, &loader)
+        try resolve(wish, kind: .near(place), want: 0, mayAsk: true, loader: &loader)
       } else {
-        try growBothSides(of: place, wish.want, wish.atGap, &loader)
+        try growBothSides(of: place, want: wish.want, atGap: wish.atGap, loader: &loader)
       }
       return
     }
     wish.grown = loader.ends(of: known)
-    if wish.leads { lead(wish, loader.keys[known...]) }
+    if wish.leads { lead(wish, keys: loader.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
-    try resolve(wish, kind, want: want, mayAsk: mayAsk, &loader)
+    try resolve(wish, kind: kind, want: want, mayAsk: mayAsk, loader: &loader)
   }
 
   /// What a wish loaded and the bound sent away again at once is not loaded anew at each
@@ -72,7 +72,7 @@ extension WindowState {
   }
 
   /// The bound keeps what was loaded now, and as much of where it was loaded from.
-  private mutating func lead(_ wish: PendingLoad, _ keys: ArraySlice<RowKey>) {
+  private mutating func lead(_ wish: PendingLoad, keys: ArraySlice<RowKey>) {
     guard !keys.isEmpty else { return }
     let places = keys.map(\.position).sorted()
     let reach = min(places.count, config.rowsMax / 2) - 1
@@ -85,8 +85,8 @@ extension WindowState {
 
   /// Keeps a wish that needs an answer, unless it has had it and nothing moved.
   private mutating func resolve(
-    _ wish: PendingLoad, _ kind: SyncRequest.Kind, want: Int, mayAsk: Bool,
-    _ loader: inout CacheLoader
+    _ wish: PendingLoad, kind: SyncRequest.Kind, want: Int, mayAsk: Bool,
+    loader: inout CacheLoader
   ) throws(StoreFailure) {
     var wish = wish
     if mayAsk, let tried = wish.tried.last, kind.goesOn(tried),
@@ -98,7 +98,7 @@ extension WindowState {
       !asked.contains(where: { $0.request.kind == kind })
     {
       wish.hasGivenUp = true
-      try grow(wish, &loader)
+      try grow(wish, loader: &loader)
     } else if mayAsk {
       if isUp { wish.remember(tried: kind) }
       keep(
@@ -119,7 +119,7 @@ extension WindowState {
 
   /// Looks for a place; once it is found, loads both sides of it.
   private mutating func grow(
-    _ wish: PendingLoad, _ at: At, mayAsk: Bool, _ loader: inout CacheLoader
+    _ wish: PendingLoad, at: At, mayAsk: Bool, loader: inout CacheLoader
   ) throws(StoreFailure) {
     if case .unread = at, mayAsk, isUp, try loader.rx.namedMarker(loader.cid) != nil {
       // What is cached says nothing of where the marker is; the present may. It is shown all the
@@ -127,28 +127,30 @@ extension WindowState {
       let isLive = isLivePending || isLiveNext
       let isAsked = asked.contains { $0.request.kind == .marker }
       if isLive || isAsked || !wish.tried.contains(.marker) {
-        let wish = isSilent ? try showMeanwhile(wish, &loader) : wish
+        let wish = isSilent ? try showMeanwhile(wish, loader: &loader) : wish
         if isLive { return keep(wish, asking: nil) }
-        return try resolve(wish, .marker, want: 0, mayAsk: true, &loader)
+        return try resolve(wish, kind: .marker, want: 0, mayAsk: true, loader: &loader)
       }
     }
     var found = try loader.find(at)
     if case .behind(let bound, let key) = found {
       if mayAsk, isUp {
-        return try resolve(wish, .above(bound), want: wish.want, mayAsk: true, &loader)
+        return try resolve(
+          wish, kind: .above(bound), want: wish.want, mayAsk: true, loader: &loader)
       }
       found = .at(key, isTrusted: true)
     }
     switch found {
     case .behind: break
     case .latest:
-      try grow(.newest(wish.want), &loader)
+      try grow(.newest(wish.want), loader: &loader)
     case .at(let key, let isTrusted):
       if !isTrusted, mayAsk, isUp {
         // The first row that is cached behind a gap is hardly the one that is meant.
-        if case .time = at { return try growToUnknown(wish, at, mayAsk: true, &loader) }
+        if case .time = at { return try growToUnknown(wish, at: at, mayAsk: true, loader: &loader) }
         if case .unread = at {
-          return try resolve(wish, .below(key.position), want: wish.want, mayAsk: true, &loader)
+          return try resolve(
+            wish, kind: .below(key.position), want: wish.want, mayAsk: true, loader: &loader)
         }
       }
       anchor = key.number
@@ -157,31 +159,31 @@ extension WindowState {
       loader.keys.append(key)
       if isTrusted || !mayAsk {
         let atGap = wish.hasGivenUp ? PendingLoad.AtGap.show : wish.atGap
-        return try growBothSides(of: key.position, wish.want, atGap, &loader)
+        return try growBothSides(of: key.position, want: wish.want, atGap: atGap, loader: &loader)
       }
       let known = loader.keys.count
-      if !isUp, !wish.isTrimmed { try showAround(key.position, wish.want, &loader) }
+      if !isUp, !wish.isTrimmed { try showAround(key.position, want: wish.want, loader: &loader) }
       var wish = wish
       wish.meanwhile = loader.ends(of: known)
       wish.grown = (key.position, key.position)
       let kind: SyncRequest.Kind =
         if case .time(let time) = at { .time(time) } else { .near(key.position) }
-      try resolve(wish, kind, want: 0, mayAsk: mayAsk, &loader)
+      try resolve(wish, kind: kind, want: 0, mayAsk: mayAsk, loader: &loader)
     case .unknown:
-      try growToUnknown(wish, at, mayAsk: mayAsk, &loader)
+      try growToUnknown(wish, at: at, mayAsk: mayAsk, loader: &loader)
     }
   }
 
   private mutating func growBothSides(
-    of place: Position, _ want: Int, _ atGap: PendingLoad.AtGap, _ loader: inout CacheLoader
+    of place: Position, want: Int, atGap: PendingLoad.AtGap, loader: inout CacheLoader
   ) throws(StoreFailure) {
-    try grow(PendingLoad(.older(place), want: want / 2, atGap: atGap), &loader)
-    try grow(PendingLoad(.newer(place), want: want - want / 2, atGap: atGap), &loader)
+    try grow(PendingLoad(.older(place), want: want / 2, atGap: atGap), loader: &loader)
+    try grow(PendingLoad(.newer(place), want: want - want / 2, atGap: atGap), loader: &loader)
   }
 
   /// The newest that is cached, until a place is known.
   private mutating func showMeanwhile(
-    _ wish: PendingLoad, _ loader: inout CacheLoader
+    _ wish: PendingLoad, loader: inout CacheLoader
   ) throws(StoreFailure) -> PendingLoad {
     let known = loader.keys.count
     if !wish.isTrimmed {
@@ -197,23 +199,23 @@ extension WindowState {
   }
 
   private mutating func growToUnknown(
-    _ wish: PendingLoad, _ at: At, mayAsk: Bool, _ loader: inout CacheLoader
+    _ wish: PendingLoad, at: At, mayAsk: Bool, loader: inout CacheLoader
   ) throws(StoreFailure) {
     switch at {
     case .latest, .unread:
       // Nothing unread is known: the newest, until the present has answered.
       if isUp, isLivePending || isLiveNext, mayAsk {
-        let wish = try showMeanwhile(wish, &loader)
+        let wish = try showMeanwhile(wish, loader: &loader)
         keep(wish, asking: nil)
       } else if !wish.isTrimmed {
-        try grow(.newest(wish.want), &loader)
+        try grow(.newest(wish.want), loader: &loader)
       }
     case .message(let id):
       if !mayAsk { trouble = trouble ?? .notFound }
-      try resolve(wish, .at(id), want: 0, mayAsk: mayAsk, &loader)
+      try resolve(wish, kind: .at(id), want: 0, mayAsk: mayAsk, loader: &loader)
     case .time(let time):
       if !mayAsk { trouble = trouble ?? .notFound }
-      try resolve(wish, .time(time), want: 0, mayAsk: mayAsk, &loader)
+      try resolve(wish, kind: .time(time), want: 0, mayAsk: mayAsk, loader: &loader)
     }
   }
 
@@ -241,7 +243,7 @@ extension WindowState {
 
   /// What is cached on both sides, gaps or not.
   private func showAround(
-    _ position: Position, _ want: Int, _ loader: inout CacheLoader
+    _ position: Position, want: Int, loader: inout CacheLoader
   ) throws(StoreFailure) {
     // No more than stays, or each look would bring the rest and send it away again.
     let reach = config.rowsMax / 2 - 1
@@ -273,8 +275,8 @@ extension WindowState {
       known.insert(hole.low, hole.high)
     }
     var stale: [SpanSet.Span] = []
-    for span in known.intersection(SpanSet().inserting(shown.low, shown.high)).spans {
-      stale += good.gaps(in: span.low, span.high)
+    for span in known.intersection(SpanSet().inserting(shown.low, high: shown.high)).spans {
+      stale += good.gaps(in: span.low, high: span.high)
     }
     guard let low = stale.first?.low, let high = stale.last?.high else { return [] }
     return [

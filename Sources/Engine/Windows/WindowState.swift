@@ -84,13 +84,13 @@ struct WindowState: LiveQueryState {
   /// Whether the first row is the conversation's first message.
   var isAtStart: Bool {
     guard let first = list.first?.position else { return false }
-    return list.spans.covers(.min, first) && list.loaded.span(holding: first)?.low == .min
+    return list.spans.covers(.min, high: first) && list.loaded.span(holding: first)?.low == .min
   }
 
   // MARK: The core's news
 
   /// Takes what stands on the board: ends of syncs, and a new connection.
-  mutating func observe(_ snapshot: inout SharedSnapshot, _ number: UInt64) {
+  mutating func observe(_ snapshot: inout SharedSnapshot, number: UInt64) {
     let connections = snapshot.connections
     isCaughtUp = snapshot.caughtUp.contains(config.conversation)
     if connections != self.connections {
@@ -118,7 +118,7 @@ struct WindowState: LiveQueryState {
     }
   }
 
-  mutating func didAsk(_ sync: UInt64, _ request: SyncRequest) {
+  mutating func didAsk(_ sync: UInt64, request: SyncRequest) {
     if asked.contains(where: { $0.sync == sync }) { return }
     asked.append((sync, request))
   }
@@ -207,11 +207,11 @@ struct WindowState: LiveQueryState {
     let isEnd = row == list.count
     if list.isEmpty ? !edges.before : isEnd && isAtEnd && !edges.behind { return false }
     if !isEnd, row > 0, list[row]?.splitBefore == false { return false }
-    if row == 0, list.spans.covers(low, high) { return false }
+    if row == 0, list.spans.covers(low, high: high) { return false }
     let isGap =
       isEnd
       ? isAtEnd || list.isEmpty || !isCached(from: low)
-      : !list.spans.covers(low, high.isPending ? list.spans.newest?.high ?? high : high)
+      : !list.spans.covers(low, high: high.isPending ? list.spans.newest?.high ?? high : high)
     if isGap, !isUp || config.isCacheOnly { throw .offline }
     trouble = nil
     if list.isEmpty {
@@ -297,7 +297,7 @@ struct WindowState: LiveQueryState {
       seq = try rx.lastChange()
       change.isWhole = true
     } else {
-      try follow(rx, record.cid, &change)
+      try follow(rx, in: record.cid, change: &change)
     }
     var spans = list.spans
     let wasUnverified = unverified
@@ -308,16 +308,16 @@ struct WindowState: LiveQueryState {
       poisoned = try rx.quarantined(record.cid, seen: true)
     }
     change.redrawn = wasUnverified.difference(with: unverified)
-    noteVerified(snapshot[record.cid], &change)
-    try followGap(rx, record.cid, &loaded, &change)
-    if change.isWhole { try reload(rx, record.cid, loaded, &change) }
+    noteVerified(snapshot[record.cid], change: &change)
+    try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
+    if change.isWhole { try reload(rx, in: record.cid, loaded: loaded, change: &change) }
     if !wishes.isEmpty {
-      var loader = try CacheLoader(rx, record, spans: spans, loaded: loaded, isUp: isUp)
+      var loader = try CacheLoader(rx, of: record, spans: spans, loaded: loaded, isUp: isUp)
       try grow(&loader)
       loaded = loader.loaded
       change.upsert(loader.keys)
     }
-    try keepPending(rx, record.cid, &loaded, &change)
+    try keepPending(rx, in: record.cid, loaded: &loaded, change: &change)
     if loaded != list.loaded { change.loaded = loaded }
     read += change.upserted.count + (change.spans?.spans.count ?? 0)
     change.focus = focus
@@ -327,18 +327,18 @@ struct WindowState: LiveQueryState {
     forgetEvicted()
     let known = wishes.count
     refill()
-    if wishes.count > known { ops += try growAgain(rx, record) }
+    if wishes.count > known { ops += try growAgain(rx, of: record) }
     if change.spans != nil || !ops.isEmpty || wasLoaded != list.loaded {
-      try noteEdges(rx, record.cid)
+      try noteEdges(rx, in: record.cid)
     }
     return ops
   }
 
   /// What the cache has of a wish that only the change itself gave cause for.
   private mutating func growAgain(
-    _ rx: ReadTransaction, _ record: ConversationRecord
+    _ rx: ReadTransaction, of record: ConversationRecord
   ) throws(StoreFailure) -> [DiffOp] {
-    var loader = try CacheLoader(rx, record, spans: list.spans, loaded: list.loaded, isUp: isUp)
+    var loader = try CacheLoader(rx, of: record, spans: list.spans, loaded: list.loaded, isUp: isUp)
     try grow(&loader)
     read += loader.keys.count
     var change = WindowChange()
@@ -353,7 +353,7 @@ struct WindowState: LiveQueryState {
   /// What is pending goes below what is pending when the server confirms it, and so does
   /// what others send meanwhile: no bound of a window at the present lies above that place.
   private func keepPending(
-    _ rx: ReadTransaction, _ cid: Int64, _ loaded: inout SpanSet, _ change: inout WindowChange
+    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
   ) throws(StoreFailure) {
     guard let last = loaded.spans.last, last.high == .max, last.low.isPending else { return }
     let low = try rx.newest(cid)?.successor ?? .min
@@ -366,7 +366,7 @@ struct WindowState: LiveQueryState {
 
   /// Rows that were stale and are verified now look different. That all are stale once a
   /// connection is lost is no step: the host knows of the connection.
-  private mutating func noteVerified(_ now: SpanSet, _ change: inout WindowChange) {
+  private mutating func noteVerified(_ now: SpanSet, change: inout WindowChange) {
     fresh.eachDifference(from: now) { piece in
       if now.holds(piece.low) { change.redrawn.append(piece) }
     }
@@ -375,7 +375,7 @@ struct WindowState: LiveQueryState {
 
   /// What the feed says of this conversation since the last look.
   private mutating func follow(
-    _ rx: ReadTransaction, _ cid: Int64, _ change: inout WindowChange
+    _ rx: ReadTransaction, in cid: Int64, change: inout WindowChange
   ) throws(StoreFailure) {
     let limit = Limits.windowChangesMax
     let found = try rx.changes(after: seq, limit: limit)
@@ -396,7 +396,7 @@ struct WindowState: LiveQueryState {
       default: continue
       }
       guard entry.first > 0, entry.first <= entry.last else { continue }
-      let found = try rx.keys(numbers: entry.first...entry.last, cid, limit: limit)
+      let found = try rx.keys(numbers: entry.first...entry.last, in: cid, limit: limit)
       reads += found.count
       if reads >= limit {
         change.isWhole = true
@@ -404,13 +404,13 @@ struct WindowState: LiveQueryState {
       }
       change.upsert(found)
       if entry.kind == .updated { change.touched += found.map(\.number) }
-      if entry.kind != .inserted { markMissing(entry, found, &change) }
+      if entry.kind != .inserted { markMissing(entry, found: found, change: &change) }
     }
     seq = change.isWhole ? try rx.lastChange() : last.seq
   }
 
   /// Rows of an entry that are not to be seen any more.
-  private func markMissing(_ entry: ChangeEntry, _ found: [RowKey], _ change: inout WindowChange) {
+  private func markMissing(_ entry: ChangeEntry, found: [RowKey], change: inout WindowChange) {
     let there = Set(found.map(\.number))
     if entry.last - entry.first < UInt64(list.count) {
       for number in entry.first...entry.last where !there.contains(number) {
@@ -426,7 +426,7 @@ struct WindowState: LiveQueryState {
 
   /// Everything that is loaded, read anew.
   private func reload(
-    _ rx: ReadTransaction, _ cid: Int64, _ loaded: SpanSet, _ change: inout WindowChange
+    _ rx: ReadTransaction, in cid: Int64, loaded: SpanSet, change: inout WindowChange
   ) throws(StoreFailure) {
     change.removed = []
     change.upserted = []

@@ -50,7 +50,8 @@ extension ReadTransaction {
     let summary = ConversationSummary(
       cid: cid, id: record.id,
       isListed: !isLeft && (newest != nil || isTold || record.isPending), isLeft: isLeft,
-      activity: try activity(cid, newest?.position, isPending: record.isPending), newest: newest,
+      activity: try activity(cid, newest: newest?.position, isPending: record.isPending),
+      newest: newest,
       unread: try unread(record), isPending: record.isPending)
     memo?.entry(cid).summary = summary
     return summary
@@ -82,7 +83,7 @@ extension ReadTransaction {
   }
 
   private func activity(
-    _ cid: Int64, _ newest: Position?, isPending: Bool
+    _ cid: Int64, newest: Position?, isPending: Bool
   ) throws(StoreFailure) -> Int64 {
     let last = ConversationSummary.pendingActivity - 1
     if let newest, let seq = newest.pendingBound, newest.isPending {

@@ -75,12 +75,12 @@ extension ReadTransaction {
   package func unread(_ record: ConversationRecord) throws(StoreFailure) -> Unread {
     let tally = try tally(record.cid)
     if let counted = tally.counted {
-      let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, record)
+      let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, of: record)
       if isWhole, !counted.isLow {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
-    let isExact = try isCovered(above: tally.marker, record)
+    let isExact = try isCovered(above: tally.marker, of: record)
     let known = tally.counted.map { $0.count &+ $0.arrived } ?? 0
     let count = isExact ? tally.unread : Swift.max(tally.unread, known)
     return Unread(Int(clamping: count), isExact: isExact)
@@ -104,7 +104,7 @@ extension ReadTransaction {
   /// Whether the trusted ranges hold everything from a place up to what is known of the
   /// present.
   private func isCovered(
-    above low: Position?, _ record: ConversationRecord
+    above low: Position?, of record: ConversationRecord
   ) throws(StoreFailure) -> Bool {
     var spans = try spans(record.cid)
     // A newest range that ends below the watermark was cut out of what was once whole.
@@ -115,20 +115,20 @@ extension ReadTransaction {
     spans = spans.without(try unverified(record.cid))
     let low = low.map(\.successor) ?? .min
     // Behind the newest range there is nothing to be read.
-    return low >= high || spans.covers(low, high)
+    return low >= high || spans.covers(low, high: high)
   }
 
   /// In a write, with what the transaction changed.
   func tally(_ cid: Int64) throws(StoreFailure) -> UnreadCounters {
     let kept = try known
     if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
-    let tally = try storedTally(cid, connection)
+    let tally = try storedTally(cid, on: connection)
     memo?.entry(cid).tally = tally
     return tally
   }
 
   private func storedTally(
-    _ cid: Int64, _ connection: Connection
+    _ cid: Int64, on connection: Connection
   ) throws(StoreFailure) -> UnreadCounters {
     let row = try connection.statement(Queries.tally, cid)
     guard try row.step() else { return UnreadCounters() }

@@ -17,7 +17,7 @@ extension WriteTransaction {
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
     counters.recentChanges = InlineChanges()
-    for mark in told.reversed() { try wait(mark.id, mark.cid) { $0.lists = mark.lists } }
+    for mark in told.reversed() { try wait(mark.id, in: mark.cid) { $0.lists = mark.lists } }
   }
 
   private struct ToldMarks {
@@ -36,7 +36,7 @@ extension WriteTransaction {
       let known = ReceiptLists(row, from: 3)
       var lists = ReceiptLists()
       if flags.contains(.readByMe) { lists.add(user, .read) }
-      if let names = known.deliveredBy, ReaderList.contains(user, names) {
+      if let names = known.deliveredBy, ReaderList.contains(user, list: names) {
         lists.add(user, .delivered)
       }
       if flags.contains(.listenedByMe) { lists.add(user, .listened) }
@@ -71,12 +71,13 @@ extension WriteTransaction {
       guard let last = rows.last else { break }
       for row in rows {
         try noteChange(
-          cid, row.number, was: RowState(position: row.position, flags: row.flags), now: nil)
+          cid, number: row.number, was: RowState(position: row.position, flags: row.flags), now: nil
+        )
       }
       try connection.run(
         "DELETE FROM message WHERE cid = ? AND (time, id) <= (?, ?)", cid, last.position.time,
         last.position.id)
-      noteRows(cid, -Int64(rows.count))
+      noteRows(cid, change: -Int64(rows.count))
     }
     try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)
     try connection.run("DELETE FROM span WHERE cid = ?", cid)

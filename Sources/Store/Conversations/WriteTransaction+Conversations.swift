@@ -40,29 +40,29 @@ extension WriteTransaction {
   ///
   /// `old` is what `spans` gave in this transaction.
   package func save(
-    spans new: SpanSet, replacing old: SpanSet, _ cid: Int64
+    spans new: SpanSet, replacing old: SpanSet, in cid: Int64
   ) throws(StoreFailure) {
-    try save(new, replacing: old, cid, .content)
+    try save(new, replacing: old, in: cid, kind: .content)
   }
 
   /// The same for the ranges whose deletions are not known any more; `old` is what
   /// `unverified` gave.
   package func save(
-    unverified new: SpanSet, replacing old: SpanSet, _ cid: Int64
+    unverified new: SpanSet, replacing old: SpanSet, in cid: Int64
   ) throws(StoreFailure) {
-    try save(new, replacing: old, cid, .unverified)
+    try save(new, replacing: old, in: cid, kind: .unverified)
   }
 
   /// The same for the ranges of which changes may have been missed; `old` is what `stale`
   /// gave.
   package func save(
-    stale new: SpanSet, replacing old: SpanSet, _ cid: Int64
+    stale new: SpanSet, replacing old: SpanSet, in cid: Int64
   ) throws(StoreFailure) {
-    try save(new, replacing: old, cid, .stale)
+    try save(new, replacing: old, in: cid, kind: .stale)
   }
 
   private func save(
-    _ new: SpanSet, replacing old: SpanSet, _ cid: Int64, _ kind: SpanKind
+    _ new: SpanSet, replacing old: SpanSet, in cid: Int64, kind: SpanKind
   ) throws(StoreFailure) {
     guard new != old else { return }
     let isSuspect = old == kind.unknown

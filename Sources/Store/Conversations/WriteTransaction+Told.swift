@@ -7,7 +7,7 @@ package import Timeline
 
 extension WriteTransaction {
   /// The server has the marker at a message, or above it.
-  package func noteTold(marker id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+  package func noteTold(marker id: [UInt8], in cid: Int64) throws(StoreFailure) {
     guard let position = try row(id, cid)?.position else { return }
     if let known = try toldMarker(cid), known >= position { return }
     try connection.run(

@@ -15,7 +15,7 @@ extension WriteTransaction {
     let isNew = before?.position.isPending ?? true
     try count(cid, was: before, now: after, isNew: isNew)
     if isNew, let position = after?.position, !position.isPending {
-      try takeNamed(position, cid)
+      try takeNamed(position, in: cid)
     }
   }
 
@@ -43,7 +43,7 @@ extension WriteTransaction {
       let known = tally.unread + (low == nil ? 0 : 1) - (high == nil ? 0 : 1)
       let isDoubtful = known - counted.arrived > counted.count
       let isKept = counted.applyChange(
-        low, high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
+        low, new: high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       tally.counted = isKept ? counted : nil
     }
     change(cid, to: tally)
@@ -53,7 +53,7 @@ extension WriteTransaction {
   /// counted it cannot be told.
   func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
-    if tally.counted != nil { change(.conversations, cid, numbers: nil) }
+    if tally.counted != nil { change(.conversations, in: cid, numbers: nil) }
     tally.counted = nil
     tally.fewerLSN = lsn
     change(cid, to: tally)
@@ -75,7 +75,7 @@ extension WriteTransaction {
         counted.arrived -= try countUnread(
           cid, from: Swift.max(low, counted.top.successor), to: position.successor)
         tally.counted = counted
-      } else if try spans(cid).covers(low, position.successor) {
+      } else if try spans(cid).covers(low, high: position.successor) {
         counted.count -= passed
         tally.counted = counted.count < 0 ? nil : counted
       } else {
@@ -86,13 +86,13 @@ extension WriteTransaction {
     tally.unread -= passed
     tally.fewerLSN = lsn
     change(cid, to: tally)
-    change(.conversations, cid, numbers: nil)
+    change(.conversations, in: cid, numbers: nil)
     return true
   }
 
   /// Takes in the id of the last message that was read, by this user's or the server's
   /// marker. One that is not stored is waited for.
-  package func noteLastRead(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+  package func noteLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
     if let row = try row(id, cid) {
       try moveReadMarker(cid, to: row.position)
       return
@@ -110,18 +110,18 @@ extension WriteTransaction {
   }
 
   /// What was called read while it was on its way has the server's id now.
-  func renameLastRead(_ clientID: [UInt8]?, as id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+  func renameLastRead(_ clientID: [UInt8]?, as id: [UInt8], in cid: Int64) throws(StoreFailure) {
     guard let clientID, try tally(cid).named == clientID else { return }
-    try noteLastRead(id, cid)
+    try noteLastRead(id, in: cid)
   }
 
   /// Whether a message stands at the read marker or below it.
-  package func isRead(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+  package func isRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Bool {
     guard let row = try row(id, cid) else { return false }
     return !(try tally(cid).isAboveMarker(row.position))
   }
 
-  private func takeNamed(_ position: Position, _ cid: Int64) throws(StoreFailure) {
+  private func takeNamed(_ position: Position, in cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard tally.named == position.id else { return }
     tally.named = nil
@@ -138,8 +138,8 @@ extension WriteTransaction {
   ) throws(StoreFailure) {
     let before = try tally(cid)
     if let lastRead {
-      try noteLastRead(lastRead, cid)
-      try noteTold(marker: lastRead, cid)
+      try noteLastRead(lastRead, in: cid)
+      try noteTold(marker: lastRead, in: cid)
     }
     var tally = try tally(cid)
     let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
@@ -178,7 +178,7 @@ extension WriteTransaction {
       ).isEmpty,
       arrived: try countUnread(
         cid, from: Swift.max(marker, top).successor, to: Self.beyond), lsn: lsn)
-    if tally != before { change(.conversations, cid, numbers: nil) }
+    if tally != before { change(.conversations, in: cid, numbers: nil) }
     change(cid, to: tally)
   }
 
@@ -188,7 +188,7 @@ extension WriteTransaction {
     guard tally.counted != nil else { return }
     tally.counted = nil
     change(cid, to: tally)
-    change(.conversations, cid, numbers: nil)
+    change(.conversations, in: cid, numbers: nil)
   }
 
   /// Tells the feed of the rows that are unread no more, and gives their number.
@@ -221,7 +221,7 @@ extension UnreadCounters.Counted {
   /// A row above the marker went from `old` to `new`. False where it cannot be told
   /// whether the server counted it.
   fileprivate mutating func applyChange(
-    _ old: Position?, _ new: Position?, isNew: Bool, isHeard: Bool, isHere: Bool
+    _ old: Position?, new: Position?, isNew: Bool, isHeard: Bool, isHere: Bool
   ) -> Bool {
     let wasAbove = old.map { $0 > top }
     let isAbove = new.map { $0 > top }

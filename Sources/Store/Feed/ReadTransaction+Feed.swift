@@ -35,16 +35,16 @@ extension ReadTransaction {
       let row = try connection.statement(Queries.changes, after)
       while entries.count < limit, try row.step() {
         let moved = try InlineChanges(stored: row.bytes(1))
-        try append(moved, upTo: row.uint(0), after: after, limit, to: &entries)
+        try append(moved, upTo: row.uint(0), after: after, limit: limit, to: &entries)
       }
     }
-    try append(recent, upTo: last, after: after, limit, to: &entries)
+    try append(recent, upTo: last, after: after, limit: limit, to: &entries)
     return .entries(entries)
   }
 
   /// Appends the entries behind `after` of those whose numbers end with `last`.
   private func append(
-    _ changes: InlineChanges, upTo last: UInt64, after: UInt64, _ limit: Int,
+    _ changes: InlineChanges, upTo last: UInt64, after: UInt64, limit: Int,
     to entries: inout [ChangeEntry]
   ) throws(StoreFailure) {
     let first = last &- Swift.min(last, UInt64(changes.count))

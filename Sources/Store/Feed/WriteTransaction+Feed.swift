@@ -43,8 +43,8 @@ struct FeedRuns {
 
   private static func add(_ numbers: ClosedRange<UInt64>, to group: inout Group) {
     // Numbers mostly come in order, so the last run is the one that grows.
-    if touch(group.last, numbers) {
-      group.last = hull(group.last, numbers)
+    if touch(group.last, b: numbers) {
+      group.last = hull(group.last, b: numbers)
     } else {
       group.earlier.append(group.last)
       group.last = numbers
@@ -68,8 +68,8 @@ struct FeedRuns {
           last = run
           continue
         }
-        if Self.touch(open, run) {
-          last = Self.hull(open, run)
+        if Self.touch(open, b: run) {
+          last = Self.hull(open, b: run)
         } else {
           result.append(key.run(open))
           last = run
@@ -80,7 +80,7 @@ struct FeedRuns {
     return result
   }
 
-  private static func touch(_ a: ClosedRange<UInt64>, _ b: ClosedRange<UInt64>) -> Bool {
+  private static func touch(_ a: ClosedRange<UInt64>, b: ClosedRange<UInt64>) -> Bool {
     isReached(a.lowerBound, from: b.upperBound) && isReached(b.lowerBound, from: a.upperBound)
   }
 
@@ -89,7 +89,7 @@ struct FeedRuns {
   }
 
   private static func hull(
-    _ a: ClosedRange<UInt64>, _ b: ClosedRange<UInt64>
+    _ a: ClosedRange<UInt64>, b: ClosedRange<UInt64>
   ) -> ClosedRange<UInt64> {
     Swift.min(a.lowerBound, b.lowerBound)...Swift.max(a.upperBound, b.upperBound)
   }
@@ -98,7 +98,7 @@ struct FeedRuns {
 extension WriteTransaction {
   /// Notes a change for the feed. Rows and spans note theirs by themselves; this
   /// is for what only the caller knows.
-  package func change(_ kind: ChangeKind, _ cid: Int64, numbers: ClosedRange<UInt64>?) {
+  package func change(_ kind: ChangeKind, in cid: Int64, numbers: ClosedRange<UInt64>?) {
     feed.add(kind, cid, numbers ?? 0...0)
   }
 
@@ -108,7 +108,7 @@ extension WriteTransaction {
   /// Notes what a screen sees of a row that changed. Every change of a row comes by
   /// here, with where the row stood and where it stands.
   func noteChange(
-    _ cid: Int64, _ number: UInt64, was before: RowState?, now after: RowState?
+    _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?
   ) throws(StoreFailure) {
     switch (before?.isVisible ?? false, after?.isVisible ?? false) {
     case (false, true): feed.add(.inserted, cid, number...number)

@@ -25,7 +25,7 @@ struct InsertedRows {
   }
 
   /// Keys of the rows with these numbers; nil where that is not known.
-  func keys(_ numbers: ClosedRange<UInt64>, _ cid: Int64) -> [RowKey]? {
+  func keys(_ numbers: ClosedRange<UInt64>, in cid: Int64) -> [RowKey]? {
     guard isKnown, self.cid == cid,
       let first = keys.firstIndex(where: { $0.number == numbers.lowerBound })
     else { return nil }

@@ -16,7 +16,7 @@ extension ReadTransaction {
     var found = try pendingKeys(cid, from: low, to: high, limit: limit, newestFirst: true)
     if low < high {
       let row = try connection.statement(Queries.keysDown, cid, high.time, high.id)
-      try append(to: &found, row, low, high, limit)
+      try append(to: &found, row: row, low: low, high: high, limit: limit)
     }
     found.reverse()
     return found
@@ -31,7 +31,7 @@ extension ReadTransaction {
     var found: [RowKey] = []
     if low < high {
       let row = try connection.statement(Queries.keysUp, cid, low.time, low.id)
-      try append(to: &found, row, low, high, limit)
+      try append(to: &found, row: row, low: low, high: high, limit: limit)
     }
     found += try pendingKeys(
       cid, from: low, to: high, limit: limit - found.count, newestFirst: false)
@@ -40,8 +40,8 @@ extension ReadTransaction {
 
   /// Appends the keys of visible rows of `low ..< high` until there are `limit` of them.
   private func append(
-    to keys: inout [RowKey], _ row: consuming Statement, _ low: Position, _ high: Position,
-    _ limit: Int
+    to keys: inout [RowKey], row: consuming Statement, low: Position, high: Position,
+    limit: Int
   ) throws(StoreFailure) {
     while keys.count < limit, try row.step() {
       let time = row.int(1)
@@ -55,16 +55,16 @@ extension ReadTransaction {
 
   /// Keys of the rows with these local numbers, in the order of numbers.
   package func keys(
-    numbers: ClosedRange<UInt64>, _ cid: Int64, limit: Int
+    numbers: ClosedRange<UInt64>, in cid: Int64, limit: Int
   ) throws(StoreFailure) -> [RowKey] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
-    if let known = try known?.inserted.keys(numbers, cid), known.count <= limit { return known }
+    if let known = try known?.inserted.keys(numbers, in: cid), known.count <= limit { return known }
     let found = try keys(
       try connection.statement(
         Queries.keysOfNumbers, numbers.lowerBound, numbers.upperBound, cid,
         RowFlags.hidden.rawValue, limit))
-    var pending = try pendingKeys(numbers: numbers, cid, limit: limit)
+    var pending = try pendingKeys(numbers: numbers, in: cid, limit: limit)
     guard !pending.isEmpty else { return found }
     pending += found
     pending.sort { $0.number < $1.number }
@@ -92,12 +92,12 @@ extension ReadTransaction {
     while let key = left.first, !page.isCut {
       if key.isPending {
         left.removeFirst()
-        _ = try appendPending(to: &page, at: key, cid)
+        _ = try appendPending(to: &page, at: key, in: cid)
       } else {
         left.removeFirst(try append(to: &page, left, cid))
       }
     }
-    try lay(over: &page, cid)
+    try lay(over: &page, in: cid)
     return page.page()
   }
 
@@ -142,9 +142,9 @@ extension ReadTransaction {
   // MARK: Places
 
   /// Where the message with an id stands, hidden or not, or the send with a client id.
-  package func place(ofID id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Position? {
+  package func place(ofID id: [UInt8], in cid: Int64) throws(StoreFailure) -> Position? {
     if let row = try row(id, cid) { return row.position }
-    return try place(ofClientID: id, cid)
+    return try place(ofClientID: id, in: cid)
   }
 
   /// The oldest of the visible messages behind all that this user has read, marked
@@ -172,7 +172,7 @@ extension ReadTransaction {
   ///
   /// Where positions are the server's numbers it is found by halving: exact as far
   /// as times grow with the numbers, and near it otherwise.
-  package func boundary(atTime time: Int64, _ cid: Int64) throws(StoreFailure) -> Position {
+  package func boundary(atTime time: Int64, in cid: Int64) throws(StoreFailure) -> Position {
     guard positionKind != 0 else { return .before(tick: time) }
     guard var low = try oldest(cid)?.time, let newest = try newest(cid)?.time else {
       return .before(tick: 0)

@@ -59,32 +59,32 @@ extension ReadTransaction {
 
   package func messages(_ query: RowQuery) throws(StoreFailure) -> RowPage {
     switch query.from {
-    case .latest: try older(than: Self.beyond, query)
-    case .before(let position): try older(than: position, query)
-    case .oldest: try newer(from: .min, query)
-    case .after(let position): try newer(from: position.successor, query)
-    case .atTime(let time): try newer(from: boundary(atTime: time, query.cid), query)
-    case .beforeTime(let time): try older(than: boundary(atTime: time, query.cid), query)
+    case .latest: try older(than: Self.beyond, query: query)
+    case .before(let position): try older(than: position, query: query)
+    case .oldest: try newer(from: .min, query: query)
+    case .after(let position): try newer(from: position.successor, query: query)
+    case .atTime(let time): try newer(from: boundary(atTime: time, in: query.cid), query: query)
+    case .beforeTime(let time): try older(than: boundary(atTime: time, in: query.cid), query: query)
     }
   }
 
-  private func older(than high: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
+  private func older(than high: Position, query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
     var page = RowBuilder(limit)
     try appendPending(
-      to: &page, query.cid, from: .min, to: high, limit: limit, newestFirst: true,
+      to: &page, in: query.cid, from: .min, to: high, limit: limit, newestFirst: true,
       pinnedOnly: query.pinnedOnly)
     if page.count < limit, !page.isCut {
-      try append(to: &page, below: high, query, limit)
+      try append(to: &page, below: high, query: query, limit: limit)
     }
-    try lay(over: &page, query.cid)
+    try lay(over: &page, in: query.cid)
     return page.page(newestFirst: true)
   }
 
   /// Appends confirmed rows until the page has `limit` of them.
   private func append(
-    to page: inout RowBuilder, below high: Position, _ query: RowQuery, _ limit: Int
+    to page: inout RowBuilder, below high: Position, query: RowQuery, limit: Int
   ) throws(StoreFailure) {
     if query.pinnedOnly {
       let row = try connection.statement(
@@ -108,7 +108,7 @@ extension ReadTransaction {
     }
   }
 
-  private func newer(from low: Position, _ query: RowQuery) throws(StoreFailure) -> RowPage {
+  private func newer(from low: Position, query: RowQuery) throws(StoreFailure) -> RowPage {
     let limit = Swift.min(query.limit, Limits.readRowsMax)
     guard limit > 0 else { return RowPage() }
     var page = RowBuilder(limit)
@@ -122,10 +122,10 @@ extension ReadTransaction {
     }
     if page.count < limit, !page.isCut {
       try appendPending(
-        to: &page, query.cid, from: low, to: Self.beyond, limit: limit - page.count,
+        to: &page, in: query.cid, from: low, to: Self.beyond, limit: limit - page.count,
         newestFirst: false, pinnedOnly: query.pinnedOnly)
     }
-    try lay(over: &page, query.cid)
+    try lay(over: &page, in: query.cid)
     return page.page()
   }
 
@@ -140,23 +140,23 @@ extension ReadTransaction {
     var page = RowBuilder(1)
     try append(to: &page, statement, 1)
     if page.count == 0, try row(id, cid) == nil,
-      let place = try place(ofClientID: id, cid)
+      let place = try place(ofClientID: id, in: cid)
     {
       return try messages(cid, keys: [place])
     }
-    try lay(over: &page, cid)
+    try lay(over: &page, in: cid)
     return page.page()
   }
 
   /// Where the row with a local number stands, hidden or not.
   package func position(
-    ofNumber number: UInt64, _ cid: Int64
+    ofNumber number: UInt64, in cid: Int64
   ) throws(StoreFailure) -> Position? {
     let statement = try connection.statement(Queries.byNumber, number, cid)
     if try statement.step() {
       return Position(time: statement.int(0), id: statement.bytes(1))
     }
-    return try pendingPlace(ofNumber: number, cid)
+    return try pendingPlace(ofNumber: number, in: cid)
   }
 
   package func row(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> StoredRow? {

@@ -6,18 +6,18 @@ internal import Base
 
 extension ReadTransaction {
   /// Lays pins, edits and reactions over the rows of a page.
-  func lay(over page: inout RowBuilder, _ cid: Int64) throws(StoreFailure) {
+  func lay(over page: inout RowBuilder, in cid: Int64) throws(StoreFailure) {
     guard !page.flags.isDisjoint(with: .laidOver) else { return }
     for index in 0..<page.count {
       let flags = page[index]
       if flags.contains(.pinQueued) { page[index].insert(.pinned) }
       if flags.contains(.unpinQueued) { page[index].remove(.pinned) }
-      if flags.contains(.overlaid) { try layContent(over: &page, index, cid) }
+      if flags.contains(.overlaid) { try layContent(over: &page, index: index, in: cid) }
     }
   }
 
   private func layContent(
-    over page: inout RowBuilder, _ index: Int, _ cid: Int64
+    over page: inout RowBuilder, index: Int, in cid: Int64
   ) throws(StoreFailure) {
     let row = try connection.statement(Queries.contentOn, cid, page.id(of: index))
     var reactions: [UInt8]?
@@ -25,7 +25,7 @@ extension ReadTransaction {
       switch OperationVerb(rawValue: row.int(0)) {
       case .editMessage:
         guard !row.isNull(1) else { continue }
-        page.setPayload(of: index, to: row, 1)
+        page.setPayload(of: index, to: row, column: 1)
         page[index].insert(.edited)
         page[index].remove(.sealed)
       case .reactMessage:

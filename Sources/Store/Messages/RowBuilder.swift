@@ -26,7 +26,7 @@ internal import Glibc
   init(_ limit: Int) {
     rowRoom = Swift.max(1, Swift.min(limit, 64))
     byteRoom = rowRoom * Self.textBytes
-    unsafe start = Self.block(rowRoom, byteRoom)
+    unsafe start = Self.block(rowRoom, bytes: byteRoom)
     unsafe rows = Self.rows(start, rowRoom)
     unsafe bytes = UnsafeMutableRawPointer(rows + rowRoom)
   }
@@ -35,7 +35,7 @@ internal import Glibc
     unsafe start.deallocate()
   }
 
-  private static func block(_ rows: Int, _ bytes: Int) -> UnsafeMutableRawPointer {
+  private static func block(_ rows: Int, bytes: Int) -> UnsafeMutableRawPointer {
     unsafe RowPage.allocate(RowPage.headBytes + rows * RowPage.rowBytes + bytes)
   }
 
@@ -47,7 +47,7 @@ internal import Glibc
 
   /// Moves everything to a block with other room.
   private mutating func move(rows rowRoom: Int, bytes byteRoom: Int) {
-    let next = unsafe Self.block(rowRoom, byteRoom)
+    let next = unsafe Self.block(rowRoom, bytes: byteRoom)
     let nextRows = unsafe Self.rows(next, rowRoom)
     let nextBytes = unsafe UnsafeMutableRawPointer(nextRows + rowRoom)
     unsafe nextRows.initialize(from: rows, count: count)
@@ -94,7 +94,7 @@ internal import Glibc
     self.flags.formUnion(flags)
     for text in 0..<MessageTexts.count {
       // The time stands between the texts.
-      let range = appendText(row, Int32(truncatingIfNeeded: text < 8 ? text + 4 : text + 5))
+      let range = appendText(row, column: Int32(truncatingIfNeeded: text < 8 ? text + 4 : text + 5))
       if !range.isEmpty { unsafe rows[count - 1].texts[text] = range }
     }
     return true
@@ -111,7 +111,7 @@ internal import Glibc
   }
 
   /// Copies a text to the bytes and says where it lies.
-  private mutating func appendText(_ row: borrowing Statement, _ column: Int32) -> Range<Int> {
+  private mutating func appendText(_ row: borrowing Statement, column: Int32) -> Range<Int> {
     let text = unsafe row.blob(column)
     guard let source = text.baseAddress else { return 0..<0 }
     return unsafe add(source, text.count)
@@ -129,8 +129,8 @@ internal import Glibc
   // MARK: What is laid over a row
 
   /// Gives a row another payload, out of a column.
-  mutating func setPayload(of index: Int, to row: borrowing Statement, _ column: Int32) {
-    let range = appendText(row, column)
+  mutating func setPayload(of index: Int, to row: borrowing Statement, column: Int32) {
+    let range = appendText(row, column: column)
     unsafe rows[index].texts.payload = range
   }
 

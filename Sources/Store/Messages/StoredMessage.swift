@@ -57,9 +57,9 @@ extension StoredMessage {
       result.pinIssued = stamp
     }
     result.message.flags.formUnion(copy.flags.intersection(.growing))
-    result.message.readBy = ReaderList.union(message.readBy, copy.readBy)
-    result.message.deliveredBy = ReaderList.union(message.deliveredBy, copy.deliveredBy)
-    result.message.listenedBy = ReaderList.union(message.listenedBy, copy.listenedBy)
+    result.message.readBy = ReaderList.union(message.readBy, added: copy.readBy)
+    result.message.deliveredBy = ReaderList.union(message.deliveredBy, added: copy.deliveredBy)
+    result.message.listenedBy = ReaderList.union(message.listenedBy, added: copy.listenedBy)
     return result
   }
 

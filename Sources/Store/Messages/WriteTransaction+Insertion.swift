@@ -10,13 +10,14 @@ extension WriteTransaction {
   /// while it is inserted whether it is new, so it is not looked up before. Nil where nothing
   /// was done.
   func insertIfNew(
-    _ copy: IncomingMessage, _ cid: Int64, issued: UInt64, _ saysMarks: Bool
+    _ copy: IncomingMessage, in cid: Int64, issued: UInt64, saysMarks: Bool
   ) throws(StoreFailure) -> UInt64? {
     guard mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
     else { return nil }
     let number = counters.lastNumber &+ 1
-    let row = newRow(copy, copy.flags.kept, number: number, issued: issued, saysMarks)
-    mostAreNew = try put(row, cid, was: nil)
+    let row = newRow(
+      copy, flags: copy.flags.kept, number: number, issued: issued, saysMarks: saysMarks)
+    mostAreNew = try put(row, in: cid, was: nil)
     guard mostAreNew else { return nil }
     counters.lastNumber = number
     return number
@@ -28,16 +29,17 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
     if let send { try arrive(send, as: copy.id, givesNumber: true) }
-    let isForgotten = try isForgotten(copy.id, cid)
+    let isForgotten = try isForgotten(copy.id, in: cid)
     if isForgotten { message = copy.husk }
-    message.flags.formUnion(try derivedFlags(copy.id, cid))
+    message.flags.formUnion(try derivedFlags(copy.id, in: cid))
     var row = newRow(
-      message, message.flags, number: send?.number ?? nextNumber(), issued: issued, saysMarks)
-    if let waiting = try takeWaiting(copy.id, cid), !isForgotten {
+      message, flags: message.flags, number: send?.number ?? nextNumber(), issued: issued,
+      saysMarks: saysMarks)
+    if let waiting = try takeWaiting(copy.id, in: cid), !isForgotten {
       row.lay(waiting, user: user)
     }
-    try dropKnownMarks(&row.message, cid)
-    guard try put(row, cid, was: send?.row) else {
+    try dropKnownMarks(&row.message, in: cid)
+    guard try put(row, in: cid, was: send?.row) else {
       throw .broken("a message was inserted whose place, id or number is taken")
     }
     mostAreNew = true
@@ -47,8 +49,8 @@ extension WriteTransaction {
   /// The row of a copy, with these flags. Where it does not say marks, whatever says
   /// something of them is newer.
   private func newRow(
-    _ copy: IncomingMessage, _ flags: RowFlags, number: UInt64, issued: UInt64,
-    _ saysMarks: Bool
+    _ copy: IncomingMessage, flags: RowFlags, number: UInt64, issued: UInt64,
+    saysMarks: Bool
   ) -> StoredMessage {
     StoredMessage(
       message: copy.asNew(flags), number: number, lsn: lsn, issued: issued,
@@ -58,7 +60,7 @@ extension WriteTransaction {
 
   /// Inserts a row, and tells of it. False where the place or the id is taken.
   private func put(
-    _ row: StoredMessage, _ cid: Int64, was before: RowState?
+    _ row: StoredMessage, in cid: Int64, was before: RowState?
   ) throws(StoreFailure) -> Bool {
     let connection = try connection
     try connection.runNoted(
@@ -68,12 +70,12 @@ extension WriteTransaction {
         pin_issued, reactions_version, delivered_by, listened_by, digest)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
-    ) { row.bind(to: &$0, cid) }
+    ) { row.bind(to: &$0, in: cid) }
     guard connection.changes > 0 else { return false }
     memo?.entry(cid).summary = nil
-    noteRows(cid, 1)
+    noteRows(cid, change: 1)
     let state = row.message.state
-    try noteChange(cid, row.number, was: before, now: state)
+    try noteChange(cid, number: row.number, was: before, now: state)
     if state.isVisible {
       inserted.insert(
         RowKey(number: row.number, position: state.position, revision: row.lsn), cid)
@@ -88,16 +90,16 @@ extension IncomingMessage {
     IncomingMessage(
       id: id, sender: sender, timeUs: timeUs, order: order, stamp: stamp, payload: payload,
       flags: flags, version: version, editedUs: editedUs, replyTo: replyTo,
-      reactions: reactions, readBy: ReaderList.union(nil, readBy),
-      deliveredBy: ReaderList.union(nil, deliveredBy),
-      listenedBy: ReaderList.union(nil, listenedBy), rest: rest, raw: raw, digest: digest,
+      reactions: reactions, readBy: ReaderList.union(nil, added: readBy),
+      deliveredBy: ReaderList.union(nil, added: deliveredBy),
+      listenedBy: ReaderList.union(nil, added: listenedBy), rest: rest, raw: raw, digest: digest,
       written: nil, clientID: nil, sentPayload: nil)
   }
 }
 
 extension StoredMessage {
   /// The columns of a new row, in the order of the statement that inserts it.
-  fileprivate func bind(to row: inout Parameters, _ cid: Int64) {
+  fileprivate func bind(to row: inout Parameters, in cid: Int64) {
     row.bind(cid)
     row.bind(message.order)
     row.bind(message.id)

@@ -57,14 +57,14 @@ extension WriteTransaction {
   /// Notes that messages were read, delivered or listened to by `user`. Returns the
   /// numbers of the rows that changed; for unknown messages it waits.
   package func receipts(
-    _ kind: ReceiptKind, user: [UInt8], ids: [[UInt8]], _ cid: Int64, isMe: Bool
+    _ kind: ReceiptKind, user: [UInt8], ids: [[UInt8]], in cid: Int64, isMe: Bool
   ) throws(StoreFailure) -> [UInt64] {
     var changed: [UInt64] = []
     for id in ids {
-      if isMe { try dropMark(kind.verb, id, cid) }
-      guard let known = try markedRow(id, cid) else {
-        if isMe, kind == .read, try deletion(id, cid) == nil { try noteUnreadUnknown(cid) }
-        try wait(id, cid) { $0.lists.add(user, kind) }
+      if isMe { try dropMark(kind.verb, id: id, in: cid) }
+      guard let known = try markedRow(id, in: cid) else {
+        if isMe, kind == .read, try deletion(id, in: cid) == nil { try noteUnreadUnknown(cid) }
+        try wait(id, in: cid) { $0.lists.add(user, kind) }
         continue
       }
       var row = known
@@ -85,10 +85,10 @@ extension WriteTransaction {
   /// Takes in the whole set of a message's reactions, nil for none left. Returns the
   /// number of the row that changed; for an unknown message it waits.
   package func reactions(
-    _ id: [UInt8], _ cid: Int64, json: [UInt8]?, version: Int64?, issued: UInt64
+    _ id: [UInt8], in cid: Int64, json: [UInt8]?, version: Int64?, issued: UInt64
   ) throws(StoreFailure) -> UInt64? {
-    guard var row = try storedMessage(id, cid) else {
-      try wait(id, cid) { waiting in
+    guard var row = try storedMessage(id, in: cid) else {
+      try wait(id, in: cid) { waiting in
         guard waiting.reactionsYield(to: version, issued: issued) else { return }
         waiting.marked = issued
         waiting.reactionsVersion = version ?? waiting.reactionsVersion
@@ -104,16 +104,16 @@ extension WriteTransaction {
     row.message.reactions = json
     row.marked = Swift.max(row.marked, issued)
     row.reactionsVersion = areLost ? version : version ?? row.reactionsVersion
-    return try writeMarks(row, was: old, cid)
+    return try writeMarks(row, was: old, in: cid)
   }
 
   /// Takes in that a message is pinned, or not. Returns the number of the row that
   /// changed; for an unknown message it waits.
   package func pin(
-    _ id: [UInt8], _ cid: Int64, isPinned: Bool, issued: UInt64
+    _ id: [UInt8], in cid: Int64, isPinned: Bool, issued: UInt64
   ) throws(StoreFailure) -> UInt64? {
-    guard var row = try storedMessage(id, cid) else {
-      try wait(id, cid) { waiting in
+    guard var row = try storedMessage(id, in: cid) else {
+      try wait(id, in: cid) { waiting in
         guard waiting.pinIssued ?? 0 <= issued else { return }
         waiting.pinIssued = issued
         waiting.isPinned = isPinned
@@ -124,13 +124,13 @@ extension WriteTransaction {
     let old = row.message
     row.message.flags.replace(.marks, from: isPinned ? .pinned : [])
     row.pinIssued = issued
-    return try writeMarks(row, was: old, cid)
+    return try writeMarks(row, was: old, in: cid)
   }
 
   /// Writes what marks alone change. The stamps are written also where nothing is
   /// seen to change: a page that was asked for before must not undo it.
   private func writeMarks(
-    _ row: StoredMessage, was old: IncomingMessage, _ cid: Int64
+    _ row: StoredMessage, was old: IncomingMessage, in cid: Int64
   ) throws(StoreFailure) -> UInt64? {
     let isChanged = row.message != old
     try connection.run(
@@ -139,16 +139,16 @@ extension WriteTransaction {
         reactions_version = ?, lsn = ?
       WHERE cid = ? AND time = ? AND id = ?
       """, row.message.flags.rawValue, row.message.reactions, row.marked, row.pinColumn,
-      row.reactionsVersion, isChanged ? try lsn(over: row.lsn, cid) : row.lsn, cid,
+      row.reactionsVersion, isChanged ? try lsn(over: row.lsn, in: cid) : row.lsn, cid,
       row.message.order, row.message.id)
     guard isChanged else { return nil }
-    try noteChange(cid, row.number, was: old.state, now: row.message.state)
+    try noteChange(cid, number: row.number, was: old.state, now: row.message.state)
     return row.number
   }
 
   /// The lsn of a row that changes now. That of a row of a lost epoch waits for a
   /// copy of the row itself.
-  private func lsn(over old: UInt64, _ cid: Int64) throws(StoreFailure) -> UInt64 {
+  private func lsn(over old: UInt64, in cid: Int64) throws(StoreFailure) -> UInt64 {
     old < (try restoredLSN(cid)) ? old : lsn
   }
 
@@ -160,7 +160,7 @@ extension WriteTransaction {
     var lists: ReceiptLists
   }
 
-  private func markedRow(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> MarkedRow? {
+  private func markedRow(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> MarkedRow? {
     let row = try connection.statement(
       """
       SELECT time, number, lsn, flags, read_by, delivered_by, listened_by FROM message
@@ -180,10 +180,10 @@ extension WriteTransaction {
       UPDATE message SET flags = ?, read_by = ?, delivered_by = ?, listened_by = ?, lsn = ?
       WHERE cid = ? AND time = ? AND id = ?
       """, row.flags.rawValue, row.lists.readBy, row.lists.deliveredBy, row.lists.listenedBy,
-      try lsn(over: row.lsn, cid), cid, row.order, id)
+      try lsn(over: row.lsn, in: cid), cid, row.order, id)
     let position = Position(time: row.order, id: id)
     try noteChange(
-      cid, row.number, was: RowState(position: position, flags: old),
+      cid, number: row.number, was: RowState(position: position, flags: old),
       now: RowState(position: position, flags: row.flags))
   }
 
@@ -192,26 +192,26 @@ extension WriteTransaction {
   /// Queues a mark. False where it is not owed: the message is unknown, forgotten,
   /// this user's own, already so marked, or the mark is queued.
   package func enqueueMark(
-    _ kind: ReceiptKind, _ id: [UInt8], _ cid: Int64
+    _ kind: ReceiptKind, id: [UInt8], in cid: Int64
   ) throws(StoreFailure) -> Bool {
-    guard let row = try markedRow(id, cid),
+    guard let row = try markedRow(id, in: cid),
       row.flags.isDisjoint(with: [.mine, .forgotten, kind.ownFlag, kind.queuedFlag])
     else { return false }
-    if kind == .delivered, try isDelivered(row, id, cid) { return false }
+    if kind == .delivered, try isDelivered(row, id: id, in: cid) { return false }
     try connection.run(
       "INSERT INTO operation (seq, verb, cid, target, lsn) VALUES (?, ?, ?, ?, ?)",
       nextOperation(), kind.verb.rawValue, cid, id, lsn)
     someOpen = true
     guard !kind.queuedFlag.isEmpty else { return true }
-    try setFlags(row, row.flags.union(kind.queuedFlag), id, cid)
+    try setFlags(row, flags: row.flags.union(kind.queuedFlag), id: id, in: cid)
     return true
   }
 
   /// Whether the server knows of this user's delivery, or is owed it.
   private func isDelivered(
-    _ row: MarkedRow, _ id: [UInt8], _ cid: Int64
+    _ row: MarkedRow, id: [UInt8], in cid: Int64
   ) throws(StoreFailure) -> Bool {
-    if let list = row.lists.deliveredBy, ReaderList.contains(user, list) { return true }
+    if let list = row.lists.deliveredBy, ReaderList.contains(user, list: list) { return true }
     return try connection.number(
       Queries.mark, cid, id, OperationVerb.markDelivered.rawValue) != nil
   }
@@ -219,39 +219,39 @@ extension WriteTransaction {
   /// Writes flags that follow from operations. The row's lsn stays: the server said
   /// nothing new.
   private func setFlags(
-    _ row: MarkedRow, _ flags: RowFlags, _ id: [UInt8], _ cid: Int64
+    _ row: MarkedRow, flags: RowFlags, id: [UInt8], in cid: Int64
   ) throws(StoreFailure) {
     try connection.run(
       "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND id = ?", flags.rawValue,
       cid, row.order, id)
     let position = Position(time: row.order, id: id)
     try noteChange(
-      cid, row.number, was: RowState(position: position, flags: row.flags),
+      cid, number: row.number, was: RowState(position: position, flags: row.flags),
       now: RowState(position: position, flags: flags))
   }
 
   /// Takes in the server's confirmation: the marks are done, and the rows are so
   /// marked. Returns the numbers of the rows that changed.
   package func confirmMarks(
-    _ kind: ReceiptKind, _ ids: [[UInt8]], _ cid: Int64
+    _ kind: ReceiptKind, ids: [[UInt8]], in cid: Int64
   ) throws(StoreFailure) -> [UInt64] {
-    try receipts(kind, user: user, ids: ids, cid, isMe: true)
+    try receipts(kind, user: user, ids: ids, in: cid, isMe: true)
   }
 
   /// Gives marks up that the server refuses for good.
   package func dropMarks(
-    _ kind: ReceiptKind, _ ids: [[UInt8]], _ cid: Int64
+    _ kind: ReceiptKind, ids: [[UInt8]], in cid: Int64
   ) throws(StoreFailure) {
     for id in ids {
-      try dropMark(kind.verb, id, cid)
-      guard let row = try markedRow(id, cid), !row.flags.isDisjoint(with: kind.queuedFlag)
+      try dropMark(kind.verb, id: id, in: cid)
+      guard let row = try markedRow(id, in: cid), !row.flags.isDisjoint(with: kind.queuedFlag)
       else { continue }
-      try setFlags(row, row.flags.subtracting(kind.queuedFlag), id, cid)
+      try setFlags(row, flags: row.flags.subtracting(kind.queuedFlag), id: id, in: cid)
     }
   }
 
   /// Drops a mark; the flag of the row is the caller's.
-  func dropMark(_ verb: OperationVerb, _ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+  func dropMark(_ verb: OperationVerb, id: [UInt8], in cid: Int64) throws(StoreFailure) {
     try connection.run(
       """
       DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb = ?

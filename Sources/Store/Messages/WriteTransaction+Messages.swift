@@ -12,36 +12,38 @@ extension WriteTransaction {
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true
   ) throws(StoreFailure) -> Applied {
-    let bar = try bar(message, cid)
-    if bar == nil, let number = try insertIfNew(message, cid, issued: issued, saysMarks) {
-      try name(message, message.clientID, cid)
+    let bar = try bar(message, in: cid)
+    if bar == nil,
+      let number = try insertIfNew(message, in: cid, issued: issued, saysMarks: saysMarks)
+    {
+      try name(message, clientID: message.clientID, in: cid)
       return .inserted(number)
     }
     var copy = message
     copy.keepWhatIsStored()
-    let stored = bar == nil ? try storedMessage(copy.id, cid) : nil
-    let send = try openSend(of: message, cid, isKnown: bar != nil || stored != nil)
+    let stored = bar == nil ? try storedMessage(copy.id, in: cid) : nil
+    let send = try openSend(of: message, in: cid, isKnown: bar != nil || stored != nil)
     if let bar {
       if let send { try settle(send, as: copy.id, givesNumber: false) }
       return bar.lsn <= issued ? .tombstoned : .overtaken
     }
-    try reveal(&copy, message, cid, send)
+    try reveal(&copy, told: message, in: cid, send: send)
     let applied: Applied
     if let stored {
       // The row that came first stays: a screen may show it by its number.
       if let send { try arrive(send, as: copy.id, givesNumber: false) }
       applied = try merge(
-        copy, into: stored, cid, issued: issued, saysMarks, hasSettled: send != nil)
+        copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks, hasSettled: send != nil)
     } else {
       applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
-    try name(copy, message.clientID ?? send?.clientID, cid)
+    try name(copy, clientID: message.clientID ?? send?.clientID, in: cid)
     return applied
   }
 
   /// The client id of this user's message, by which it is found as long as it is stored.
   private func name(
-    _ copy: IncomingMessage, _ clientID: [UInt8]?, _ cid: Int64
+    _ copy: IncomingMessage, clientID: [UInt8]?, in cid: Int64
   ) throws(StoreFailure) {
     guard let clientID, copy.flags.contains(.mine) else { return }
     try connection.run(
@@ -50,19 +52,19 @@ extension WriteTransaction {
   }
 
   private func merge(
-    _ copy: IncomingMessage, into known: StoredMessage, _ cid: Int64, issued: UInt64,
-    _ saysMarks: Bool, hasSettled: Bool
+    _ copy: IncomingMessage, into known: StoredMessage, in cid: Int64, issued: UInt64,
+    saysMarks: Bool, hasSettled: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
     let restored = try restoredLSN(cid)
     let isLost = stored.lsn < restored
     if stored.message.flags.contains(.forgotten) {
-      try moveHusk(stored, to: copy, cid, issued: issued, isLost: isLost)
+      try moveHusk(stored, to: copy, in: cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)
     }
     if hasSettled {
       // What waited for it lies over this row now.
-      stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, cid))
+      stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, in: cid))
     }
     var result = stored.merged(
       with: copy, issued: issued, restored: restored, saysMarks: saysMarks)
@@ -70,36 +72,36 @@ extension WriteTransaction {
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost else { return .unchanged(stored.number) }
     result.lsn = lsn
-    try dropKnownMarks(&result.message, cid)
+    try dropKnownMarks(&result.message, in: cid)
     if let list = result.message.deliveredBy, list != stored.message.deliveredBy,
-      ReaderList.contains(user, list)
+      ReaderList.contains(user, list: list)
     {
-      try dropMark(.markDelivered, copy.id, cid)
+      try dropMark(.markDelivered, id: copy.id, in: cid)
     }
     try write(result, over: stored, cid)
     guard isChanged else { return .unchanged(stored.number) }
-    try noteChange(cid, stored.number, was: stored.message.state, now: result.message.state)
+    try noteChange(cid, number: stored.number, was: stored.message.state, now: result.message.state)
     return .updated(stored.number)
   }
 
   /// What the server says itself it need not be told.
   func dropKnownMarks(
-    _ message: inout IncomingMessage, _ cid: Int64
+    _ message: inout IncomingMessage, in cid: Int64
   ) throws(StoreFailure) {
     if message.flags.contains([.readByMe, .readQueued]) {
-      try dropMark(.markRead, message.id, cid)
+      try dropMark(.markRead, id: message.id, in: cid)
       message.flags.remove(.readQueued)
     }
     if message.flags.contains([.listenedByMe, .listenQueued]) {
-      try dropMark(.markListened, message.id, cid)
+      try dropMark(.markListened, id: message.id, in: cid)
       message.flags.remove(.listenQueued)
     }
   }
 
   /// The tombstone that keeps the message out. A server version newer than the deletion
   /// lifts it.
-  private func bar(_ copy: IncomingMessage, _ cid: Int64) throws(StoreFailure) -> Deletion? {
-    guard let deletion = try deletion(copy.id, cid) else { return nil }
+  private func bar(_ copy: IncomingMessage, in cid: Int64) throws(StoreFailure) -> Deletion? {
+    guard let deletion = try deletion(copy.id, in: cid) else { return nil }
     if let version = copy.version, let deleted = deletion.version, version > deleted {
       try connection.run("DELETE FROM tombstone WHERE cid = ? AND id = ?", cid, copy.id)
       return nil
@@ -114,7 +116,7 @@ extension WriteTransaction {
   }
 
   /// The whole row of an id.
-  func storedMessage(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> StoredMessage? {
+  func storedMessage(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> StoredMessage? {
     let row = try connection.statement(Queries.stored, cid, id)
     guard try row.step() else { return nil }
     var message = IncomingMessage(
@@ -160,7 +162,7 @@ extension WriteTransaction {
   /// Keeps an empty row where the server has the message, so that a range that
   /// holds it stays comparable with the server's.
   private func moveHusk(
-    _ husk: StoredMessage, to copy: IncomingMessage, _ cid: Int64, issued: UInt64, isLost: Bool
+    _ husk: StoredMessage, to copy: IncomingMessage, in cid: Int64, issued: UInt64, isLost: Bool
   ) throws(StoreFailure) {
     var row = husk
     let isMoved = copy.order != husk.message.order || copy.timeUs != husk.message.timeUs
@@ -177,15 +179,15 @@ extension WriteTransaction {
   /// Erases a message on this device: an empty, hidden row stays in its place,
   /// against which every later copy is dropped. The id is remembered by itself, for
   /// a row may go and a restored server bring the message again. Nil where there is none.
-  package func forget(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> UInt64? {
-    guard let stored = try storedMessage(id, cid) else { return nil }
+  package func forget(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> UInt64? {
+    guard let stored = try storedMessage(id, in: cid) else { return nil }
     guard !stored.message.flags.contains(.forgotten) else { return stored.number }
     var husk = stored
     husk.message = stored.message.husk
     try write(husk, over: stored, cid)
     try connection.run("INSERT OR IGNORE INTO forgotten (cid, id) VALUES (?, ?)", cid, id)
     someForgotten = true
-    try noteChange(cid, stored.number, was: stored.message.state, now: husk.message.state)
+    try noteChange(cid, number: stored.number, was: stored.message.state, now: husk.message.state)
     return stored.number
   }
 
@@ -198,7 +200,7 @@ extension WriteTransaction {
     return isSome
   }
 
-  func isForgotten(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
+  func isForgotten(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Bool {
     guard try hasForgotten() else { return false }
     return try connection.statement(Queries.forgotten, cid, id).step()
   }

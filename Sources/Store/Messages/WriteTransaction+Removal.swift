@@ -11,7 +11,7 @@ extension WriteTransaction {
   /// A row whose version is newer than the deletion's was made after it, and
   /// stays.
   package func tombstone(
-    _ id: [UInt8], _ cid: Int64, version: Int64?
+    _ id: [UInt8], in cid: Int64, version: Int64?
   ) throws(StoreFailure) -> UInt64? {
     let found = try place(id, cid)
     if let newer = found?.version, let version, newer > version { return nil }
@@ -24,15 +24,15 @@ extension WriteTransaction {
       """, cid, id, version, lsn)
     guard let found else {
       if try connection.changes > 0 { try noteUnreadUnknown(cid) }
-      _ = try takeWaiting(id, cid)
+      _ = try takeWaiting(id, in: cid)
       return nil
     }
-    try delete(found, id, cid)
+    try delete(found, id: id, in: cid)
     return found.number
   }
 
-  package func isTombstoned(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Bool {
-    try deletion(id, cid) != nil
+  package func isTombstoned(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Bool {
+    try deletion(id, in: cid) != nil
   }
 
   /// A remembered deletion.
@@ -42,7 +42,7 @@ extension WriteTransaction {
     var lsn: UInt64
   }
 
-  func deletion(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Deletion? {
+  func deletion(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Deletion? {
     guard try someDeleted(cid) else { return nil }
     let statement = try connection.statement(Queries.tombstone, cid, id)
     guard try statement.step() else { return nil }
@@ -73,7 +73,7 @@ extension WriteTransaction {
     guard let found = try place(position.id, cid), found.time == position.time else {
       return nil
     }
-    try delete(found, position.id, cid)
+    try delete(found, id: position.id, in: cid)
     return found.number
   }
 
@@ -93,15 +93,15 @@ extension WriteTransaction {
       version: row.optionalInt(3))
   }
 
-  private func delete(_ place: Place, _ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
+  private func delete(_ place: Place, id: [UInt8], in cid: Int64) throws(StoreFailure) {
     try connection.run(
       "DELETE FROM message WHERE cid = ? AND time = ? AND id = ?", cid, place.time, id)
     // There is nothing left to be marked.
     try connection.run(
       "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
-    noteRows(cid, -1)
+    noteRows(cid, change: -1)
     let position = Position(time: place.time, id: id)
     try noteChange(
-      cid, place.number, was: RowState(position: position, flags: place.flags), now: nil)
+      cid, number: place.number, was: RowState(position: position, flags: place.flags), now: nil)
   }
 }

@@ -18,7 +18,7 @@ extension ReadTransaction {
   /// Sealed rows behind a place, by conversation and position: all of them from cid 0 and
   /// the lowest position on. Fewer than asked where their bytes would be too many.
   package func sealed(
-    after cid: Int64, _ position: Position, limit: Int
+    after cid: Int64, position: Position, limit: Int
   ) throws(StoreFailure) -> [SealedRow] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
@@ -42,7 +42,7 @@ extension WriteTransaction {
   package func takeOpened(
     _ sealed: SealedRow, payload: [UInt8], flags: RowFlags
   ) throws(StoreFailure) -> Bool {
-    guard let stored = try storedMessage(sealed.position.id, sealed.cid),
+    guard let stored = try storedMessage(sealed.position.id, in: sealed.cid),
       stored.lsn == sealed.lsn, stored.message.flags.contains(.sealed),
       stored.message.raw ?? [] == sealed.raw
     else { return false }
@@ -55,15 +55,15 @@ extension WriteTransaction {
     opened.lsn = stored.lsn < (try restoredLSN(sealed.cid)) ? stored.lsn : lsn
     try write(opened, over: stored, sealed.cid)
     try noteChange(
-      sealed.cid, stored.number, was: stored.message.state, now: opened.message.state)
+      sealed.cid, number: stored.number, was: stored.message.state, now: opened.message.state)
     return true
   }
 
   /// Gives a copy that cannot be opened the text that this user wrote: of the send that
   /// it settles or settled, or of the edit that made it, which is known by its bytes.
   func reveal(
-    _ copy: inout IncomingMessage, _ told: IncomingMessage, _ cid: Int64,
-    _ send: OperationRecord?
+    _ copy: inout IncomingMessage, told: IncomingMessage, in cid: Int64,
+    send: OperationRecord?
   ) throws(StoreFailure) {
     guard copy.isSealed else { return }
     let isEdited = copy.flags.contains(.edited)

@@ -39,13 +39,13 @@ extension StoredMessage {
       message.flags.replace(.marks, from: waiting.isPinned ? .pinned : [])
       pinIssued = stamp
     }
-    message.readBy = ReaderList.union(message.readBy, waiting.lists.readBy)
-    message.deliveredBy = ReaderList.union(message.deliveredBy, waiting.lists.deliveredBy)
-    message.listenedBy = ReaderList.union(message.listenedBy, waiting.lists.listenedBy)
-    if waiting.lists.readBy.map({ ReaderList.contains(user, $0) }) ?? false {
+    message.readBy = ReaderList.union(message.readBy, added: waiting.lists.readBy)
+    message.deliveredBy = ReaderList.union(message.deliveredBy, added: waiting.lists.deliveredBy)
+    message.listenedBy = ReaderList.union(message.listenedBy, added: waiting.lists.listenedBy)
+    if waiting.lists.readBy.map({ ReaderList.contains(user, list: $0) }) ?? false {
       message.flags.insert(.readByMe)
     }
-    if waiting.lists.listenedBy.map({ ReaderList.contains(user, $0) }) ?? false {
+    if waiting.lists.listenedBy.map({ ReaderList.contains(user, list: $0) }) ?? false {
       message.flags.insert(.listenedByMe)
     }
   }
@@ -54,9 +54,9 @@ extension StoredMessage {
 extension WriteTransaction {
   /// Changes what waits for an unknown message. For a deleted one nothing waits.
   func wait(
-    _ id: [UInt8], _ cid: Int64, _ change: (inout WaitingMarks) -> Void
+    _ id: [UInt8], in cid: Int64, _ change: (inout WaitingMarks) -> Void
   ) throws(StoreFailure) {
-    guard try deletion(id, cid) == nil else { return }
+    guard try deletion(id, in: cid) == nil else { return }
     let known = try waiting(id, cid)
     var marks = known ?? WaitingMarks()
     change(&marks)
@@ -85,7 +85,7 @@ extension WriteTransaction {
   }
 
   /// What waits for a message, taken out.
-  func takeWaiting(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> WaitingMarks? {
+  func takeWaiting(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> WaitingMarks? {
     guard let marks = try waiting(id, cid) else { return nil }
     try connection.run("DELETE FROM waiting WHERE cid = ? AND id = ?", cid, id)
     return marks

@@ -32,7 +32,7 @@ extension ReadTransaction {
   /// The operations on a message that are not done, oldest first, marks left out;
   /// addressed by its id, or by the client id that they were given.
   package func operations(
-    on target: [UInt8], _ cid: Int64
+    on target: [UInt8], in cid: Int64
   ) throws(StoreFailure) -> [OperationRecord] {
     try operations(try connection.statement(Queries.operationsOn, cid, target))
   }

@@ -18,7 +18,7 @@ extension ReadTransaction {
 
   /// The numbers of operations whose pending place is in `low ..< high`; nil for none.
   private func bounds(
-    _ low: Position, _ high: Position
+    _ low: Position, high: Position
   ) throws(StoreFailure) -> (low: UInt64, high: UInt64)? {
     let top = high.pendingBound ?? UInt64(Int64.max)
     guard top > 0, low < high, let bottom = low.pendingBound, try hasPending() else { return nil }
@@ -28,10 +28,10 @@ extension ReadTransaction {
   /// Appends visible pending rows of `low ..< high`: the newest of them, newest first,
   /// or the oldest, oldest first.
   func appendPending(
-    to page: inout RowBuilder, _ cid: Int64, from low: Position, to high: Position, limit: Int,
+    to page: inout RowBuilder, in cid: Int64, from low: Position, to high: Position, limit: Int,
     newestFirst: Bool, pinnedOnly: Bool = false
   ) throws(StoreFailure) {
-    guard limit > 0, let bounds = try bounds(low, high) else { return }
+    guard limit > 0, let bounds = try bounds(low, high: high) else { return }
     let wanted = pinnedOnly ? RowFlags.pinQueued.rawValue : 0
     let row = try connection.statement(
       newestFirst ? Queries.pendingDown : Queries.pendingUp, cid, bounds.low, bounds.high,
@@ -43,7 +43,7 @@ extension ReadTransaction {
   func pendingKeys(
     _ cid: Int64, from low: Position, to high: Position, limit: Int, newestFirst: Bool
   ) throws(StoreFailure) -> [RowKey] {
-    guard limit > 0, let bounds = try bounds(low, high) else { return [] }
+    guard limit > 0, let bounds = try bounds(low, high: high) else { return [] }
     return try pendingKeys(
       try connection.statement(
         newestFirst ? Queries.pendingKeysDown : Queries.pendingKeysUp, cid, bounds.low,
@@ -51,7 +51,7 @@ extension ReadTransaction {
   }
 
   func pendingKeys(
-    numbers: ClosedRange<UInt64>, _ cid: Int64, limit: Int
+    numbers: ClosedRange<UInt64>, in cid: Int64, limit: Int
   ) throws(StoreFailure) -> [RowKey] {
     guard limit > 0, try hasPending() else { return [] }
     return try pendingKeys(
@@ -71,7 +71,7 @@ extension ReadTransaction {
 
   /// The pending row at a place: false where the page has no room for it.
   func appendPending(
-    to page: inout RowBuilder, at position: Position, _ cid: Int64
+    to page: inout RowBuilder, at position: Position, in cid: Int64
   ) throws(StoreFailure) -> Bool {
     guard let bound = position.pendingBound, Position.pending(bound) == position,
       try hasPending()
@@ -83,16 +83,16 @@ extension ReadTransaction {
   }
 
   /// The place of the send with a client id: pending, or that of the message it made.
-  func place(ofClientID name: [UInt8], _ cid: Int64) throws(StoreFailure) -> Position? {
+  func place(ofClientID name: [UInt8], in cid: Int64) throws(StoreFailure) -> Position? {
     if let send = try operation(clientID: name), send.cid == cid, let row = send.row {
       return row.position
     }
-    return try row(try id(ofSend: name, cid), cid)?.position
+    return try row(try id(ofSend: name, in: cid), cid)?.position
   }
 
   /// What the server calls the message that was sent under a client id: as long as the send is
   /// remembered, or the message stored. Any other name as it is.
-  package func id(ofSend name: [UInt8], _ cid: Int64) throws(StoreFailure) -> [UInt8] {
+  package func id(ofSend name: [UInt8], in cid: Int64) throws(StoreFailure) -> [UInt8] {
     if let send = try operation(clientID: name), send.verb == .sendMessage, send.cid == cid {
       if send.state != .done { return name }
       if !send.target.isEmpty { return send.target }
@@ -102,7 +102,7 @@ extension ReadTransaction {
   }
 
   /// The place of the pending row with a local number.
-  func pendingPlace(ofNumber number: UInt64, _ cid: Int64) throws(StoreFailure) -> Position? {
+  func pendingPlace(ofNumber number: UInt64, in cid: Int64) throws(StoreFailure) -> Position? {
     guard try hasPending() else { return nil }
     let row = try connection.statement(
       Queries.pendingKeysOfNumbers, number, number, cid, 0 as Int64, 1)

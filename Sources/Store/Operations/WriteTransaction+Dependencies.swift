@@ -76,7 +76,7 @@ extension WriteTransaction {
     guard let known = try operation(seq) else { return }
     try connection.run("DELETE FROM operation WHERE seq = ?", seq)
     feed.add(.operations, known.cid, seq...seq)
-    try noteChange(known.cid, known.number, was: known.row, now: nil)
+    try noteChange(known.cid, number: known.number, was: known.row, now: nil)
     try refresh(over: known)
   }
 

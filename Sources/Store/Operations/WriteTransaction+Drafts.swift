@@ -32,7 +32,7 @@ extension WriteTransaction {
     } else {
       try connection.run("DELETE FROM draft WHERE cid = ?", cid)
     }
-    if try connection.changes > 0 { change(.conversations, cid, numbers: nil) }
+    if try connection.changes > 0 { change(.conversations, in: cid, numbers: nil) }
   }
 
   /// Takes the draft of one conversation into another; where that has one, too, the one
@@ -44,7 +44,7 @@ extension WriteTransaction {
         AND lsn < (SELECT max(lsn) FROM draft WHERE cid IN (?, ?))
       """, cid, other, cid, other)
     try connection.run("UPDATE draft SET cid = ? WHERE cid = ?", other, cid)
-    if try connection.changes > 0 { change(.conversations, other, numbers: nil) }
+    if try connection.changes > 0 { change(.conversations, in: other, numbers: nil) }
   }
 }
 

@@ -35,7 +35,7 @@ extension WriteTransaction {
       somePending = true
     }
     feed.add(.operations, record.cid, record.seq...record.seq)
-    try noteChange(record.cid, record.number, was: nil, now: record.row)
+    try noteChange(record.cid, number: record.number, was: nil, now: record.row)
     try refresh(over: record)
     return record
   }
@@ -61,7 +61,7 @@ extension WriteTransaction {
     guard record != known else { return known.state }
     record.lsn = lsn
     try write(record)
-    try noteChange(known.cid, known.number, was: known.row, now: record.row)
+    try noteChange(known.cid, number: known.number, was: known.row, now: record.row)
     if (known.target, known.cid) != (record.target, record.cid) { try refresh(over: known) }
     try refresh(over: record)
     return known.state
@@ -112,7 +112,7 @@ extension WriteTransaction {
   }
 
   /// The flags that open operations on an id make.
-  func derivedFlags(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> RowFlags {
+  func derivedFlags(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> RowFlags {
     guard try hasOpen() else { return [] }
     var flags: RowFlags = []
     let row = try connection.statement(Queries.verbsOn, cid, id)
@@ -134,11 +134,11 @@ extension WriteTransaction {
   /// it looks different.
   func refresh(over record: OperationRecord) throws(StoreFailure) {
     guard !record.target.isEmpty, record.verb.isChange else { return }
-    try refresh(record.target, record.cid)
+    try refresh(record.target, in: record.cid)
   }
 
-  func refresh(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) {
-    let derived = try derivedFlags(id, cid)
+  func refresh(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
+    let derived = try derivedFlags(id, in: cid)
     if let row = try row(id, cid) {
       var flags = row.flags
       flags.replace(.derived, from: derived)
@@ -148,7 +148,7 @@ extension WriteTransaction {
           cid, row.position.time, id)
       }
       try noteChange(
-        cid, row.number, was: RowState(position: row.position, flags: row.flags),
+        cid, number: row.number, was: RowState(position: row.position, flags: row.flags),
         now: RowState(position: row.position, flags: flags))
       return
     }
@@ -160,6 +160,6 @@ extension WriteTransaction {
       try connection.run(
         "UPDATE operation SET flags = ? WHERE seq = ?", send.flags.rawValue, send.seq)
     }
-    try noteChange(cid, send.number, was: was, now: send.row)
+    try noteChange(cid, number: send.number, was: was, now: send.row)
   }
 }

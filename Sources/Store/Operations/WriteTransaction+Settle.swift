@@ -12,15 +12,15 @@ extension WriteTransaction {
   /// arrived with exactly this payload, and only for a message that was not known. It is
   /// rewritten where the copy does not say what goes out now.
   func openSend(
-    of copy: IncomingMessage, _ cid: Int64, isKnown: Bool
+    of copy: IncomingMessage, in cid: Int64, isKnown: Bool
   ) throws(StoreFailure) -> OperationRecord? {
-    guard var send = try send(of: copy, cid, isKnown: isKnown) else { return nil }
+    guard var send = try send(of: copy, in: cid, isKnown: isKnown) else { return nil }
     if send.isRewritten { send.isRewritten = !send.isSaid(by: copy) }
     return send
   }
 
   private func send(
-    of copy: IncomingMessage, _ cid: Int64, isKnown: Bool
+    of copy: IncomingMessage, in cid: Int64, isKnown: Bool
   ) throws(StoreFailure) -> OperationRecord? {
     guard copy.flags.contains(.mine), try hasSends() else { return nil }
     if let name = copy.clientID {
@@ -63,7 +63,7 @@ extension WriteTransaction {
     // An edit that did not wait for the send is one of a message that nobody knew to be the same.
     let isEdited = try operations(awaiting: send.seq).contains { $0.isOpen(.editMessage) }
     try settle(send, as: id, givesNumber: givesNumber)
-    let others = try operations(on: id, send.cid)
+    let others = try operations(on: id, in: send.cid)
     if isEdited || others.contains(where: { $0.isOpen(.deleteMessage) }) { return }
     var edit = OperationRecord(.editMessage, cid: send.cid, target: id, plain: send.plain)
     edit.atUs = send.atUs
@@ -85,17 +85,17 @@ extension WriteTransaction {
     done.sealed = nil
     if !givesNumber {
       done.number = 0
-      try noteChange(send.cid, send.number, was: send.row, now: nil)
+      try noteChange(send.cid, number: send.number, was: send.row, now: nil)
     }
     try write(done)
     try resolve(send.seq, target: id)
-    try renameLastRead(send.clientID, as: id, send.cid)
+    try renameLastRead(send.clientID, as: id, in: send.cid)
     if id.isEmpty { return }
     // A draft outlives what is remembered of sends.
     try connection.run(
       "UPDATE draft SET reply_to = ?2 WHERE cid = ?1 AND reply_to = ?3", send.cid, id,
       send.clientID)
-    if try connection.changes > 0 { change(.conversations, send.cid, numbers: nil) }
+    if try connection.changes > 0 { change(.conversations, in: send.cid, numbers: nil) }
   }
 
   // MARK: Conversations
@@ -164,8 +164,8 @@ extension WriteTransaction {
         var next = operation
         next.cid = real
         try write(next)
-        try noteChange(cid, operation.number, was: operation.row, now: nil)
-        try noteChange(real, next.number, was: nil, now: next.row)
+        try noteChange(cid, number: operation.number, was: operation.row, now: nil)
+        try noteChange(real, number: next.number, was: nil, now: next.row)
       }
     }
   }

@@ -197,7 +197,7 @@ internal import CSQLite
     unsafe sqlite3_reset(prepared)
     unsafe sqlite3_clear_bindings(prepared)
     // One that comes back after the end would keep the connection open.
-    if unsafe handle == nil || !kept.giveBack(prepared, place) {
+    if unsafe handle == nil || !kept.giveBack(prepared, place: place) {
       unsafe sqlite3_finalize(prepared)
     }
   }

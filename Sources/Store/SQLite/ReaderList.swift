@@ -7,27 +7,27 @@ internal import Base
 
 enum ReaderList {
   /// The union of two lists. One that is not an array of strings counts as none.
-  static func union(_ stored: [UInt8]?, _ added: [UInt8]?) -> [UInt8]? {
+  static func union(_ stored: [UInt8]?, added: [UInt8]?) -> [UInt8]? {
     guard let added, added != stored else { return stored }
     guard let stored else { return decode(added) == nil ? nil : added }
     guard let new = decode(added) else { return stored }
     guard let old = decode(stored) else { return added }
-    return joined(old, new) ?? stored
+    return joined(old, new: new) ?? stored
   }
 
   /// The list with one more reader.
   static func adding(_ user: [UInt8], to stored: [UInt8]?) -> [UInt8]? {
     let old = stored.flatMap(decode) ?? []
-    return joined(old, [user]) ?? stored
+    return joined(old, new: [user]) ?? stored
   }
 
   /// Whether a user is on a list.
-  static func contains(_ user: [UInt8], _ list: [UInt8]) -> Bool {
+  static func contains(_ user: [UInt8], list: [UInt8]) -> Bool {
     decode(list)?.contains(user) ?? false
   }
 
   /// The joined list as JSON; nil where nothing came to it, or too much would.
-  private static func joined(_ old: [[UInt8]], _ new: [[UInt8]]) -> [UInt8]? {
+  private static func joined(_ old: [[UInt8]], new: [[UInt8]]) -> [UInt8]? {
     var known = Set(old)
     var all = old
     for user in new where known.insert(user).inserted { all.append(user) }

@@ -88,7 +88,7 @@ internal import Support
   // MARK: Parameters
 
   /// The parameters in turn, for a statement that has many.
-  borrowing func parameters() -> Parameters { unsafe Parameters(prepared, connection.room) }
+  borrowing func parameters() -> Parameters { unsafe Parameters(prepared, room: connection.room) }
 
   fileprivate borrowing func bind(int value: Int64, at index: Int32) throws(StoreFailure) {
     try check(unsafe sqlite3_bind_int64(prepared, index, value))
@@ -131,7 +131,7 @@ internal import Support
   private var index: Int32 = 0
   private var code = SQLITE_OK
 
-  fileprivate init(_ prepared: OpaquePointer, _ room: Room) {
+  fileprivate init(_ prepared: OpaquePointer, room: Room) {
     unsafe self.prepared = prepared
     self.room = room
   }

@@ -52,7 +52,7 @@ internal import CSQLite
   }
 
   /// False where another one lies there, or there is no place.
-  func giveBack(_ prepared: OpaquePointer, _ place: Int) -> Bool {
+  func giveBack(_ prepared: OpaquePointer, place: Int) -> Bool {
     guard place != Self.noPlace, unsafe slots[place].prepared == nil else { return false }
     unsafe slots[place].prepared = prepared
     return true

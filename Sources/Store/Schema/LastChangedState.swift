@@ -19,7 +19,7 @@ final class LastChangedState: Sendable {
   /// More rows than any conversation gains.
   private static let rowsMax: UInt64 = 1 << 48
 
-  init(_ record: ConversationRecord, _ tally: UnreadCounters, rows: Int64) {
+  init(_ record: ConversationRecord, tally: UnreadCounters, rows: Int64) {
     self.record = record
     self.tally = tally
     self.rows = rows
@@ -43,7 +43,8 @@ final class LastChangedState: Sendable {
     var record = ConversationRecord(cid: row.int(0), id: [])
     record.readState(row, from: 2)
     self.init(
-      record, UnreadCounters(row, from: 2 + ConversationRecord.stateColumns), rows: row.int(1))
+      record, tally: UnreadCounters(row, from: 2 + ConversationRecord.stateColumns),
+      rows: row.int(1))
   }
 
   /// What a conversation's own row says, with what is kept of it.
@@ -77,15 +78,16 @@ extension WriteTransaction {
   /// Takes a change of a conversation into what is kept. False where it is of another one and does
   /// not take its place: only one that changes alone does, and one that is not too long.
   func keep(
-    _ cid: Int64, _ change: ConversationChange, isAlone: Bool
+    _ cid: Int64, change: ConversationChange, isAlone: Bool
   ) throws(StoreFailure) -> Bool {
     if let kept = counters.kept, kept.record.cid == cid {
       counters.kept = LastChangedState(
-        change.record ?? kept.record, change.tally ?? kept.tally, rows: kept.rows &+ change.count)
+        change.record ?? kept.record, tally: change.tally ?? kept.tally,
+        rows: kept.rows &+ change.count)
       if counters.kept?.isTooLong ?? false { try settleKept() }
     } else {
       guard isAlone, let record = try conversation(cid: cid) else { return false }
-      let state = LastChangedState(record, try tally(cid), rows: change.count)
+      let state = LastChangedState(record, tally: try tally(cid), rows: change.count)
       if state.isTooLong { return false }
       try settleKept()
       counters.kept = state

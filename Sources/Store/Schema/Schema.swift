@@ -21,9 +21,9 @@ enum Schema {
   ) throws(StoreFailure) -> Meta {
     do throws(StoreFailure) {
       try connection.run("BEGIN")
-      if let meta = try newest(connection, binding) { return meta }
+      if let meta = try newest(connection, binding: binding) { return meta }
       connection.rollBack()
-      try convert(connection, binding)
+      try convert(connection, binding: binding)
       guard let meta = try Meta.load(connection, binding) else { throw .damaged }
       return meta
     } catch {
@@ -34,7 +34,7 @@ enum Schema {
 
   /// What a file of the newest form says; nil where it has another one.
   private static func newest(
-    _ connection: Connection, _ binding: Binding
+    _ connection: Connection, binding: Binding
   ) throws(StoreFailure) -> Meta? {
     guard try connection.number("PRAGMA application_id") == applicationID,
       try connection.number("PRAGMA user_version") == version
@@ -43,10 +43,10 @@ enum Schema {
   }
 
   private static func convert(
-    _ connection: Connection, _ binding: Binding
+    _ connection: Connection, binding: Binding
   ) throws(StoreFailure) {
     try connection.execute("BEGIN IMMEDIATE")
-    try migrate(connection, binding)
+    try migrate(connection, binding: binding)
     try connection.run(
       """
       INSERT OR IGNORE INTO meta (one, account, user, position_kind, cache_form)
@@ -58,7 +58,7 @@ enum Schema {
 
   /// Runs the migrations that are missing, on a file that may be opened so.
   private static func migrate(
-    _ connection: Connection, _ binding: Binding
+    _ connection: Connection, binding: Binding
   ) throws(StoreFailure) {
     let application = try connection.number("PRAGMA application_id") ?? 0
     let found = try connection.number("PRAGMA user_version") ?? 0
@@ -67,7 +67,7 @@ enum Schema {
     guard isNew || application == applicationID else { throw .notOurs }
     guard found <= version else { throw .tooNew }
     guard isNew || found >= 1 else { throw .damaged }
-    let form = isNew ? cacheForm : try oldForm(connection, binding)
+    let form = isNew ? cacheForm : try oldForm(connection, binding: binding)
     if found < 1 {
       try createOwn(connection)
       try createCache(connection)
@@ -138,7 +138,7 @@ enum Schema {
 
   /// The form of a file's cache, where it may be converted for this host.
   private static func oldForm(
-    _ connection: Connection, _ binding: Binding
+    _ connection: Connection, binding: Binding
   ) throws(StoreFailure) -> Int64 {
     let row = try connection.statement(
       "SELECT cache_form, account, user, position_kind FROM meta")

@@ -60,10 +60,11 @@ extension UnreadCounters {
 
   init(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
     self.init(
-      marker: Position(row, column), named: row.optionalBytes(column + 2),
+      marker: Position(row, column: column), named: row.optionalBytes(column + 2),
       unread: row.int(column + 3), fewerLSN: row.uint(column + 10),
       moreLSN: row.uint(column + 11))
-    guard let count = row.optionalInt(column + 4), let top = Position(row, column + 5) else {
+    guard let count = row.optionalInt(column + 4), let top = Position(row, column: column + 5)
+    else {
       return
     }
     let bits = row.int(column + 7)
@@ -78,10 +79,10 @@ extension ConversationRecord {
   static let stateColumns: Int32 = 13
 
   mutating func readState(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
-    fetch = Watermark(row, column)
-    deletions = Watermark(row, column + 2)
-    marks = Watermark(row, column + 4)
-    top = Position(row, column + 6)
+    fetch = Watermark(row, column: column)
+    deletions = Watermark(row, column: column + 2)
+    marks = Watermark(row, column: column + 4)
+    top = Position(row, column: column + 6)
     lowestSinceUs = row.optionalInt(column + 8)
     totalCount = row.optionalInt(column + 9)
     restoredLSN = row.uint(column + 10)
@@ -108,14 +109,14 @@ extension ConversationRecord {
 }
 
 extension Watermark {
-  fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, _ column: Int32) {
+  fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, column: Int32) {
     guard let time = row.optionalInt(column) else { return nil }
     self.init(timeUs: time, text: row.bytes(column + 1))
   }
 }
 
 extension Position {
-  fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, _ column: Int32) {
+  fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, column: Int32) {
     guard let time = row.optionalInt(column) else { return nil }
     self.init(time: time, id: row.bytes(column + 1))
   }

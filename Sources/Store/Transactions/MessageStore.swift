@@ -51,7 +51,7 @@ package final class MessageStore: Sendable {
     switch config.kind {
     case .memory:
       let connection = try Connection.memory()
-      let counters = try prepare(connection, binding, cacheBytes: config.cacheBytes)
+      let counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes)
       return MessageStore(vault: nil, connection: connection, counters: counters, config: config)
     case .file(let path, let key, let create, let strict, let baseVFS):
       var settings = VaultConfig(path: path, key: key, create: create, strict: strict)
@@ -61,10 +61,10 @@ package final class MessageStore: Sendable {
         throw StoreFailure(error)
       }
       do throws(StoreFailure) {
-        let connection = try connect(vault, .writer)
+        let connection = try connect(vault, role: .writer)
         let counters: Counters
         do throws(StoreFailure) {
-          counters = try prepare(connection, binding, cacheBytes: config.cacheBytes / 2)
+          counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)
         } catch {
           // Before the vault, which closes after all its connections.
           connection.close()
@@ -80,7 +80,7 @@ package final class MessageStore: Sendable {
   }
 
   private static func connect(
-    _ vault: Vault, _ role: ConnectionRole
+    _ vault: Vault, role: ConnectionRole
   ) throws(StoreFailure) -> Connection {
     do throws(VaultFailure) {
       return unsafe Connection(adopting: try vault.connect(role))
@@ -90,7 +90,7 @@ package final class MessageStore: Sendable {
   }
 
   private static func prepare(
-    _ connection: Connection, _ binding: Schema.Binding, cacheBytes: UInt64
+    _ connection: Connection, binding: Schema.Binding, cacheBytes: UInt64
   ) throws(StoreFailure) -> Counters {
     connection.setCache(bytes: cacheBytes)
     // What a user removes must not linger in free pages, sealed as they are: who
@@ -158,7 +158,7 @@ package final class MessageStore: Sendable {
       waiting.withLock { $0 -= 1 }
       guard let connection = writer.connection else { throw failure(.closed) }
       let transaction = WriteTransaction(
-        connection, writer.counters, user: user, positionKind: positionKind)
+        connection, counters: writer.counters, user: user, positionKind: positionKind)
       do throws(StoreFailure) {
         try transaction.begin()
       } catch {
@@ -192,7 +192,7 @@ package final class MessageStore: Sendable {
     guard let vault else {
       return try writer.withLock { (writer) throws(Failure) -> Result in
         guard let connection = writer.connection else { throw failure(.closed) }
-        return try snapshot(connection, writer.counters, failure, body)
+        return try snapshot(connection, counters: writer.counters, failure: failure, body)
       }
     }
     return try gate.enter { () throws(Failure) -> Result in
@@ -201,7 +201,7 @@ package final class MessageStore: Sendable {
         throw failure(error)
       }
       defer { giveBack(connection) }
-      return try snapshot(connection, nil, failure, body)
+      return try snapshot(connection, counters: nil, failure: failure, body)
     }
   }
 
@@ -219,7 +219,7 @@ package final class MessageStore: Sendable {
       // An optional of an optional of any type would be made anew at each call.
       let isFree: Bool? = try writer.withLockIfFree { (writer) throws(Failure) -> Bool in
         guard let connection = writer.connection else { return false }
-        result = try snapshot(connection, writer.counters, failure, body)
+        result = try snapshot(connection, counters: writer.counters, failure: failure, body)
         return true
       }
       if isFree ?? false, let result { return result }
@@ -235,8 +235,8 @@ package final class MessageStore: Sendable {
 
   private func snapshot<Result, Failure: Error>(
     _ connection: Connection,
-    _ counters: Counters?,
-    _ failure: (StoreFailure) -> Failure,
+    counters: Counters?,
+    failure: (StoreFailure) -> Failure,
     _ body: (ReadTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let transaction = ReadTransaction(connection, positionKind: positionKind)
@@ -259,7 +259,7 @@ package final class MessageStore: Sendable {
       return readers.idle.popLast()
     }
     if let kept { return kept }
-    let connection = try Self.connect(vault, .reader)
+    let connection = try Self.connect(vault, role: .reader)
     connection.setCache(bytes: readerCacheBytes)
     return connection
   }

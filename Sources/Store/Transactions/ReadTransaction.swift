@@ -130,13 +130,13 @@ package class ReadTransaction {
   package func conversation(_ id: [UInt8]) throws(StoreFailure) -> ConversationRecord? {
     if let kept = try known?.record(named: id) { return kept }
     let connection = try connection
-    guard let record = try storedConversation(id, connection) else { return nil }
+    guard let record = try storedConversation(id, on: connection) else { return nil }
     memo?.remember(record, named: id)
     return record
   }
 
   private func storedConversation(
-    _ id: [UInt8], _ connection: Connection
+    _ id: [UInt8], on connection: Connection
   ) throws(StoreFailure) -> ConversationRecord? {
     let statement = try connection.statement(Queries.conversation, id)
     if try statement.step() {
@@ -193,7 +193,7 @@ package class ReadTransaction {
     if let kept = entry?.spans { return kept }
     let connection = try connection
     let top = try conversation(cid: cid)?.top
-    let found = try ranges(cid, .content, connection, top)
+    let found = try ranges(cid, kind: .content, on: connection, top: top)
     entry?.spans = found
     return found
   }
@@ -203,7 +203,7 @@ package class ReadTransaction {
     let entry = try known?.entry(cid)
     if let kept = entry?.unverified { return kept }
     let connection = try connection
-    let found = try ranges(cid, .unverified, connection)
+    let found = try ranges(cid, kind: .unverified, on: connection)
     entry?.unverified = found
     return found
   }
@@ -211,7 +211,7 @@ package class ReadTransaction {
   /// Ranges of the content of which changes may have been missed, whatever the watermark of
   /// changes says.
   package func stale(_ cid: Int64) throws(StoreFailure) -> SpanSet {
-    try ranges(cid, .stale, connection)
+    try ranges(cid, kind: .stale, on: connection)
   }
 
   /// Everything, as one range.
@@ -228,7 +228,7 @@ package class ReadTransaction {
   }
 
   private func ranges(
-    _ cid: Int64, _ kind: SpanKind, _ connection: Connection, _ top: Position? = nil
+    _ cid: Int64, kind: SpanKind, on connection: Connection, top: Position? = nil
   ) throws(StoreFailure) -> SpanSet {
     let statement = try connection.statement(Queries.spans, cid, kind.rawValue)
     var stored = try Self.ranges(statement)

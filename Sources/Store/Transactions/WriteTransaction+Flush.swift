@@ -28,7 +28,7 @@ extension WriteTransaction {
   }
 
   /// Notes that a conversation has more or fewer rows.
-  func noteRows(_ cid: Int64, _ change: Int64) {
+  func noteRows(_ cid: Int64, change: Int64) {
     changed[cid, default: ConversationChange()].count &+= change
   }
 
@@ -39,12 +39,12 @@ extension WriteTransaction {
     for cid in gathered.keys.count > 1 ? gathered.keys.sorted() : gathered.keys {
       let change = gathered[cid, default: ConversationChange()]
       // It may read the row, and with it the count as it was.
-      let isKept = try keep(cid, change, isAlone: gathered.keys.count == 1)
-      takeCount(change.count, cid)
+      let isKept = try keep(cid, change: change, isAlone: gathered.keys.count == 1)
+      takeCount(change.count, in: cid)
       if isKept { continue }
       switch (change.record, change.tally) {
       case (let record?, let tally?):
-        try LastChangedState(record, tally, rows: change.count).write(connection)
+        try LastChangedState(record, tally: tally, rows: change.count).write(connection)
         memo?.entry(cid).tally = tally
       case (let record?, nil): try write(record, change.count)
       case (nil, let tally?): try write(tally, cid, change.count)
@@ -59,7 +59,7 @@ extension WriteTransaction {
   }
 
   /// The count of a conversation's rows changes, which is written now.
-  private func takeCount(_ change: Int64, _ cid: Int64) {
+  private func takeCount(_ change: Int64, in cid: Int64) {
     guard let entry = memo?.entry(cid) else { return }
     entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
     entry.summary = nil

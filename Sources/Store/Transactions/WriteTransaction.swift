@@ -35,7 +35,7 @@ package final class WriteTransaction: ReadTransaction {
   var changedFacts: ServerFacts?
   private var changesAtBegin: Int32 = 0
 
-  init(_ connection: Connection, _ counters: Counters, user: [UInt8], positionKind: Int64) {
+  init(_ connection: Connection, counters: Counters, user: [UInt8], positionKind: Int64) {
     self.user = user
     before = counters
     self.counters = counters

@@ -62,7 +62,7 @@ package struct BackwardPagination: Equatable, Sendable {
 
   /// Begins below a run that is whole from `low` up and has `above` messages in it.
   package init(low: Position, above: Int, ties: Ties) {
-    self.low = Joining.runLow(low, ties)
+    self.low = Joining.runLow(low, ties: ties)
     self.ties = ties
     index = above
     anchors = Swift.min(4, Swift.max(1, above / 3))
@@ -91,7 +91,7 @@ package struct BackwardPagination: Equatable, Sendable {
 
   /// The run joined a span that reaches down to `end`, with `count` messages between.
   package mutating func jump(to end: Position, skipping count: Int) {
-    let low = Joining.runLow(end, ties)
+    let low = Joining.runLow(end, ties: ties)
     guard low < self.low else { return }
     self.low = low
     edge = CutEdge()
@@ -115,9 +115,9 @@ package struct BackwardPagination: Equatable, Sendable {
   ) -> Verdict {
     if rawCount == 0 { return takeEmpty() }
     guard let bottom = rows.first, let top = rows.last else {
-      return takeUnread(unread, rawCount, complete)
+      return takeUnread(unread, rawCount: rawCount, complete: complete)
     }
-    let isJoined = reachesRun(top, rows) || asked == 0
+    let isJoined = reachesRun(top, rows: rows) || asked == 0
     let resumes = !isJoined && (stepsOver || !below.isDisjoint(with: unread.newest))
     guard isJoined || resumes else { return missed(rawCount) }
     stepsOver = false
@@ -139,21 +139,21 @@ package struct BackwardPagination: Equatable, Sendable {
       aim(rawCount)
       return resumes ? .resumed : .extended
     }
-    if lowerUnread(unread.oldest, rawCount) { return .same }
-    return idle(rows, rawCount)
+    if lowerUnread(unread.oldest, rawCount: rawCount) { return .same }
+    return idle(rows, rawCount: rawCount)
   }
 
   /// Whether a page with this newest row is joined to the run.
-  private func reachesRun(_ top: Position, _ rows: [Position]) -> Bool {
-    Joining.reachesUp(top, to: low, ties) || edge.isShared(rows)
+  private func reachesRun(_ top: Position, rows: [Position]) -> Bool {
+    Joining.reachesUp(top, to: low, ties: ties) || edge.isShared(rows)
   }
 
   /// Moves the low end down to the cut end of a joined page.
   private mutating func lowerEdge(to rows: [Position]) {
     guard let bottom = rows.first else { return }
-    let newLow = Joining.cutLow(bottom, ties)
+    let newLow = Joining.cutLow(bottom, ties: ties)
     if edge.time == bottom.time || newLow <= low {
-      edge.move(to: bottom.time, rows.prefix { $0.time == bottom.time })
+      edge.move(to: bottom.time, rows: rows.prefix { $0.time == bottom.time })
     }
     low = Swift.min(low, newLow)
   }
@@ -165,7 +165,7 @@ package struct BackwardPagination: Equatable, Sendable {
   }
 
   /// A joined page that brought nothing older.
-  private mutating func idle(_ rows: [Position], _ rawCount: Int) -> Verdict {
+  private mutating func idle(_ rows: [Position], rawCount: Int) -> Verdict {
     if let bottom = rows.first, lowestIdle.map({ bottom < $0 }) ?? true {
       // Still on its way down to the low end, however many rows there are above it.
       lowestIdle = bottom
@@ -234,7 +234,7 @@ package struct BackwardPagination: Equatable, Sendable {
 
   /// A page of which no item can be read.
   private mutating func takeUnread(
-    _ unread: Unreadable, _ rawCount: Int, _ complete: Bool
+    _ unread: Unreadable, rawCount: Int, complete: Bool
   ) -> Verdict {
     // Right below the run stands what is shown together with it, not what is only asked for
     // from there: offsets shift.
@@ -247,7 +247,7 @@ package struct BackwardPagination: Equatable, Sendable {
       low = .min
       return .resumed
     }
-    if lowerUnread(unread.oldest, rawCount) { return .same }
+    if lowerUnread(unread.oldest, rawCount: rawCount) { return .same }
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     // The same again, or nothing that tells them apart: the walk goes on below them.
@@ -260,7 +260,7 @@ package struct BackwardPagination: Equatable, Sendable {
 
   /// Whether a page shows further unreadable items below the run. Then the next one is
   /// asked from the lowest of them on, so that it is joined by what cannot be read.
-  private mutating func lowerUnread(_ oldest: [Int64], _ rawCount: Int) -> Bool {
+  private mutating func lowerUnread(_ oldest: [Int64], rawCount: Int) -> Bool {
     guard !below.isSuperset(of: oldest) else { return false }
     below.formUnion(oldest)
     stuck = 0

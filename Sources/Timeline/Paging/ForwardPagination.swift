@@ -58,7 +58,7 @@ package struct ForwardPagination: Equatable, Sendable {
     // A guess may come from the server; offsets stay far from where sums overflow.
     self.index = Swift.max(0, Swift.min(index, 1 << 40))
     self.ties = ties
-    if let top = rows.last { moveEdge(to: top.time, rows) }
+    if let top = rows.last { moveEdge(to: top.time, rows: rows) }
   }
 
   /// The offset to ask next with a limit: a few rows of the run, then what is newer.
@@ -98,17 +98,20 @@ package struct ForwardPagination: Equatable, Sendable {
   ) -> Verdict {
     let isNewest = offset <= 0 || endsAtPresent
     guard let bottom = rows.first, let top = rows.last else {
-      if rawCount > 0 { return takeUnread(unread, rawCount, offset, isNewest, endsAtStart) }
+      if rawCount > 0 {
+        return takeUnread(
+          unread, rawCount: rawCount, offset: offset, isNewest: isNewest, endsAtStart: endsAtStart)
+      }
       isAtPresent = isNewest
       return isNewest ? .present : same(offset)
     }
     let isJoined =
-      edge.isShared(rows) || Joining.reachesDown(bottom, to: high, ties) || endsAtStart
+      edge.isShared(rows) || Joining.reachesDown(bottom, to: high, ties: ties) || endsAtStart
     let resumes = !isJoined && (stepsOver || !beyond.isDisjoint(with: unread.oldest))
-    guard isJoined || resumes else { return apart(offset, rawCount) }
+    guard isJoined || resumes else { return apart(offset, rawCount: rawCount) }
     let beforeHigh = high
     let beforeEdge = edge
-    raiseEdge(rows, top)
+    raiseEdge(rows, top: top)
     stepsOver = false
     isAtPresent = isNewest
     if isNewest { return resumes ? .resumed : .present }
@@ -118,21 +121,21 @@ package struct ForwardPagination: Equatable, Sendable {
       index = offset
       return resumes ? .resumed : .extended
     }
-    if raiseUnread(unread.newest, offset) { return .same }
+    if raiseUnread(unread.newest, offset: offset) { return .same }
     return same(offset)
   }
 
   /// Moves the high end up to the cut end of a joined page.
-  private mutating func raiseEdge(_ rows: [Position], _ top: Position) {
-    let newHigh = Joining.cutHigh(top, ties)
+  private mutating func raiseEdge(_ rows: [Position], top: Position) {
+    let newHigh = Joining.cutHigh(top, ties: ties)
     if edge.time == top.time || newHigh >= high {
-      moveEdge(to: top.time, rows)
+      moveEdge(to: top.time, rows: rows)
     }
     high = Swift.max(high, newHigh)
   }
 
-  private mutating func moveEdge(to time: Int64, _ rows: [Position]) {
-    edge.move(to: time, rows[(rows.firstIndex { $0.time == time } ?? rows.count)...])
+  private mutating func moveEdge(to time: Int64, rows: [Position]) {
+    edge.move(to: time, rows: rows[(rows.firstIndex { $0.time == time } ?? rows.count)...])
   }
 
   private mutating func forget() {
@@ -156,7 +159,7 @@ package struct ForwardPagination: Equatable, Sendable {
   }
 
   /// A page above the run: messages arrived since. Look at larger offsets.
-  private mutating func apart(_ offset: Int, _ rawCount: Int) -> Verdict {
+  private mutating func apart(_ offset: Int, rawCount: Int) -> Verdict {
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     above = offset + rawCount
@@ -183,17 +186,17 @@ package struct ForwardPagination: Equatable, Sendable {
   /// A page of which no item can be read. Where none of them was shown right above the
   /// run, it stands apart like any other, unless it is all there is from the start on.
   private mutating func takeUnread(
-    _ unread: Unreadable, _ rawCount: Int, _ offset: Int, _ isNewest: Bool,
-    _ endsAtStart: Bool
+    _ unread: Unreadable, rawCount: Int, offset: Int, isNewest: Bool,
+    endsAtStart: Bool
   ) -> Verdict {
     guard endsAtStart || stepsOver || !beyond.isDisjoint(with: unread.oldest) else {
-      return apart(offset, rawCount)
+      return apart(offset, rawCount: rawCount)
     }
     if isNewest {
       isAtPresent = true
       return .present
     }
-    if raiseUnread(unread.newest, offset) { return .same }
+    if raiseUnread(unread.newest, offset: offset) { return .same }
     stuck += 1
     if stuck > Self.stuckMax { return .gaveUp }
     // The same again, or nothing that tells them apart: the climb goes on above them.
@@ -204,7 +207,7 @@ package struct ForwardPagination: Equatable, Sendable {
 
   /// Whether a page shows further unreadable items above the run. Then the next one is
   /// asked from the highest of them on, so that it is joined by what cannot be read.
-  private mutating func raiseUnread(_ newest: [Int64], _ offset: Int) -> Bool {
+  private mutating func raiseUnread(_ newest: [Int64], offset: Int) -> Bool {
     guard !beyond.isSuperset(of: newest) else { return false }
     beyond.formUnion(newest)
     stepsOver = false

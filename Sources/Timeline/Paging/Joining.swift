@@ -22,7 +22,7 @@ package enum Joining {
   ///
   /// The rest of that row's tick may lie on the other side of the cut. Only where
   /// the order inside a tick is known is the end exact.
-  package static func cutLow(_ oldest: Position, _ ties: Ties) -> Position {
+  package static func cutLow(_ oldest: Position, ties: Ties) -> Position {
     switch ties {
     case .unknown: .after(tick: oldest.time)
     case .byID: oldest
@@ -31,7 +31,7 @@ package enum Joining {
   }
 
   /// How far up a page speaks that is cut above its newest row.
-  package static func cutHigh(_ newest: Position, _ ties: Ties) -> Position {
+  package static func cutHigh(_ newest: Position, ties: Ties) -> Position {
     switch ties {
     case .unknown: .before(tick: newest.time)
     case .byID: newest.successor
@@ -44,18 +44,18 @@ package enum Joining {
   /// Where the order inside a tick is not known, an end in the middle of one tells no page
   /// from another: messages on both of its sides stand mixed on the server. So the run goes
   /// on from above the tick, and its pages show the whole of it.
-  package static func runLow(_ low: Position, _ ties: Ties) -> Position {
+  package static func runLow(_ low: Position, ties: Ties) -> Position {
     ties == .unknown && !low.id.isEmpty ? .after(tick: low.time) : low
   }
 
   /// Whether a page from below lies across, or touches, the low end of a run.
-  package static func reachesUp(_ newest: Position, to low: Position, _ ties: Ties) -> Bool {
-    cutHigh(newest, ties) >= low
+  package static func reachesUp(_ newest: Position, to low: Position, ties: Ties) -> Bool {
+    cutHigh(newest, ties: ties) >= low
   }
 
   /// Whether a page from above lies across, or touches, the high end of a run.
-  package static func reachesDown(_ oldest: Position, to high: Position, _ ties: Ties) -> Bool {
-    cutLow(oldest, ties) <= high
+  package static func reachesDown(_ oldest: Position, to high: Position, ties: Ties) -> Bool {
+    cutLow(oldest, ties: ties) <= high
   }
 
   /// Whether nothing lies beyond a page at the end where the server cuts.
@@ -76,7 +76,7 @@ package enum Joining {
   /// between them is unknown here; a number that follows leaves no room; `named` is
   /// the newest row of the range, where the message names it as the one before it.
   package static func pushed(
-    _ position: Position, onto newest: SpanSet.Span, isLive: Bool, named: Position?, _ ties: Ties
+    _ position: Position, onto newest: SpanSet.Span, isLive: Bool, named: Position?, ties: Ties
   ) -> SpanSet.Span? {
     guard newest.high <= position else { return nil }
     if isLive || ties == .never && newest.high == .before(tick: position.time) {
@@ -109,7 +109,7 @@ struct CutEdge: Equatable, Sendable {
   private(set) var ids = IDSet()
 
   /// Takes the rows of a tick in which the run ends now.
-  mutating func move(to time: Int64, _ rows: ArraySlice<Position>) {
+  mutating func move(to time: Int64, rows: ArraySlice<Position>) {
     if self.time != time { ids = IDSet() }
     self.time = time
     for row in rows { ids.insert(row.id) }

@@ -67,7 +67,7 @@ package struct OffsetSearch: Equatable, Sendable {
     if !target.id.isEmpty, rows.contains(target) { return .found }
     if steps > Self.stepsMax { return .gaveUp }
     guard let bottom = rows.first, let top = rows.last else {
-      return takeUnread(rawCount, endsAtStart)
+      return takeUnread(rawCount, endsAtStart: endsAtStart)
     }
     if isLast { return nearest }
     if top < target {
@@ -128,7 +128,7 @@ package struct OffsetSearch: Equatable, Sendable {
 
   /// Nothing here, or nothing that can be read. What cannot be read up to the end of all is
   /// as good as nothing.
-  private mutating func takeUnread(_ rawCount: Int, _ endsAtStart: Bool) -> Verdict {
+  private mutating func takeUnread(_ rawCount: Int, endsAtStart: Bool) -> Verdict {
     if unread?.upperBound != offset { unread = offset..<offset }
     let first = unread?.lowerBound ?? offset
     if rawCount > 0, !endsAtStart {

@@ -41,15 +41,16 @@ package struct PageClaim: Equatable, Sendable {
       holes = []
       return
     }
-    let bottom = Self.boundary(low, cut: Joining.cutLow(first, ties))
-    let top = Self.boundary(high, cut: Joining.cutHigh(last, ties))
+    let bottom = Self.boundary(low, cut: Joining.cutLow(first, ties: ties))
+    let top = Self.boundary(high, cut: Joining.cutHigh(last, ties: ties))
     self.low = bottom
     self.high = top
     holes =
       rows.count == items.count
       ? []
       : Self.holes(
-        items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor), isAscending)
+        items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor),
+        isAscending: isAscending)
   }
 
   /// The pieces of the claim without its holes, oldest first.
@@ -67,7 +68,7 @@ package struct PageClaim: Equatable, Sendable {
 
   /// Between which neighbours each unreadable item lies.
   private static func holes(
-    _ items: [Position?], bottom: Position, top: Position, _ isAscending: Bool
+    _ items: [Position?], bottom: Position, top: Position, isAscending: Bool
   ) -> [SpanSet.Span] {
     let readable = items.compactMap { $0 }
     let ascending = zip(readable, readable.dropFirst()).allSatisfy { $0.time <= $1.time }

@@ -56,7 +56,7 @@ package struct Completeness: Equatable, Sendable {
     let high: Position
     if goesOlder {
       high = anchor ?? top
-      low = reachedLimit ? Self.gapTouching(rows.first ?? high, spans) : .min
+      low = reachedLimit ? Self.gapTouching(rows.first ?? high, spans: spans) : .min
     } else {
       low = anchor ?? .min
       high = reachedLimit ? rows.last?.successor ?? low : max(top, low)
@@ -65,10 +65,10 @@ package struct Completeness: Equatable, Sendable {
     for row in 0...rows.count {
       let to = row < rows.count ? rows[row] : high
       // Mostly nothing lies between, which is asked without making a boundary.
-      if row > 0 ? spans.joins(rows[row - 1], to) : spans.covers(low, to) { continue }
+      if row > 0 ? spans.joins(rows[row - 1], b: to) : spans.covers(low, high: to) { continue }
       let from = row > 0 ? rows[row - 1].successor : low
       if to <= from { continue }
-      let parts = spans.gaps(in: from, to)
+      let parts = spans.gaps(in: from, high: to)
       let isPoisoned = parts.allSatisfy { part in
         poisoned.contains { $0.low <= part.low && part.high <= $0.high }
       }
@@ -84,15 +84,15 @@ package struct Completeness: Equatable, Sendable {
     } else if !goesOlder {
       stop = .present
     } else if rows.isEmpty {
-      stop = anchor == nil && spans.isEmpty || !spans.covers(.min, high) ? .gap : .start
+      stop = anchor == nil && spans.isEmpty || !spans.covers(.min, high: high) ? .gap : .start
     } else {
-      stop = spans.covers(.min, rows[0]) ? .start : .gap
+      stop = spans.covers(.min, high: rows[0]) ? .start : .gap
     }
   }
 
   /// The older end of the gap that ends right at `position`; `position` for none.
-  private static func gapTouching(_ position: Position, _ spans: SpanSet) -> Position {
-    guard let below = spans.gaps(in: .min, position).last, below.high == position else {
+  private static func gapTouching(_ position: Position, spans: SpanSet) -> Position {
+    guard let below = spans.gaps(in: .min, high: position).last, below.high == position else {
       return position
     }
     return below.low

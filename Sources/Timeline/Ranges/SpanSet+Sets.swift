@@ -4,7 +4,7 @@
 /// two ranges merge.
 extension SpanSet {
   /// This set with one more range.
-  package func inserting(_ low: Position, _ high: Position) -> SpanSet {
+  package func inserting(_ low: Position, high: Position) -> SpanSet {
     var set = self
     set.insert(low, high)
     return set

@@ -82,7 +82,7 @@ package struct SpanSet: Equatable, Sendable {
   }
 
   /// Whether all of `low ..< high` is whole.
-  package func covers(_ low: Position, _ high: Position) -> Bool {
+  package func covers(_ low: Position, high: Position) -> Bool {
     guard low < high else { return true }
     guard let index = index(holding: low) else { return false }
     return high <= spans[index].high
@@ -90,7 +90,7 @@ package struct SpanSet: Equatable, Sendable {
 
   /// Whether nothing is missing between two messages: that all of
   /// `a.successor ..< b` is whole, asked without making the successor.
-  package func joins(_ a: Position, _ b: Position) -> Bool {
+  package func joins(_ a: Position, b: Position) -> Bool {
     if b.follows(a) { return true }
     let index = firstIndex(reaching: b)
     guard index < spans.count else { return false }
@@ -137,7 +137,7 @@ package struct SpanSet: Equatable, Sendable {
   }
 
   /// The gaps that meet `low ..< high`, oldest first, cut to it.
-  package func gaps(in low: Position, _ high: Position) -> [Span] {
+  package func gaps(in low: Position, high: Position) -> [Span] {
     guard low < high else { return [] }
     var gaps: [Span] = []
     var edge = low

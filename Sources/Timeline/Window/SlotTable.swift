@@ -10,7 +10,7 @@ struct SlotTable: Sendable {
   private(set) var cells: [UInt32] = []
   private var used = 0
 
-  static func hash(_ id: [UInt8]) -> UInt64 { checksumTerm(foldedBytes(of: id), 0) }
+  static func hash(_ id: [UInt8]) -> UInt64 { checksumTerm(foldedBytes(of: id), number: 0) }
 
   func find(_ hash: UInt64, _ isMeant: (Int) -> Bool) -> Int? {
     guard let cell = cell(hash, isMeant) else { return nil }

@@ -86,7 +86,7 @@ package struct DiffOp: Equatable, Sendable {
 }
 
 /// The finalizer of SplitMix64 over two neighbours: one term of the checksum.
-func checksumTerm(_ previous: UInt64, _ number: UInt64) -> UInt64 {
+func checksumTerm(_ previous: UInt64, number: UInt64) -> UInt64 {
   var z = previous &* 0x9E37_79B9_7F4A_7C15 &+ number
   z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
   z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -98,7 +98,7 @@ package func windowChecksum(_ numbers: [UInt64]) -> UInt64 {
   var sum: UInt64 = 0
   var previous: UInt64 = 0
   for number in numbers {
-    sum &+= checksumTerm(previous, number)
+    sum &+= checksumTerm(previous, number: number)
     previous = number
   }
   return sum

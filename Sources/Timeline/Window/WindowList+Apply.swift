@@ -225,7 +225,7 @@ private struct Edit {
     var sum: UInt64 = 0
     for row in rows {
       guard let number = list[row]?.number else { break }
-      sum &+= checksumTerm(list[row - 1]?.number ?? 0, number)
+      sum &+= checksumTerm(list[row - 1]?.number ?? 0, number: number)
     }
     return sum
   }
@@ -274,7 +274,7 @@ private struct Edit {
       // What is pending stands behind the present, which no range reaches: only that rows
       // between are not loaded makes a split there.
       let whole = item.position.isPending ? list.loaded : list.trusted
-      let isSplit = before.map { !whole.joins($0, item.position) } ?? false
+      let isSplit = before.map { !whole.joins($0, b: item.position) } ?? false
       guard isSplit != item.splitBefore else { continue }
       list.slots[slot].item.splitBefore = isSplit
       if !list.slots[slot].isNew { rows.append(row) }
@@ -331,7 +331,9 @@ extension WindowList {
 
   fileprivate mutating func enterTables(_ slot: Int) {
     let item = slots[slot].item
-    numbers.insert(slot, checksumTerm(0, item.number)) { checksumTerm(0, slots[$0].item.number) }
+    numbers.insert(slot, checksumTerm(0, number: item.number)) {
+      checksumTerm(0, number: slots[$0].item.number)
+    }
     ids.insert(slot, SlotTable.hash(item.position.id)) {
       SlotTable.hash(slots[$0].item.position.id)
     }
@@ -339,7 +341,9 @@ extension WindowList {
 
   fileprivate mutating func leaveTables(_ slot: Int) {
     let item = slots[slot].item
-    numbers.remove(slot, checksumTerm(0, item.number)) { checksumTerm(0, slots[$0].item.number) }
+    numbers.remove(slot, checksumTerm(0, number: item.number)) {
+      checksumTerm(0, number: slots[$0].item.number)
+    }
     ids.remove(slot, SlotTable.hash(item.position.id)) {
       SlotTable.hash(slots[$0].item.position.id)
     }

@@ -120,7 +120,7 @@ extension WindowList {
   }
 
   func slot(ofNumber number: UInt64) -> Int? {
-    numbers.find(checksumTerm(0, number)) { slots[$0].item.number == number }
+    numbers.find(checksumTerm(0, number: number)) { slots[$0].item.number == number }
   }
 
   func slot(ofID id: [UInt8]) -> Int? {

@@ -86,7 +86,7 @@ import Testing
     _ ending: OutboxPolicy.Ending, _ verb: Verb = .sendMessage, repeatable: Bool = false,
     taken: Bool = true
   ) -> OutboxPolicy.Verdict {
-    OutboxPolicy.verdict(ending, verb, isRepeatable: repeatable, wasTaken: taken)
+    OutboxPolicy.verdict(ending, verb: verb, isRepeatable: repeatable, wasTaken: taken)
   }
 
   @Test func withoutAnAnswerItMayHaveArrived() {

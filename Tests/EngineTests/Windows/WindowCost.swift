@@ -39,7 +39,7 @@ import Timeline
         try tx.save(record)
         var all = SpanSet()
         all.insert(.min, .after(tick: top))
-        try tx.save(spans: all, replacing: try tx.spans(record.cid), record.cid)
+        try tx.save(spans: all, replacing: try tx.spans(record.cid), in: record.cid)
       }
     }
   }

@@ -254,7 +254,7 @@ import Timeline
     let newest = try world.window(count: 20)
     #expect(pinned() == Array(380..<400))
     // Whatever arrives belongs to a window that follows the present.
-    #expect(world.client.pinned(room).covers(places[399], .max))
+    #expect(world.client.pinned(room).covers(places[399], high: .max))
     let old = try world.window(.message(Array(world.truth()[100].utf8)), count: 20)
     #expect(pinned() == Array(90..<110) + Array(380..<400))
     #expect(try old.window.load(Load(.before(0), count: 30)))

@@ -23,7 +23,7 @@ import Timeline
       next.remove(position(10, "x"), .max)
       next.insert(position(10, ""), position(high, "c"))
       try fixture.write { tx throws(StoreFailure) in
-        try tx.save(spans: next, replacing: spans, cid)
+        try tx.save(spans: next, replacing: spans, in: cid)
         #expect(try tx.spans(cid) == next)
         #expect(try tx.connection.number(stored) == 20)
       }
@@ -35,8 +35,8 @@ import Timeline
     var more = spans
     more.insert(position(50, ""), position(60, ""))
     try fixture.write { tx throws(StoreFailure) in
-      try tx.save(spans: more, replacing: spans, cid)
-      try tx.save(spans: spans, replacing: more, cid)
+      try tx.save(spans: more, replacing: spans, in: cid)
+      try tx.save(spans: spans, replacing: more, in: cid)
       #expect(try tx.connection.number(stored) == 15)
     }
     try fixture.reopen()
@@ -65,7 +65,7 @@ import Timeline
           case 3: next.insert(.min, position(low, "x"))
           default: next.insert(position(low, ""), position(high, ""))
           }
-          try tx.save(spans: next, replacing: spans, cid)
+          try tx.save(spans: next, replacing: spans, in: cid)
           spans = next
           if random.chance(0.5) { try forget(tx) }
           #expect(try tx.spans(cid) == spans)
@@ -84,7 +84,7 @@ import Timeline
     spans.insert(.min, position(3, "a"))
     let saved = try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
-      try tx.save(spans: spans, replacing: SpanSet(), cid)
+      try tx.save(spans: spans, replacing: SpanSet(), in: cid)
       record.fetch = Watermark(timeUs: 3, text: bytes("3"))
       try tx.save(record)
       try forget(tx)
@@ -146,7 +146,7 @@ import Timeline
       var record = try tx.conversation(creating: bytes("c"))
       record.fetch = Watermark(timeUs: 3, text: bytes("3"))
       try tx.save(record)
-      try tx.save(spans: spans, replacing: SpanSet(), cid)
+      try tx.save(spans: spans, replacing: SpanSet(), in: cid)
       if isAll { try tx.clearCache() } else { try tx.removeConversation(cid) }
       let left = try tx.conversation(cid: cid)
       #expect(left != nil)
@@ -161,7 +161,7 @@ import Timeline
       // A range of one's own end.
       var other = SpanSet()
       other.insert(position(1, ""), position(2, ""))
-      try tx.save(spans: other, replacing: SpanSet(), cid)
+      try tx.save(spans: other, replacing: SpanSet(), in: cid)
       try forget(tx)
       #expect(try tx.spans(cid) == other)
     }

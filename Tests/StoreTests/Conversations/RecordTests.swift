@@ -59,7 +59,7 @@ import Timeline
       spans.insert(position(Int64(step) * 10, ""), position(Int64(step) * 10 + 5, "x"))
     }
     try fixture.write { tx throws(StoreFailure) in
-      try tx.save(spans: spans, replacing: SpanSet(), cid)
+      try tx.save(spans: spans, replacing: SpanSet(), in: cid)
     }
     try fixture.reopen()
     var next = spans
@@ -69,7 +69,7 @@ import Timeline
     let written = try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.spans(cid) == spans)
       let before = try tx.connection.totalChanges
-      try tx.save(spans: next, replacing: spans, cid)
+      try tx.save(spans: next, replacing: spans, in: cid)
       return try tx.connection.totalChanges - before
     }
     // Two joined into one: one goes, one is longer. One split: two written. The
@@ -92,20 +92,20 @@ import Timeline
     var less = content
     less.remove(position(42, ""), position(203, "x"))
     try fixture.write { tx throws(StoreFailure) in
-      try tx.save(spans: content, replacing: SpanSet(), cid)
-      try tx.save(unverified: content, replacing: SpanSet(), cid)
+      try tx.save(spans: content, replacing: SpanSet(), in: cid)
+      try tx.save(unverified: content, replacing: SpanSet(), in: cid)
     }
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.unverified(cid) == content)
-      try tx.save(unverified: less, replacing: content, cid)
+      try tx.save(unverified: less, replacing: content, in: cid)
     }
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.unverified(cid) == less)
       #expect(try tx.spans(cid) == content)
-      try tx.save(unverified: SpanSet(), replacing: less, cid)
-      try tx.save(spans: less, replacing: content, cid)
+      try tx.save(unverified: SpanSet(), replacing: less, in: cid)
+      try tx.save(spans: less, replacing: content, in: cid)
       #expect(try tx.unverified(cid).isEmpty)
       #expect(try tx.spans(cid) == less)
       #expect(try tx.lastChange() == 2)
@@ -125,7 +125,7 @@ import Timeline
       }
       let stored = try tx.unverified(cid)
       #expect(stored == whole)
-      try tx.save(unverified: part, replacing: stored, cid)
+      try tx.save(unverified: part, replacing: stored, in: cid)
       #expect(try tx.unverified(cid) == part)
       #expect(try tx.spans(cid).isEmpty)
     }
@@ -146,7 +146,7 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       let stored = try tx.spans(cid)
       #expect(stored.isEmpty)
-      try tx.save(spans: good, replacing: stored, cid)
+      try tx.save(spans: good, replacing: stored, in: cid)
       #expect(try tx.spans(cid) == good)
     }
   }

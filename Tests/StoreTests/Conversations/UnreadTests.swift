@@ -33,7 +33,7 @@ import Timeline
       try tx.save(record)
       let old = try tx.spans(cid)
       let low = from.map { Position.before(tick: $0) } ?? .min
-      try tx.save(spans: old.inserting(low, .after(tick: time)), replacing: old, cid)
+      try tx.save(spans: old.inserting(low, high: .after(tick: time)), replacing: old, in: cid)
     }
   }
 
@@ -64,14 +64,14 @@ import Timeline
     try fixture.apply([message("a", at: 1), message("e", at: 5)], cid)
     #expect(try unread(fixture, cid).count == 3)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.enqueueMark(.read, bytes("a"), cid))
-      _ = try tx.tombstone(bytes("e"), cid, version: nil)
+      #expect(try tx.enqueueMark(.read, id: bytes("a"), in: cid))
+      _ = try tx.tombstone(bytes("e"), in: cid, version: nil)
     }
     try fixture.reopen()
     #expect(try unread(fixture, cid) == Unread(1, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.confirmMarks(.read, [bytes("a")], cid)
-      _ = try tx.forget(bytes("f"), cid)
+      _ = try tx.confirmMarks(.read, ids: [bytes("a")], in: cid)
+      _ = try tx.forget(bytes("f"), in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(0, isExact: true))
   }
@@ -82,11 +82,11 @@ import Timeline
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try told(fixture, cid, 2, newest: position(2, "b"))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.enqueueMark(.read, bytes("a"), cid)
+      _ = try tx.enqueueMark(.read, id: bytes("a"), in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(1, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      try tx.dropMarks(.read, [bytes("a")], cid)
+      try tx.dropMarks(.read, ids: [bytes("a")], in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(2, isExact: true))
   }
@@ -154,7 +154,8 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       let none = try tx.unverified(cid)
       try tx.save(
-        unverified: none.inserting(position(7, ""), position(8, "")), replacing: none, cid)
+        unverified: none.inserting(position(7, ""), high: position(8, "")), replacing: none, in: cid
+      )
     }
     #expect(try unread(fixture, cid) == Unread(5, isExact: false))
   }
@@ -169,7 +170,7 @@ import Timeline
     try fixture.apply([message("m18", at: 18), message("m19", at: 19)], cid)
     #expect(try unread(fixture, cid) == Unread(7, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.enqueueMark(.read, bytes("m19"), cid)
+      _ = try tx.enqueueMark(.read, id: bytes("m19"), in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(6, isExact: true))
     try fixture.reopen()
@@ -200,8 +201,8 @@ import Timeline
     }
     try hear(since: since) { tx throws(StoreFailure) in
       _ = try tx.apply(message("m6", at: 6), cid, issued: tx.lsn)
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m2")], cid, isMe: true)
-      _ = try tx.tombstone(bytes("m3"), cid, version: nil)
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m2")], in: cid, isMe: true)
+      _ = try tx.tombstone(bytes("m3"), in: cid, version: nil)
     }
     #expect(try unread(fixture, cid) == Unread(8, isExact: true))
     // Counted before this connection began: something may have been missed.
@@ -210,7 +211,7 @@ import Timeline
     }
     #expect(try unread(fixture, cid) == Unread(9, isExact: false))
     try hear(since: nil) { tx throws(StoreFailure) in
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m1")], cid, isMe: true)
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m1")], in: cid, isMe: true)
     }
     #expect(try unread(fixture, cid) == Unread(4, isExact: false))
   }
@@ -221,7 +222,7 @@ import Timeline
     try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
     let issued = fixture.store.lsn
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.enqueueMark(.read, bytes("m1"), cid)
+      _ = try tx.enqueueMark(.read, id: bytes("m1"), in: cid)
     }
     try told(fixture, cid, 8, newest: position(5, "m5"), issued: issued)
     #expect(try unread(fixture, cid) == Unread(4, isExact: false))
@@ -229,17 +230,17 @@ import Timeline
     try told(fixture, cid, 8, newest: position(5, "m5"))
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.confirmMarks(.read, [bytes("m1")], cid)
+      _ = try tx.confirmMarks(.read, ids: [bytes("m1")], in: cid)
     }
     // Something unknown was read or went.
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("?")], cid, isMe: true)
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("?")], in: cid, isMe: true)
     }
     #expect(try unread(fixture, cid) == Unread(4, isExact: false))
     try told(fixture, cid, 8, newest: nil)
     #expect(try unread(fixture, cid).isExact)
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.tombstone(bytes("??"), cid, version: nil)
+      _ = try tx.tombstone(bytes("??"), in: cid, version: nil)
     }
     #expect(try unread(fixture, cid).isExact == false)
     try told(fixture, cid, 8, newest: nil)
@@ -321,7 +322,7 @@ import Timeline
       var mark = OperationRecord(.markLastRead, cid: cid, target: bytes("m12"))
       mark.state = .done
       _ = try tx.addOperation(mark)
-      try tx.noteLastRead(bytes("m12"), cid)
+      try tx.noteLastRead(bytes("m12"), in: cid)
     }
     try told(fixture, cid, 9, newest: position(10, "m10"), lastRead: "m3")
     #expect(try unread(fixture, cid).isExact == false)
@@ -337,7 +338,7 @@ import Timeline
     try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
     try fixture.write { tx throws(StoreFailure) in
       if verb == .markRead {
-        _ = try tx.enqueueMark(.read, bytes("m2"), cid)
+        _ = try tx.enqueueMark(.read, id: bytes("m2"), in: cid)
       } else {
         _ = try tx.addOperation(OperationRecord(verb, cid: cid, target: bytes("m2")))
       }
@@ -347,7 +348,7 @@ import Timeline
     try fixture.reopen()
     #expect(try unread(fixture, cid) == Unread(20, isExact: false))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.tombstone(bytes("m2"), cid, version: nil)
+      _ = try tx.tombstone(bytes("m2"), in: cid, version: nil)
     }
     try told(fixture, cid, 21, newest: position(5, "m5"))
     #expect(try unread(fixture, cid) == Unread(21, isExact: true))

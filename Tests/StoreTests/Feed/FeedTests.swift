@@ -24,7 +24,7 @@ import Timeline
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      try tx.save(spans: SpanSet().inserting(.min, .max), replacing: SpanSet(), cid)
+      try tx.save(spans: SpanSet().inserting(.min, high: .max), replacing: SpanSet(), in: cid)
     }
     let before = try fixture.read { tx throws(StoreFailure) in try tx.lastChange() }
     try fixture.write { tx throws(StoreFailure) in
@@ -47,15 +47,15 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply((0..<50).map { message("m\($0)", at: Int64($0)) }, cid)
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.tombstone(bytes("m7"), cid, version: nil)
-      _ = try tx.forget(bytes("m3"), cid)
+      _ = try tx.tombstone(bytes("m7"), in: cid, version: nil)
+      _ = try tx.forget(bytes("m3"), in: cid)
       _ = try tx.receipts(
-        .read, user: bytes("eva"), ids: ["m9", "m7", "m20", "m8"].map(bytes), cid, isMe: false)
-      tx.change(.updated, cid, numbers: 9...10)
+        .read, user: bytes("eva"), ids: ["m9", "m7", "m20", "m8"].map(bytes), in: cid, isMe: false)
+      tx.change(.updated, in: cid, numbers: 9...10)
       var spans = SpanSet()
       spans.insert(.min, .max)
-      try tx.save(spans: spans, replacing: SpanSet(), cid)
-      tx.change(.coverage, cid, numbers: nil)
+      try tx.save(spans: spans, replacing: SpanSet(), in: cid)
+      tx.change(.coverage, in: cid, numbers: nil)
     }
     try fixture.reopen()
     let all = [
@@ -86,7 +86,7 @@ import Timeline
     let extra = 5
     try fixture.write { tx throws(StoreFailure) in
       for step in 0..<UInt64(Limits.changesKept + extra) {
-        tx.change(.updated, cid, numbers: step * 2 + 1...step * 2 + 1)
+        tx.change(.updated, in: cid, numbers: step * 2 + 1...step * 2 + 1)
       }
     }
     try fixture.read { tx throws(StoreFailure) in
@@ -111,7 +111,7 @@ import Timeline
     for step in 1...count {
       try fixture.write { tx throws(StoreFailure) in
         tx.isSilent = step % 3 == 0
-        tx.change(.updated, step == 5 ? other : cid, numbers: step...step + 1)
+        tx.change(.updated, in: step == 5 ? other : cid, numbers: step...step + 1)
       }
       if step % 50 == 0 { try fixture.reopen() }
     }

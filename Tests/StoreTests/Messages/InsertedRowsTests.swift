@@ -16,10 +16,10 @@ import Timeline
         for high in low...numbers.upperBound {
           for limit in [1, 3, 100] {
             let told = try fixture.store.read { rx throws(StoreFailure) in
-              try rx.keys(numbers: low...high, cid, limit: limit)
+              try rx.keys(numbers: low...high, in: cid, limit: limit)
             }
             let read = try fixture.read { rx throws(StoreFailure) in
-              try rx.keys(numbers: low...high, cid, limit: limit)
+              try rx.keys(numbers: low...high, in: cid, limit: limit)
             }
             try #require(told == read, "\(note): \(low)...\(high) of \(cid), \(limit) at most")
           }
@@ -39,7 +39,7 @@ import Timeline
           let at = Int64(random.below(50))
           if !names.isEmpty, random.chance(0.25), let old = names.randomElement(using: &random) {
             if random.chance(0.5) {
-              _ = try tx.tombstone(bytes(old.name), old.cid, version: nil)
+              _ = try tx.tombstone(bytes(old.name), in: old.cid, version: nil)
             } else {
               _ = try tx.apply(
                 message(old.name, at: at, "changed \(step)", version: Int64(step)), old.cid,
@@ -65,11 +65,11 @@ import Timeline
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try fixture.write { tx throws(StoreFailure) in
       // What the transaction itself does is not told by the commit before it.
-      #expect(tx.memo?.inserted.keys(1...2, cid) == nil)
+      #expect(tx.memo?.inserted.keys(1...2, in: cid) == nil)
       _ = try tx.apply(message("b", at: 2, "changed", version: 5), cid, issued: tx.lsn)
-      #expect(try tx.keys(numbers: 2...2, cid, limit: 9).map(\.revision) == [tx.lsn])
-      _ = try tx.tombstone(bytes("a"), cid, version: nil)
-      #expect(try tx.keys(numbers: 1...2, cid, limit: 9).map(\.number) == [2])
+      #expect(try tx.keys(numbers: 2...2, in: cid, limit: 9).map(\.revision) == [tx.lsn])
+      _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
+      #expect(try tx.keys(numbers: 1...2, in: cid, limit: 9).map(\.number) == [2])
     }
     try expectSame(fixture, [cid], 1...2, "one was deleted")
     // One that fails changes nothing, and tells nothing either.
@@ -100,7 +100,7 @@ import Timeline
     var kept: ReadTransaction?
     try fixture.store.read { rx throws(StoreFailure) in
       #expect(try rx.conversation(bytes("c"))?.cid == cid)
-      #expect(try rx.keys(numbers: 1...1, cid, limit: 1).count == 1)
+      #expect(try rx.keys(numbers: 1...1, in: cid, limit: 1).count == 1)
       kept = rx
     }
     let ended = try #require(kept)
@@ -109,7 +109,7 @@ import Timeline
     #expect(throws: StoreFailure.self) { try ended.spans(cid) }
     #expect(throws: StoreFailure.self) { try ended.unverified(cid) }
     #expect(throws: StoreFailure.self) { try ended.quarantined(cid, seen: true) }
-    #expect(throws: StoreFailure.self) { try ended.keys(numbers: 1...1, cid, limit: 1) }
+    #expect(throws: StoreFailure.self) { try ended.keys(numbers: 1...1, in: cid, limit: 1) }
     #expect(throws: StoreFailure.self) { try ended.count(cid, from: .min, to: .max) }
     #expect(throws: StoreFailure.self) { try ended.readMarker(cid) }
     #expect(throws: StoreFailure.self) { try ended.facts() }

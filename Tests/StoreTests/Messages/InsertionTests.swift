@@ -54,12 +54,12 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.apply(message("a", at: 1), cid, issued: tx.lsn) == .inserted(1))
-      _ = try tx.tombstone(bytes("b"), cid, version: nil)
+      _ = try tx.tombstone(bytes("b"), in: cid, version: nil)
       #expect(try tx.apply(message("b", at: 2), cid, issued: tx.lsn) == .tombstoned)
     }
     // One that is taken back leaves nothing.
     _ = try? fixture.write { tx throws(StoreFailure) in
-      _ = try tx.tombstone(bytes("c"), cid, version: nil)
+      _ = try tx.tombstone(bytes("c"), in: cid, version: nil)
       _ = try tx.apply(message("c", at: 3), cid, issued: tx.lsn)
       throw StoreFailure.broken("on purpose")
     }
@@ -67,7 +67,7 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in try tx.clearTombstones(cid) }
     #expect(try fixture.apply([message("b", at: 2)], cid) == [.inserted(3)])
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.tombstone(bytes("d"), cid, version: nil)
+      _ = try tx.tombstone(bytes("d"), in: cid, version: nil)
     }
     #expect(try fixture.apply([message("d", at: 4)], cid, issued: 1_000) == [.tombstoned])
   }

@@ -57,12 +57,12 @@ import Timeline
             == Array(all.filter { $0.position >= low }.prefix(limit)))
         let first = UInt64(random.below(310))
         let numbers = first...(first + UInt64(random.below(60)))
-        let found = try rx.keys(numbers: numbers, cid, limit: limit)
+        let found = try rx.keys(numbers: numbers, in: cid, limit: limit)
         let expected = all.filter { numbers.contains($0.number) }
           .sorted { $0.number < $1.number }
         #expect(found == Array(expected.prefix(limit)))
       }
-      #expect(try rx.keys(numbers: 0...UInt64.max, cid, limit: .max).count == all.count)
+      #expect(try rx.keys(numbers: 0...UInt64.max, in: cid, limit: .max).count == all.count)
       #expect(try rx.keys(cid, before: .max, limit: .max, from: nil) == all)
       #expect(try rx.keys(cid, from: .max, limit: 5, to: .min).isEmpty)
       #expect(try rx.keys(cid, from: .min, limit: -1, to: nil).isEmpty)
@@ -75,9 +75,9 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       let all = try all(tx, cid)
       let gone = all[10].position
-      _ = try tx.tombstone(gone.id, cid, version: nil)
+      _ = try tx.tombstone(gone.id, in: cid, version: nil)
       let hidden = all[11].position
-      _ = try tx.forget(hidden.id, cid)
+      _ = try tx.forget(hidden.id, in: cid)
       var keys = all[5..<40].map(\.position)
       keys.reverse()
       let page = try tx.messages(cid, keys: keys[...])
@@ -128,7 +128,7 @@ import Timeline
       #expect(try pinned(.latest, 3) == expected.suffix(3).map(\.number))
       #expect(try pinned(.before(expected[3].position), 2) == expected[1...2].map(\.number))
       let first = expected[0].position.id
-      #expect(try tx.pin(first, cid, isPinned: false, issued: tx.lsn) == expected[0].number)
+      #expect(try tx.pin(first, in: cid, isPinned: false, issued: tx.lsn) == expected[0].number)
       #expect(try pinned(.oldest, 1) == [expected[1].number])
     }
   }
@@ -150,8 +150,8 @@ import Timeline
     try fixture.apply([message("m13", at: 13, flags: .control)], cid)
     #expect(try first() == "m14")
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.enqueueMark(.read, bytes("m20"), cid))
-      #expect(try tx.enqueueMark(.listened, bytes("m30"), cid))
+      #expect(try tx.enqueueMark(.read, id: bytes("m20"), in: cid))
+      #expect(try tx.enqueueMark(.listened, id: bytes("m30"), in: cid))
     }
     try fixture.reopen()
     #expect(try first() == "m21")
@@ -160,8 +160,8 @@ import Timeline
     try fixture.apply([message("last", at: 51)], cid)
     #expect(try first() == "last")
     try fixture.read { rx throws(StoreFailure) in
-      #expect(try rx.place(ofID: bytes("mine"), cid) == position(50, "mine"))
-      #expect(try rx.place(ofID: bytes("unknown"), cid) == nil)
+      #expect(try rx.place(ofID: bytes("mine"), in: cid) == position(50, "mine"))
+      #expect(try rx.place(ofID: bytes("unknown"), in: cid) == nil)
     }
   }
 

@@ -20,7 +20,7 @@ import Timeline
     }
     try fixture.apply(all.reversed(), cid)
     try fixture.apply([message("z", at: 5, "elsewhere")], other)
-    try fixture.write { tx throws(StoreFailure) in _ = try tx.forget(bytes("b0"), cid) }
+    try fixture.write { tx throws(StoreFailure) in _ = try tx.forget(bytes("b0"), in: cid) }
     return (fixture, cid)
   }
 
@@ -87,9 +87,9 @@ import Timeline
       #expect(try tx.oldest(cid) == position(0, "b0"))
       #expect(try tx.newest(cid) == position(9, "c19"))
       #expect(try tx.oldest(99) == nil)
-      #expect(try tx.position(ofNumber: 1, cid) == position(9, "c19"))
-      #expect(try tx.position(ofNumber: 1, 99) == nil)
-      #expect(try tx.position(ofNumber: .max, cid) == nil)
+      #expect(try tx.position(ofNumber: 1, in: cid) == position(9, "c19"))
+      #expect(try tx.position(ofNumber: 1, in: 99) == nil)
+      #expect(try tx.position(ofNumber: .max, in: cid) == nil)
     }
   }
 

@@ -11,8 +11,8 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.tombstone(bytes("a"), cid, version: nil) == 1)
-      #expect(try tx.tombstone(bytes("a"), cid, version: nil) == nil)
+      #expect(try tx.tombstone(bytes("a"), in: cid, version: nil) == 1)
+      #expect(try tx.tombstone(bytes("a"), in: cid, version: nil) == nil)
     }
     try fixture.reopen()
     let again = try fixture.apply([message("a", at: 1, version: 9)], cid, issued: 1_000)
@@ -27,7 +27,7 @@ import Timeline
     let cid = try fixture.conversation()
     let other = try fixture.conversation("other")
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.tombstone(bytes("a"), cid, version: nil) == nil)
+      #expect(try tx.tombstone(bytes("a"), in: cid, version: nil) == nil)
     }
     #expect(try fixture.apply([message("a", at: 1)], cid) == [.tombstoned])
     #expect(try fixture.apply([message("a", at: 1)], other) == [.inserted(1)])
@@ -37,18 +37,18 @@ import Timeline
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.tombstone(bytes("a"), cid, version: nil)
+      _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
       // Said again with a version; an older one said later changes nothing.
-      _ = try tx.tombstone(bytes("a"), cid, version: 4)
-      _ = try tx.tombstone(bytes("a"), cid, version: 2)
+      _ = try tx.tombstone(bytes("a"), in: cid, version: 4)
+      _ = try tx.tombstone(bytes("a"), in: cid, version: 2)
     }
     #expect(try fixture.apply([message("a", at: 1)], cid) == [.tombstoned])
     #expect(try fixture.apply([message("a", at: 1, version: 4)], cid) == [.tombstoned])
     #expect(try fixture.apply([message("a", at: 1, version: 5)], cid) == [.inserted(1)])
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.isTombstoned(bytes("a"), cid) == false)
-      #expect(try tx.tombstone(bytes("a"), cid, version: 4) == nil)
-      #expect(try tx.tombstone(bytes("a"), cid, version: 5) == 1)
+      #expect(try tx.isTombstoned(bytes("a"), in: cid) == false)
+      #expect(try tx.tombstone(bytes("a"), in: cid, version: 4) == nil)
+      #expect(try tx.tombstone(bytes("a"), in: cid, version: 5) == 1)
     }
   }
 
@@ -57,7 +57,7 @@ import Timeline
     let cid = try fixture.conversation()
     let other = try fixture.conversation("other")
     try fixture.write { tx throws(StoreFailure) in
-      for place in [cid, other] { _ = try tx.tombstone(bytes("a"), place, version: nil) }
+      for place in [cid, other] { _ = try tx.tombstone(bytes("a"), in: place, version: nil) }
       try tx.clearTombstones(cid)
     }
     #expect(try fixture.apply([message("a", at: 1)], cid) == [.inserted(1)])
@@ -70,8 +70,8 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1, readBy: #"["eva"]"#), message("b", at: 2)], cid)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.forget(bytes("a"), cid) == 1)
-      #expect(try tx.forget(bytes("unknown"), cid) == nil)
+      #expect(try tx.forget(bytes("a"), in: cid) == 1)
+      #expect(try tx.forget(bytes("unknown"), in: cid) == nil)
     }
     try fixture.reopen()
     #expect(try fixture.apply([message("a", at: 1, version: 7)], cid) == [.forgotten(1)])
@@ -90,7 +90,7 @@ import Timeline
       #expect(try tx.newest(cid) == position(5, "a"))
     }
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.tombstone(bytes("a"), cid, version: nil) == 1)
+      #expect(try tx.tombstone(bytes("a"), in: cid, version: nil) == 1)
       #expect(try tx.count(cid, from: .min, to: .max) == 1)
     }
   }
@@ -103,9 +103,9 @@ import Timeline
     let other = try fixture.conversation("other")
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.forget(bytes("a"), cid)
+      _ = try tx.forget(bytes("a"), in: cid)
       if isDeleted {
-        _ = try tx.tombstone(bytes("a"), cid, version: nil)
+        _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
         try tx.clearTombstones(cid)
       } else {
         _ = try tx.remove(position(1, "a"), cid)

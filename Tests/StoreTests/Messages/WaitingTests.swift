@@ -27,19 +27,19 @@ import Testing
         reactions: "{3}")
       _ = try tx.apply(copy, cid, issued: tx.lsn)
     case .reaction:
-      _ = try tx.reactions(id, cid, json: bytes("{3}"), version: 3, issued: tx.lsn)
+      _ = try tx.reactions(id, in: cid, json: bytes("{3}"), version: 3, issued: tx.lsn)
     case .olderReaction:
-      _ = try tx.reactions(id, cid, json: bytes("{2}"), version: 2, issued: tx.lsn)
+      _ = try tx.reactions(id, in: cid, json: bytes("{2}"), version: 2, issued: tx.lsn)
     case .pin:
-      _ = try tx.pin(id, cid, isPinned: true, issued: tx.lsn)
+      _ = try tx.pin(id, in: cid, isPinned: true, issued: tx.lsn)
     case .read:
-      _ = try tx.receipts(.read, user: bytes("eva"), ids: [id], cid, isMe: false)
+      _ = try tx.receipts(.read, user: bytes("eva"), ids: [id], in: cid, isMe: false)
     case .delivered:
-      _ = try tx.receipts(.delivered, user: bytes("eva"), ids: [id], cid, isMe: false)
+      _ = try tx.receipts(.delivered, user: bytes("eva"), ids: [id], in: cid, isMe: false)
     case .listened:
-      _ = try tx.receipts(.listened, user: bytes("me"), ids: [id], cid, isMe: true)
+      _ = try tx.receipts(.listened, user: bytes("me"), ids: [id], in: cid, isMe: true)
     case .ownRead:
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [id], cid, isMe: true)
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [id], in: cid, isMe: true)
     }
   }
 
@@ -75,12 +75,12 @@ import Testing
       let cid = try fixture.conversation("c\(place)")
       for (step, told) in Told.allCases.enumerated() {
         try fixture.write { tx throws(StoreFailure) in
-          if step == place { _ = try tx.tombstone(bytes("m"), cid, version: nil) }
+          if step == place { _ = try tx.tombstone(bytes("m"), in: cid, version: nil) }
           try Self.tell(told, tx, cid)
         }
       }
       try fixture.write { tx throws(StoreFailure) in
-        _ = try tx.tombstone(bytes("m"), cid, version: nil)
+        _ = try tx.tombstone(bytes("m"), in: cid, version: nil)
       }
       try fixture.reopen()
       #expect(try fixture.message("m", cid) == nil)
@@ -97,10 +97,11 @@ import Testing
     let cid = try fixture.conversation()
     let stamp = try fixture.write { tx throws(StoreFailure) in
       let id = bytes("m")
-      #expect(try tx.reactions(id, cid, json: bytes("{1}"), version: nil, issued: tx.lsn) == nil)
-      #expect(try tx.pin(id, cid, isPinned: true, issued: tx.lsn) == nil)
       #expect(
-        try tx.receipts(.read, user: bytes("me"), ids: [id], cid, isMe: true).isEmpty)
+        try tx.reactions(id, in: cid, json: bytes("{1}"), version: nil, issued: tx.lsn) == nil)
+      #expect(try tx.pin(id, in: cid, isPinned: true, issued: tx.lsn) == nil)
+      #expect(
+        try tx.receipts(.read, user: bytes("me"), ids: [id], in: cid, isMe: true).isEmpty)
       return tx.lsn
     }
     try fixture.reopen()
@@ -125,8 +126,8 @@ import Testing
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     let stamp = try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.reactions(bytes("m"), cid, json: bytes("{1}"), version: nil, issued: tx.lsn)
-      _ = try tx.pin(bytes("m"), cid, isPinned: true, issued: tx.lsn)
+      _ = try tx.reactions(bytes("m"), in: cid, json: bytes("{1}"), version: nil, issued: tx.lsn)
+      _ = try tx.pin(bytes("m"), in: cid, isPinned: true, issued: tx.lsn)
       return tx.lsn
     }
     try fixture.apply([message("m", at: 1)], cid, issued: stamp)
@@ -141,7 +142,7 @@ import Testing
     try fixture.apply([message("m", at: 1, reactions: "{0}")], cid, issued: 1)
     try fixture.write { tx throws(StoreFailure) in
       #expect(
-        try tx.reactions(bytes("m"), cid, json: bytes("{1}"), version: nil, issued: 9) == 1)
+        try tx.reactions(bytes("m"), in: cid, json: bytes("{1}"), version: nil, issued: 9) == 1)
     }
     try fixture.apply([message("m", at: 1, flags: .pinned, reactions: "{0}")], cid, issued: 5)
     let row = try #require(try fixture.message("m", cid))
@@ -153,8 +154,8 @@ import Testing
     let cid = try fixture.conversation()
     try fixture.apply([message("m", at: 1)], cid, issued: 1)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.pin(bytes("m"), cid, isPinned: false, issued: 9) == nil)
-      #expect(try tx.reactions(bytes("m"), cid, json: nil, version: nil, issued: 9) == nil)
+      #expect(try tx.pin(bytes("m"), in: cid, isPinned: false, issued: 9) == nil)
+      #expect(try tx.reactions(bytes("m"), in: cid, json: nil, version: nil, issued: 9) == nil)
     }
     try fixture.apply([message("m", at: 1, flags: .pinned, reactions: "{0}")], cid, issued: 5)
     #expect(try fixture.message("m", cid) == message("m", at: 1))
@@ -168,11 +169,11 @@ import Testing
     let count = Limits.waitingKept + beyond
     try fixture.write { tx throws(StoreFailure) in
       // Those that came and went leave room for others.
-      _ = try tx.receipts(.read, user: bytes("eva"), ids: [bytes("gone")], cid, isMe: false)
+      _ = try tx.receipts(.read, user: bytes("eva"), ids: [bytes("gone")], in: cid, isMe: false)
       for step in 0..<count {
         let ids = [bytes("m\(step)")]
-        _ = try tx.receipts(.read, user: bytes("eva"), ids: ids, cid, isMe: false)
-        if step == 0 { _ = try tx.tombstone(bytes("gone"), cid, version: nil) }
+        _ = try tx.receipts(.read, user: bytes("eva"), ids: ids, in: cid, isMe: false)
+        if step == 0 { _ = try tx.tombstone(bytes("gone"), in: cid, version: nil) }
       }
     }
     try fixture.read { rx throws(StoreFailure) in

@@ -35,20 +35,20 @@ import Timeline
       case 82..<90: try drop(tx)
       case 90..<95:
         let id = anyID()
-        _ = try tx.tombstone(bytes(id), cid, version: nil)
+        _ = try tx.tombstone(bytes(id), in: cid, version: nil)
         model.messages[id] = nil
         model.deleted.insert(id)
       case 95..<97:
         // For good, so it is done to few of them.
         let id = "m\(random.below(4))"
-        _ = try tx.forget(bytes(id), cid)
+        _ = try tx.forget(bytes(id), in: cid)
         guard model.messages[id] != nil else { return }
         model.messages[id]?.isForgotten = true
         model.forgotten.insert(id)
       default:
         let id = anyID()
         let isPinned = random.chance(0.5)
-        _ = try tx.pin(bytes(id), cid, isPinned: isPinned, issued: tx.lsn)
+        _ = try tx.pin(bytes(id), in: cid, isPinned: isPinned, issued: tx.lsn)
         if model.messages[id]?.isForgotten == false { model.messages[id]?.isPinned = isPinned }
       }
     }
@@ -270,8 +270,8 @@ import Timeline
       for one in screen {
         let found = try rx.message(bytes(one.id), cid)
         #expect(found.rows.map { row(found, $0) } == [one])
-        #expect(try rx.position(ofNumber: one.number, cid) == one.position)
-        #expect(try rx.place(ofID: bytes(one.id), cid) == one.position)
+        #expect(try rx.position(ofNumber: one.number, in: cid) == one.position)
+        #expect(try rx.place(ofID: bytes(one.id), in: cid) == one.position)
       }
     }
   }
@@ -296,7 +296,7 @@ import Timeline
     let first = UInt64(random.below(60))
     let numbers = first...(first + UInt64(random.below(200)))
     #expect(
-      try rx.keys(numbers: numbers, cid, limit: 20).map(\.number)
+      try rx.keys(numbers: numbers, in: cid, limit: 20).map(\.number)
         == Array(screen.map(\.number).filter { numbers.contains($0) }.sorted().prefix(20)))
   }
 

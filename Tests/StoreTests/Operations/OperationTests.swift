@@ -46,7 +46,7 @@ import Timeline
     #expect(changes.contains { $0 == (.operations, added.seq) })
     #expect(!changes.contains { $0.kind == .inserted || $0.kind == .removed })
     try fixture.read { rx throws(StoreFailure) in
-      #expect(try rx.position(ofNumber: added.number, cid) == position(20, "s1"))
+      #expect(try rx.position(ofNumber: added.number, in: cid) == position(20, "s1"))
       // Its client id still names it.
       #expect(try rx.message(bytes("c1"), cid).rows.map(\.number) == [added.number])
       let done = try rx.operation(clientID: bytes("c1"))
@@ -108,7 +108,7 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
       _ = try tx.addOperation(send("c1", cid, "hello"))
-      _ = try tx.tombstone(bytes("s1"), cid, version: nil)
+      _ = try tx.tombstone(bytes("s1"), in: cid, version: nil)
     }
     #expect(try fixture.apply([mine("s1", at: 5, "c1")], cid) == [.tombstoned])
     #expect(try fixture.texts(cid, .latest) == [])
@@ -134,13 +134,13 @@ import Timeline
     try fixture.apply([sealed, edited], cid)
     #expect(try fixture.texts(cid, .latest) == ["plain", ""])
     try fixture.write { tx throws(StoreFailure) in
-      let rows = try tx.sealed(after: 0, .min, limit: 9)
+      let rows = try tx.sealed(after: 0, position: .min, limit: 9)
       #expect(rows.map(\.position.id) == [bytes("s2")] && rows[0].raw == bytes("cipher 2"))
       var stale = rows[0]
       stale.lsn -= 1
       #expect(try tx.takeOpened(stale, payload: bytes("no"), flags: []) == false)
       #expect(try tx.takeOpened(rows[0], payload: bytes("new"), flags: []))
-      #expect(try tx.sealed(after: 0, .min, limit: 9).isEmpty)
+      #expect(try tx.sealed(after: 0, position: .min, limit: 9).isEmpty)
     }
     #expect(try fixture.texts(cid, .latest) == ["plain", "new"])
   }
@@ -245,14 +245,14 @@ import Timeline
       var record = try tx.conversation(creating: bytes("c"))
       record.fetch = Watermark(timeUs: 5, text: bytes("5"))
       try tx.save(record)
-      try tx.save(spans: SpanSet().inserting(.min, .max), replacing: SpanSet(), cid)
-      _ = try tx.tombstone(bytes("gone"), cid, version: nil)
-      _ = try tx.forget(bytes("m7"), cid)
+      try tx.save(spans: SpanSet().inserting(.min, high: .max), replacing: SpanSet(), in: cid)
+      _ = try tx.tombstone(bytes("gone"), in: cid, version: nil)
+      _ = try tx.forget(bytes("m7"), in: cid)
       _ = try tx.addOperation(
         OperationRecord(.sendMessage, cid: cid, clientID: bytes("c1"), plain: bytes("mine")))
       _ = try tx.addOperation(
         OperationRecord(.editMessage, cid: cid, target: bytes("m3"), plain: bytes("edited")))
-      #expect(try tx.enqueueMark(.read, bytes("m5"), cid))
+      #expect(try tx.enqueueMark(.read, id: bytes("m5"), in: cid))
       try tx.addEvent(
         kind: 1, action: 1, isSilent: false, cid: cid, entity: bytes("e"), body: bytes("{}"))
       try tx.putEntity(kind: 1, cid: cid, id: bytes("c"), body: bytes("{}"))

@@ -1,6 +1,6 @@
+import TestSupport
 /// What one live update costs in pages written, in a conversation of many pages.
 import Testing
-import TestSupport
 
 @testable import Store
 
@@ -32,11 +32,11 @@ import TestSupport
           try pages(fixture, disk) { tx throws(StoreFailure) in
             let json = bytes("{\(size + step)}")
             _ = try tx.reactions(
-              bytes("m\(known + step * 9)"), cid, json: json, version: nil, issued: tx.lsn)
+              bytes("m\(known + step * 9)"), in: cid, json: json, version: nil, issued: tx.lsn)
           },
           try pages(fixture, disk) { tx throws(StoreFailure) in
             _ = try tx.receipts(
-              .read, user: bytes("eva"), ids: [bytes("m\(known + step * 9)")], cid, isMe: false)
+              .read, user: bytes("eva"), ids: [bytes("m\(known + step * 9)")], in: cid, isMe: false)
           },
           try pages(fixture, disk) { tx throws(StoreFailure) in
             _ = try tx.apply(message(id, at: Int64(size), "edited"), cid, issued: tx.lsn)

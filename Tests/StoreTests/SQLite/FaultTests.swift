@@ -1,8 +1,8 @@
+import TestSupport
 /// An input is stored whole or not at all, whatever the disk does: each write
 /// fails once, and the process dies at each write once.
 import Testing
 import Timeline
-import TestSupport
 
 @testable import Store
 
@@ -15,16 +15,16 @@ import TestSupport
       let text = String(repeating: "payload \(id) ", count: 12)
       _ = try tx.apply(message(id, at: Int64(step), text), record.cid, issued: tx.lsn)
     }
-    if step > 0 { _ = try tx.tombstone(bytes("\(step - 1)-0"), record.cid, version: nil) }
+    if step > 0 { _ = try tx.tombstone(bytes("\(step - 1)-0"), in: record.cid, version: nil) }
     let old = try tx.spans(record.cid)
     var spans = old
     spans.insert(.before(tick: Int64(step)), .after(tick: Int64(step)))
-    try tx.save(spans: spans, replacing: old, record.cid)
+    try tx.save(spans: spans, replacing: old, in: record.cid)
     let ref = bytes("ref \(step)")
     try tx.owe(ref, wallUs: 0)
     try tx.addEvent(kind: 1, action: 0, isSilent: false, cid: nil, entity: ref, body: [])
     let next = bytes("\(step + 1)-1")
-    _ = try tx.receipts(.read, user: bytes("me"), ids: [next], record.cid, isMe: true)
+    _ = try tx.receipts(.read, user: bytes("me"), ids: [next], in: record.cid, isMe: true)
     record.fetch = Watermark(timeUs: Int64(step), text: bytes("\(step)"))
     try tx.save(record)
   }

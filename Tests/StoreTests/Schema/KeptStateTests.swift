@@ -265,9 +265,11 @@ import Timeline
     }
     #expect(refused > 1_000 && refused < 5_000)
     #expect(throws: StoreFailure.damaged) { try LastChangedState(stored: [1, 2, 3]) }
-    let state = LastChangedState(ConversationRecord(cid: 7, id: []), UnreadCounters(), rows: 3)
+    let state = LastChangedState(
+      ConversationRecord(cid: 7, id: []), tally: UnreadCounters(), rows: 3)
     #expect(try LastChangedState(stored: state.packed)?.record.cid == 7)
-    let far = LastChangedState(ConversationRecord(cid: 7, id: []), UnreadCounters(), rows: .max)
+    let far = LastChangedState(
+      ConversationRecord(cid: 7, id: []), tally: UnreadCounters(), rows: .max)
     for bad in [state.packed.dropLast(), state.packed + [0], far.packed] {
       #expect(throws: StoreFailure.damaged) { try LastChangedState(stored: Array(bad)) }
     }

@@ -104,7 +104,7 @@ final class Fixture {
     spans.insert(position(1, ""), position(5, "a"))
     spans.insert(position(10, ""), position(20, "b"))
     try write { tx throws(StoreFailure) in
-      try tx.save(spans: spans, replacing: SpanSet(), cid)
+      try tx.save(spans: spans, replacing: SpanSet(), in: cid)
     }
     return spans
   }
@@ -135,7 +135,7 @@ final class Fixture {
 
   /// One visible message as it is stored.
   func message(_ id: String, _ cid: Int64) throws -> IncomingMessage? {
-    try write { tx throws(StoreFailure) in try tx.storedMessage(bytes(id), cid)?.message }
+    try write { tx throws(StoreFailure) in try tx.storedMessage(bytes(id), in: cid)?.message }
   }
 }
 

@@ -67,23 +67,23 @@ import Timeline
       server.read.insert(one)
       server.owed.remove(one)
       tx.heardSince = heard
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes(one)], cid, isMe: true)
+      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes(one)], in: cid, isMe: true)
     case 3:
       guard let one, server.times.count > 5 else { return }
       server.times[one] = nil
       server.owed.remove(one)
       tx.heardSince = heard
-      _ = try tx.tombstone(bytes(one), cid, version: nil)
+      _ = try tx.tombstone(bytes(one), in: cid, version: nil)
     case 4:
       guard let one else { return }
-      if try tx.enqueueMark(.read, bytes(one), cid) { server.owed.insert(one) }
+      if try tx.enqueueMark(.read, id: bytes(one), in: cid) { server.owed.insert(one) }
     case 5:
       // A mark is confirmed.
       guard let one = server.owed.sorted().first else { return }
       server.owed.remove(one)
       guard server.times[one] != nil else { return }
       server.read.insert(one)
-      _ = try tx.confirmMarks(.read, [bytes(one)], cid)
+      _ = try tx.confirmMarks(.read, ids: [bytes(one)], in: cid)
     case 6:
       guard let one, let row = try tx.row(bytes(one), cid) else { return }
       try tx.moveReadMarker(cid, to: row.position)
@@ -115,7 +115,7 @@ import Timeline
     try tx.save(record)
     let old = try tx.spans(cid)
     let from = low == 0 ? Position.min : .before(tick: low)
-    try tx.save(spans: old.inserting(from, .before(tick: high)), replacing: old, cid)
+    try tx.save(spans: old.inserting(from, high: .before(tick: high)), replacing: old, in: cid)
   }
 
   @Test(arguments: 1...60)

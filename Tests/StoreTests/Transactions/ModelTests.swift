@@ -316,7 +316,8 @@ private struct Model {
     case 0..<45:
       try apply(id, stamp, version, tx, cid, &model, &random)
     case 45..<52:
-      #expect(try tx.tombstone(id, cid, version: version) == model.tombstone(id, version, tx.lsn))
+      #expect(
+        try tx.tombstone(id, in: cid, version: version) == model.tombstone(id, version, tx.lsn))
     case 52:
       guard random.chance(0.2) else { return }
       try tx.clearTombstones(cid)
@@ -328,28 +329,28 @@ private struct Model {
     case 55..<57:
       // For good, so it is done to few of them.
       let id = bytes("m\(random.below(4))")
-      #expect(try tx.forget(id, cid) == model.forget(id))
+      #expect(try tx.forget(id, in: cid) == model.forget(id))
     case 57..<69:
       let user = users[random.below(3)]
       let isMe = user == bytes("me")
-      let changed = try tx.receipts(kind, user: user, ids: [id], cid, isMe: isMe)
+      let changed = try tx.receipts(kind, user: user, ids: [id], in: cid, isMe: isMe)
       #expect(changed == [model.receipt(kind, id, by: user, isMe: isMe)].compactMap { $0 })
     case 69..<78:
       let json = random.chance(0.3) ? nil : bytes("{\(random.below(9))}")
-      let changed = try tx.reactions(id, cid, json: json, version: version, issued: stamp)
+      let changed = try tx.reactions(id, in: cid, json: json, version: version, issued: stamp)
       #expect(changed == model.react(id, json, version, stamp))
     case 78..<86:
       let isPinned = random.chance(0.5)
-      let changed = try tx.pin(id, cid, isPinned: isPinned, issued: stamp)
+      let changed = try tx.pin(id, in: cid, isPinned: isPinned, issued: stamp)
       #expect(changed == model.pin(id, isPinned, stamp))
     case 86..<94:
-      #expect(try tx.enqueueMark(kind, id, cid) == model.enqueue(kind, id))
+      #expect(try tx.enqueueMark(kind, id: id, in: cid) == model.enqueue(kind, id))
     case 94..<97:
-      let changed = try tx.confirmMarks(kind, [id], cid)
+      let changed = try tx.confirmMarks(kind, ids: [id], in: cid)
       let expected = model.receipt(kind, id, by: bytes("me"), isMe: true)
       #expect(changed == [expected].compactMap { $0 })
     case 97:
-      try tx.dropMarks(kind, [id], cid)
+      try tx.dropMarks(kind, ids: [id], in: cid)
       model.marks[kind]?.removeAll { $0 == id }
     default:
       if random.chance(0.2) {
@@ -422,7 +423,7 @@ private struct Model {
         let ids = pending.filter { $0.kind == kind }.flatMap(\.ids)
         #expect(ids == model.marks[kind])
       }
-      for id in model.deletions.keys { #expect(try tx.isTombstoned(id, cid)) }
+      for id in model.deletions.keys { #expect(try tx.isTombstoned(id, in: cid)) }
     }
   }
 

@@ -22,7 +22,7 @@ import Timeline
       try fixture.store.write(failure: Stop.init) { tx throws(Stop) in
         do throws(StoreFailure) {
           #expect(try tx.apply(message("b", at: 2), cid, issued: 1) == .inserted(2))
-          _ = try tx.tombstone(bytes("a"), cid, version: nil)
+          _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
           _ = try tx.conversation(creating: bytes("new"))
         } catch { throw Stop(store: error) }
         throw Stop(store: nil)
@@ -111,7 +111,7 @@ import Timeline
     }
     try fixture.write { tx throws(StoreFailure) in
       #expect(try count() == 2)
-      _ = try tx.tombstone(bytes("a"), cid, version: nil)
+      _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
     }
     #expect(try count() == 1)
     fixture.store.close()
@@ -238,7 +238,7 @@ import Timeline
     let fixture = try Fixture(.file)
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1)], cid)
-    try fixture.write { tx throws(StoreFailure) in _ = try tx.forget(bytes("a"), cid) }
+    try fixture.write { tx throws(StoreFailure) in _ = try tx.forget(bytes("a"), in: cid) }
     try fixture.goBack(
       """
       ALTER TABLE meta DROP COLUMN opening;
@@ -280,7 +280,7 @@ import Timeline
     for (old, next) in [(spans, spans), (spans, grown), (grown, more), (more, cut)] {
       try fixture.write { tx throws(StoreFailure) in
         #expect(try tx.spans(cid) == old)
-        try tx.save(spans: next, replacing: old, cid)
+        try tx.save(spans: next, replacing: old, in: cid)
         #expect(try tx.spans(cid) == next)
       }
       try fixture.reopen()

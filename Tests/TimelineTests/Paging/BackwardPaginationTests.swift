@@ -178,7 +178,7 @@ struct ModelList {
       let run = Self.walk(setting, seed: seed)
       #expect(run.end == .start, "seed \(seed)")
       #expect(run.seen.count == run.list.items.count, "seed \(seed)")
-      #expect(run.proven.covers(.min, at(run.top, "")), "seed \(seed)")
+      #expect(run.proven.covers(.min, high: at(run.top, "")), "seed \(seed)")
     }
   }
 

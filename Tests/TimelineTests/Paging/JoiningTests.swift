@@ -5,30 +5,30 @@ import Timeline
 @Suite struct JoiningTests {
   @Test func aCutEndSpeaksAsFarAsTheOrderOfTiesAllows() {
     let row = at(7, "m")
-    #expect(Joining.cutLow(row, .unknown) == .before(tick: 8))
-    #expect(Joining.cutLow(row, .byID) == row)
-    #expect(Joining.cutLow(row, .never) == .before(tick: 7))
-    #expect(Joining.cutHigh(row, .unknown) == .before(tick: 7))
-    #expect(Joining.cutHigh(row, .byID) == row.successor)
-    #expect(Joining.cutHigh(row, .never) == .after(tick: 7))
+    #expect(Joining.cutLow(row, ties: .unknown) == .before(tick: 8))
+    #expect(Joining.cutLow(row, ties: .byID) == row)
+    #expect(Joining.cutLow(row, ties: .never) == .before(tick: 7))
+    #expect(Joining.cutHigh(row, ties: .unknown) == .before(tick: 7))
+    #expect(Joining.cutHigh(row, ties: .byID) == row.successor)
+    #expect(Joining.cutHigh(row, ties: .never) == .after(tick: 7))
   }
 
   @Test func aPageAcrossAnEndReachesIt() {
     // A run that is whole from behind tick 5 on, a page up to tick 6.
-    #expect(Joining.reachesUp(at(6, "a"), to: .after(tick: 5), .unknown))
-    #expect(!Joining.reachesUp(at(5, "a"), to: .after(tick: 5), .unknown))
-    #expect(Joining.reachesDown(at(4, "a"), to: .before(tick: 5), .unknown))
-    #expect(!Joining.reachesDown(at(5, "a"), to: .before(tick: 5), .unknown))
-    #expect(Joining.reachesUp(at(5, "m"), to: at(5, "m"), .byID))
-    #expect(!Joining.reachesUp(at(5, "l"), to: at(5, "m"), .byID))
-    #expect(Joining.reachesDown(at(5, "m"), to: at(5, "m").successor, .byID))
-    #expect(!Joining.reachesDown(at(5, "n"), to: at(5, "m").successor, .byID))
+    #expect(Joining.reachesUp(at(6, "a"), to: .after(tick: 5), ties: .unknown))
+    #expect(!Joining.reachesUp(at(5, "a"), to: .after(tick: 5), ties: .unknown))
+    #expect(Joining.reachesDown(at(4, "a"), to: .before(tick: 5), ties: .unknown))
+    #expect(!Joining.reachesDown(at(5, "a"), to: .before(tick: 5), ties: .unknown))
+    #expect(Joining.reachesUp(at(5, "m"), to: at(5, "m"), ties: .byID))
+    #expect(!Joining.reachesUp(at(5, "l"), to: at(5, "m"), ties: .byID))
+    #expect(Joining.reachesDown(at(5, "m"), to: at(5, "m").successor, ties: .byID))
+    #expect(!Joining.reachesDown(at(5, "n"), to: at(5, "m").successor, ties: .byID))
   }
 
   /// The example of the ranges [100–200] and [201–300].
   @Test func consecutiveNumbersTouchAndBecomeOneRange() {
-    #expect(Joining.reachesUp(at(200, "x"), to: .before(tick: 201), .never))
-    #expect(!Joining.reachesUp(at(199, "x"), to: .before(tick: 201), .never))
+    #expect(Joining.reachesUp(at(200, "x"), to: .before(tick: 201), ties: .never))
+    #expect(!Joining.reachesUp(at(199, "x"), to: .before(tick: 201), ties: .never))
     let old = PageClaim(
       items: (100...200).map { at(Int64($0), "\($0)") }, low: .cut, high: .cut, ties: .never)
     let new = PageClaim(
@@ -74,7 +74,7 @@ import Timeline
     let range = SpanSet.Span(low: at(2, "b"), high: .after(tick: 5))
     let new = at(6, "m")
     func pushed(_ live: Bool, _ named: Position?, _ ties: Ties) -> SpanSet.Span? {
-      Joining.pushed(new, onto: range, isLive: live, named: named, ties)
+      Joining.pushed(new, onto: range, isLive: live, named: named, ties: ties)
     }
     #expect(pushed(false, nil, .unknown) == nil)
     #expect(pushed(false, nil, .byID) == nil)
@@ -86,10 +86,10 @@ import Timeline
         == SpanSet.Span(low: at(5, "z"), high: new.successor))
     // A number is missing, or the message lies inside the range.
     let behind = Joining.pushed(
-      at(7, "x"), onto: range, isLive: false, named: nil, .never)
+      at(7, "x"), onto: range, isLive: false, named: nil, ties: .never)
     #expect(behind == nil)
     let inside = Joining.pushed(
-      at(4, "x"), onto: range, isLive: true, named: at(3, "b"), .unknown)
+      at(4, "x"), onto: range, isLive: true, named: at(3, "b"), ties: .unknown)
     #expect(inside == nil)
   }
 

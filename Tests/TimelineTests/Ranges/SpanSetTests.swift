@@ -42,10 +42,10 @@ import Timeline
         let (low, high) = (boundary(ends[0]), boundary(ends[1]))
         let range = ends[0]..<ends[1]
         let covered = range.allSatisfy { model.cells[$0] }
-        #expect(set.covers(low, high) == covered, "\(model.picture) covers \(range)")
+        #expect(set.covers(low, high: high) == covered, "\(model.picture) covers \(range)")
         let gaps = model.runs(range, of: false).map { "[\($0.lowerBound) \($0.upperBound)]" }
         var found = SpanSet()
-        for gap in set.gaps(in: low, high) { found.insert(gap.low, gap.high) }
+        for gap in set.gaps(in: low, high: high) { found.insert(gap.low, gap.high) }
         #expect(
           found.picture == gaps.joined(separator: " - "), "gaps of \(model.picture) in \(range)")
         let holder = ends[0] < 48 && model.cells[ends[0]]
@@ -60,7 +60,7 @@ import Timeline
     var model = Bitmap()
     for _ in 0..<random.below(8) {
       let ends = [random.below(49), random.below(49)].sorted()
-      set = set.inserting(boundary(ends[0]), boundary(ends[1]))
+      set = set.inserting(boundary(ends[0]), high: boundary(ends[1]))
       for cell in ends[0]..<ends[1] { model.cells[cell] = true }
     }
     return (set, model)
@@ -111,7 +111,7 @@ import Timeline
       let b = generator.chance(0.2) ? a.successor : boundary(ends[1] + 1)
       var (set, _) = random(&generator)
       if generator.chance(0.3) { set.insert(a.successor, boundary(48)) }
-      #expect(set.joins(a, b) == set.covers(a.successor, b), "\(set.picture) \(ends)")
+      #expect(set.joins(a, b: b) == set.covers(a.successor, high: b), "\(set.picture) \(ends)")
     }
   }
 
@@ -130,7 +130,7 @@ import Timeline
     apart.insert(at(1, "a"), at(5, "m"))
     apart.insert(at(5, "m").successor, at(9, "z"))
     #expect(apart.spans.count == 2)
-    #expect(!apart.covers(at(5, "a"), at(5, "z")))
+    #expect(!apart.covers(at(5, "a"), high: at(5, "z")))
   }
 
   @Test func anEmptyOrReversedRangeChangesNothing() {
@@ -142,7 +142,7 @@ import Timeline
     set.remove(boundary(6), boundary(6))
     set.remove(boundary(8), boundary(5))
     #expect(set.picture == "[4 9]")
-    #expect(set.gaps(in: boundary(9), boundary(2)).isEmpty)
+    #expect(set.gaps(in: boundary(9), high: boundary(2)).isEmpty)
   }
 
   @Test func storedSpansThatAreNotSortedAndApartAreRefused() {

@@ -211,8 +211,8 @@ private struct World {
   /// and where it is the newest of all it only changes.
   @Test func aPendingRowIsSettledAsOneRow() {
     var list = WindowList(rowsMax: 100)
-    let spans = SpanSet().inserting(.min, at(3, "c").successor)
-    let loaded = SpanSet().inserting(.min, .max)
+    let spans = SpanSet().inserting(.min, high: at(3, "c").successor)
+    let loaded = SpanSet().inserting(.min, high: .max)
     func key(_ number: UInt64, _ position: Position, _ revision: UInt64 = 1) -> RowKey {
       RowKey(number: number, position: position, revision: revision)
     }
@@ -223,7 +223,7 @@ private struct World {
         ], loaded: loaded, spans: spans))
     #expect(list.splitCount == 0 && list.count == 4)
     // The later one is confirmed first, below the other.
-    let trusted = SpanSet().inserting(.min, at(9, "z"))
+    let trusted = SpanSet().inserting(.min, high: at(9, "z"))
     let moved = list.apply(WindowChange(upserted: [key(4, at(5, "e"), 2)], spans: trusted))
     #expect(moved == [DiffOp(.move, row: 2, from: 3), DiffOp(.update, row: 2)])
     #expect(list.items(0..<4).map(\.number) == [1, 2, 4, 3])
@@ -278,7 +278,7 @@ private struct World {
       for _ in 0..<random.below(3) { change.removed.append(UInt64(random.below(9))) }
       if random.chance(0.3) {
         let ends = [random.below(49), random.below(49)].sorted()
-        change.loaded = SpanSet().inserting(boundary(ends[0]), boundary(ends[1]))
+        change.loaded = SpanSet().inserting(boundary(ends[0]), high: boundary(ends[1]))
       }
       change.isWhole = random.chance(0.1)
       let ops = list.apply(change)

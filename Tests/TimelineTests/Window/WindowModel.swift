@@ -30,7 +30,7 @@ struct WindowModel {
   }
 
   private func isWhole(_ a: Position, _ b: Position) -> Bool {
-    loaded.covers(a.successor, b) && (b.isPending || spans.covers(a.successor, b))
+    loaded.covers(a.successor, high: b) && (b.isPending || spans.covers(a.successor, high: b))
   }
 
   /// Where too many rows are loaded, only those around `focus` stay so.
