@@ -8,7 +8,7 @@ package enum Request: Sendable {
   package enum Place: Sendable {
     /// So many from the newest end, of all or of those after a time.
     case offset(Int, after: [UInt8]?)
-    /// Those before a time and, in its tick, before an id; less so many from the
+    /// Those before a time and, in its timestamp group, before an id; less so many from the
     /// newest end of them.
     case before(stamp: [UInt8], id: [UInt8]?, offset: Int)
     /// Those around a message, itself included.

@@ -13,7 +13,7 @@ extension World {
     /// Control messages and those that the host forgot are never shown.
     var hidden: Bool
     /// Nobody can read it, so a gap stays in its place.
-    var isPoison: Bool
+    var isQuarantined: Bool
     /// Not certain to be there before the next sync: committed late, or stamped ahead.
     var fleeting: Bool
 
@@ -50,7 +50,7 @@ extension World {
         id: Array(row.id.utf8), serial: mark.serial, payload: payload,
         hidden: posted.control || ledger.forgotten.contains(row.id)
           || ledger.deleting.contains(row.id) || row.flaw != .none,
-        isPoison: row.flaw != .none,
+        isQuarantined: row.flaw != .none,
         fleeting: !knobs.sequence && (posted.late || posted.future))
     }
     return rows.sorted { $0.isBefore($1.order, $1.id) }
@@ -166,7 +166,8 @@ extension World {
 
   /// What was surely on the server when a whole range was fetched is in it.
   ///
-  /// Surely means: committed when stamped, in an earlier tick than the newest row of the range.
+  /// Surely means: committed when stamped, in an earlier timestamp group than the newest row of the
+  /// range.
   func checkNothingMissing(
     _ page: SimPage, _ segment: Range<Int>, _ rows: [Truth]
   ) throws {
@@ -269,7 +270,7 @@ extension World {
 
   /// Whether a gap between two rows may be there for a message that nobody can read: nothing that
   /// can be read stands in it. Where such a message stood, no client can tell. Nil is an end.
-  func isPoisoned(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
+  func isQuarantined(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
     guard knobs.poison else { return false }
     let rows = truth(conversation)
     func isAbove(_ row: Truth) -> Bool { low.map { !row.isBefore($0.order, $0.id) } ?? true }
@@ -282,7 +283,7 @@ extension World {
   /// Gaps that are there for no such reason, by the row behind them.
   func fillableGaps(_ conversation: Int, _ page: SimPage) -> [Int] {
     page.gapsBefore.filter { index in
-      !isPoisoned(
+      !isQuarantined(
         conversation, index > 0 ? page.rows[index - 1] : nil,
         index < page.rows.count ? page.rows[index] : nil)
     }

@@ -186,7 +186,9 @@ extension World {
     let known = known(screen.conversation)
     let rows = known.shown
     // Where nothing of all there is can be read, a window stays a gap until something comes.
-    let isHidden = ledger.posted.contains { $0.isPoison && $0.conversation == screen.conversation }
+    let isHidden = ledger.posted.contains {
+      $0.isQuarantined && $0.conversation == screen.conversation
+    }
     if rows.isEmpty, screen.rows.isEmpty, isHidden { return }
     guard try screen.window.state().atEnd else { throw fail(screen, "does not follow the present") }
     guard let newest = rows.last else {
@@ -247,7 +249,7 @@ extension World {
     for _ in 0..<60 {
       let state = try screen.window.state()
       if state.atStart || truth(screen.conversation).allSatisfy(\.hidden) { return }
-      if isPoisoned(screen.conversation, nil, screen.rows.first?.row) {
+      if isQuarantined(screen.conversation, nil, screen.rows.first?.row) {
         // Beyond what nobody can read lies nothing that a window could stand at.
         try load(screen, .before(0), count: 1_000, past: true)
         try settle(screen, "older, past poison")
@@ -264,7 +266,7 @@ extension World {
     splits(screen).filter { index in
       guard index > 0 else { return false }
       let row = screen.rows[index].row
-      return !isAhead(row) && !isPoisoned(screen.conversation, screen.rows[index - 1].row, row)
+      return !isAhead(row) && !isQuarantined(screen.conversation, screen.rows[index - 1].row, row)
     }
   }
 

@@ -36,7 +36,7 @@ extension World {
     let posted = ledger.posted[serial]
     let row = try probe.row(conversations[posted.conversation].bytes, Array(id.utf8))
     guard let row else {
-      if fact.version == 0 || fact.isDeleted || posted.control || posted.isPoison { return }
+      if fact.version == 0 || fact.isDeleted || posted.control || posted.isQuarantined { return }
       if ledger.deleted.contains(id) || ledger.everForgotten.contains(id) { return }
       throw Violation("\(id) was told and is not there")
     }

@@ -136,7 +136,7 @@ extension World {
       }
       for mark in Ledger.marks(frame) {
         let posted = ledger.posted[mark.serial]
-        if posted.control || posted.isPoison || posted.isOperated { continue }
+        if posted.control || posted.isQuarantined || posted.isOperated { continue }
         if ledger.deleted.contains(posted.id) { continue }
         if ledger.everForgotten.contains(posted.id) { continue }
         guard let copies = rows[mark.serial] else {

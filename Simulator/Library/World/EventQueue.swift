@@ -13,7 +13,7 @@ struct EventQueue {
     case hostTurn
     case screenTurn
     /// Nothing happens; time passes to here.
-    case tick
+    case timestampGroup
   }
 
   private struct Entry {

@@ -142,7 +142,7 @@ package struct Knobs: Sendable {
 
     /// Capabilities, envelopes, lossless push.
     package static let abilities = Worlds(rawValue: 1 << 40)
-    /// Reactions, pins, receipts, entities, poison.
+    /// Reactions, pins, receipts, entities, quarantined items.
     package static let marks = Worlds(rawValue: 1 << 41)
     /// Windows, power cuts, failing disks.
     package static let screens = Worlds(rawValue: 1 << 42)

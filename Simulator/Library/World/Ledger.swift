@@ -15,7 +15,7 @@ struct Ledger {
     /// Stamped years ahead.
     var future: Bool
     /// No client can read it.
-    var isPoison = false
+    var isQuarantined = false
     /// The payload of each version, the first at index 0.
     var payloads: [[UInt8]]
     /// The newest version handed to the device and taken; 0 for none.

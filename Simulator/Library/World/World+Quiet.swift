@@ -51,7 +51,7 @@ extension World {
   /// Lets the world run for a while.
   func pass(_ us: Int64) throws {
     let end = nowUs + us
-    queue.plan(at: end, .tick)
+    queue.plan(at: end, .timestampGroup)
     while nowUs < end {
       guard try step() else { break }
     }
@@ -132,7 +132,7 @@ extension World {
         ordinary == 0 && !page.rows.isEmpty
         && truth(conversation).allSatisfy { $0.hidden || $0.timeUs > server.nowUs }
       let reachesStart =
-        page.reachesStart || startsAhead || isPoisoned(conversation, nil, page.rows.first)
+        page.reachesStart || startsAhead || isQuarantined(conversation, nil, page.rows.first)
       if reachesStart, whole { return }
       last = try runSync(conversation, older: 100_000).outcome
     }

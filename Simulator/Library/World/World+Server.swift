@@ -35,9 +35,9 @@ extension World {
     let sender = mine ? Self.me : Self.others[serverDice.below(Self.others.count)]
     let payload = Ledger.payload(
       .init(serial: serial, version: 1), control: control, shape: serverDice.below(15))
-    let isPoison = knobs.poison && serverDice.chance(0.03)
+    let isQuarantined = knobs.poison && serverDice.chance(0.03)
     let flaws = ServerMessage.Flaw.allCases
-    let flaw = isPoison ? flaws[1 + serverDice.below(flaws.count - 1)] : .none
+    let flaw = isQuarantined ? flaws[1 + serverDice.below(flaws.count - 1)] : .none
     var late = lateUs ?? 0
     if lateUs == nil, knobs.latenessUs > 0, serverDice.chance(0.5) {
       late = Int64(serverDice.below(Int(knobs.latenessUs) + 1))
@@ -49,9 +49,9 @@ extension World {
     ledger.add(
       .init(
         conversation: conversation, id: id, mine: mine, control: control, late: late > 0,
-        future: stampUs != nil, isPoison: isPoison, payloads: [payload]))
+        future: stampUs != nil, isQuarantined: isQuarantined, payloads: [payload]))
     conversations[conversation].changedSinceBackup = true
-    if isPoison { poisoned.insert(conversation) }
+    if isQuarantined { poisoned.insert(conversation) }
     trace.note(nowUs, "server: post \(serial) in c\(conversation) late \(late / 1_000) ms \(id)")
   }
 

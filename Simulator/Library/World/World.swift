@@ -216,7 +216,7 @@ package final class World {
       if !isQuiet { try hostTurn() }
     case .screenTurn:
       if !isQuiet { try screenTurn() }
-    case .tick:
+    case .timestampGroup:
       break
     }
   }

@@ -1,7 +1,7 @@
 /// Answers to operations: what the server did, in one transaction with the end of the
 /// operation, so that a screen never sees neither and never both.
 ///
-/// A message of an answer is taken like a pushed one, an island unless something proves
+/// A message of an answer is taken like a pushed one, a detached range unless something proves
 /// that it joins, but it moves no watermark: others may have been sent before it. That a
 /// message of mine settles a send is the store's to see, whatever brought it.
 internal import Base

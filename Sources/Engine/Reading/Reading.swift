@@ -221,8 +221,8 @@ struct Reading {
     switch query.from {
     case .latest: return (.latest, nil, false)
     case .oldest: return (.oldest, nil, false)
-    case .time(let time): return (.atTime(time), .before(tick: time), true)
-    case .beforeTime(let time): return (.beforeTime(time), .before(tick: time), true)
+    case .time(let time): return (.atTime(time), .before(timestampGroup: time), true)
+    case .beforeTime(let time): return (.beforeTime(time), .before(timestampGroup: time), true)
     case .before(let number):
       let position = try position(of: number, record: record)
       return (.before(position), position, false)
@@ -346,7 +346,7 @@ extension Coverage {
       }
     gaps = completeness.gaps.map { gap in
       GapView(
-        beforeRow: gap.beforeRow, poisoned: gap.isPoisoned, lowUs: gap.low.time,
+        beforeRow: gap.beforeRow, poisoned: gap.isQuarantined, lowUs: gap.low.time,
         highUs: gap.high.time)
     }
   }

@@ -106,8 +106,8 @@ extension UpdateApplier {
   /// Tells the host that something could not be applied, once: the whole update
   /// where it is one, because it will not come again.
   mutating func poison(_ body: Range<Int>, cid: Int64?) throws(StoreFailure) {
-    guard !isPoisoned else { return }
-    isPoisoned = true
+    guard !isQuarantined else { return }
+    isQuarantined = true
     try event(.poison, body: update.raw ?? body, cid: cid)
   }
 }

@@ -1,4 +1,4 @@
-/// Messages that come by push: an island, unless something proves that they join.
+/// Messages that come by push: a detached range, unless something proves that they join.
 ///
 /// A pushed message is stored and shown at once. By itself it claims nothing and moves
 /// no watermark, because pushes may be lost or overtake each other, and it asks for a
@@ -222,9 +222,9 @@ extension SyncEngine {
     in tx: WriteTransaction
   ) throws(StoreFailure) {
     guard !scheme.isSequence, let fetch = record.fetch, time >= fetch.timeUs else { return }
-    // In the watermark's own tick others may have come before it, too.
+    // In the watermark's own timestamp group others may have come before it, too.
     let boundary: Position =
-      time == fetch.timeUs ? .before(tick: time) : .after(tick: fetch.timeUs)
+      time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
     spans.endTrust(at: boundary, watermark: fetch)
     try tx.doubtQuarantine(record.cid, above: boundary)
   }

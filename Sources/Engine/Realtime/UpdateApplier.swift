@@ -36,7 +36,7 @@ struct UpdateApplier {
   /// What comes beside something else tells of no newer ones before it.
   var isAside = false
   /// The host has been told that something could not be applied.
-  var isPoisoned = false
+  var isQuarantined = false
   /// The commit after which an answer was asked for; nil for what was pushed.
   var asked: UInt64?
   /// The same of what an answer may know no better than what came meanwhile. Nil for what

@@ -1,7 +1,7 @@
 /// From the items of a page to rows in the store.
 ///
 /// A bad item is set aside with its bytes and a place, and the rest is kept: one
-/// poison message never stops a conversation.
+/// quarantined message never stops a conversation.
 internal import Base
 internal import Store
 internal import Timeline

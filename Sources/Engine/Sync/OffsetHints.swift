@@ -1,7 +1,7 @@
 /// At which offsets what is known stands on the server: guesses from pages of this
 /// connection.
 ///
-/// Without them the way on from an island would be looked for in the whole history at each
+/// Without them the way on from a detached range would be looked for in the whole history at each
 /// step. Rule protected: an offset only says where to look; what a page proves is in the page.
 internal import Base
 internal import Store

@@ -50,7 +50,7 @@ extension PageMerge {
     if whole || page.items.isEmpty {
       let claim = scheme.claim(ingested.items, low: .min, high: present)
       try insert(claim, ingested, frame, low: .min, .toPresent)
-      if page.items.isEmpty { spans.insert(.min, .before(tick: .min + 1)) }
+      if page.items.isEmpty { spans.insert(.min, .before(timestampGroup: .min + 1)) }
       return try contentIsWhole()
     }
     return try beginRun(page, from: ingested, frame: frame)
@@ -68,7 +68,7 @@ extension PageMerge {
       // Until the walk is over, trust in the known range ends at the bound.
       try endTrust(atBound: bound)
     }
-    let unproven = unprovenTick(claim)
+    let unproven = unprovenGroup(claim)
     if job.stopsAtPage {
       // What lies below is a gap, recorded; the newest messages must be whole though.
       job.left = job.bound ?? job.left
@@ -84,10 +84,10 @@ extension PageMerge {
     return try goOn(backward)
   }
 
-  /// Where a newest page lies in one tick, but for stamps ahead, it proves nothing of
+  /// Where a newest page lies in one timestamp group, but for stamps ahead, it proves nothing of
   /// it, and where it shows nothing but such stamps, nothing of what came before them: the
   /// walk must go on until the newest messages are whole.
-  private func unprovenTick(_ claim: PageClaim) -> Position? {
+  private func unprovenGroup(_ claim: PageClaim) -> Position? {
     guard let first = claim.rows.first, var last = claim.rows.last else {
       return job.bound == nil || job.stopsAtPage ? .min : nil
     }
@@ -98,12 +98,13 @@ extension PageMerge {
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
       // Where the device's clock has passed the stamps, it is the server's that stands still.
-      return .before(tick: time)
+      return .before(timestampGroup: time)
     }
-    let tick = Position.before(tick: first.time)
+    let timestampGroup = Position.before(timestampGroup: first.time)
     let isProven =
-      scheme.endsAreExact || first.time != last.time || spans.covers(tick, high: last.successor)
-    return isProven ? nil : tick
+      scheme.endsAreExact || first.time != last.time
+      || spans.covers(timestampGroup, high: last.successor)
+    return isProven ? nil : timestampGroup
   }
 
   /// The content is whole up to the present: the watermark moves, now and only now.
@@ -132,14 +133,14 @@ extension PageMerge {
 
   /// Up to where the first page of this catch-up reached.
   var present: Position {
-    job.present ?? spans.newest?.high ?? .before(tick: .min + 1)
+    job.present ?? spans.newest?.high ?? .before(timestampGroup: .min + 1)
   }
 
   /// Up to where a walk of several pages speaks. A stamp years ahead puts every
   /// message that arrived meanwhile below it, so that part is not claimed.
   var claimedTop: Position {
     guard let top = job.top, top.timeUs > 0 else { return present }
-    return min(present, .after(tick: top.timeUs))
+    return min(present, .after(timestampGroup: top.timeUs))
   }
 
   /// Where no row of the first page could set the watermark, a later one may, as far
@@ -188,7 +189,7 @@ extension PageMerge {
     job.knownUs = [engine.facts.serverTimeUs, job.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
-    job.present = times.max().map { .after(tick: $0) }
+    job.present = times.max().map { .after(timestampGroup: $0) }
     let plausible = engine.plausibleTop(page, from: ingested, at: now, borneOutUs: job.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
     if scheme.isSequence {
@@ -208,7 +209,7 @@ extension PageMerge {
   /// the page is older than that, so it does not speak up to the stamp.
   private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
     guard !scheme.isSequence, let top = job.top, let present = job.present else { return }
-    let low = Position.after(tick: top.timeUs)
+    let low = Position.after(timestampGroup: top.timeUs)
     guard low < present else { return }
     let above = try tx.rows(
       record.cid, from: low, to: present, limit: Limits.readRowsMax, newestFirst: true)

@@ -75,9 +75,9 @@ extension PageMerge {
     try judge(
       from: absentLow, to: absentHigh, asOf: job.issued, seen: ingested.ids, holes: claim.holes)
     switch standing {
-    case .toPresent, .runAtPresent: try closeTick(claim, low: low, runTop: .max)
-    case .run(let high): try closeTick(claim, low: low, runTop: high)
-    case .begun: try closeTick(claim, low: low, runTop: .min)
+    case .toPresent, .runAtPresent: try closeGroup(claim, low: low, runTop: .max)
+    case .run(let high): try closeGroup(claim, low: low, runTop: high)
+    case .begun: try closeGroup(claim, low: low, runTop: .min)
     case .extended, .apart: break
     }
   }
@@ -88,7 +88,7 @@ extension PageMerge {
     guard job.stage.isReaching, !scheme.isSequence, let fetch = record.fetch,
       let bound = scheme.bound(fetch)?.position
     else { return }
-    let top = Position.after(tick: fetch.timeUs)
+    let top = Position.after(timestampGroup: fetch.timeUs)
     guard piece.low <= top, top < piece.high, let span = spans.touching(top), span.high == top
     else { return }
     spans.remove(max(bound, span.low), top)
@@ -120,8 +120,10 @@ extension PageMerge {
   private var ceiling: Position {
     if job.stage.isReaching {
       guard !scheme.isSequence, let fetch = record.fetch else { return .max }
-      let settled = engine.facts.serverTimeUs.map { Position.before(tick: $0 - engine.overlapUs) }
-      return max(.after(tick: fetch.timeUs), settled ?? .min)
+      let settled = engine.facts.serverTimeUs.map {
+        Position.before(timestampGroup: $0 - engine.overlapUs)
+      }
+      return max(.after(timestampGroup: fetch.timeUs), settled ?? .min)
     }
     guard !job.caughtUp, job.bound != nil, let top = job.top else { return .max }
     return scheme.settled(below: top)
@@ -190,29 +192,31 @@ extension PageMerge {
     engine.facts.serverTimeUs.map { $0 - engine.overlapUs } ?? .min
   }
 
-  /// Judges the tick that a run's low end cut, once the run has passed it, and
+  /// Judges the timestamp group that a run's low end cut, once the run has passed it, and
   /// opens the one that the low end cuts now. A run that begins below it shows nothing of it.
-  private mutating func closeTick(
+  private mutating func closeGroup(
     _ claim: PageClaim, low: Position, runTop: Position
   ) throws(StoreFailure) {
-    if let open = job.openTick, runTop < .after(tick: open.time) { job.openTick = nil }
-    if var open = job.openTick {
+    if let open = job.openGroup, runTop < .after(timestampGroup: open.time) { job.openGroup = nil }
+    if var open = job.openGroup {
       open.seen.insert(all: claim.rows.filter { $0.time == open.time }.map(\.id))
-      job.openTick = open
-      guard low <= .before(tick: open.time) else { return }
-      let (bottom, top) = (Position.before(tick: open.time), Position.after(tick: open.time))
+      job.openGroup = open
+      guard low <= .before(timestampGroup: open.time) else { return }
+      let (bottom, top) = (
+        Position.before(timestampGroup: open.time), Position.after(timestampGroup: open.time)
+      )
       try judge(
         from: bottom, to: top, asOf: open.issued, seen: open.seen,
         holes: try tx.quarantined(record.cid, from: bottom, to: top))
-      job.shown.insert(.before(tick: open.time), .after(tick: open.time))
-      stillUnverified.remove(.before(tick: open.time), .after(tick: open.time))
-      stillStale.remove(.before(tick: open.time), .after(tick: open.time))
-      job.openTick = nil
+      job.shown.insert(.before(timestampGroup: open.time), .after(timestampGroup: open.time))
+      stillUnverified.remove(.before(timestampGroup: open.time), .after(timestampGroup: open.time))
+      stillStale.remove(.before(timestampGroup: open.time), .after(timestampGroup: open.time))
+      job.openGroup = nil
     }
     guard !scheme.endsAreExact, let time = claim.rows.first?.time,
-      low == .after(tick: time)
+      low == .after(timestampGroup: time)
     else { return }
     let seen = claim.rows.prefix { $0.time == time }.map(\.id)
-    job.openTick = OpenTick(time: time, issued: job.issued, seen: IDSet(seen))
+    job.openGroup = OpenTimestampGroup(time: time, issued: job.issued, seen: IDSet(seen))
   }
 }

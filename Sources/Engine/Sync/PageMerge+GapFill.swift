@@ -2,7 +2,7 @@
 ///
 /// Each page claims what it proves by itself; whether a join was reached is read off the
 /// ranges afterwards, because ranges merge in one place only. Rule protected: a page that
-/// is not joined stays an island with its gaps.
+/// is not joined stays a detached range with its gaps.
 internal import Base
 internal import Store
 internal import Timeline
@@ -58,7 +58,7 @@ extension PageMerge {
 
   /// Nothing newer than its last row existed when a page was made.
   private func newestEnd(_ ingested: Ingested) -> Position? {
-    ingested.items.compactMap { $0?.time }.max().map { .after(tick: $0) }
+    ingested.items.compactMap { $0?.time }.max().map { .after(timestampGroup: $0) }
   }
 
   /// After a page of a walk: the run may have met a span; is the goal reached?
@@ -70,7 +70,7 @@ extension PageMerge {
       for hole in try tx.quarantined(record.cid, seen: true) {
         passable.insert(hole.low, hole.high)
       }
-      // A page cut inside its only tick claims nothing yet, so it meets nothing.
+      // A page cut inside its only timestamp group claims nothing yet, so it meets nothing.
       if let met = passable.spans.last(where: { $0.low < backward.low && backward.low <= $0.high })
       {
         let isJoined = spans.spans.contains { $0.low < backward.low && backward.low <= $0.high }
@@ -97,7 +97,7 @@ extension PageMerge {
     return askAgain()
   }
 
-  /// On servers that page by keys, a run that reached a lower tick goes on from there.
+  /// On servers that page by keys, a run that reached a lower timestamp group goes on from there.
   private mutating func turned(_ backward: BackwardPagination) -> BackwardPagination {
     guard backward.low != .max, let key = engine.key(below: backward.low, record), key != job.key
     else { return backward }

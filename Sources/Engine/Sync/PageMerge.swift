@@ -135,7 +135,7 @@ struct PageMerge {
     guard !scheme.isSequence, let fetch = record.fetch,
       ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
     else { return }
-    try endTrust(at: .after(tick: fetch.timeUs))
+    try endTrust(at: .after(timestampGroup: fetch.timeUs))
   }
 
   /// Nothing from `boundary` on is claimed any more, up to the end of the range that
@@ -151,7 +151,7 @@ struct PageMerge {
     try endTrust(at: bound)
     var settled = bound
     if let fetch = record.fetch, fetch.timeUs != 0, let knownUs {
-      settled = max(bound, .before(tick: knownUs - scheme.overlapUs))
+      settled = max(bound, .before(timestampGroup: knownUs - scheme.overlapUs))
     }
     spans.remove(settled, .max)
   }
@@ -173,7 +173,7 @@ struct PageMerge {
 
 extension SpanSet {
   mutating func endTrust(at boundary: Position, watermark: Watermark?) {
-    let top = watermark.map { Position.after(tick: $0.timeUs) } ?? .max
+    let top = watermark.map { Position.after(timestampGroup: $0.timeUs) } ?? .max
     if let span = spans.last(where: { $0.low <= top }) { remove(boundary, span.high) }
   }
 }

@@ -43,20 +43,20 @@ struct PositionScheme {
   func bound(_ fetch: Watermark) -> WatermarkPolicy.Bound? {
     guard let stamp = stamp(fetch) else { return nil }
     var bound = WatermarkPolicy.bound(stamp, overlapUs: overlapUs, resolutionUs: resolutionUs)
-    if isSequence { bound.position = .after(tick: fetch.timeUs) }
+    if isSequence { bound.position = .after(timestampGroup: fetch.timeUs) }
     return bound
   }
 
   /// The top of a range that ends the overlap below a watermark.
   func settled(below watermark: Watermark) -> Position {
-    isSequence ? .max : .before(tick: watermark.timeUs - overlapUs)
+    isSequence ? .max : .before(timestampGroup: watermark.timeUs - overlapUs)
   }
 
   /// What came after this time or number was known lies above; nil says nothing.
   func boundary(after known: Int64?) -> Position {
     guard let known else { return .min }
-    if isSequence { return .after(tick: known) }
-    return .before(tick: known.subtractingReportingOverflow(overlapUs).partialValue)
+    if isSequence { return .after(timestampGroup: known) }
+    return .before(timestampGroup: known.subtractingReportingOverflow(overlapUs).partialValue)
   }
 
   /// The claim of a page; `nil` is an end where the server cuts.
@@ -84,7 +84,8 @@ struct PositionScheme {
   func tail(above edge: Position, form: Stamp) -> WatermarkPolicy.Bound {
     let unit = max(form.resolutionUs, resolutionUs, 1)
     let time = WatermarkPolicy.floor(max(edge.time, .min / 2), to: unit)
-    return WatermarkPolicy.Bound(position: .before(tick: time), after: form.printed(time - unit))
+    return WatermarkPolicy.Bound(
+      position: .before(timestampGroup: time), after: form.printed(time - unit))
   }
 
   /// A selection of everything before a time.
@@ -95,13 +96,14 @@ struct PositionScheme {
     var top: Position
   }
 
-  /// The selection that holds the whole tick of a run's low end, so that late
+  /// The selection that holds the whole timestamp group of a run's low end, so that late
   /// arrivals and ties cannot hide between the run and its next page.
   func key(below low: Position, form: Stamp) -> Key {
     let unit = max(form.resolutionUs, resolutionUs, 1)
-    let tick = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
-    let (time, overflow) = WatermarkPolicy.floor(tick, to: unit).addingReportingOverflow(unit)
+    let timestampGroup = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
+    let (time, overflow) = WatermarkPolicy.floor(timestampGroup, to: unit).addingReportingOverflow(
+      unit)
     let top = overflow ? Int64.max : time
-    return Key(text: form.printed(top), top: .before(tick: top))
+    return Key(text: form.printed(top), top: .before(timestampGroup: top))
   }
 }

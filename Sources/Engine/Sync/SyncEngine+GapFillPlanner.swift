@@ -1,6 +1,6 @@
 /// Going elsewhere than to the present: which request comes next, for each server.
 ///
-/// A server that pages by keys (`before`) is asked for all below the edge's own tick and
+/// A server that pages by keys (`before`) is asked for all below the edge's own timestamp group and
 /// up, so nothing can hide between two pages; one that finds messages (`around`) for the
 /// page around the edge's message; one that keeps the oldest of a cut answer for all
 /// after the edge. Otherwise offsets are searched, and `BackwardPagination` or
@@ -52,7 +52,7 @@ extension SyncEngine {
       job.goal.endsJoined = true
       let span = known.touching(place)
       if let span, span == known.newest, job.isLive || caughtUp.contains(record.id),
-        let fetch = record.fetch, span.high >= .after(tick: fetch.timeUs)
+        let fetch = record.fetch, span.high >= .after(timestampGroup: fetch.timeUs)
       {
         // This is the range that follows the present.
         return .ended(nil)
@@ -115,9 +115,10 @@ extension SyncEngine {
 
   /// The boundary below which to go on from a place that no range holds.
   ///
-  /// The rows of the tick that a cut page ends in are shown and in no range, for others of
-  /// that tick may lie beyond the cut. The range ends right above the tick, so the way goes
-  /// on from there: the next page overlaps the range and shows all of the tick.
+  /// The rows of the timestamp group that a cut page ends in are shown and in no range, for others
+  /// of that timestamp group may lie beyond the cut. The range ends right above the timestamp
+  /// group, so the way goes on from there: the next page overlaps the range and shows all of the
+  /// timestamp group.
   private func edge(above place: Position, known: SpanSet) -> Position {
     let end = Joining.runLow(place, ties: scheme.ties)
     return known.spans.contains { $0.low == end } ? end : place
@@ -200,8 +201,8 @@ extension SyncEngine {
       job.stage = .spot(.aroundID(beside.id))
       return .next
     }
-    // Without a known range the run is empty and begins with the tick.
-    let high = span == nil && scheme.ties == .unknown ? .before(tick: edge.time) : edge
+    // Without a known range the run is empty and begins with the timestamp group.
+    let high = span == nil && scheme.ties == .unknown ? .before(timestampGroup: edge.time) : edge
     let guess = try offsets.offset(below: high, in: span, of: record, tx: tx)
     if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
       job.stage = .spot(.before(key))
@@ -225,7 +226,7 @@ extension SyncEngine {
       edge.time.subtractingReportingOverflow(low).partialValue, WatermarkPolicy.leapUs)
     let reach = lived / Int64(rows.count) * Int64(max(1, tracker.pacing.pageLimit - 8))
     let (time, isFar) = edge.time.addingReportingOverflow(reach)
-    return isFar || reach <= 0 ? nil : key(below: .before(tick: time), record)
+    return isFar || reach <= 0 ? nil : key(below: .before(timestampGroup: time), record)
   }
 
   // MARK: Anywhere
@@ -283,13 +284,14 @@ extension SyncEngine {
     // What the host names may lie outside of all that can be printed.
     let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
     guard scheme.isSequence else {
-      return try goNear(&job, place: .before(tick: time), known: known, of: record, in: tx)
+      return try goNear(
+        &job, place: .before(timestampGroup: time), known: known, of: record, in: tx)
     }
     if can(.around), let form = form ?? stamp(record.fetch) {
       job.stage = .spot(.aroundTime(form.printed(time)))
       return .next
     }
-    search(&job, target: .before(tick: time), of: record)
+    search(&job, target: .before(timestampGroup: time), of: record)
     return .next
   }
 }

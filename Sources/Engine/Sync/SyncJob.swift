@@ -99,8 +99,8 @@ struct SyncJob {
   var suspects: [[UInt8]] = []
   /// The same, stamped so late that the server may not show them yet.
   var unsettled: Set<[UInt8]> = []
-  /// The tick that the walk's low end cuts, with what was shown of it so far.
-  var openTick: OpenTick?
+  /// The timestamp group that the walk's low end cuts, with what was shown of it so far.
+  var openGroup: OpenTimestampGroup?
   /// The request stamp of the answer being taken, and the page size asked.
   var issued: UInt64 = 0
   var asked = 0
@@ -174,7 +174,7 @@ struct SyncJob {
     borneOutUs = nil
     suspects = []
     unsettled = []
-    openTick = nil
+    openGroup = nil
     caughtUp = false
     isLive = false
     left = nil
@@ -259,8 +259,8 @@ struct Goal {
   var isStuck = false
 }
 
-/// A tick that lies on both sides of a page's end.
-struct OpenTick {
+/// A timestamp group that lies on both sides of a page's end.
+struct OpenTimestampGroup {
   var time: Int64
   /// When the page that cut it was asked for: what came later may stand above all that was seen.
   var issued: UInt64

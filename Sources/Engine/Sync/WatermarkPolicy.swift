@@ -33,7 +33,7 @@ package enum WatermarkPolicy {
   /// Where a catch-up begins.
   ///
   /// `>` may compare printed or finer times, so the request stands one whole unit
-  /// below the first tick that it must bring.
+  /// below the first timestamp group that it must bring.
   package static func bound(
     _ watermark: Stamp, overlapUs: Int64, resolutionUs: Int64
   ) -> Bound {
@@ -41,7 +41,7 @@ package enum WatermarkPolicy {
     let overlap = max(overlapUs, unit)
     let (lowered, overflow) = watermark.timeUs.subtractingReportingOverflow(overlap)
     let time = floor(overflow ? .min / 2 : lowered, to: unit)
-    return Bound(position: .before(tick: time), after: watermark.printed(time - unit))
+    return Bound(position: .before(timestampGroup: time), after: watermark.printed(time - unit))
   }
 
   /// Rounds down to a multiple of `unit`, also below zero.
@@ -119,7 +119,7 @@ extension ConversationRecord {
   func trusted(_ spans: SpanSet) -> SpanSet {
     if fetch != nil { return spans }
     var kept = spans
-    kept.remove(.before(tick: .min + 1), .max)
+    kept.remove(.before(timestampGroup: .min + 1), .max)
     return kept
   }
 }

@@ -191,7 +191,8 @@ struct CacheLoader {
       return .unknown
     }
     // All up to the time is known, and right behind it begins what is not.
-    if position.time == after[0].timeUs, let span = passable.touching(.before(tick: time)),
+    if position.time == after[0].timeUs,
+      let span = passable.touching(.before(timestampGroup: time)),
       span.high > .min, position > span.high
     {
       return .behind(span.high, key)

@@ -88,7 +88,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   package static let sealed = RowFlags(rawValue: 1 << 6)
   /// Stored and never shown.
   package static let control = RowFlags(rawValue: 1 << 7)
-  /// Removed by the user on this device: a husk without content.
+  /// Removed by the user on this device: an erased placeholder without content.
   package static let forgotten = RowFlags(rawValue: 1 << 8)
   /// Listened to by this user; only grows.
   package static let listenedByMe = RowFlags(rawValue: 1 << 9)
@@ -216,7 +216,7 @@ package enum Applied: Equatable, Sendable {
   case tombstoned
   /// Its deletion became known meanwhile; nothing was stored.
   case overtaken
-  /// The user removed it from this device; the husk stays empty.
+  /// The user removed it from this device; the erased placeholder stays empty.
   case forgotten(UInt64)
 }
 

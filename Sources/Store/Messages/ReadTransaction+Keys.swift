@@ -173,9 +173,9 @@ extension ReadTransaction {
   /// Where positions are the server's numbers it is found by halving: exact as far
   /// as times grow with the numbers, and near it otherwise.
   package func boundary(atTime time: Int64, in cid: Int64) throws(StoreFailure) -> Position {
-    guard positionKind != 0 else { return .before(tick: time) }
+    guard positionKind != 0 else { return .before(timestampGroup: time) }
     guard var low = try oldest(cid)?.time, let newest = try newest(cid)?.time else {
-      return .before(tick: 0)
+      return .before(timestampGroup: 0)
     }
     var high = newest == .max ? newest : newest + 1
     while low < high {
@@ -189,6 +189,6 @@ extension ReadTransaction {
       // Below `high`, so it has a successor.
       low = row.int(0) + 1
     }
-    return .before(tick: low)
+    return .before(timestampGroup: low)
   }
 }

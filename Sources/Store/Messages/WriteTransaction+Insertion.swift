@@ -30,7 +30,7 @@ extension WriteTransaction {
     var message = copy
     if let send { try arrive(send, as: copy.id, givesNumber: true) }
     let isForgotten = try isForgotten(copy.id, in: cid)
-    if isForgotten { message = copy.husk }
+    if isForgotten { message = copy.placeholder }
     message.flags.formUnion(try derivedFlags(copy.id, in: cid))
     var row = newRow(
       message, flags: message.flags, number: send?.number ?? nextNumber(), issued: issued,

@@ -72,7 +72,7 @@ extension WriteTransaction {
         row.flags.formUnion(kind.ownFlag)
         row.flags.subtract(kind.queuedFlag)
       }
-      // A husk keeps no names.
+      // A erased placeholder keeps no names.
       if !row.flags.contains(.forgotten) { row.lists.add(user, kind) }
       if row != known {
         try write(row, was: known.flags, id, cid)

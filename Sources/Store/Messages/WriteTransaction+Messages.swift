@@ -59,7 +59,7 @@ extension WriteTransaction {
     let restored = try restoredLSN(cid)
     let isLost = stored.lsn < restored
     if stored.message.flags.contains(.forgotten) {
-      try moveHusk(stored, to: copy, in: cid, issued: issued, isLost: isLost)
+      try movePlaceholder(stored, to: copy, in: cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)
     }
     if hasSettled {
@@ -161,19 +161,21 @@ extension WriteTransaction {
 
   /// Keeps an empty row where the server has the message, so that a range that
   /// holds it stays comparable with the server's.
-  private func moveHusk(
-    _ husk: StoredMessage, to copy: IncomingMessage, in cid: Int64, issued: UInt64, isLost: Bool
+  private func movePlaceholder(
+    _ placeholder: StoredMessage, to copy: IncomingMessage, in cid: Int64, issued: UInt64,
+    isLost: Bool
   ) throws(StoreFailure) {
-    var row = husk
-    let isMoved = copy.order != husk.message.order || copy.timeUs != husk.message.timeUs
-    if isMoved, isLost || issued >= husk.issued {
+    var row = placeholder
+    let isMoved =
+      copy.order != placeholder.message.order || copy.timeUs != placeholder.message.timeUs
+    if isMoved, isLost || issued >= placeholder.issued {
       row.message.order = copy.order
       row.message.timeUs = copy.timeUs
       row.issued = issued
     }
-    guard isLost || row != husk else { return }
+    guard isLost || row != placeholder else { return }
     row.lsn = lsn
-    try write(row, over: husk, cid)
+    try write(row, over: placeholder, cid)
   }
 
   /// Erases a message on this device: an empty, hidden row stays in its place,
@@ -182,12 +184,13 @@ extension WriteTransaction {
   package func forget(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> UInt64? {
     guard let stored = try storedMessage(id, in: cid) else { return nil }
     guard !stored.message.flags.contains(.forgotten) else { return stored.number }
-    var husk = stored
-    husk.message = stored.message.husk
-    try write(husk, over: stored, cid)
+    var placeholder = stored
+    placeholder.message = stored.message.placeholder
+    try write(placeholder, over: stored, cid)
     try connection.run("INSERT OR IGNORE INTO forgotten (cid, id) VALUES (?, ?)", cid, id)
     someForgotten = true
-    try noteChange(cid, number: stored.number, was: stored.message.state, now: husk.message.state)
+    try noteChange(
+      cid, number: stored.number, was: stored.message.state, now: placeholder.message.state)
     return stored.number
   }
 
@@ -215,7 +218,7 @@ extension WriteTransaction {
 
 extension IncomingMessage {
   /// What is left of a forgotten message: its place.
-  var husk: IncomingMessage {
+  var placeholder: IncomingMessage {
     IncomingMessage(
       id: id, sender: [], timeUs: timeUs, stamp: [], payload: [],
       flags: flags.intersection(RowFlags.derived.union([.mine, .readByMe, .listenedByMe]))

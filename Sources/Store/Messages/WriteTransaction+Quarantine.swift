@@ -2,7 +2,7 @@
 ///
 /// The place stays a gap and is remembered, so that it is not fetched again each
 /// time. A place may be wider than what was shown of it, as where a page ends in the
-/// tick of such an item: until all of it was shown, it is a gap like any other. Bytes
+/// timestamp group of such an item: until all of it was shown, it is a gap like any other. Bytes
 /// and rows are bounded: the oldest go, and their place is an ordinary gap again.
 internal import Base
 package import Timeline

@@ -284,7 +284,7 @@ package class ReadTransaction {
 
   // MARK: Counts
 
-  /// Rows of a conversation between two boundaries, hidden ones and husks
+  /// Rows of a conversation between two boundaries, hidden ones and erased placeholders
   /// included. The whole conversation is counted without a scan.
   package func count(
     _ cid: Int64, from low: Position, to high: Position

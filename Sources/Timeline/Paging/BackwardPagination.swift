@@ -3,7 +3,7 @@
 /// A walk owns a *run*: an unbroken stretch of the server's order that ends at the
 /// present (or at a span known to). Each page is asked so that it overlaps the
 /// run's older end. It extends the run only by evidence: it reaches above the run's
-/// low end, or shares a message with the tick that the low end cuts. Arrivals and
+/// low end, or shares a message with the timestamp group that the low end cuts. Arrivals and
 /// deletions shift offsets between requests; then a page lies wholly on one side of
 /// the low end and the walk asks again nearer to it, always moving, until it finds
 /// an anchor or gives up and leaves the gap recorded.
@@ -12,7 +12,7 @@
 package struct BackwardPagination: Equatable, Sendable {
   /// The run is whole from here up.
   package private(set) var low: Position
-  /// Messages of the run in the tick that its low end cuts.
+  /// Messages of the run in the timestamp group that its low end cuts.
   private var edge = CutEdge()
   /// Unreadable items that were shown right below that end, by their bytes.
   private var below: Set<Int64> = []
@@ -175,7 +175,7 @@ package struct BackwardPagination: Equatable, Sendable {
     if stuck > Self.stuckMax { return .gaveUp }
     let holdsLowest = edge.isShared(rows)
     // Messages may have come since the empty answer: then another one stands there. Which of
-    // a tick is the lowest is not known where its order is not.
+    // a timestamp group is the lowest is not known where its order is not.
     let isLowest =
       holdsLowest
       || (ties == .unknown

@@ -13,7 +13,7 @@ package struct ForwardPagination: Equatable, Sendable {
   package private(set) var high: Position
   /// A joined page was the newest one.
   package private(set) var isAtPresent = false
-  /// Messages of the run in the tick that its high end cuts.
+  /// Messages of the run in the timestamp group that its high end cuts.
   private var edge = CutEdge()
   /// Unreadable items that were shown right above that end, by their bytes.
   private var beyond: Set<Int64> = []

@@ -5,7 +5,7 @@
 /// these rules say how far it speaks, and what ties it to a run that is known:
 ///
 /// 1. Across: it has rows on both sides of the run's end. `reachesUp`, `reachesDown`.
-/// 2. A shared message, where both end in the same tick. `CutEdge.isShared`.
+/// 2. A shared message, where both end in the same timestamp group. `CutEdge.isShared`.
 /// 3. An open end: nothing lies beyond it, because the request drew the boundary, the
 ///    page is short, or the server says so. `isWhole`.
 /// 4. Consecutive numbers leave nothing between: such ranges touch by themselves, see
@@ -20,32 +20,32 @@ internal import Base
 package enum Joining {
   /// How far down a page speaks that is cut below its oldest row.
   ///
-  /// The rest of that row's tick may lie on the other side of the cut. Only where
-  /// the order inside a tick is known is the end exact.
+  /// The rest of that row's timestamp group may lie on the other side of the cut. Only where
+  /// the order inside a timestamp group is known is the end exact.
   package static func cutLow(_ oldest: Position, ties: Ties) -> Position {
     switch ties {
-    case .unknown: .after(tick: oldest.time)
+    case .unknown: .after(timestampGroup: oldest.time)
     case .byID: oldest
-    case .never: .before(tick: oldest.time)
+    case .never: .before(timestampGroup: oldest.time)
     }
   }
 
   /// How far up a page speaks that is cut above its newest row.
   package static func cutHigh(_ newest: Position, ties: Ties) -> Position {
     switch ties {
-    case .unknown: .before(tick: newest.time)
+    case .unknown: .before(timestampGroup: newest.time)
     case .byID: newest.successor
-    case .never: .after(tick: newest.time)
+    case .never: .after(timestampGroup: newest.time)
     }
   }
 
   /// From where a run goes on downwards that is whole from `low` up.
   ///
-  /// Where the order inside a tick is not known, an end in the middle of one tells no page
-  /// from another: messages on both of its sides stand mixed on the server. So the run goes
-  /// on from above the tick, and its pages show the whole of it.
+  /// Where the order inside a timestamp group is not known, an end in the middle of one tells no
+  /// page from another: messages on both of its sides stand mixed on the server. So the run goes on
+  /// from above the timestamp group, and its pages show the whole of it.
   package static func runLow(_ low: Position, ties: Ties) -> Position {
-    ties == .unknown && !low.id.isEmpty ? .after(tick: low.time) : low
+    ties == .unknown && !low.id.isEmpty ? .after(timestampGroup: low.time) : low
   }
 
   /// Whether a page from below lies across, or touches, the low end of a run.
@@ -79,8 +79,8 @@ package enum Joining {
     _ position: Position, onto newest: SpanSet.Span, isLive: Bool, named: Position?, ties: Ties
   ) -> SpanSet.Span? {
     guard newest.high <= position else { return nil }
-    if isLive || ties == .never && newest.high == .before(tick: position.time) {
-      return SpanSet.Span(low: newest.high, high: .after(tick: position.time))
+    if isLive || ties == .never && newest.high == .before(timestampGroup: position.time) {
+      return SpanSet.Span(low: newest.high, high: .after(timestampGroup: position.time))
     }
     return named.map { SpanSet.Span(low: $0, high: position.successor) }
   }
@@ -94,7 +94,7 @@ package enum Joining {
 
 /// The order of messages with the same first part of their position.
 package enum Ties: Sendable {
-  /// Not known, or by arrival: a cut may go through a tick in any way.
+  /// Not known, or by arrival: a cut may go through a timestamp group in any way.
   case unknown
   /// By the bytes of their ids, as positions are.
   case byID
@@ -103,19 +103,19 @@ package enum Ties: Sendable {
   case never
 }
 
-/// The messages of a run in the tick that its end cuts.
+/// The messages of a run in the timestamp group that its end cuts.
 struct CutEdge: Equatable, Sendable {
   private(set) var time: Int64?
   private(set) var ids = IDSet()
 
-  /// Takes the rows of a tick in which the run ends now.
+  /// Takes the rows of a timestamp group in which the run ends now.
   mutating func move(to time: Int64, rows: ArraySlice<Position>) {
     if self.time != time { ids = IDSet() }
     self.time = time
     for row in rows { ids.insert(row.id) }
   }
 
-  /// Whether the page shows a message of the run in that tick.
+  /// Whether the page shows a message of the run in that timestamp group.
   func isShared(_ rows: [Position]) -> Bool {
     newestShared(rows) != nil
   }

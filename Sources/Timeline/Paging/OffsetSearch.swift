@@ -4,7 +4,7 @@
 /// one is not known it takes the list's own ends, or leaps on. Arrivals and deletions
 /// shift offsets between requests: then the two sides cross, the older knowledge is
 /// dropped, and it goes on from the nearer one. The number of requests is bounded; the
-/// page found is an island like any other, from which both paginations go on.
+/// page found is a detached range like any other, from which both paginations go on.
 package struct OffsetSearch: Equatable, Sendable {
   package let target: Position
   /// The offset to ask next.
@@ -43,7 +43,7 @@ package struct OffsetSearch: Equatable, Sendable {
   }
 
   /// - Parameters:
-  ///   - target: a message, or the boundary of a tick for a time.
+  ///   - target: a message, or the boundary of a timestamp group for a time.
   ///   - total: how many messages the server has, where it said so.
   ///   - limit: the page size.
   ///   - first: the offset to ask first, where one is guessed.
@@ -82,7 +82,7 @@ package struct OffsetSearch: Equatable, Sendable {
       if let other = below, other < offset + rawCount { below = nil }
       return aim(toOlder: true)
     }
-    // The page lies around the target. Where it is cut in the target's own tick, the
+    // The page lies around the target. Where it is cut in the target's own timestamp group, the
     // message may stand on the other side of the cut.
     let isCut = bottom.time == target.time || top.time == target.time && offset > 0
     guard !target.id.isEmpty, isCut, seams < Self.seamsMax else { return nearest }

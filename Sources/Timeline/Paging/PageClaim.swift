@@ -3,7 +3,7 @@
 /// A page is an unbroken run of the server's order, so everything between its two
 /// ends is whole. What needs care is the ends, and items that cannot be read:
 ///
-/// - A cut end claims no part of its last tick (messages with the same printed
+/// - A cut end claims no part of its last timestamp group (messages with the same printed
 ///   time) unless the order of ties is known: see `Joining`.
 /// - An open end claims up to the boundary that the request itself drew.
 /// - An unreadable item leaves a hole between its neighbours. At an end, nothing
@@ -78,8 +78,8 @@ package struct PageClaim: Equatable, Sendable {
       guard let first = readable.min(), let last = readable.max() else { return [] }
       return [
         SpanSet.Span(
-          low: Swift.min(bottom, .before(tick: first.time)),
-          high: Swift.max(top, .after(tick: last.time)))
+          low: Swift.min(bottom, .before(timestampGroup: first.time)),
+          high: Swift.max(top, .after(timestampGroup: last.time)))
       ]
     }
     let ordered = ascending ? items : items.reversed()
@@ -96,8 +96,8 @@ package struct PageClaim: Equatable, Sendable {
       if low < high {
         found.insert(low, high)
       } else if let below {
-        // Neighbours in one tick, in an order that is not that of their ids.
-        found.insert(.before(tick: below.time), .after(tick: below.time))
+        // Neighbours in one timestamp group, in an order that is not that of their ids.
+        found.insert(.before(timestampGroup: below.time), .after(timestampGroup: below.time))
       }
     }
     return found.spans

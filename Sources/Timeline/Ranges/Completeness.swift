@@ -12,7 +12,7 @@ package struct Completeness: Equatable, Sendable {
     package let low: Position
     package let high: Position
     /// It hides nothing but an item that could not be read.
-    package let isPoisoned: Bool
+    package let isQuarantined: Bool
   }
 
   package private(set) var gaps: [Gap]
@@ -35,7 +35,7 @@ package struct Completeness: Equatable, Sendable {
     gaps = gaps.map { gap in
       Gap(
         beforeRow: gap.beforeRow == 2 ? count : gap.beforeRow, low: gap.low, high: gap.high,
-        isPoisoned: gap.isPoisoned)
+        isQuarantined: gap.isQuarantined)
     }
   }
 
@@ -69,13 +69,13 @@ package struct Completeness: Equatable, Sendable {
       let from = row > 0 ? rows[row - 1].successor : low
       if to <= from { continue }
       let parts = spans.gaps(in: from, high: to)
-      let isPoisoned = parts.allSatisfy { part in
+      let isQuarantined = parts.allSatisfy { part in
         poisoned.contains { $0.low <= part.low && part.high <= $0.high }
       }
       found.append(
         Gap(
           beforeRow: row, low: parts.first?.low ?? from, high: parts.last?.high ?? to,
-          isPoisoned: isPoisoned))
+          isQuarantined: isQuarantined))
     }
     gaps = found
     isWhole = !found.contains { $0.beforeRow > 0 && $0.beforeRow < rows.count }

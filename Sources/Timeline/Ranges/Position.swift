@@ -2,14 +2,14 @@
 /// by the bytes of the id. Ids are never ordered alone.
 ///
 /// A position is also a boundary between messages: an empty id sorts before
-/// every message of its tick. Ranges are half-open, so a boundary has an exact
+/// every message of its timestamp group. Ranges are half-open, so a boundary has an exact
 /// successor and two ranges that touch leave nothing out between them.
 internal import Base
 
 package struct Position: Hashable, Sendable {
   /// Microseconds since 1970 UTC, as the server stamped it.
   package var time: Int64
-  /// The message id; empty for the boundary before a tick.
+  /// The message id; empty for the boundary before a timestamp group.
   package var id: [UInt8]
 
   package init(time: Int64, id: [UInt8]) {
@@ -28,12 +28,12 @@ package struct Position: Hashable, Sendable {
   package static let max = Position(time: .max, id: [])
 
   /// The boundary before the first message stamped `time`.
-  package static func before(tick time: Int64) -> Position {
+  package static func before(timestampGroup time: Int64) -> Position {
     Position(time: time, id: [])
   }
 
   /// The boundary after the last message stamped `time`.
-  package static func after(tick time: Int64) -> Position {
+  package static func after(timestampGroup time: Int64) -> Position {
     Position(time: time == .max ? time : time + 1, id: [])
   }
 
@@ -51,7 +51,7 @@ package struct Position: Hashable, Sendable {
   }
 
   /// The boundary below everything pending.
-  package static let beforePending = before(tick: pendingTime)
+  package static let beforePending = before(timestampGroup: pendingTime)
 
   package var isPending: Bool { time == Self.pendingTime }
 

@@ -8,8 +8,8 @@ import Base
 import Engine
 import Foundation
 import ReferenceServer
-import Testing
 import TestSupport
+import Testing
 
 @Suite struct PowerCuts {
   /// Sessions of both kinds of servers, a few hundred power cuts each.
@@ -128,7 +128,7 @@ private final class Session {
   private func step() throws {
     let rows = try world.seen()
     let target = rows[rows.count - 1 - random.below(min(12, rows.count))].id
-    world.tick(ms: 1_000)
+    world.timestampGroup(ms: 1_000)
     made += 1
     switch random.below(20) {
     case 0..<5: try perform("send_message", #""payload":"text \#(made)""#)

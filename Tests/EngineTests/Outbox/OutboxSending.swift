@@ -112,7 +112,7 @@ import Testing
     if step == 3 { for answer in answers { _ = try world.client.receive(answer) } }
     if step == 4 { try world.client.disconnected() }
     if step == 5 {
-      world.tick(ms: 200_000)
+      world.timestampGroup(ms: 200_000)
       _ = try world.client.advance()
     }
     try folder.kill(world)

@@ -3,8 +3,8 @@
 import Base
 import Engine
 import ReferenceServer
-import Testing
 import TestSupport
+import Testing
 
 @Suite struct OutboxTroubles {
   @Test func aRefusalOfTheFirstLeavesTheOthersInOrder() throws {
@@ -85,7 +85,7 @@ import TestSupport
     #expect(try world.texts() == ["a"])
     let ids = world.server.newestIDs(world.room, 1)
     world.server.delete(conversation: world.room, ids: ids, lateUs: 0)
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     try world.sync()
     #expect(try world.texts().isEmpty)
     #expect(try world.standing(operation) == .done)
@@ -152,7 +152,7 @@ import TestSupport
     if step == 3 { for answer in answers { _ = try world.client.receive(answer) } }
     if step == 4 { try world.client.disconnected() }
     if step == 5 {
-      world.tick(ms: 200_000)
+      world.timestampGroup(ms: 200_000)
       _ = try world.client.advance()
     }
     try folder.kill(world)
@@ -316,7 +316,7 @@ import TestSupport
     try world.run()
     #expect(world.served() == ["mine"])
     try world.disconnect()
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     world.post(130)
     world.hear()
     try world.connectListening()
@@ -336,7 +336,7 @@ import TestSupport
     // What another conversation showed says what the time was.
     for _ in 0..<4 { world.server.post(conversation: "elsewhere", sender: "you", payload: "1") }
     try world.sync(in: "elsewhere")
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     let (operation, _) = try world.say("mine")
     _ = try world.client.nextFrame()
     try world.disconnect()
@@ -382,7 +382,7 @@ import TestSupport
     // The look has the newest page when the connection is lost.
     world.alter = { request, answer in request.contains("\"offset\":0") ? answer : nil }
     try world.connect()
-    world.tick(ms: 400_000)
+    world.timestampGroup(ms: 400_000)
     _ = try world.client.advance()
     try world.run()
     try world.disconnect()

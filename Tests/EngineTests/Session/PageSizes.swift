@@ -72,7 +72,7 @@ import Testing
     world.server.createConversation(other, participants: ["me", "you"])
     world.post(130)
     for _ in 0..<130 {
-      world.tick(ms: 1_000)
+      world.timestampGroup(ms: 1_000)
       world.put(in: other)
     }
     try world.connect()
@@ -121,7 +121,7 @@ import Testing
     #expect(try world.cached().contains(hidden))
     // An hour later, and of one mind again.
     world.alter = { $1 }
-    world.tick(ms: 3_700_000)
+    world.timestampGroup(ms: 3_700_000)
     #expect(try world.sync().trouble == nil)
     try screen.settle(world)
     #expect(try screen.ids() == world.truth().suffix(20))
@@ -140,7 +140,7 @@ import Testing
     let screen = try world.window(count: 20)
     try world.sync()
     world.server.restore(backup)
-    world.tick(ms: 1_000)
+    world.timestampGroup(ms: 1_000)
     world.post(1)
     world.reset()
     try world.sync()

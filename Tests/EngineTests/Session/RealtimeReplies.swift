@@ -4,8 +4,8 @@ import Engine
 import Foundation
 import ReferenceServer
 import Store
-import Testing
 import TestSupport
+import Testing
 
 @Suite struct RealtimeReplies {
   private let at = World.epochUs
@@ -262,12 +262,12 @@ import TestSupport
     try world.connect()
     try world.hand(update(0))
     try world.replies()
-    world.tick(ms: 86_400_000)
+    world.timestampGroup(ms: 86_400_000)
     for number in 1..<300 { try world.hand(update(number)) }
     try world.replies()
     try world.hand(update(0))
     #expect(try world.client.stats().updatesRepeated == 1)
-    world.tick(ms: 3 * 86_400_000)
+    world.timestampGroup(ms: 3 * 86_400_000)
     try world.replies()
     for number in 300..<600 { try world.hand(update(number)) }
     try world.hand(update(1))

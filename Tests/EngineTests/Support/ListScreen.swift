@@ -106,7 +106,7 @@ extension World {
   /// Makes conversations, each a second after the one before, with one message in each.
   func rooms(_ count: Int, prefix: String = "r") {
     for index in 0..<count {
-      tick(ms: 1_000)
+      timestampGroup(ms: 1_000)
       server.createConversation(
         "\(prefix)\(index)", title: "Room \(index)", participants: ["me", "you"])
       tell("hello", in: "\(prefix)\(index)")
@@ -117,7 +117,7 @@ extension World {
   func tell(
     _ text: String, in conversation: String, by sender: String = "you", id: String? = nil
   ) -> String {
-    tick(ms: 1_000)
+    timestampGroup(ms: 1_000)
     return server.post(
       conversation: conversation, sender: sender, payload: "\"\(text)\"", id: id, stampUs: nil,
       lateUs: nil)

@@ -110,7 +110,7 @@ import Testing
         return !isLost
       })
       try screen.poll()
-      world.tick(ms: 130_000)
+      world.timestampGroup(ms: 130_000)
       _ = try world.client.advance()
     }
     try screen.settle(world)

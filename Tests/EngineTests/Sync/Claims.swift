@@ -120,7 +120,7 @@ extension World {
       let wait = try client.advance()
       guard try wait >= 0 || client.state().framesWaiting > 0 else { return }
       try run()
-      tick(ms: stepMs)
+      timestampGroup(ms: stepMs)
     }
   }
 }

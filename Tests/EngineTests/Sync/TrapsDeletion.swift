@@ -16,10 +16,10 @@ import Testing
     try world.connect()
     try world.sync()
     try world.client.disconnected()
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     let gone = Array(world.server.newestIDs(world.room, 15).suffix(3))
     world.server.delete(conversation: world.room, ids: gone)
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     world.post(130)
     try world.client.connected()
     try world.push { world.post(1) }
@@ -41,10 +41,10 @@ import Testing
     try world.missing(130)
     let gone = Array(world.server.newestIDs(world.room, 145).suffix(20))
     for id in gone {
-      world.tick(ms: 1_000)
+      world.timestampGroup(ms: 1_000)
       world.server.delete(conversation: world.room, ids: [id])
     }
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     world.post(1)
     var pages = 0
     world.alter = { request, answer in
@@ -96,7 +96,7 @@ import Testing
     try world.client.disconnected()
     let gone = Array(world.server.newestIDs(world.room, 30).suffix(3))
     world.server.delete(conversation: world.room, ids: gone)
-    world.tick(ms: 5 * 3_600_000)
+    world.timestampGroup(ms: 5 * 3_600_000)
     world.post(130)
     try world.client.connected()
     try world.sync()
@@ -120,7 +120,7 @@ import Testing
     try world.connect()
     try world.sync(.older, want: 200)
     try world.client.disconnected()
-    world.tick(ms: 2 * 3_600_000)
+    world.timestampGroup(ms: 2 * 3_600_000)
     world.post(1)
     try world.client.connected()
     try world.sync()
@@ -130,7 +130,7 @@ import Testing
     #expect(try world.reach(.refresh(low, high)).trouble == nil)
     try world.client.disconnected()
     world.server.delete(conversation: world.room, ids: [order[30]])
-    world.tick(ms: 2 * 3_600_000)
+    world.timestampGroup(ms: 2 * 3_600_000)
     world.post(130)
     try world.client.connected()
     try world.sync()

@@ -51,7 +51,7 @@ import Testing
     try world.sync()
     try world.missing(130)
     try world.sync()
-    world.tick(ms: 300_000)
+    world.timestampGroup(ms: 300_000)
     try world.missing(0)
     let status = try world.sync()
     #expect(status.trouble == nil)
@@ -113,7 +113,7 @@ import Testing
     try world.connect()
     try world.sync()
     try world.client.disconnected()
-    world.tick(ms: 1_000)
+    world.timestampGroup(ms: 1_000)
     for _ in 0..<110 { world.put("\"burst\"") }
     try world.client.connected()
     world.before = { index, _ in if index < 5 { world.put("\"in between\"") } }

@@ -16,7 +16,7 @@ import Timeline
   ) -> Set<String> {
     var bad: Set<String> = []
     for index in 0..<count {
-      world.tick(ms: everyMs)
+      world.timestampGroup(ms: everyMs)
       let flaw = isBad(index)
       let id = world.put(flaw: flaw ?? .none)
       if flaw != nil { bad.insert(id) }
@@ -38,9 +38,9 @@ import Timeline
     try world.connect()
     try world.sync()
     try world.client.disconnected()
-    world.tick(ms: 1_000)
+    world.timestampGroup(ms: 1_000)
     let bad = Self.post(150, everyMs: 0, to: world) { $0 % 40 == 7 ? .garbledTime : nil }
-    world.tick(ms: 10_000)
+    world.timestampGroup(ms: 10_000)
     try world.client.connected()
     #expect(try world.sync().trouble == nil)
     #expect(try world.sync(.older, want: 1_000).trouble == nil)

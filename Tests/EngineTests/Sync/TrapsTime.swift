@@ -45,7 +45,8 @@ import Testing
     try world.sync()
     #expect(try world.tailFaults(140) == [])
     let unit = resolutionUs
-    let asked = ServerTime.text(ServerTime.tick(top - 5_000_000, resolutionUs: unit) - unit, knobs)
+    let asked = ServerTime.text(
+      ServerTime.tick(top - 5_000_000, resolutionUs: unit) - unit, knobs)
     #expect(world.requests[0].contains("\"after_ts\":\"\(asked)\""))
   }
 
@@ -63,7 +64,7 @@ import Testing
     try world.client.connected()
     try world.sync()
     #expect(try !world.cached().contains(late))
-    world.tick(ms: 1_000)
+    world.timestampGroup(ms: 1_000)
     try world.sync()
     #expect(try world.cached().contains(late))
     #expect(try world.tailFaults(140) == [])
@@ -80,12 +81,12 @@ import Testing
     try world.sync()
     try world.missing(150)
     world.before = { _, _ in
-      world.tick(ms: 3_000)
+      world.timestampGroup(ms: 3_000)
       world.put("\"stamped before the page, visible after it\"", agoMs: 2_900, lateMs: 200)
     }
     try world.sync()
     world.before = { _, _ in }
-    world.tick(ms: 10_000)
+    world.timestampGroup(ms: 10_000)
     try world.sync()
     #expect(try world.tailFaults(140) == [])
     #expect(try world.lies() == [])

@@ -47,13 +47,13 @@ import Wire
     let bound = WatermarkPolicy.bound(
       stamp, overlapUs: item.overlapUs, resolutionUs: item.resolutionUs)
     #expect(String(decoding: bound.after, as: UTF8.self) == item.after)
-    #expect(bound.position == .before(tick: stamp.timeUs - item.belowUs))
+    #expect(bound.position == .before(timestampGroup: stamp.timeUs - item.belowUs))
   }
 
   @Test func theBoundOfTheFirstYearDoesNotOverflow() throws {
     let stamp = try #require(Stamp(Array("0001-01-01T00:00:00".utf8), zoneOffsetMinutes: 0))
     let bound = WatermarkPolicy.bound(stamp, overlapUs: .max, resolutionUs: .max / 4)
-    #expect(bound.position < .before(tick: stamp.timeUs))
+    #expect(bound.position < .before(timestampGroup: stamp.timeUs))
     #expect(String(decoding: bound.after, as: UTF8.self) == "0001-01-01T00:00:00")
   }
 

@@ -112,7 +112,7 @@ import Testing
     world.server.failNext("unavailable", verb: "get_conversations")
     let sync = try world.client.sync(SyncRequest(kind: .conversations))
     try world.run()
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     _ = try world.client.advance()
     try list.settle(world)
     #expect(try world.client.syncStatus(sync).trouble == nil)

@@ -38,7 +38,7 @@ import Timeline
         record.fetch = Watermark(timeUs: top, text: Array("2026-02-15T22:20:00".utf8))
         try tx.save(record)
         var all = SpanSet()
-        all.insert(.min, .after(tick: top))
+        all.insert(.min, .after(timestampGroup: top))
         try tx.save(spans: all, replacing: try tx.spans(record.cid), in: record.cid)
       }
     }
@@ -58,7 +58,7 @@ import Timeline
     profile.pushIsLossless = true
     let world = try World(knobs: knobs, profile: profile, file: folder.file())
     world.server.createConversation("room", participants: ["me", "you"])
-    world.tick(ms: 400_000)
+    world.timestampGroup(ms: 400_000)
     try world.connect()
     let window = try world.client.openWindow(
       WindowConfig(conversation: room, count: 1_000, rowsMax: 200_000))

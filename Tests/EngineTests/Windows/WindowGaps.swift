@@ -237,9 +237,9 @@ import Testing
     try world.connectListening()
     let screen = try world.window(count: 50)
     try world.disconnect()
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     world.post(count, everyMs: kind.everyMs)
-    world.tick(ms: 60_000)
+    world.timestampGroup(ms: 60_000)
     if pollsEach {
       // A host that looks after each answer also sees what no range holds yet.
       try world.client.connected()

@@ -32,8 +32,9 @@ import Timeline
       record.fetch = Watermark(timeUs: time, text: bytes("t"))
       try tx.save(record)
       let old = try tx.spans(cid)
-      let low = from.map { Position.before(tick: $0) } ?? .min
-      try tx.save(spans: old.inserting(low, high: .after(tick: time)), replacing: old, in: cid)
+      let low = from.map { Position.before(timestampGroup: $0) } ?? .min
+      try tx.save(
+        spans: old.inserting(low, high: .after(timestampGroup: time)), replacing: old, in: cid)
     }
   }
 

@@ -128,7 +128,8 @@ import Timeline
       #expect(try times(until: lsn) == old.reversed())
       #expect(try times(until: lsn, limit: 3) == [238, 236, 234])
       #expect(
-        try times(from: .before(tick: 10), to: .before(tick: 16), until: lsn) == [14, 12, 10])
+        try times(from: .before(timestampGroup: 10), to: .before(timestampGroup: 16), until: lsn)
+          == [14, 12, 10])
       #expect(try times(until: lsn + 1) == (0..<240).reversed())
       #expect(try times(until: lsn - 1) == [])
       #expect(try times(until: .max, limit: 2) == [239, 238])

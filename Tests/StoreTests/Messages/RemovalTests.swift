@@ -76,9 +76,9 @@ import Timeline
     try fixture.reopen()
     #expect(try fixture.apply([message("a", at: 1, version: 7)], cid) == [.forgotten(1)])
     #expect(try fixture.texts(cid, .oldest) == ["b"])
-    let husk = try #require(try fixture.message("a", cid))
-    #expect(husk.payload.isEmpty && husk.sender.isEmpty && husk.stamp.isEmpty)
-    #expect(husk.readBy == nil)
+    let placeholder = try #require(try fixture.message("a", cid))
+    #expect(placeholder.payload.isEmpty && placeholder.sender.isEmpty && placeholder.stamp.isEmpty)
+    #expect(placeholder.readBy == nil)
     try fixture.read { tx throws(StoreFailure) in
       #expect(try tx.count(cid, from: .min, to: .max) == 2)
       #expect(try tx.message(bytes("a"), cid).rows.isEmpty)
@@ -115,8 +115,8 @@ import Timeline
     let again = message("a", at: 1, readBy: #"["eva"]"#)
     #expect(try fixture.apply([again, message("c", at: 3)], cid) == [.inserted(3), .inserted(4)])
     #expect(try fixture.texts(cid, .oldest) == ["b", "c"])
-    let husk = try #require(try fixture.message("a", cid))
-    #expect(husk.payload.isEmpty && husk.sender.isEmpty && husk.readBy == nil)
+    let placeholder = try #require(try fixture.message("a", cid))
+    #expect(placeholder.payload.isEmpty && placeholder.sender.isEmpty && placeholder.readBy == nil)
     #expect(try fixture.apply([again], other) == [.inserted(5)])
     try fixture.read { tx throws(StoreFailure) in
       #expect(try tx.count(cid, from: .min, to: .max) == 3)

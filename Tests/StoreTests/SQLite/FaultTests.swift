@@ -18,7 +18,7 @@ import Timeline
     if step > 0 { _ = try tx.tombstone(bytes("\(step - 1)-0"), in: record.cid, version: nil) }
     let old = try tx.spans(record.cid)
     var spans = old
-    spans.insert(.before(tick: Int64(step)), .after(tick: Int64(step)))
+    spans.insert(.before(timestampGroup: Int64(step)), .after(timestampGroup: Int64(step)))
     try tx.save(spans: spans, replacing: old, in: record.cid)
     let ref = bytes("ref \(step)")
     try tx.owe(ref, wallUs: 0)
@@ -41,7 +41,7 @@ import Timeline
       #expect(rows.count == inputs * 30 - max(0, inputs - 1))
       #expect(try tx.count(record.cid, from: .min, to: .max) == rows.count)
       #expect(try tx.counts().tombstones == UInt64(max(0, inputs - 1)))
-      #expect(try tx.spans(record.cid).newest?.high == .after(tick: Int64(inputs - 1)))
+      #expect(try tx.spans(record.cid).newest?.high == .after(timestampGroup: Int64(inputs - 1)))
       #expect(try tx.lastChange() == UInt64(inputs == 0 ? 0 : 4 * inputs - 1))
       #expect(try tx.owedCount() == inputs)
       #expect(try tx.lastEvent() == UInt64(inputs))

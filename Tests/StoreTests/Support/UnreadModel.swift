@@ -114,8 +114,9 @@ import Timeline
     record.fetch = Watermark(timeUs: top, text: bytes("t"))
     try tx.save(record)
     let old = try tx.spans(cid)
-    let from = low == 0 ? Position.min : .before(tick: low)
-    try tx.save(spans: old.inserting(from, high: .before(tick: high)), replacing: old, in: cid)
+    let from = low == 0 ? Position.min : .before(timestampGroup: low)
+    try tx.save(
+      spans: old.inserting(from, high: .before(timestampGroup: high)), replacing: old, in: cid)
   }
 
   @Test(arguments: 1...60)

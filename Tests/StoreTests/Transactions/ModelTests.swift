@@ -26,11 +26,11 @@ private struct Model {
     var reactionVersion: Int64?
     var pinStamp: UInt64
     var users: [ReceiptKind: [[UInt8]]]
-    var isHusk = false
+    var isPlaceholder = false
 
     /// What a screen sees.
     var face: String? {
-      guard !isHusk, !message.flags.contains(.control) else { return nil }
+      guard !isPlaceholder, !message.flags.contains(.control) else { return nil }
       let names = [ReceiptKind.read, .delivered, .listened].map { kind in
         users[kind, default: []].map { String(decoding: $0, as: UTF8.self) }
       }
@@ -86,7 +86,7 @@ private struct Model {
       deletions[m.id] = nil
     }
     guard var row = rows[m.id] else { return insert(m, users, stamp) }
-    if row.isHusk {
+    if row.isPlaceholder {
       let isMoved = m.order != row.message.order || m.timeUs != row.message.timeUs
       if stamp >= row.contentStamp, isMoved {
         row.message.timeUs = m.timeUs
@@ -126,8 +126,8 @@ private struct Model {
     var row = Row(
       message: m, number: lastNumber, contentStamp: stamp, reactionStamp: stamp,
       reactionVersion: m.version, pinStamp: stamp, users: users)
-    row.isHusk = forgotten.contains(m.id)
-    if let waited = waiting.removeValue(forKey: m.id), !row.isHusk {
+    row.isPlaceholder = forgotten.contains(m.id)
+    if let waited = waiting.removeValue(forKey: m.id), !row.isPlaceholder {
       if let reactions = waited.reactions {
         row.react(reactions.json, reactions.version, reactions.stamp, tie: false)
       }
@@ -174,7 +174,7 @@ private struct Model {
 
   mutating func forget(_ id: [UInt8]) -> UInt64? {
     guard var row = rows[id] else { return nil }
-    row.isHusk = true
+    row.isPlaceholder = true
     rows[id] = row
     forgotten.insert(id)
     return row.number
@@ -192,7 +192,7 @@ private struct Model {
       return nil
     }
     let old = row
-    if row.isHusk {
+    if row.isPlaceholder {
       if isMe, kind == .read { row.message.flags.insert(.readByMe) }
       if isMe, kind == .listened { row.message.flags.insert(.listenedByMe) }
     } else {
@@ -216,7 +216,7 @@ private struct Model {
       return nil
     }
     let old = row.message
-    if !row.isHusk { row.react(json, version, stamp, tie: true) }
+    if !row.isPlaceholder { row.react(json, version, stamp, tie: true) }
     rows[id] = row
     return row.message == old ? nil : row.number
   }
@@ -230,13 +230,13 @@ private struct Model {
       return nil
     }
     let old = row.message
-    if !row.isHusk { row.pin(isPinned, stamp, tie: true) }
+    if !row.isPlaceholder { row.pin(isPinned, stamp, tie: true) }
     rows[id] = row
     return row.message == old ? nil : row.number
   }
 
   mutating func enqueue(_ kind: ReceiptKind, _ id: [UInt8]) -> Bool {
-    guard let row = rows[id], !row.isHusk, !row.message.flags.contains(.mine),
+    guard let row = rows[id], !row.isPlaceholder, !row.message.flags.contains(.mine),
       marks[kind]?.contains(id) == false
     else { return false }
     switch kind {

@@ -12,7 +12,7 @@ struct ModelList {
   struct Item: Equatable {
     var position: Position
     var arrival: Int
-    var isPoison: Bool
+    var isQuarantined: Bool
   }
 
   var items: [Item] = []
@@ -25,19 +25,19 @@ struct ModelList {
   }
 
   mutating func post(
-    _ random: inout Random, poison: Double = 0, isNewTick: Bool? = nil
+    _ random: inout Random, poison: Double = 0, isNewGroup: Bool? = nil
   ) {
     arrivals += 1
-    if isNewTick ?? random.chance(0.6) { now += 1 }
+    if isNewGroup ?? random.chance(0.6) { now += 1 }
     let id = (0..<3).map { _ in UInt8(0x61 + random.below(26)) } + Array("-\(arrivals)".utf8)
     let item = Item(
       position: Position(time: now, id: id), arrival: arrivals,
-      isPoison: random.chance(poison))
+      isQuarantined: random.chance(poison))
     let place = items.lastIndex { tiesByID ? $0.position < item.position : true }
     items.insert(item, at: place.map { $0 + 1 } ?? 0)
   }
 
-  mutating func tick() { now += 1 }
+  mutating func timestampGroup() { now += 1 }
 
   func page(offset: Int, limit: Int) -> ArraySlice<Item> {
     let high = max(0, items.count - offset)
@@ -82,7 +82,7 @@ struct ModelList {
     /// A readable message in a proven range that was in no page.
     mutating func check() {
       let missed = list.items.first { item in
-        !item.isPoison && item.position.time <= top && !seen.contains(item.position.id)
+        !item.isQuarantined && item.position.time <= top && !seen.contains(item.position.id)
           && proven.span(holding: item.position) != nil
       }
       if let missed, fault == nil {
@@ -101,9 +101,9 @@ struct ModelList {
     let largest = limit
     var page = run.list.page(offset: 0, limit: limit)
     run.top = run.list.now
-    run.list.tick()
+    run.list.timestampGroup()
     func readable(_ page: ArraySlice<ModelList.Item>) -> [Position] {
-      page.filter { !$0.isPoison }.map(\.position).sorted()
+      page.filter { !$0.isQuarantined }.map(\.position).sorted()
     }
     var walk = BackwardPagination(newest: readable(page), rawCount: page.count, ties: setting.ties)
     run.seen.formUnion(readable(page).map(\.id))
@@ -139,7 +139,7 @@ struct ModelList {
     _ setting: Setting
   ) -> PageClaim {
     PageClaim(
-      items: page.map { $0.isPoison ? nil : $0.position }, low: low, high: high,
+      items: page.map { $0.isQuarantined ? nil : $0.position }, low: low, high: high,
       ties: setting.ties)
   }
 
@@ -186,18 +186,18 @@ struct ModelList {
   @Test func aPageBelowTheRunStandsAlone() {
     let rows = (1...20).map { at(Int64($0), "m") }
     var walk = BackwardPagination(newest: Array(rows[10...]), rawCount: 10, ties: .unknown)
-    #expect(walk.low == .after(tick: 11))
+    #expect(walk.low == .after(timestampGroup: 11))
     #expect(walk.offset < 10)
     // Four were deleted above: what comes back ends right below the low end.
     let verdict = walk.extend(rows: Array(rows[2..<9]), rawCount: 7, complete: false)
     #expect(verdict == .apart)
-    #expect(walk.low == .after(tick: 11))
+    #expect(walk.low == .after(timestampGroup: 11))
   }
 
   /// The lowest by arrival may be any of its tick: the start is proven by one of them.
   @Test func theLowestOfATickMayBeAnyOfIt() {
     let server = [at(1, "c"), at(1, "a"), at(1, "b"), at(2, "m")]
-    var walk = BackwardPagination(low: .before(tick: 1), above: 4, ties: .unknown)
+    var walk = BackwardPagination(low: .before(timestampGroup: 1), above: 4, ties: .unknown)
     var steps = 0
     while steps < 10 {
       steps += 1
@@ -227,7 +227,7 @@ struct ModelList {
       steps += 1
       let page = walk.offset < 7 ? [rows[6 - walk.offset]] : []
       if walk.extend(rows: page, rawCount: page.count, complete: false) == .start { break }
-      #expect(walk.low == .after(tick: 1))
+      #expect(walk.low == .after(timestampGroup: 1))
     }
     #expect(walk.low == .min)
     #expect(steps > 3)
@@ -236,11 +236,11 @@ struct ModelList {
   /// A run that ends inside a tick whose order is unknown goes on from above it.
   @Test func aRunThatEndsInsideATickGoesOnFromAboveIt() {
     let walk = BackwardPagination(low: at(5, "m"), above: 10, ties: .unknown)
-    #expect(walk.low == .after(tick: 5))
+    #expect(walk.low == .after(timestampGroup: 5))
     #expect(BackwardPagination(low: at(5, "m"), above: 10, ties: .byID).low == at(5, "m"))
     var other = BackwardPagination(low: at(9, ""), above: 10, ties: .unknown)
     other.jump(to: at(5, "m"), skipping: 4)
-    #expect(other.low == .after(tick: 5))
+    #expect(other.low == .after(timestampGroup: 5))
   }
 
   /// Items that cannot be read join a page by their bytes, and hide what lies between.
@@ -262,12 +262,12 @@ struct ModelList {
     let verdict = joined.extend(
       rows: older, rawCount: 3, unread: Unreadable(newest: [18]), complete: false)
     #expect(verdict == .resumed)
-    #expect(joined.low == .after(tick: 5))
+    #expect(joined.low == .after(timestampGroup: 5))
     var apart = walk()
     let other = apart.extend(
       rows: older, rawCount: 3, unread: Unreadable(newest: [99]), complete: false)
     #expect(other == .apart)
-    #expect(apart.low == .after(tick: 8))
+    #expect(apart.low == .after(timestampGroup: 8))
   }
 
   /// One page of a list whose oldest item cannot be read; false where the walk gave up.
@@ -321,24 +321,26 @@ struct ModelList {
 
   /// In the tick that is cut only a shared message joins.
   @Test func inTheCutTickOnlyASharedMessageJoins() {
-    let ticks = ["a", "b", "c", "d"].map { at(7, $0) }
-    let newest = [ticks[2], ticks[3], at(8, "x"), at(9, "y")]
+    let timestampGroups = ["a", "b", "c", "d"].map { at(7, $0) }
+    let newest = [timestampGroups[2], timestampGroups[3], at(8, "x"), at(9, "y")]
     var joined = BackwardPagination(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
-      joined.extend(rows: [at(5, "p"), ticks[0], ticks[2]], rawCount: 3, complete: false)
+      joined.extend(
+        rows: [at(5, "p"), timestampGroups[0], timestampGroups[2]], rawCount: 3, complete: false)
         == .extended)
     var apart = BackwardPagination(newest: newest, rawCount: 4, ties: .unknown)
     #expect(
-      apart.extend(rows: [at(5, "p"), ticks[0], ticks[1]], rawCount: 3, complete: false)
+      apart.extend(
+        rows: [at(5, "p"), timestampGroups[0], timestampGroups[1]], rawCount: 3, complete: false)
         == .apart)
   }
 
   /// Below a stored message around which nothing is known: no page can be tied to it within
   /// its tick, so the walk begins above the tick, reads all of it, and ends at the start.
   @Test(arguments: [1, 7])
-  func aWalkFromTheOldestMessageFindsTheStart(_ inTick: Int) {
-    let list = (0..<inTick).map { at(1, "t\($0)") } + (2...30).map { at($0, "m") }
-    let oldest = list[inTick / 2]
+  func aWalkFromTheOldestMessageFindsTheStart(_ inGroup: Int) {
+    let list = (0..<inGroup).map { at(1, "t\($0)") } + (2...30).map { at($0, "m") }
+    let oldest = list[inGroup / 2]
     var walk = BackwardPagination(low: oldest, above: 29, ties: .unknown)
     var verdict = BackwardPagination.Verdict.same
     var steps = 0
@@ -377,11 +379,11 @@ struct ModelList {
   @Test func aJumpIntoATickBeginsAboveIt() {
     var walk = BackwardPagination(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .unknown)
     walk.jump(to: at(5, "m"), skipping: 3)
-    #expect(walk.low == .after(tick: 5))
+    #expect(walk.low == .after(timestampGroup: 5))
     #expect(
       walk.extend(rows: [at(4, "p"), at(5, "a"), at(6, "q")], rawCount: 3, complete: false)
         == .extended)
-    #expect(walk.low == .after(tick: 4))
+    #expect(walk.low == .after(timestampGroup: 4))
     var byID = BackwardPagination(newest: [at(8, "x"), at(9, "y")], rawCount: 2, ties: .byID)
     byID.jump(to: at(5, "m"), skipping: 3)
     #expect(byID.low == at(5, "m"))

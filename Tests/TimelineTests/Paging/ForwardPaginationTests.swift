@@ -47,7 +47,7 @@ import Timeline
 
     mutating func check() {
       let missed = list.items.first { item in
-        !item.isPoison && !seen.contains(item.position.id)
+        !item.isQuarantined && !seen.contains(item.position.id)
           && proven.span(holding: item.position) != nil
       }
       if let missed, fault == nil {
@@ -57,20 +57,20 @@ import Timeline
   }
 
   private static func post(_ list: inout ModelList, _ setting: Setting, _ random: inout Random) {
-    if setting.ties == .never { list.tick() }
+    if setting.ties == .never { list.timestampGroup() }
     let burst = setting.isBursty && random.chance(0.05) ? 20 + random.below(20) : 1
     for _ in 0..<burst {
-      list.post(&random, poison: setting.poison, isNewTick: burst > 1 ? false : nil)
+      list.post(&random, poison: setting.poison, isNewGroup: burst > 1 ? false : nil)
     }
   }
 
   private static func readable(_ page: ArraySlice<ModelList.Item>) -> [Position] {
-    page.filter { !$0.isPoison }.map(\.position).sorted()
+    page.filter { !$0.isQuarantined }.map(\.position).sorted()
   }
 
   private static func unread(_ page: ArraySlice<ModelList.Item>) -> Unreadable {
-    let oldest = page.prefix { $0.isPoison }
-    let newest = page.reversed().prefix { $0.isPoison }
+    let oldest = page.prefix { $0.isQuarantined }
+    let newest = page.reversed().prefix { $0.isQuarantined }
     return Unreadable(
       newest: newest.map { Int64($0.arrival) }, oldest: oldest.map { Int64($0.arrival) })
   }
@@ -87,7 +87,7 @@ import Timeline
     let rows = readable(page)
     run.seen.formUnion(rows.map(\.id))
     let claim = PageClaim(
-      items: page.map { $0.isPoison ? nil : $0.position }, low: .cut, high: .cut,
+      items: page.map { $0.isQuarantined ? nil : $0.position }, low: .cut, high: .cut,
       ties: setting.ties)
     for piece in claim.pieces { run.proven.insert(piece.low, piece.high) }
     guard let top = claim.pieces.last?.high else { return run }
@@ -114,7 +114,7 @@ import Timeline
     let offset = climb.offset(limit: limit)
     let page = run.list.page(offset: offset, limit: limit)
     // A tick that was shown is over: what may still commit in it is the overlap's care.
-    run.list.tick()
+    run.list.timestampGroup()
     let rows = readable(page)
     run.seen.formUnion(rows.map(\.id))
     let before = climb.high
@@ -123,7 +123,7 @@ import Timeline
       rows: rows, rawCount: page.count, unread: unread(page), offset: offset,
       endsAtStart: isStart)
     let claim = PageClaim(
-      items: page.map { $0.isPoison ? nil : $0.position }, low: .cut, high: .cut,
+      items: page.map { $0.isQuarantined ? nil : $0.position }, low: .cut, high: .cut,
       ties: setting.ties)
     var fresh = SpanSet()
     if [.extended, .present].contains(run.end) { fresh.insert(before, climb.high) }
@@ -173,38 +173,41 @@ import Timeline
 
   /// One page swallows the way to the present, and an island in it.
   @Test func aPageAcrossTheEdgeJoins() {
-    var climb = ForwardPagination(high: .before(tick: 10), index: 5, ties: .unknown)
+    var climb = ForwardPagination(high: .before(timestampGroup: 10), index: 5, ties: .unknown)
     #expect(climb.offset(limit: 20) == 0)
     let rows = (5...14).map { at(Int64($0), "m\($0)") }
     #expect(climb.extend(rows: rows, rawCount: 10, offset: 0) == .present)
-    #expect(climb.high == .before(tick: 14))
+    #expect(climb.high == .before(timestampGroup: 14))
   }
 
   @Test func consecutiveNumbersTouchAndOthersDoNot() {
     let rows = (11...15).map { at(Int64($0), "m\($0)") }
-    var touching = ForwardPagination(high: .after(tick: 10), index: 9, ties: .never)
+    var touching = ForwardPagination(high: .after(timestampGroup: 10), index: 9, ties: .never)
     #expect(touching.extend(rows: rows, rawCount: 5, offset: 4) == .extended)
-    #expect(touching.high == .after(tick: 15))
-    var apart = ForwardPagination(high: .after(tick: 9), index: 9, ties: .never)
+    #expect(touching.high == .after(timestampGroup: 15))
+    var apart = ForwardPagination(high: .after(timestampGroup: 9), index: 9, ties: .never)
     #expect(apart.extend(rows: rows, rawCount: 5, offset: 4) == .apart)
-    #expect(apart.high == .after(tick: 9))
+    #expect(apart.high == .after(timestampGroup: 9))
   }
 
   @Test func inTheCutTickOnlyASharedMessageJoins() {
     let run = [at(6, "p"), at(7, "c"), at(7, "d")]
     let above = [at(7, "a"), at(8, "x"), at(9, "y")]
-    var apart = ForwardPagination(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
+    var apart = ForwardPagination(
+      high: .before(timestampGroup: 7), index: 9, rows: run, ties: .unknown)
     #expect(apart.extend(rows: above, rawCount: 3, offset: 6) == .apart)
-    var joined = ForwardPagination(high: .before(tick: 7), index: 9, rows: run, ties: .unknown)
+    var joined = ForwardPagination(
+      high: .before(timestampGroup: 7), index: 9, rows: run, ties: .unknown)
     #expect(joined.extend(rows: [at(7, "d")] + above, rawCount: 4, offset: 6) == .extended)
-    #expect(joined.high == .before(tick: 9))
+    #expect(joined.high == .before(timestampGroup: 9))
   }
 
   /// Items that cannot be read join a page by their bytes, and hide what lies between.
   @Test func unreadableItemsJoinAPage() {
     func climb() -> ForwardPagination {
       let run = [at(8, "x"), at(9, "y")]
-      var climb = ForwardPagination(high: .before(tick: 9), index: 9, rows: run, ties: .unknown)
+      var climb = ForwardPagination(
+        high: .before(timestampGroup: 9), index: 9, rows: run, ties: .unknown)
       let first = climb.extend(
         rows: run, rawCount: 3, unread: Unreadable(newest: [17]), offset: climb.offset(limit: 3))
       #expect(first == .same)
@@ -219,16 +222,16 @@ import Timeline
     let verdict = joined.extend(
       rows: newer, rawCount: 3, unread: Unreadable(oldest: [18]), offset: 3)
     #expect(verdict == .resumed)
-    #expect(joined.high == .before(tick: 13))
+    #expect(joined.high == .before(timestampGroup: 13))
     var apart = climb()
     let other = apart.extend(rows: newer, rawCount: 3, unread: Unreadable(oldest: [99]), offset: 3)
     #expect(other == .apart)
-    #expect(apart.high == .before(tick: 9))
+    #expect(apart.high == .before(timestampGroup: 9))
     var ended = climb()
     let unread = Unreadable(newest: [19, 18], oldest: [18, 19])
     #expect(ended.extend(rows: [], rawCount: 2, unread: unread, offset: 0) == .present)
     #expect(ended.isAtPresent)
-    #expect(ended.high == .before(tick: 9))
+    #expect(ended.high == .before(timestampGroup: 9))
   }
 
   /// No item of a page can be read, and there is nothing but that page.
@@ -245,15 +248,15 @@ import Timeline
 
   /// All of an island was deleted on the server: no anchor is left in it.
   @Test func aRunThatIsGoneIsJoinedByThePageAtTheStart() {
-    var climb = ForwardPagination(high: .after(tick: 10), index: 30, ties: .unknown)
+    var climb = ForwardPagination(high: .after(timestampGroup: 10), index: 30, ties: .unknown)
     let rows = (20...29).map { at(Int64($0), "m\($0)") }
     #expect(climb.extend(rows: rows, rawCount: 10, offset: 26) == .apart)
     #expect(climb.extend(rows: rows, rawCount: 10, offset: 26, endsAtStart: true) == .extended)
-    #expect(climb.high == .before(tick: 29))
+    #expect(climb.high == .before(timestampGroup: 29))
   }
 
   @Test func aListThatNeverShowsTheAnchorEndsTheClimb() {
-    var climb = ForwardPagination(high: .after(tick: 10), index: 100, ties: .unknown)
+    var climb = ForwardPagination(high: .after(timestampGroup: 10), index: 100, ties: .unknown)
     var verdict = ForwardPagination.Verdict.same
     var steps = 0
     while verdict != .gaveUp, steps < 100 {

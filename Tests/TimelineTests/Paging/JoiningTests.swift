@@ -5,20 +5,20 @@ import Timeline
 @Suite struct JoiningTests {
   @Test func aCutEndSpeaksAsFarAsTheOrderOfTiesAllows() {
     let row = at(7, "m")
-    #expect(Joining.cutLow(row, ties: .unknown) == .before(tick: 8))
+    #expect(Joining.cutLow(row, ties: .unknown) == .before(timestampGroup: 8))
     #expect(Joining.cutLow(row, ties: .byID) == row)
-    #expect(Joining.cutLow(row, ties: .never) == .before(tick: 7))
-    #expect(Joining.cutHigh(row, ties: .unknown) == .before(tick: 7))
+    #expect(Joining.cutLow(row, ties: .never) == .before(timestampGroup: 7))
+    #expect(Joining.cutHigh(row, ties: .unknown) == .before(timestampGroup: 7))
     #expect(Joining.cutHigh(row, ties: .byID) == row.successor)
-    #expect(Joining.cutHigh(row, ties: .never) == .after(tick: 7))
+    #expect(Joining.cutHigh(row, ties: .never) == .after(timestampGroup: 7))
   }
 
   @Test func aPageAcrossAnEndReachesIt() {
     // A run that is whole from behind tick 5 on, a page up to tick 6.
-    #expect(Joining.reachesUp(at(6, "a"), to: .after(tick: 5), ties: .unknown))
-    #expect(!Joining.reachesUp(at(5, "a"), to: .after(tick: 5), ties: .unknown))
-    #expect(Joining.reachesDown(at(4, "a"), to: .before(tick: 5), ties: .unknown))
-    #expect(!Joining.reachesDown(at(5, "a"), to: .before(tick: 5), ties: .unknown))
+    #expect(Joining.reachesUp(at(6, "a"), to: .after(timestampGroup: 5), ties: .unknown))
+    #expect(!Joining.reachesUp(at(5, "a"), to: .after(timestampGroup: 5), ties: .unknown))
+    #expect(Joining.reachesDown(at(4, "a"), to: .before(timestampGroup: 5), ties: .unknown))
+    #expect(!Joining.reachesDown(at(5, "a"), to: .before(timestampGroup: 5), ties: .unknown))
     #expect(Joining.reachesUp(at(5, "m"), to: at(5, "m"), ties: .byID))
     #expect(!Joining.reachesUp(at(5, "l"), to: at(5, "m"), ties: .byID))
     #expect(Joining.reachesDown(at(5, "m"), to: at(5, "m").successor, ties: .byID))
@@ -27,8 +27,8 @@ import Timeline
 
   /// The example of the ranges [100–200] and [201–300].
   @Test func consecutiveNumbersTouchAndBecomeOneRange() {
-    #expect(Joining.reachesUp(at(200, "x"), to: .before(tick: 201), ties: .never))
-    #expect(!Joining.reachesUp(at(199, "x"), to: .before(tick: 201), ties: .never))
+    #expect(Joining.reachesUp(at(200, "x"), to: .before(timestampGroup: 201), ties: .never))
+    #expect(!Joining.reachesUp(at(199, "x"), to: .before(timestampGroup: 201), ties: .never))
     let old = PageClaim(
       items: (100...200).map { at(Int64($0), "\($0)") }, low: .cut, high: .cut, ties: .never)
     let new = PageClaim(
@@ -36,7 +36,10 @@ import Timeline
     var set = SpanSet()
     set.insert(old.low, old.high)
     set.insert(new.low, new.high)
-    #expect(set.spans == [SpanSet.Span(low: .before(tick: 100), high: .after(tick: 300))])
+    #expect(
+      set.spans == [
+        SpanSet.Span(low: .before(timestampGroup: 100), high: .after(timestampGroup: 300))
+      ])
     #expect(Joining.isNext(201, after: 200))
     #expect(!Joining.isNext(202, after: 200))
     #expect(!Joining.isNext(200, after: 200))
@@ -71,7 +74,7 @@ import Timeline
 
   /// A push speaks from the range it follows up to itself, and only by evidence.
   @Test func aPushJoinsByALiveLineANextNumberOrItsPredecessor() {
-    let range = SpanSet.Span(low: at(2, "b"), high: .after(tick: 5))
+    let range = SpanSet.Span(low: at(2, "b"), high: .after(timestampGroup: 5))
     let new = at(6, "m")
     func pushed(_ live: Bool, _ named: Position?, _ ties: Ties) -> SpanSet.Span? {
       Joining.pushed(new, onto: range, isLive: live, named: named, ties: ties)
@@ -80,7 +83,7 @@ import Timeline
     #expect(pushed(false, nil, .byID) == nil)
     #expect(pushed(true, nil, .unknown)?.low == range.high)
     #expect(pushed(false, nil, .never)?.low == range.high)
-    #expect(pushed(false, nil, .never)?.high == .after(tick: 6))
+    #expect(pushed(false, nil, .never)?.high == .after(timestampGroup: 6))
     #expect(
       pushed(false, at(5, "z"), .unknown)
         == SpanSet.Span(low: at(5, "z"), high: new.successor))
@@ -97,10 +100,10 @@ import Timeline
   @Test func aWalkInNumbersJoinsWhatItTouches() {
     var walk = BackwardPagination(
       newest: (281...300).map { at(Int64($0), "\($0)") }, rawCount: 20, ties: .never)
-    #expect(walk.low == .before(tick: 281))
+    #expect(walk.low == .before(timestampGroup: 281))
     let older = (261...280).map { at(Int64($0), "\($0)") }
     #expect(walk.extend(rows: older, rawCount: 20, complete: false) == .extended)
-    #expect(walk.low == .before(tick: 261))
+    #expect(walk.low == .before(timestampGroup: 261))
     let gone = (200...259).map { at(Int64($0), "\($0)") }
     #expect(walk.extend(rows: gone, rawCount: 60, complete: false) == .apart)
   }

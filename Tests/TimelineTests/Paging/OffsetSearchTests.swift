@@ -82,7 +82,7 @@ import Timeline
       var list = ModelList(tiesByID: false)
       for _ in 0..<(1 + random.below(1_200)) { list.post(&random) }
       let target = Position.before(
-        tick: 90 + Int64(random.below(Int(list.now) - 60)))
+        timestampGroup: 90 + Int64(random.below(Int(list.now) - 60)))
       let result = Self.seek(setting, list, target, &random)
       #expect(result.verdict == .found || setting.shift > 0, "seed \(seed)")
       guard let first = result.rows.first, let last = result.rows.last,
@@ -122,7 +122,7 @@ import Timeline
     #expect(gone.judge(rows: [at(4, "a"), at(6, "b")], rawCount: 2) == .absent)
     var empty = OffsetSearch(target: at(5, "x"), total: nil, limit: 10)
     #expect(empty.judge(rows: [], rawCount: 0) == .absent)
-    var newer = OffsetSearch(target: .before(tick: 99), total: nil, limit: 10)
+    var newer = OffsetSearch(target: .before(timestampGroup: 99), total: nil, limit: 10)
     #expect(newer.judge(rows: [at(4, "a")], rawCount: 1) == .found)
     var huge = OffsetSearch(target: at(5, "x"), total: .max, limit: .max)
     var answers = [OffsetSearch.Verdict]()
@@ -148,7 +148,7 @@ import Timeline
   @Test(arguments: [true, false], [0, 12])
   func whatCannotBeReadAtTheStartIsPassedOnce(_ saysStart: Bool, _ readable: Int) {
     let total = readable + 7
-    var seek = OffsetSearch(target: .before(tick: 1), total: nil, limit: 5)
+    var seek = OffsetSearch(target: .before(timestampGroup: 1), total: nil, limit: 5)
     var verdict = OffsetSearch.Verdict.again
     var steps = 0
     while verdict == .again, steps < 200 {

@@ -26,9 +26,10 @@ import Timeline
       pieces: "5a..7c+"),
     Case(
       name: "an open end reaches its boundary", page: "5a 6b 7c", low: .open(.min),
-      high: .open(.before(tick: 9)), pieces: "min..9"),
+      high: .open(.before(timestampGroup: 9)), pieces: "min..9"),
     Case(
-      name: "one open end", page: "5a 6b 7c", high: .open(.before(tick: 9)), pieces: "6..9"),
+      name: "one open end", page: "5a 6b 7c", high: .open(.before(timestampGroup: 9)),
+      pieces: "6..9"),
     Case(name: "the order sent is no matter", page: "7c 5a 6b", pieces: "6..7"),
     Case(name: "one tick cut at both ends claims nothing", page: "5a 5b 5c", pieces: ""),
     Case(name: "two neighbouring ticks cut at both ends claim nothing", page: "5a 6b", pieces: ""),
@@ -49,10 +50,12 @@ import Timeline
       name: "two apart make two", page: "5a 6b ! 7c ! 8d 9e", pieces: "6..6b+ 7c..7c+ 8d..9"),
     Case(
       name: "at the older end nothing is claimed beyond the nearest readable",
-      page: "! 5a 6b 7c", low: .open(.min), high: .open(.before(tick: 9)), pieces: "5a..9"),
+      page: "! 5a 6b 7c", low: .open(.min), high: .open(.before(timestampGroup: 9)), pieces: "5a..9"
+    ),
     Case(
       name: "at the newer end nothing is claimed beyond the nearest readable",
-      page: "5a 6b 7c !", low: .open(.min), high: .open(.before(tick: 9)), pieces: "min..7c+"),
+      page: "5a 6b 7c !", low: .open(.min), high: .open(.before(timestampGroup: 9)),
+      pieces: "min..7c+"),
     Case(
       name: "a cut end with an unreadable item", page: "! 5a 6b 7c", tiesByID: true,
       pieces: "5a..7c+"),
@@ -64,7 +67,7 @@ import Timeline
       low: .open(.min), high: .open(.max), pieces: ""),
     Case(
       name: "with one readable time the order is not known, without order", page: "5a ! 5b",
-      low: .open(.min), high: .open(.before(tick: 9)), pieces: ""),
+      low: .open(.min), high: .open(.before(timestampGroup: 9)), pieces: ""),
     Case(
       name: "nothing readable claims nothing", page: "! ! !", low: .open(.min),
       high: .open(.max), pieces: ""),
@@ -101,9 +104,10 @@ import Timeline
   /// Which side of one message an item stands on is known where the server's order is.
   @Test func oneMessageIsHeldAgainstTheKnownOrder() {
     let claim = PageClaim(
-      items: [nil, at(5, "a")], low: .open(.min), high: .open(.before(tick: 9)), ties: .unknown,
+      items: [nil, at(5, "a")], low: .open(.min), high: .open(.before(timestampGroup: 9)),
+      ties: .unknown,
       isAscending: true)
-    #expect(claim.pieces == [SpanSet.Span(low: at(5, "a"), high: .before(tick: 9))])
+    #expect(claim.pieces == [SpanSet.Span(low: at(5, "a"), high: .before(timestampGroup: 9))])
   }
 
   private static func text(_ position: Position) -> String {

@@ -31,7 +31,9 @@ import Timeline
     var asked: [Int] = []
     let long = (0..<50).map { at(Int64($0), "a") }
     let page = Completeness(
-      spans: spans((at(0, "a"), .after(tick: 30)), (at(40, ""), .after(tick: 99))), poisoned: [],
+      spans: spans(
+        (at(0, "a"), .after(timestampGroup: 30)), (at(40, ""), .after(timestampGroup: 99))),
+      poisoned: [],
       count: 20, goesOlder: true, anchor: nil, reachedLimit: false
     ) { row in
       asked.append(row)
@@ -43,7 +45,7 @@ import Timeline
   }
 
   @Test func aWholeConversationHasNoGapAndEndsAtItsStart() {
-    let result = page(spans((.min, .after(tick: 9))), rows)
+    let result = page(spans((.min, .after(timestampGroup: 9))), rows)
     #expect(result.gaps.isEmpty)
     #expect(result.isWhole)
     #expect(result.stop == .start)
@@ -57,52 +59,55 @@ import Timeline
   }
 
   @Test func aGapBelowTheSpanIsToldAndIsTheStop() {
-    let result = page(spans((.before(tick: 5), .after(tick: 9))), rows)
+    let result = page(spans((.before(timestampGroup: 5), .after(timestampGroup: 9))), rows)
     #expect(result.gaps.map(\.beforeRow) == [0])
-    #expect(result.gaps.first?.high == .before(tick: 5))
+    #expect(result.gaps.first?.high == .before(timestampGroup: 5))
     #expect(result.isWhole)
     #expect(result.stop == .gap)
   }
 
   @Test func aGapBetweenRowsMakesThePageBroken() {
     let result = page(
-      spans((.min, .after(tick: 6)), (.before(tick: 8), .after(tick: 9))), rows)
+      spans(
+        (.min, .after(timestampGroup: 6)), (.before(timestampGroup: 8), .after(timestampGroup: 9))),
+      rows)
     #expect(result.gaps.map(\.beforeRow) == [2])
-    #expect(result.gaps.first?.low == .after(tick: 6))
-    #expect(result.gaps.first?.high == .before(tick: 8))
+    #expect(result.gaps.first?.low == .after(timestampGroup: 6))
+    #expect(result.gaps.first?.high == .before(timestampGroup: 8))
     #expect(!result.isWhole)
     #expect(result.stop == .start)
   }
 
   @Test func anIslandAboveTheSpanHasAGapBelowIt() {
     let island = at(20, "push")
-    let result = page(spans((.min, .after(tick: 9))), rows + [island])
+    let result = page(spans((.min, .after(timestampGroup: 9))), rows + [island])
     #expect(result.gaps.map(\.beforeRow) == [3])
     #expect(!result.isWhole)
   }
 
   @Test func aGapThatOnlyHidesAnUnreadableItemSaysSo() {
     let hole = SpanSet.Span(low: at(6, "b").successor, high: at(8, "c"))
-    let known = spans((.min, hole.low), (hole.high, .after(tick: 9)))
+    let known = spans((.min, hole.low), (hole.high, .after(timestampGroup: 9)))
     let poisoned = page(known, rows, poisoned: [hole])
-    #expect(poisoned.gaps.map(\.isPoisoned) == [true])
+    #expect(poisoned.gaps.map(\.isQuarantined) == [true])
     #expect(!poisoned.isWhole)
     let smaller = SpanSet.Span(low: hole.low, high: at(7, ""))
-    #expect(page(known, rows, poisoned: [smaller]).gaps.map(\.isPoisoned) == [false])
+    #expect(page(known, rows, poisoned: [smaller]).gaps.map(\.isQuarantined) == [false])
   }
 
   @Test func aFullPageStopsAtTheLimitAndSpeaksOfNothingBelow() {
-    let result = page(spans((.min, .after(tick: 9))), rows, full: true)
+    let result = page(spans((.min, .after(timestampGroup: 9))), rows, full: true)
     #expect(result.stop == .limit)
     #expect(result.gaps.isEmpty)
     // A gap that ends right at the oldest row is still told.
-    let edge = page(spans((at(5, "a"), .after(tick: 9))), rows, full: true)
+    let edge = page(spans((at(5, "a"), .after(timestampGroup: 9))), rows, full: true)
     #expect(edge.gaps.map(\.beforeRow) == [0])
     #expect(edge.stop == .limit)
   }
 
   @Test func aReadTowardsThePresentTellsTheGapAfterItsLastRow() {
-    let known = spans((.min, .after(tick: 6)), (.before(tick: 12), .after(tick: 20)))
+    let known = spans(
+      (.min, .after(timestampGroup: 6)), (.before(timestampGroup: 12), .after(timestampGroup: 20)))
     let result = page(known, [at(5, "a"), at(6, "b")], older: false)
     #expect(result.stop == .present)
     #expect(result.gaps.map(\.beforeRow) == [2])
@@ -111,13 +116,14 @@ import Timeline
 
   @Test func anEmptyReadOfAnUnknownConversationIsAGap() {
     #expect(page(SpanSet(), []).stop == .gap)
-    let known = page(spans((.min, .before(tick: .min + 1))), [])
+    let known = page(spans((.min, .before(timestampGroup: .min + 1))), [])
     #expect(known.stop == .start)
     #expect(known.gaps.isEmpty)
   }
 
   @Test func aReadBelowAnAnchorSpeaksOfWhatLiesBelowItOnly() {
-    let known = spans((.min, .after(tick: 6)), (.before(tick: 8), .after(tick: 9)))
+    let known = spans(
+      (.min, .after(timestampGroup: 6)), (.before(timestampGroup: 8), .after(timestampGroup: 9)))
     let below = page(known, [at(5, "a")], anchor: at(6, "b"))
     #expect(below.gaps.isEmpty)
     #expect(below.stop == .start)

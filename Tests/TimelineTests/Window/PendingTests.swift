@@ -30,7 +30,7 @@ import Timeline
   }
 
   @Test func pendingRowsMakeNoGapInAPage() {
-    let spans = SpanSet().inserting(.min, high: .after(tick: 9))
+    let spans = SpanSet().inserting(.min, high: .after(timestampGroup: 9))
     for older in [true, false] {
       let page = Completeness(
         spans: spans, poisoned: [], rows: [at(5, "a"), at(8, "c"), .pending(3), .pending(4)],
@@ -43,7 +43,7 @@ import Timeline
       reachedLimit: true)
     #expect(only.gaps.isEmpty && only.isWhole && only.stop == .limit)
     let behind = Completeness(
-      spans: SpanSet().inserting(.min, high: .after(tick: 6)), poisoned: [],
+      spans: SpanSet().inserting(.min, high: .after(timestampGroup: 6)), poisoned: [],
       rows: [at(5, "a"), at(8, "c"), .pending(3)], goesOlder: true, anchor: nil,
       reachedLimit: false)
     // The server's own row has the gap, not the pending one.

@@ -17,7 +17,7 @@ import Timeline
     _ = list.apply(
       WindowChange(
         upserted: (0..<count).map { key($0) }, loaded: SpanSet().inserting(.min, high: .max),
-        spans: SpanSet().inserting(.min, high: .before(tick: Int64(count) * 10))))
+        spans: SpanSet().inserting(.min, high: .before(timestampGroup: Int64(count) * 10))))
     return list
   }
 
@@ -32,7 +32,8 @@ import Timeline
   private func live(_ count: Int, isProven: Bool) -> WindowChange {
     var change = WindowChange(upserted: [key(count)])
     if isProven {
-      change.spans = SpanSet().inserting(.min, high: .before(tick: Int64(count) * 10 + 10))
+      change.spans = SpanSet().inserting(
+        .min, high: .before(timestampGroup: Int64(count) * 10 + 10))
     }
     return change
   }
@@ -93,10 +94,10 @@ import Timeline
 
   @Test func anOlderPageIsOneStep() {
     var list = WindowList(rowsMax: 1_000)
-    let newest = SpanSet().inserting(.before(tick: 500), high: .max)
+    let newest = SpanSet().inserting(.before(timestampGroup: 500), high: .max)
     _ = list.apply(
       WindowChange(upserted: (50..<100).map { key($0) }, loaded: newest, spans: newest))
-    let older = SpanSet().inserting(.before(tick: 0), high: .max)
+    let older = SpanSet().inserting(.before(timestampGroup: 0), high: .max)
     let ops = list.apply(
       WindowChange(upserted: (0..<50).map { key($0) }, loaded: older, spans: older))
     #expect(ops == [DiffOp(.insert, row: 0, count: 50)])
@@ -155,14 +156,15 @@ import Timeline
     return RowKey(number: UInt64(index), position: at(Int64(index), letter), revision: 1)
   }
 
-  private func tick(_ low: Int, _ high: Int) -> SpanSet {
-    SpanSet().inserting(.before(tick: Int64(low)), high: .before(tick: Int64(high)))
+  private func timestampGroup(_ low: Int, _ high: Int) -> SpanSet {
+    SpanSet().inserting(
+      .before(timestampGroup: Int64(low)), high: .before(timestampGroup: Int64(high)))
   }
 
   @Test func aSplitVanishesWhenItsGapIsFilled() {
     var list = WindowList(rowsMax: 100)
-    let island = tick(1, 4)
-    let newest = SpanSet().inserting(.before(tick: 7), high: .max)
+    let island = timestampGroup(1, 4)
+    let newest = SpanSet().inserting(.before(timestampGroup: 7), high: .max)
     _ = list.apply(
       WindowChange(
         upserted: (1...3).map(key) + (7...9).map(key), loaded: island.union(newest),
@@ -170,7 +172,7 @@ import Timeline
     #expect(list.picture == "[1a 2b 3c] -- [7g 8h 9i…")
     #expect(list.items(0..<9).map(\.splitBefore) == [false, false, false, true, false, false])
     // The screen reads on past the gap: one segment, a split inside.
-    let reaching = SpanSet().inserting(.before(tick: 1), high: .max)
+    let reaching = SpanSet().inserting(.before(timestampGroup: 1), high: .max)
     #expect(list.apply(WindowChange(loaded: reaching)).isEmpty)
     #expect(list.picture == "[1a 2b 3c|7g 8h 9i…")
     // A page brings what was missing.

@@ -14,18 +14,18 @@ private struct World {
   var replay = Replay()
   var numbers: UInt64 = 0
   var revision: UInt64 = 1
-  let ticks: Int64
+  let timestampGroups: Int64
   var trail: [String] = []
 
-  init(seed: UInt64, rowsMax: Int, ticks: Int64) {
+  init(seed: UInt64, rowsMax: Int, timestampGroups: Int64) {
     random = Random(seed: seed)
     list = WindowList(rowsMax: rowsMax)
     model.rowsMax = rowsMax
-    self.ticks = ticks
+    self.timestampGroups = timestampGroups
   }
 
   mutating func position() -> Position {
-    at(Int64(random.below(Int(ticks))), ["a", "b", "c", "d"][random.below(4)])
+    at(Int64(random.below(Int(timestampGroups))), ["a", "b", "c", "d"][random.below(4)])
   }
 
   mutating func boundary() -> Position {
@@ -34,7 +34,7 @@ private struct World {
     case 1: return .max
     case 2: return position().successor
     case 3: return position()
-    default: return .before(tick: Int64(random.below(Int(ticks) + 1)))
+    default: return .before(timestampGroup: Int64(random.below(Int(timestampGroups) + 1)))
     }
   }
 
@@ -135,7 +135,7 @@ private struct World {
     key.revision = revision
     let from = key.position
     let isRenamed = random.chance(0.3)
-    key.position.time = Int64(random.below(Int(ticks)))
+    key.position.time = Int64(random.below(Int(timestampGroups)))
     if isRenamed { key.position.id = Array("r\(revision)".utf8) }
     model.store[number] = key
     change.upserted.removeAll { $0.number == number }
@@ -245,7 +245,7 @@ private struct World {
       let seed = group * 100 + life
       var shape = Random(seed: seed)
       let rowsMax = [3, 20, 1_000][shape.below(3)]
-      var world = World(seed: seed, rowsMax: rowsMax, ticks: Int64(4 + shape.below(40)))
+      var world = World(seed: seed, rowsMax: rowsMax, timestampGroups: Int64(4 + shape.below(40)))
       for step in 0..<110 {
         world.trail = []
         let change = world.step()
