@@ -19,6 +19,8 @@ LINES_MAX = 450
 README_LINES_MAX = 220
 COLUMNS_MAX = 100
 LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[.,;:]?"
+# A newcomer follows so many steps and no more.
+HOPS_MAX = 15
 FIRST_BLOCK = "examples/c/first.c"
 NUMBERS = r"\d{3}(?:, \d{3})*"
 NOTE_HEAD = re.compile("\n".join([
@@ -207,6 +209,49 @@ def decisions(folder):
             yield readme, f"{number} has to be a note or explained as missing, and not both"
 
 
+def sources():
+    """The words of all code under Sources, and the names of its files and folders."""
+    words, paths = set(), set()
+    for path in files("Sources", "Include", "Simulator", "TestSupport"):
+        paths |= {path.name} | {part.name for part in path.parents}
+        if path.suffix in (".swift", ".c", ".h"):
+            words |= set(re.findall(r"\w+", path.read_text()))
+    return words, paths
+
+
+def file_names():
+    """A page that names a file of code names one that there is."""
+    known = {path.name for path in files()}
+    for path in files("*.md"):
+        if path.name == "CHANGELOG.md":
+            continue
+        for name in re.findall(r"`(?:[\w/.]*/)?([\w+]+\.(?:swift|c|h|py|sh))`", path.read_text()):
+            if name not in known:
+                yield path.relative_to(ROOT), f"{name} is no file"
+
+
+def architecture():
+    """Each name in the map is in the code, and each hop of its walks is in the file it names."""
+    text = without_code((ROOT / "ARCHITECTURE.md").read_text())
+    words, paths = sources()
+    for name in sorted(set(re.findall(r"`([A-Za-z_][\w.+/]*)`", text))):
+        if "/" in name or re.search(r"\.(swift|md|py|h)$", name):
+            if not (ROOT / name).exists() and not list((ROOT / "Sources").glob(f"**/{name}")):
+                yield f"{name} is neither file nor folder"
+        elif not (ROOT / name).exists() and not all(
+                part in words or part in paths for part in name.split(".")):
+            yield f"{name} is not in the code"
+    walks = text.split("## Two walks")[1].split("\n## ")[0]
+    for walk in walks.split("\n### ")[1:]:
+        hops = re.findall(r"^\| (\d+) \| `([^`]+)` \| `(\w+)` \|", walk, re.MULTILINE)
+        if not 1 <= len(hops) <= HOPS_MAX:
+            yield f"a walk of {len(hops)} hops, {HOPS_MAX} are allowed"
+        for number, name, function in hops:
+            code = (ROOT / "Sources" / name).read_text()
+            if not re.search(rf"\bfunc {function}\b", code):
+                yield f"hop {number}: {name} has no function {function}"
+
+
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -236,6 +281,8 @@ def main():
         trouble += [f"{path.relative_to(ROOT)}: {why}"
                     for why in page(path, names, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
+    trouble += [f"ARCHITECTURE.md: {why}" for why in architecture()]
+    trouble += [f"{path}: {why}" for path, why in file_names()]
     trouble += [f"{path.relative_to(ROOT)}: {why}"
                 for path, why in decisions(ROOT / "docs" / "decisions")]
     prose = sentences(header)

@@ -75,19 +75,19 @@ package enum WatermarkPolicy {
       guard times.count > 1 else { return nil }
       reach = wallUs.map { min(lowest, $0) } ?? lowest
     }
-    var ceiling = saturating(reach, b: serverTime == nil ? leapUs : dayUs)
+    var ceiling = saturating(reach, plus: serverTime == nil ? leapUs : dayUs)
     // Where most stamps are behind a clock, one ahead of it would hide all that arrives
     // until then; where most are ahead, the clock is not theirs.
     let usual = times.count > 2 ? times[times.count / 2] : min(lowest, known ?? lowest)
     if let serverTime {
       if usual <= serverTime { ceiling = serverTime }
     } else if let wallUs, usual <= wallUs {
-      ceiling = min(ceiling, saturating(wallUs, b: overlapUsMax))
+      ceiling = min(ceiling, saturating(wallUs, plus: overlapUsMax))
     }
     if serverTime == nil, let wallUs {
       // A stamp in the device's future is not believed, unless the device's clock is
       // behind what the server was known to say.
-      let end = saturating(wallUs, b: dayUs)
+      let end = saturating(wallUs, plus: dayUs)
       if (known ?? .min) <= end, times.count < 3 || times[times.count / 2] <= end {
         ceiling = min(ceiling, end)
       }
@@ -107,7 +107,7 @@ package enum WatermarkPolicy {
     return min(max(overlapUs, 2 * latenessUs), overlapUsMax)
   }
 
-  private static func saturating(_ a: Int64, b: Int64) -> Int64 {
+  private static func saturating(_ a: Int64, plus b: Int64) -> Int64 {
     let (sum, overflow) = a.addingReportingOverflow(b)
     return overflow ? .max : sum
   }

@@ -54,7 +54,7 @@ extension WindowState {
   /// Whether nothing of the newest range is shown, and it is not all that there is; or what
   /// was shown behind rows that are not loaded is gone, as a message that was not sent.
   private func lacksPresent(_ known: SpanSet, lastSent: Position?) -> Bool {
-    if let last = list.position(ofRow: list.count - 1), !list.loaded.joins(last, b: .max) {
+    if let last = list.position(ofRow: list.count - 1), !list.loaded.joins(last, and: .max) {
       return true
     }
     guard let newest = known.newest?.low else { return lastSent == nil }
@@ -111,15 +111,15 @@ extension WindowState {
     }
     if !list.spans.covers(.min, high: first) {
       let below = try rx.keys(cid, before: first, limit: 1, from: nil).first?.position
-      edges.before = below.map { !list.spans.joins($0, b: first) } ?? true
+      edges.before = below.map { !list.spans.joins($0, and: first) } ?? true
     }
-    if isAtEnd, list.loaded.joins(last, b: .max) {
+    if isAtEnd, list.loaded.joins(last, and: .max) {
       edges.behind = list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
       return
     }
     let above = try rx.keys(cid, from: last.successor, limit: 1, to: nil).first?.position
     if let above, !above.isPending {
-      edges.behind = !list.spans.joins(last, b: above)
+      edges.behind = !list.spans.joins(last, and: above)
     } else {
       edges.behind = !(list.spans.newest?.contains(last) ?? false)
     }

@@ -94,14 +94,14 @@ struct InlineRefs: Equatable, Sendable {
       let size = unsafe Int(all[start + 1]) | Int(all[start + 2]) << 8
       guard size <= all.count - from else { return nil }
       let found = unsafe UnsafeRawBufferPointer(rebasing: all[from..<from + size])
-      if size == ref.count, unsafe isSame(found, b: ref) { return start }
+      if size == ref.count, unsafe isSame(found, as: ref) { return start }
       start = from + size
     }
     return nil
   }
 
   /// Whether one ref sorts before another, as SQLite compares blobs.
-  static func precedes(_ a: [UInt8], b: [UInt8]) -> Bool {
+  static func precedes(_ a: [UInt8], than b: [UInt8]) -> Bool {
     let size = Swift.min(a.count, b.count)
     let order = unsafe a.withUnsafeBytes { a in
       unsafe b.withUnsafeBytes { b -> Int32 in
@@ -113,7 +113,7 @@ struct InlineRefs: Equatable, Sendable {
   }
 
   /// Whether two of one size are the same.
-  private static func isSame(_ a: UnsafeRawBufferPointer, b: UnsafeRawBufferPointer) -> Bool {
+  private static func isSame(_ a: UnsafeRawBufferPointer, as b: UnsafeRawBufferPointer) -> Bool {
     guard let first = a.baseAddress, let second = b.baseAddress, unsafe !a.isEmpty else {
       return true
     }

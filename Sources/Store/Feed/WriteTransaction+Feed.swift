@@ -43,7 +43,7 @@ struct FeedRuns {
 
   private static func add(_ numbers: ClosedRange<UInt64>, to group: inout Group) {
     // Numbers mostly come in order, so the last run is the one that grows.
-    if touch(group.last, b: numbers) {
+    if touch(group.last, with: numbers) {
       group.last = hull(group.last, b: numbers)
     } else {
       group.earlier.append(group.last)
@@ -68,7 +68,7 @@ struct FeedRuns {
           last = run
           continue
         }
-        if Self.touch(open, b: run) {
+        if Self.touch(open, with: run) {
           last = Self.hull(open, b: run)
         } else {
           result.append(key.run(open))
@@ -80,7 +80,7 @@ struct FeedRuns {
     return result
   }
 
-  private static func touch(_ a: ClosedRange<UInt64>, b: ClosedRange<UInt64>) -> Bool {
+  private static func touch(_ a: ClosedRange<UInt64>, with b: ClosedRange<UInt64>) -> Bool {
     isReached(a.lowerBound, from: b.upperBound) && isReached(b.lowerBound, from: a.upperBound)
   }
 

@@ -39,7 +39,7 @@ extension WriteTransaction {
         ON CONFLICT (ref) DO UPDATE SET owed = max(owed, excluded.owed)
         """,
         ref, entry.atUs, entry.isOwed ? 1 : 0)
-      if let known = greatest, InlineRefs.precedes(known, b: ref) { greatest = ref }
+      if let known = greatest, InlineRefs.precedes(known, than: ref) { greatest = ref }
     }
     memo?.greatestRef = greatest
     counters.recentRefs = InlineRefs()
@@ -90,7 +90,7 @@ extension ReadTransaction {
       var greatest = memo.greatestRef
       if greatest == nil { greatest = try storedGreatestRef() }
       memo.greatestRef = greatest
-      if let greatest, InlineRefs.precedes(greatest, b: ref) { return false }
+      if let greatest, InlineRefs.precedes(greatest, than: ref) { return false }
     }
     return try connection.number(Queries.seen, ref) != nil
   }

@@ -65,7 +65,7 @@ package struct Completeness: Equatable, Sendable {
     for row in 0...rows.count {
       let to = row < rows.count ? rows[row] : high
       // Mostly nothing lies between, which is asked without making a boundary.
-      if row > 0 ? spans.joins(rows[row - 1], b: to) : spans.covers(low, high: to) { continue }
+      if row > 0 ? spans.joins(rows[row - 1], and: to) : spans.covers(low, high: to) { continue }
       let from = row > 0 ? rows[row - 1].successor : low
       if to <= from { continue }
       let parts = spans.gaps(in: from, high: to)

@@ -90,7 +90,7 @@ package struct SpanSet: Equatable, Sendable {
 
   /// Whether nothing is missing between two messages: that all of
   /// `a.successor ..< b` is whole, asked without making the successor.
-  package func joins(_ a: Position, b: Position) -> Bool {
+  package func joins(_ a: Position, and b: Position) -> Bool {
     if b.follows(a) { return true }
     let index = firstIndex(reaching: b)
     guard index < spans.count else { return false }

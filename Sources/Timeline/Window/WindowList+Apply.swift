@@ -274,7 +274,7 @@ private struct Edit {
       // What is pending stands behind the present, which no range reaches: only that rows
       // between are not loaded makes a split there.
       let whole = item.position.isPending ? list.loaded : list.trusted
-      let isSplit = before.map { !whole.joins($0, b: item.position) } ?? false
+      let isSplit = before.map { !whole.joins($0, and: item.position) } ?? false
       guard isSplit != item.splitBefore else { continue }
       list.slots[slot].item.splitBefore = isSplit
       if !list.slots[slot].isNew { rows.append(row) }

@@ -111,7 +111,7 @@ import Timeline
       let b = generator.chance(0.2) ? a.successor : boundary(ends[1] + 1)
       var (set, _) = random(&generator)
       if generator.chance(0.3) { set.insert(a.successor, boundary(48)) }
-      #expect(set.joins(a, b: b) == set.covers(a.successor, high: b), "\(set.picture) \(ends)")
+      #expect(set.joins(a, and: b) == set.covers(a.successor, high: b), "\(set.picture) \(ends)")
     }
   }
 

@@ -1,0 +1,48 @@
+/// Which of several read markers counts.
+///
+/// Rule protected: what the server has as read never moves back.
+internal import Base
+internal import Store
+internal import Wire
+
+extension SyncEngine {
+  /// Of markers that were never told the furthest counts; it comes back where it is there
+  /// already. Where one of them is not stored here they cannot be compared, and both are
+  /// told, in their order.
+  func supersede(
+    marker record: inout OperationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> OperationRecord? {
+    let place = try tx.row(record.target, record.cid)?.position
+    for open in outbox.open
+    where open.verb == .markLastRead && open.cid == record.cid && open.isUntold {
+      guard let older = try tx.operation(open.seq) else { continue }
+      if older.target == record.target { return older }
+      guard let place, let other = try tx.row(older.target, record.cid)?.position else {
+        continue
+      }
+      if place < other { return older }
+      try tx.removeOperation(older.seq)
+    }
+    if let place, let told = try tx.toldMarker(record.cid), place <= told {
+      record.state = .done
+    }
+    try tx.noteLastRead(record.target, in: record.cid)
+    return nil
+  }
+
+  /// The server has the marker: what waits to be told and is no further is done as well.
+  func noteTold(
+    _ record: OperationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    try tx.noteTold(marker: record.target, in: record.cid)
+    guard let told = try tx.toldMarker(record.cid) else { return }
+    for open in outbox.open
+    where open.verb == .markLastRead && open.cid == record.cid && open.seq != record.seq {
+      guard var other = try tx.operation(open.seq), other.state == .queued,
+        let place = try tx.row(other.target, record.cid)?.position, place <= told
+      else { continue }
+      other.state = .done
+      try tx.saveOperation(other)
+    }
+  }
+}
