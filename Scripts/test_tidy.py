@@ -33,6 +33,12 @@ class Tidy(unittest.TestCase):
         self.assert_broken("a.md", "x", "no line break")
         self.assert_kept("a.md", "x\n")
 
+    def test_folders(self):
+        many = [pathlib.Path(f"Sources/Room/File{number}.swift") for number in range(23)]
+        self.assertEqual(list(tidy.folders(many)),
+                         ["Sources/Room:0: 23 files, 22 are allowed"])
+        self.assertEqual(list(tidy.folders(many[1:])), [])
+
     def test_lengths(self):
         self.assert_broken("Tests/a.swift", "x" * 101 + "\n", "101 columns")
         self.assert_kept("Tests/a.swift", "x" * 100 + "\n")

@@ -6,6 +6,7 @@ one text that breaks each rule and one that does not. `tidy.py` without argument
 of the repository, and the subjects of the commits after the one that `Scripts/house-base` names.
 """
 
+import collections
 import pathlib
 import re
 import subprocess
@@ -16,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINE_MAX = 100
 FUNCTION_MAX = 70
 FILE_MAX = 500
+FOLDER_MAX = 22
 BYTES_MAX = 200_000
 SUBJECT_MAX = 72
 # Folders that git ignores, for a folder without git.
@@ -237,9 +239,18 @@ def tracked(root):
     return sorted(path for path in paths if not MADE.search(f"/{path.parent}/"))
 
 
+def folders(paths):
+    """More files than these nobody finds a way through."""
+    count = collections.Counter(str(path.parent) for path in paths if is_source(path))
+    for folder, files in sorted(count.items()):
+        if files > FOLDER_MAX:
+            yield f"{folder}:0: {files} files, {FOLDER_MAX} are allowed"
+
+
 def main():
     found = list(subjects(ROOT, (ROOT / "Scripts" / "house-base").read_text().strip()))
     files = [path for path in tracked(ROOT) if (ROOT / path).is_file()]
+    found += folders(files)
     for path in files:
         data = (ROOT / path).read_bytes()
         if len(data) > BYTES_MAX:
