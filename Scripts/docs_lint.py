@@ -252,6 +252,18 @@ def architecture():
                 yield f"hop {number}: {name} has no function {function}"
 
 
+def where():
+    """Each function of the map's questions is in a file that its row names."""
+    text = (ROOT / "ARCHITECTURE.md").read_text().split("## Where is")[1].split("\n## ")[0]
+    for row in re.findall(r"^\| (.* \| .* \| .*?) ?\|$", text, re.MULTILINE)[1:]:
+        question, places, functions = row.split(" | ", 2)
+        code = "".join((ROOT / "Sources" / name).read_text()
+                       for name in re.findall(r"`([\w/+]+\.swift)`", places))
+        for name in re.findall(r"`(\w+)`", functions):
+            if not re.search(rf"\bfunc {name}\b", code):
+                yield f"{question}: no function {name} there"
+
+
 def sentences(header):
     """The header's prose on one line, without comment marks."""
     text = re.sub(r"^\s*/?\*+/?", " ", header, flags=re.MULTILINE)
@@ -281,7 +293,7 @@ def main():
         trouble += [f"{path.relative_to(ROOT)}: {why}"
                     for why in page(path, names, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
-    trouble += [f"ARCHITECTURE.md: {why}" for why in architecture()]
+    trouble += [f"ARCHITECTURE.md: {why}" for why in [*architecture(), *where()]]
     trouble += [f"{path}: {why}" for path, why in file_names()]
     trouble += [f"{path.relative_to(ROOT)}: {why}"
                 for path, why in decisions(ROOT / "docs" / "decisions")]

@@ -158,7 +158,7 @@ extension SyncEngine {
       if case .at = job.request.kind, case .spot = job.stage { return end(job, trouble: .notFound) }
       if job.request.kind == .marker { return end(job, trouble: nil) }
       guard case .spot(.aroundID) = job.stage else { return end(job, trouble: .refused) }
-      try goWithoutSpot(job)
+      try planWithoutSpot(job)
     case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
       end(job, trouble: .refused)
     case .other:

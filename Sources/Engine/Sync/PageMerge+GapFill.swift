@@ -267,7 +267,7 @@ extension PageMerge {
   private mutating func goUp() throws(StoreFailure) -> Step {
     try flush()
     let known = try engine.passable(record, in: tx)
-    let step = try engine.goUp(&job, from: job.goal.from, known: known, of: record, in: tx)
+    let step = try engine.planAbove(&job, from: job.goal.from, known: known, of: record, in: tx)
     if case .next = step { return askAgain() }
     return step
   }
@@ -283,7 +283,7 @@ extension PageMerge {
     if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
     try flush()
     let known = try engine.passable(record, in: tx)
-    let step = try engine.goDown(&job, from: low, known: known, of: record, in: tx)
+    let step = try engine.planBelow(&job, from: low, known: known, of: record, in: tx)
     if case .next = step { return askAgain() }
     return step
   }

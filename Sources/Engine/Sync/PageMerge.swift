@@ -1,7 +1,7 @@
 /// One page of messages on its way into a conversation's claims.
 ///
 /// Lives for one transaction. It decides whether the page is whole and hands it to
-/// its stage: catching up (`PageMerge+CatchUp`), or going elsewhere (`PageMerge+Reach`). What
+/// its stage: catching up (`PageMerge+CatchUp`), or going elsewhere (`PageMerge+GapFill`). What
 /// a page proves is written down in `PageMerge+Claims`.
 internal import Base
 internal import Store

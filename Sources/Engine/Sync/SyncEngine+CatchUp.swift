@@ -29,7 +29,7 @@ extension SyncEngine {
     let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
     if needsNoCatchUp(job, of: record) {
       return try commit { tx throws(StoreFailure) in
-        try self.beginGoal(&job, of: try tx.conversation(creating: conversation), in: tx)
+        try self.planGapFill(&job, of: try tx.conversation(creating: conversation), in: tx)
       }
     }
     if var record, mustDistrust(record) {

@@ -169,7 +169,7 @@ extension SyncEngine {
       return step
     }
     guard job.hasGoal, !job.goalIsDone else { return .ended(nil) }
-    return try beginGoal(&job, of: record, in: tx)
+    return try planGapFill(&job, of: record, in: tx)
   }
 
   // MARK: Audit

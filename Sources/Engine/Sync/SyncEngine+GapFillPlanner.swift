@@ -1,4 +1,4 @@
-/// Going elsewhere than to the present: which request comes next, for each server.
+/// Going elsewhere than to the present: which request fills a gap, for each kind of server.
 ///
 /// A server that pages by keys (`before`) is asked for all below the edge's own timestamp group and
 /// up, so nothing can hide between two pages; one that finds messages (`around`) for the
@@ -8,6 +8,9 @@
 /// Under numbers a selection by time may leave out what was committed late, so it is
 /// never used to go on from an edge.
 ///
+/// `planGapFill` chooses by what is wanted; what a page then changes, and whether it goes on, is in
+/// `PageMerge+GapFill.swift`; `SyncJob.wireRequest` makes the request.
+///
 /// Rule protected: where a capability is missing the way is longer, not less safe.
 internal import Base
 internal import Store
@@ -16,7 +19,7 @@ internal import Wire
 
 extension SyncEngine {
   /// Sets the first request of what a job is about beyond catching up.
-  func beginGoal(
+  func planGapFill(
     _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     job.caughtUp = true
@@ -35,7 +38,7 @@ extension SyncEngine {
         job.wanted = job.isBounded ? Limits.lookMax : .max
         guard newest.low > job.goal.floor else { return .ended(nil) }
       }
-      return try goDown(&job, from: newest.low, known: known, of: record, in: tx)
+      return try planBelow(&job, from: newest.low, known: known, of: record, in: tx)
     case .below(let wanted):
       let place = try onServer(wanted, of: record, in: tx)
       job.goal.endsJoined = true
@@ -46,7 +49,7 @@ extension SyncEngine {
         job.wanted = min(job.wanted, .max - known) + known
       }
       return edge == .min
-        ? .ended(nil) : try goDown(&job, from: edge, known: known, of: record, in: tx)
+        ? .ended(nil) : try planBelow(&job, from: edge, known: known, of: record, in: tx)
     case .above(let wanted):
       let place = try onServer(wanted, of: record, in: tx)
       job.goal.endsJoined = true
@@ -58,28 +61,28 @@ extension SyncEngine {
         return .ended(nil)
       }
       let edge = span?.high ?? place
-      return try goUp(&job, from: edge, known: known, of: record, in: tx)
+      return try planAbove(&job, from: edge, known: known, of: record, in: tx)
     case .at(let id):
       guard let row = try tx.row(id, record.cid) else {
         guard can(.around) else { return .ended(.unsupported("the server finds no message")) }
         job.stage = .spot(.aroundID(id))
         return .next
       }
-      return try goNear(&job, place: row.position, known: known, of: record, in: tx)
+      return try planAround(&job, place: row.position, known: known, of: record, in: tx)
     case .marker:
-      return try goToMarker(&job, of: record, in: tx)
+      return try planAtMarker(&job, of: record, in: tx)
     case .near(let place):
-      return try goNear(
+      return try planAround(
         &job, place: try onServer(place, of: record, in: tx), known: known, of: record, in: tx)
     case .time(let time):
-      return try goNear(&job, time: time, known: known, of: record, in: tx)
+      return try planAround(&job, time: time, known: known, of: record, in: tx)
     case .refresh(let low, let wanted):
       let high = try onServer(wanted, of: record, in: tx)
       job.goal.floor = low
       job.goal.jumps = false
       job.wanted = .max
       guard low < high else { return .ended(nil) }
-      return try goDown(&job, from: high, known: known, of: record, in: tx)
+      return try planBelow(&job, from: high, known: known, of: record, in: tx)
     }
   }
 
@@ -93,7 +96,7 @@ extension SyncEngine {
   }
 
   /// The message that a page was to be laid around is gone on the server: the longer way.
-  func goWithoutSpot(_ job: SyncJob) throws(StoreFailure) {
+  func planWithoutSpot(_ job: SyncJob) throws(StoreFailure) {
     var draft = job
     draft.goal.isStuck = true
     let step = try commit { tx throws(StoreFailure) in
@@ -101,11 +104,11 @@ extension SyncEngine {
       let known = try passable(record, in: tx)
       switch draft.request.kind {
       case .above:
-        return try goUp(&draft, from: draft.goal.from, known: known, of: record, in: tx)
+        return try planAbove(&draft, from: draft.goal.from, known: known, of: record, in: tx)
       case .near(let place):
-        return try goNear(&draft, place: place, known: known, of: record, in: tx)
+        return try planAround(&draft, place: place, known: known, of: record, in: tx)
       default:
-        return try goDown(&draft, from: draft.goal.from, known: known, of: record, in: tx)
+        return try planBelow(&draft, from: draft.goal.from, known: known, of: record, in: tx)
       }
     }
     if case .ended(let failure) = step { return end(draft, trouble: failure) }
@@ -127,7 +130,7 @@ extension SyncEngine {
   // MARK: Down
 
   /// Goes on below a boundary.
-  func goDown(
+  func planBelow(
     _ job: inout SyncJob, from edge: Position, known: SpanSet, of record: ConversationRecord,
     in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
@@ -178,7 +181,7 @@ extension SyncEngine {
   // MARK: Up
 
   /// Goes on above a boundary.
-  func goUp(
+  func planAbove(
     _ job: inout SyncJob, from edge: Position, known: SpanSet, of record: ConversationRecord,
     in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
@@ -232,7 +235,7 @@ extension SyncEngine {
   // MARK: Anywhere
 
   /// The last message read, by its id, or by how many unread ones stand above it at least.
-  private func goToMarker(
+  private func planAtMarker(
     _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     guard let id = try tx.namedMarker(record.cid) else { return .ended(nil) }
@@ -248,7 +251,7 @@ extension SyncEngine {
     return .next
   }
 
-  private func goNear(
+  private func planAround(
     _ job: inout SyncJob, place: Position, known: SpanSet, of record: ConversationRecord,
     in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
@@ -270,21 +273,21 @@ extension SyncEngine {
       return .next
     }
     let edge = self.edge(above: place, known: known)
-    if edge > place { return try goDown(&job, from: edge, known: known, of: record, in: tx) }
+    if edge > place { return try planBelow(&job, from: edge, known: known, of: record, in: tx) }
     search(&job, target: place, of: record)
     return .next
   }
 
   /// A page around a time. Under numbers a time is looked for among the times of pages,
   /// which follow the numbers closely enough to come near.
-  private func goNear(
+  private func planAround(
     _ job: inout SyncJob, time wanted: Int64, known: SpanSet, of record: ConversationRecord,
     in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     // What the host names may lie outside of all that can be printed.
     let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
     guard scheme.isSequence else {
-      return try goNear(
+      return try planAround(
         &job, place: .before(timestampGroup: time), known: known, of: record, in: tx)
     }
     if can(.around), let form = form ?? stamp(record.fetch) {

@@ -9,7 +9,7 @@ internal import Timeline
 
 /// What an operation asks of the server. Those below ten are marks, one a message, and
 /// are kept by `enqueueMark`.
-package enum OperationVerb: Int64, Sendable {
+package enum OperationVerb: Int64, CaseIterable, Sendable {
   case markRead = 1
   case markDelivered = 2
   case markListened = 3

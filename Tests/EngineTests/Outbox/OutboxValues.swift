@@ -140,3 +140,11 @@ import Testing
     }
   }
 }
+
+@Suite struct OutboxWords {
+  @Test func eachVerbOfAnOperationHasAWordOnTheWire() {
+    for verb in OperationVerb.allCases {
+      #expect(OperationVerb(verb.onWire) == verb, "\(verb)")
+    }
+  }
+}

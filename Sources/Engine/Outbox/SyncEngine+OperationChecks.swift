@@ -1,0 +1,72 @@
+/// Operations that were never answered: whether they have arrived is looked for by a catch-up.
+///
+/// Rule protected: what is not known to have arrived is not sent again unasked, and where nobody
+/// can tell it is the user's to decide.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension SyncEngine {
+  /// Begins the catch-ups that look for unknown sends. A conversation that may have been
+  /// made shows by nothing that it was: it is the user's to decide at once.
+  func runChecks(_ now: Instant) {
+    guard tracker.isUp else { return }
+    for seq in outbox.checks.keys.sorted() {
+      guard var check = outbox.checks[seq], check.sync == nil,
+        let due = check.notBeforeMs, due <= now.monotonicMs
+      else { continue }
+      guard let operation = outbox.operation(seq) else {
+        outbox.checks[seq] = nil
+        continue
+      }
+      do {
+        let (record, after) = try store.read { rx throws(StoreFailure) in
+          (try rx.conversation(cid: operation.cid), try rx.operation(seq)?.toldAfter)
+        }
+        guard let conversation = record?.id else {
+          try giveUp(seq)
+          continue
+        }
+        // One that began before may not show what has arrived since.
+        if jobs.contains(where: { $0.request.conversation == conversation }) { continue }
+        check.sync = startLook(conversation, downTo: scheme.boundary(after: after))
+        outbox.checks[seq] = check
+      } catch {
+        return
+      }
+    }
+  }
+
+  /// A catch-up looks for all unknown ones that were to be looked for.
+  func checkEnded(_ job: SyncJob, trouble: Failure?) {
+    for seq in outbox.checks.keys.sorted() where outbox.checks[seq]?.sync == job.id {
+      switch trouble {
+      case nil, .refused, .notFound, .incomplete:
+        do {
+          try giveUp(seq)
+        } catch {
+          lookAgain(seq)
+        }
+      default:
+        lookAgain(seq)
+      }
+    }
+  }
+
+  /// It was not there, or nobody may look: the user's to decide.
+  private func giveUp(_ seq: UInt64) throws(StoreFailure) {
+    try commit { tx throws(StoreFailure) in try tx.giveUp(send: seq) }
+    outbox.checks[seq] = nil
+    hasNews = true
+  }
+
+  private func lookAgain(_ seq: UInt64) {
+    guard var check = outbox.checks[seq] else { return }
+    check.sync = nil
+    check.attempts += 1
+    check.notBeforeMs =
+      (check.notBeforeMs ?? 0) + tracker.backoffMs(attempt: check.attempts, atLeast: 0)
+    outbox.checks[seq] = check
+  }
+}
