@@ -25,7 +25,7 @@ extension SyncEngine {
     dirty = []
     doubted = []
     offsets = OffsetHints()
-    onlyPushed = []
+    pushed.forgetAll()
     listIsWhole = false
     for index in jobs.indices {
       tracker.abandon(.sync(jobs[index].id))

@@ -59,7 +59,7 @@ extension SyncEngine {
     stats.duplicates += UInt64(effects.duplicates)
     if effects.queuedMarks { receipts.isWaiting = true }
     for conversation in effects.left { leave(conversation) }
-    for pushed in effects.pushed { remember(pushed) }
+    for row in effects.pushed { pushed.insert(row) }
     for (cid, span) in effects.shown { fresh.insert(span, cid) }
     if effects.behind.isEmpty { return }
     for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -71,11 +71,5 @@ extension SyncEngine {
         || doubted.contains(conversation)
       if isAsking || wasLive { catchUp(conversation) }
     }
-  }
-
-  /// Remembers a few pushes, until a page shows them.
-  private func remember(_ pushed: PushedID) {
-    if onlyPushed.count >= Limits.pushesRemembered { onlyPushed = [] }
-    onlyPushed.insert(pushed)
   }
 }

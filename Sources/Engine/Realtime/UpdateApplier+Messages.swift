@@ -11,17 +11,6 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-/// A message that came by push.
-struct PushedID: Hashable {
-  let cid: Int64
-  let id: [UInt8]
-
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(cid)
-    hasher.combine(all: id)
-  }
-}
-
 /// A pushed item: a new message, or one that was changed.
 struct PushedItem {
   let item: PageItem
@@ -72,7 +61,9 @@ extension UpdateApplier {
       pushed[index].isInserted = inserted.first == pushed[index].position
     }
     for position in ingested.insertedAt {
-      effects.pushed.append(PushedID(cid: record.cid, id: position.id))
+      effects.pushed.append(
+        PushedRow(
+          id: PushedID(cid: record.cid, id: position.id), position: position, lsn: tx.lsn))
     }
     try place(pushed, &record)
     for time in times { engine.learnTime(time, at: arrival.now) }
@@ -112,12 +103,32 @@ extension UpdateApplier {
         effects.behind.insert(record.id)
       }
       effects.shown.append((record.cid, message.span))
-      if message.isInserted, !isLive || isAbove(message, spans: spans) {
+      guard message.isInserted else { continue }
+      if !isLive || isAbove(message, spans: spans) {
         try engine.endTrust(&spans, of: record, below: message.message.stamp.timeUs, in: tx)
       }
+      try endTrust(inside: &spans, at: message, of: record)
     }
     try tx.save(spans: spans, replacing: stored, in: record.cid)
     try tx.save(record)
+  }
+
+  /// A row below the watermark in a range that was whole was committed late, and not alone
+  /// perhaps: within the overlap trust ends below its timestamp group, and the next catch-up
+  /// asks for all of that again. Further down nothing is in doubt but the group itself.
+  private func endTrust(
+    inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
+  ) throws(StoreFailure) {
+    let (time, scheme) = (message.position.time, engine.scheme)
+    guard !scheme.isSequence, !engine.hearsAll(record), let fetch = record.fetch,
+      spans.span(holding: message.position) != nil
+    else { return }
+    let low = Position.before(timestampGroup: time)
+    guard let bound = scheme.bound(fetch)?.position, low < bound else {
+      spans.endTrust(at: low, watermark: fetch)
+      return try tx.doubtQuarantine(record.cid, above: low)
+    }
+    spans.remove(low, .after(timestampGroup: time))
   }
 
   private func isAbove(_ message: PushedMessage, spans: SpanSet) -> Bool {
@@ -183,9 +194,14 @@ extension SyncEngine {
   /// a catch-up ended well on this connection, nothing was put in doubt since, and no
   /// subscription waits for an answer.
   func isLive(_ record: ConversationRecord) -> Bool {
-    config.profile.pushIsLossless && tracker.isUp && caughtUp.contains(record.id)
+    hearsAll(record) && caughtUp.contains(record.id)
       && record.fetch != nil && facts.serverTimeUs != nil && !mustDistrust(record)
-      && !isCatchingUp(record.id) && isHeard(record.id, in: record.cid)
+      && !isCatchingUp(record.id)
+  }
+
+  /// Whether whatever is committed in the conversation now comes by push.
+  func hearsAll(_ record: ConversationRecord) -> Bool {
+    config.profile.pushIsLossless && tracker.isUp && isHeard(record.id, in: record.cid)
   }
 
   /// Whether a lone stamp may move what will be asked from: one ahead of the server's

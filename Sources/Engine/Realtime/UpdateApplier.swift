@@ -13,7 +13,7 @@ struct UpdateApplier {
   struct Effects {
     var quarantined = 0
     var duplicates = 0
-    var pushed: [PushedID] = []
+    var pushed: [PushedRow] = []
     /// Where marks are known as of now.
     var shown: [(cid: Int64, span: SpanSet.Span)] = []
     /// Conversations in which something may be missing below what came.

@@ -40,7 +40,7 @@ final class SyncEngine {
   /// By conversation, when the server was found restored there.
   var restored: [[UInt8]: [Int64]] = [:]
   /// Messages that came by push and that no page has shown yet.
-  var onlyPushed: Set<PushedID> = []
+  var pushed = PushedRows()
   /// What the user did may be committed and not synced, by an earlier process too.
   var owesSync = true
   /// Receipts owed to the server.

@@ -109,7 +109,7 @@ extension PageMerge {
 
   /// The content is whole up to the present: the watermark moves, now and only now.
   mutating func contentIsWhole() throws(StoreFailure) -> Step {
-    if let top = job.top, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
+    if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
       record.fetch = top
     }
     job.caughtUp = true
@@ -130,6 +130,16 @@ extension PageMerge {
   }
 
   // MARK: Tops
+
+  /// The watermark that the catch-up leaves: below where its claims had to end, so that the next
+  /// one asks for all from there on.
+  private var provenTop: Watermark? {
+    guard let top = job.top, let limit = job.claimLimit, limit.time <= top.timeUs,
+      let stamp = scheme.stamp(top)
+    else { return job.top }
+    let time = limit.time &- 1
+    return Watermark(timeUs: time, text: stamp.printed(time))
+  }
 
   /// Up to where the first page of this catch-up reached.
   var present: Position {
@@ -202,6 +212,8 @@ extension PageMerge {
       // Where no stamp can be borne out, a watermark that asks for everything again.
       job.top = record.fetch ?? epoch
     }
+    job.runIssued = job.issued
+    job.claimLimit = nil
     try endBelowPushes(ingested)
   }
 
@@ -216,7 +228,7 @@ extension PageMerge {
     // What pages have shown before was there when this one was made, whatever changed in it since.
     let isOlder = above.contains {
       $0.lsn > job.issued && !ingested.ids.contains($0.position.id)
-        && engine.onlyPushed.contains(PushedID(cid: record.cid, id: $0.position.id))
+        && engine.pushed.contains(PushedID(cid: record.cid, id: $0.position.id))
     }
     if isOlder { job.present = low }
   }

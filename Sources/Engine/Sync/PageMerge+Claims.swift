@@ -51,6 +51,8 @@ extension PageMerge {
       break
     }
     let shown = proven
+    let limit = limit(of: proven, standing)
+    highest = min(highest, limit)
     for hole in claim.holes { proven.remove(hole.low, hole.high) }
     for piece in proven.spans {
       let high = min(piece.high, highest)
@@ -59,9 +61,11 @@ extension PageMerge {
     }
     for hole in claim.holes { spans.remove(hole.low, hole.high) }
     for piece in claim.pieces {
-      job.shown.insert(piece.low, piece.high)
-      stillUnverified.remove(piece.low, piece.high)
-      stillStale.remove(piece.low, piece.high)
+      let high = min(piece.high, limit)
+      claimed.insert(piece.low, high)
+      job.shown.insert(piece.low, high)
+      stillUnverified.remove(piece.low, high)
+      stillStale.remove(piece.low, high)
     }
     try setAside(ingested, claim: claim, frame: frame)
     if let hidden, hidden.low < hidden.high {
@@ -79,6 +83,77 @@ extension PageMerge {
     case .run(let high): try closeGroup(claim, low: low, runTop: high)
     case .begun: try closeGroup(claim, low: low, runTop: .min)
     case .extended, .apart: break
+    }
+  }
+
+  /// A claim behaves as if what came another way had come after it: it ends below the timestamp
+  /// group of the lowest such row. Of a run that is since its first page was asked for.
+  private mutating func limit(of proven: SpanSet, _ standing: Standing) -> Position {
+    guard !scheme.isSequence, let low = proven.spans.first?.low, let high = proven.newest?.high
+    else { return .max }
+    switch standing {
+    case .toPresent, .runAtPresent, .begun:
+      job.runIssued = job.issued
+      job.claimLimit = nil
+    case .apart:
+      return lowestPushed(from: low, to: high, after: job.issued) ?? .max
+    case .run, .extended:
+      break
+    }
+    return limit(from: low, to: high)
+  }
+
+  /// The same for what the whole run claims now.
+  mutating func limit(from low: Position, to high: Position) -> Position {
+    guard !scheme.isSequence else { return .max }
+    let issued = job.runIssued ?? job.issued
+    job.runIssued = issued
+    if let boundary = lowestPushed(from: low, to: high, after: issued) {
+      job.claimLimit = min(job.claimLimit ?? .max, boundary)
+      job.isBehind = true
+    }
+    return job.claimLimit ?? .max
+  }
+
+  private func lowestPushed(
+    from low: Position, to high: Position, after issued: UInt64
+  ) -> Position? {
+    // Where all that is committed is pushed, nothing can have come beside what was.
+    if engine.hearsAll(record) { return nil }
+    return engine.pushed.lowest(
+      in: record.cid, from: low, to: high, after: issued, besides: shownIDs
+    ).map { .before(timestampGroup: $0.time) }
+  }
+
+  /// A page of a walk adds to its run what lies below the run only. A row at its upper end in a
+  /// group that the run has passed, and that the run had not shown, came another way.
+  mutating func limitByLateRows(
+    _ ingested: Ingested, claim: PageClaim, passed: Position
+  ) throws(StoreFailure) {
+    guard !scheme.isSequence, !job.stage.isReaching, let top = job.present else { return }
+    for position in ingested.insertedAt where passed <= position && position < top {
+      let low = Position.before(timestampGroup: position.time)
+      if claim.low <= low, .after(timestampGroup: position.time) <= claim.high { continue }
+      job.claimLimit = min(job.claimLimit ?? .max, low)
+      job.isBehind = true
+      try endTrust(at: low)
+    }
+  }
+
+  /// A page that brings a row into a range that was whole, without claiming the row's timestamp
+  /// group, makes that group a gap. From the watermark's own group on, trust ends there.
+  mutating func doubtInsertions(
+    _ ingested: Ingested, into whole: SpanSet
+  ) throws(StoreFailure) {
+    guard !scheme.isSequence else { return }
+    for position in ingested.insertedAt where whole.span(holding: position) != nil {
+      let low = Position.before(timestampGroup: position.time)
+      let high = Position.after(timestampGroup: position.time)
+      if claimed.covers(low, high: high) { continue }
+      spans.remove(low, high)
+      guard let fetch = record.fetch, position.time >= fetch.timeUs else { continue }
+      try endTrust(at: low)
+      job.isBehind = true
     }
   }
 
@@ -172,7 +247,7 @@ extension PageMerge {
   private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
     let isLeftover = row.lsn < record.restoredLSN
     if !isLeftover, row.timeUs >= settledUs,
-      engine.onlyPushed.contains(PushedID(cid: record.cid, id: row.position.id))
+      engine.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {
       // A push may be faster than the commit behind it.
       job.unsettled.insert(row.position.id)
@@ -208,10 +283,13 @@ extension PageMerge {
       try judge(
         from: bottom, to: top, asOf: open.issued, seen: open.seen,
         holes: try tx.quarantined(record.cid, from: bottom, to: top))
-      job.shown.insert(.before(timestampGroup: open.time), .after(timestampGroup: open.time))
-      stillUnverified.remove(.before(timestampGroup: open.time), .after(timestampGroup: open.time))
-      stillStale.remove(.before(timestampGroup: open.time), .after(timestampGroup: open.time))
       job.openGroup = nil
+      if top <= job.claimLimit ?? .max {
+        claimed.insert(bottom, top)
+        job.shown.insert(bottom, top)
+        stillUnverified.remove(bottom, top)
+        stillStale.remove(bottom, top)
+      }
     }
     guard !scheme.endsAreExact, let time = claim.rows.first?.time,
       low == .after(timestampGroup: time)

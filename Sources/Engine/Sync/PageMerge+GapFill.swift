@@ -21,6 +21,9 @@ extension PageMerge {
       rows: rows, rawCount: page.items.count, unread: ingested.unread, complete: whole)
     let claim = scheme.claim(
       ingested.items, low: backward.low == .min ? .min : nil, high: upperEnd(ingested))
+    if verdict != .apart {
+      try limitByLateRows(ingested, claim: claim, passed: before.low)
+    }
     switch verdict {
     case .extended, .start:
       let known = try tx.count(record.cid, from: backward.low, to: before.low)
@@ -88,8 +91,9 @@ extension PageMerge {
       // Pages of nothing but stamps ahead say nothing of the newest messages.
       let isBelow = job.bound.map { backward.low <= $0 } ?? true
       if backward.low == .min || isBelow && backward.low < claimedTop {
-        spans.insert(backward.low, claimedTop)
-        try hideUnreadable(in: SpanSet().inserting(backward.low, high: claimedTop))
+        let top = min(claimedTop, limit(from: backward.low, to: claimedTop))
+        spans.insert(backward.low, top)
+        try hideUnreadable(in: SpanSet().inserting(backward.low, high: top))
         return try contentIsWhole()
       }
       job.stage = .backward(turned(backward))

@@ -22,6 +22,10 @@ struct PageMerge {
   /// Of what changes may have been missed before this page, and of what now.
   let stale: SpanSet
   var stillStale: SpanSet
+  /// What this page claims by itself.
+  var claimed = SpanSet()
+  /// The messages that this page shows.
+  var shownIDs = IDSet()
   /// Both as they were written last: what others write after that stays.
   private var written: (unverified: SpanSet, stale: SpanSet)
   /// The server's time as it was known before this page.
@@ -53,6 +57,8 @@ struct PageMerge {
     _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) -> Step {
     job.pages += 1
+    shownIDs = ingested.ids
+    let before = stored
     job.status.received += ingested.items.count
     job.status.inserted += ingested.insertedAt.count
     job.sawBuried = job.sawBuried || ingested.sawBuried
@@ -62,11 +68,11 @@ struct PageMerge {
       record.totalCount = total
     }
     job.total = page.totalCount ?? job.total
-    let whole = Joining.isWhole(
+    let isWhole = Joining.isWhole(
       items: page.items.count, asked: job.asked, largestPage: engine.facts.largestPage,
       sizesVary: engine.config.profile.pageSizeVaries, hasMore: page.hasMore,
       counted: job.selects ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
-    if whole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
+    if isWhole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
     if !job.selects {
       engine.offsets.remember(
         ingested.items.compactMap { $0 }.sorted(), at: job.offset, in: record.cid)
@@ -75,27 +81,28 @@ struct PageMerge {
     let step: Step
     switch job.stage {
     case .tail(let bound):
-      step = try takeTail(page, from: ingested, bound: bound, whole: whole, frame: frame, at: now)
+      step = try takeTail(page, from: ingested, bound: bound, whole: isWhole, frame: frame, at: now)
     case .newest:
-      step = try takeNewest(page, from: ingested, whole: whole, frame: frame, at: now)
+      step = try takeNewest(page, from: ingested, whole: isWhole, frame: frame, at: now)
     case .backward(let backward):
       if mustLookAgain(ingested) {
         step = try lookAgain(ingested, frame: frame)
       } else {
         noteLaterTop(ingested)
-        step = try takeBackward(backward, page: page, from: ingested, whole: whole, frame: frame)
+        step = try takeBackward(backward, page: page, from: ingested, whole: isWhole, frame: frame)
       }
     case .older(let backward):
-      step = try takeBackward(backward, page: page, from: ingested, whole: whole, frame: frame)
+      step = try takeBackward(backward, page: page, from: ingested, whole: isWhole, frame: frame)
     case .forward(let forward):
-      step = try takeForward(forward, page: page, from: ingested, whole: whole, frame: frame)
+      step = try takeForward(forward, page: page, from: ingested, whole: isWhole, frame: frame)
     case .search(let search):
-      step = try takeSearch(search, page: page, from: ingested, whole: whole, frame: frame)
+      step = try takeSearch(search, page: page, from: ingested, whole: isWhole, frame: frame)
     case .spot(let spot):
-      step = try takeSpot(spot, page: page, from: ingested, whole: whole, frame: frame)
+      step = try takeSpot(spot, page: page, from: ingested, whole: isWhole, frame: frame)
     case .start, .deletions, .changes, .listing:
       step = .next
     }
+    try doubtInsertions(ingested, into: before)
     try flush()
     return step
   }

@@ -109,8 +109,8 @@ extension SyncEngine {
       shown = (record.cid, merge.job.shown)
       try tx.save(facts)
       // A set that is empty hashes what it is asked for, too.
-      if !onlyPushed.isEmpty {
-        for id in ingested.ids.all { onlyPushed.remove(PushedID(cid: record.cid, id: id)) }
+      if !pushed.isEmpty {
+        for id in ingested.ids.all { pushed.remove(PushedID(cid: record.cid, id: id)) }
       }
       draft = merge.job
       record = merge.record
@@ -123,6 +123,10 @@ extension SyncEngine {
       fresh.insert(shown.ranges, shown.cid)
     }
     if draft.isLive, !job.isLive { becameLive(draft) }
+    if draft.isBehind {
+      dirty.insert(draft.request.conversation)
+      draft.isBehind = false
+    }
     job = draft
     return step
   }

@@ -22,6 +22,8 @@ extension SyncEngine {
   func planGapFill(
     _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
+    job.runIssued = nil
+    job.claimLimit = nil
     job.caughtUp = true
     job.goal = Goal()
     job.key = nil

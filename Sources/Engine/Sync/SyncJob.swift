@@ -59,6 +59,13 @@ struct SyncJob {
   var top: Watermark?
   /// Up to where its first page reached, stamps that moved nothing included.
   var present: Position?
+  /// The newest commit when the first page of its run was asked for: what came later by another
+  /// way bounds what the run may claim.
+  var runIssued: UInt64?
+  /// Where the claims of its run end, because something came another way from there on.
+  var claimLimit: Position?
+  /// Something came another way that a claim ends below: another catch-up is to follow.
+  var isBehind = false
   /// The greatest server time known when its first page was stored.
   var knownUs: Int64?
   /// Its first page held nothing that could be borne out, and was asked for once more: another
@@ -172,6 +179,8 @@ struct SyncJob {
     top = nil
     present = nil
     borneOutUs = nil
+    runIssued = nil
+    claimLimit = nil
     suspects = []
     unsettled = []
     openGroup = nil
