@@ -178,7 +178,8 @@ enum {
   TL_PROFILE_AFTER_IS_INCLUSIVE = 1u << 0,   /**< `after_ts` means `>=`. */
   TL_PROFILE_PAGE_SIZE_VARIES = 1u << 1,     /**< A short page proves nothing. */
   TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2,  /**< A complete answer without a known id proves its deletion. */
-  TL_PROFILE_PUSH_LOSSLESS = 1u << 3         /**< While connected, no push is dropped or reordered. */
+  TL_PROFILE_PUSH_LOSSLESS = 1u << 3,        /**< While connected, no push is dropped or reordered. */
+  TL_PROFILE_COUNTS_HIDDEN = 1u << 4         /**< `total_count` also counts what is never shown, and proves nothing. */
 };
 
 /**
@@ -657,7 +658,8 @@ enum {
   TL_STOP_LIMIT = 0, /**< The limit was reached, or 64 MiB. */
   TL_STOP_START = 1, /**< The start of the conversation: nothing older exists. */
   TL_STOP_GAP = 2,   /**< Beyond lies a gap that only the network can fill. */
-  TL_STOP_PRESENT = 3 /**< The newest message known; the server may have newer. */
+  TL_STOP_PRESENT = 3, /**< The newest message known; the server may have newer. */
+  TL_STOP_COUNT = 4  /**< All known ranges join, but the server counts other than what is here. */
 };
 
 /**

@@ -101,7 +101,7 @@ extension Profile {
     self.init()
     let known =
       TL_PROFILE_AFTER_IS_INCLUSIVE | TL_PROFILE_PAGE_SIZE_VARIES
-      | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS
+      | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_COUNTS_HIDDEN
     guard profile.flags & ~UInt32(known) == 0 else { throw .invalid("an unknown profile flag") }
     let servers =
       TL_SERVER_BEFORE | TL_SERVER_AROUND | TL_SERVER_CHANGED_SINCE
@@ -122,6 +122,7 @@ extension Profile {
     afterIsInclusive = has(profile.flags, TL_PROFILE_AFTER_IS_INCLUSIVE)
     pageSizeVaries = has(profile.flags, TL_PROFILE_PAGE_SIZE_VARIES)
     absenceIsDeletion = has(profile.flags, TL_PROFILE_ABSENCE_IS_DELETION)
+    countsHidden = has(profile.flags, TL_PROFILE_COUNTS_HIDDEN)
     guard (0...86_400_000_000).contains(profile.time_resolution_us) else {
       throw .invalid("time_resolution_us is not between 0 and a day")
     }

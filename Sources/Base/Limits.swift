@@ -42,6 +42,10 @@ package enum Limits {
   /// not believed.
   package static let restoresMax = 3
   package static let restoresWithinMs: Int64 = 3_600_000
+  /// Two answers on one connection speak for a restore where they are as far apart; and
+  /// conversations of which one answer has spoken.
+  package static let restoreApartMs: Int64 = 60_000
+  package static let restoresDoubted = 4_096
   /// Unread quarantined items kept with their bytes.
   package static let quarantineKept = 10_000
   /// Bytes of one quarantined item that are kept.

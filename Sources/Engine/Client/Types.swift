@@ -15,6 +15,8 @@ package struct Profile: Equatable, Sendable {
   package var afterIsInclusive = false
   package var pageSizeVaries = false
   package var absenceIsDeletion = false
+  /// The server's count is no count of visible messages.
+  package var countsHidden = false
   /// 0 reads it off the strings.
   package var timeResolutionUs: Int64 = 0
   package var overlapUs: Int64 = 5_000_000
@@ -249,6 +251,8 @@ package enum Stop: Int32, Sendable {
   case start
   case gap
   case present
+  /// The server counts other than what is here.
+  case count
 }
 
 package struct GapView: Equatable, Sendable {

@@ -297,6 +297,11 @@ struct Reading {
     coverage.contentAsOfUs = scheme.stamp(record.fetch)?.timeUs ?? 0
     coverage.marksAsOfUs = record.marks?.timeUs ?? 0
     coverage.totalCount = record.totalCount ?? -1
+    if record.auditedTotal != nil, !scheme.countsHidden {
+      // A walk the other way has not found what the server counts.
+      coverage.whole = false
+      if coverage.stop == .start || coverage.stop == .present { coverage.stop = .count }
+    }
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
   }
 

@@ -116,6 +116,11 @@ extension SyncEngine {
     case (.tail, .page(let page)), (.newest, .page(let page)), (.backward, .page(let page)),
       (.older, .page(let page)), (.forward, .page(let page)), (.search, .page(let page)),
       (.spot, .page(let page)):
+      if contradictsItself(page, to: job) {
+        logLines.append((.warn, "an empty page that says there is more"))
+        trouble(.sync(job.id), failure: .incomplete, retryAfterMs: 0, at: now)
+        return
+      }
       step = try takePage(&job, page: page, from: ingest, at: now)
     case (_, .failed(let error, let retryAfterMs)):
       try refused(job, error: error, retryAfterMs: retryAfterMs, at: now)

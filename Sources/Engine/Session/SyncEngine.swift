@@ -37,8 +37,8 @@ final class SyncEngine {
   var doubted: Set<[UInt8]> = []
   /// At which offsets what is known stands on the server.
   var offsets = OffsetHints()
-  /// By conversation, when the server was found restored there.
-  var restored: [[UInt8]: [Int64]] = [:]
+  /// What speaks for a server that was restored.
+  var restores = RestoreDetection()
   /// Messages that came by push and that no page has shown yet.
   var pushed = PushedRows()
   /// What the user did may be committed and not synced, by an earlier process too.
@@ -119,6 +119,7 @@ final class SyncEngine {
 
   func connected(_ now: Instant) {
     requeue(tracker.connect(), now)
+    restores.connect(nowMs: now.monotonicMs)
     caughtUp = IDSet()
     doubted = []
     offsets = OffsetHints()
@@ -134,6 +135,7 @@ final class SyncEngine {
     connectedLSN = lastLSN
     wakeLists(now)
     wakeWindows(now)
+    checkRestores(now)
     pump(now)
   }
 
@@ -189,6 +191,7 @@ final class SyncEngine {
       hasNews = true
     }
     expireTyping(now)
+    checkRestores(now)
     pump(now)
     var next = min(tracker.deadlineMs ?? .max, typing.deadlineMs ?? .max)
     if tracker.isUp {
@@ -199,6 +202,7 @@ final class SyncEngine {
         next = min(next, receipts.notBeforeMs)
       }
       next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
+      if let check = restores.nextMs, check > now.monotonicMs { next = min(next, check) }
       if let again = subscriptions.nextMs, again > now.monotonicMs {
         next = min(next, again)
       }
@@ -317,6 +321,15 @@ final class SyncEngine {
     job.isBounded = floor == .min
     jobs.append(job)
     return id
+  }
+
+  /// A catch-up that reads everything from a place on once more.
+  func startRecheck(_ conversation: [UInt8], from lowest: Position) {
+    guard jobs.count < Limits.syncsMax else { return }
+    var job = SyncJob(id: nextSync, request: SyncRequest(conversation: conversation))
+    nextSync += 1
+    job.recheckFrom = lowest
+    jobs.append(job)
   }
 
   /// A request failed for now: try again later, or give up.

@@ -253,6 +253,7 @@ extension PageMerge {
       job.unsettled.insert(row.position.id)
     } else if isLeftover || engine.config.profile.absenceIsDeletion
       || unverified.span(holding: row.position) != nil
+        && !engine.restores.isDoubted(row.position.id, in: record.id)
     {
       // No tombstone: an answer that shows it again is believed.
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }

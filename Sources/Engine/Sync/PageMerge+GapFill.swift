@@ -103,7 +103,8 @@ extension PageMerge {
 
   /// On servers that page by keys, a run that reached a lower timestamp group goes on from there.
   private mutating func turned(_ backward: BackwardPagination) -> BackwardPagination {
-    guard backward.low != .max, let key = engine.key(below: backward.low, record), key != job.key
+    guard backward.low != .max, !job.isRevalidation,
+      let key = engine.key(below: backward.low, record), key != job.key
     else { return backward }
     job.key = key
     return BackwardPagination(low: backward.low, above: 0, ties: scheme.ties)

@@ -71,7 +71,8 @@ struct PageMerge {
     let isWhole = Joining.isWhole(
       items: page.items.count, asked: job.asked, largestPage: engine.facts.largestPage,
       sizesVary: engine.config.profile.pageSizeVaries, hasMore: page.hasMore,
-      counted: job.selects ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
+      counted: job.selects || engine.config.profile.countsHidden
+        ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
     if isWhole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
     if !job.selects {
       engine.offsets.remember(

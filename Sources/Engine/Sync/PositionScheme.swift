@@ -16,6 +16,8 @@ struct PositionScheme {
   /// The order of messages with one printed time; numbers know no ties.
   let ties: Ties
   let overlapUs: Int64
+  /// What the server counts is not what it shows.
+  let countsHidden: Bool
   /// Pages are at hand oldest first, whatever the server's order is.
   var knowsOrder = false
   private let resolutionUs: Int64
@@ -23,6 +25,7 @@ struct PositionScheme {
 
   init(_ profile: Profile, overlapUs: Int64) {
     isSequence = profile.capabilities.contains(.sequence)
+    countsHidden = profile.countsHidden
     ties = isSequence ? .never : profile.ties == .id ? .byID : .unknown
     resolutionUs = profile.timeResolutionUs
     zoneOffsetMinutes = profile.zoneOffsetMinutes

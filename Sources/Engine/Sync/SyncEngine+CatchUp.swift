@@ -42,6 +42,11 @@ extension SyncEngine {
       return .next
     }
     job.bound = bound.position
+    if let lowest = job.recheckFrom, lowest < bound.position {
+      job.bound = .before(timestampGroup: lowest.time)
+      job.stage = .newest
+      return .next
+    }
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
     job.stage = provesLittle ? .newest : .tail(bound)

@@ -144,19 +144,46 @@ extension SyncEngine {
   private func afterDeletions(
     _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    var unexplained = false
-    for id in job.suspects where try tx.row(id, record.cid) != nil { unexplained = true }
+    var missing: [StoredRow] = []
+    for id in job.suspects {
+      if let row = try tx.row(id, record.cid) { missing.append(row) }
+    }
     job.suspects = []
-    if unexplained {
+    if let lowest = missing.map(\.position).min() {
       if try looksAgain(&job, in: tx) { return .next }
-      guard job.restores == 0, mayBelieveRestore(record.id) else { return .ended(.incomplete) }
+      guard job.restores == 0 else { return .ended(.incomplete) }
+      let isBelieved = restores.confirms(
+        missing.map(\.position.id), lowest: lowest, in: record.id, nowMs: clock.monotonicMs)
+      guard isBelieved else {
+        // The rows stay until another answer lacks them too.
+        try doubt(missing, of: record, in: tx)
+        return try askChanges(&job, of: &record, in: tx)
+      }
+      guard restores.mayBelieve(record.id, nowMs: clock.monotonicMs) else {
+        return .ended(.incomplete)
+      }
       stats.restores += 1
       // A restore is the whole server's: every conversation must be looked at.
       facts.restoredLSN = tx.lsn
       try tx.save(facts)
       return try distrust(&job, of: &record, in: tx)
     }
+    restores.clear(record.id)
     return try askChanges(&job, of: &record, in: tx)
+  }
+
+  /// Whether these rows are still there on the server is not known.
+  private func doubt(
+    _ missing: [StoredRow], of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    let before = try tx.unverified(record.cid)
+    var unverified = before
+    if missing.count <= 64 {
+      for row in missing { unverified.insert(row.position, row.position.successor) }
+    } else if let low = missing.map(\.position).min(), let high = missing.map(\.position).max() {
+      unverified.insert(low, high.successor)
+    }
+    try tx.save(unverified: unverified, replacing: before, in: record.cid)
   }
 
   /// The content is whole and the deletions are known.
@@ -177,12 +204,14 @@ extension SyncEngine {
   /// Compares the server's count with ours where everything is claimed.
   ///
   /// A mismatch is a hint, since a message or a deletion may be on its way: it is
-  /// looked at once more, then the conversation is walked through once, and the same
-  /// difference is not looked into again.
+  /// looked at once more, then the conversation is walked through once, by offset and not by
+  /// the keys that are in question. The same difference is not looked into again, but until it
+  /// has gone no read calls the conversation whole.
   private func audit(
     _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step? {
     let spans = try tx.spans(record.cid)
+    guard !config.profile.countsHidden else { return nil }
     guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
       try tx.quarantined(record.cid).isEmpty
     else { return nil }
@@ -207,7 +236,9 @@ extension SyncEngine {
       if try !looksAgain(&job, in: tx) { beginAgain(&job) }
       return .next
     }
-    if job.sawBuried, job.restores == 0, mayBelieveRestore(record.id) {
+    if job.sawBuried, job.restores == 0,
+      restores.mayBelieve(record.id, nowMs: clock.monotonicMs)
+    {
       // The server shows what it said was deleted: it was restored.
       stats.restores += 1
       return try distrust(&job, of: &record, in: tx)

@@ -6,6 +6,7 @@
 internal import Base
 internal import Store
 internal import Timeline
+internal import Wire
 
 extension SyncEngine {
   /// Before the server is suspected the client suspects itself: an answer may have counted
@@ -29,15 +30,21 @@ extension SyncEngine {
     if caughtUp.remove(conversation) { doubted.insert(conversation) }
   }
 
-  /// A restore is rare. A server that seems restored again and again contradicts itself, and
-  /// to follow it each time would be to ask without end.
-  func mayBelieveRestore(_ conversation: [UInt8]) -> Bool {
-    let times = restored[conversation, default: []].filter {
-      clock.monotonicMs - $0 < Limits.restoresWithinMs
+  /// Looks once more at conversations of which one answer lacked rows: down to the lowest of them.
+  func checkRestores(_ now: Instant) {
+    guard tracker.isUp else { return }
+    for check in restores.takeDue(nowMs: now.monotonicMs) {
+      startRecheck(check.conversation, from: check.lowest)
     }
-    guard times.count < Limits.restoresMax else { return false }
-    restored[conversation] = times + [clock.monotonicMs]
-    return true
+  }
+
+  /// Whether an answer says two things that cannot both be so: it is empty, and there is more. It
+  /// claims nothing and takes nothing away.
+  func contradictsItself(_ page: Page, to job: SyncJob) -> Bool {
+    guard page.items.isEmpty else { return false }
+    if page.hasMore == true { return true }
+    guard !job.selects, job.offset == 0, !config.profile.countsHidden else { return false }
+    return page.totalCount.map { $0 > 0 } ?? false
   }
 
   // MARK: Distrust

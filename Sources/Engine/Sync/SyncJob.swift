@@ -77,6 +77,8 @@ struct SyncJob {
   var isFresh = false
   /// The catch-up part is over, or was not needed; what follows is the goal.
   var caughtUp = false
+  /// From here on all is read again, known or not.
+  var recheckFrom: Position?
   /// Its catch-up ended well, on this connection.
   var isLive = false
   /// Where a catch-up that stopped at the newest page left off.

@@ -161,6 +161,13 @@ final class World {
 
   func connect() throws { try client.connected() }
 
+  /// Another connection, on which what one answer has put in doubt is looked at once more.
+  func lookOnceMore() throws {
+    try client.disconnected()
+    try client.connected()
+    try run()
+  }
+
   func reset() {
     requests = []
     replies = []

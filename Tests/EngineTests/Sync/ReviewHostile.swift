@@ -196,6 +196,7 @@ import Testing
     world.timestampGroup(ms: 60_000)
     world.post(3)
     try world.sync()
+    try world.lookOnceMore()
     try world.sync(.older, want: 20_000)
     #expect(try world.cached() == world.truth())
   }

@@ -128,6 +128,7 @@ import Testing
     world.timestampGroup(ms: 60_000)
     try world.missing(after == .nothing ? 0 : after == .few ? 3 : 130)
     try world.sync()
+    try world.lookOnceMore()
     try world.sync(.older, want: 1_000)
     #expect(try world.cached() == world.truth())
     #expect(try world.cached().contains(survivor))

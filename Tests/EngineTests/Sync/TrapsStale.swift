@@ -133,6 +133,11 @@ import Testing
       return Self.without(far, Self.without(near, answer))
     }
     let status = try world.sync()
+    if !isDeletion {
+      // One answer takes nothing away.
+      #expect(try world.cached().contains(near))
+      try world.lookOnceMore()
+    }
     #expect(try !world.cached().contains(near))
     if isDeletion {
       #expect(status.removed == 1)

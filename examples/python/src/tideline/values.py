@@ -53,6 +53,7 @@ class Profile:
     zone_offset_min: int = 0
     capabilities: Capabilities = Capabilities(0)
     push_lossless: bool = False
+    counts_hidden: bool = False
     ref_days: int = 0
     refs_max: int = 0
 
@@ -238,6 +239,7 @@ class Stop(enum.IntEnum):
     START = 1
     GAP = 2
     PRESENT = 3
+    COUNT = 4
 
 
 @dataclasses.dataclass(frozen=True)

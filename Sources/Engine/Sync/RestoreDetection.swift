@@ -1,0 +1,95 @@
+/// Whether the server was put back to an older copy: what speaks for it, and when it is believed.
+///
+/// Rule protected: one answer, however odd, takes no row away. Two answers have to lack the same
+/// rows, asked on two connections or a minute apart, and a server that seems restored again and
+/// again contradicts itself.
+internal import Base
+internal import Timeline
+
+struct RestoreDetection {
+  /// Rows that a whole answer lacked and that no deletion explains.
+  private struct Evidence {
+    var missing: Set<[UInt8]>
+    var lowest: Position
+    var connection: UInt64
+    var atMs: Int64
+  }
+
+  /// A conversation that is to be looked at once more, and down to where.
+  struct Check {
+    let conversation: [UInt8]
+    let lowest: Position
+  }
+
+  private var evidence: [[UInt8]: Evidence] = [:]
+  /// When the next look is due.
+  private var dueMs: [[UInt8]: Int64] = [:]
+  /// By conversation, when a restore was believed.
+  private var believed: [[UInt8]: [Int64]] = [:]
+  /// How many connections there were.
+  private(set) var connection: UInt64 = 0
+
+  /// Whether a whole answer has lacked this row, and another one has not been heard yet.
+  func isDoubted(_ id: [UInt8], in conversation: [UInt8]) -> Bool {
+    evidence[conversation]?.missing.contains(id) ?? false
+  }
+
+  /// A whole answer lacks these rows. True where an earlier one that counts beside it lacked the
+  /// same; else this one is kept, and another look is due.
+  mutating func confirms(
+    _ missing: [[UInt8]], lowest: Position, in conversation: [UInt8], nowMs: Int64
+  ) -> Bool {
+    let now = Set(missing)
+    if let earlier = evidence[conversation], earlier.missing.isSubset(of: now) {
+      let isApart =
+        earlier.connection != connection || nowMs &- earlier.atMs >= Limits.restoreApartMs
+      if isApart {
+        clear(conversation)
+        return true
+      }
+      // The same answer within the minute says nothing new.
+      dueMs[conversation] = earlier.atMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
+      return false
+    }
+    if evidence.count >= Limits.restoresDoubted { evidence = [:] }
+    evidence[conversation] = Evidence(
+      missing: now, lowest: lowest, connection: connection, atMs: nowMs)
+    dueMs[conversation] = nowMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
+    return false
+  }
+
+  /// Nothing is missing there any more, or it was believed.
+  mutating func clear(_ conversation: [UInt8]) {
+    evidence[conversation] = nil
+    dueMs[conversation] = nil
+  }
+
+  /// A new connection: what is doubted is looked at at once.
+  mutating func connect(nowMs: Int64) {
+    connection &+= 1
+    for conversation in evidence.keys { dueMs[conversation] = nowMs }
+  }
+
+  /// The looks that are due, each once.
+  mutating func takeDue(nowMs: Int64) -> [Check] {
+    if dueMs.isEmpty { return [] }
+    let due = dueMs.filter { $0.value <= nowMs }.keys.sorted { $0.lexicographicallyPrecedes($1) }
+    return due.compactMap { conversation in
+      dueMs[conversation] = nil
+      return evidence[conversation].map { Check(conversation: conversation, lowest: $0.lowest) }
+    }
+  }
+
+  var nextMs: Int64? { dueMs.values.min() }
+
+  /// A restore is rare. A server that seems restored again and again contradicts itself, and
+  /// to follow it each time would be to ask without end.
+  mutating func mayBelieve(_ conversation: [UInt8], nowMs: Int64) -> Bool {
+    let times = believed[conversation, default: []].filter {
+      nowMs &- $0 < Limits.restoresWithinMs
+    }
+    guard times.count < Limits.restoresMax else { return false }
+    believed[conversation] = times + [nowMs]
+    return true
+  }
+}
