@@ -10,6 +10,10 @@ package enum Limits {
   package static let idBytesMax = 512
   /// Bytes of a path.
   package static let pathBytesMax = 1024
+  /// The greatest number that is believed to be a count: 8,388,607 of them have a sum.
+  package static let countMax: Int64 = 1 << 40
+  /// The longest wait that a server may ask for.
+  package static let retryAfterMsMax: Int64 = 86_400_000
   /// Bytes of a printed time.
   package static let stampBytesMax = 64
   /// Bytes of one message object, and of one opened payload.

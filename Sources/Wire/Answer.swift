@@ -176,7 +176,9 @@ struct AnswerReader {
       return told
     }
     let retry = error.flatMap { document.number(Name.retryAfterMs, of: $0) }
-    return .failed(reason, retryAfterMs: retry.flatMap { $0 < 0 ? nil : $0 })
+    return .failed(
+      reason,
+      retryAfterMs: retry.flatMap { $0 < 0 ? nil : min($0, Limits.retryAfterMsMax) })
   }
 
   private func refusal(_ error: Document.Node?) -> Refusal {
@@ -229,9 +231,8 @@ struct AnswerReader {
     }
   }
 
-  /// No server counts beyond what a double holds exactly.
   private func count(_ name: [UInt8], _ data: Document.Node) -> Int64? {
-    document.number(name, of: data).flatMap { $0 >= 0 && $0 < 1 << 53 ? $0 : nil }
+    document.count(name, of: data)
   }
 
   private func page(_ data: Document.Node) -> Outcome? {

@@ -21,8 +21,7 @@ package final class WireConversation: Sendable {
     self.id = id
     body = document.range(node)
     lastReadMessage = messages.optionalID(Name.lastReadMessageID, of: node)
-    let count = document.number(Name.unreadCount, of: node)
-    unreadCount = count.flatMap { $0 >= 0 && $0 < 1 << 53 ? $0 : nil }
+    unreadCount = document.count(Name.unreadCount, of: node)
     created = messages.time(Name.createdAt, of: node)
     updated = messages.time(Name.updatedAt, of: node)
     lastMessage = document.present(Name.lastMessage, of: node).map {

@@ -160,6 +160,13 @@ package struct Document: Sendable {
     member(name, of: node).flatMap { integer($0) }
   }
 
+  /// A member that counts something: no server has more of anything, and a count that was cut
+  /// would be a lie.
+  @inline(never)
+  func count(_ name: [UInt8], of node: Node) -> Int64? {
+    number(name, of: node).flatMap { (0...Limits.countMax).contains($0) ? $0 : nil }
+  }
+
   /// Whether a value is a string whose text, unescaped, is `text`.
   @inline(__always)
   func isString(_ node: Node, text: [UInt8]) -> Bool {

@@ -221,8 +221,12 @@ func message(_ id: String, _ more: String = "") -> String {
     let odd = try page("", #","total_count":-1,"server_time":"soon","has_more":1,"epoch":null"#)
     #expect(
       odd.totalCount == nil && odd.serverTime == nil && odd.hasMore == nil && odd.epoch == nil)
-    #expect(try page("", #","total_count":9007199254740991"#).totalCount == 9_007_199_254_740_991)
-    #expect(try page("", #","total_count":9007199254740992"#).totalCount == nil)
+    let most = Limits.countMax
+    #expect(try page("", #","total_count":\#(most - 1)"#).totalCount == most - 1)
+    #expect(try page("", #","total_count":\#(most)"#).totalCount == most)
+    #expect(try page("", #","total_count":\#(most + 1)"#).totalCount == nil)
+    #expect(try page("", #","total_count":9007199254740991"#).totalCount == nil)
+    #expect(try page("", #","total_count":9223372036854775807"#).totalCount == nil)
     #expect(try page("", #","total_count":1e300"#).totalCount == nil)
     #expect(try page("").items.isEmpty)
     #expect(full.hasMoreBefore == nil && full.hasMoreAfter == nil)
@@ -325,6 +329,11 @@ func message(_ id: String, _ more: String = "") -> String {
       (#"{"code":"unavailable"}"#, .unavailable, nil),
       (#"{"code":"rate_limited","retry_after_ms":1500}"#, .rateLimited, 1500),
       (#"{"code":"unsupported","retry_after_ms":0}"#, .unsupported, 0),
+      (#"{"code":"unavailable","retry_after_ms":86399999}"#, .unavailable, 86_399_999),
+      (#"{"code":"unavailable","retry_after_ms":86400000}"#, .unavailable, 86_400_000),
+      (#"{"code":"unavailable","retry_after_ms":86400001}"#, .unavailable, 86_400_000),
+      (#"{"code":"unavailable","retry_after_ms":9223372036854775807}"#, .unavailable, 86_400_000),
+      (#"{"code":"unavailable","retry_after_ms":9223372036854775808}"#, .unavailable, nil),
       (#"{"code":"teapot","retry_after_ms":-1}"#, .other, nil), (#"{"code":7}"#, .other, nil),
       ("null", .other, nil), ("\"no\"", .other, nil),
     ] as [(String, ServerError, Int64?)])

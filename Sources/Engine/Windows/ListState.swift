@@ -154,12 +154,13 @@ struct ListState: LiveQueryState {
   }
 
   private mutating func count(_ cid: Int64, _ new: Store.Unread?) {
+    // What wraps around comes back: the sum of what is there is right again.
     if let old = unread[cid] {
-      total -= old.count
+      total &-= old.count
       if !old.isExact { inexact -= 1 }
     }
     if let new {
-      total += new.count
+      total &+= new.count
       if !new.isExact { inexact += 1 }
     }
     unread[cid] = new

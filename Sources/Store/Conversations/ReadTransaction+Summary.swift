@@ -30,7 +30,7 @@ package struct ConversationSummary: Equatable, Sendable {
   /// Changes whenever what a list shows of it without its texts does.
   package var revision: UInt64 {
     var hash = newest?.number ?? 0
-    for part in [newest?.revision ?? 0, UInt64(unread.count), unread.isExact ? 1 : 0] {
+    for part in [newest?.revision ?? 0, UInt64(clamping: unread.count), unread.isExact ? 1 : 0] {
       hash = (hash ^ part) &* 0x9E37_79B9_7F4A_7C15
       hash ^= hash >> 29
     }

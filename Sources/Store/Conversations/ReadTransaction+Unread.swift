@@ -15,7 +15,7 @@ package struct Unread: Equatable, Sendable {
   package var isExact: Bool
 
   package init(_ count: Int, isExact: Bool) {
-    self.count = count
+    self.count = Swift.max(0, count)
     self.isExact = isExact
   }
 }

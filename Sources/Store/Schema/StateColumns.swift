@@ -1,5 +1,6 @@
 /// What changes of a conversation, as values in one order: columns of its own row, or packed in
 /// one of the row of `meta`.
+internal import Base
 internal import Timeline
 
 /// Takes values in turn.
@@ -16,6 +17,13 @@ protocol ColumnSource: ~Copyable {
   borrowing func uint(_ column: Int32) -> UInt64
   borrowing func bytes(_ column: Int32) -> [UInt8]
   borrowing func optionalBytes(_ column: Int32) -> [UInt8]?
+}
+
+extension ColumnSource where Self: ~Copyable {
+  /// A count; nil where none was told, or one that is none: earlier commits took greater ones.
+  borrowing func count(_ column: Int32) -> Int64? {
+    optionalInt(column).flatMap { (0...Limits.countMax).contains($0) ? $0 : nil }
+  }
 }
 
 extension Parameters: ColumnSink {}
@@ -61,16 +69,17 @@ extension UnreadCounters {
   init(_ row: borrowing some ColumnSource & ~Copyable, from column: Int32) {
     self.init(
       marker: Position(row, column: column), named: row.optionalBytes(column + 2),
-      unread: row.int(column + 3), fewerLSN: row.uint(column + 10),
+      unread: row.count(column + 3) ?? 0, fewerLSN: row.uint(column + 10),
       moreLSN: row.uint(column + 11))
-    guard let count = row.optionalInt(column + 4), let top = Position(row, column: column + 5)
+    guard let count = row.count(column + 4), let top = Position(row, column: column + 5),
+      let arrived = row.count(column + 8)
     else {
       return
     }
     let bits = row.int(column + 7)
     counted = Counted(
       count: count, top: top, isSharp: bits & 1 != 0, isLow: bits & 4 != 0,
-      isWhole: bits & 2 != 0, arrived: row.int(column + 8), lsn: row.uint(column + 9))
+      isWhole: bits & 2 != 0, arrived: arrived, lsn: row.uint(column + 9))
   }
 }
 
@@ -84,10 +93,10 @@ extension ConversationRecord {
     marks = Watermark(row, column: column + 4)
     top = Position(row, column: column + 6)
     lowestSinceUs = row.optionalInt(column + 8)
-    totalCount = row.optionalInt(column + 9)
+    totalCount = row.count(column + 9)
     restoredLSN = row.uint(column + 10)
-    auditedTotal = row.optionalInt(column + 11)
-    auditedCount = row.optionalInt(column + 12)
+    auditedTotal = row.count(column + 11)
+    auditedCount = row.count(column + 12)
   }
 
   /// The same of another record of it.
