@@ -102,7 +102,7 @@ extension SyncEngine {
         let newest = try tx.newest(record.cid)?.time
         record.toldAfter = scheme.isSequence ? newest : facts.serverTimeUs
       }
-      record.attempts += 1
+      record.attempts &+= 1
       try tx.saveOperation(record)
       return record.verb
     }

@@ -48,9 +48,9 @@ extension SyncEngine {
     acknowledgements.untrimmed += 1
     guard acknowledgements.untrimmed >= Acknowledgements.trimEvery else { return }
     acknowledgements.untrimmed = 0
-    let memoryUs = Int64(config.profile.refDays) * WatermarkPolicy.dayUs
+    let memoryUs = Int64(clamping: config.profile.refDays) &* WatermarkPolicy.dayUs
     try tx.trimRefs(
-      kept: config.profile.refsMax, beforeUs: now.wallUs.map { $0 - memoryUs } ?? .min)
+      kept: config.profile.refsMax, beforeUs: now.wallUs?.saturating(minus: memoryUs) ?? .min)
   }
 
   /// What the memory learns once a delivery is committed.

@@ -220,10 +220,10 @@ extension SyncEngine {
   func lowerDeletions(
     _ record: inout ConversationRecord, below time: Int64, in tx: WriteTransaction
   ) throws(StoreFailure) {
-    guard let lowest = record.lowestSinceUs, time < lowest + overlapUs,
+    guard let lowest = record.lowestSinceUs, time < lowest.saturating(plus: overlapUs),
       let watermark = stamp(record.deletions)
     else { return }
-    let lowered = time - overlapUs
+    let lowered = time.saturating(minus: overlapUs)
     record.deletions = Watermark(timeUs: lowered, text: watermark.printed(lowered))
     record.lowestSinceUs = lowered
     try tx.save(record)

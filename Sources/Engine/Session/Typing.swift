@@ -6,6 +6,7 @@
 /// user's sign that is older than his last one is ignored, and the last one is
 /// remembered for as long as it could be contradicted.
 
+internal import Base
 internal import Wire
 
 struct Typing {
@@ -33,7 +34,9 @@ struct Typing {
     serverUs: Int64?, nowMs: Int64
   ) -> Bool {
     if event == .other { return false }
-    if let atUs, let serverUs, atUs < serverUs - Self.lifeMs * 1_000 { return false }
+    if let atUs, let serverUs, atUs < serverUs.saturating(minus: Self.lifeMs * 1_000) {
+      return false
+    }
     var known = signs[conversation] ?? []
     if signs[conversation] == nil, signs.count >= Self.conversationsMax { return false }
     let (end, overflow) = nowMs.addingReportingOverflow(Self.lifeMs)

@@ -196,7 +196,7 @@ extension PageMerge {
     if job.stage.isReaching {
       guard !scheme.isSequence, let fetch = record.fetch else { return .max }
       let settled = engine.facts.serverTimeUs.map {
-        Position.before(timestampGroup: $0 - engine.overlapUs)
+        Position.before(timestampGroup: $0.saturating(minus: engine.overlapUs))
       }
       return max(.after(timestampGroup: fetch.timeUs), settled ?? .min)
     }
@@ -230,7 +230,7 @@ extension PageMerge {
   ) throws(StoreFailure) {
     // An answer that was asked for at `issued` says nothing of a row that came or changed
     // since, but where that was before the server was restored.
-    let last = max(issued, max(record.restoredLSN, 1) - 1)
+    let last = max(issued, max(record.restoredLSN, 1) &- 1)
     var top = high
     while low < top {
       let rows = try tx.rows(
@@ -265,7 +265,7 @@ extension PageMerge {
   /// Messages stamped from here on may still be committing on the server: any of them,
   /// while its time is not known.
   private var settledUs: Int64 {
-    engine.facts.serverTimeUs.map { $0 - engine.overlapUs } ?? .min
+    engine.facts.serverTimeUs?.saturating(minus: engine.overlapUs) ?? .min
   }
 
   /// Judges the timestamp group that a run's low end cut, once the run has passed it, and

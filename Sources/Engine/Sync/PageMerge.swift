@@ -130,7 +130,7 @@ struct PageMerge {
         ? position.time > fetch.timeUs
         : position.time <= fetch.timeUs && stored.span(holding: position) != nil
       guard isLate, let time = ingested.time(at: position) else { continue }
-      latest = max(latest, known - time)
+      latest = max(latest, known.saturating(minus: time))
     }
     return latest
   }
@@ -159,7 +159,7 @@ struct PageMerge {
     try endTrust(at: bound)
     var settled = bound
     if let fetch = record.fetch, fetch.timeUs != 0, let knownUs {
-      settled = max(bound, .before(timestampGroup: knownUs - scheme.overlapUs))
+      settled = max(bound, .before(timestampGroup: knownUs.saturating(minus: scheme.overlapUs)))
     }
     spans.remove(settled, .max)
   }

@@ -52,14 +52,14 @@ struct PositionScheme {
 
   /// The top of a range that ends the overlap below a watermark.
   func settled(below watermark: Watermark) -> Position {
-    isSequence ? .max : .before(timestampGroup: watermark.timeUs - overlapUs)
+    isSequence ? .max : .before(timestampGroup: watermark.timeUs.saturating(minus: overlapUs))
   }
 
   /// What came after this time or number was known lies above; nil says nothing.
   func boundary(after known: Int64?) -> Position {
     guard let known else { return .min }
     if isSequence { return .after(timestampGroup: known) }
-    return .before(timestampGroup: known.subtractingReportingOverflow(overlapUs).partialValue)
+    return .before(timestampGroup: known.saturating(minus: overlapUs))
   }
 
   /// The claim of a page; `nil` is an end where the server cuts.
@@ -86,9 +86,9 @@ struct PositionScheme {
   /// The selection of all that stands at or above a boundary.
   func tail(above edge: Position, form: Stamp) -> WatermarkPolicy.Bound {
     let unit = max(form.resolutionUs, resolutionUs, 1)
-    let time = WatermarkPolicy.floor(max(edge.time, .min / 2), to: unit)
+    let time = WatermarkPolicy.floor(edge.time, to: unit)
     return WatermarkPolicy.Bound(
-      position: .before(timestampGroup: time), after: form.printed(time - unit))
+      position: .before(timestampGroup: time), after: form.printed(time.saturating(minus: unit)))
   }
 
   /// A selection of everything before a time.
@@ -104,9 +104,7 @@ struct PositionScheme {
   func key(below low: Position, form: Stamp) -> Key {
     let unit = max(form.resolutionUs, resolutionUs, 1)
     let timestampGroup = low.id.isEmpty && low.time > .min ? low.time - 1 : low.time
-    let (time, overflow) = WatermarkPolicy.floor(timestampGroup, to: unit).addingReportingOverflow(
-      unit)
-    let top = overflow ? Int64.max : time
+    let top = WatermarkPolicy.floor(timestampGroup, to: unit).saturating(plus: unit)
     return Key(text: form.printed(top), top: .before(timestampGroup: top))
   }
 }

@@ -21,7 +21,7 @@ extension SyncEngine {
     var since = record.marks?.text
     if since == nil {
       let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
-      since = oldest.first.map { form.printed($0.timeUs - overlapUs) }
+      since = oldest.first.map { form.printed($0.timeUs.saturating(minus: overlapUs)) }
     }
     guard let since else { return try finish(&job, of: &record, in: tx) }
     job.cursors = []
@@ -93,7 +93,7 @@ extension SyncEngine {
       }
       record.marks = nil
       if let form = self.stamp(record.fetch), let known = self.facts.serverTimeUs {
-        let time = known - self.overlapUs
+        let time = known.saturating(minus: self.overlapUs)
         record.marks = Watermark(timeUs: time, text: form.printed(time))
       }
       let step = try self.finish(&draft, of: &record, in: tx)
@@ -120,7 +120,7 @@ extension SyncEngine {
     guard let form = stamp(record.fetch),
       let base = nextUs ?? page.serverTime?.timeUs ?? knownUs
     else { return }
-    let time = base - overlapUs
+    let time = base.saturating(minus: overlapUs)
     if record.marks.map({ $0.timeUs < time }) ?? true {
       record.marks = Watermark(timeUs: time, text: form.printed(time))
     }

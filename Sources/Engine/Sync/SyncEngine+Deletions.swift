@@ -48,15 +48,15 @@ extension SyncEngine {
       // A stamp ahead of the server's clock does not say since when the row is there. Where
       // that is not known the device's may send the question further back, never on.
       let isAhead = (known ?? clock.wallUs).map { $0 < oldest.timeUs } ?? true
-      sinceUs = (isAhead ? 0 : oldest.timeUs) - overlapUs
+      sinceUs = (isAhead ? 0 : oldest.timeUs).saturating(minus: overlapUs)
     }
     let horizon = config.profile.deletionHorizonUs
-    if horizon > 0, let now = serverTimeAtLeast(), now - sinceUs > horizon {
+    if horizon > 0, let now = serverTimeAtLeast(), now.saturating(minus: sinceUs) > horizon {
       try passHorizon(&job, of: record, in: tx)
     }
-    if horizon > 0, let known, known - sinceUs > horizon {
+    if horizon > 0, let known, known.saturating(minus: sinceUs) > horizon {
       // What the server still remembers is asked for, with room for its clock.
-      sinceUs = known - horizon / 8 * 7
+      sinceUs = known.saturating(minus: horizon / 8 * 7)
       text = nil
     }
     job.cursors = []
@@ -134,7 +134,7 @@ extension SyncEngine {
     _ record: inout ConversationRecord, page: DeletedPage, form: Stamp, knownUs: Int64?
   ) {
     guard let base = page.serverTime?.timeUs ?? knownUs else { return }
-    let time = base - overlapUs
+    let time = base.saturating(minus: overlapUs)
     if record.deletions.map({ $0.timeUs < time }) ?? true {
       record.deletions = Watermark(timeUs: time, text: form.printed(time))
     }
@@ -227,7 +227,7 @@ extension SyncEngine {
     // What was looked into is the difference: a server that always counts one more
     // does so for each new message too.
     if let auditedTotal = record.auditedTotal, let auditedCount = record.auditedCount,
-      auditedTotal &- auditedCount == total - count
+      auditedTotal &- auditedCount == total &- count
     {
       return nil
     }

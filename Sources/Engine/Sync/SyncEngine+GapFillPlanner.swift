@@ -227,9 +227,10 @@ extension SyncEngine {
     above edge: Position, _ rows: [Position], _ record: ConversationRecord
   ) -> PositionScheme.Key? {
     guard let low = rows.last?.time else { return nil }
-    let lived = min(
-      edge.time.subtractingReportingOverflow(low).partialValue, WatermarkPolicy.leapUs)
-    let reach = lived / Int64(rows.count) * Int64(max(1, tracker.pacing.pageLimit - 8))
+    let lived = max(0, min(edge.time.saturating(minus: low), WatermarkPolicy.leapUs))
+    let reach =
+      lived / Int64(clamping: rows.count)
+      * Int64(clamping: max(1, tracker.pacing.pageLimit - 8))
     let (time, isFar) = edge.time.addingReportingOverflow(reach)
     return isFar || reach <= 0 ? nil : key(below: .before(timestampGroup: time), record)
   }

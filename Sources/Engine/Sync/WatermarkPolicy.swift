@@ -5,6 +5,7 @@
 /// server is late. Everything here follows from that: a watermark is asked again
 /// from an overlap below it, and it never stands above a time that was not known
 /// when the oldest part of the answer was read.
+internal import Base
 internal import Store
 package import Timeline
 package import Wire
@@ -39,15 +40,16 @@ package enum WatermarkPolicy {
   ) -> Bound {
     let unit = max(watermark.resolutionUs, resolutionUs, 1)
     let overlap = max(overlapUs, unit)
-    let (lowered, overflow) = watermark.timeUs.subtractingReportingOverflow(overlap)
-    let time = floor(overflow ? .min / 2 : lowered, to: unit)
-    return Bound(position: .before(timestampGroup: time), after: watermark.printed(time - unit))
+    let time = floor(watermark.timeUs.saturating(minus: overlap), to: unit)
+    return Bound(
+      position: .before(timestampGroup: time),
+      after: watermark.printed(time.saturating(minus: unit)))
   }
 
   /// Rounds down to a multiple of `unit`, also below zero.
   package static func floor(_ time: Int64, to unit: Int64) -> Int64 {
     let rest = time % unit
-    return rest == 0 ? time : time - (rest < 0 ? rest + unit : rest)
+    return time.saturating(minus: rest < 0 ? rest + unit : rest)
   }
 
   /// The greatest of `times` that the other server times bear out.
@@ -75,19 +77,19 @@ package enum WatermarkPolicy {
       guard times.count > 1 else { return nil }
       reach = wallUs.map { min(lowest, $0) } ?? lowest
     }
-    var ceiling = saturating(reach, plus: serverTime == nil ? leapUs : dayUs)
+    var ceiling = reach.saturating(plus: serverTime == nil ? leapUs : dayUs)
     // Where most stamps are behind a clock, one ahead of it would hide all that arrives
     // until then; where most are ahead, the clock is not theirs.
     let usual = times.count > 2 ? times[times.count / 2] : min(lowest, known ?? lowest)
     if let serverTime {
       if usual <= serverTime { ceiling = serverTime }
     } else if let wallUs, usual <= wallUs {
-      ceiling = min(ceiling, saturating(wallUs, plus: overlapUsMax))
+      ceiling = min(ceiling, wallUs.saturating(plus: overlapUsMax))
     }
     if serverTime == nil, let wallUs {
       // A stamp in the device's future is not believed, unless the device's clock is
       // behind what the server was known to say.
-      let end = saturating(wallUs, plus: dayUs)
+      let end = wallUs.saturating(plus: dayUs)
       if (known ?? .min) <= end, times.count < 3 || times[times.count / 2] <= end {
         ceiling = min(ceiling, end)
       }
@@ -104,12 +106,7 @@ package enum WatermarkPolicy {
   /// that was already known: twice that, within bounds.
   package static func widened(_ overlapUs: Int64, latenessUs: Int64) -> Int64 {
     guard latenessUs > overlapUs / 2 else { return overlapUs }
-    return min(max(overlapUs, 2 * latenessUs), overlapUsMax)
-  }
-
-  private static func saturating(_ a: Int64, plus b: Int64) -> Int64 {
-    let (sum, overflow) = a.addingReportingOverflow(b)
-    return overflow ? .max : sum
+    return min(max(overlapUs, latenessUs.saturating(plus: latenessUs)), overlapUsMax)
   }
 }
 

@@ -150,9 +150,11 @@ package final class Window: Sendable {
 
   /// Rows as of the last poll with content as it is now; nil where no row is there.
   package func rows(first: Int, count: Int) throws(Failure) -> MessagePage? {
+    guard first >= 0, count >= 0 else { throw .invalid("rows") }
     var page: MessagePage?
     try live.inside { screen throws(Failure) in
-      let items = screen.list.items(first..<first + count)
+      let from = min(first, screen.list.count)
+      let items = screen.list.items(from..<from + min(count, screen.list.count - from))
       guard !items.isEmpty else { return }
       page = try client.reading { reading throws(Failure) in
         try reading.page(screen, items: items, first: first)

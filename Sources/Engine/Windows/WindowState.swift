@@ -237,7 +237,7 @@ struct WindowState: LiveQueryState {
 
   mutating func show(first: Int, count: Int) throws(Failure) {
     guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
-    let last = min(list.count, first + count) - 1
+    let last = first + min(count, list.count - first) - 1
     guard count > 0, let low = list[first]?.position, let high = list[last]?.position else {
       shown = nil
       return
@@ -250,7 +250,7 @@ struct WindowState: LiveQueryState {
     guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
     // A load that replaces all rows was asked for: these leave, and what it brings stays.
     if isReplaced { return }
-    let rows = first..<min(list.count, first + count)
+    let rows = first..<first + min(count, list.count - first)
     wishes = wishes.filter { isWanted($0, keeping: rows) }
     if rows.count < list.count {
       for index in wishes.indices { wishes[index].isTrimmed = true }

@@ -1,0 +1,32 @@
+/// Times and rows at the edges of their types: none of them ends the process.
+import Base
+import Engine
+import Testing
+
+@Suite struct NumberEdges {
+  @Test func timesAreRoundedDownToTheEdgeAndNotBeyond() {
+    #expect(WatermarkPolicy.floor(.min, to: 1_000_000) == .min)
+    #expect(WatermarkPolicy.floor(.min + 1, to: 1_000_000) == .min)
+    #expect(WatermarkPolicy.floor(-1, to: 1_000_000) == -1_000_000)
+    #expect(WatermarkPolicy.floor(.max, to: 1) == .max)
+  }
+
+  @Test func rowsBeyondTheLastOne() throws {
+    let world = try World()
+    world.post(10)
+    try world.connect()
+    try world.sync()
+    let window = try world.client.openWindow(WindowConfig(conversation: Array(world.room.utf8)))
+    _ = try window.poll()
+    try world.run()
+    _ = try window.poll()
+    #expect(try window.rows(first: 1, count: .max)?.rows.count == 9)
+    #expect(try window.rows(first: .max, count: .max) == nil)
+    #expect(throws: Failure.invalid("rows")) { try window.rows(first: 0, count: -1) }
+    #expect(throws: Failure.invalid("rows")) { try window.rows(first: -1, count: 1) }
+    try window.show(first: 1, count: .max)
+    try window.trim(first: 1, count: .max)
+    _ = try window.poll()
+    #expect(try window.state().rowCount == 9)
+  }
+}
