@@ -308,7 +308,7 @@ typedef struct tl_client_config {
   uint32_t struct_size;       /**< `sizeof(tl_client_config)` of the caller. */
   uint32_t flags;             /**< `TL_OPEN_` flags. */
   tl_view path;               /**< UTF-8 path of the file; at most 1,024 bytes. */
-  tl_view key;                /**< Exactly #TL_KEY_BYTES random bytes; empty in memory. Copied, wiped on close. */
+  tl_view key;                /**< Exactly #TL_KEY_BYTES random bytes; empty in memory. Copied, wiped when the opening ends. */
   tl_view account;            /**< Name of the account, at most 512 bytes, or empty; bound to the file. */
   tl_view user_id;            /**< The user's id on the server; bound to the file. */
   const tl_profile *profile;  /**< The server, or NULL for the default one. */

@@ -12,7 +12,7 @@ private let held = Lock<Vault?>(nil)
 public func vaultOpen(
   _ path: UnsafePointer<CChar>, _ key: UnsafePointer<UInt8>
 ) -> OpaquePointer? {
-  let bytes = unsafe Array(UnsafeBufferPointer(start: key, count: 32))
+  let bytes = unsafe HostKey(copying: UnsafeRawBufferPointer(start: key, count: 32))
   let config = unsafe VaultConfig(path: String(cString: path), key: bytes)
   do throws(VaultFailure) {
     let vault = try Vault.open(config)

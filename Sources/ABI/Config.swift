@@ -1,11 +1,10 @@
 /// The host's configuration as the engine's, checked field by field.
 ///
 /// Whatever is not allowed by the header is refused here, before a file is
-/// touched. The one copy of the key that this room makes is wiped again.
+/// touched. The one copy of the key that is made here is wiped when the opening ends.
 internal import Base
 internal import CTideline
 internal import Engine
-internal import Glibc
 
 /// Opens a client and puts it behind a handle. The hooks' contexts are released
 /// when that fails.
@@ -21,19 +20,12 @@ func open(_ pointer: UnsafePointer<tl_client_config>?) throws(Failure) -> Opaque
 }
 
 private func opened(_ config: tl_client_config, _ hooks: Hooks) throws(Failure) -> Client {
-  var key = try unsafe key(config)
-  defer { wipe(&key) }
+  let key = try unsafe key(config)
+  // The engine keeps the reference, so this is the very memory that holds it.
+  defer { key.wipe() }
   var target = try unsafe ClientConfig(config, key: key)
   hooks.install(in: &target)
   return try Client.open(target)
-}
-
-/// Overwrites a key in place. The engine keeps no other reference to the array,
-/// so this is the very memory that held it.
-private func wipe(_ key: inout [UInt8]) {
-  unsafe key.withUnsafeMutableBytes { bytes in
-    if let base = bytes.baseAddress { unsafe explicit_bzero(base, bytes.count) }
-  }
 }
 
 private let knownFlags = UInt32(
@@ -44,17 +36,20 @@ private func has(_ flags: UInt32, _ flag: Int) -> Bool {
   flags & UInt32(truncatingIfNeeded: flag) != 0
 }
 
-private func key(_ config: tl_client_config) throws(Failure) -> [UInt8] {
+private func key(_ config: tl_client_config) throws(Failure) -> HostKey {
   let inMemory = unsafe has(config.flags, TL_OPEN_MEMORY)
   let expected = inMemory ? 0 : Int(TL_KEY_BYTES)
   let wrong: Failure = .invalid(inMemory ? "a key in memory" : "key is not 32 bytes")
-  let key = try unsafe config.key.bytes(atMost: expected, or: wrong)
-  guard key.count == expected else { throw wrong }
-  return key
+  let view = unsafe config.key
+  guard unsafe view.size == expected else { throw wrong }
+  guard unsafe expected == 0 || view.data != nil else {
+    throw .invalid("a view is NULL but not empty")
+  }
+  return unsafe HostKey(copying: UnsafeRawBufferPointer(start: view.data, count: expected))
 }
 
 extension ClientConfig {
-  fileprivate init(_ config: tl_client_config, key: [UInt8]) throws(Failure) {
+  fileprivate init(_ config: tl_client_config, key: HostKey) throws(Failure) {
     let flags = unsafe config.flags
     guard flags & ~knownFlags == 0 else { throw .invalid("an unknown flag of the configuration") }
     let account = try unsafe config.account.text(
@@ -79,7 +74,7 @@ extension ClientConfig {
 }
 
 extension ClientConfig.File {
-  fileprivate init(_ config: tl_client_config, key: [UInt8]) throws(Failure) {
+  fileprivate init(_ config: tl_client_config, key: HostKey) throws(Failure) {
     let flags = unsafe config.flags
     let path = try unsafe config.path.text(
       atMost: Limits.pathBytesMax, or: .invalid("path is over 1,024 bytes"))

@@ -3,6 +3,7 @@
 /// It is kept twice, each copy with a plain checksum (so that damage is told
 /// from a wrong key) and a keyed one (so that nobody without the key can change
 /// a flag). A write that tears one copy leaves the other.
+internal import Base
 internal import CSodium
 
 /// One copy of the header, as bytes. `isSound` is asked before anything else.
@@ -29,7 +30,7 @@ struct FileHeader: Equatable {
   }
 
   /// The header of a new file, with one slot that `key` opens.
-  init?(newFor key: [UInt8], fileId: [UInt8], keys: KeyMemory) {
+  init?(newFor key: HostKey, fileId: [UInt8], keys: KeyMemory) {
     bytes = Array(repeating: 0, count: FileFormat.copyBytes)
     guard fileId.count == FileFormat.fileIdBytes else { return nil }
     bytes.replaceSubrange(0..<8, with: FileFormat.magic)
@@ -63,7 +64,7 @@ struct FileHeader: Equatable {
   }
 
   /// The keys of the file, or nil when no slot opens with `key`.
-  func unlock(_ key: [UInt8]) -> KeyMemory? {
+  func unlock(_ key: HostKey) -> KeyMemory? {
     for slot in 0..<Self.slotCount where word(at: place(of: slot)) == SlotKind.raw {
       if let keys = unwrap(key, slot: slot) { return keys }
     }
@@ -108,15 +109,17 @@ extension FileHeader {
 
   /// The key that wraps the data key: the host's key is random, so one keyed
   /// hash with the slot's salt is enough and no slow derivation is run.
-  private static func wrappingKey(_ key: [UInt8], salt: ArraySlice<UInt8>) -> KeyMemory.Wrapping? {
+  private static func wrappingKey(_ key: HostKey, salt: ArraySlice<UInt8>) -> KeyMemory.Wrapping? {
     let message = Array("tideline slot 1".utf8) + [0] + Array(salt)
     return unsafe KeyMemory.Wrapping { out in
-      unsafe crypto_generichash(
-        out, FileFormat.keyBytes, message, UInt64(message.count), key, key.count) == 0
+      unsafe key.withBytes { bytes in
+        unsafe crypto_generichash(
+          out, FileFormat.keyBytes, message, UInt64(message.count), bytes, key.count) == 0
+      }
     }
   }
 
-  private mutating func wrap(_ keys: KeyMemory, with key: [UInt8], slot: Int) -> Bool {
+  private mutating func wrap(_ keys: KeyMemory, with key: HostKey, slot: Int) -> Bool {
     let start = place(of: slot)
     put(SlotKind.raw, at: start)
     randomize(start + Self.saltOffset, Self.saltBytes)
@@ -134,7 +137,7 @@ extension FileHeader {
     return done == 0
   }
 
-  private func unwrap(_ key: [UInt8], slot: Int) -> KeyMemory? {
+  private func unwrap(_ key: HostKey, slot: Int) -> KeyMemory? {
     let start = place(of: slot)
     let salt = bytes[start + Self.saltOffset..<start + Self.slotNonceOffset]
     guard let wrapping = Self.wrappingKey(key, salt: salt) else { return nil }

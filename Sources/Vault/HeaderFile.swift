@@ -20,7 +20,7 @@ enum HeaderFile {
   private static let places: [Int64] = [0, Int64(FileFormat.copyBytes)]
 
   /// Reads both copies and opens the newer one that is whole.
-  static func open(_ file: BaseFile, _ key: [UInt8]) throws(VaultFailure) -> Opened {
+  static func open(_ file: BaseFile, _ key: HostKey) throws(VaultFailure) -> Opened {
     let bytes = try file.read(FileFormat.pagesOffset, at: 0)
     var copies: [FileHeader?] = []
     for place in places.map(Int.init) {
@@ -73,7 +73,7 @@ extension HeaderFile {
   static func unfinishedName(_ path: String) -> String { path + "-new" }
 
   /// Makes an empty vault at `path`. Where another process is faster, its file stays.
-  static func make(_ base: SQLiteVFS, _ path: String, _ key: [UInt8]) throws(VaultFailure) {
+  static func make(_ base: SQLiteVFS, _ path: String, _ key: HostKey) throws(VaultFailure) {
     try making.withLock { (made: inout Int) throws(VaultFailure) in
       guard case .missing = try FileStatus(path: path) else { return }
       let name = unfinishedName(path)
@@ -100,7 +100,7 @@ extension HeaderFile {
     throw .locked
   }
 
-  private static func writeNew(_ file: BaseFile, _ key: [UInt8]) throws(VaultFailure) {
+  private static func writeNew(_ file: BaseFile, _ key: HostKey) throws(VaultFailure) {
     var fileId = [UInt8](repeating: 0, count: FileFormat.fileIdBytes)
     unsafe randombytes_buf(&fileId, fileId.count)
     guard let keys = KeyMemory.random(),

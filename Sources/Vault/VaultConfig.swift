@@ -3,6 +3,7 @@
 /// The failures at open are told apart on purpose: a host answers a wrong key,
 /// a damaged file and a file in use in three different ways, and none of them
 /// has changed the file.
+package import Base
 
 /// Why the encrypted file could not be opened, read or written.
 package enum VaultFailure: Error, Equatable, Sendable {
@@ -29,7 +30,7 @@ package struct VaultConfig: Sendable {
   /// Where the file is. Its log lies beside it, with `-wal` behind the name.
   package var path: String
   /// 32 random bytes.
-  package var key: [UInt8]
+  package var key: HostKey
   /// Make the file if there is none.
   package var create: Bool
   /// Refuse a file whose log has a rejected tail.
@@ -38,8 +39,8 @@ package struct VaultConfig: Sendable {
   package var baseVFS: String
 
   package init(
-    path: String, key: [UInt8], create: Bool = true, strict: Bool = false,
-    baseVFS: String = "unix-excl"
+    path: String, key: HostKey, create: Bool = true, strict: Bool = false,
+    isTentative: Bool = false, baseVFS: String = "unix-excl"
   ) {
     self.path = path
     self.key = key

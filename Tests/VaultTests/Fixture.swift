@@ -2,9 +2,9 @@
 import Base
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 /// A directory that goes with the test.
 final class Place {
@@ -91,7 +91,7 @@ func open(
   base: String = "unix-excl"
 ) throws(VaultFailure) -> Vault {
   try Vault.open(
-    VaultConfig(path: path, key: key, create: create, strict: strict, baseVFS: base))
+    VaultConfig(path: path, key: HostKey(key), create: create, strict: strict, baseVFS: base))
 }
 
 func contents(_ path: String) -> [UInt8] {

@@ -28,7 +28,7 @@ package final class TidelineClient: SimulatedClient {
   var updatesSeen = 0
 
   private static let fileName = "messages.tideline"
-  private static let key: [UInt8] = Array(1...32)
+  private static let key = HostKey(Array(1...32))
 
   package let claimsCoverage = true
 

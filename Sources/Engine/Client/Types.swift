@@ -77,7 +77,7 @@ package enum LogLevel: Int32, Sendable {
 package struct ClientConfig: Sendable {
   package enum File: Sendable {
     case memory
-    case path(String, key: [UInt8], create: Bool, strict: Bool)
+    case path(String, key: HostKey, create: Bool, strict: Bool)
   }
 
   package var file: File

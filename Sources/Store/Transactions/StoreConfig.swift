@@ -1,3 +1,6 @@
+/// What a store is told to be opened.
+package import Base
+
 /// How a store is opened.
 package struct StoreConfig: Sendable {
   package enum Kind: Sendable, Equatable {
@@ -5,7 +8,7 @@ package struct StoreConfig: Sendable {
     case memory
     /// An encrypted file; `baseVFS` is what the vault stands on, nil for its own
     /// choice.
-    case file(path: String, key: [UInt8], create: Bool, strict: Bool, baseVFS: String?)
+    case file(path: String, key: HostKey, create: Bool, strict: Bool, baseVFS: String?)
   }
 
   package var kind: Kind

@@ -26,13 +26,13 @@ import Testing
       try? FileManager.default.removeItem(atPath: path)
     }
 
-    private let key = [UInt8](repeating: 0x5A, count: 32)
+    private let key = HostKey([UInt8](repeating: 0x5A, count: 32))
 
     func file() -> ClientConfig.File {
       .path(path + "/\(count).tide", key: key, create: true, strict: false)
     }
 
-    var storePath: (path: String, key: [UInt8]) { (path + "/\(count).tide", key) }
+    var storePath: (path: String, key: HostKey) { (path + "/\(count).tide", key) }
 
     /// The process dies; another one opens what is on the disk.
     func kill(_ world: World) throws {

@@ -1,4 +1,5 @@
 /// A store of either kind for a test, and short ways to make what goes in.
+import Base
 import Foundation
 import Testing
 import Timeline
@@ -44,7 +45,7 @@ final class Fixture {
       kind: kind == .memory
         ? .memory
         : .file(
-          path: path, key: [UInt8](repeating: 7, count: 32), create: true, strict: false,
+          path: path, key: HostKey([UInt8](repeating: 7, count: 32)), create: true, strict: false,
           baseVFS: baseVFS),
       account: bytes("work"), user: bytes("me"), positionKind: positionKind)
   }
