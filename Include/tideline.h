@@ -285,7 +285,10 @@ enum {
  */
 typedef void (*tl_log_hook)(void *context, tl_log_level level, tl_view text);
 
-/** Gives a monotonic time in milliseconds; for tests and replay. */
+/**
+ * Gives a monotonic time in milliseconds; for tests and replay. Like each hook it runs with no
+ * lock of the library held.
+ */
 typedef int64_t (*tl_clock_hook)(void *context);
 
 /**

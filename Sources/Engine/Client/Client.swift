@@ -96,7 +96,7 @@ package final class Client: Sendable {
   ) throws(Failure) -> Result {
     var lines: [(LogLevel, String)] = []
     defer { log(lines) }
-    return try input(logging: &lines, body)
+    return try input(at: now(), logging: &lines, body)
   }
 
   /// Hands lines to the host; never while a lock is held.
@@ -105,12 +105,15 @@ package final class Client: Sendable {
     for (level, text) in lines { log(level, text) }
   }
 
-  /// The same for a caller that holds a lock of its own and logs after it.
+  /// What the host's clock says; asked while no lock is held.
+  func now() -> Instant { config.clock().bounded }
+
+  /// The same for a caller that holds a lock of its own, so that he has asked the clock before
+  /// and logs after it.
   func input<Result>(
-    logging lines: inout [(LogLevel, String)],
+    at now: Instant, logging lines: inout [(LogLevel, String)],
     _ body: (SyncEngine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    let now = config.clock().bounded
     var news = false
     defer { if news { signal.set() } }
     return try engine.withLock { engine throws(Failure) in

@@ -23,6 +23,8 @@ package final class Window: Sendable {
   /// Moves to the newest committed state; nil where nothing changed.
   package func poll() throws(Failure) -> WindowDiff? {
     var diff: WindowDiff?
+    // The host's hooks are called while no lock is held.
+    let now = client.now()
     try live.inside { screen throws(Failure) in
       let from = screen.list.version
       let fresh = observe(&screen)
@@ -33,7 +35,7 @@ package final class Window: Sendable {
         }
       }
       if screen.list.loaded != wasLoaded { pin(screen) }
-      try ask(&screen, fresh)
+      try ask(&screen, fresh, at: now)
       if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
@@ -54,7 +56,9 @@ package final class Window: Sendable {
   }
 
   /// Tells the core what is wanted of the network, and what no more.
-  private func ask(_ screen: inout WindowState, _ fresh: FreshRanges) throws(Failure) {
+  private func ask(
+    _ screen: inout WindowState, _ fresh: FreshRanges, at now: Instant
+  ) throws(Failure) {
     let wanted = screen.requests(fresh: fresh)
     let new = wanted.filter { request in
       !screen.asked.contains { $0.request.kind == request.kind }
@@ -68,7 +72,7 @@ package final class Window: Sendable {
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
     var lines: [(LogLevel, String)] = []
     defer { screen.logLines += lines }
-    try client.input(logging: &lines) { engine, now throws(Failure) in
+    try client.input(at: now, logging: &lines) { engine, now throws(Failure) in
       if mustFollow {
         screen.isFollowing = true
         engine.follow(number)
@@ -121,10 +125,11 @@ package final class Window: Sendable {
   }
 
   package func show(first: Int, count: Int) throws(Failure) {
+    let now = client.now()
     try live.inside { screen throws(Failure) in
       let fresh = observe(&screen)
       try screen.show(first: first, count: count)
-      try ask(&screen, fresh)
+      try ask(&screen, fresh, at: now)
     }
   }
 
