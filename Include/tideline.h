@@ -334,7 +334,9 @@ typedef struct tl_client_config {
 /**
  * @brief Opens or creates a client's file.
  *
- * A failed opening changes nothing in an existing file.
+ * A failed opening changes nothing in an existing file. A file that more than one
+ * name leads to (hard links) is refused with #TL_E_STORAGE. On a full disk a file
+ * opens and can be read.
  * @param config How to open it. Borrowed for the call.
  * @param out The new client on success, NULL otherwise.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_KEY (wrong key), #TL_E_DAMAGED,

@@ -38,6 +38,7 @@ package enum WriteFault: Sendable {
 /// The VFS. Each one is registered once and never freed, so reuse it with `reset`.
 package final class FaultVFS: @unchecked Sendable {
   package struct Counts: Sendable, Equatable {
+    package var reads = 0
     package var writes = 0
     /// Bytes of those that were let through whole.
     package var bytesWritten = 0
@@ -54,6 +55,9 @@ package final class FaultVFS: @unchecked Sendable {
     var failWriteCount = 0
     var fault = WriteFault.fail(SQLITE_IOERR | (3 << 8))
     var failSyncs = false
+    var failReadAt: Int?
+    var readFault: Int32 = 0
+    var isFull = false
     var dieAt: Int?
     var dieAfterBytes = 0
     var isDead = false
@@ -106,6 +110,28 @@ package final class FaultVFS: @unchecked Sendable {
       $0.failWriteAt = $0.counts.writes + n
       $0.failWriteCount = count
       $0.fault = fault
+    }
+  }
+
+  /// The `n`-th read from now (1 is the next) fails once, with the code that SQLite's own VFS
+  /// gives for what a disk cannot read (`EIO`), or with another one.
+  package func failRead(_ n: Int, _ code: Int32 = SQLITE_IOERR | (33 << 8)) {
+    plan.withLock {
+      $0.failReadAt = $0.counts.reads + n
+      $0.readFault = code
+    }
+  }
+
+  /// Nothing can be written: each write fails as on a full disk, or works again.
+  package func fillDisk(_ isFull: Bool = true) {
+    plan.withLock { $0.isFull = isFull }
+  }
+
+  /// The code that the next read gives, or nil where it is to be done.
+  fileprivate func judgeRead() -> Int32? {
+    plan.withLock { plan in
+      plan.counts.reads += 1
+      return plan.counts.reads == plan.failReadAt ? plan.readFault : nil
     }
   }
 
@@ -162,6 +188,7 @@ package final class FaultVFS: @unchecked Sendable {
         plan.isDead = true
         return .short(plan.dieAfterBytes, dead)
       }
+      if plan.isFull { return .give(SQLITE_FULL) }
       if let first = plan.failWriteAt, plan.counts.writes >= first,
         plan.counts.writes < first + plan.failWriteCount
       {
@@ -247,7 +274,11 @@ nonisolated(unsafe) private let table: UnsafeMutablePointer<sqlite3_io_methods> 
     base(file).deallocate()
     return result
   }
-  table.pointee.xRead = { methods($0).xRead(base($0), $1, $2, $3) }
+  table.pointee.xRead = { file, out, count, offset in
+    let state = Unmanaged<FileState>.fromOpaque(own(file).pointee.state).takeUnretainedValue()
+    if let code = state.vfs.judgeRead() { return code }
+    return methods(file).xRead(base(file), out, count, offset)
+  }
   table.pointee.xWrite = { file, from, count, offset in
     let bytes = Array(UnsafeRawBufferPointer(start: from, count: Int(count)))
     switch judge(file, .write(offset: offset, bytes: bytes)) {

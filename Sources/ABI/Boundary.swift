@@ -46,7 +46,7 @@ extension Failure {
     switch self {
     case .invalid: ABI.status(TL_E_INVALID)
     case .closed: ABI.status(TL_E_CLOSED)
-    case .storage: ABI.status(TL_E_STORAGE)
+    case .storage, .linked: ABI.status(TL_E_STORAGE)
     case .full: ABI.status(TL_E_FULL)
     case .key: ABI.status(TL_E_KEY)
     case .tooNew: ABI.status(TL_E_TOO_NEW)

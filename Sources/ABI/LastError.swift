@@ -64,6 +64,7 @@ extension Failure {
     case .invalid(let text): text.text.description
     case .closed: "the client is closed"
     case .storage(let code): "SQLite or the file system refused (code \(code))"
+    case .linked: "more than one name leads to the file (a hard link)"
     case .full: "there is no room left; nothing changed"
     case .key: "no key slot opens with this key"
     case .tooNew: "this comes from a later version"

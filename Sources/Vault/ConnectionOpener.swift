@@ -49,6 +49,12 @@ struct ConnectionOpener {
     }
   }
 
+  /// Closes a writer and leaves its log as it is.
+  static func discard(_ connection: OpaquePointer) {
+    _ = unsafe tideline_db_config_flag(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    unsafe sqlite3_close_v2(connection)
+  }
+
   func openReader() throws(VaultFailure) -> OpaquePointer {
     let connection = try unsafe open(writer: false)
     do throws(VaultFailure) {

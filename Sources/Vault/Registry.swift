@@ -71,7 +71,8 @@ final class FileClaim: Sendable {
 
 /// What the file system says about a path, without opening it.
 enum FileStatus: Equatable {
-  case file(FileIdentity, size: UInt64)
+  /// `names` is how many lead to it.
+  case file(FileIdentity, size: UInt64, names: UInt64)
   case missing
   case other
 
@@ -90,6 +91,12 @@ enum FileStatus: Equatable {
       FileIdentity(
         device: UInt64(truncatingIfNeeded: status.st_dev),
         inode: UInt64(truncatingIfNeeded: status.st_ino)),
-      size: UInt64(max(0, status.st_size)))
+      size: UInt64(max(0, status.st_size)), names: UInt64(status.st_nlink))
+  }
+
+  /// Which file it is, where it is one.
+  var identity: FileIdentity? {
+    guard case .file(let identity, _, _) = self else { return nil }
+    return identity
   }
 }

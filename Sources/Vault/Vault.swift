@@ -18,6 +18,8 @@ internal import Synchronization
     var number: UInt64 = 0
     /// The writer, opened with the vault and waiting to be asked for.
     var writer: OpaquePointer?
+    /// What is to be put right once the file is accepted.
+    var repair: Repair?
   }
 
   private let path: String
@@ -28,14 +30,16 @@ internal import Synchronization
   private let rejected: UInt32
 
   private init(
-    path: String, base: SQLiteVFS, vfsName: String, core: VaultCore, number: UInt64,
-    writer: OpaquePointer
+    path: String, base: SQLiteVFS, vfsName: String, number: UInt64, writer: OpaquePointer,
+    repair: Repair
   ) {
+    let core = repair.core
     self.path = path
     unsafe self.base = base
     self.vfsName = vfsName
     rejected = core.rejected.load(ordering: .acquiring)
-    unsafe contents = Lock(Contents(core: core, number: number, writer: writer))
+    unsafe contents = Lock(
+      Contents(core: core, number: number, writer: writer, repair: repair))
   }
 
   deinit {
@@ -54,19 +58,47 @@ internal import Synchronization
       guard config.create else { throw .notFound }
       try unsafe HeaderFile.make(base, path, config.key)
     }
-    let core = try unsafe openCore(base, path, config.key)
+    let repair = try unsafe openCore(base, path, config.key)
+    let core = repair.core
     let number = Registry.add(core)
-    do {
+    do throws(VaultFailure) {
       let connection = ConnectionOpener(path: path, vfsName: vfsName, number: number)
       let writer = unsafe try connection.openWriter { () throws(VaultFailure) in
         if config.strict && core.rejected.load(ordering: .acquiring) > 0 { throw .damaged }
       }
-      return unsafe Vault(
-        path: path, base: base, vfsName: vfsName, core: core, number: number, writer: writer)
+      let vault = unsafe Vault(
+        path: path, base: base, vfsName: vfsName, number: number, writer: writer, repair: repair)
+      if !config.isTentative { vault.accept() }
+      return vault
     } catch {
       Registry.remove(number)
+      unsafe repair.undo(base)
       throw error
     }
+  }
+
+  /// Keeps what was opened, and puts right what the opening found: from now on the file is
+  /// written to. What cannot be put right now, as on a full disk, waits for the next opening.
+  package func accept() {
+    let repair = contents.withLock { state in
+      defer { state.repair = nil }
+      return state.repair
+    }
+    if let repair { unsafe repair.run(base) }
+  }
+
+  /// Ends a vault that was not accepted, its connections being closed: the file and what lies
+  /// beside it are as they were.
+  package func refuse() {
+    let (repair, writer) = unsafe contents.withLock { state in
+      let old = unsafe (state.repair, state.writer)
+      state.repair = nil
+      unsafe state.writer = nil
+      return unsafe old
+    }
+    if let writer = unsafe writer { unsafe ConnectionOpener.discard(writer) }
+    close()
+    if let repair { unsafe repair.undo(base) }
   }
 
   /// A new `sqlite3 *` of the file. The caller closes it with `sqlite3_close`.
@@ -114,7 +146,7 @@ internal import Synchronization
   package func close() {
     let (core, number, writer) = unsafe contents.withLock { state in
       let old = unsafe (state.core, state.number, state.writer)
-      unsafe state = Contents(core: nil, number: 0, writer: nil)
+      unsafe state = Contents(core: nil, number: 0, writer: nil, repair: nil)
       return unsafe old
     }
     unsafe sqlite3_close_v2(writer)
@@ -159,19 +191,26 @@ internal import Synchronization
 extension Vault {
   /// Takes the file, in this process and against others, and opens its header.
   private static func openCore(
-    _ base: SQLiteVFS, _ path: String, _ key: [UInt8]
-  ) throws(VaultFailure) -> VaultCore {
-    guard case .file(let identity, _) = try FileStatus(path: path) else { throw .notOurs }
+    _ base: SQLiteVFS, _ path: String, _ key: HostKey
+  ) throws(VaultFailure) -> Repair {
+    guard case .file(let identity, _, _) = try FileStatus(path: path) else { throw .notOurs }
     // Before the file is opened: closing it again would drop the locks of the
     // vault that this process may have on it.
     guard let claim = FileClaim(identity) else { throw .locked }
     let file = try unsafe BaseFile(base, path, create: false)
     try file.claim()
-    guard case .file(identity, _) = try FileStatus(path: path) else { throw .locked }
+    guard case .file(identity, _, let names) = try FileStatus(path: path) else { throw .locked }
+    // A crash while the file was made leaves it the name that it was made under.
+    let unfinished = try FileStatus(path: HeaderFile.unfinishedName(path))
+    let isLeftOver = unfinished.identity == identity
+    // SQLite finds the log by the file's name: under another one it would not see it.
+    guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
     let opened = try HeaderFile.open(file, key)
-    try HeaderFile.repair(file, opened)
-    return unsafe VaultCore(
+    let core = unsafe VaultCore(
       base: base, keys: opened.keys, header: opened.header, mainFile: file, claim: claim)
+    return Repair(
+      core: core, opened: opened, path: path, isLeftOver: isLeftOver,
+      hadLog: try FileStatus(path: path + "-wal") != .missing)
   }
 
   /// The path as SQLite will use it: absolute, symbolic links followed.
@@ -190,7 +229,7 @@ extension Vault {
 
   private static func bytes(of path: String) -> UInt64 {
     do {
-      guard case .file(_, let size) = try FileStatus(path: path) else { return 0 }
+      guard case .file(_, let size, _) = try FileStatus(path: path) else { return 0 }
       return size
     } catch {
       return 0

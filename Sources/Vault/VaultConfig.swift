@@ -17,6 +17,8 @@ package enum VaultFailure: Error, Equatable, Sendable {
   case tooNew
   /// The file is open elsewhere, in this process or in another.
   case locked
+  /// Another name leads to the file: a hard link.
+  case linked
   /// There is no file and none was to be created.
   case notFound
   /// The disk is full.
@@ -35,6 +37,8 @@ package struct VaultConfig: Sendable {
   package var create: Bool
   /// Refuse a file whose log has a rejected tail.
   package var strict: Bool
+  /// Nothing is written to the file until `Vault.accept`, for who may refuse it yet.
+  package var isTentative: Bool
   /// The VFS underneath. It has to keep the index of the log off the disk.
   package var baseVFS: String
 
@@ -46,6 +50,7 @@ package struct VaultConfig: Sendable {
     self.key = key
     self.create = create
     self.strict = strict
+    self.isTentative = isTentative
     self.baseVFS = baseVFS
   }
 }

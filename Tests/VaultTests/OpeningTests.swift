@@ -2,9 +2,9 @@
 import CSQLite
 import CSodium
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 struct OpeningTests {
   /// A closed file with ten rows.
@@ -174,6 +174,11 @@ struct OpeningTests {
     #expect(writer.one("SELECT count(*) FROM t") == "10")
     writer.close()
     #expect(try !isLockedForOthers(place.path))
+    // Nobody has it, but the other name is one name too many.
+    for name in ["cache.db", "link.db", "hard.db"] {
+      #expect(throws: VaultFailure.linked) { _ = try open(place.path(name)) }
+    }
+    try FileManager.default.removeItem(atPath: place.path("hard.db"))
     #expect(try rows(place) == "10")
   }
 

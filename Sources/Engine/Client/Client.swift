@@ -35,14 +35,16 @@ package final class Client: Sendable {
       config.seed = system.next()
     }
     do throws(StoreFailure) {
-      let store = try MessageStore.open(config.storeConfig)
+      let store = try MessageStore.open(config.storeConfig, isTentative: true)
       if store.rejectedFrames > 0 {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
       do throws(StoreFailure) {
-        return Client(config, in: store, engine: try SyncEngine(config, in: store))
+        let engine = try SyncEngine(config, in: store)
+        store.accept()
+        return Client(config, in: store, engine: engine)
       } catch {
-        store.close()
+        store.refuse()
         throw error
       }
     } catch {

@@ -6,6 +6,8 @@ package enum Failure: Error, Equatable, Sendable {
   case invalid(StaticText)
   case closed
   case storage(Int32)
+  /// Another name leads to the file.
+  case linked
   case full
   case key
   case tooNew

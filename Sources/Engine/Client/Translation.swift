@@ -28,6 +28,7 @@ extension Failure {
     case .wrongKey: self = .key
     case .tooNew: self = .tooNew
     case .locked: self = .locked
+    case .linked: self = .linked
     case .notFound: self = .notFound
     case .full: self = .full
     case .io(let code): self = .storage(code)

@@ -3,6 +3,7 @@
 ///
 /// A connection is used by one thread at a time; the store sees to that.
 internal import CSQLite
+internal import Support
 
 @safe package final class Connection {
   private var handle: OpaquePointer?
@@ -40,6 +41,14 @@ internal import CSQLite
     memo.forget()
     unsafe handle = nil
     unsafe sqlite3_close_v2(open)
+  }
+
+  /// Whether the log is left as it is when the connection closes; else what it holds goes into
+  /// the file.
+  func keepLog(_ isKept: Bool) {
+    guard let handle = unsafe handle else { return }
+    _ = unsafe tideline_db_config_flag(
+      handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0)
   }
 
   /// Whether no transaction is open.

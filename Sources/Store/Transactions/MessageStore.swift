@@ -44,8 +44,12 @@ package final class MessageStore: Sendable {
 
   // MARK: Open and close
 
-  /// Opens a store, creating or migrating it where that is due.
-  package static func open(_ config: StoreConfig) throws(StoreFailure) -> MessageStore {
+  /// Opens a store, creating or migrating it where that is due. A failure leaves the file, its
+  /// log and what lies beside them as they were; so does `refuse` of one that was opened
+  /// tentatively and not accepted.
+  package static func open(
+    _ config: StoreConfig, isTentative: Bool = false
+  ) throws(StoreFailure) -> MessageStore {
     let binding = Schema.Binding(
       account: config.account, user: config.user, positionKind: config.positionKind)
     switch config.kind {
@@ -54,7 +58,8 @@ package final class MessageStore: Sendable {
       let counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes)
       return MessageStore(vault: nil, connection: connection, counters: counters, config: config)
     case .file(let path, let key, let create, let strict, let baseVFS):
-      var settings = VaultConfig(path: path, key: key, create: create, strict: strict)
+      var settings = VaultConfig(
+        path: path, key: key, create: create, strict: strict, isTentative: true)
       if let baseVFS { settings.baseVFS = baseVFS }
       let vault: Vault
       do throws(VaultFailure) { vault = try Vault.open(settings) } catch {
@@ -62,6 +67,7 @@ package final class MessageStore: Sendable {
       }
       do throws(StoreFailure) {
         let connection = try connect(vault, role: .writer)
+        connection.keepLog(true)
         let counters: Counters
         do throws(StoreFailure) {
           counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)
@@ -70,13 +76,26 @@ package final class MessageStore: Sendable {
           connection.close()
           throw error
         }
-        return MessageStore(
+        let store = MessageStore(
           vault: vault, connection: connection, counters: counters, config: config)
+        if !isTentative { store.accept() }
+        return store
       } catch {
-        vault.close()
+        vault.refuse()
         throw error
       }
     }
+  }
+
+  /// Keeps what was opened tentatively.
+  package func accept() {
+    writer.withLock { $0.connection?.keepLog(false) }
+    vault?.accept()
+  }
+
+  /// Ends what was opened tentatively.
+  package func refuse() {
+    if shut() { vault?.refuse() }
   }
 
   private static func connect(
@@ -294,5 +313,8 @@ package final class MessageStore: Sendable {
   package var rejectedFrames: UInt32 { vault?.rejectedFrames ?? 0 }
 
   /// Size of the file and its log; 0 in memory.
+  /// Tells contents apart.
+  var contentDigest: ContentDigest { ContentDigest(vault: vault) }
+
   package var fileBytes: UInt64 { vault?.fileBytes ?? 0 }
 }

@@ -49,7 +49,7 @@ extension StoreFailure {
     case .notOurs: self = .notOurs
     case .tooNew: self = .tooNew
     case .notFound: self = .notFound
-    case .wrongKey, .locked, .io: self = .vault(failure)
+    case .wrongKey, .locked, .linked, .io: self = .vault(failure)
     }
   }
 

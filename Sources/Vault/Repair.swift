@@ -1,0 +1,36 @@
+/// What an opening has found and not yet put right.
+///
+/// Rule protected: until the file is accepted nothing of it is changed, and where it is refused
+/// nothing is left beside it that was not there.
+internal import CSQLite
+
+struct Repair {
+  let core: VaultCore
+  let opened: HeaderFile.Opened
+  let path: String
+  /// The name that the file was made under leads to it yet.
+  let isLeftOver: Bool
+  /// A log was there.
+  let hadLog: Bool
+
+  /// Makes both copies of the header whole, and takes the name away that a crash has left.
+  func run(_ base: SQLiteVFS) {
+    do throws(VaultFailure) {
+      try HeaderFile.repair(core.mainFile, opened)
+      if isLeftOver { try unsafe HeaderFile.remove(base, HeaderFile.unfinishedName(path)) }
+    } catch {
+      // One copy is whole and one name is enough: the next opening tries again.
+    }
+  }
+
+  /// Takes the empty log away that SQLite makes to look whether there is one. The file is still
+  /// claimed, so it is nobody else's.
+  func undo(_ base: SQLiteVFS) {
+    do throws(VaultFailure) {
+      guard !hadLog, case .file(_, size: 0, _) = try FileStatus(path: path + "-wal") else { return }
+      try unsafe HeaderFile.remove(base, path + "-wal")
+    } catch {
+      // An empty log says nothing.
+    }
+  }
+}
