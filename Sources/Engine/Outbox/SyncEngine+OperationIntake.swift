@@ -5,6 +5,7 @@
 /// another operation, which waits for it.
 internal import Base
 internal import Store
+internal import Vault
 internal import Wire
 
 /// A request of the host's, with its payload as it would go out.
@@ -27,24 +28,47 @@ extension SyncEngine {
     outbox.load(open)
     // Mostly nothing was left, and opening is to be quick.
     if open.isEmpty { return }
-    try commit { tx throws(StoreFailure) in
-      for operation in open {
-        if operation.verb.isFetch {
-          try tx.removeOperation(operation.seq)
-        } else if operation.state == .inFlight, var record = try tx.operation(operation.seq) {
-          record.state = isRepeatable(record) ? .queued : .unknown
-          try tx.saveOperation(record)
-        }
-        if operation.verb == .createConversation,
-          let conversation = try tx.conversation(cid: operation.cid), conversation.isPending
-        {
-          outbox.pending.insert(conversation.id)
+    outbox.pending = try store.read { rx throws(StoreFailure) in
+      var pending: Set<[UInt8]> = []
+      for operation in open where operation.verb == .createConversation {
+        if let conversation = try rx.conversation(cid: operation.cid), conversation.isPending {
+          pending.insert(conversation.id)
         }
       }
+      return pending
+    }
+    do throws(StoreFailure) {
+      try commit { tx throws(StoreFailure) in
+        for operation in open {
+          if operation.verb.isFetch {
+            try tx.removeOperation(operation.seq)
+          } else if operation.state == .inFlight, var record = try tx.operation(operation.seq) {
+            record.state = isRepeatable(record) ? .queued : .unknown
+            try tx.saveOperation(record)
+          }
+        }
+      }
+    } catch {
+      try recoverLater(open, error)
     }
     for operation in outbox.open
     where operation.state == .unknown && operation.verb == .sendMessage {
       outbox.checks[operation.seq] = Outbox.Check()
+    }
+  }
+
+  /// A disk that takes nothing can be read all the same: what was under way ends once it takes
+  /// something again, and no fetch of the earlier process goes out.
+  private func recoverLater(
+    _ open: [OpenOperation], _ failure: StoreFailure
+  ) throws(StoreFailure) {
+    switch failure {
+    case .full, .vault(.io): break
+    default: throw failure
+    }
+    outbox.load(open.filter { !$0.verb.isFetch })
+    for operation in outbox.open where operation.state == .inFlight {
+      outbox.loose[operation.seq] = true
     }
   }
 
