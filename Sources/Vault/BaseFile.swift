@@ -92,7 +92,9 @@ extension UnsafeMutablePointer where Pointee == sqlite3_file {
   @inline(__always)
   func read(_ out: UnsafeMutableRawPointer, _ count: Int32, at offset: Int64) -> Int32 {
     guard let call = unsafe pointee.pMethods?.pointee.xRead else { return Code.readFailed }
-    return unsafe call(self, out, count, offset)
+    let result = unsafe call(self, out, count, offset)
+    // A disk that cannot read says nothing of what is stored, and the next try may succeed.
+    return result == Code.unreadable ? Code.readFailed : result
   }
 
   @inline(__always)

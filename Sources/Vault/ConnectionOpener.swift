@@ -39,7 +39,7 @@ struct ConnectionOpener {
         PRAGMA journal_size_limit=\(Self.logBytesKept);
         SELECT count(*) FROM sqlite_schema;
         """)
-      guard unsafe isInLogMode(connection) else { throw .damaged }
+      guard try unsafe isInLogMode(connection) else { throw .damaged }
       try accept()
       try unsafe set(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
       return unsafe connection
@@ -130,13 +130,14 @@ struct ConnectionOpener {
     if result != SQLITE_OK { throw Vault.failure(fromSQLite: result) ?? .io(result) }
   }
 
-  private func isInLogMode(_ connection: OpaquePointer) -> Bool {
+  private func isInLogMode(_ connection: OpaquePointer) throws(VaultFailure) -> Bool {
     var statement: OpaquePointer?
-    unsafe sqlite3_prepare_v2(connection, "PRAGMA journal_mode", -1, &statement, nil)
+    var result = unsafe sqlite3_prepare_v2(connection, "PRAGMA journal_mode", -1, &statement, nil)
     defer { unsafe sqlite3_finalize(statement) }
-    guard unsafe sqlite3_step(statement) == SQLITE_ROW,
-      let mode = unsafe sqlite3_column_text(statement, 0)
-    else { return false }
+    if result == SQLITE_OK { result = unsafe sqlite3_step(statement) }
+    // What could not be asked says nothing of the file.
+    guard result == SQLITE_ROW else { throw Vault.failure(fromSQLite: result) ?? .io(result) }
+    guard let mode = unsafe sqlite3_column_text(statement, 0) else { return false }
     return unsafe String(cString: mode) == "wal"
   }
 }

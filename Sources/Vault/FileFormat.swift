@@ -73,5 +73,7 @@ enum Code {
   static let writeFailed = SQLITE_IOERR | (3 << 8)
   static let syncFailed = SQLITE_IOERR | (4 << 8)
   static let truncateFailed = SQLITE_IOERR | (6 << 8)
+  /// What SQLite's own VFS makes of `EIO`; SQLite takes it for a damaged file.
+  static let unreadable = SQLITE_IOERR | (33 << 8)
   static let badData = SQLITE_IOERR | (32 << 8)
 }

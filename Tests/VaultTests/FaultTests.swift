@@ -1,9 +1,9 @@
 /// The disk refuses: a transaction fails as a whole, and the next one works.
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 struct FaultTests {
   @Test(arguments: [
@@ -115,5 +115,88 @@ struct FaultTests {
       return 0
     }
     #expect(sizes == [4144])
+  }
+
+  /// Protects: a disk that cannot read is no damage, at the opening and in use. A host starts a
+  /// new file where it is told of damage.
+  @Test func aReadThatFailsIsNeverDamage() throws {
+    let place = Place()
+    let disk = FaultVFS()
+    let vault = try open(place.path, base: disk.name)
+    let writer = Database(try vault.connect(.writer))
+    fill(writer, 0..<200)
+    writer.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    fill(writer, 200..<400)
+    disk.die(atWrite: 1)
+    writer.run("UPDATE t SET body='never'")
+    writer.close()
+    vault.close()
+    let files = DiskImage(paths: [place.path, place.logPath])
+    var failures = 0
+    for read in 1... {
+      files.write(replacing: "", with: "")
+      disk.reset()
+      disk.failRead(read)
+      guard let failure = failureOfUse(place, disk) else {
+        if disk.counts.reads < read { break }
+        continue
+      }
+      failures += 1
+      guard case .io = failure else {
+        Issue.record("read \(read): \(failure)")
+        continue
+      }
+    }
+    #expect(failures > 50)
+  }
+
+  /// Opens, reads all and closes; what failed first, if anything did.
+  private func failureOfUse(_ place: Place, _ disk: FaultVFS) -> VaultFailure? {
+    do throws(VaultFailure) {
+      let vault = try open(place.path, create: false, base: disk.name)
+      defer { vault.close() }
+      let reader = Database(try vault.connect(.reader))
+      switch reader.rows("SELECT * FROM t") {
+      case .failure(let error): return Vault.failure(fromSQLite: error.code) ?? .notOurs
+      case .success(let rows):
+        // No row is lost without a word.
+        #expect(rows == expectedRows(0..<400))
+        return nil
+      }
+    } catch {
+      return error
+    }
+  }
+
+  /// Protects: what is stored can be read on a full disk, also where a killed process left a log
+  /// and a header that has to be repaired.
+  @Test func aFullDiskCanBeRead() throws {
+    let place = Place()
+    let disk = FaultVFS()
+    let vault = try open(place.path, base: disk.name)
+    let writer = Database(try vault.connect(.writer))
+    fill(writer, 0..<40)
+    disk.die(atWrite: 1)
+    writer.run("UPDATE t SET body='never'")
+    writer.close()
+    vault.close()
+    var file = contents(place.path)
+    file[2000] ^= 1
+    store(file, place.path)
+    disk.reset()
+    disk.fillDisk()
+    let again = try open(place.path, base: disk.name)
+    let reader = Database(try again.connect(.reader))
+    #expect(try reader.rows("SELECT * FROM t").get() == expectedRows(0..<40))
+    let full = Database(try again.connect(.writer))
+    #expect(Vault.failure(fromSQLite: full.run("INSERT INTO t VALUES(1000, 'x')")) == .full)
+    disk.fillDisk(false)
+    #expect(full.run("INSERT INTO t VALUES(1000, 'x')") == SQLITE_OK)
+    full.close()
+    reader.close()
+    again.close()
+    try open(place.path, base: disk.name).close()
+    let isRepaired = contents(place.path)[2000] == file[2000] ^ 1
+    #expect(isRepaired)
   }
 }
