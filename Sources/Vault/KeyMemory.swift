@@ -14,10 +14,11 @@ internal import CSodium
     case page = 1
     case log = 2
     case header = 3
+    case content = 4
   }
 
   private static let context = "tl-vault"
-  private static let blockBytes = 4 * FileFormat.keyBytes
+  private static let blockBytes = 5 * FileFormat.keyBytes
 
   /// Derives the keys of the data key that `fill` writes; nil when it cannot.
   init?(_ fill: (UnsafeMutablePointer<UInt8>) -> Bool) {
@@ -25,7 +26,7 @@ internal import CSodium
     unsafe block = raw.assumingMemoryBound(to: UInt8.self)
     unsafe sodium_memzero(raw, Self.blockBytes)
     guard unsafe fill(block) else { return nil }
-    for slot in [Slot.page, .log, .header] {
+    for slot in [Slot.page, .log, .header, .content] {
       let derived = unsafe crypto_kdf_derive_from_key(
         block + slot.rawValue * FileFormat.keyBytes, FileFormat.keyBytes,
         UInt64(slot.rawValue), Self.context, block)
@@ -51,6 +52,7 @@ internal import CSodium
   var page: UnsafePointer<UInt8> { unsafe at(.page) }
   var log: UnsafePointer<UInt8> { unsafe at(.log) }
   var header: UnsafePointer<UInt8> { unsafe at(.header) }
+  var content: UnsafePointer<UInt8> { unsafe at(.content) }
 
   private func at(_ slot: Slot) -> UnsafePointer<UInt8> {
     unsafe UnsafePointer(block + slot.rawValue * FileFormat.keyBytes)

@@ -132,6 +132,22 @@ internal import Synchronization
     if result != SQLITE_OK { throw Vault.failure(fromSQLite: result) ?? .io(result) }
   }
 
+  /// Tells contents of this file apart (SipHash-2-4 under a key of the file): who does not have
+  /// the key can make no two that are taken for one. 0 after the end.
+  package func digest(_ bytes: UnsafeRawBufferPointer) -> Int64 {
+    let core = contents.withLock { $0.core }
+    guard let core else { return 0 }
+    var digest: UInt64 = 0
+    unsafe withUnsafeMutableBytes(of: &digest) { out in
+      guard let out = out.baseAddress else { return }
+      unsafe crypto_shorthash(
+        out.assumingMemoryBound(to: UInt8.self),
+        bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count),
+        core.keys.content)
+    }
+    return Int64(bitPattern: UInt64(littleEndian: digest))
+  }
+
   /// Frames of the log that were lost when it was opened: broken ones, and those
   /// behind them.
   package var rejectedFrames: UInt32 { rejected }

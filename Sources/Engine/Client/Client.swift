@@ -386,7 +386,7 @@ package final class Client: Sendable {
     let found = open(sealed)
     if found == nil { failures += 1 }
     var opened = found ?? OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
-    opened.digest = WriteTransaction.digest(raw[...])
+    opened.digest = store.digest(raw[...])
     return opened
   }
 

@@ -17,7 +17,7 @@ extension WriteTransaction {
       INSERT OR IGNORE INTO quarantine
         (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-      """, cid, low.time, low.id, high.time, high.id, Self.digest(bytes[...]), bytes.count, reason,
+      """, cid, low.time, low.id, high.time, high.id, digest(bytes[...]), bytes.count, reason,
       lsn, kept)
     guard try connection.changes > 0 else { return }
     try connection.run(
@@ -90,15 +90,5 @@ extension WriteTransaction {
       """, high.time, high.id, cid, low.time, low.id, high.time, high.id, high.time, high.id)
     changes += try connection.changes
     if changes > 0 { feed.add(.coverage, cid, 0...0) }
-  }
-
-  /// Tells items at one place apart (FNV-1a). Two that are confused share a row,
-  /// and the place is kept all the same.
-  package static func digest(_ bytes: ArraySlice<UInt8>) -> Int64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in bytes {
-      hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
-    }
-    return Int64(bitPattern: hash)
   }
 }

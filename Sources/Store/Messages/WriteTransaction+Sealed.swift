@@ -49,7 +49,7 @@ extension WriteTransaction {
     var opened = stored
     opened.message.payload = payload
     opened.message.raw = nil
-    opened.message.digest = opened.message.digest ?? Self.digest(sealed.raw[...])
+    opened.message.digest = opened.message.digest ?? digest(sealed.raw[...])
     opened.message.flags.replace([.sealed, .control], from: flags)
     opened.message.flags.formUnion(flags.intersection(.event))
     opened.lsn = stored.lsn < (try restoredLSN(sealed.cid)) ? stored.lsn : lsn

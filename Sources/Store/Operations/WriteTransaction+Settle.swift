@@ -15,7 +15,7 @@ extension WriteTransaction {
     of copy: IncomingMessage, in cid: Int64, isKnown: Bool
   ) throws(StoreFailure) -> OperationRecord? {
     guard var send = try send(of: copy, in: cid, isKnown: isKnown) else { return nil }
-    if send.isRewritten { send.isRewritten = !send.isSaid(by: copy) }
+    if send.isRewritten { send.isRewritten = !send.isSaid(by: copy, digest) }
     return send
   }
 
@@ -177,10 +177,10 @@ extension OperationRecord {
   }
 
   /// Whether a copy has the payload that goes out now.
-  fileprivate func isSaid(by copy: IncomingMessage) -> Bool {
+  fileprivate func isSaid(by copy: IncomingMessage, _ digest: ContentDigest) -> Bool {
     if copy.payload == plain { return true }
     guard let told = sealed ?? plain else { return false }
-    if let digest = copy.digest { return digest == WriteTransaction.digest(told[...]) }
+    if let found = copy.digest { return found == digest(told[...]) }
     return (copy.raw ?? copy.payload) == told
   }
 }

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 5
+  static let version: Int64 = 6
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,13 +74,14 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 5;
+        PRAGMA user_version = 6;
         """)
     } else {
       if found < 2 { try addRecent(connection) }
       if found < 3 { try addOpening(connection) }
       if found < 4 { try addTop(connection) }
       if found < 5 { try addKept(connection) }
+      if found < 6 { try dropDigests(connection, cacheForm: form) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -121,6 +122,21 @@ enum Schema {
       ALTER TABLE meta ADD COLUMN kept_state BLOB NOT NULL DEFAULT x'';
       PRAGMA user_version = 5;
       """)
+  }
+
+  /// Digests had no key. Without one a message is known again by its version or as not edited,
+  /// and an unreadable item when it is fetched again. An older cache is made anew in any case.
+  private static func dropDigests(
+    _ connection: Connection, cacheForm form: Int64
+  ) throws(StoreFailure) {
+    if form == cacheForm {
+      try connection.execute(
+        """
+        UPDATE message SET digest = NULL WHERE digest IS NOT NULL;
+        DELETE FROM quarantine;
+        """)
+    }
+    try connection.execute("PRAGMA user_version = 6")
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?

@@ -177,7 +177,8 @@ package final class MessageStore: Sendable {
       waiting.withLock { $0 -= 1 }
       guard let connection = writer.connection else { throw failure(.closed) }
       let transaction = WriteTransaction(
-        connection, counters: writer.counters, user: user, positionKind: positionKind)
+        connection, counters: writer.counters, user: user, positionKind: positionKind,
+        digest: contentDigest)
       do throws(StoreFailure) {
         try transaction.begin()
       } catch {
@@ -312,9 +313,9 @@ package final class MessageStore: Sendable {
   /// Log frames that were rejected at the opening: a lost tail.
   package var rejectedFrames: UInt32 { vault?.rejectedFrames ?? 0 }
 
-  /// Size of the file and its log; 0 in memory.
   /// Tells contents apart.
   var contentDigest: ContentDigest { ContentDigest(vault: vault) }
 
+  /// Size of the file and its log; 0 in memory.
   package var fileBytes: UInt64 { vault?.fileBytes ?? 0 }
 }

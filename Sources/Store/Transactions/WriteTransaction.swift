@@ -8,6 +8,8 @@ internal import Base
 package final class WriteTransaction: ReadTransaction {
   /// The user of the file, for the read marks of this device.
   let user: [UInt8]
+  /// For what is stored of contents.
+  let digest: ContentDigest
   let before: Counters
   var counters: Counters
   /// Feed entries of this commit, in runs.
@@ -35,8 +37,12 @@ package final class WriteTransaction: ReadTransaction {
   var changedFacts: ServerFacts?
   private var changesAtBegin: Int32 = 0
 
-  init(_ connection: Connection, counters: Counters, user: [UInt8], positionKind: Int64) {
+  init(
+    _ connection: Connection, counters: Counters, user: [UInt8], positionKind: Int64,
+    digest: ContentDigest
+  ) {
     self.user = user
+    self.digest = digest
     before = counters
     self.counters = counters
     super.init(connection, positionKind: positionKind)

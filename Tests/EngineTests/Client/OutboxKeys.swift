@@ -194,4 +194,28 @@ import Testing
     try world.sync()
     #expect(try shown(world).map { $0.drop { $0 != " " } } == [" sealed one sealed"])
   }
+
+  /// Protects: two payloads with one FNV-1a sum are two contents. Whoever chooses both must not
+  /// have the text of the first one shown for an edit that nobody could open.
+  @Test func aPayloadThatOnlySumsAlikeIsAnother() throws {
+    let first = "\"7a014ca4d70df5b8\""
+    let second = "\"165a67bd3b788441\""
+    let folder = try TrapsRestart.Folder()
+    let world = try World.forgetful(file: folder.file()) { config in
+      config.open = { sealed in
+        Array(sealed.frame[sealed.payload]) == Array(second.utf8)
+          ? .notYet : .plain(Array("\"open\"".utf8), control: false, event: false)
+      }
+    }
+    world.post(3)
+    world.timestampGroup(ms: 1_000)
+    let id = world.put(first)
+    try world.connect()
+    try world.sync()
+    #expect(try shown(world).last?.hasSuffix("open") == true)
+    #expect(world.server.edit(conversation: world.room, id: id, payload: second))
+    try world.breakConnection()
+    try world.sync()
+    #expect(try shown(world).last?.hasSuffix("165a67bd3b788441 sealed") == true)
+  }
 }
