@@ -1,6 +1,7 @@
 /// Runs seeds and says what came of them.
 ///
 /// A seed runs without keeping lines; only a failing one is run again to tell its story.
+internal import Base
 internal import CSQLite
 internal import Foundation
 internal import Support
@@ -133,6 +134,8 @@ package enum Runner {
   /// Before the first of many seeds.
   package static func prepare() {
     _ = countsNoMemory
+    // It looks for defects: a broken rule ends it, though it is built for release.
+    Invariants.endProcess()
   }
 
   /// Calls `body` once for each number below `count`, on `jobs` threads.

@@ -422,6 +422,7 @@ final class SyncEngine {
       }
     }
     guard let request = job.wireRequest(limit: tracker.pacing.pageLimit) else {
+      Invariants.report("a job without a request", #fileID, #line)
       end(job, trouble: .internal("a job without a request"))
       return
     }

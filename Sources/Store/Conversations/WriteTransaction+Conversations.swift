@@ -65,6 +65,10 @@ extension WriteTransaction {
     _ new: SpanSet, replacing old: SpanSet, in cid: Int64, kind: SpanKind
   ) throws(StoreFailure) {
     guard new != old else { return }
+    // As they are held to it when they are read.
+    try ensure(
+      SpanSet(stored: new.spans) != nil, "ranges that are not sorted and apart were saved",
+      or: StoreFailure.broken)
     let isSuspect = old == kind.unknown
     if isSuspect {
       // Stored ranges that made no sense were read as this; now they go.

@@ -18,6 +18,7 @@ extension WriteTransaction {
     record.lsn = lsn
     record.number = record.verb == .sendMessage ? nextNumber() : 0
     record.flags = record.verb == .sendMessage ? [.mine, .readByMe] : []
+    try mustBeWhole(record)
     try connection.run(
       """
       INSERT INTO operation (seq, verb, cid, target, state, number, flags, client_id, depends,
@@ -52,8 +53,10 @@ extension WriteTransaction {
   @discardableResult
   func save(_ record: OperationRecord) throws(StoreFailure) -> OperationState {
     guard let known = try operation(record.seq) else {
-      throw .broken("an operation was saved that is not stored")
+      throw .broke("an operation was saved that is not stored")
     }
+    try mustBeWhole(known)
+    try mustBeWhole(record)
     var record = record
     record.lsn = known.lsn
     record.flags = known.flags
@@ -65,6 +68,15 @@ extension WriteTransaction {
     if (known.target, known.cid) != (record.target, record.cid) { try refresh(over: known) }
     try refresh(over: record)
     return known.state
+  }
+
+  /// Held to before it is written and after it is read.
+  private func mustBeWhole(_ record: OperationRecord) throws(StoreFailure) {
+    try ensure(record.seq != 0, "an operation without a place", or: StoreFailure.broken)
+    try ensure(record.attempts >= 0, "an operation tried less than never", or: StoreFailure.broken)
+    try ensure(
+      record.number == 0 || record.verb == .sendMessage, "a row's number for what is no send",
+      or: StoreFailure.broken)
   }
 
   /// Writes what may change of an operation.

@@ -3,6 +3,7 @@
 ///
 /// Payloads are codes and static text, never user data, so a failure can be
 /// logged without leaking a message.
+internal import Base
 internal import CSQLite
 package import Vault
 
@@ -41,6 +42,14 @@ package enum StoreFailure: Error, Equatable, Sendable {
 }
 
 extension StoreFailure {
+  /// A rule of the code that does not hold, said where it was found.
+  static func broke(
+    _ rule: StaticString, file: StaticString = #fileID, line: UInt = #line
+  ) -> StoreFailure {
+    Invariants.report(rule, file, line)
+    return .broken(rule)
+  }
+
   /// Names a failure of the vault; conditions that both rooms know become one.
   init(_ failure: VaultFailure) {
     switch failure {

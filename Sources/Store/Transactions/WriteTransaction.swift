@@ -103,6 +103,7 @@ package final class WriteTransaction: ReadTransaction {
       end()
       return before
     }
+    try mustHaveGrown()
     try flushMeta()
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
@@ -110,6 +111,18 @@ package final class WriteTransaction: ReadTransaction {
     memo?.inserted = inserted
     endAsItIs()
     return counters
+  }
+
+  /// What counts never goes back: numbers, once given, are never given again.
+  private func mustHaveGrown() throws(StoreFailure) {
+    try ensure(counters.lsn > before.lsn, "a commit without a number", or: StoreFailure.broken)
+    try ensure(
+      counters.lastNumber >= before.lastNumber && counters.lastOperation >= before.lastOperation,
+      "a number that was given is free again", or: StoreFailure.broken)
+    try ensure(
+      counters.lastChange >= before.lastChange && counters.trimmedChange >= before.trimmedChange
+        && counters.trimmedChange <= counters.lastChange,
+      "the feed goes back, or ends before it begins", or: StoreFailure.broken)
   }
 
   /// A local number for a new message.
