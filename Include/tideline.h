@@ -675,13 +675,16 @@ typedef struct tl_gap {
   uint32_t before_row; /**< The gap lies before this row; the row count means behind the last one. */
   uint32_t poisoned;   /**< 1 when it hides an item that could not be read. */
   int64_t low_us;      /**< Server time at its older end, INT64_MIN for the start. */
-  int64_t high_us;     /**< Server time at its newer end. */
+  int64_t high_us;     /**< Server time at its newer end, INT64_MAX where nothing newer is known. */
 } tl_gap;
 
-/** How complete a page of messages is. */
+/**
+ * How complete a page of messages is. Of a conversation of which nothing was
+ * fetched a page without rows is not whole and has one gap, for all of it.
+ */
 typedef struct tl_coverage {
   uint32_t struct_size;      /**< `sizeof(tl_coverage)` of the caller. */
-  uint32_t whole;            /**< 1: between the first and the last row nothing is missing. */
+  uint32_t whole;            /**< 1: between the first and the last row nothing is missing; without rows, nothing where it looked. */
   tl_stop stop;              /**< Why it ends where it ends. */
   uint32_t gap_count;        /**< How many gaps touch the page. */
   const tl_gap *gaps;        /**< The gaps, oldest first; valid until the batch is freed. */

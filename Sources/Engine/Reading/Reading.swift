@@ -46,12 +46,7 @@ struct Reading {
     else {
       if case .before = query.from { throw .notFound }
       if case .after = query.from { throw .notFound }
-      return MessagePage(
-        conversation: query.conversation, page: RowPage(),
-        coverage: Coverage(
-          Completeness(
-            spans: SpanSet(), poisoned: [], rows: [], goesOlder: query.goesOlder, anchor: nil,
-            reachedLimit: false)))
+      return .unknown(query.conversation)
     }
     let start = try start(query, of: record)
     return try storing { rx throws(StoreFailure) in
@@ -104,7 +99,7 @@ struct Reading {
     let conversation = screen.config.conversation
     return try storing { rx throws(StoreFailure) in
       guard let record = try rx.conversation(conversation) else {
-        return MessagePage(conversation: conversation, page: RowPage(), coverage: Coverage())
+        return .unknown(conversation)
       }
       let found = Self.inPlace(
         of: items, found: try rx.messages(record.cid, keys: items.map(\.position)[...]))
@@ -317,6 +312,8 @@ struct Reading {
       let below = try time(.min, high: gap.low, newest: true)
       let top = max(scheme.stamp(record.fetch)?.timeUs ?? .min, below ?? .min)
       coverage.gaps[index].lowUs = below ?? .min
+      // Of what was never fetched no end is known.
+      if gap.high == .max { continue }
       coverage.gaps[index].highUs = try time(gap.high, high: .max, newest: false) ?? top
     }
   }
@@ -335,6 +332,16 @@ extension RowPage {
       while count > 0, unsafe rows[count - 1].operation != 0 { count -= 1 }
       return count
     }
+  }
+}
+
+extension MessagePage {
+  /// Of a conversation of which nothing is stored: all of it may be missing.
+  fileprivate static func unknown(_ conversation: [UInt8]) -> MessagePage {
+    let completeness = Completeness(
+      spans: SpanSet(), poisoned: [], rows: [], goesOlder: true, anchor: nil, reachedLimit: false)
+    return MessagePage(
+      conversation: conversation, page: RowPage(), coverage: Coverage(completeness))
   }
 }
 

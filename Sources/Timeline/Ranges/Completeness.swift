@@ -77,12 +77,19 @@ package struct Completeness: Equatable, Sendable {
           beforeRow: row, low: parts.first?.low ?? from, high: parts.last?.high ?? to,
           isQuarantined: isQuarantined))
     }
+    // Where nothing was fetched and nothing is shown, all there may be is missing.
+    let isUnknown = rows.isEmpty && spans.isEmpty
+    if isUnknown, found.isEmpty {
+      found.append(Gap(beforeRow: 0, low: .min, high: .max, isQuarantined: false))
+    }
     gaps = found
-    isWhole = !found.contains { $0.beforeRow > 0 && $0.beforeRow < rows.count }
+    isWhole =
+      rows.isEmpty
+      ? found.isEmpty : !found.contains { $0.beforeRow > 0 && $0.beforeRow < rows.count }
     if reachedLimit {
       stop = .limit
     } else if !goesOlder {
-      stop = .present
+      stop = isUnknown ? .gap : .present
     } else if rows.isEmpty {
       stop = anchor == nil && spans.isEmpty || !spans.covers(.min, high: high) ? .gap : .start
     } else {

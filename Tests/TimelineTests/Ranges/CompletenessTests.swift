@@ -115,10 +115,24 @@ import Timeline
   }
 
   @Test func anEmptyReadOfAnUnknownConversationIsAGap() {
-    #expect(page(SpanSet(), []).stop == .gap)
+    for older in [true, false] {
+      for anchor in [nil, at(6, "b")] {
+        for full in [true, false] {
+          let unknown = page(SpanSet(), [], older: older, anchor: anchor, full: full)
+          #expect(!unknown.isWhole && unknown.gaps.map(\.beforeRow) == [0])
+          #expect(unknown.stop == (full ? .limit : .gap))
+        }
+      }
+    }
     let known = page(spans((.min, .before(timestampGroup: .min + 1))), [])
     #expect(known.stop == .start)
-    #expect(known.gaps.isEmpty)
+    #expect(known.gaps.isEmpty && known.isWhole)
+  }
+
+  @Test func anEmptyReadIntoAGapIsNotWhole() {
+    let top = spans((.before(timestampGroup: 8), .after(timestampGroup: 9)))
+    let below = page(top, [], anchor: at(6, "b"))
+    #expect(!below.isWhole && below.gaps.map(\.beforeRow) == [0] && below.stop == .gap)
   }
 
   @Test func aReadBelowAnAnchorSpeaksOfWhatLiesBelowItOnly() {
