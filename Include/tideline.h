@@ -213,7 +213,7 @@ typedef struct tl_profile {
   int32_t zone_offset_min;     /**< Zone of times without one, minutes east of UTC, less than a day. */
   uint32_t ref_days;           /**< How long refs of updates are remembered; 0 is 30 days, at most 3,650. */
   uint32_t refs_max;           /**< How many refs are remembered; 0 is 100,000, at most 10,000,000. */
-  uint32_t reserved;           /**< Must be zero. */
+  uint32_t pages_max;          /**< Pages of one sync where the server tells no count; 0 is 1,000, at most 1,000,000. */
 } tl_profile;
 
 /** What a payload is, as told by the `open` hook. */
@@ -544,6 +544,12 @@ typedef struct tl_sync_request {
  *
  * Returns at once. While offline the sync waits for a connection. An identical
  * sync that is already waiting or running is joined: its number is returned.
+ *
+ * A sync comes to an end whatever the server answers: with #TL_E_INCOMPLETE after
+ * so many pages as its count of messages or conversations needs and 64 more, or
+ * twice as many as it needs where that is more; after `pages_max` of #tl_profile
+ * where nothing is counted; or after 64 answers in a row that brought nothing new.
+ * What it brought stays, and the next one goes on from there.
  * @param client The client.
  * @param request What to sync. Borrowed for the call.
  * @param out The sync's number, 0 on failure. NULL is allowed.

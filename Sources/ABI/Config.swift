@@ -109,7 +109,8 @@ extension Profile {
     refDays = try count(profile.ref_days, zero: 30, atMost: 3_650, "ref_days is over 3,650")
     refsMax = try count(
       profile.refs_max, zero: 100_000, atMost: 10_000_000, "refs_max is over 10,000,000")
-    try mustBeZero(profile.reserved)
+    pagesMax = try count(
+      profile.pages_max, zero: Limits.pagesMax, atMost: 1_000_000, "pages_max is over 1,000,000")
     pageLimit = try count(
       profile.page_limit, zero: 50, atMost: Limits.pageLimitMax, "page_limit is over 1,000")
     truncates = try Truncates(profile.truncates)

@@ -39,9 +39,13 @@ package enum Limits {
   package static let markReadBatch = 200
   /// Pushed messages remembered until a page shows them.
   package static let pushesRemembered = 4_096
-  /// Answers of one walk through deletions, and those in a row that hold none.
-  package static let deletionPagesMax = 10_000
-  package static let idlePagesMax = 16
+  /// Answers in a row that bring nothing new, and pages beyond those that a count needs, after
+  /// which a sync ends; and pages where nothing is counted, unless the host says otherwise.
+  package static let idleAnswersMax = 64
+  /// The same of those that hold nothing at all and promise more.
+  package static let emptyAnswersMax = 16
+  package static let sparePages = 64
+  package static let pagesMax = 1_000
   /// A server found restored more often than this in a conversation within that time is
   /// not believed.
   package static let restoresMax = 3

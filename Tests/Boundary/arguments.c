@@ -103,7 +103,8 @@ static void profiles(void) {
   PROFILE(profile.ref_days = 3651, TL_E_INVALID);
   PROFILE(profile.refs_max = 10000000, TL_OK);
   PROFILE(profile.refs_max = 10000001, TL_E_INVALID);
-  PROFILE(profile.reserved = 1, TL_E_INVALID);
+  PROFILE(profile.pages_max = 1000000, TL_OK);
+  PROFILE(profile.pages_max = 1000001, TL_E_INVALID);
   PROFILE(profile.page_limit = 1000, TL_OK);
   PROFILE(profile.page_limit = 1001, TL_E_INVALID);
   PROFILE(profile.truncates = TL_TRUNCATES_NEWEST, TL_OK);

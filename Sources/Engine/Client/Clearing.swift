@@ -26,6 +26,8 @@ extension SyncEngine {
     doubted = []
     offsets = OffsetHints()
     pushed.forgetAll()
+    leftCursors = [:]
+    leftListing = nil
     listIsWhole = false
     for index in jobs.indices {
       tracker.abandon(.sync(jobs[index].id))

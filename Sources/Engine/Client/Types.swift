@@ -29,6 +29,8 @@ package struct Profile: Equatable, Sendable {
   /// How long, and how many, refs of updates are remembered.
   package var refDays = 30
   package var refsMax = 100_000
+  /// Pages that a sync asks for at most where the server tells no count.
+  package var pagesMax = Limits.pagesMax
 
   package init() {}
 

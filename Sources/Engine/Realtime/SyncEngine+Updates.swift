@@ -50,7 +50,8 @@ extension SyncEngine {
     acknowledgements.untrimmed = 0
     let memoryUs = Int64(clamping: config.profile.refDays) &* WatermarkPolicy.dayUs
     try tx.trimRefs(
-      kept: config.profile.refsMax, beforeUs: now.wallUs?.saturating(minus: memoryUs) ?? .min)
+      kept: config.profile.refsMax, beforeUs: now.wallUs?.saturating(minus: memoryUs) ?? .min,
+      owedKept: config.profile.refsMax)
   }
 
   /// What the memory learns once a delivery is committed.

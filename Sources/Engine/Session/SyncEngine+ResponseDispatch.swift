@@ -133,6 +133,8 @@ extension SyncEngine {
     job.notBeforeMs = .min
     job.status.trouble = nil
     switch step {
+    case .next where job.asksPages && job.budget.isSpent(pagesMax: config.profile.pagesMax):
+      end(job, trouble: .incomplete)
     case .next:
       replace(job)
     case .ended(let failure):

@@ -35,6 +35,10 @@ final class SyncEngine {
   /// Conversations that were live on this connection until a sync dropped what was claimed
   /// of them; it catches up anew by itself.
   var doubted: Set<[UInt8]> = []
+  /// Where walks without an end were left: through deletions and changes, whose cursors are
+  /// no times, and through the list of conversations.
+  var leftCursors: [LeftCursor.Walk: LeftCursor] = [:]
+  var leftListing: Listing?
   /// At which offsets what is known stands on the server.
   var offsets = OffsetHints()
   /// What speaks for a server that was restored.
@@ -123,6 +127,8 @@ final class SyncEngine {
     caughtUp = IDSet()
     doubted = []
     offsets = OffsetHints()
+    leftCursors = [:]
+    leftListing = nil
     fresh.empty()
     receipts.connect()
     for index in jobs.indices { jobs[index].notBeforeMs = .min }

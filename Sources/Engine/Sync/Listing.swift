@@ -17,6 +17,9 @@ struct Listing {
   var total: Int64?
   /// How often it began again.
   var restarts = 0
+  /// More is there than is read.
+  private var isCut = false
+  private var budget = PageBudget()
 
   static let restartsMax = 2
 
@@ -25,17 +28,35 @@ struct Listing {
     return .operation(OperationRequest(verb: .getConversations, body: Array(body.utf8)))
   }
 
+  init(restarts: Int = 0) {
+    self.restarts = restarts
+  }
+
   /// Takes the ids of a page. True where the walk is over.
   mutating func add(_ ids: [[UInt8]], count: Int, total: Int64?) -> Bool {
+    let known = seen.count
     seen.formUnion(ids)
     offset += count
     self.total = total
-    if count == 0 || offset >= Limits.conversationsMax { return true }
-    return total.map { Int64(offset) >= $0 } ?? false
+    budget.take(ids, count: count, total: total, isNew: seen.count > known)
+    if count == 0 { return true }
+    isCut = offset >= Limits.conversationsMax
+    return isCut || total.map { Int64(offset) >= $0 } ?? false
+  }
+
+  /// Whether the server goes on and on.
+  func isSpent(pagesMax: Int) -> Bool { budget.isSpent(pagesMax: pagesMax) }
+
+  /// What the next walk goes on from; nil where this one leads nowhere.
+  var left: Listing? {
+    if budget.isIdle { return nil }
+    var left = self
+    left.budget = PageBudget()
+    return left
   }
 
   /// Whether all were seen that the server has.
-  var isWhole: Bool { total.map { Int64(seen.count) >= $0 } ?? true }
+  var isWhole: Bool { !isCut && total.map { Int64(seen.count) >= $0 } ?? true }
 }
 
 extension SyncEngine {
@@ -64,6 +85,10 @@ extension SyncEngine {
     let isOver = listing.add(
       found.map(\.id), count: found.count + bad.count, total: total)
     guard isOver else {
+      if listing.isSpent(pagesMax: config.profile.pagesMax) {
+        leftListing = listing.left
+        return .ended(.incomplete)
+      }
       job.stage = .listing(listing)
       return .next
     }

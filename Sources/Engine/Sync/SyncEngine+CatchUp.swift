@@ -16,7 +16,8 @@ extension SyncEngine {
   /// Decides the first request of a job.
   func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     if job.request.kind == .conversations {
-      job.stage = .listing(Listing())
+      job.stage = .listing(leftListing ?? Listing())
+      leftListing = nil
       return .next
     }
     let conversation = job.request.conversation
@@ -118,6 +119,9 @@ extension SyncEngine {
         for id in ingested.ids.all { pushed.remove(PushedID(cid: record.cid, id: id)) }
       }
       draft = merge.job
+      draft.budget.take(
+        ingested.ids.all, count: ingested.distinct, total: page.totalCount,
+        isNew: !ingested.insertedAt.isEmpty)
       record = merge.record
       try tx.save(record)
       return step

@@ -24,9 +24,10 @@ extension SyncEngine {
       since = oldest.first.map { form.printed($0.timeUs.saturating(minus: overlapUs)) }
     }
     guard let since else { return try finish(&job, of: &record, in: tx) }
-    job.cursors = []
-    job.idlePages = 0
-    job.stage = .changes(since: since, knownUs: facts.serverTimeUs)
+    let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)
+    job.stage = .changes(
+      since: job.beginCursors(since, left: leftCursors.removeValue(forKey: walk)),
+      knownUs: facts.serverTimeUs)
     return .next
   }
 
@@ -57,8 +58,13 @@ extension SyncEngine {
       draft.status.inserted += ingested.insertedAt.count
       if ingested.queuedMarks { receipts.isWaiting = true }
       if page.hasMore {
-        let next = draft.nextCursor(page.nextSince, after: since, isIdle: page.items.isEmpty)
-        guard let next else { return Step.ended(.incomplete) }
+        let next = draft.nextCursor(
+          page.nextSince, after: since, isIdle: page.items.isEmpty,
+          isEmpty: page.items.isEmpty, pagesMax: self.config.profile.pagesMax)
+        guard let next else {
+          try self.leaveChanges(draft, of: &record, in: tx)
+          return Step.ended(.incomplete)
+        }
         draft.stage = .changes(since: next, knownUs: knownUs)
         return Step.next
       }
@@ -102,6 +108,24 @@ extension SyncEngine {
     }
     job = draft
     return step
+  }
+
+  /// The next walk goes on where this one was left.
+  private func leaveChanges(
+    _ job: SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    guard let next = job.leftCursor else { return }
+    if let stamp = Stamp(next, zoneOffsetMinutes: config.profile.zoneOffsetMinutes),
+      let form = self.stamp(record.fetch)
+    {
+      let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
+      if record.marks.map({ $0.timeUs < time }) ?? true {
+        record.marks = Watermark(timeUs: time, text: form.printed(time))
+        return try tx.save(record)
+      }
+    }
+    let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)
+    leftCursors[walk] = LeftCursor(from: job.firstCursor, next: next)
   }
 
   /// Less the overlap, as for deletions; a cursor that is no time is kept as it came.

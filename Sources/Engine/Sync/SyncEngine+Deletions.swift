@@ -9,24 +9,6 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension SyncJob {
-  /// Where the next deletions are asked from; nil where the server leads nowhere:
-  /// a cursor that was asked before, none at all, or empty answers without an end.
-  fileprivate mutating func nextCursor(_ page: DeletedPage) -> [UInt8]? {
-    guard case .deletions(let since, _, _) = stage else { return nil }
-    return nextCursor(page.nextSince, after: since, isIdle: page.ids.isEmpty)
-  }
-
-  /// The same for any answer that is paged by cursors.
-  mutating func nextCursor(_ next: [UInt8]?, after since: [UInt8], isIdle: Bool) -> [UInt8]? {
-    idlePages = isIdle ? idlePages + 1 : 0
-    guard let next, idlePages <= Limits.idlePagesMax, cursors.count < Limits.deletionPagesMax
-    else { return nil }
-    cursors.insert(since)
-    return cursors.contains(next) ? nil : next
-  }
-}
-
 extension SyncEngine {
   /// Sets the deletion stage of a job, or ends it where nothing is stored.
   func askDeletions(
@@ -59,10 +41,10 @@ extension SyncEngine {
       sinceUs = known.saturating(minus: horizon / 8 * 7)
       text = nil
     }
-    job.cursors = []
-    job.idlePages = 0
-    job.stage = .deletions(
-      since: text ?? form.printed(sinceUs), sinceUs: sinceUs, knownUs: known)
+    let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
+    let since = job.beginCursors(
+      text ?? form.printed(sinceUs), left: leftCursors.removeValue(forKey: walk))
+    job.stage = .deletions(since: since, sinceUs: sinceUs, knownUs: known)
     record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
     return .next
   }
@@ -108,6 +90,8 @@ extension SyncEngine {
     var draft = job
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
+      var isIdle = true
+      for id in page.ids where isIdle { isIdle = try tx.isTombstoned(id, in: record.cid) }
       for id in page.ids where try tx.tombstone(id, in: record.cid, version: nil) != nil {
         draft.status.removed += 1
       }
@@ -115,7 +99,14 @@ extension SyncEngine {
       try tx.dropMarks(.delivered, ids: page.ids, in: record.cid)
       try tx.dropMarks(.listened, ids: page.ids, in: record.cid)
       if page.hasMore {
-        guard let next = draft.nextCursor(page) else { return Step.ended(.incomplete) }
+        guard case .deletions(let since, _, _) = draft.stage,
+          let next = draft.nextCursor(
+            page.nextSince, after: since, isIdle: isIdle, isEmpty: page.ids.isEmpty,
+            pagesMax: self.config.profile.pagesMax)
+        else {
+          try self.leaveDeletions(draft, of: &record, in: tx)
+          return Step.ended(.incomplete)
+        }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
         return Step.next
       }
@@ -128,6 +119,25 @@ extension SyncEngine {
     }
     job = draft
     return step
+  }
+
+  /// The next walk goes on where this one was left: for good where its cursor is a time, less
+  /// the overlap, and otherwise as long as the process remembers it.
+  private func leaveDeletions(
+    _ job: SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    guard let next = job.leftCursor else { return }
+    let zone = config.profile.zoneOffsetMinutes
+    if let stamp = Stamp(next, zoneOffsetMinutes: zone), let form = try deletionForm(record, in: tx)
+    {
+      let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
+      if record.deletions.map({ $0.timeUs < time }) ?? true {
+        record.deletions = Watermark(timeUs: time, text: form.printed(time))
+        return try tx.save(record)
+      }
+    }
+    let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
+    leftCursors[walk] = LeftCursor(from: job.firstCursor, next: next)
   }
 
   private func moveDeletions(

@@ -118,8 +118,14 @@ struct SyncJob {
   /// Where deletions or changes were asked from by this job, so that it never goes
   /// round.
   var cursors: Set<[UInt8]> = []
-  /// Answers in a row that promised more deletions or changes and held none.
-  var idlePages = 0
+  /// Answers in a row that brought nothing new, and that held nothing.
+  var idleAnswers = 0
+  var emptyAnswers = 0
+  /// The cursor that deletions or changes were first asked from, and where they were left.
+  var firstCursor: [UInt8] = []
+  var leftCursor: [UInt8]?
+  /// How many pages it has taken since it began, or began again.
+  var budget = PageBudget()
   /// The server's count of the conversation, from the last page.
   var total: Int64?
   var restores = 0
@@ -163,6 +169,14 @@ struct SyncJob {
     }
   }
 
+  /// Whether it asks for messages page by page.
+  var asksPages: Bool {
+    switch stage {
+    case .tail, .newest, .backward, .older, .forward, .search, .spot: true
+    case .start, .deletions, .changes, .listing: false
+    }
+  }
+
   /// Whether there is something to do beyond catching up.
   var hasGoal: Bool {
     switch request.kind {
@@ -196,7 +210,9 @@ struct SyncJob {
     changesAreDone = false
     sawBuried = false
     cursors = []
-    idlePages = 0
+    idleAnswers = 0
+    emptyAnswers = 0
+    budget = PageBudget()
   }
 
   /// The same where nothing is left of what it brought.

@@ -62,8 +62,11 @@ extension WriteTransaction {
 
   /// Forgets the oldest refs beyond `kept`, and the oldest of those seen before
   /// `beforeUs`. One that came later by the device's clock shields those behind it:
-  /// a clock that jumps costs memory, bounded by the number, and no update.
-  package func trimRefs(kept: Int, beforeUs: Int64) throws(StoreFailure) {
+  /// a clock that jumps costs memory, bounded by the number, and no update. Of those that are
+  /// owed the newest `owedKept` stay: what is forgotten the server tells again.
+  package func trimRefs(
+    kept: Int, beforeUs: Int64, owedKept: Int = .max
+  ) throws(StoreFailure) {
     try moveRefs()
     let newest = try connection.number("SELECT max(seq) FROM ref") ?? 0
     let (beyond, overflow) = newest.subtractingReportingOverflow(Int64(Swift.max(0, kept)))
@@ -71,6 +74,12 @@ extension WriteTransaction {
       "SELECT seq FROM ref WHERE at_us >= ? ORDER BY seq LIMIT 1", beforeUs)
     let limit = Swift.max(overflow ? 0 : beyond, young.map { $0 &- 1 } ?? newest)
     try connection.run("DELETE FROM ref WHERE seq <= ? AND owed = 0", limit)
+    guard owedKept < .max else { return }
+    try connection.run(
+      """
+      DELETE FROM ref WHERE owed = 1 AND seq <=
+        (SELECT seq FROM ref WHERE owed = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?)
+      """, Swift.max(1, owedKept))
   }
 }
 

@@ -33,7 +33,7 @@ class Profile(ctypes.Structure):
         ("truncates", c_int32), ("ties", c_int32), ("capabilities", c_uint32),
         ("time_resolution_us", c_int64), ("overlap_ms", c_uint32),
         ("deletion_horizon_s", c_uint32), ("zone_offset_min", c_int32), ("ref_days", c_uint32),
-        ("refs_max", c_uint32), ("reserved", c_uint32),
+        ("refs_max", c_uint32), ("pages_max", c_uint32),
     ]
 
 

@@ -404,7 +404,8 @@ def _profile(profile: Profile) -> c.Profile:
         truncates=profile.truncates, ties=profile.ties, capabilities=profile.capabilities,
         time_resolution_us=profile.time_resolution_us, overlap_ms=profile.overlap_ms,
         deletion_horizon_s=profile.deletion_horizon_s, zone_offset_min=profile.zone_offset_min,
-        ref_days=profile.ref_days, refs_max=profile.refs_max)
+        ref_days=profile.ref_days, refs_max=profile.refs_max,
+        pages_max=profile.pages_max)
 
 
 def frame_account(frame: Union[bytes, str]) -> Optional[str]:

@@ -56,6 +56,7 @@ class Profile:
     counts_hidden: bool = False
     ref_days: int = 0
     refs_max: int = 0
+    pages_max: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

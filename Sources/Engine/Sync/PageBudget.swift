@@ -1,0 +1,96 @@
+/// How many answers a sync takes before it ends, whatever the server goes on to give.
+///
+/// Rule protected: a sync comes to an end. What it has proven is kept, and the next one goes on
+/// from there.
+internal import Base
+internal import Store
+
+/// Pages taken of one list, in one walk through it.
+struct PageBudget {
+  private var pages = 0
+  /// How many different items they held.
+  private var items = 0
+  /// What the server counted first: a count that grows with each page is none.
+  private var total: Int64?
+  /// Pages in a row that brought nothing new.
+  private var idle = 0
+  /// What pages held, so that one is known when it comes again.
+  private var digests: Set<UInt64> = []
+
+  /// - Parameters:
+  ///   - ids: of its items.
+  ///   - count: how many different items it holds.
+  ///   - isNew: something of it was not known before.
+  mutating func take(
+    _ ids: some Sequence<[UInt8]>, count: Int, total told: Int64?, isNew: Bool
+  ) {
+    pages += 1
+    items += count
+    total = total ?? told
+    var digest = UInt64(count)
+    for id in ids { digest = digest &+ foldedBytes(of: id) &* 0x9E37_79B9_7F4A_7C15 }
+    let isRepeated = !digests.insert(digest).inserted
+    idle = isRepeated && !isNew ? idle + 1 : 0
+  }
+
+  /// Whether it was the last one.
+  ///
+  /// Pages overlap, and more arrives while they are read, so a count may take twice the pages
+  /// that hold it.
+  func isSpent(pagesMax: Int) -> Bool {
+    if idle >= Limits.idleAnswersMax { return true }
+    guard let total else { return pages >= pagesMax }
+    let page = Int64(max(1, items / max(1, pages)))
+    let (whole, rest) = max(0, total).quotientAndRemainder(dividingBy: page)
+    let needed = whole + (rest > 0 ? 1 : 0)
+    let most = max(needed + Int64(Limits.sparePages), needed * 2)
+    return Int64(pages) >= most
+  }
+
+  /// Whether it ended for want of news and not of pages.
+  var isIdle: Bool { idle >= Limits.idleAnswersMax }
+}
+
+/// Where a walk through deletions or changes was left.
+struct LeftCursor {
+  struct Walk: Hashable {
+    let conversation: [UInt8]
+    let areChanges: Bool
+  }
+
+  /// What was asked first. Where something else is asked first, it is another walk.
+  let from: [UInt8]
+  let next: [UInt8]
+}
+
+extension SyncJob {
+  /// Where the next deletions or changes are asked from; nil where the server leads nowhere: a
+  /// cursor that was asked before, none at all, or answers without an end. Then `leftCursor`
+  /// says from where the next sync may go on.
+  mutating func nextCursor(
+    _ next: [UInt8]?, after since: [UInt8], isIdle: Bool, isEmpty: Bool, pagesMax: Int
+  ) -> [UInt8]? {
+    idleAnswers = isIdle ? idleAnswers + 1 : 0
+    emptyAnswers = isEmpty ? emptyAnswers + 1 : 0
+    leftCursor = nil
+    cursors.insert(since)
+    guard let next, !cursors.contains(next) else { return nil }
+    guard idleAnswers < Limits.idleAnswersMax, emptyAnswers <= Limits.emptyAnswersMax,
+      cursors.count < pagesMax
+    else {
+      leftCursor = next
+      return nil
+    }
+    return next
+  }
+
+  /// Begins a walk: where it was left before, if it is the same one.
+  mutating func beginCursors(_ since: [UInt8], left: LeftCursor?) -> [UInt8] {
+    cursors = []
+    idleAnswers = 0
+    emptyAnswers = 0
+    firstCursor = since
+    guard let left, left.from == since else { return since }
+    return left.next
+  }
+}
