@@ -22,6 +22,10 @@ package enum Limits {
   package static let lookMax = 1_000
   /// Items of one page; more than any server is asked for.
   package static let pageItemsMax = 10_000
+  /// Entries of any other list in a frame.
+  package static let listItemsMax = 10_000
+  /// Copies of one message in a frame.
+  package static let copiesMax = 16
   /// Rows of one read.
   package static let readRowsMax = 10_000
   /// Changes given by one pull.

@@ -259,7 +259,8 @@ struct AnswerReader {
   }
 
   private func deleted(_ data: Document.Node) -> Outcome? {
-    guard let array = document.member(Name.messageIDs, of: data), document.kind(array) == .array
+    guard let array = document.member(Name.messageIDs, of: data),
+      document.kind(array) == .array, !document.isTooLong(array)
     else { return nil }
     let (ids, badCount) = messages.ids(array)
     return .deleted(

@@ -32,6 +32,8 @@ package struct Update: Sendable {
   package let isKnown: Bool
   /// Nothing but the `ref` can be made out; `raw` is to be set aside.
   package let isBroken: Bool
+  /// What is lost with one that is broken since it has too many items.
+  package let skipped: SkippedList?
 }
 
 /// What a user does at the keyboard.
@@ -79,6 +81,8 @@ package enum Effect: Sendable {
   case entityDeleted(EntityKind, conversation: [UInt8]?, id: [UInt8], body: Range<Int>)
   /// For the host, as it came: the name of the entity and the update object.
   case unknown(name: [UInt8], body: Range<Int>)
+  /// One that is too long; it is to be set aside, and what it told to be asked for.
+  case skipped(Range<Int>, SkippedList)
   /// An item that cannot be applied, nor its conversation be told.
   case bad(Range<Int>, BadItem)
 }

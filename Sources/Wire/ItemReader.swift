@@ -125,6 +125,9 @@ struct ItemReader {
     var range = start..<start
     if let set = document.present(Name.reactions, of: node) {
       guard document.kind(set) == .object else { throw Unusable(reason: .noReactions) }
+      if document.hasTooManyReactions(set) {
+        return .skipped(document.range(node), SkippedList(.marks, in: conversation))
+      }
       range = document.range(set)
     } else if action != .delete {
       throw Unusable(reason: .noReactions)

@@ -35,6 +35,8 @@ package enum BadItem: Equatable, Sendable {
   case noUser
   /// An item of an update without a set of reactions.
   case noReactions
+  /// A list with more entries than one may have.
+  case tooMany
 }
 
 /// An item of a page: a message, or bytes that are to be set aside.
@@ -107,6 +109,14 @@ package final class WireMessage: Sendable {
     editedUs = members.consume(.editedAt) { reader.stamp($0)?.timeUs }
     edited = members[.editedAt] != nil
     replyTo = members.consume(.replyTo) { reader.optionalID($0) }
+    for list in [Member.readBy, .deliveredBy, .listenedBy] {
+      if let node = members[list], document.isTooLong(node) { throw Unusable(reason: .tooMany) }
+    }
+    if let set = members[.reactions], document.kind(set) == .object,
+      document.hasTooManyReactions(set)
+    {
+      throw Unusable(reason: .tooMany)
+    }
     reactions = members.consume(.reactions) {
       document.kind($0) == .object ? document.range($0) : nil
     }

@@ -51,21 +51,29 @@ struct PushReader {
     messages.optionalID(name, of: document.root)
   }
 
-  private func ids() -> [[UInt8]]? {
+  private func ids() -> Document.Node? {
     guard let array = member(Name.messageIDs), document.kind(array) == .array else { return nil }
-    return messages.ids(array).ids
+    return array
+  }
+
+  /// The frame, set aside.
+  private func skipped(_ topics: SkippedList.Topics, in conversation: [UInt8]) -> Effect {
+    .skipped(document.range(document.root), SkippedList(topics, in: conversation))
   }
 
   private func deletion() -> Effect? {
     guard let conversation = id(Name.conversationID), let ids = ids() else { return nil }
-    return .messagesDeleted(conversation: conversation, ids: ids)
+    if document.isTooLong(ids) { return skipped(.deletions, in: conversation) }
+    return .messagesDeleted(conversation: conversation, ids: messages.ids(ids).ids)
   }
 
   private func receipts(_ kind: Effect.ReceiptKind) -> Effect? {
     guard let conversation = id(Name.conversationID), let ids = ids(),
       let user = id(Name.userID)
     else { return nil }
-    return .receipts(conversation: conversation, kind: kind, user: user, ids: ids)
+    if document.isTooLong(ids) { return skipped(.marks, in: conversation) }
+    return .receipts(
+      conversation: conversation, kind: kind, user: user, ids: messages.ids(ids).ids)
   }
 
   /// The message of a push and its conversation, which either may name.

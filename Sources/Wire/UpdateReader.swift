@@ -24,10 +24,12 @@ struct UpdateReader {
     let action = verb.map { self.action($0) } ?? .other
     var effects: [Effect]?
     var isKnown = false
+    var skipped: SkippedList?
     if let payload, let entity, let verb, document.kind(verb) == .string {
       let name = EntityName(rawValue: String(decoding: entity, as: UTF8.self))
       if let name, name.knows(action) {
         effects = self.effects(name, action, payload)
+        skipped = effects == nil ? self.skipped(name, action, payload) : nil
         isKnown = effects != nil
       } else {
         effects = [.unknown(name: entity, body: document.range(node))]
@@ -36,7 +38,7 @@ struct UpdateReader {
     return Update(
       ref: ref, silent: document.flag(Name.silent, of: node) ?? false, action: action,
       entity: entity ?? [], effects: effects ?? [], raw: document.range(node), isKnown: isKnown,
-      isBroken: effects == nil)
+      isBroken: effects == nil, skipped: skipped)
   }
 
   private func action(_ verb: Document.Node) -> Update.Action {
@@ -45,7 +47,17 @@ struct UpdateReader {
     return document.isString(verb, text: Name.delete) ? .delete : .other
   }
 
-  /// The effects of the items, in their order; nil where the items are no list.
+  /// What the items were about, where they are too many.
+  private func skipped(
+    _ entity: EntityName, _ action: Update.Action, _ payload: Document.Node
+  ) -> SkippedList? {
+    guard let array = document.member(Name.items, of: payload), document.kind(array) == .array
+    else { return nil }
+    return SkippedList(array, of: entity, action: action, in: messages)
+  }
+
+  /// The effects of the items, in their order; nil where the items are no list, or too long a
+  /// one.
   @inline(never)
   private func effects(
     _ entity: EntityName, _ action: Update.Action, _ payload: Document.Node

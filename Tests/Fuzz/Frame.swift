@@ -125,6 +125,9 @@ private func check(_ effect: Effect, _ frame: Frame) {
   case .unknown(let name, let body):
     checkID(name)
     demand(isJSON(frame.bytes[body]), "a body is a JSON value")
+  case .skipped(let range, let list):
+    demand(isJSON(frame.bytes[range]), "what is skipped is a JSON value")
+    for id in list.conversations ?? [] { checkID(id) }
   case .bad(let range, _):
     demand(isJSON(frame.bytes[range]), "a bad item is a JSON value")
   }

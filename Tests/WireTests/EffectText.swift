@@ -24,6 +24,8 @@ extension Effect {
       "gone \(kind) \(list([conversation ?? [], id])) at \(body)"
     case .unknown(let name, let body):
       "unknown \(text(name)) at \(body)"
+    case .skipped(let range, let skipped):
+      "skipped \(skipped.topics.rawValue) \(list(skipped.conversations ?? [])) at \(range)"
     case .bad(let range, let reason):
       "bad \(reason) at \(range)"
     }

@@ -160,6 +160,9 @@ import Wire
     case .unknown(let name, let body):
       ids = [name]
       range = body
+    case .skipped(let skipped, let list):
+      range = skipped
+      ids = list.conversations ?? []
     case .bad(let bad, _): range = bad
     }
     for id in ids { checkID(id) }

@@ -272,6 +272,31 @@ func readUpdate(_ json: String) throws -> Update {
     #expect(try full(Limits.pageItemsMax).effects.count == Limits.pageItemsMax)
     let over = try full(Limits.pageItemsMax + 1)
     #expect(over.isBroken && over.effects.isEmpty && over.ref == bytes("r1"))
+    #expect(over.skipped?.topics == [])
+  }
+
+  /// What an update of too many items was about is told, each conversation once.
+  @Test(arguments: [
+    ("message", "new", [SkippedList.Topics.messages, .marks]), ("message", "delete", [.deletions]),
+    ("receipt", "new", [.marks]), ("reaction", "update", [.marks]), ("pin", "delete", [.marks]),
+    ("conversation", "update", [.conversations]), ("typing", "new", []), ("member", "new", []),
+  ])
+  func whatTooManyItemsWereAbout(
+    _ entity: String, _ action: String, _ topics: [SkippedList.Topics]
+  ) throws {
+    func items(_ rooms: Int, _ count: Int) -> String {
+      (0..<count).map { "{\"conversation_id\":\"c\($0 % rooms)\"}" }.joined(separator: ",")
+    }
+    let most = Limits.listItemsMax
+    for (rooms, named) in [(2, 2), (most, most), (most + 1, nil)] {
+      let over = try readUpdate(update(action, entity, items(rooms, 2 * most + 1)))
+      #expect(over.isBroken && over.effects.isEmpty)
+      let skipped = try #require(over.skipped)
+      #expect(skipped.topics == SkippedList.Topics(topics))
+      #expect(skipped.conversations?.count == (topics.isEmpty ? 0 : named))
+    }
+    #expect(try readUpdate(update(action, entity, items(2, most))).skipped == nil)
+    #expect(try readUpdate(update(action, entity, "7")).skipped?.conversations ?? [] == [])
   }
 
   @Test func theLastOfTwoMembersWins() throws {

@@ -70,6 +70,7 @@ extension BadItem {
     case .noUser: 12
     case .noReactions: 13
     case .noSequence: 14
+    case .tooMany: 15
     }
   }
 

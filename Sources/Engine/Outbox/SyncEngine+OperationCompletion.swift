@@ -160,6 +160,7 @@ extension ServerUpdate {
     effects = []
     raw = nil
     isBroken = false
+    skipped = nil
   }
 }
 
@@ -177,16 +178,19 @@ extension UpdateApplier {
   mutating func receipts(
     _ receipts: [WireReceipt], of record: OperationRecord
   ) throws(StoreFailure) {
+    var users: [ReceiptKind: [[UInt8]]] = [:]
+    var areMine: Set<ReceiptKind> = []
     for receipt in receipts {
-      let isMe = receipt.user == engine.config.user
       for (kind, stamp) in [
         (ReceiptKind.read, receipt.read), (.delivered, receipt.delivered),
         (.listened, receipt.listened),
       ] where stamp != nil {
-        _ = try tx.receipts(
-          kind, user: receipt.user, ids: [record.target], in: record.cid, isMe: isMe)
+        users[kind, default: []].append(receipt.user)
+        if receipt.user == engine.config.user { areMine.insert(kind) }
       }
     }
+    if users.isEmpty { return }
+    _ = try tx.receipts(users, of: record.target, in: record.cid, areMine: areMine)
   }
 
   /// What is known to be so because the server did it. Gives the conversation that this

@@ -22,6 +22,12 @@ struct FreshRanges {
     markChanged(cid)
   }
 
+  /// Nothing of it is known to be fresh any more.
+  mutating func remove(_ cid: Int64) {
+    ranges[cid] = nil
+    markChanged(cid)
+  }
+
   /// Nothing is known of another connection.
   mutating func empty() {
     ranges = [:]

@@ -16,6 +16,8 @@ struct ServerUpdate {
   /// The whole update.
   let raw: Range<Int>?
   let isBroken: Bool
+  /// What is lost with one that is broken.
+  let skipped: SkippedList?
 
   init(_ push: Push) {
     name = push.name
@@ -25,6 +27,7 @@ struct ServerUpdate {
     effects = push.effects
     raw = nil
     isBroken = false
+    skipped = nil
   }
 
   init(_ update: Update) {
@@ -35,6 +38,7 @@ struct ServerUpdate {
     effects = update.effects
     raw = update.raw
     isBroken = update.isBroken
+    skipped = update.skipped
   }
 }
 

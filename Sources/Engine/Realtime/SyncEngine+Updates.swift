@@ -35,6 +35,7 @@ extension SyncEngine {
     }
     if isRepeated { return .applied }
     tell(effects)
+    ask(effects.doubts, at: arrival.now)
     hear(effects.signs, at: arrival.now)
     return effects.quarantined > 0 ? .quarantined : .applied
   }

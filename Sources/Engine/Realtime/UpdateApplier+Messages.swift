@@ -37,15 +37,19 @@ extension UpdateApplier {
       engine, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
+    ingest.copies = copies
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     var ingested = try ingest.page(items.lazy.map(\.item), of: record, in: tx)
+    copies = ingested.copies
     effects.duplicates += ingested.duplicates
     effects.queuedMarks = effects.queuedMarks || ingested.queuedMarks
     if ingested.sawClientID { engine.outbox.tellsClientIDs = true }
+    var areTooMany = false
     for bad in ingested.bad {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
       try poison(bad.range, cid: record.cid)
+      if bad.reason == .tooMany { areTooMany = true }
     }
     var pushed: [PushedMessage] = []
     for (item, position) in zip(items, ingested.items) {
@@ -66,6 +70,7 @@ extension UpdateApplier {
           id: PushedID(cid: record.cid, id: position.id), position: position, lsn: tx.lsn))
     }
     try place(pushed, &record)
+    if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation)) }
     for time in times { engine.learnTime(time, at: arrival.now) }
     try tx.save(engine.facts)
   }

@@ -24,6 +24,8 @@ struct UpdateApplier {
     var left: [[UInt8]] = []
     /// Marks were queued.
     var queuedMarks = false
+    /// What is to be asked for again.
+    var doubts = Doubts()
   }
 
   let engine: SyncEngine
@@ -42,6 +44,8 @@ struct UpdateApplier {
   /// The same of what an answer may know no better than what came meanwhile. Nil for what
   /// is newer than every request that is on its way.
   var issued: UInt64?
+  /// How often messages came.
+  var copies = CopyCounter()
   /// The payloads of the messages that are still to come.
   private var opened: ArraySlice<OpenedPayload>
 
@@ -55,14 +59,18 @@ struct UpdateApplier {
 
   mutating func run() throws(StoreFailure) {
     if update.isBroken, let raw = update.raw {
+      if let skipped = update.skipped { return try skip(raw, skipped) }
       try setAside(raw, reason: BadItem.brokenUpdateCode, cid: 0)
       return try poison(raw, cid: nil)
     }
     var index = 0
     while index < update.effects.count {
       guard case .message(let conversation, _, _) = update.effects[index] else {
-        try apply(update.effects[index])
-        index += 1
+        let effect = update.effects[index]
+        let rest = update.effects[index...]
+        let beside = rest.prefix { $0.isBeside(effect) }
+        if try !applyTogether(beside) { try apply(effect) }
+        index += max(1, beside.count)
         continue
       }
       // Neighbours of one conversation are one small page.
@@ -117,6 +125,8 @@ struct UpdateApplier {
       try entity(kind, in: conversation, id: id, body: body, isDeleted: true)
     case .unknown(let name, let body):
       try event(.unknown, body: body, cid: nil, named: name)
+    case .skipped(let range, let skipped):
+      try skip(range, skipped)
     case .bad(let range, let reason):
       try setAside(range, reason: reason.code, cid: 0)
       try poison(range, cid: nil)

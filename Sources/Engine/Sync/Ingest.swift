@@ -37,6 +37,7 @@ struct Ingested {
   var queuedMarks = false
   /// A message of this user's came with its client id.
   var sawClientID = false
+  var copies = CopyCounter()
 
   /// With room for so many items.
   init(expecting count: Int = 0) {
@@ -85,6 +86,24 @@ struct Ingested {
   }
 }
 
+/// How often each message came in a frame, once some came more than once.
+struct CopyCounter {
+  private var known = 0
+  private var copies: [PushedID: Int] = [:]
+
+  /// Another copy of a message that was stored.
+  mutating func noteKnown() { known += 1 }
+
+  /// Whether a message came so often that another copy is not to be read: each is laid over
+  /// the whole row.
+  mutating func isTooOften(_ id: [UInt8], in cid: Int64) -> Bool {
+    guard known >= Limits.copiesMax else { return false }
+    let count = copies[PushedID(cid: cid, id: id), default: 0] + 1
+    copies[PushedID(cid: cid, id: id)] = count
+    return count > Limits.copiesMax
+  }
+}
+
 struct Ingest {
   let user: [UInt8]
   let autoMarkRead: Bool
@@ -102,6 +121,8 @@ struct Ingest {
   var newIDs = IDSet()
   /// The client id that the message of an answer was sent under.
   var clientID: [UInt8]?
+  /// The copies that came before, in the same frame.
+  var copies = CopyCounter()
   /// The edit that an answer is to: its message, as the user wrote it.
   var edit: OperationRecord?
   /// Whether this server may be one that tells no client ids.
@@ -128,6 +149,7 @@ struct Ingest {
     _ items: some Sequence<PageItem>, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested(expecting: items.underestimatedCount)
+    result.copies = copies
     var opened = opened
     for (index, item) in items.enumerated() {
       switch item {
@@ -145,6 +167,11 @@ struct Ingest {
         guard let order = usesSequence ? message.sequence : message.stamp.timeUs else {
           result.items.append(nil)
           result.bad.append((index, message.object, .noSequence))
+          continue
+        }
+        if result.copies.isTooOften(message.id, in: record.cid) {
+          result.items.append(nil)
+          result.bad.append((index, message.object, .tooMany))
           continue
         }
         try one(message, order: order, payload: payload, of: record, result: &result, in: tx)
@@ -182,10 +209,9 @@ struct Ingest {
       if autoMarkDelivered, try tx.enqueueMark(.delivered, id: message.id, in: record.cid) {
         result.queuedMarks = true
       }
-    case .updated:
+    case .updated, .unchanged, .forgotten:
       result.duplicates += 1
-    case .unchanged, .forgotten:
-      result.duplicates += 1
+      result.copies.noteKnown()
     case .tombstoned:
       result.sawBuried = true
       return

@@ -166,7 +166,7 @@ extension Ingest {
       let position = Position(time: order, id: message.id)
       let isKnown =
         try tx.row(message.id, record.cid) != nil || spans.span(holding: position) != nil
-      if isKnown {
+      if isKnown, !result.copies.isTooOften(message.id, in: record.cid) {
         try one(message, order: order, payload: payload, of: record, result: &result, in: tx)
       }
     }

@@ -43,10 +43,14 @@ struct ReceiptLists: Equatable {
   var listenedBy: [UInt8]?
 
   mutating func add(_ user: [UInt8], _ kind: ReceiptKind) {
+    add([user], kind)
+  }
+
+  mutating func add(_ users: [[UInt8]], _ kind: ReceiptKind) {
     switch kind {
-    case .read: readBy = ReaderList.adding(user, to: readBy)
-    case .delivered: deliveredBy = ReaderList.adding(user, to: deliveredBy)
-    case .listened: listenedBy = ReaderList.adding(user, to: listenedBy)
+    case .read: readBy = ReaderList.adding(users, to: readBy)
+    case .delivered: deliveredBy = ReaderList.adding(users, to: deliveredBy)
+    case .listened: listenedBy = ReaderList.adding(users, to: listenedBy)
     }
   }
 }
@@ -61,25 +65,40 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> [UInt64] {
     var changed: [UInt64] = []
     for id in ids {
-      if isMe { try dropMark(kind.verb, id: id, in: cid) }
-      guard let known = try markedRow(id, in: cid) else {
-        if isMe, kind == .read, try deletion(id, in: cid) == nil { try noteUnreadUnknown(cid) }
-        try wait(id, in: cid) { $0.lists.add(user, kind) }
-        continue
+      if let number = try receipts([kind: [user]], of: id, in: cid, areMine: isMe ? [kind] : []) {
+        changed.append(number)
       }
-      var row = known
-      if isMe {
+    }
+    return changed
+  }
+
+  /// The same of one message and many users, written once: the list of a message is written
+  /// whole each time. This user is among those of the kinds that `areMine`.
+  package func receipts(
+    _ users: [ReceiptKind: [[UInt8]]], of id: [UInt8], in cid: Int64, areMine: Set<ReceiptKind>
+  ) throws(StoreFailure) -> UInt64? {
+    // In one order in each process.
+    let kinds = users.keys.sorted { $0.rawValue < $1.rawValue }
+    for kind in kinds where areMine.contains(kind) { try dropMark(kind.verb, id: id, in: cid) }
+    guard let known = try markedRow(id, in: cid) else {
+      if areMine.contains(.read), try deletion(id, in: cid) == nil { try noteUnreadUnknown(cid) }
+      try wait(id, in: cid) { waiting in
+        for kind in kinds { waiting.lists.add(users[kind] ?? [], kind) }
+      }
+      return nil
+    }
+    var row = known
+    for kind in kinds {
+      if areMine.contains(kind) {
         row.flags.formUnion(kind.ownFlag)
         row.flags.subtract(kind.queuedFlag)
       }
       // A erased placeholder keeps no names.
-      if !row.flags.contains(.forgotten) { row.lists.add(user, kind) }
-      if row != known {
-        try write(row, was: known.flags, id, cid)
-        changed.append(row.number)
-      }
+      if !row.flags.contains(.forgotten) { row.lists.add(users[kind] ?? [], kind) }
     }
-    return changed
+    guard row != known else { return nil }
+    try write(row, was: known.flags, id, cid)
+    return row.number
   }
 
   /// Takes in the whole set of a message's reactions, nil for none left. Returns the

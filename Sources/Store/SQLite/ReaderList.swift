@@ -15,10 +15,10 @@ enum ReaderList {
     return joined(old, new: new) ?? stored
   }
 
-  /// The list with one more reader.
-  static func adding(_ user: [UInt8], to stored: [UInt8]?) -> [UInt8]? {
+  /// The list with more readers.
+  static func adding(_ users: [[UInt8]], to stored: [UInt8]?) -> [UInt8]? {
     let old = stored.flatMap(decode) ?? []
-    return joined(old, new: [user]) ?? stored
+    return joined(old, new: users) ?? stored
   }
 
   /// Whether a user is on a list.

@@ -1,0 +1,221 @@
+/// What was told in a list that is too long to be read, and what many items say of one message.
+///
+/// Rule protected: no frame holds the writer up, and nothing that it told is lost. What is not
+/// read is asked for again, from before; what is said of one message is written once.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension UpdateApplier {
+  /// What is asked for again once the transaction is over.
+  struct Doubts {
+    /// The conversations, each with what was told of it.
+    var conversations: [(id: [UInt8], cid: Int64, topics: SkippedList.Topics)] = []
+    /// They were too many to be told.
+    var all: SkippedList.Topics = []
+    /// The list of conversations.
+    var list = false
+  }
+
+  /// Sets a frame or an item aside whose list is too long.
+  mutating func skip(_ range: Range<Int>, _ skipped: SkippedList) throws(StoreFailure) {
+    try setAside(range, reason: BadItem.tooMany.code, cid: 0)
+    try poison(range, cid: nil)
+    try doubt(skipped)
+  }
+
+  /// Lowers what is known of those conversations, so that the next sync brings what was told.
+  mutating func doubt(_ skipped: SkippedList) throws(StoreFailure) {
+    let topics = skipped.topics
+    if topics.contains(.conversations) { effects.doubts.list = true }
+    guard let conversations = skipped.conversations else {
+      effects.doubts.all.formUnion(topics)
+      return
+    }
+    for name in conversations {
+      guard var record = try tx.conversation(name) else {
+        // Of one that is not known nothing is trusted; the list may tell of it.
+        if topics.contains(.messages) { effects.doubts.list = true }
+        continue
+      }
+      if topics.contains(.deletions) { engine.lowerDeletions(&record) }
+      if topics.contains(.marks) { engine.lowerMarks(&record) }
+      if topics.contains(.messages), let fetch = record.fetch {
+        let stored = try tx.spans(record.cid)
+        var spans = stored
+        try engine.endTrust(&spans, of: record, below: fetch.timeUs, in: tx)
+        try tx.save(spans: spans, replacing: stored, in: record.cid)
+      }
+      try tx.save(record)
+      effects.doubts.conversations.append((record.id, record.cid, topics))
+    }
+  }
+}
+
+extension SyncEngine {
+  /// Deletions are asked once more from before those that were asked for last.
+  fileprivate func lowerDeletions(_ record: inout ConversationRecord) {
+    guard let known = record.deletions, let form = stamp(known) else { return }
+    let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
+    record.deletions = Watermark(timeUs: time, text: form.printed(time))
+    record.lowestSinceUs = min(record.lowestSinceUs ?? time, time)
+  }
+
+  /// The same for changes. A cursor that is no time has nothing before it but the beginning.
+  fileprivate func lowerMarks(_ record: inout ConversationRecord) {
+    guard let known = record.marks else { return }
+    record.marks = nil
+    guard let form = stamp(known) else { return }
+    let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
+    record.marks = Watermark(timeUs: time, text: form.printed(time))
+  }
+
+  /// Asks for what was told in lists that were not read. Nothing that is under way may make
+  /// these conversations live: its pages may be older.
+  func ask(_ doubts: UpdateApplier.Doubts, at now: Instant) {
+    var names = doubts.conversations.filter { !$0.topics.isEmpty }.map(\.id)
+    for one in doubts.conversations where one.topics.contains(.marks) { fresh.remove(one.cid) }
+    if !doubts.all.isEmpty {
+      if doubts.all.contains(.marks) { fresh.empty() }
+      names += caughtUp.all.sorted { $0.lexicographicallyPrecedes($1) }
+      for index in jobs.indices { jobs[index].beginAgain() }
+    }
+    for name in names {
+      for index in jobs.indices where jobs[index].request.conversation == name {
+        jobs[index].beginAgain()
+      }
+      if caughtUp.remove(name) { doubted.insert(name) }
+      let isAsking = jobs.contains { $0.request.conversation == name }
+      if isAsking || dirty.contains(name) || doubted.contains(name) { catchUp(name) }
+    }
+    if doubts.list || doubts.all.contains(.messages) { wakeLists(now) }
+  }
+}
+
+// MARK: Many items of one message
+
+extension UpdateApplier {
+  /// Takes effects of one kind that stand beside each other; false where they are of another
+  /// kind, or alone. Each message is written once.
+  mutating func applyTogether(_ together: ArraySlice<Effect>) throws(StoreFailure) -> Bool {
+    guard together.count > 1, let first = together.first else { return false }
+    switch first {
+    case .receipts: try receipts(together)
+    case .reactions: try reactions(together)
+    case .pin: try pins(together)
+    default: return false
+    }
+    return true
+  }
+
+  private struct MessageReceipts {
+    let message: PushedID
+    var users: [ReceiptKind: [[UInt8]]] = [:]
+    var areMine: Set<ReceiptKind> = []
+  }
+
+  private mutating func receipts(_ together: ArraySlice<Effect>) throws(StoreFailure) {
+    var all: [MessageReceipts] = []
+    var places: [PushedID: Int] = [:]
+    for case .receipts(let conversation, let told, let user, let ids) in together {
+      let cid = try tx.conversation(creating: conversation).cid
+      let kind = ReceiptKind(told)
+      for id in ids {
+        let message = PushedID(cid: cid, id: id)
+        let place = places[message] ?? all.count
+        if place == all.count {
+          places[message] = place
+          all.append(MessageReceipts(message: message))
+        }
+        all[place].users[kind, default: []].append(user)
+        if user == engine.config.user { all[place].areMine.insert(kind) }
+      }
+    }
+    for one in all {
+      _ = try tx.receipts(
+        one.users, of: one.message.id, in: one.message.cid, areMine: one.areMine)
+    }
+  }
+
+  /// One set of reactions, and its version.
+  private struct ReactionSet {
+    let json: Range<Int>
+    let version: Int64?
+  }
+
+  /// Of many sets of one message those that decide: the last without a version, and the
+  /// newest of those before and behind it.
+  private struct ReactionSets {
+    let message: PushedID
+    var before: ReactionSet?
+    var plain: ReactionSet?
+    var behind: ReactionSet?
+
+    mutating func add(_ set: ReactionSet) {
+      if set.version == nil {
+        before = newer(before, behind)
+        plain = set
+        behind = nil
+      } else if plain == nil {
+        before = newer(before, set)
+      } else {
+        behind = newer(behind, set)
+      }
+    }
+
+    private func newer(_ first: ReactionSet?, _ second: ReactionSet?) -> ReactionSet? {
+      guard let first, let second else { return first ?? second }
+      return second.version ?? .min >= first.version ?? .min ? second : first
+    }
+  }
+
+  private mutating func reactions(_ together: ArraySlice<Effect>) throws(StoreFailure) {
+    var all: [ReactionSets] = []
+    var places: [PushedID: Int] = [:]
+    for case .reactions(let conversation, let id, let range, let version) in together {
+      let message = PushedID(cid: try tx.conversation(creating: conversation).cid, id: id)
+      let place = places[message] ?? all.count
+      if place == all.count {
+        places[message] = place
+        all.append(ReactionSets(message: message))
+      }
+      all[place].add(ReactionSet(json: range, version: version))
+    }
+    for one in all {
+      for set in [one.before, one.plain, one.behind].compactMap({ $0 }) {
+        let json = set.json.isEmpty ? nil : Array(arrival.frame[set.json])
+        _ = try tx.reactions(
+          one.message.id, in: one.message.cid, json: json, version: set.version, issued: tx.lsn)
+      }
+    }
+  }
+
+  private mutating func pins(_ together: ArraySlice<Effect>) throws(StoreFailure) {
+    var all: [(message: PushedID, isPinned: Bool)] = []
+    var places: [PushedID: Int] = [:]
+    for case .pin(let conversation, let id, let isPinned) in together {
+      let message = PushedID(cid: try tx.conversation(creating: conversation).cid, id: id)
+      if let place = places[message] {
+        all[place].isPinned = isPinned
+      } else {
+        places[message] = all.count
+        all.append((message, isPinned))
+      }
+    }
+    for one in all {
+      _ = try tx.pin(
+        one.message.id, in: one.message.cid, isPinned: one.isPinned, issued: tx.lsn)
+    }
+  }
+}
+
+extension Effect {
+  /// Whether both are of one kind of those that are taken together.
+  func isBeside(_ other: Effect) -> Bool {
+    switch (self, other) {
+    case (.receipts, .receipts), (.reactions, .reactions), (.pin, .pin): true
+    default: false
+    }
+  }
+}
