@@ -84,6 +84,42 @@ class Tidy(unittest.TestCase):
     def test_marks(self):
         self.assert_broken("Sources/Base/A.swift", HEAD + "// FIXME later\n", "open end")
 
+    def test_arithmetic(self):
+        def found(code, path="Sources/Wire/A.swift"):
+            return [why for _, _, why in tidy.arithmetic(pathlib.Path(path), f"{HEAD}{code}\n")]
+        for code in ("let a = b + c", "a += 1", "a -= b", "let a = b * c", "a *= 2", "a <<= b",
+                     "let a = 1 << b", "  + b", "let a = -b", "f(-b)", "return -(b)", "abs(a)",
+                     "let a = b[1] + c", "let a = f(b) + g(c)", "let a = b.reduce(0, +)",
+                     "let a = Int(b)", "let a = UInt64(b)", "let a = b.map(Int.init)",
+                     "let a = UInt32.init(b)", "let a = b ? [c] : d + e", "let a = b + 1_000"):
+            self.assertEqual(len(found(code)), 1, code)
+        for code in ("let a = b &+ c", "let a = b &<< c", "let a = -1", "f(-1)", "(Int) -> Int",
+                     "let a = Int(clamping: b)", "let a = UInt8(truncatingIfNeeded: b)",
+                     "let a = Int(exactly: b)", "let a = UInt64(bitPattern: b)", "// a + b",
+                     'let a = "b + c"', "let a = b + [c]", "let a = [b] + c", "a += [b]",
+                     "let a = 24 * 3_600", "let a: UInt64 = 1 << 40", 'a += "b"',
+                     "let a = Array(b.utf8) + Array(c)", "print(a, to: &b)"):
+            self.assertEqual(found(code), [], code)
+        self.assertEqual(found("a += 1", "Sources/Timeline/A.swift"), [])
+        self.assertEqual(found("a += 1", "Tests/WireTests/A.swift"), [])
+
+    def test_reviewed_arithmetic(self):
+        def found(listed, *codes):
+            source = HEAD + "".join(f"  {code}\n" for code in codes)
+            return list(tidy.overflows([(pathlib.Path("Sources/Wire/A.swift"), source)], listed))
+        line = "Sources/Wire/A.swift: a += 1\n"
+        self.assertIn("Sources/Wire/A.swift:2: overflows", found("", "a += 1")[0])
+        self.assertEqual(found("# counts\n" + line, "a += 1"), [])
+        # By its text, wherever it stands and however often.
+        self.assertEqual(found("# counts\n" + line, "b()", "a += 1", "a += 1  // again"), [])
+        self.assertEqual(len(found("# counts\n" + line, "a += 2")), 2)
+        self.assertEqual(found("# counts\n" + line),
+                         ["Scripts/arithmetic.txt:2: there is no such line any more: " + line[:-1]])
+        for listed, why in ((line, "without a reason"), ("# counts\n\n" + line, "without a reason"),
+                            ("# counts\n" + line + line, "listed twice"),
+                            ("# counts\n" + line + "a\n", "neither")):
+            self.assertIn(why, " ".join(found(listed, "a += 1")), listed)
+
     def test_subject(self):
         for line in ("Store: rows are written once", "Docs, Tests: x", "C/Python 3.x-y: x",
                      "Docs: " + "x" * 66):

@@ -4,6 +4,7 @@
 Each rule is a function that is given a path and its text and yields complaints; test_tidy.py holds
 one text that breaks each rule and one that does not. `tidy.py` without arguments reads every file
 of the repository, and the subjects of the commits after the one that `Scripts/house-base` names.
+`tidy.py --arithmetic` prints the lines that `Scripts/arithmetic.txt` lacks, as it has them.
 """
 
 import collections
@@ -58,6 +59,27 @@ BANNED = [
     (r"-Ounchecked", "-Ounchecked removes checks"),
 ]
 BANNED_NAMES = ("Utils", "Helper", "Manager")
+
+# Where a number may come from outside, so that arithmetic that can overflow is reviewed by line.
+COUNTED_ROOMS = ("Wire", "Store", "Engine")
+ARITHMETIC = "Scripts/arithmetic.txt"
+TRAPPING = [
+    # An operator with space around it; `&+` and its like wrap around.
+    (re.compile(r"(?:^|(?<=\s))(\+|-|\*|<<)=?(?=\s|$)"), "overflows"),
+    # One given as a function: `reduce(0, +)`.
+    (re.compile(r"[(,:]\s*[-+*]\s*[,)]"), "overflows"),
+    (re.compile(r"(?:^|[\s(\[,:])-(?=[A-Za-z_(])|\babs\("), "overflows at the least number"),
+    (re.compile(r"\bU?Int(?:8|16|32|64|128)?(?:\.init)?\("
+                r"(?!(?:clamping|exactly|truncatingIfNeeded|bitPattern|ascii|(?:little|big)Endian)"
+                r":)"), "traps where the number does not fit"),
+    (re.compile(r"\bU?Int(?:8|16|32|64|128)?\.init(?![\w(])"), "traps where it does not fit"),
+]
+# What is no arithmetic of numbers from outside: arrays and strings, and constants.
+HARMLESS = [
+    re.compile(r"(?<=\.utf8\)) \+ |(?<=\") \+ |\+=? (?=\[|\"|Array\(|quoted\()"),
+    re.compile(r"(?:^|(?<=[\s(?:=]))\[[^\[\]]*\] \+(?= )"),
+    re.compile(r"(?<![\w.])-?[\d_]+(?: (?:\+|-|\*|<<) [\d_]+)+(?![\w.])"),
+]
 
 
 def code_only(line):
@@ -184,6 +206,64 @@ def marks(path, text):
             yield number, "an open end"
 
 
+def arithmetic(path, text):
+    """(number, code, why) of lines whose arithmetic traps where a number is too great."""
+    if not is_source(path) or path.parts[1] not in COUNTED_ROOMS:
+        return
+    for number, code in swift_code(text):
+        left = re.sub(r"func (?:[-+*<]+)", "", code).rstrip()
+        for pattern in HARMLESS:
+            left = pattern.sub(" ", left)
+        for pattern, why in TRAPPING:
+            if pattern.search(left):
+                yield number, code.strip(), why
+                break
+
+
+def reviewed(text):
+    """The lines that were looked at, as {(path, code): number}, and complaints about the list."""
+    lines, wrong = {}, []
+    reason = None
+    for number, line in enumerate(text.splitlines(), 1):
+        path, colon, code = line.partition(": ")
+        if not line.strip():
+            reason = None
+        elif line.startswith("# "):
+            reason = line
+        elif not colon or not code:
+            wrong.append((number, "neither a reason nor a line"))
+        elif reason is None:
+            wrong.append((number, "a line without a reason above it"))
+        elif (path, code) in lines:
+            wrong.append((number, "listed twice"))
+        else:
+            lines[path, code] = number
+    return lines, wrong
+
+
+def unreviewed(sources, text):
+    """What the list lacks, as (path, number, code, why), and what is wrong with it."""
+    listed, wrong = reviewed(text)
+    missing, seen = [], set()
+    for path, source in sources:
+        for number, code, why in arithmetic(path, source):
+            seen.add((str(path), code))
+            if (str(path), code) not in listed:
+                missing.append((path, number, code, why))
+    wrong += [(number, "there is no such line any more: " + ": ".join(line))
+              for line, number in listed.items() if line not in seen]
+    return missing, wrong
+
+
+def overflows(sources, text):
+    """Complaints about arithmetic that nobody looked at."""
+    missing, wrong = unreviewed(sources, text)
+    for path, number, code, why in missing:
+        yield f"{path}:{number}: {why}, and {ARITHMETIC} does not say why it may stay: {code}"
+    for number, why in wrong:
+        yield f"{ARITHMETIC}:{number}: {why}"
+
+
 RULES = [whitespace, lengths, functions, banned, imports, unsafe, opening, unchecked, marks]
 TEXT = {".swift", ".c", ".h", ".py", ".sh", ".md", ".toml", ".map", ".in", ""}
 
@@ -247,10 +327,25 @@ def folders(paths):
             yield f"{folder}:0: {files} files, {FOLDER_MAX} are allowed"
 
 
+def sources(root, files):
+    return [(path, (root / path).read_text()) for path in files if is_source(path)]
+
+
+def print_unreviewed():
+    """The entries that the list lacks, to be put under a reason."""
+    files = [path for path in tracked(ROOT) if (ROOT / path).is_file()]
+    missing, _ = unreviewed(sources(ROOT, files), (ROOT / ARITHMETIC).read_text())
+    for line in dict.fromkeys(f"{path}: {code}" for path, _, code, _ in missing):
+        print(line)
+
+
 def main():
+    if sys.argv[1:] == ["--arithmetic"]:
+        return print_unreviewed()
     found = list(subjects(ROOT, (ROOT / "Scripts" / "house-base").read_text().strip()))
     files = [path for path in tracked(ROOT) if (ROOT / path).is_file()]
     found += folders(files)
+    found += overflows(sources(ROOT, files), (ROOT / ARITHMETIC).read_text())
     for path in files:
         data = (ROOT / path).read_bytes()
         if len(data) > BYTES_MAX:
