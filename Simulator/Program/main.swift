@@ -10,7 +10,7 @@ func usage() -> Never {
                                                        each, or each Kth, in two processes
     tideline-sim seed S [--trace|--frames]             replay one seed; frames as they are
     tideline-sim draw --seeds N [--from S] [--worlds W] what N seeds draw; nothing runs
-    tideline-sim faults --seeds N [--from S] [--jobs J]
+    tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME]
                                                        planted faults; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
@@ -135,8 +135,12 @@ final class Searches: @unchecked Sendable {
 
 func lookForFaults() {
   let searches = Searches()
+  let only = CommandLine.arguments.firstIndex(of: "--only").flatMap { index in
+    CommandLine.arguments.dropFirst(index + 1).first
+  }
   Runner.findFaults(
-    from: UInt64(option("--from", 1)), count: option("--seeds", 300), jobs: option("--jobs", 2)
+    from: UInt64(option("--from", 1)), count: option("--seeds", 300), jobs: option("--jobs", 2),
+    only: only
   ) { search in
     if let verdict = search.found {
       searches.found += 1

@@ -55,6 +55,26 @@ enum Frames {
     return kept
   }
 
+  /// An update with so many items that its list is too long: behind its own come such as are none.
+  static func withLongList(_ bytes: [UInt8]) -> [UInt8] {
+    let end = Array("]}}}".utf8)
+    guard type(bytes) == "update", bytes.suffix(end.count).elementsEqual(end) else { return bytes }
+    return bytes.dropLast(end.count) + longTail + end
+  }
+
+  private static let longTail = Array(String(repeating: ",0", count: 10_001).utf8)
+
+  static func hasLongList(_ bytes: [UInt8]) -> Bool {
+    bytes.count > longTail.count && type(bytes) == "update"
+      && bytes.dropLast(4).suffix(longTail.count).elementsEqual(longTail)
+  }
+
+  /// The same update without a list at all; for a planted fault.
+  static func withoutLongList(_ bytes: [UInt8]) -> [UInt8] {
+    guard hasLongList(bytes), let start = valueStart("items", bytes) else { return bytes }
+    return bytes[..<start] + Array("0}}}".utf8)
+  }
+
   static func string(_ name: String, _ bytes: [UInt8]) -> String? {
     guard let start = valueStart(name, bytes), bytes[start] == 0x22 else { return nil }
     guard let end = bytes[(start + 1)...].firstIndex(of: 0x22) else { return nil }

@@ -61,6 +61,16 @@ extension World {
     let conversation = deviceDice.below(conversations.count)
     let limit = 5 + deviceDice.below(40)
     try check(conversation, try client.page(conversations[conversation].bytes, limit: limit))
+    try checkUnknown()
+  }
+
+  /// Of a conversation that nobody has heard of nothing is called whole.
+  private func checkUnknown() throws {
+    guard client.claimsCoverage else { return }
+    let page = try client.page(Array("nobody's".utf8), limit: 5)
+    if !page.rows.isEmpty || page.gapsBefore != [0] || page.reachesStart {
+      throw Violation("a conversation that nobody knows is called whole")
+    }
   }
 
   func readAll(_ conversation: Int) throws {

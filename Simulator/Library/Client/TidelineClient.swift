@@ -120,6 +120,7 @@ package final class TidelineClient: SimulatedClient {
     if let updateFault, let receipt = try receive(&frame, with: updateFault) { return receipt }
     guard let fault else { return try take(frame) }
     if fault == .lostDeletions { frame = Frames.withoutDeletions(frame) }
+    if fault == .lostList { frame = Frames.withoutLongList(frame) }
     return try receive(frame, with: fault) ?? take(frame)
   }
 
@@ -195,9 +196,10 @@ package final class TidelineClient: SimulatedClient {
     if let row = pending.first(where: { !$0.isPending }) {
       throw Violation("\(World.text(row.id)) stands behind what is pending")
     }
+    let gaps = page.coverage.gaps.map { min($0.beforeRow, rows.count) }
     return SimPage(
       rows: rows, pending: pending,
-      gapsBefore: page.coverage.gaps.map { min($0.beforeRow, rows.count) },
+      gapsBefore: fault == .wholeUnknown && rows.isEmpty ? [] : gaps,
       reachesStart: page.coverage.stop == .start)
   }
 

@@ -88,9 +88,11 @@ package enum Runner {
     package var found: Verdict?
   }
 
-  /// Looks for each planted fault in `count` seeds from `first` on, in its worlds.
+  /// Looks for each planted fault, or the one with that name, in `count` seeds from `first` on,
+  /// in its worlds.
   package static func findFaults(
-    from first: UInt64, count: Int, jobs: Int, each: @escaping @Sendable (Search) -> Void
+    from first: UInt64, count: Int, jobs: Int, only: String? = nil,
+    each: @escaping @Sendable (Search) -> Void
   ) {
     let windowed = PlantedFault.allCases
     let told = UpdateFault.allCases
@@ -105,6 +107,7 @@ package enum Runner {
       let operationFault = planted(done, windowed.count + told.count)
       let worlds = fault?.worlds ?? (updateFault == nil ? .operations : .updates)
       let name = fault?.rawValue ?? updateFault?.rawValue ?? operationFault?.rawValue ?? ""
+      if let only, only != name { return }
       var search = Search(fault: name)
       for number in 0..<UInt64(count) {
         let seed = (first + number) | worlds.rawValue

@@ -90,6 +90,8 @@ package struct Knobs: Sendable {
   package var otherReceipts = false
   /// Messages that no client can read.
   package var poison = false
+  /// Updates with more items than a list may have, in worlds with an envelope.
+  package var longLists = false
   /// Events, profiles and typing, in worlds with an envelope.
   package var entities = false
   /// Frames for another account.
@@ -123,6 +125,8 @@ package struct Knobs: Sendable {
     if worlds.contains(.screens) { drawScreens(&more) }
     if worlds.contains(.updates) { drawUpdates() }
     if worlds.contains(.operations) { drawOperations() }
+    var lists = Random(seed: seed ^ 0x6C6F_6E67_206C_6973)
+    longLists = envelope && !updates.isOn && !operations.isOn && lists.chance(0.6)
     // Where each message's stamp is past that of the one before, stamps may run faster than the
     // clock, and a deletion that lands a second late is stamped more than any overlap ago.
     if previousIDs {

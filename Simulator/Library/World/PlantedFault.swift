@@ -26,6 +26,10 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case lostDeletions
   /// What was synced is not on the disk when the power goes.
   case lyingDisk
+  /// A conversation of which nothing was fetched is called whole.
+  case wholeUnknown
+  /// What a list told that is too long is not asked for.
+  case lostList
 
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
@@ -33,7 +37,9 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .hiddenGapBefore,
       .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow:
       .screens
-    case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk: .all
+    case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
+      .lostList:
+      .all
     }
   }
 }

@@ -105,6 +105,9 @@ package final class World {
   var networkDice: Random
   var serverDice: Random
   var deviceDice: Random
+  var listDice: Random
+  /// Updates that were told in too long a list, once at least.
+  var longRefs: Set<String> = []
   var screenDice: Random
   var screens: [Screen] = []
   var screensOpened = 0
@@ -143,6 +146,7 @@ package final class World {
     networkDice = Random(seed: knobs.seed ^ 0x6E65_7477_6F72_6B00)
     serverDice = Random(seed: knobs.seed ^ 0x7365_7276_6572_0000)
     deviceDice = Random(seed: knobs.seed ^ 0x6465_7669_6365_0000)
+    listDice = Random(seed: knobs.seed ^ 0x6C69_7374_0000_0000)
     screenDice = Random(seed: knobs.seed ^ 0x7363_7265_656E_7300)
     actDice = Random(seed: knobs.seed ^ 0x6163_7473_0000_0000)
     hostTurnsLeft = knobs.hostTurns
