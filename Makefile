@@ -22,7 +22,7 @@ LIB := out/lib
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
   sim-test sim-smoke sim-faults sim-long sim-traces faults asan tsan fuzz bench bench-count bench-growth \
-  bench-syscalls bench-weight bench-page bench-setup server examples docs-lint demo install clean
+  bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
 ## nothing in its own folder, which would be a dozen calls of the system at each load.
@@ -142,6 +142,10 @@ bench-growth: lib bench-setup
 ## System calls, syncs and bytes written of each figure.
 bench-syscalls: lib bench-setup
 	$(PYTHON) Benchmarks/syscalls.py
+
+## What the frames that hold the writer longest take, beside a page of as many bytes.
+bench-worst: lib
+	$(PYTHON) Benchmarks/worst.py $(if $(COUNT),--count)
 
 ## Size and load time of the library, memory of a process that uses it.
 bench-weight: lib

@@ -1,0 +1,282 @@
+/* The frames that hold the writer longest for their size, each beside a page of as many bytes.
+
+       worst KIND [BYTES]
+
+   Makes one frame of that kind, of BYTES (16 MiB) or as many as a frame of it may have, and hands
+   it to a client in memory. Prints one line of JSON: its bytes, what #tl_client_receive gave, and
+   the time of the processor. `page` is the answer to `get_messages` that the others are held
+   against; worst.py asks for one of as many bytes. */
+#include "bench.h"
+
+#include <stdarg.h>
+
+#include "tideline.h"
+
+enum { MOST = 10000, PAYLOAD = 4000000 };
+
+typedef struct text {
+  char *bytes;
+  size_t size, room;
+} text;
+
+static size_t wanted = (16 << 20) - 64;
+static tl_client *client;
+
+static void add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(text *t, const char *format, ...) {
+  va_list given;
+  if (t->room - t->size < 1024) {
+    t->room = t->room * 2 + 4096;
+    t->bytes = realloc(t->bytes, t->room);
+    if (t->bytes == NULL) fail("memory", "none");
+  }
+  va_start(given, format);
+  t->size += (size_t)vsnprintf(t->bytes + t->size, t->room - t->size, format, given);
+  va_end(given);
+}
+
+static void fill(text *t, const char *piece, size_t size) {
+  for (size_t done = 0, step = strlen(piece); done + step <= size; done += step) {
+    add(t, "%s", piece);
+  }
+}
+
+/* The head of a message in room c; its payload and the end are the caller's. */
+static void message(text *t, const char *room, long number) {
+  add(t,
+      "{\"message_id\":\"m%ld\",\"conversation_id\":\"%s\",\"sender_id\":\"you\","
+      "\"created_at\":\"2026-02-15T%02ld:%02ld:%02ld.%06ld\"",
+      number, room, number / 3600 % 24, number / 60 % 60, number % 60, number % 1000000);
+}
+
+static tl_status receive(const text *t, stopwatch *w) {
+  tl_view frame = {(const uint8_t *)t->bytes, t->size};
+  struct timespec from, to;
+  start(w);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+  tl_status status = tl_client_receive(client, frame);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+  stop(w);
+  w->total = (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
+  return status;
+}
+
+/* What is there before the frame: not counted. */
+static void prepare(const text *t) {
+  stopwatch aside = {.is_aside = 1};
+  if (receive(t, &aside) < 0) fail("prepare", tl_last_error());
+}
+
+static void update(text *t, const char *ref, const char *action, const char *entity) {
+  add(t,
+      "{\"type\":\"update\",\"payload\":{\"ref\":\"%s\",\"action\":\"%s\",\"payload\":{"
+      "\"entity\":\"%s\",\"items\":[",
+      ref, action, entity);
+}
+
+/* One message whose payload is nearly as long as it may be. */
+static void prepare_large(void) {
+  text t = {0};
+  update(&t, "large", "new", "message");
+  message(&t, "c", 1);
+  add(&t, ",\"payload\":\"");
+  fill(&t, "xxxxxxxxxxxxxxxx", PAYLOAD);
+  add(&t, "\"}]}}}");
+  prepare(&t);
+  free(t.bytes);
+}
+
+/* The answer to a request that is under way. */
+static void page(text *t, const char *piece) {
+  tl_sync_request request = {.struct_size = sizeof request};
+  tl_frame *frame = NULL;
+  request.conversation = (tl_view){(const uint8_t *)"c", 1};
+  if (tl_client_sync(client, &request, NULL) != TL_OK) fail("sync", tl_last_error());
+  if (tl_client_next_frame(client, &frame) != TL_OK) fail("request", tl_last_error());
+  const char *id = strstr((const char *)frame->bytes.data, "\"request_id\":\"");
+  if (id == NULL) fail("request", "it has no id");
+  id += strlen("\"request_id\":\"");
+  add(t, "{\"type\":\"get_messages\",\"request_id\":\"%.*s\",\"status\":\"ok\",\"data\":{"
+      "\"messages\":[", (int)strcspn(id, "\""), id);
+  tl_frame_free(frame);
+  size_t each = wanted / MOST;
+  size_t head = 140;
+  long count = each < head + 16 ? (long)(wanted / (head + 16)) : MOST;
+  for (long i = 0; i < count; i++) {
+    if (i > 0) add(t, ",");
+    message(t, "c", i);
+    add(t, ",\"payload\":\"");
+    fill(t, piece, each > head + 16 ? each - head : 16);
+    add(t, "\"}");
+  }
+  add(t, "]}}");
+}
+
+/* As many items as fit, each made by `one`. */
+static void items(text *t, const char *action, const char *entity, long most,
+                  void (*one)(text *, long)) {
+  update(t, "r", action, entity);
+  for (long i = 0; i < most && t->size + 600 < wanted; i++) {
+    if (i > 0) add(t, ",");
+    one(t, i);
+  }
+  add(t, "]}}}");
+}
+
+static void deletion(text *t, long i) {
+  add(t, "{\"conversation_id\":\"c\",\"message_id\":\"m%ld\"}", i);
+}
+static void room_deletion(text *t, long i) {
+  add(t, "{\"conversation_id\":\"c%ld\",\"message_id\":\"m\"}", i % MOST);
+}
+static void tiny(text *t, long i) {
+  message(t, "c", i);
+  add(t, ",\"payload\":0}");
+}
+static void room_message(text *t, long i) {
+  char room[24];
+  snprintf(room, sizeof room, "c%ld", i);
+  message(t, room, i);
+  add(t, ",\"payload\":0}");
+}
+static void two_rooms(text *t, long i) {
+  message(t, i % 2 == 0 ? "c" : "d", i);
+  add(t, ",\"payload\":0}");
+}
+static void copy(text *t, long i) {
+  message(t, "c", 1);
+  add(t, ",\"payload\":0,\"version\":-1,\"read_by\":[\"r%ld\"]}", i);
+}
+static void one_receipt(text *t, long i) {
+  add(t,
+      "{\"conversation_id\":\"c\",\"message_id\":\"m1\",\"user_id\":\"r%ld\",\"read_at\":1,"
+      "\"delivered_at\":1,\"listened_at\":1}",
+      i);
+}
+static void receipt(text *t, long i) {
+  add(t, "{\"conversation_id\":\"c\",\"message_id\":\"x%ld\",\"user_id\":\"r%ld\"}", i, i);
+}
+static void reaction(text *t, long i) {
+  add(t, "{\"conversation_id\":\"c\",\"message_id\":\"m1\",\"reactions\":{\"+\":[\"r%ld\"]}", i);
+  if (i % 2 == 0) add(t, ",\"version\":%ld", i);
+  add(t, "}");
+}
+static void pin(text *t, long i) {
+  add(t, "{\"conversation_id\":\"c\",\"message_id\":\"m1\",\"pinned\":%s}",
+      i % 2 == 0 ? "true" : "false");
+}
+static void typing(text *t, long i) {
+  add(t, "{\"conversation_id\":\"c%ld\",\"user_id\":\"you\"}", i);
+}
+static void conversation(text *t, long i) {
+  char room[24];
+  snprintf(room, sizeof room, "c%ld", i);
+  add(t, "{\"conversation_id\":\"%s\",\"participant_ids\":[\"a\",\"b\"],\"unread_count\":3,"
+      "\"last_read_message_id\":\"m\",\"last_message\":", room);
+  message(t, room, i);
+  add(t, ",\"payload\":0}}");
+}
+static void nothing(text *t, long i) {
+  add(t, "%ld", i % 10);
+}
+static void readers(text *t, long i) {
+  message(t, "c", i);
+  add(t, ",\"payload\":0,\"read_by\":[");
+  for (long user = 0; user < MOST; user++) add(t, "%s\"r%ld\"", user > 0 ? "," : "", user);
+  add(t, "]}");
+}
+static void reactions(text *t, long i) {
+  message(t, "c", i);
+  add(t, ",\"payload\":0,\"reactions\":{");
+  for (long user = 0; user < MOST; user++) add(t, "%s\"%ld\":[]", user > 0 ? "," : "", user);
+  add(t, "}}");
+}
+static void members(text *t, long i) {
+  message(t, "c", i);
+  add(t, ",\"payload\":0");
+  fill(t, ",\"\\u0061\":0", PAYLOAD);
+  add(t, "}");
+}
+static void nested(text *t, long i) {
+  message(t, "c", i);
+  add(t, ",\"payload\":[0");
+  for (int times = 0; times < PAYLOAD / 240; times++) {
+    add(t, ",");
+    fill(t, "[", 110);
+    fill(t, "]", 110);
+  }
+  add(t, "]}");
+}
+
+static void make(text *t, const char *kind) {
+  static const struct {
+    const char *kind, *action, *entity;
+    long most;
+    void (*one)(text *, long);
+  } all[] = {
+      {"deletions", "delete", "message", MOST, deletion},
+      {"long_deletions", "delete", "message", 1 << 30, deletion},
+      {"long_rooms", "delete", "message", 1 << 30, room_deletion},
+      {"long_nothing", "new", "message", 1 << 30, nothing},
+      {"tiny", "new", "message", MOST, tiny},
+      {"rooms", "new", "message", MOST, room_message},
+      {"two_rooms", "new", "message", MOST, two_rooms},
+      {"copies", "update", "message", MOST, copy},
+      {"one_receipt", "new", "receipt", MOST, one_receipt},
+      {"receipts", "new", "receipt", MOST, receipt},
+      {"reactions", "update", "reaction", MOST, reaction},
+      {"pins", "new", "pin", MOST, pin},
+      {"typing", "new", "typing", MOST, typing},
+      {"conversations", "new", "conversation", MOST, conversation},
+      {"readers", "new", "message", 110, readers},
+      {"sets", "new", "message", 120, reactions},
+      {"members", "new", "message", 4, members},
+      {"nested", "new", "message", 4, nested},
+  };
+  if (strcmp(kind, "page") == 0) return page(t, "YWJjZGVmZ2hpamts");
+  if (strcmp(kind, "escapes") == 0) return page(t, "\\u0061\\u00e4\\n");
+  if (strcmp(kind, "ids") == 0 || strcmp(kind, "long_ids") == 0) {
+    add(t, "{\"type\":\"message_deleted\",\"conversation_id\":\"c\",\"message_ids\":[\"0\"");
+    for (long i = 1; (i < MOST || kind[0] == 'l') && t->size + 64 < wanted; i++) {
+      add(t, ",\"m%ld\"", i);
+    }
+    return add(t, "]}");
+  }
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (strcmp(kind, all[i].kind) != 0) continue;
+    if (strstr("copies one_receipt reactions pins", kind) != NULL) prepare_large();
+    if (strcmp(kind, "long_rooms") == 0) {
+      text rooms = {0};
+      update(&rooms, "rooms", "new", "typing");
+      for (long room = 0; room < MOST; room++) {
+        if (room > 0) add(&rooms, ",");
+        typing(&rooms, room);
+      }
+      add(&rooms, "]}}}");
+      prepare(&rooms);
+      free(rooms.bytes);
+    }
+    return items(t, all[i].action, all[i].entity, all[i].most, all[i].one);
+  }
+  fail(kind, "no such kind");
+}
+
+int main(int count, char **given) {
+  if (count < 2) fail("worst", "which kind?");
+  if (count > 2) wanted = (size_t)atol(given[2]);
+  tl_profile profile = {.struct_size = sizeof profile, .capabilities = TL_SERVER_ENVELOPE};
+  tl_client_config config = {.struct_size = sizeof config, .flags = TL_OPEN_MEMORY};
+  config.user_id = (tl_view){(const uint8_t *)"me", 2};
+  config.profile = &profile;
+  if (tl_client_open(&config, &client) != TL_OK) fail("open", tl_last_error());
+  if (tl_client_connected(client) != TL_OK) fail("connect", tl_last_error());
+  text frame = {0};
+  make(&frame, given[1]);
+  stopwatch watch = {0};
+  tl_status status = receive(&frame, &watch);
+  printf("{\"kind\":\"%s\",\"bytes\":%zu,\"status\":\"%s\",\"ms\":%.1f}\n", given[1], frame.size,
+         tl_status_name(status), (double)watch.total / 1e6);
+  free(frame.bytes);
+  tl_client_free(client);
+  return 0;
+}
