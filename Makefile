@@ -8,6 +8,8 @@ JOBS ?= $(shell nproc)
 SEED ?= 1
 SEEDS ?= 5000
 LONG_SEEDS ?= 200000
+HOSTILE_SEEDS ?= 800
+HOSTILE_FRAMES ?= 400
 TARGET ?= frame
 SECONDS ?= 60
 MESSAGES ?= 1000000
@@ -21,8 +23,9 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-faults sim-long sim-traces faults asan tsan fuzz bench bench-count bench-growth \
-  bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo install clean
+  sim-test sim-smoke sim-faults sim-long sim-traces hostile faults asan tsan fuzz bench \
+  bench-count bench-growth bench-syscalls bench-worst bench-weight bench-page bench-setup server \
+  examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
 ## nothing in its own folder, which would be a dozen calls of the system at each load.
@@ -122,6 +125,12 @@ sim-traces: sim-bin
 ## Seeds nobody has tried, or those from FROM on; prints where it began.
 sim-long: sim-bin
 	@sh Scripts/sim-long.sh $(JOBS) $(LONG_SEEDS) $(FROM)
+
+## Servers that mean harm: 320,000 frames of numbers, times, ids and sizes at their edges. A trap
+## takes a process down, and its seed is named.
+hostile: sim-bin
+	.build-sim/release/tideline-sim hostile --seeds $(HOSTILE_SEEDS) --frames $(HOSTILE_FRAMES) \
+	  --jobs $(JOBS)
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup

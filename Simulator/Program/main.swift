@@ -13,6 +13,8 @@ func usage() -> Never {
     tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME]
                                                        planted faults; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
+    tideline-sim hostile --seeds N [--frames M] [--from S] [--jobs J]
+                                                       servers that mean harm; exit 1 after a trap
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
     operations, or mix (some of each)
     """)
@@ -164,6 +166,11 @@ case "control":
   run(.control)
 case "faults":
   lookForFaults()
+case "hostile":
+  runHostile()
+case "hostile-part":
+  guard arguments.count > 2, let part = Int(arguments[2]) else { usage() }
+  try runHostilePart(part)
 case "part":
   guard arguments.count > 2, let part = Int(arguments[2]) else { usage() }
   let kind: ClientKind = arguments.contains("control") ? .control : .tideline

@@ -78,3 +78,18 @@ import Testing
     #expect(hashes.count == 10)
   }
 }
+
+/// A part of `make hostile`: a trap would end the process of the tests.
+@Suite struct HostileServers {
+  @Test(arguments: 1...9 as ClosedRange<UInt64>)
+  func endNoProcess(seed: UInt64) {
+    let report = Hostile.run(seed, frames: 220)
+    #expect(report.trouble == nil)
+    #expect(report.frames >= 220 && report.requests > 0)
+  }
+
+  @Test func areReplayedBySeed() {
+    let (first, second) = (Hostile.run(4, frames: 150), Hostile.run(4, frames: 150))
+    #expect(first.requests == second.requests && first.failures == second.failures)
+  }
+}

@@ -32,7 +32,8 @@ import Testing
     let path = path()
     defer { for end in ["", "-wal"] { try? FileManager.default.removeItem(atPath: path + end) } }
     let world = try World(
-      file: .path(path, key: [UInt8](repeating: 7, count: 32), create: true, strict: false))
+      file: .path(path, key: HostKey([UInt8](repeating: 7, count: 32)), create: true, strict: false)
+    )
     defer { world.client.close() }
     try world.connect()
     let list = try TestList(world.client, ListConfig(rowsMax: 2_000))
@@ -57,7 +58,7 @@ import Testing
     let key = [UInt8](repeating: 7, count: 32)
     let store = try MessageStore.open(
       StoreConfig(
-        kind: .file(path: path, key: key, create: true, strict: false, baseVFS: nil),
+        kind: .file(path: path, key: HostKey(key), create: true, strict: false, baseVFS: nil),
         account: Array("personal".utf8), user: Array("me".utf8)))
     try store.write { tx throws(StoreFailure) in
       for index in 0..<Self.rooms {
@@ -74,7 +75,7 @@ import Testing
       }
     }
     store.close()
-    let world = try World(file: .path(path, key: key, create: true, strict: false))
+    let world = try World(file: .path(path, key: HostKey(key), create: true, strict: false))
     defer { world.client.close() }
     let list = try TestList(world.client, ListConfig(rowsMax: 2_000))
     _ = try list.poll()
