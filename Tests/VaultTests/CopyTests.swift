@@ -2,9 +2,9 @@
 import Base
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 struct CopyTests {
   private static let frameBytes = 4144

@@ -2,9 +2,9 @@
 import Base
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 struct CrashTests {
   /// A session on a file that exists: commits, checkpoints, a growing and a

@@ -2,9 +2,9 @@
 import Base
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 struct DamageTests {
   private static let rowCount = 400

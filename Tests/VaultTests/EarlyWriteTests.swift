@@ -2,9 +2,9 @@
 /// never more than a hint.
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 /// How many descriptors of this process lead to `path`, also where the name is gone.
 private func descriptors(of path: String) throws -> Int {

@@ -2,9 +2,9 @@
 /// code with the library, written from that page, reads what the library wrote.
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 struct FormatTests {
   /// Runs the independent reader. What it prints, and its exit status.

@@ -1,9 +1,9 @@
 /// The VFS called directly, with what SQLite asks for seldom or never.
 import CSQLite
 import Foundation
+import TestSupport
 import Testing
 import Vault
-import TestSupport
 
 struct MethodTests {
   private static let refused = SQLITE_IOERR | (3 << 8)

@@ -11,6 +11,12 @@ extension World {
     try checkHeardAtRest()
     if knobs.screens > 0 { try finishScreens() }
     for index in present { try syncUntilGood(index) }
+    if findings.restores > 0 {
+      // One answer takes nothing away: a restore is believed a minute later, by a second one.
+      try pass(61_000_000)
+      try untilIdle("a second look")
+      for index in present { try syncUntilGood(index) }
+    }
     try settleReads()
     for index in present { try checkLatest(index) }
     for index in present { try fetchAll(index) }

@@ -292,12 +292,14 @@ struct Reading {
     coverage.contentAsOfUs = scheme.stamp(record.fetch)?.timeUs ?? 0
     coverage.marksAsOfUs = record.marks?.timeUs ?? 0
     coverage.totalCount = record.totalCount ?? -1
-    if record.auditedTotal != nil, !scheme.countsHidden {
-      // A walk the other way has not found what the server counts.
-      coverage.whole = false
-      if coverage.stop == .start || coverage.stop == .present { coverage.stop = .count }
-    }
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
+    // Numbers prove themselves that none is missing, whatever is counted.
+    guard record.auditedTotal != nil, coverage.totalCount != coverage.knownCount,
+      !scheme.countsHidden, !scheme.isSequence
+    else { return }
+    // A walk the other way has not found what the server counts.
+    coverage.whole = false
+    if coverage.stop == .start || coverage.stop == .present { coverage.stop = .count }
   }
 
   /// Where positions are numbers, a gap is told by the times of the messages beside it.

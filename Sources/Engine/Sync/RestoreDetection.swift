@@ -34,28 +34,47 @@ struct RestoreDetection {
     evidence[conversation]?.missing.contains(id) ?? false
   }
 
-  /// A whole answer lacks these rows. True where an earlier one that counts beside it lacked the
-  /// same; else this one is kept, and another look is due.
+  /// What is in doubt in a conversation.
+  func doubted(in conversation: [UInt8]) -> Set<[UInt8]> { evidence[conversation]?.missing ?? [] }
+
+  /// A whole answer lacks these rows; `unseen` are those in doubt that it did not speak of. True
+  /// where an earlier answer that counts beside it lacked some of the same rows, and this one shows
+  /// none that the other lacked. Else what is in doubt is kept, and another look is due.
   mutating func confirms(
-    _ missing: [[UInt8]], lowest: Position, in conversation: [UInt8], nowMs: Int64
+    _ missing: [[UInt8]], unseen: Set<[UInt8]>, lowest: Position, in conversation: [UInt8],
+    nowMs: Int64
   ) -> Bool {
     let now = Set(missing)
-    if let earlier = evidence[conversation], earlier.missing.isSubset(of: now) {
+    var doubt = Evidence(missing: now, lowest: lowest, connection: connection, atMs: nowMs)
+    if let earlier = evidence[conversation] {
+      let isShownAgain = !earlier.missing.subtracting(now).isSubset(of: unseen)
+      let isSame = !isShownAgain && !earlier.missing.isDisjoint(with: now)
       let isApart =
         earlier.connection != connection || nowMs &- earlier.atMs >= Limits.restoreApartMs
-      if isApart {
+      if isSame, isApart {
         clear(conversation)
         return true
       }
-      // The same answer within the minute says nothing new.
-      dueMs[conversation] = earlier.atMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
-      return false
+      doubt.missing.formUnion(unseen)
+      doubt.lowest = min(lowest, earlier.lowest)
+      if isSame {
+        // The same answer within the minute says nothing new.
+        doubt.connection = earlier.connection
+        doubt.atMs = earlier.atMs
+      }
+    } else if evidence.count >= Limits.restoresDoubted {
+      evidence = [:]
+      dueMs = [:]
     }
-    if evidence.count >= Limits.restoresDoubted { evidence = [:] }
-    evidence[conversation] = Evidence(
-      missing: now, lowest: lowest, connection: connection, atMs: nowMs)
-    dueMs[conversation] = nowMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
+    evidence[conversation] = doubt
+    dueMs[conversation] = doubt.atMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
     return false
+  }
+
+  /// A whole answer lacks nothing, and spoke of all that was in doubt but these.
+  mutating func keep(_ unseen: Set<[UInt8]>, in conversation: [UInt8]) {
+    if unseen.isEmpty { return clear(conversation) }
+    evidence[conversation]?.missing = unseen
   }
 
   /// Nothing is missing there any more, or it was believed.

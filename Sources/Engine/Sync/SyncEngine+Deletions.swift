@@ -163,7 +163,8 @@ extension SyncEngine {
       if try looksAgain(&job, in: tx) { return .next }
       guard job.restores == 0 else { return .ended(.incomplete) }
       let isBelieved = restores.confirms(
-        missing.map(\.position.id), lowest: lowest, in: record.id, nowMs: clock.monotonicMs)
+        missing.map(\.position.id), unseen: try unseen(record, in: tx), lowest: lowest,
+        in: record.id, nowMs: clock.monotonicMs)
       guard isBelieved else {
         // The rows stay until another answer lacks them too.
         try doubt(missing, of: record, in: tx)
@@ -178,8 +179,23 @@ extension SyncEngine {
       try tx.save(facts)
       return try distrust(&job, of: &record, in: tx)
     }
-    restores.clear(record.id)
+    restores.keep(try unseen(record, in: tx), in: record.id)
     return try askChanges(&job, of: &record, in: tx)
+  }
+
+  /// Rows in doubt of which nothing was heard since: no answer has claimed their place.
+  private func unseen(
+    _ record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> Set<[UInt8]> {
+    let doubted = restores.doubted(in: record.id)
+    if doubted.isEmpty { return [] }
+    let unverified = try tx.unverified(record.cid)
+    var unseen: Set<[UInt8]> = []
+    for id in doubted {
+      guard let row = try tx.row(id, record.cid) else { continue }
+      if unverified.span(holding: row.position) != nil { unseen.insert(id) }
+    }
+    return unseen
   }
 
   /// Whether these rows are still there on the server is not known.

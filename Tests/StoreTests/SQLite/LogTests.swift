@@ -1,6 +1,6 @@
+import TestSupport
 /// What the log holds behind its valid end.
 import Testing
-import TestSupport
 
 @testable import Store
 
