@@ -258,6 +258,10 @@ extension PageMerge {
       // No tombstone: an answer that shows it again is believed.
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
     } else if job.suspects.count < Limits.pageItemsMax {
+      if engine.restores.isDoubted(row.position.id, in: record.id) {
+        // What was claimed around it says nothing of a row that is in doubt.
+        stillUnverified.insert(row.position, row.position.successor)
+      }
       job.suspects.append(row.position.id)
     }
   }
