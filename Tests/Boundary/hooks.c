@@ -214,9 +214,12 @@ static void host(int hooks) {
   TRY(tl_client_clear(client));
   look_all(world.window, world.list);
   tl_window_close(world.window);
-  tl_window_free(world.window);
-  tl_list_free(world.list);
+  // A hook may run while they are freed, and uses no handle that is.
+  tl_window *window = world.window;
+  tl_list *list = world.list;
   world.window = NULL, world.list = NULL;
+  tl_window_free(window);
+  tl_list_free(list);
   tl_client_close(client);
   world.client = NULL;
   tl_client_free(client);
@@ -283,8 +286,11 @@ static void the_clock_closes(void) {
   for (int i = 0; i < 10; i++) look_all(world.window, NULL);
   tl_diff *diff = NULL;
   EXPECT(tl_window_poll(world.window, &diff), TL_E_CLOSED);
-  tl_window_free(world.window);
-  tl_client_free(world.client);
+  tl_window *window = world.window;
+  tl_client *client = world.client;
+  world.window = NULL, world.client = NULL;
+  tl_window_free(window);
+  tl_client_free(client);
   alarm(0);
 }
 

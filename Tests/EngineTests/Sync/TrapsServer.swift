@@ -195,6 +195,8 @@ import Testing
     #expect(try !world.cached(in: other).contains(lost))
     world.server.restore(backup)
     world.post(140)
+    try world.sync(in: world.room)
+    try world.lookOnceMore()
     for name in [world.room, other] {
       try world.sync(in: name)
       try world.sync(.older, want: 1_000, in: name)
