@@ -14,6 +14,7 @@ struct ContentDigest: Sendable {
 
   func callAsFunction(_ bytes: ArraySlice<UInt8>) -> Int64 {
     guard let vault else { return Self.ofProcess(bytes) }
+    if Invariants.replays { return Self.wide(Invariants.fixedDigest(bytes)) }
     return Self.wide(unsafe bytes.withUnsafeBytes { unsafe vault.digest($0) })
   }
 
