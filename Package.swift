@@ -89,7 +89,7 @@ let package = Package(
       name: "Simulator",
       dependencies: [
         "Base", "Timeline", "Store", "Engine", "ReferenceServer", "TestSupport", "CSQLite",
-        "Support",
+        "CSodium", "Support",
       ],
       path: "Simulator/Library"),
     .executableTarget(

@@ -183,6 +183,7 @@ case "draw":
   }
 case "seed":
   guard arguments.count > 2, let seed = UInt64(arguments[2]) else { usage() }
+  Runner.prepare()
   let kind: ClientKind = arguments.contains("--control") ? .control : .tideline
   let verdict = Runner.run(
     seed, kind,

@@ -21,16 +21,6 @@ package enum Invariants {
   }
 
   /// For programs that look for defects, whatever they were built with. The library never does.
-  /// The simulator runs, or a debug build: what is drawn at random would not replay there.
-  package static var replays: Bool { !isDebug && ends.withLock { $0 } }
-
-  /// The same in each run, for the simulator alone.
-  package static func fixedDigest(_ bytes: ArraySlice<UInt8>) -> Int64 {
-    var digest: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return Int64(bitPattern: digest)
-  }
-
   package static func endProcess(_ ends: Bool = true) {
     Self.ends.withLock { $0 = ends }
   }

@@ -47,6 +47,13 @@ import Testing
     #expect(!second.lines.isEmpty)
   }
 
+  /// Where the power goes depends on how many pages a commit writes, so on the keys of the file.
+  @Test func theKeysOfAFileReplay() {
+    let verdicts = (0..<8).map { _ in Runner.run(7_696_581_395_491) }
+    #expect(verdicts.allSatisfy { $0.usesFile })
+    #expect(Set(verdicts.map(\.hash)).count == 1)
+  }
+
   /// Also with windows, updates, power cuts and all at once, and on the file.
   @Test(arguments: 0..<20 as Range<UInt64>) func aSeedOfTheMixReplaysExactly(number: UInt64) {
     let seed = Knobs.Worlds.mixed(number)

@@ -47,6 +47,13 @@ package enum Runner {
     // A disk that lies is only found out when the power goes.
     if fault == .lyingDisk { knobs.powerCuts = knobs.usesFile && !knobs.forgets }
     var verdict = Verdict(seed: seed, knobs: knobs.line, usesFile: knobs.usesFile)
+    DrawnKeys.during(seed: seed) { run(knobs, kind, recording, &verdict) }
+    return verdict
+  }
+
+  private static func run(
+    _ knobs: Knobs, _ kind: ClientKind, _ recording: Trace.Recording, _ verdict: inout Verdict
+  ) {
     do {
       let world = try World(knobs: knobs, recording: recording) { knobs, clock in
         try makeClient(kind, knobs, clock)
@@ -65,7 +72,6 @@ package enum Runner {
     } catch {
       verdict.violation = "the world could not be made: \(error)"
     }
-    return verdict
   }
 
   /// Runs one seed, and once more with its last lines where it fails.

@@ -14,13 +14,7 @@ struct ContentDigest: Sendable {
 
   func callAsFunction(_ bytes: ArraySlice<UInt8>) -> Int64 {
     guard let vault else { return Self.ofProcess(bytes) }
-    if Invariants.replays { return Self.wide(Invariants.fixedDigest(bytes)) }
-    return Self.wide(unsafe bytes.withUnsafeBytes { unsafe vault.digest($0) })
-  }
-
-  /// Of one width in a row: how many pages a commit writes does not depend on the file's key.
-  private static func wide(_ digest: Int64) -> Int64 {
-    digest & 0x3FFF_FFFF_FFFF_FFFF | 0x4000_0000_0000_0000
+    return unsafe bytes.withUnsafeBytes { unsafe vault.digest($0) }
   }
 
   /// Another one in each process (the standard library's SipHash, seeded at random).
