@@ -75,6 +75,21 @@ enum Frames {
     return bytes[..<start] + Array("0}}}".utf8)
   }
 
+  /// A page in place of which an empty one comes that says that there is more.
+  static func contradicted(_ bytes: [UInt8]) -> [UInt8] {
+    guard let start = valueStart("messages", bytes), string("status", bytes) == "ok" else {
+      return bytes
+    }
+    return bytes[...start] + contradiction + (type(bytes) == "reply" ? [0x7D] : [])
+  }
+
+  private static let contradiction = Array("],\"has_more\":true,\"total_count\":50}}".utf8)
+
+  static func isContradicted(_ bytes: [UInt8]) -> Bool {
+    bytes.suffix(contradiction.count + 1).starts(with: contradiction)
+      || bytes.suffix(contradiction.count).elementsEqual(contradiction)
+  }
+
   static func string(_ name: String, _ bytes: [UInt8]) -> String? {
     guard let start = valueStart(name, bytes), bytes[start] == 0x22 else { return nil }
     guard let end = bytes[(start + 1)...].firstIndex(of: 0x22) else { return nil }

@@ -168,6 +168,8 @@ package protocol SimulatedClient: AnyObject {
   func cutPowerAndReopen(_ dice: inout Random) throws -> Bool
   /// The `writes`-th write call from now on fails.
   func armDiskFailure(afterWrites writes: Int)
+  /// The `reads`-th read from now on fails once.
+  func armReadFailure(afterReads reads: Int)
   /// The faulty disk works again.
   func mendDisk()
   /// Whether a call failed for the disk's sake alone.
@@ -186,6 +188,7 @@ extension SimulatedClient {
   package func profiles() throws -> [String: [UInt8]] { [:] }
   package func cutPowerAndReopen(_ dice: inout Random) throws -> Bool { false }
   package func armDiskFailure(afterWrites writes: Int) {}
+  package func armReadFailure(afterReads reads: Int) {}
   package func mendDisk() {}
   package func isDiskTrouble(_ error: any Error) -> Bool { false }
 }

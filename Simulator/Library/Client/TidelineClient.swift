@@ -26,6 +26,7 @@ package final class TidelineClient: SimulatedClient {
   /// Frames of a planted fault.
   var forged: [SimFrame] = []
   var updatesSeen = 0
+  private var isBlanked = false
 
   private static let fileName = "messages.tideline"
   private static let key = HostKey(Array(1...32))
@@ -121,6 +122,7 @@ package final class TidelineClient: SimulatedClient {
     guard let fault else { return try take(frame) }
     if fault == .lostDeletions { frame = Frames.withoutDeletions(frame) }
     if fault == .lostList { frame = Frames.withoutLongList(frame) }
+    isBlanked = fault == .blankedCache && Frames.isContradicted(frame)
     return try receive(frame, with: fault) ?? take(frame)
   }
 
@@ -196,11 +198,18 @@ package final class TidelineClient: SimulatedClient {
     if let row = pending.first(where: { !$0.isPending }) {
       throw Violation("\(World.text(row.id)) stands behind what is pending")
     }
-    let gaps = page.coverage.gaps.map { min($0.beforeRow, rows.count) }
+    let gaps = spoiled(gaps: page.coverage.gaps.map { min($0.beforeRow, rows.count) }, rows.count)
     return SimPage(
-      rows: rows, pending: pending,
-      gapsBefore: fault == .wholeUnknown && rows.isEmpty ? [] : gaps,
+      rows: isBlanked ? [] : rows, pending: pending, gapsBefore: isBlanked ? [0] : gaps,
       reachesStart: page.coverage.stop == .start)
+  }
+
+  private func spoiled(gaps: [Int], _ rows: Int) -> [Int] {
+    switch fault {
+    case .wholeUnknown where rows == 0: []
+    case .falseWhole: gaps.filter { $0 == 0 || $0 == rows }
+    default: gaps
+    }
   }
 
   static func row(_ row: MessageRow, _ page: MessagePage, isSequence: Bool) -> SimRow {
@@ -335,8 +344,58 @@ package final class TidelineClient: SimulatedClient {
     directory = next
     plan.shadow = shadow
     plan.shadow.move(from: old, to: next)
+    try refuseStrangers(next)
     Self.watch(disk, plan)
     client = try Self.open(config, next)
+  }
+
+  /// Openings that are refused leave each file as it was.
+  private func refuseStrangers(_ directory: String) throws {
+    let path = "\(directory)/\(Self.fileName)"
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    let before = try Self.files(directory)
+    let stranger = HostKey(fault == .touchedFile ? Array(1...32) : Array(2...33))
+    do {
+      var other = config
+      other.file = .path(path, key: stranger, create: false, strict: false)
+      try Client.open(other).close()
+      if fault != .touchedFile { throw Violation("the file is opened with another key") }
+    } catch Failure.key {}
+    do {
+      var other = config
+      other.file = .path(path, key: Self.key, create: false, strict: false)
+      other.account = Array("another".utf8)
+      try Client.open(other).close()
+      throw Violation("the file is opened for another account")
+    } catch Failure.mismatch {}
+    try failToRead(path)
+    if try Self.files(directory) != before {
+      throw Violation("an opening that was refused has changed the files")
+    }
+  }
+
+  /// A disk that cannot read is no damaged file.
+  private func failToRead(_ path: String) throws {
+    var own = config
+    own.file = .path(path, key: Self.key, create: false, strict: false)
+    disk?.failRead(1 + generation % 3)
+    defer { disk?.failRead(0) }
+    do {
+      try Client.open(own).close()
+      throw Violation("the file is opened, and the disk could not read")
+    } catch let failure as Failure {
+      let told = fault == .readAsDamage ? .damaged : failure
+      if case .storage = told { return }
+      throw Violation("what the disk could not read is \(told)")
+    }
+  }
+
+  private static func files(_ directory: String) throws -> [String: Data] {
+    var found: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+      found[name] = FileManager.default.contents(atPath: "\(directory)/\(name)")
+    }
+    return found
   }
 
   /// Every change of the files goes by here before it is done.
@@ -349,6 +408,10 @@ package final class TidelineClient: SimulatedClient {
 
   package func armDiskFailure(afterWrites writes: Int) {
     disk?.failWrite(writes, count: 1 + writes % 3, .fail(writes % 2 == 0 ? Self.full : Self.failed))
+  }
+
+  package func armReadFailure(afterReads reads: Int) {
+    disk?.failRead(reads)
   }
 
   package func mendDisk() {

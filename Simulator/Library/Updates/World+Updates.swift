@@ -198,6 +198,9 @@ extension World {
   @inline(never)
   func riskyInput(_ body: () throws -> Void) throws {
     let before = try images()
+    if knobs.readFailures, harmDice.chance(0.3) {
+      client.armReadFailure(afterReads: 1 + harmDice.below(8))
+    }
     let trouble: (any Error)?
     do {
       try body()
@@ -205,11 +208,13 @@ extension World {
     } catch {
       trouble = error
     }
+    let isForDisk = trouble.map(client.isDiskTrouble) ?? true
+    client.armReadFailure(afterReads: 0)
+    if let trouble, !isForDisk { throw trouble }
     if let trouble { try afterFailure(trouble, before) }
   }
 
   private func afterFailure(_ trouble: any Error, _ before: [SimPage]) throws {
-    guard client.isDiskTrouble(trouble) else { throw trouble }
     trace.note(nowUs, "the disk failed: \(trouble)")
     findings.diskFailures += 1
     diskFailureIsArmed = false

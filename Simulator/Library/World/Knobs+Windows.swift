@@ -73,6 +73,7 @@ extension Knobs {
       (reactions, "reactions"), (pins, "pins"), (otherReceipts, "receipts"), (poison, "poison"),
       (entities, "entities"), (foreignFrames, "foreign"), (screens > 0, "screens=\(screens)"),
       (screensFillFirst, "screens-fill"), (powerCuts, "power"), (diskFailures, "disk"),
+      (contradictions, "contradictions"), (readFailures, "reads-fail"),
     ]
     for (on, name) in flags + updateFlags + operationFlags where on { parts.append(name) }
     return parts.joined(separator: " ")

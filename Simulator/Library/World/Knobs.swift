@@ -92,6 +92,8 @@ package struct Knobs: Sendable {
   package var poison = false
   /// Updates with more items than a list may have, in worlds with an envelope.
   package var longLists = false
+  /// Empty pages that say that there is more.
+  package var contradictions = false
   /// Events, profiles and typing, in worlds with an envelope.
   package var entities = false
   /// Frames for another account.
@@ -105,6 +107,8 @@ package struct Knobs: Sendable {
   package var screensFillFirst = false
   package var powerCuts = false
   package var diskFailures = false
+  /// At times the disk cannot read either.
+  package var readFailures = false
   /// A fault planted on purpose; no seed draws one.
   package var fault: PlantedFault?
   package var updates = UpdateKnobs()
@@ -127,6 +131,9 @@ package struct Knobs: Sendable {
     if worlds.contains(.operations) { drawOperations() }
     var lists = Random(seed: seed ^ 0x6C6F_6E67_206C_6973)
     longLists = envelope && !updates.isOn && !operations.isOn && lists.chance(0.6)
+    var harm = Random(seed: seed ^ 0x6861_726D)
+    contradictions = harm.chance(0.25)
+    readFailures = diskFailures && harm.chance(0.5)
     // Where each message's stamp is past that of the one before, stamps may run faster than the
     // clock, and a deletion that lands a second late is stamped more than any overlap ago.
     if previousIDs {

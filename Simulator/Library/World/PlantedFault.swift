@@ -30,6 +30,14 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case wholeUnknown
   /// What a list told that is too long is not asked for.
   case lostList
+  /// A gap inside a conversation is not told: what stands on both sides of it is called whole.
+  case falseWhole
+  /// An empty page that says there is more is believed, and the rows go.
+  case blankedCache
+  /// An opening that is refused writes the log into the file all the same.
+  case touchedFile
+  /// What cannot be read is called damaged.
+  case readAsDamage
 
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
@@ -38,7 +46,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
       .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow:
       .screens
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
-      .lostList:
+      .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage:
       .all
     }
   }

@@ -111,8 +111,16 @@ extension World {
           acts.deliveredOnServer.formUnion(ids)
         }
       }
-      sendDown(answer, marks)
+      sendDown(contradicted(type, answer), marks)
     }
+  }
+
+  /// At times a page has no rows and says that there are more.
+  private func contradicted(_ type: String, _ answer: [UInt8]) -> [UInt8] {
+    guard knobs.contradictions, !isQuiet, type == "get_messages", harmDice.chance(0.1) else {
+      return answer
+    }
+    return Frames.contradicted(answer)
   }
 
   private func failNext(_ type: String) {
@@ -192,6 +200,7 @@ extension World {
     // A kill may fall into the call when the effect is on the disk already.
     noteUpdate(bytes)
     let hearing = try beginHearing(bytes)
+    let kept = Frames.isContradicted(bytes) ? try images() : nil
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)
@@ -201,6 +210,9 @@ extension World {
       ledger.confirmed.formUnion(marks)
     }
     if receipt == .foreign { throw Violation("a frame of this account was refused") }
+    if let kept, try images() != kept {
+      throw Violation("a page that contradicts itself has changed what is shown")
+    }
     try endHearing(hearing, bytes, receipt)
     try pump()
     if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try read() }

@@ -106,6 +106,7 @@ package final class World {
   var serverDice: Random
   var deviceDice: Random
   var listDice: Random
+  var harmDice: Random
   /// Updates that were told in too long a list, once at least.
   var longRefs: Set<String> = []
   var screenDice: Random
@@ -147,6 +148,7 @@ package final class World {
     serverDice = Random(seed: knobs.seed ^ 0x7365_7276_6572_0000)
     deviceDice = Random(seed: knobs.seed ^ 0x6465_7669_6365_0000)
     listDice = Random(seed: knobs.seed ^ 0x6C69_7374_0000_0000)
+    harmDice = Random(seed: knobs.seed ^ 0x6861_726D_0000_0000)
     screenDice = Random(seed: knobs.seed ^ 0x7363_7265_656E_7300)
     actDice = Random(seed: knobs.seed ^ 0x6163_7473_0000_0000)
     hostTurnsLeft = knobs.hostTurns

@@ -231,12 +231,18 @@ extension PageMerge {
     // An answer that was asked for at `issued` says nothing of a row that came or changed
     // since, but where that was before the server was restored.
     let last = max(issued, max(record.restoredLSN, 1) &- 1)
+    // Deletions that are forgotten leave what was not judged in doubt: there it must be known.
+    let until = engine.config.profile.deletionHorizonUs > 0 ? UInt64(clamping: Int64.max) : last
     var top = high
     while low < top {
       let rows = try tx.rows(
-        record.cid, from: low, to: top, until: last, limit: Limits.readRowsMax)
+        record.cid, from: low, to: top, until: until, limit: Limits.readRowsMax)
       for row in rows where !seen.contains(row.position.id) {
-        if !holes.contains(where: { $0.contains(row.position) }) { try judge(row) }
+        if row.lsn > last {
+          job.shown.remove(row.position, row.position.successor)
+        } else if !holes.contains(where: { $0.contains(row.position) }) {
+          try judge(row)
+        }
       }
       guard rows.count == Limits.readRowsMax, let lowest = rows.last?.position else { return }
       top = lowest
