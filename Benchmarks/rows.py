@@ -85,7 +85,7 @@ def library(name):
 def schema():
     """The tables of the library, word for word."""
     OUT.mkdir(parents=True, exist_ok=True)
-    source = (ROOT / "Sources/Store/SchemaTables.swift").read_text()
+    source = (ROOT / "Sources/Store/Schema/SchemaTables.swift").read_text()
     text = "\n".join(re.findall(r'"""\n(.*?)"""', source, re.S))
     (OUT / "schema.sql").write_text(text)
     # A SQLite of 2016 does not know strict tables.
