@@ -90,9 +90,14 @@ struct CacheLoader {
     var isSatisfied = false
     if showsBeyond {
       let found = try rx.keys(cid, before: edge, limit: left, from: nil)
-      keys += found
-      if let first = found.map(\.position).min() { loaded.insert(first, edge) }
       isSatisfied = mayDo && found.count >= left
+      // What a page showed of the timestamp group that it cut stands alone above a split. A window
+      // begins behind it, where that leaves it most of what it wants.
+      let isCut = found.allSatisfy { .after(timestampGroup: $0.position.time) == edge }
+      if !isCut || keys.count < left {
+        keys += found
+        if let first = found.map(\.position).min() { loaded.insert(first, edge) }
+      }
     }
     return (.gap(.below(edge), want: left), isSatisfied)
   }

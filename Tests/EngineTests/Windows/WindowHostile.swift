@@ -314,6 +314,6 @@ extension WindowHostile {
     #expect(turn > 0 && turn < 40)
     #expect(try screen.state().waiting == .nothing)
     #expect(try screen.state().trouble == .incomplete)
-    #expect(try screen.ids() == Array(world.truth().suffix(20)))
+    #expect(try screen.ids() == Array(world.truth().suffix(19)))
   }
 }

@@ -60,7 +60,7 @@ import Timeline
       let order = world.order()
       let places = ids.map { order.firstIndex(of: $0) ?? -1 }
       #expect(places == Array(order.indices.suffix(ids.count)), "\(kind.name) \(seed)")
-      #expect(ids.count >= 10 || ids == world.order())
+      #expect(ids.count >= 5 || ids == world.order())
     }
   }
 

@@ -61,7 +61,7 @@ import Testing
       try world.wait(ms: 60_000)
       try screen.poll()
     }
-    #expect(try screen.ids() == world.order().suffix(20))
+    #expect(try screen.ids() == world.order().suffix(19))
     world.hear()
     try world.wait(ms: 600_000)
     try screen.settle(world)
