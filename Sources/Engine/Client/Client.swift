@@ -17,6 +17,8 @@ package final class Client: Sendable {
   private let isClosed = Lock(false)
   /// What windows may know of the core without its lock.
   let snapshot: Lock<SharedSnapshot>
+  /// The order of the conversations, as of the last read of a page of them.
+  let listed = Lock(ListState(ListConfig(rowsMax: .max)))
 
   private init(_ config: ClientConfig, in store: MessageStore, engine: sending SyncEngine) {
     self.config = config

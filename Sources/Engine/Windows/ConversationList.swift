@@ -92,13 +92,15 @@ extension Client {
   package func conversations(offset: Int, limit: Int) throws(Failure) -> ConversationPage {
     guard offset >= 0, (1...Limits.readRowsMax).contains(limit) else { throw .invalid("limit") }
     let typing = snapshot.withLock { $0.typing }
-    return try reading { reading throws(Failure) in
-      var screen = ListState(ListConfig(rowsMax: .max))
-      _ = try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
-      let first = min(offset, screen.list.count)
-      let items = screen.list.items(first..<min(first + limit, screen.list.count))
-      return try reading.conversations(
-        items.map { Int64(clamping: $0.number) }, typing: typing)
+    // The order is kept: a page costs what changed since the last one, and itself.
+    return try listed.withLock { listed throws(Failure) in
+      try reading { reading throws(Failure) in
+        _ = try reading.storing { rx throws(StoreFailure) in try listed.look(rx) }
+        let first = min(offset, listed.list.count)
+        let items = listed.list.items(first..<min(first + limit, listed.list.count))
+        return try reading.conversations(
+          items.map { Int64(clamping: $0.number) }, typing: typing)
+      }
     }
   }
 

@@ -17,8 +17,9 @@ struct ListState: LiveQueryState {
   /// The newest entry of the change feed that the list stands for; nil before it was
   /// read for the first time.
   private var seq: UInt64?
-  /// Of every conversation that belongs into a list, whether it has a row or not.
-  private var unread: [Int64: Store.Unread] = [:]
+  /// What a row shows without its texts, of every conversation that belongs into a list, whether
+  /// it has a row or not.
+  private var shown: [Int64: Shown] = [:]
   private var total = 0
   private var inexact = 0
   /// Conversations in which somebody began or ended to type.
@@ -28,6 +29,19 @@ struct ListState: LiveQueryState {
   var trouble: Failure?
   /// Entries and keys read so far: the cost that tests hold to the change.
   private(set) var read = 0
+
+  /// Compared as it is: of a sum or another fingerprint two changes may cancel.
+  private struct Shown: Equatable {
+    let number: UInt64
+    let revision: UInt64
+    let unread: Store.Unread
+
+    init(_ summary: ConversationSummary) {
+      number = summary.newest?.number ?? 0
+      revision = summary.newest?.revision ?? 0
+      unread = summary.unread
+    }
+  }
 
   init(_ config: ListConfig) {
     self.config = config
@@ -43,7 +57,7 @@ struct ListState: LiveQueryState {
     status.isUnreadExact = inexact == 0 && isWhole
     status.isWhole = isWhole
     status.isRefreshing = isRefreshing
-    status.conversationCount = unread.count
+    status.conversationCount = shown.count
     status.trouble = trouble
     return status
   }
@@ -77,7 +91,7 @@ struct ListState: LiveQueryState {
 
   private mutating func readAnew(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
     seq = try rx.lastChange()
-    unread = [:]
+    shown = [:]
     total = 0
     inexact = 0
     typed = []
@@ -113,7 +127,7 @@ struct ListState: LiveQueryState {
     }
     for (cid, entries) in changed {
       guard let record = try rx.conversation(cid: cid) else {
-        count(cid, nil)
+        note(cid, nil)
         change.removed.append(UInt64(clamping: cid))
         continue
       }
@@ -143,26 +157,27 @@ struct ListState: LiveQueryState {
     _ summary: ConversationSummary, isTouched: Bool, _ change: inout WindowChange
   ) {
     let number = UInt64(clamping: summary.cid)
-    count(summary.cid, summary.isListed ? summary.unread : nil)
+    let now = summary.isListed ? Shown(summary) : nil
+    let isDifferent = shown[summary.cid] != now
+    note(summary.cid, now)
     guard summary.isListed else {
       change.removed.append(number)
       return
     }
-    change.upserted.append(
-      RowKey(number: number, position: summary.position, revision: summary.revision))
-    if isTouched { change.touched.append(number) }
+    change.upserted.append(RowKey(number: number, position: summary.position, revision: 0))
+    if isTouched || isDifferent { change.touched.append(number) }
   }
 
-  private mutating func count(_ cid: Int64, _ new: Store.Unread?) {
+  private mutating func note(_ cid: Int64, _ new: Shown?) {
     // What wraps around comes back: the sum of what is there is right again.
-    if let old = unread[cid] {
+    if let old = shown[cid]?.unread {
       total &-= old.count
       if !old.isExact { inexact -= 1 }
     }
-    if let new {
+    if let new = new?.unread {
       total &+= new.count
       if !new.isExact { inexact += 1 }
     }
-    unread[cid] = new
+    shown[cid] = new
   }
 }

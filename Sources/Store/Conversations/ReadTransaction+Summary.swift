@@ -26,16 +26,6 @@ package struct ConversationSummary: Equatable, Sendable {
 
   /// Where it stands in a list: the newest activity first.
   package var position: Position { Position(time: -activity, id: id) }
-
-  /// Changes whenever what a list shows of it without its texts does.
-  package var revision: UInt64 {
-    var hash = newest?.number ?? 0
-    for part in [newest?.revision ?? 0, UInt64(clamping: unread.count), unread.isExact ? 1 : 0] {
-      hash = (hash ^ part) &* 0x9E37_79B9_7F4A_7C15
-      hash ^= hash >> 29
-    }
-    return hash
-  }
 }
 
 extension ReadTransaction {

@@ -2,9 +2,10 @@
 /// thousand: counted in entries and keys read from the store, which is asked by key
 /// only, and in work of the list.
 import Base
-import Engine
 import Store
 import Testing
+
+@testable import Engine
 
 @Suite struct ListCost {
   private func fill(_ folder: TrapsRestart.Folder, _ count: Int) throws {
@@ -47,6 +48,31 @@ import Testing
     #expect(try list.list.state().unread == count + 1)
     world.client.close()
     return (diff.ops, work)
+  }
+
+  /// Who reads all conversations page by page reads each of them once.
+  @Test func pagesOfTheCacheReadEachConversationOnce() throws {
+    let folder = try TrapsRestart.Folder()
+    try fill(folder, 2_000)
+    let world = try World(file: folder.file())
+    var found: [String] = []
+    for offset in stride(from: 0, to: 2_200, by: 50) {
+      let page = try world.client.conversations(offset: offset, limit: 50)
+      found += page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) }
+    }
+    #expect(found == (0..<2_000).reversed().map { "r\($0)" })
+    #expect(world.client.listed.withLock { $0.read } == 2_000)
+    // What happens between two pages is seen by the next one.
+    try world.connect()
+    let message =
+      #"{"type":"message_new","conversation_id":"r50","message":{"message_id":"new","#
+      + #""sender_id":"you","created_at":"2026-03-15T22:15:45","payload":"x"}}"#
+    _ = try world.client.receive(Array(message.utf8))
+    let page = try world.client.conversations(offset: 0, limit: 1)
+    #expect(page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) } == ["r50"])
+    #expect(world.client.listed.withLock { $0.read } < 2_010)
+    world.client.close()
+    #expect(throws: Failure.closed) { try world.client.conversations(offset: 0, limit: 1) }
   }
 
   @Test func oneLiveMessageCostsTheSameEverywhere() throws {

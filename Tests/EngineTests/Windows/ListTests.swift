@@ -60,6 +60,26 @@ import Testing
     }
   }
 
+  /// Own messages of another device, all of one printed second: none leaves the list's order or
+  /// its counts different, and each one is heard of.
+  @Test func eachMessageOfOneSecondIsHeardOf() throws {
+    let world = try World.lossless()
+    world.rooms(2)
+    try world.connectListening()
+    let list = try TestList(world.client)
+    try list.settle(world)
+    world.timestampGroup(ms: 1_000)
+    for index in 0..<60 {
+      let id = world.server.post(
+        conversation: "r1", sender: "me", payload: "\"own\"", id: String(format: "z%02d", index),
+        stampUs: nil, lateUs: nil)
+      try world.run()
+      #expect(try list.poll() != nil, "\(id)")
+      #expect(try list.row("r1").last == id)
+    }
+    #expect(try list.poll() == nil)
+  }
+
   @Test func aLongListComesInPagesAndIsAskedOnce() throws {
     let world = try World(profile: Profile())
     world.rooms(130)
