@@ -317,6 +317,9 @@ extension SyncEngine {
         gone = conversation.id
       }
       try tx.removeOperation(seq)
+      if record.verb == .markLastRead {
+        try tx.takeBackLastRead(record.target, in: record.cid)
+      }
       if gone != nil { try tx.removeConversation(record.cid) }
       return true
     }

@@ -42,6 +42,11 @@ extension Queries {
     WHERE cid = ? AND verb >= 10 AND verb = 30 AND state < 3 LIMIT 1
     """
 
+  static let markersKept: StaticString = """
+    SELECT target FROM operation INDEXED BY operation_kept
+    WHERE cid = ? AND verb >= 10 AND verb = 30 AND state != 3
+    """
+
   static let markerTold: StaticString = """
     SELECT 1 FROM operation INDEXED BY operation_kept
     WHERE cid = ? AND verb >= 10 AND verb = 30 AND state != 3 AND target = ? LIMIT 1
@@ -66,6 +71,6 @@ extension Queries {
 
   static let listQueries: [StaticString] = [
     conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, unreadNumbers,
-    markerQueued, markerTold, pendingSends, askedOfConversation, leavesConversation,
+    markerQueued, markersKept, markerTold, pendingSends, askedOfConversation, leavesConversation,
   ]
 }

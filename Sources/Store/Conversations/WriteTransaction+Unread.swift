@@ -109,6 +109,34 @@ extension WriteTransaction {
     change(cid, to: tally)
   }
 
+  /// What this user called read is taken back before the server did it: the marker goes back to
+  /// where the server has it, or to the furthest message that it is still to be told.
+  package func takeBackLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
+    var tally = try tally(cid)
+    if tally.named == id { tally.named = nil }
+    var marker = try toldMarker(cid)
+    let kept = try connection.statement(Queries.markersKept, cid)
+    var targets: [[UInt8]] = []
+    while try kept.step() { targets.append(kept.bytes(0)) }
+    for target in targets {
+      if let place = try row(target, cid)?.position {
+        marker = marker.map { Swift.max($0, place) } ?? place
+      } else {
+        tally.named = target
+      }
+    }
+    if let high = tally.marker, marker.map({ $0 < high }) ?? true {
+      let low = marker.map(\.successor) ?? .min
+      tally.marker = marker
+      tally.unread += try passUnread(cid, from: low, to: high.successor)
+      // What of it the server counted was taken off its count, and is not known any more.
+      tally.counted = nil
+      tally.moreLSN = lsn
+      change(.conversations, in: cid, numbers: nil)
+    }
+    change(cid, to: tally)
+  }
+
   /// What was called read while it was on its way has the server's id now.
   func renameLastRead(_ clientID: [UInt8]?, as id: [UInt8], in cid: Int64) throws(StoreFailure) {
     guard let clientID, try tally(cid).named == clientID else { return }
@@ -191,7 +219,7 @@ extension WriteTransaction {
     change(.conversations, in: cid, numbers: nil)
   }
 
-  /// Tells the feed of the rows that are unread no more, and gives their number.
+  /// Tells the feed of the rows that are unread no more, or again, and gives their number.
   private func passUnread(
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int64 {

@@ -32,6 +32,42 @@ import Testing
     #expect(told(world) == [ids[40], ids[41]])
   }
 
+  /// What was called read and is taken back before it was told is unread again.
+  @Test(arguments: [false, true]) func aMarkerThatIsTakenBackIsUnreadAgain(_ isTold: Bool) throws {
+    let (world, ids) = try synced()
+    try world.sync(.older, want: 1_000)
+    let all = try world.cached()
+    if isTold {
+      try world.act("mark_last_read", all[40])
+      try world.run()
+    }
+    func unread() throws -> (Int, Bool) {
+      let row = try #require(try world.client.conversation(Array("room".utf8)).rows.first)
+      return (row.unread, row.flags & ConversationFlags.unreadExact != 0)
+    }
+    let before = try unread()
+    #expect(before == (isTold ? 69 : 110, true))
+    let screen = try world.window(count: 20)
+    try world.client.disconnected()
+    let flags = try world.page().rows.map(\.flags)
+    let mark = try world.act("mark_last_read", try #require(ids.last))
+    #expect(try unread() == (0, true))
+    try screen.poll()
+    #expect(try world.client.cancel(operation: mark))
+    #expect(try unread() == before)
+    #expect(try world.page().rows.map(\.flags) == flags)
+    // A window hears of the rows that are unread again.
+    #expect(try screen.window.poll() != nil)
+    // And what is told next is no further than what the server has and the user says now.
+    try world.act("mark_last_read", all[60])
+    #expect(try unread() == (49, true))
+    world.reset()
+    try world.connect()
+    try world.run()
+    #expect(told(world) == [all[60]])
+    #expect(try unread() == (49, true))
+  }
+
   /// Nor by one that waited for the answer to a further one.
   @Test(arguments: [false, true])
   func aMarkerBehindAFurtherOneWaitsForItsAnswer(_ isRefused: Bool) throws {
