@@ -261,9 +261,10 @@ static void make(text *t, const char *kind) {
   fail(kind, "no such kind");
 }
 
-int main(int count, char **given) {
-  if (count < 2) fail("worst", "which kind?");
-  if (count > 2) wanted = (size_t)atol(given[2]);
+int bench_run(int count, const char *const *given);
+int bench_run(int count, const char *const *given) {
+  if (count < 1) fail("worst", "which kind?");
+  if (count > 1) wanted = (size_t)atol(given[1]);
   tl_profile profile = {.struct_size = sizeof profile, .capabilities = TL_SERVER_ENVELOPE};
   tl_client_config config = {.struct_size = sizeof config, .flags = TL_OPEN_MEMORY};
   config.user_id = (tl_view){(const uint8_t *)"me", 2};
@@ -271,12 +272,16 @@ int main(int count, char **given) {
   if (tl_client_open(&config, &client) != TL_OK) fail("open", tl_last_error());
   if (tl_client_connected(client) != TL_OK) fail("connect", tl_last_error());
   text frame = {0};
-  make(&frame, given[1]);
+  make(&frame, given[0]);
   stopwatch watch = {0};
   tl_status status = receive(&frame, &watch);
-  printf("{\"kind\":\"%s\",\"bytes\":%zu,\"status\":\"%s\",\"ms\":%.1f}\n", given[1], frame.size,
+  printf("{\"kind\":\"%s\",\"bytes\":%zu,\"status\":\"%s\",\"ms\":%.1f}\n", given[0], frame.size,
          tl_status_name(status), (double)watch.total / 1e6);
   free(frame.bytes);
   tl_client_free(client);
   return 0;
 }
+
+#ifndef BENCH_COUNT
+int main(int count, char **given) { return bench_run(count - 1, (const char *const *)given + 1); }
+#endif
