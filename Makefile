@@ -153,7 +153,7 @@ bench-syscalls: lib bench-setup
 	$(PYTHON) Benchmarks/syscalls.py
 
 ## What the frames that hold the writer longest take, beside a page of as many bytes.
-bench-worst: lib
+bench-worst: lib bench-setup
 	$(PYTHON) Benchmarks/worst.py $(if $(COUNT),--count)
 
 ## Size and load time of the library, memory of a process that uses it.
