@@ -80,6 +80,22 @@ import Testing
     #expect(try list.poll() == nil)
   }
 
+  /// A list that was opened on an empty file, and did not look before the cache was cleared.
+  @Test func whatIsToBeSentOutlivesTheCache() throws {
+    let world = try World(profile: Profile())
+    let list = try TestList(world.client)
+    _ = try list.poll()
+    #expect(try world.client.conversations(offset: 0, limit: 9).rows.isEmpty)
+    let request =
+      #"{"type":"send_message","conversation_id":"c1","client_id":"one","payload":"x"}"#
+    _ = try world.client.perform(Array(request.utf8))
+    try world.client.clear()
+    #expect(try list.poll() != nil)
+    #expect(try list.ids() == ["c1"])
+    #expect(try world.client.conversations(offset: 0, limit: 9).rows.count == 1)
+    #expect(try list.poll() == nil)
+  }
+
   @Test func aLongListComesInPagesAndIsAskedOnce() throws {
     let world = try World(profile: Profile())
     world.rooms(130)
