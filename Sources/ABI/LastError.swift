@@ -74,7 +74,7 @@ extension Failure {
     case .frame: "the frame is not a valid frame"
     case .tooLarge(let text): text.text.description
     case .notFound: "there is no such message, conversation, sync or file"
-    case .mismatch: "the file belongs to another account or user"
+    case .mismatch: "the file has another account, user or kind of position"
     case .unsupported(let text): text.text.description
     case .offline: "not connected"
     case .timeout: "the server did not answer in time"

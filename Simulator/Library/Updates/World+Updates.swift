@@ -208,13 +208,12 @@ extension World {
     } catch {
       trouble = error
     }
-    let isForDisk = trouble.map(client.isDiskTrouble) ?? true
     client.armReadFailure(afterReads: 0)
-    if let trouble, !isForDisk { throw trouble }
     if let trouble { try afterFailure(trouble, before) }
   }
 
   private func afterFailure(_ trouble: any Error, _ before: [SimPage]) throws {
+    guard client.isDiskTrouble(trouble) else { throw trouble }
     trace.note(nowUs, "the disk failed: \(trouble)")
     findings.diskFailures += 1
     diskFailureIsArmed = false

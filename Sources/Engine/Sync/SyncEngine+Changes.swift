@@ -62,7 +62,9 @@ extension SyncEngine {
           page.nextSince, after: since, isIdle: page.items.isEmpty,
           isEmpty: page.items.isEmpty, pagesMax: self.config.profile.pagesMax)
         guard let next else {
-          try self.leaveChanges(draft, of: &record, in: tx)
+          self.leave(
+            draft, of: record.id, areChanges: true, at: &record.marks, self.stamp(record.fetch))
+          try tx.save(record)
           return Step.ended(.incomplete)
         }
         draft.stage = .changes(since: next, knownUs: knownUs)
@@ -108,24 +110,6 @@ extension SyncEngine {
     }
     job = draft
     return step
-  }
-
-  /// The next walk goes on where this one was left.
-  private func leaveChanges(
-    _ job: SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
-  ) throws(StoreFailure) {
-    guard let next = job.leftCursor else { return }
-    if let stamp = Stamp(next, zoneOffsetMinutes: config.profile.zoneOffsetMinutes),
-      let form = self.stamp(record.fetch)
-    {
-      let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
-      if record.marks.map({ $0.timeUs < time }) ?? true {
-        record.marks = Watermark(timeUs: time, text: form.printed(time))
-        return try tx.save(record)
-      }
-    }
-    let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)
-    leftCursors[walk] = LeftCursor(from: job.firstCursor, next: next)
   }
 
   /// Less the overlap, as for deletions; a cursor that is no time is kept as it came.

@@ -104,7 +104,9 @@ extension SyncEngine {
             page.nextSince, after: since, isIdle: isIdle, isEmpty: page.ids.isEmpty,
             pagesMax: self.config.profile.pagesMax)
         else {
-          try self.leaveDeletions(draft, of: &record, in: tx)
+          let form = try self.deletionForm(record, in: tx)
+          self.leave(draft, of: record.id, areChanges: false, at: &record.deletions, form)
+          try tx.save(record)
           return Step.ended(.incomplete)
         }
         draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
@@ -123,20 +125,19 @@ extension SyncEngine {
 
   /// The next walk goes on where this one was left: for good where its cursor is a time, less
   /// the overlap, and otherwise as long as the process remembers it.
-  private func leaveDeletions(
-    _ job: SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
-  ) throws(StoreFailure) {
+  func leave(
+    _ job: SyncJob, of conversation: [UInt8], areChanges: Bool, at watermark: inout Watermark?,
+    _ form: Stamp?
+  ) {
     guard let next = job.leftCursor else { return }
-    let zone = config.profile.zoneOffsetMinutes
-    if let stamp = Stamp(next, zoneOffsetMinutes: zone), let form = try deletionForm(record, in: tx)
-    {
+    if let stamp = Stamp(next, zoneOffsetMinutes: config.profile.zoneOffsetMinutes), let form {
       let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
-      if record.deletions.map({ $0.timeUs < time }) ?? true {
-        record.deletions = Watermark(timeUs: time, text: form.printed(time))
-        return try tx.save(record)
+      if watermark.map({ $0.timeUs < time }) ?? true {
+        watermark = Watermark(timeUs: time, text: form.printed(time))
+        return
       }
     }
-    let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
+    let walk = LeftCursor.Walk(conversation: conversation, areChanges: areChanges)
     leftCursors[walk] = LeftCursor(from: job.firstCursor, next: next)
   }
 

@@ -113,9 +113,7 @@ struct ListState: LiveQueryState {
     _ rx: ReadTransaction, after: UInt64, change: inout WindowChange
   ) throws(StoreFailure) -> Bool {
     let limit = Limits.windowChangesMax
-    // From 0 on the feed gives what it still has, and does not say what it has lost.
-    if after == 0, try rx.lastChange() > 0 { return false }
-    guard case .entries(let entries) = try rx.changes(after: after, limit: limit),
+    guard case .entries(let entries) = try rx.changes(since: after, limit: limit),
       entries.count < limit
     else { return false }
     read += entries.count

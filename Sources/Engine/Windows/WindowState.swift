@@ -378,7 +378,7 @@ struct WindowState: LiveQueryState {
     _ rx: ReadTransaction, in cid: Int64, change: inout WindowChange
   ) throws(StoreFailure) {
     let limit = Limits.windowChangesMax
-    let found = try rx.changes(after: seq, limit: limit)
+    let found = try rx.changes(since: seq, limit: limit)
     guard case .entries(let entries) = found, entries.count < limit else {
       // Too many to be followed; mostly they are of other conversations.
       if case .entries = found { change.isWhole = try rx.hasChanges(cid, after: seq) }

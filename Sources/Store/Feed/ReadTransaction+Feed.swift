@@ -23,6 +23,14 @@ package enum ChangesPage: Equatable, Sendable {
 }
 
 extension ReadTransaction {
+  /// Entries for one that stands for the state after `seq`: who saw an empty feed is told, too,
+  /// that something of it is no longer kept.
+  package func changes(since seq: UInt64, limit: Int) throws(StoreFailure) -> ChangesPage {
+    let (last, trimmed, _) = try feed()
+    if seq == 0, trimmed > 0 { return .resync(from: last) }
+    return try changes(after: seq, limit: limit)
+  }
+
   /// Entries after a number, oldest first; after 0, all that are kept.
   package func changes(after: UInt64, limit: Int) throws(StoreFailure) -> ChangesPage {
     let (last, trimmed, recent) = try feed()

@@ -8,7 +8,7 @@
 /// the low end and the walk asks again nearer to it, always moving, until it finds
 /// an anchor or gives up and leaves the gap recorded.
 ///
-/// A walk is a value without I/O: `take` is the whole decision.
+/// A walk is a value without I/O: `extend` is the whole decision.
 package struct BackwardPagination: Equatable, Sendable {
   /// The run is whole from here up.
   package private(set) var low: Position

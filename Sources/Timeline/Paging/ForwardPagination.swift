@@ -7,7 +7,7 @@
 /// or the climb gives up and leaves the gap recorded. An offset is only a guess of where
 /// to look; nothing is believed because of it, but that offset 0 is the newest page.
 ///
-/// A climb is a value without I/O: `take` is the whole decision.
+/// A climb is a value without I/O: `extend` is the whole decision.
 package struct ForwardPagination: Equatable, Sendable {
   /// The run is whole up to here.
   package private(set) var high: Position

@@ -64,6 +64,19 @@ import Timeline
     #expect(state.isAtEnd && !state.hasGapAfter && state.waiting == .nothing)
   }
 
+  /// A window that was opened on an empty feed, and did not look before the cache was cleared.
+  @Test func whatIsToBeSentOutlivesTheCacheHere() throws {
+    let world = try World()
+    let screen = try TestScreen(world, count: 20)
+    try screen.poll()
+    let request =
+      #"{"type":"send_message","conversation_id":"room","client_id":"one","payload":"x"}"#
+    _ = try world.client.perform(Array(request.utf8))
+    try world.client.clear()
+    try screen.poll()
+    #expect(try screen.ids() == ["one"])
+  }
+
   /// All that a window of the newest messages shows is deleted: it shows what is the newest
   /// then, whoever told of the deletions.
   @Test(arguments: CapableKind.all, [true, false])
