@@ -94,7 +94,7 @@ enum {
   TL_E_DAMAGED = -6,      /**< Stored bytes were changed or lost. */
   TL_E_LOCKED = -7,       /**< The file is open elsewhere. */
   TL_E_NOT_OURS = -8,     /**< The file is not a Tideline file. */
-  TL_E_FRAME = -9,        /**< The frame is not a valid frame; nothing changed. */
+  TL_E_FRAME = -9,        /**< The frame is not a valid frame; nothing stored changed. */
   TL_E_TOO_LARGE = -10,   /**< Over a documented limit; nothing changed. */
   TL_E_NOT_FOUND = -11,   /**< No such message, conversation or sync. */
   TL_E_MISMATCH = -12,    /**< The file belongs to another account or user. */
@@ -407,8 +407,10 @@ TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
  *         #TL_QUARANTINED; or #TL_E_FRAME (not JSON, not UTF-8, not a frame),
  *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (not connected, or a connection that is
  *         void), #TL_E_MISMATCH (the frame names another account, or something
- *         that is no string and not null), #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL. After a failure nothing but
- *         a counter has changed.
+ *         that is no string and not null), #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_FULL. After a failure nothing that is stored has
+ *         changed. An answer of the wrong shape is #TL_E_FRAME as well: the request
+ *         it answers counts as failed once and is made again.
  */
 TL_API TL_CHECK tl_status tl_client_receive(tl_client *client, tl_view frame);
 
@@ -1756,7 +1758,7 @@ typedef struct tl_stats {
   uint64_t tombstones;         /**< Deleted ids remembered. */
   uint64_t quarantined;        /**< Items set aside, in the file. */
   uint64_t frames_in;          /**< Frames received. */
-  uint64_t frames_bad;         /**< Frames refused as #TL_E_FRAME or #TL_E_TOO_LARGE. */
+  uint64_t frames_bad;         /**< Frames refused: #TL_E_FRAME, #TL_E_TOO_LARGE, #TL_E_MISMATCH. */
   uint64_t frames_ignored;     /**< Frames of unknown types. */
   uint64_t answers_unmatched;  /**< Answers to no open request. */
   uint64_t frames_out;         /**< Frames handed out. */

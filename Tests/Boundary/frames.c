@@ -130,7 +130,7 @@ static void refused(tl_client *client, tl_view frame, tl_status expected) {
   CHECK(stats_of(client).frames_bad == bad + (expected < 0));
 }
 
-/* header: "After a failure nothing but a counter has changed." */
+/* header: "After a failure nothing that is stored has changed." */
 static void bad_frames(void) {
   tl_client *client = open_memory();
   EXPECT(tl_client_connected(client), TL_OK);

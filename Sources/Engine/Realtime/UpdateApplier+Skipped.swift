@@ -28,15 +28,16 @@ extension UpdateApplier {
   /// Lowers what is known of those conversations, so that the next sync brings what was told.
   mutating func doubt(_ skipped: SkippedList) throws(StoreFailure) {
     let topics = skipped.topics
-    if topics.contains(.conversations) { effects.doubts.list = true }
+    if topics.contains(.conversations) { try oweList() }
     guard let conversations = skipped.conversations else {
       effects.doubts.all.formUnion(topics)
+      if topics.contains(.messages) { try oweList() }
       return
     }
     for name in conversations {
       guard var record = try tx.conversation(name) else {
         // Of one that is not known nothing is trusted; the list may tell of it.
-        if topics.contains(.messages) { effects.doubts.list = true }
+        if topics.contains(.messages) { try oweList() }
         continue
       }
       if topics.contains(.deletions) { engine.lowerDeletions(&record) }
@@ -50,6 +51,16 @@ extension UpdateApplier {
       try tx.save(record)
       effects.doubts.conversations.append((record.id, record.cid, topics))
     }
+  }
+}
+
+extension UpdateApplier {
+  /// The list is asked for, by this process or the next one, until it was read whole.
+  private mutating func oweList() throws(StoreFailure) {
+    effects.doubts.list = true
+    guard !engine.facts.owesList else { return }
+    engine.facts.owesList = true
+    try tx.save(engine.facts)
   }
 }
 
@@ -89,7 +100,13 @@ extension SyncEngine {
       let isAsking = jobs.contains { $0.request.conversation == name }
       if isAsking || dirty.contains(name) || doubted.contains(name) { catchUp(name) }
     }
-    if doubts.list || doubts.all.contains(.messages) { wakeLists(now) }
+    if doubts.list {
+      for index in jobs.indices where jobs[index].request.kind == .conversations {
+        jobs[index].beginAgain()
+      }
+      leftListing = nil
+      wakeLists(now)
+    }
   }
 }
 

@@ -28,7 +28,10 @@ extension SyncEngine {
           try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
         }
         pump(now)
-        if case .malformed = response.outcome { throw .frame }
+        if case .malformed = response.outcome {
+          stats.framesBad += 1
+          throw .frame
+        }
         return receipt
       }
       return try answer(response.outcome, for: pending, frame: frame.bytes, opened: opened, at: now)
@@ -57,6 +60,7 @@ extension SyncEngine {
       pump(now)
       return .applied
     case (_, .malformed):
+      stats.framesBad += 1
       trouble(pending.purpose, failure: .unavailable, retryAfterMs: 0, at: now)
       pump(now)
       throw .frame

@@ -22,7 +22,7 @@ final class SyncEngine {
   var jobs: [SyncJob] = []
   private var ended: [UInt64: SyncStatus] = [:]
   private var endedOrder: [UInt64] = []
-  private var nextSync: UInt64 = 1
+  var nextSync: UInt64 = 1
   /// Conversations whose catch-up ended well on this connection.
   var caughtUp = IDSet()
   var fresh = FreshRanges()

@@ -95,6 +95,7 @@ extension SyncEngine {
     if bad.isEmpty, listing.isWhole {
       listIsWhole = true
       hasNews = true
+      try settleList()
       return .ended(nil)
     }
     guard bad.isEmpty, listing.restarts < Listing.restartsMax else { return .ended(.incomplete) }
@@ -130,6 +131,23 @@ extension SyncEngine {
         logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
       }
     }
+    askOwedList()
+  }
+
+  /// Asks for a list of which something was told that could not be read, also where nobody
+  /// looks at it: nothing else would bring that.
+  private func askOwedList() {
+    guard facts.owesList, tracker.isUp, jobs.count < Limits.syncsMax,
+      !jobs.contains(where: { $0.request.kind == .conversations })
+    else { return }
+    jobs.append(SyncJob(id: nextSync, request: SyncRequest(kind: .conversations)))
+    nextSync += 1
+  }
+
+  private func settleList() throws(StoreFailure) {
+    guard facts.owesList else { return }
+    facts.owesList = false
+    try commit { tx throws(StoreFailure) in try tx.save(self.facts) }
   }
 
   // MARK: Typing

@@ -109,14 +109,3 @@ package enum WatermarkPolicy {
     return min(max(overlapUs, latenessUs.saturating(plus: latenessUs)), overlapUsMax)
   }
 }
-
-extension ConversationRecord {
-  /// The spans that may be believed: a lost watermark means unknown, so that nothing
-  /// is claimed but that an empty conversation began.
-  func trusted(_ spans: SpanSet) -> SpanSet {
-    if fetch != nil { return spans }
-    var kept = spans
-    kept.remove(.before(timestampGroup: .min + 1), .max)
-    return kept
-  }
-}

@@ -34,11 +34,13 @@ struct ListState: LiveQueryState {
   private struct Shown: Equatable {
     let number: UInt64
     let revision: UInt64
+    let isVerified: Bool
     let unread: Store.Unread
 
     init(_ summary: ConversationSummary) {
       number = summary.newest?.number ?? 0
       revision = summary.newest?.revision ?? 0
+      isVerified = summary.isVerified
       unread = summary.unread
     }
   }

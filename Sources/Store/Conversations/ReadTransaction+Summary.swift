@@ -18,6 +18,8 @@ package struct ConversationSummary: Equatable, Sendable {
   package var activity: Int64
   /// The newest message that is seen, pending ones included.
   package var newest: RowKey?
+  /// The server showed that message, as it is, in a range that is trusted.
+  package var isVerified: Bool
   package var unread: Unread
   package var isPending: Bool
 
@@ -41,10 +43,18 @@ extension ReadTransaction {
       cid: cid, id: record.id,
       isListed: !isLeft && (newest != nil || isTold || record.isPending), isLeft: isLeft,
       activity: try activity(cid, newest: newest?.position, isPending: record.isPending),
-      newest: newest,
+      newest: newest, isVerified: try isVerified(newest?.position, of: record),
       unread: try unread(record), isPending: record.isPending)
     memo?.entry(cid).summary = summary
     return summary
+  }
+
+  private func isVerified(
+    _ place: Position?, of record: ConversationRecord
+  ) throws(StoreFailure) -> Bool {
+    guard let place else { return false }
+    guard record.trusted(try spans(record.cid)).holds(place) else { return false }
+    return !(try unverified(record.cid).holds(place))
   }
 
   /// Whether anything is kept of what this user did: mostly nothing, and then no conversation

@@ -63,8 +63,21 @@ package struct ServerFacts: Equatable, Sendable {
   package var epoch: [UInt8]?
   /// The commit at which the server was last found restored; 0 for never.
   package var restoredLSN: UInt64 = 0
+  /// Something told of the list of conversations was not read: it is to be asked for.
+  package var owesList = false
 
   package init() {}
+}
+
+extension ConversationRecord {
+  /// The spans that may be believed: a lost watermark means unknown, so that nothing
+  /// is claimed but that an empty conversation began.
+  package func trusted(_ spans: SpanSet) -> SpanSet {
+    if fetch != nil { return spans }
+    var kept = spans
+    kept.remove(.before(timestampGroup: .min + 1), .max)
+    return kept
+  }
 }
 
 /// What a stored message is. The values are part of the file's format.

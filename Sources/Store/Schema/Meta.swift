@@ -13,22 +13,22 @@ struct Meta {
     let row = try connection.statement(
       """
       SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead,
-        cache_form, account, user, position_kind,
+        owes_list, cache_form, account, user, position_kind,
         lsn, last_number, last_change, trimmed_change, last_operation, recent_changes, recent_refs,
         kept_state
       FROM meta WHERE one = 1
       """)
     guard try row.step() else { throw .damaged }
-    guard row.int(6) == Schema.cacheForm else { return nil }
-    try binding.check(row, from: 7)
+    guard row.int(7) == Schema.cacheForm else { return nil }
+    try binding.check(row, from: 8)
     return Meta(
       counters: Counters(
-        lsn: row.uint(10), lastNumber: row.uint(11), lastChange: row.uint(12),
-        trimmedChange: row.uint(13), lastOperation: row.uint(14),
+        lsn: row.uint(11), lastNumber: row.uint(12), lastChange: row.uint(13),
+        trimmedChange: row.uint(14), lastOperation: row.uint(15),
         opening: .random(in: .min ... .max),
-        recentChanges: try InlineChanges(stored: row.bytes(15)),
-        recentRefs: InlineRefs(stored: row.bytes(16)),
-        kept: try LastChangedState(stored: row.bytes(17))),
+        recentChanges: try InlineChanges(stored: row.bytes(16)),
+        recentRefs: InlineRefs(stored: row.bytes(17)),
+        kept: try LastChangedState(stored: row.bytes(18))),
       facts: ServerFacts(row))
   }
 }
@@ -64,5 +64,6 @@ extension ServerFacts {
     epoch = row.optionalBytes(3)
     restoredLSN = row.uint(4)
     clockAheadUs = row.optionalInt(5)
+    owesList = row.int(6) != 0
   }
 }

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 6
+  static let version: Int64 = 7
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,7 +74,7 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 6;
+        PRAGMA user_version = 7;
         """)
     } else {
       if found < 2 { try addRecent(connection) }
@@ -82,6 +82,7 @@ enum Schema {
       if found < 4 { try addTop(connection) }
       if found < 5 { try addKept(connection) }
       if found < 6 { try dropDigests(connection, cacheForm: form) }
+      if found < 7 { try addOwedList(connection) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -137,6 +138,14 @@ enum Schema {
         """)
     }
     try connection.execute("PRAGMA user_version = 6")
+  }
+
+  private static func addOwedList(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      ALTER TABLE meta ADD COLUMN owes_list INTEGER NOT NULL DEFAULT 0;
+      PRAGMA user_version = 7;
+      """)
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?

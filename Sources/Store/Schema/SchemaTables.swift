@@ -30,7 +30,8 @@ extension Schema {
         waiting_dropped INTEGER NOT NULL DEFAULT 0,
         recent_changes BLOB NOT NULL DEFAULT x'',
         recent_refs BLOB NOT NULL DEFAULT x'',
-        kept_state BLOB NOT NULL DEFAULT x''
+        kept_state BLOB NOT NULL DEFAULT x'',
+        owes_list INTEGER NOT NULL DEFAULT 0
       ) STRICT;
 
       CREATE TABLE conversation (

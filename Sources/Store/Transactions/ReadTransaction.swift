@@ -175,7 +175,8 @@ package class ReadTransaction {
     if let kept = try known?.facts { return kept }
     let statement = try connection.statement(
       """
-      SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead
+      SELECT server_time, largest_page, overlap_us, epoch, restored_lsn, clock_ahead,
+        owes_list
       FROM meta WHERE one = 1
       """)
     guard try statement.step() else { throw .damaged }

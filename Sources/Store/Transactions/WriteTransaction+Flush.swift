@@ -118,7 +118,7 @@ extension WriteTransaction {
       UPDATE meta SET opening = ?, lsn = ?, last_number = ?, last_change = ?,
         trimmed_change = ?, last_operation = ?, recent_changes = ?, recent_refs = ?,
         server_time = ?, largest_page = ?, overlap_us = ?, epoch = ?, restored_lsn = ?,
-        clock_ahead = ?, kept_state = ?
+        clock_ahead = ?, owes_list = ?, kept_state = ?
       WHERE one = 1
       """
     ) { row in
@@ -150,5 +150,6 @@ extension ServerFacts {
     row.bind(epoch)
     row.bind(restoredLSN)
     row.bind(clockAheadUs)
+    row.bind(owesList ? 1 as Int64 : 0)
   }
 }

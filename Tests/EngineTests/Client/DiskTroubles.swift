@@ -43,7 +43,7 @@ import Testing
         frames.append(String(decoding: next.bytes, as: UTF8.self))
       }
     } catch {
-      #expect(error as? Failure == .full)
+      #expect(error == .full)
     }
     #expect(!frames.contains { $0.contains("send_message") })
     disk.fillDisk(false)

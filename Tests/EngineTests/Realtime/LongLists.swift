@@ -185,11 +185,51 @@ import Testing
     #expect(try world.client.syncStatus(id).trouble == .unavailable)
     #expect(try world.page().coverage.deletionsAsOfUs == before)
     #expect(try world.client.stats().tombstones == 0)
+    #expect(try world.client.stats().framesBad == 1)
     world.alter = { $1 }
     world.timestampGroup(ms: 60_000)
     _ = try world.client.advance()
     try world.run()
     #expect(try world.cached() == world.truth())
+  }
+
+  /// The list is asked for also where nobody looks at it, by the next process too, and no more
+  /// once it was read whole.
+  @Test(arguments: [false, true]) func anUpdateOfTooManyConversationsIsAskedFor(
+    _ isKilled: Bool
+  ) throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try live(file: folder.file())
+    for index in 0..<130 {
+      world.server.post(conversation: "c\(index)", sender: "you", payload: "\"t\"")
+    }
+    let items = (0..<Self.over).map { "{\"conversation_id\":\"c\($0)\"}" }
+    let frame = Frames.update("many", "conversation", "update", items)
+    #expect(try world.hand(frame) == .quarantined)
+    if isKilled { try world.reopen() }
+    world.reset()
+    try world.run()
+    #expect(world.asked("get_conversations").count >= 3)
+    #expect(try world.client.stats().conversations == 131)
+    world.reset()
+    try world.reopen()
+    try world.run()
+    #expect(world.asked("get_conversations").isEmpty)
+  }
+
+  /// A walk through the list that was under way says nothing of what was told meanwhile.
+  @Test func aListThatIsUnderWayBeginsAnew() throws {
+    let world = try live()
+    for index in 0..<130 {
+      world.server.post(conversation: "c\(index)", sender: "you", payload: "\"t\"")
+    }
+    _ = try world.client.sync(SyncRequest(kind: .conversations))
+    world.reset()
+    let items = (0..<Self.over).map { "{\"conversation_id\":\"c\($0)\"}" }
+    _ = try world.hand(Frames.update("many", "conversation", "update", items))
+    try world.run()
+    #expect(world.asked("get_conversations").count >= 4)
+    #expect(try world.client.stats().conversations == 131)
   }
 
   /// Conversations that nobody knows are not made, and more than are counted doubt all.

@@ -9,6 +9,8 @@ final class TestList {
   private(set) var numbers: [UInt64] = []
   private(set) var diffs: [WindowDiff] = []
   private var version: UInt64 = 0
+  /// What a host drew of each row when it was told to.
+  private var drawn: [UInt64: Row] = [:]
 
   init(_ client: Client, _ config: ListConfig = ListConfig()) throws {
     list = try client.openList(config)
@@ -17,9 +19,13 @@ final class TestList {
   /// Polls once and replays what comes.
   @discardableResult
   func poll() throws -> WindowDiff? {
-    guard let diff = try list.poll() else { return nil }
+    guard let diff = try list.poll() else {
+      try look([])
+      return nil
+    }
     #expect(diff.from == version)
     version = diff.to
+    var told: Set<UInt64> = []
     for op in diff.ops {
       switch op.kind {
       case .insert:
@@ -28,6 +34,7 @@ final class TestList {
         numbers.removeSubrange(op.row..<op.row + op.count)
       case .update:
         try #require(op.row + op.count <= numbers.count)
+        told.formUnion(numbers[op.row..<op.row + op.count])
       case .move:
         numbers.insert(numbers.remove(at: op.from), at: op.row)
       }
@@ -42,7 +49,21 @@ final class TestList {
     #expect(checksum(numbers) == diff.checksum && state.checksum == diff.checksum)
     #expect(state.version == version)
     diffs.append(diff)
+    try look(told)
     return diff
+  }
+
+  /// What stands on a screen that redraws the rows it is told of is what the list shows.
+  private func look(_ told: Set<UInt64>) throws {
+    guard numbers.count <= 50 else { return }
+    let now = try rows()
+    drawn = drawn.filter { numbers.contains($0.key) }
+    for row in now {
+      if let old = drawn[row.row.number], !told.contains(row.row.number), old != row {
+        Issue.record("\(row.id) was not told: \(old.drawing) is \(row.drawing)")
+      }
+      drawn[row.row.number] = row
+    }
   }
 
   /// Polls and carries frames until nothing moves.
@@ -65,6 +86,9 @@ final class TestList {
     var typing: String
     var lastRead: String
     var row: ConversationRow
+    /// The last message as it is drawn. Whether its marks are of this connection is no step.
+    var lastText: String
+    var lastFlags: UInt32
 
     /// Ranges differ from page to page.
     static func == (a: Row, b: Row) -> Bool {
@@ -72,6 +96,11 @@ final class TestList {
         == (b.id, b.title, b.last, b.unread, b.draft, b.typing)
         && (a.lastRead, a.row.flags, a.row.number, a.row.activityUs, a.row.memberCount)
           == (b.lastRead, b.row.flags, b.row.number, b.row.activityUs, b.row.memberCount)
+        && (a.lastText, a.lastFlags) == (b.lastText, b.lastFlags)
+    }
+
+    var drawing: String {
+      "\(title) \(last) \(lastText) flags \(lastFlags) \(row.flags) unread \(unread)"
     }
 
     init(_ row: ConversationRow, _ bytes: [UInt8]) {
@@ -84,6 +113,8 @@ final class TestList {
       draft = text(row.draft)
       typing = text(row.typing)
       lastRead = text(row.lastRead)
+      lastText = row.last.map { text($0.payload) } ?? ""
+      lastFlags = (row.last?.flags ?? 0) & ~(1 << 9)
       self.row = row
     }
   }

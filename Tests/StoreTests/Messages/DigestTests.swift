@@ -33,7 +33,7 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       try tx.quarantine(
         cid, bytes: bytes("{}"), reason: 1, low: position(5, ""), high: position(6, ""))
-      try tx.connection.execute("PRAGMA user_version = 5")
+      try tx.connection.execute("ALTER TABLE meta DROP COLUMN owes_list; PRAGMA user_version = 5")
     }
     try fixture.reopen()
     #expect(try fixture.message("a", cid)?.payload == bytes("a"))

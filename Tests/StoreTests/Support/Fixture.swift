@@ -80,6 +80,7 @@ final class Fixture {
         ALTER TABLE conversation DROP COLUMN top_time;
         ALTER TABLE conversation DROP COLUMN top_id;
         ALTER TABLE meta DROP COLUMN kept_state;
+        ALTER TABLE meta DROP COLUMN owes_list;
         """)
     }
     try reopen()
