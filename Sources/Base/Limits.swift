@@ -24,6 +24,8 @@ package enum Limits {
   package static let pageItemsMax = 10_000
   /// Entries of any other list in a frame.
   package static let listItemsMax = 10_000
+  /// Ranges that are proven whole in one conversation; the oldest beyond them are gaps.
+  package static let spansMax = 4_096
   /// Copies of one message in a frame.
   package static let copiesMax = 16
   /// Rows of one read.

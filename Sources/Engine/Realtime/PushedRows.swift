@@ -32,6 +32,9 @@ struct PushedRows {
 
   func contains(_ id: PushedID) -> Bool { rows[id] != nil }
 
+  /// The commit that stored it.
+  func lsn(of id: PushedID) -> UInt64? { rows[id]?.lsn }
+
   mutating func insert(_ row: PushedRow) {
     if rows.count >= Limits.pushesRemembered { forgetAll() }
     rows[row.id] = row
@@ -46,16 +49,19 @@ struct PushedRows {
   }
 
   /// The lowest row of a range that came after a request was issued, but for those that its
-  /// answer shows. Where rows were forgotten since then, any could be: the end of the range.
+  /// answer shows and those that its run has shown before. Where rows were forgotten since then,
+  /// any could be: the end of the range.
   func lowest(
     in cid: Int64, from low: Position, to high: Position, after issued: UInt64,
-    besides shown: IDSet
+    besides shown: IDSet, or shownBefore: Set<PushedID>
   ) -> Position? {
     if forgottenLSN > issued { return low }
     var lowest: Position?
     for (id, row) in rows
     where id.cid == cid && row.lsn > issued && low <= row.position && row.position < high {
-      if lowest.map({ row.position < $0 }) ?? true, !shown.contains(id.id) {
+      if lowest.map({ row.position < $0 }) ?? true, !shown.contains(id.id),
+        !shownBefore.contains(id)
+      {
         lowest = row.position
       }
     }

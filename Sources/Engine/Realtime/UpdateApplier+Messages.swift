@@ -114,6 +114,7 @@ extension UpdateApplier {
       }
       try endTrust(inside: &spans, at: message, of: record)
     }
+    spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: stored, in: record.cid)
     try tx.save(record)
   }

@@ -99,6 +99,7 @@ extension SyncEngine {
   private func advance(
     _ job: inout SyncJob, outcome: Outcome, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) {
+    clock = now
     let step: Step
     switch (job.stage, outcome) {
     case (.start, .failed(.rateLimited, let retryAfterMs)),
@@ -160,7 +161,7 @@ extension SyncEngine {
       job.restores += 1
       try commit { tx throws(StoreFailure) in
         guard var record = try tx.conversation(job.request.conversation) else { return }
-        try distrust(&record, in: tx)
+        try forgetClaims(&record, in: tx)
       }
       job.beginAnew()
       replace(job)

@@ -417,6 +417,7 @@ final class SyncEngine {
   private func launch(_ job: SyncJob, at now: Instant) {
     var job = job
     if case .start = job.stage {
+      job.beganMs = now.monotonicMs
       do {
         if case .ended(let trouble) = try begin(&job) {
           end(job, trouble: trouble)

@@ -38,7 +38,7 @@ struct Listing {
     seen.formUnion(ids)
     offset += count
     self.total = total
-    budget.take(ids, count: count, total: total, isNew: seen.count > known)
+    budget.take(count: count, total: total, isNew: seen.count > known)
     if count == 0 { return true }
     isCut = offset >= Limits.conversationsMax
     return isCut || total.map { Int64(offset) >= $0 } ?? false

@@ -14,23 +14,22 @@ struct PageBudget {
   private var total: Int64?
   /// Pages in a row that brought nothing new.
   private var idle = 0
-  /// What pages held, so that one is known when it comes again.
-  private var digests: Set<UInt64> = []
+  /// The first and the last message of the pages taken, which tell one that comes again.
+  private var ends: Set<[UInt8]> = []
+
+  /// Whether no page of the walk had these ends.
+  mutating func isFirst(from first: [UInt8]?, to last: [UInt8]?) -> Bool {
+    ends.insert((first ?? []) + [0] + (last ?? [])).inserted
+  }
 
   /// - Parameters:
-  ///   - ids: of its items.
   ///   - count: how many different items it holds.
-  ///   - isNew: something of it was not known before.
-  mutating func take(
-    _ ids: some Sequence<[UInt8]>, count: Int, total told: Int64?, isNew: Bool
-  ) {
+  ///   - isNew: the walk has not come by it before.
+  mutating func take(count: Int, total told: Int64?, isNew: Bool) {
     pages += 1
     items += count
     total = total ?? told
-    var digest = UInt64(count)
-    for id in ids { digest = digest &+ foldedBytes(of: id) &* 0x9E37_79B9_7F4A_7C15 }
-    let isRepeated = !digests.insert(digest).inserted
-    idle = isRepeated && !isNew ? idle + 1 : 0
+    idle = isNew ? 0 : idle + 1
   }
 
   /// Whether it was the last one.

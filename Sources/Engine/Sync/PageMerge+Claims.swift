@@ -121,7 +121,7 @@ extension PageMerge {
     // Where all that is committed is pushed, nothing can have come beside what was.
     if engine.hearsAll(record) { return nil }
     return engine.pushed.lowest(
-      in: record.cid, from: low, to: high, after: issued, besides: shownIDs
+      in: record.cid, from: low, to: high, after: issued, besides: shownIDs, or: job.shownPushes
     ).map { .before(timestampGroup: $0.time) }
   }
 
@@ -131,13 +131,26 @@ extension PageMerge {
     _ ingested: Ingested, claim: PageClaim, passed: Position
   ) throws(StoreFailure) {
     guard !scheme.isSequence, !job.stage.isReaching, let top = job.present else { return }
-    for position in ingested.insertedAt where passed <= position && position < top {
+    var late = ingested.insertedAt
+    if !engine.pushed.isEmpty {
+      late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
+    }
+    for position in late where passed <= position && position < top {
       let low = Position.before(timestampGroup: position.time)
       if claim.low <= low, .after(timestampGroup: position.time) <= claim.high { continue }
       job.claimLimit = min(job.claimLimit ?? .max, low)
       job.isBehind = true
       try endTrust(at: low)
     }
+  }
+
+  /// Whether a row came another way since the run began, and no page of it has shown it before.
+  private func isPushedLate(_ id: [UInt8]) -> Bool {
+    let pushed = PushedID(cid: record.cid, id: id)
+    guard let lsn = engine.pushed.lsn(of: pushed), !job.shownPushes.contains(pushed) else {
+      return false
+    }
+    return lsn > job.runIssued ?? job.issued
   }
 
   /// A page that brings a row into a range that was whole, without claiming the row's timestamp
@@ -252,6 +265,8 @@ extension PageMerge {
   /// Judges a row that an answer did not show.
   private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
     let isLeftover = row.lsn < record.restoredLSN
+    // What contradicts itself takes nothing away.
+    if job.isContradicted { return }
     if !isLeftover, row.timeUs >= settledUs,
       engine.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {

@@ -73,6 +73,11 @@ struct PageMerge {
       sizesVary: engine.config.profile.pageSizeVaries, hasMore: page.hasMore,
       counted: job.selects || engine.config.profile.countsHidden
         ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
+    if page.hasMore == false, !job.selects, !engine.config.profile.countsHidden,
+      let total = page.totalCount, total > page.items.count + job.offset
+    {
+      job.isContradicted = true
+    }
     if isWhole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
     if !job.selects {
       engine.offsets.remember(
@@ -166,6 +171,7 @@ struct PageMerge {
 
   /// Writes the claims so that what follows in this transaction reads them.
   mutating func flush() throws(StoreFailure) {
+    spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: stored, in: record.cid)
     stored = spans
     if stillUnverified != written.unverified {

@@ -22,6 +22,10 @@ struct RestoreDetection {
   }
 
   private var evidence: [[UInt8]: Evidence] = [:]
+  /// Where a server showed what it had said was deleted, and when it first did.
+  private var buried: [[UInt8]: Evidence] = [:]
+  /// Evidence was let go of: whatever is unverified may be in doubt.
+  private var isForgetful = false
   /// When the next look is due.
   private var dueMs: [[UInt8]: Int64] = [:]
   /// By conversation, when a restore was believed.
@@ -31,7 +35,7 @@ struct RestoreDetection {
 
   /// Whether a whole answer has lacked this row, and another one has not been heard yet.
   func isDoubted(_ id: [UInt8], in conversation: [UInt8]) -> Bool {
-    evidence[conversation]?.missing.contains(id) ?? false
+    isForgetful || evidence[conversation]?.missing.contains(id) ?? false
   }
 
   /// What is in doubt in a conversation.
@@ -42,16 +46,14 @@ struct RestoreDetection {
   /// none that the other lacked. Else what is in doubt is kept, and another look is due.
   mutating func confirms(
     _ missing: [[UInt8]], unseen: Set<[UInt8]>, lowest: Position, in conversation: [UInt8],
-    nowMs: Int64
+    askedMs: Int64, nowMs: Int64
   ) -> Bool {
     let now = Set(missing)
     var doubt = Evidence(missing: now, lowest: lowest, connection: connection, atMs: nowMs)
     if let earlier = evidence[conversation] {
       let isShownAgain = !earlier.missing.subtracting(now).isSubset(of: unseen)
       let isSame = !isShownAgain && !earlier.missing.isDisjoint(with: now)
-      let isApart =
-        earlier.connection != connection || nowMs &- earlier.atMs >= Limits.restoreApartMs
-      if isSame, isApart {
+      if isSame, isApart(earlier, askedMs: askedMs) {
         clear(conversation)
         return true
       }
@@ -65,11 +67,35 @@ struct RestoreDetection {
     } else if evidence.count >= Limits.restoresDoubted {
       evidence = [:]
       dueMs = [:]
+      isForgetful = true
     }
     evidence[conversation] = doubt
     dueMs[conversation] = doubt.atMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
     return false
   }
+
+  /// Whether an answer that was asked for then counts beside an earlier one.
+  private func isApart(_ earlier: Evidence, askedMs: Int64) -> Bool {
+    earlier.connection != connection || askedMs &- earlier.atMs >= Limits.restoreApartMs
+  }
+
+  /// A walk showed what is known to be deleted, and the count does not agree with what is stored.
+  /// True where an earlier one that counts beside it did so too.
+  mutating func confirmsBuried(in conversation: [UInt8], askedMs: Int64, nowMs: Int64) -> Bool {
+    if let earlier = buried[conversation] {
+      guard isApart(earlier, askedMs: askedMs) else { return false }
+      buried[conversation] = nil
+      return true
+    }
+    if buried.count >= Limits.restoresDoubted { buried = [:] }
+    buried[conversation] = Evidence(
+      missing: [], lowest: .min, connection: connection, atMs: nowMs)
+    dueMs[conversation] = nowMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
+    return false
+  }
+
+  /// The count agrees.
+  mutating func forgetBuried(_ conversation: [UInt8]) { buried[conversation] = nil }
 
   /// A whole answer lacks nothing, and spoke of all that was in doubt but these.
   mutating func keep(_ unseen: Set<[UInt8]>, in conversation: [UInt8]) {
@@ -80,13 +106,14 @@ struct RestoreDetection {
   /// Nothing is missing there any more, or it was believed.
   mutating func clear(_ conversation: [UInt8]) {
     evidence[conversation] = nil
-    dueMs[conversation] = nil
+    if buried[conversation] == nil { dueMs[conversation] = nil }
   }
 
   /// A new connection: what is doubted is looked at at once.
   mutating func connect(nowMs: Int64) {
     connection &+= 1
     for conversation in evidence.keys { dueMs[conversation] = nowMs }
+    for conversation in buried.keys { dueMs[conversation] = nowMs }
   }
 
   /// The looks that are due, each once.
@@ -95,7 +122,8 @@ struct RestoreDetection {
     let due = dueMs.filter { $0.value <= nowMs }.keys.sorted { $0.lexicographicallyPrecedes($1) }
     return due.compactMap { conversation in
       dueMs[conversation] = nil
-      return evidence[conversation].map { Check(conversation: conversation, lowest: $0.lowest) }
+      let lowest = buried[conversation] == nil ? evidence[conversation]?.lowest : .min
+      return lowest.map { Check(conversation: conversation, lowest: $0) }
     }
   }
 

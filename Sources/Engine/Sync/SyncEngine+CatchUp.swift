@@ -89,7 +89,6 @@ extension SyncEngine {
   func takePage(
     _ job: inout SyncJob, page: Page, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) -> Step {
-    clock = now
     var draft = job
     draft.issued = ingest.issued
     draft.asked = ingest.asked
@@ -114,14 +113,14 @@ extension SyncEngine {
       let step = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
       shown = (record.cid, merge.job.shown)
       try tx.save(facts)
-      // A set that is empty hashes what it is asked for, too.
-      if !pushed.isEmpty {
-        for id in ingested.ids.all { pushed.remove(PushedID(cid: record.cid, id: id)) }
-      }
       draft = merge.job
+      pass(ingested, of: record, shownTo: &draft, at: tx.lsn)
+      let first = ingested.items.first { $0 != nil } ?? nil
+      let last = ingested.items.last { $0 != nil } ?? nil
+      let isFirst = draft.budget.isFirst(from: first?.id, to: last?.id)
       draft.budget.take(
-        ingested.ids.all, count: ingested.distinct, total: page.totalCount,
-        isNew: !ingested.insertedAt.isEmpty)
+        count: ingested.distinct, total: page.totalCount,
+        isNew: isFirst || !ingested.insertedAt.isEmpty)
       record = merge.record
       try tx.save(record)
       return step
@@ -138,6 +137,35 @@ extension SyncEngine {
     }
     job = draft
     return step
+  }
+
+  /// A page has shown what came another way. To the other runs of the conversation that are under
+  /// way it has not, and what this page brought came another way.
+  private func pass(
+    _ ingested: Ingested, of record: ConversationRecord, shownTo job: inout SyncJob,
+    at lsn: UInt64
+  ) {
+    let number = job.id
+    let isShared = jobs.contains {
+      $0.id != number && $0.request.conversation == record.id && $0.runIssued != nil
+    }
+    if isShared {
+      for position in ingested.insertedAt {
+        pushed.insert(
+          PushedRow(
+            id: PushedID(cid: record.cid, id: position.id), position: position, lsn: lsn))
+      }
+    }
+    // A set that is empty hashes what it is asked for, too.
+    if pushed.isEmpty { return }
+    for id in ingested.ids.all {
+      let id = PushedID(cid: record.cid, id: id)
+      if !isShared {
+        pushed.remove(id)
+      } else if pushed.contains(id) {
+        job.shownPushes.insert(id)
+      }
+    }
   }
 
   /// Puts a page in order, oldest first; false where the server's order is not known yet.

@@ -130,7 +130,10 @@ extension SyncEngine {
     _ form: Stamp?
   ) {
     guard let next = job.leftCursor else { return }
-    if let stamp = Stamp(next, zoneOffsetMinutes: config.profile.zoneOffsetMinutes), let form {
+    if let stamp = Stamp(next, zoneOffsetMinutes: config.profile.zoneOffsetMinutes), let form,
+      facts.serverTimeUs.map({ stamp.timeUs <= $0.saturating(plus: WatermarkPolicy.dayUs) })
+        ?? false
+    {
       let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
       if watermark.map({ $0.timeUs < time }) ?? true {
         watermark = Watermark(timeUs: time, text: form.printed(time))
@@ -163,9 +166,11 @@ extension SyncEngine {
     if let lowest = missing.map(\.position).min() {
       if try looksAgain(&job, in: tx) { return .next }
       guard job.restores == 0 else { return .ended(.incomplete) }
+      // What contradicts itself is no evidence.
+      if job.isContradicted { return try askChanges(&job, of: &record, in: tx) }
       let isBelieved = restores.confirms(
         missing.map(\.position.id), unseen: try unseen(record, in: tx), lowest: lowest,
-        in: record.id, nowMs: clock.monotonicMs)
+        in: record.id, askedMs: job.beganMs, nowMs: clock.monotonicMs)
       guard isBelieved else {
         // The rows stay until another answer lacks them too.
         try doubt(missing, of: record, in: tx)
@@ -205,11 +210,8 @@ extension SyncEngine {
   ) throws(StoreFailure) {
     let before = try tx.unverified(record.cid)
     var unverified = before
-    if missing.count <= 64 {
-      for row in missing { unverified.insert(row.position, row.position.successor) }
-    } else if let low = missing.map(\.position).min(), let high = missing.map(\.position).max() {
-      unverified.insert(low, high.successor)
-    }
+    // What was shown between them is in no doubt.
+    for place in missing.map(\.position).sorted() { unverified.insert(place, place.successor) }
     try tx.save(unverified: unverified, replacing: before, in: record.cid)
   }
 
@@ -217,9 +219,10 @@ extension SyncEngine {
   func finish(
     _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    if !job.stopsAtPage || job.request.kind == .live,
-      let step = try audit(&job, of: &record, in: tx)
-    {
+    if job.stopsAtPage, job.request.kind != .live {
+      // It reached the beginning without a walk of its own: a catch-up looks into it.
+      if try difference(job, of: record, in: tx) != nil { dirty.insert(record.id) }
+    } else if let step = try audit(&job, of: &record, in: tx) {
       return step
     }
     guard job.hasGoal, !job.goalIsDone else { return .ended(nil) }
@@ -237,33 +240,22 @@ extension SyncEngine {
   private func audit(
     _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step? {
-    let spans = try tx.spans(record.cid)
-    guard !config.profile.countsHidden else { return nil }
-    guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
-      try tx.quarantined(record.cid).isEmpty
-    else { return nil }
-    let stored = Int64(try tx.count(record.cid, from: .min, to: .max))
-    var unsettled: Int64 = 0
-    for id in job.unsettled where try tx.row(id, record.cid) != nil { unsettled += 1 }
-    let count = stored - unsettled
+    guard let (total, count) = try counts(job, of: record, in: tx) else { return nil }
     if count == total {
       record.auditedTotal = nil
       record.auditedCount = nil
+      restores.forgetBuried(record.id)
       return nil
     }
-    // What was looked into is the difference: a server that always counts one more
-    // does so for each new message too.
-    if let auditedTotal = record.auditedTotal, let auditedCount = record.auditedCount,
-      auditedTotal &- auditedCount == total &- count
-    {
-      return nil
-    }
+    if !job.sawBuried, try difference(job, of: record, in: tx) == nil { return nil }
     if !job.isRecheck {
       job.isRecheck = true
       if try !looksAgain(&job, in: tx) { beginAgain(&job) }
       return .next
     }
     if job.sawBuried, job.restores == 0,
+      restores.confirmsBuried(
+        in: record.id, askedMs: job.beganMs, nowMs: clock.monotonicMs),
       restores.mayBelieve(record.id, nowMs: clock.monotonicMs)
     {
       // The server shows what it said was deleted: it was restored.
@@ -281,5 +273,36 @@ extension SyncEngine {
     record.auditedTotal = total
     record.auditedCount = count
     return nil
+  }
+
+  /// How many messages the server counts and we do, where everything is claimed.
+  private func counts(
+    _ job: SyncJob, of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> (total: Int64, stored: Int64)? {
+    let spans = try tx.spans(record.cid)
+    guard !config.profile.countsHidden else { return nil }
+    guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
+      try tx.quarantined(record.cid).isEmpty
+    else { return nil }
+    let stored = Int64(try tx.count(record.cid, from: .min, to: .max))
+    var unsettled: Int64 = 0
+    for id in job.unsettled where try tx.row(id, record.cid) != nil { unsettled += 1 }
+    return (total, stored - unsettled)
+  }
+
+  /// By how much they differ, where that was not looked into: what was is the difference, since
+  /// a server that always counts one more does so for each new message too.
+  private func difference(
+    _ job: SyncJob, of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> Int64? {
+    guard let (total, count) = try counts(job, of: record, in: tx), total != count else {
+      return nil
+    }
+    if let auditedTotal = record.auditedTotal, let auditedCount = record.auditedCount,
+      auditedTotal &- auditedCount == total &- count
+    {
+      return nil
+    }
+    return total &- count
   }
 }

@@ -59,6 +59,16 @@ extension SyncEngine {
   func distrust(
     _ record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
+    try forgetClaims(&record, in: tx)
+    record.restoredLSN = tx.lsn
+    try tx.save(record)
+    try tx.clearTombstones(record.cid)
+  }
+
+  /// The same where only what was proven is lost: rows go by two answers, as ever.
+  func forgetClaims(
+    _ record: inout ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) {
     // Nothing follows the present any more, so no push may go on from there.
     if caughtUp.remove(record.id) { doubted.insert(record.id) }
     // What other syncs of it were about to join is no more.
@@ -71,12 +81,10 @@ extension SyncEngine {
     record.lowestSinceUs = nil
     record.auditedTotal = nil
     record.auditedCount = nil
-    record.restoredLSN = tx.lsn
     try tx.save(record)
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), in: record.cid)
     try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), in: record.cid)
     try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), in: record.cid)
-    try tx.clearTombstones(record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }
 

@@ -52,6 +52,8 @@ struct SyncJob {
   var attempts = 0
   var notBeforeMs: Int64 = .min
   var pages = 0
+  /// When its walk began to ask.
+  var beganMs: Int64 = .min
 
   /// The catch-up must reach down to here; nil when nothing was known before.
   var bound: Position?
@@ -62,6 +64,8 @@ struct SyncJob {
   /// The newest commit when the first page of its run was asked for: what came later by another
   /// way bounds what the run may claim.
   var runIssued: UInt64?
+  /// What came another way and was shown by a page of it since.
+  var shownPushes: Set<PushedID> = []
   /// Where the claims of its run end, because something came another way from there on.
   var claimLimit: Position?
   /// Something came another way that a claim ends below: another catch-up is to follow.
@@ -113,6 +117,9 @@ struct SyncJob {
   /// The request stamp of the answer being taken, and the page size asked.
   var issued: UInt64 = 0
   var asked = 0
+  /// An answer counted more than it showed, and said that there was no more: what it lacks speaks
+  /// for nothing.
+  var isContradicted = false
   /// The server showed a message whose deletion is recorded here.
   var sawBuried = false
   /// Where deletions or changes were asked from by this job, so that it never goes
@@ -197,6 +204,7 @@ struct SyncJob {
     borneOutUs = nil
     runIssued = nil
     claimLimit = nil
+    shownPushes = []
     suspects = []
     unsettled = []
     openGroup = nil
@@ -209,6 +217,7 @@ struct SyncJob {
     passed = SpanSet()
     changesAreDone = false
     sawBuried = false
+    isContradicted = false
     cursors = []
     idleAnswers = 0
     emptyAnswers = 0

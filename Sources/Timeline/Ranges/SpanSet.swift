@@ -119,17 +119,21 @@ package struct SpanSet: Equatable, Sendable {
   /// Makes `low ..< high` a gap again.
   package mutating func remove(_ low: Position, _ high: Position) {
     guard low < high else { return }
+    var first = firstIndex(reaching: low)
+    if first < spans.count, spans[first].high == low { first += 1 }
+    var end = first
+    while end < spans.count, spans[end].low < high { end += 1 }
+    guard first < end else { return }
+    let (bottom, top) = (spans[first].low, spans[end - 1].high)
     var kept: [Span] = []
-    kept.reserveCapacity(spans.count + 1)
-    for span in spans {
-      if span.high <= low || high <= span.low {
-        kept.append(span)
-        continue
-      }
-      if span.low < low { kept.append(Span(low: span.low, high: low)) }
-      if high < span.high { kept.append(Span(low: high, high: span.high)) }
-    }
-    spans = kept
+    if bottom < low { kept.append(Span(low: bottom, high: low)) }
+    if high < top { kept.append(Span(low: high, high: top)) }
+    spans.replaceSubrange(first..<end, with: kept)
+  }
+
+  /// Makes gaps of the oldest of more than so many.
+  package mutating func keepNewest(_ count: Int) {
+    if spans.count > count { spans.removeFirst(spans.count - count) }
   }
 
   package mutating func removeAll() {

@@ -232,6 +232,28 @@ import Testing
     #expect(try world.client.stats().conversations == 131)
   }
 
+  /// Each back-dated message splits a range: there are only so many of those.
+  @Test func rangesAreBounded() throws {
+    let world = try World()
+    world.post(130)
+    try world.connect()
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.page().coverage.whole)
+    for part in 0..<2 {
+      let items = (0..<2_500).map { index in
+        Frames.message(
+          "old \(part) \(index)",
+          atUs: World.epochUs - 86_400_000_000_000
+            + Int64(index * 3 + part) * 10_000_000)
+      }
+      _ = try world.hand(Frames.update("part \(part)", "message", "new", items))
+    }
+    #expect(try world.page().coverage.gaps.count >= Limits.spansMax)
+    #expect(try world.cached().count == 5_130)
+    #expect(try world.lies() == [])
+  }
+
   /// Conversations that nobody knows are not made, and more than are counted doubt all.
   @Test func manyConversationsInOneFrame() throws {
     let world = try live()

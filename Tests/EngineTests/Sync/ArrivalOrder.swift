@@ -61,6 +61,23 @@ import Testing
     if count < 50 { #expect(try ids(world).subtracting(world.cached()).isEmpty) }
   }
 
+  /// A window that is scrolled down to the beginning counts, as a sync to there does.
+  @Test func aWindowThatReachesTheBeginningCounts() throws {
+    let world = try world { $0.pageLimit = 20 }
+    postBackDated(world, 5)
+    try world.connect()
+    let screen = try TestScreen(world)
+    for _ in 0..<40 {
+      try screen.settle(world)
+      if try screen.window.state().isAtStart { break }
+      _ = try screen.window.load(Load(.before(0), count: 20))
+    }
+    try screen.settle(world)
+    let coverage = try world.page().coverage
+    let missing = try ids(world).subtracting(world.cached())
+    #expect(missing.isEmpty || !coverage.whole)
+  }
+
   /// The server's clock is set back while the client is connected to it, and after.
   @Test(arguments: [Int64(30), 3_600, 86_400]) func aClockThatSteps(seconds: Int64) throws {
     let world = try world()

@@ -66,6 +66,93 @@ import Testing
     #expect(try world.tailFaults(202) == [])
   }
 
+  /// While a catch-up walks, a window's page shows the one that was pushed: what came with it is
+  /// not known by that.
+  @Test(arguments: [false, true], 6...13)
+  func aPageOfAnotherSyncHidesNoPush(_ isPushed: Bool, _ answers: Int) throws {
+    var knobs = ServerKnobs()
+    var profile = Profile()
+    if !isPushed {
+      knobs.takesAround = true
+      profile.capabilities = [.around]
+    }
+    let world = try World(knobs: knobs, profile: profile)
+    world.post(20)
+    try world.connect()
+    try world.sync()
+    world.post(180, everyMs: 400)
+    var pages = 0
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      pages += 1
+      guard pages == 3 else { return answer }
+      let last = isPushed ? self.late(world, 70) : world.post(70, everyMs: 0).last ?? ""
+      do {
+        _ = try world.client.sync(
+          SyncRequest(conversation: Array("room".utf8), kind: .at(Array(last.utf8)), isUrgent: true)
+        )
+      } catch {
+        Issue.record(error)
+      }
+      return answer
+    }
+    _ = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    // It ends, and the answers of the one that follows are lost.
+    try world.run(drop: { index, _ in index > answers })
+    #expect(try world.lies() == [])
+    world.alter = { $1 }
+    try world.client.disconnected()
+    try world.connect()
+    try world.sync()
+    #expect(try world.lies() == [])
+    #expect(try world.tailFaults(270) == [])
+  }
+
+  /// Two messages come right above what the second page of a walk shows again of the first, and
+  /// the lower one of them is pushed before: it stands at the edge of the page.
+  @Test(arguments: 4...9) func aRowThatWasPushedAtTheEdgeOfAPage(_ answers: Int) throws {
+    var profile = Profile()
+    profile.ties = .id
+    profile.pageLimit = 7
+    // A count would tell that one is missing.
+    profile.countsHidden = true
+    let world = try World(profile: profile)
+    world.post(30, everyMs: 0)
+    try world.connect()
+    var pages = 0
+    world.before = { _, request in
+      guard request.contains("get_messages"), let at = request.range(of: "\"offset\":"),
+        let offset = Int(request[at.upperBound...].prefix { $0.isNumber }), offset > 1
+      else { return }
+      pages += 1
+      guard pages == 1 else { return }
+      let rows = world.server.truth("room").sorted { $0.id > $1.id }
+      let (above, below) = (rows[offset - 2], rows[offset - 1])
+      for tail in ["2", "1"] {
+        #expect(below.id + tail < above.id)
+        world.server.post(
+          conversation: "room", sender: "you", payload: "\"late\"", id: below.id + tail,
+          stampUs: below.stampUs, lateUs: nil)
+      }
+      do {
+        try world.hand(Frames.push(Frames.message(below.id + "1", atUs: below.stampUs)))
+      } catch {
+        Issue.record(error)
+      }
+    }
+    _ = try world.client.sync(SyncRequest(conversation: Array("room".utf8), kind: .older, want: 99))
+    try world.run(drop: { index, _ in index > answers })
+    #expect(pages > 0)
+    let page = try world.page()
+    #expect(try !page.coverage.whole || world.cached() == world.truth())
+    world.before = { _, _ in }
+    try world.client.disconnected()
+    try world.connect()
+    try world.sync(.older, want: 99)
+    #expect(try world.lies() == [])
+    #expect(try world.cached() == world.truth())
+  }
+
   /// Posts so many in the second of the newest and hands the last of them over as a push.
   private func late(_ world: World, _ count: Int) -> String {
     let ids = world.post(count, everyMs: 0)

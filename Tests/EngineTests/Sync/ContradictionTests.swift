@@ -135,6 +135,89 @@ import Testing
     return altered(answer, members)
   }
 
+  /// Many rows are missing, and between them others are shown: those are in no doubt.
+  @Test func whatIsShownBesideManyThatAreMissingIsInNoDoubt() throws {
+    let world = try known()
+    let before = try world.cached()
+    let gone = Set(before.enumerated().filter { !$0.offset.isMultiple(of: 3) }.map(\.element))
+    #expect(gone.count > 64)
+    world.alter = { _, answer in self.without(gone, answer) }
+    try world.sync()
+    world.alter = { _, answer in self.altered(answer, ["messages": [Any](), "total_count": 0]) }
+    try world.sync()
+    #expect(try world.cached() == before)
+    world.alter = { $1 }
+    try rest(world, ms: 120_000)
+    try world.sync(.older, want: 1_000)
+    #expect(try world.cached() == world.truth())
+    #expect(try world.page().rows.allSatisfy { $0.flags & MessageBit.unverified == 0 })
+  }
+
+  /// A cursor that the server does not know says nothing of the rows.
+  @Test func anUnknownCursorTakesNothing() throws {
+    let world = try known()
+    let before = try world.cached()
+    world.server.failNext("unknown_cursor", verb: "get_messages")
+    world.alter = { _, answer in self.altered(answer, ["messages": [Any](), "total_count": 0]) }
+    try world.sync()
+    try world.sync()
+    #expect(try world.cached() == before)
+    world.alter = { $1 }
+    try world.lookOnceMore()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.cached() == world.truth())
+    #expect(try world.client.stats().restores == 0)
+    #expect(try world.lies() == [])
+  }
+
+  /// A copy of the server that lags shows what was deleted, and lacks what is new.
+  @Test func aDeletedMessageThatIsShownAgainIsNoRestoreByItself() throws {
+    let world = try known()
+    let all = world.truth()
+    let (before, deleted) = (all[124], all[125])
+    let atUs = try #require(world.server.message("room", deleted)).stampUs
+    let object = Frames.message(deleted, atUs: atUs)
+    world.server.delete(conversation: "room", ids: [deleted])
+    let new = world.post(2)
+    try world.sync()
+    #expect(try !world.cached().contains(deleted))
+    #expect(try Set(world.cached()).isSuperset(of: new))
+    world.alter = { _, answer in
+      let left = self.without(Set(new), answer)
+      guard let at = left.range(of: "\"message_id\":\"\(before)\"") else { return left }
+      // Objects are flat, so the next brace ends that of the one before.
+      guard let end = left[at.upperBound...].firstIndex(of: "}") else { return left }
+      let whole = left[...end] + "," + object + left[left.index(after: end)...]
+      return self.altered(String(whole), ["total_count": all.count])
+    }
+    for _ in 0..<3 { try world.sync(.older, want: 1_000) }
+    #expect(try Set(world.cached()).isSuperset(of: new))
+    #expect(try !world.cached().contains(deleted))
+    #expect(try world.client.stats().restores == 0)
+  }
+
+  /// One message, a count of fifty, and nothing more: an answer that contradicts itself is no
+  /// evidence that the others are gone, however often it comes.
+  @Test func aPageThatCountsWhatItDoesNotShowTakesNothing() throws {
+    let world = try known()
+    let before = try world.cached()
+    // What is selected by time may be what it shows.
+    let gone = Set(before.dropLast(20))
+    world.alter = { _, answer in
+      self.altered(self.without(gone, answer), ["has_more": false, "total_count": before.count])
+    }
+    for _ in 0..<3 {
+      try world.sync()
+      try rest(world, ms: 120_000)
+      try world.lookOnceMore()
+    }
+    #expect(try world.cached() == before)
+    world.alter = { $1 }
+    try world.lookOnceMore()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.cached() == world.truth())
+  }
+
   /// A count that a walk the other way does not explain is told until it agrees.
   @Test func aCountThatDiffersIsTold() throws {
     let world = try known()

@@ -51,6 +51,22 @@ import Testing
     #expect(try world.client.stats().conversations >= 50)
   }
 
+  /// Ever other pairs of known ones, and a count that is never reached.
+  @Test func aListThatMixesWhatIsKnown() throws {
+    let world = try World()
+    try world.connect()
+    var page = 0
+    world.alter = { request, answer in
+      guard request.contains("get_conversations") else { return answer }
+      page += 1
+      let pair = page < 11 ? Array((page * 10)..<(page * 10 + 10)) : [page % 97, page % 89]
+      return self.answer(
+        request, "get_conversations", "\(self.list(pair)),\"total_count\":1099511627776")
+    }
+    #expect(try sync(world, .conversations).trouble == .incomplete)
+    #expect(world.asked("get_conversations").count <= 200 + Limits.idleAnswersMax)
+  }
+
   /// New ones on each page, and no count: so many pages as the host allows.
   @Test func aListWithoutAnEndGoesOnWhereItStood() throws {
     let world = try World(change: { $0.profile.pagesMax = 100 })

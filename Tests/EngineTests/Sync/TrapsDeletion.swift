@@ -205,6 +205,8 @@ import Testing
     world.post(3)
     try world.sync()
     try world.sync(.older, want: 1_000)
+    try world.lookOnceMore()
+    try world.sync(.older, want: 1_000)
     #expect(try world.cached() == world.truth())
     #expect(try world.payload(victim) == "\"made again\"")
   }

@@ -164,6 +164,8 @@ import Testing
     try world.missing(3)
     try world.sync()
     try world.sync(.older, want: 1_000)
+    try world.lookOnceMore()
+    try world.sync(.older, want: 1_000)
     #expect(try world.client.stats().restores >= 1)
     #expect(world.truth().contains(gone))
     #expect(try world.cached() == world.truth().filter { $0 != gone })
