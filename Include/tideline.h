@@ -165,12 +165,20 @@ enum {
   TL_TRUNCATES_NEWEST = 2   /**< The newest rows are kept, older ones cut. */
 };
 
-/** How the server orders messages with the same printed time. */
+/**
+ * How the server orders messages with the same printed time.
+ *
+ * Rows stand by the server's time. Among those of one time its pages decide: rows
+ * take the order in which the pages list them. What no page has shown yet stands
+ * behind what was known of its time, in the order of coming, and a page may move it.
+ * With #TL_TIES_ID the bytes of the id decide instead, and pages may be cut anywhere
+ * inside one time. With #TL_CAP_SEQUENCE the server's numbers order all rows.
+ */
 typedef int32_t tl_ties;
 enum {
-  TL_TIES_UNKNOWN = 0, /**< Not known. */
+  TL_TIES_UNKNOWN = 0, /**< Not known: as pages list them. */
   TL_TIES_ID = 1,      /**< By the bytes of the id. */
-  TL_TIES_ARRIVAL = 2  /**< By arrival. */
+  TL_TIES_ARRIVAL = 2  /**< As pages list them. */
 };
 
 /** Flags of #tl_profile. */

@@ -21,10 +21,14 @@ package struct MessageRow: Sendable {
   package var operation: UInt64 = 0
   /// How much of its attachment is uploaded.
   package var uploadPermille: UInt32 = 1_000
+  /// The bytes before its id say its rank.
+  package var isRanked = false
 
   package init() {}
 
   package var id: Range<Int> { texts.id }
+  /// Its id, with its rank before it where that is not 0.
+  package var key: Range<Int> { isRanked ? id.lowerBound - 4..<id.upperBound : id }
   package var sender: Range<Int> { texts.sender }
   package var stamp: Range<Int> { texts.stamp }
   package var payload: Range<Int> { texts.payload }

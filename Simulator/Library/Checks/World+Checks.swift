@@ -53,7 +53,8 @@ extension World {
         isQuarantined: row.flaw != .none,
         fleeting: !knobs.sequence && (posted.late || posted.future))
     }
-    return rows.sorted { $0.isBefore($1.order, $1.id) }
+    // The server lists them in its order.
+    return knobs.ordersByPages ? rows : rows.sorted { $0.isBefore($1.order, $1.id) }
   }
 
   /// A look at a screen between two events.
@@ -92,12 +93,19 @@ extension World {
   func checkShape(_ conversation: Int, _ page: SimPage) throws {
     guard client.claimsCoverage else { return }
     var last: SimRow?
+    var group: Set<RowKey> = []
     for row in page.rows {
       if let last {
-        let rises =
-          last.order != row.order
-          ? last.order < row.order : last.id.lexicographicallyPrecedes(row.id)
-        if !rises { throw Violation("rows out of order or twice at \(Self.text(row.id))") }
+        let isSame = last.order == row.order
+        if !isSame, !group.isEmpty { group = [] }
+        if isSame, group.isEmpty { group.insert(RowKey(last.id)) }
+        let isNext =
+          knobs.ordersByPages
+          ? group.insert(RowKey(row.id)).inserted : last.id.lexicographicallyPrecedes(row.id)
+        if isSame ? !isNext : last.order > row.order {
+          throw Violation("rows out of order or twice at \(Self.text(row.id))")
+        }
+        if !isSame, knobs.ordersByPages { group = [] }
       }
       last = row
       let known = try identify(row, conversation)
@@ -185,6 +193,16 @@ extension World {
     guard let low = part.first else { return }
     let ordinary = part.last { !isAhead($0) }
     guard let high = ordinary else { return }
+    if knobs.ordersByPages {
+      // Which of the lowest second stand below the range its order says, which is not judged here.
+      let have = Set(part.map { RowKey($0.id) })
+      for row in rows where low.order < row.order && row.order < high.order {
+        if row.fleeting || row.hidden || have.contains(RowKey(row.id)) { continue }
+        throw Violation(
+          "a range called whole lacks \(Self.name(row)), posted before \(Self.text(high.id))")
+      }
+      return
+    }
     // Both are in the same order, so they are walked side by side.
     var next = part.startIndex
     for row in rows[Self.first(of: rows, from: low)...] {
@@ -247,7 +265,9 @@ extension World {
     guard let last = page.rows.last else {
       throw Violation("nothing is shown, the server has \(shown.count)")
     }
-    if last.id != newest.id {
+    // In which order they stand at the end of a second is judged by itself.
+    let isTied = knobs.ordersByPages && last.order == newest.order
+    if last.id != newest.id, !isTied {
       throw Violation("the newest shown is \(Self.text(last.id)), not \(Self.name(newest))")
     }
     // Stamps ahead that bear each other out are the server's time for all that a client knows.
@@ -285,7 +305,17 @@ extension World {
     let rows = truth(conversation)
     func isAbove(_ row: Truth) -> Bool { low.map { !row.isBefore($0.order, $0.id) } ?? true }
     func isBelow(_ row: Truth) -> Bool { high.map { row.isBefore($0.order, $0.id) } ?? true }
-    let between = rows.indices.filter { isAbove(rows[$0]) && isBelow(rows[$0]) }
+    var between = rows.indices.filter { isAbove(rows[$0]) && isBelow(rows[$0]) }
+    if knobs.ordersByPages {
+      // Among those of one time the server's order counts, not that of ids.
+      let first = low.map { low in rows.firstIndex { $0.id == low.id || $0.order > low.order } ?? 0
+      }
+      let last = high.map { high in
+        rows.firstIndex { $0.id == high.id || $0.order > high.order } ?? rows.count
+      }
+      let (start, end) = (first.map { $0 + 1 } ?? 0, last ?? rows.count)
+      between = start < end ? Array(start..<end) : []
+    }
     if between.contains(where: { !rows[$0].hidden && rows[$0].id != low?.id }) { return false }
     return poisoned.contains(conversation)
   }
@@ -302,10 +332,18 @@ extension World {
   private func checkEqual(_ page: SimPage, _ segment: Range<Int>, _ shown: [Truth]) throws {
     let part = page.rows[segment]
     guard let low = part.first, let high = part.last else { return }
-    let expected = shown.filter {
-      !$0.isBefore(low.order, low.id) && ($0.isBefore(high.order, high.id) || $0.id == high.id)
-    }
     let have = part.map(\.id)
+    let inPart = knobs.ordersByPages ? Set(have.map { RowKey($0) }) : []
+    let expected = shown.filter { row in
+      if knobs.ordersByPages {
+        // Of the seconds at its ends the range may hold a part.
+        let isEnd = row.order == low.order || row.order == high.order
+        return isEnd
+          ? inPart.contains(RowKey(row.id)) : low.order < row.order && row.order < high.order
+      }
+      return !row.isBefore(low.order, low.id)
+        && (row.isBefore(high.order, high.id) || row.id == high.id)
+    }
     if expected.map(\.id) == have { return }
     let known = Set(have)
     if let row = expected.first(where: { !known.contains($0.id) }) {
@@ -315,6 +353,7 @@ extension World {
     if let row = part.first(where: { !alive.contains($0.id) }) {
       throw Violation("a whole range has \(Self.text(row.id)), which the server has not")
     }
+    if knobs.ordersByPages { return }
     throw Violation("a whole range is in another order than the server's")
   }
 
@@ -358,12 +397,33 @@ extension World {
       // Beyond the horizon only a second look tells what was deleted.
       !(knobs.horizonUs > 0 && row.unverified && known.row(row.id)?.hidden ?? true)
     }
-    if !rows.elementsEqual(shown, by: { $0.id == $1.id }) {
+    let isAll =
+      knobs.ordersByPages
+      ? Set(rows.map { RowKey($0.id) }) == Set(shown.map { RowKey($0.id) })
+      : rows.elementsEqual(shown, by: { $0.id == $1.id })
+    if isAll, knobs.ordersByPages { try checkOrder(rows, shown) }
+    if !isAll {
       let have = Set(page.rows.map(\.id))
       let lacking = shown.first { !have.contains($0.id) }.map(Self.name) ?? "none"
       throw Violation(
         "all is fetched: \(page.rows.count) shown, \(shown.count) on the server, c\(conversation) "
           + "lacks \(lacking)")
+    }
+  }
+
+  /// Messages of one time stand as the server lists them, where its pages have told how, and each
+  /// group was shown by one of them: what came another way stands as it came.
+  private func checkOrder(_ rows: [SimRow], _ shown: [Truth]) throws {
+    guard knobs.judgesOrder, findings.restores == 0, try client.knowsListings() else { return }
+    var index = 0
+    while index < rows.count {
+      var end = index
+      while end < rows.count, rows[end].order == rows[index].order { end += 1 }
+      let isSame = zip(rows[index..<end], shown[index..<end]).allSatisfy { $0.id == $1.id }
+      if !isSame, end - index < knobs.pageSize / 2 {
+        throw Violation("the messages of \(rows[index].timeUs) are in another order")
+      }
+      index = end
     }
   }
 

@@ -26,6 +26,22 @@ extension World {
     }
   }
 
+  /// Whether two lists hold the same, in the same order but for what stands at one time, which
+  /// `checkOrder` judges.
+  private func isSame(_ rows: [[UInt8]], _ truth: [[UInt8]]) -> Bool {
+    if rows == truth { return true }
+    guard knobs.ordersByPages else { return false }
+    return Set(rows.map { RowKey($0) }) == Set(truth.map { RowKey($0) })
+  }
+
+  /// Whether these are the server's newest, all that stand above the lowest time among them.
+  private func isNewest(_ shown: [[UInt8]], of rows: [Truth], from low: Int64) -> Bool {
+    if shown == rows.suffix(shown.count).map(\.id) { return true }
+    guard knobs.ordersByPages else { return false }
+    let have = Set(shown.map { RowKey($0) })
+    return rows.allSatisfy { $0.order <= low || have.contains(RowKey($0.id)) }
+  }
+
   private func splits(_ screen: Screen) -> [Int] {
     screen.rows.indices.filter { screen.rows[$0].gapBefore }
   }
@@ -195,7 +211,8 @@ extension World {
       if !screen.rows.isEmpty { throw fail(screen, "the server has nothing") }
       return
     }
-    guard screen.rows.last?.row.id == newest.id else {
+    let isTied = knobs.ordersByPages && screen.rows.last?.row.order == newest.order
+    guard isTied || screen.rows.last?.row.id == newest.id else {
       throw fail(screen, "does not end with the newest, \(Self.text(newest.id))")
     }
     if let row = screen.rows.first(where: { !isThere($0.row, known) }) {
@@ -204,7 +221,7 @@ extension World {
     guard let run = runs(screen).last else { return }
     // What was deleted beyond the horizon stands among them, flagged, until it is looked at.
     let shown = screen.rows[run].map(\.row.id).filter { known.row($0) != nil }
-    if shown != rows.suffix(shown.count).map(\.id) {
+    if !isNewest(shown, of: rows, from: screen.rows[run].first?.row.order ?? .min) {
       throw fail(screen, "its newest part is not the server's")
     }
   }
@@ -235,7 +252,7 @@ extension World {
         // Beside what nobody can read nothing is verified.
         !(knobs.horizonUs > 0 && row.unverified && known.row(row.id)?.hidden ?? true)
       }
-      if !shown.elementsEqual(known.shown, by: { $0.id == $1.id }) {
+      if !isSame(shown.map(\.id), known.shown.map(\.id)) {
         throw fail(
           screen, "filled, it has \(shown.count) rows, the server \(known.shown.count)")
       }

@@ -241,6 +241,8 @@ package final class SeedPseudocodeClient: SimulatedClient {
     cache[name]?[String(decoding: id, as: UTF8.self)] = nil
   }
 
+  package func knowsListings() -> Bool { false }
+
   package func state() -> SimState { SimState(busy: !calls.isEmpty) }
   package func changes(after seq: UInt64) -> [UInt64]? { [] }
   package func armKill(afterWrites writes: Int) { armed = true }

@@ -20,6 +20,8 @@ package final class SimRow: Equatable {
   /// The first part of its place: the server's number where it has one, otherwise the time.
   package let order: Int64
   package let id: [UInt8]
+  /// Orders it among those with the same first part: its id, with a rank before it or not.
+  package let key: [UInt8]
   package let sender: [UInt8]
   package let payload: [UInt8]
   package let unread: Bool
@@ -41,9 +43,10 @@ package final class SimRow: Equatable {
   init(
     number: UInt64, timeUs: Int64, order: Int64, id: [UInt8], sender: [UInt8], payload: [UInt8],
     unread: Bool, unverified: Bool, isSealed: Bool = false, marks: SimMarks = SimMarks(),
-    isPending: Bool = false, operation: UInt64 = 0
+    isPending: Bool = false, operation: UInt64 = 0, key: [UInt8]? = nil
   ) {
     self.number = number
+    self.key = key ?? id
     self.timeUs = timeUs
     self.order = order
     self.id = id
@@ -147,6 +150,8 @@ package protocol SimulatedClient: AnyObject {
   func markRead(_ conversation: [UInt8], ids: [[UInt8]]) throws
   func forget(_ conversation: [UInt8], id: [UInt8]) throws
   func state() throws -> SimState
+  /// Whether pages have told in which way they are listed.
+  func knowsListings() throws -> Bool
   /// Sequence numbers of the changes after `seq`; nil where they are no longer kept.
   func changes(after seq: UInt64) throws -> [UInt64]?
   func openWindow(

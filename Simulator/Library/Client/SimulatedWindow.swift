@@ -90,7 +90,7 @@ package struct SimSpan: Equatable, Sendable {
   }
 
   private static func point(_ row: SimRow) -> SimPoint {
-    guard row.isPending else { return SimPoint(row.order, row.id) }
+    guard row.isPending else { return SimPoint(row.order, row.key) }
     // A byte that is in no text, then the number of the operation.
     let id = [0xFF] + (1..<8).map { UInt8(truncatingIfNeeded: row.operation >> (56 - 8 * $0)) }
     return SimPoint(row.order, id)

@@ -194,7 +194,7 @@ package final class TidelineClient: SimulatedClient {
     let all = page.rows.map { spoiled(Self.row($0, page, isSequence: isSequence)) }
     let sent = all.prefix { !$0.isPending }
     let pending = Array(all.dropFirst(sent.count))
-    let rows = sent.filter { operationFault != .leftOutSealed || !$0.isSealed }
+    let rows = shuffled(sent.filter { operationFault != .leftOutSealed || !$0.isSealed })
     if let row = pending.first(where: { !$0.isPending }) {
       throw Violation("\(World.text(row.id)) stands behind what is pending")
     }
@@ -202,6 +202,27 @@ package final class TidelineClient: SimulatedClient {
     return SimPage(
       rows: isBlanked ? [] : rows, pending: pending, gapsBefore: isBlanked ? [0] : gaps,
       reachesStart: page.coverage.stop == .start)
+  }
+
+  /// Rows of one time in another order, where that fault is planted.
+  private func shuffled(_ rows: [SimRow]) -> [SimRow] {
+    let order: ([SimRow]) -> [SimRow]
+    switch fault {
+    case .tiesByID: order = { $0.sorted { $0.id.lexicographicallyPrecedes($1.id) } }
+    case .tiesReversed: order = { $0.reversed() }
+    case .tiesTurned: order = { $0.suffix(1) + $0.dropLast() }
+    default: return rows
+    }
+    var result: [SimRow] = []
+    var group: [SimRow] = []
+    for row in rows {
+      if let last = group.last, last.order != row.order {
+        result += order(group)
+        group = []
+      }
+      group.append(row)
+    }
+    return result + order(group)
   }
 
   private func spoiled(gaps: [Int], _ rows: Int) -> [Int] {
@@ -225,7 +246,7 @@ package final class TidelineClient: SimulatedClient {
       sender: page[row.sender], payload: page[row.payload],
       unread: row.flags & unread != 0, unverified: row.flags & unverified != 0,
       isSealed: row.flags & sealed != 0, marks: marks, isPending: isPending,
-      operation: row.operation)
+      operation: row.operation, key: row.isRanked ? page[row.key] : nil)
   }
 
   private static let pinned: UInt32 = 1 << 4
@@ -240,6 +261,8 @@ package final class TidelineClient: SimulatedClient {
   package func forget(_ conversation: [UInt8], id: [UInt8]) throws {
     try client.forget(conversation: conversation, id: id)
   }
+
+  package func knowsListings() throws -> Bool { try client.knowsListings() }
 
   package func state() throws -> SimState {
     let state = try client.state()

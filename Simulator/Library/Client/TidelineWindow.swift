@@ -143,7 +143,7 @@ final class TidelineWindow: SimulatedWindow {
 
   func loaded() throws -> [SimSpan] {
     window.loaded.spans.map {
-      SimSpan(low: SimPoint($0.low.time, $0.low.id), high: SimPoint($0.high.time, $0.high.id))
+      SimSpan(low: SimPoint($0.low.time, $0.low.key), high: SimPoint($0.high.time, $0.high.key))
     }
   }
 

@@ -2,6 +2,14 @@
 internal import Base
 
 extension Knobs {
+  /// Messages of one time stand as pages list them, and until then in the order of coming.
+  var ordersByPages: Bool { !sequence && !(declaresTies && tiesByID) }
+
+  /// Pages show every message in the end, and none contradicts another.
+  var judgesOrder: Bool { ordersByPages && !lossless && !contradictions && !poison }
+
+  var pageSize: Int { Swift.min(pageCap, pageLimit) }
+
   mutating func drawAbilities(_ random: inout Random) {
     if random.chance(0.65) {
       before = random.chance(0.5)

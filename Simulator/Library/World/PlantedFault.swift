@@ -38,6 +38,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case touchedFile
   /// What cannot be read is called damaged.
   case readAsDamage
+  /// Messages of one time stand by their ids, the other way round, or the newest first.
+  case tiesByID, tiesReversed, tiesTurned
 
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
@@ -46,7 +48,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
       .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow:
       .screens
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
-      .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage:
+      .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage, .tiesByID, .tiesReversed,
+      .tiesTurned:
       .all
     }
   }

@@ -139,6 +139,8 @@ extension World {
         && truth(conversation).allSatisfy { $0.hidden || $0.timeUs > server.nowUs }
       let reachesStart =
         page.reachesStart || startsAhead || isQuarantined(conversation, nil, page.rows.first)
+        // A message that was deleted beyond the horizon makes a difference to the count.
+        || knobs.horizonUs > 0 && page.gapsBefore.isEmpty && page.rows.contains(where: \.unverified)
       if reachesStart, whole { return }
       last = try runSync(conversation, older: 100_000).outcome
     }

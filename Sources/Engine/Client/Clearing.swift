@@ -26,6 +26,7 @@ extension SyncEngine {
     doubted = []
     offsets = OffsetHints()
     pushed.forgetAll()
+    ties.forgetTaught()
     leftCursors = [:]
     leftListing = nil
     listIsWhole = false

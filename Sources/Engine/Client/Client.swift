@@ -135,6 +135,12 @@ package final class Client: Sendable {
     }
   }
 
+  /// Whether pages have told in which way each kind of them is listed, for the simulator: until
+  /// then they teach no order.
+  package func knowsListings() throws(Failure) -> Bool {
+    try input { engine, _ throws(Failure) in engine.ties.isKnown }
+  }
+
   // MARK: Turn
 
   package func connected() throws(Failure) {

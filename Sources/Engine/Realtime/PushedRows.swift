@@ -35,6 +35,11 @@ struct PushedRows {
   /// The commit that stored it.
   func lsn(of id: PushedID) -> UInt64? { rows[id]?.lsn }
 
+  /// When the rows of a conversation are stamped.
+  func times(in cid: Int64) -> Set<Int64> {
+    rows.isEmpty ? [] : Set(rows.values.lazy.filter { $0.id.cid == cid }.map(\.position.time))
+  }
+
   mutating func insert(_ row: PushedRow) {
     if rows.count >= Limits.pushesRemembered { forgetAll() }
     rows[row.id] = row

@@ -37,6 +37,7 @@ extension UpdateApplier {
       engine, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
+    ingest.placesBehind = engine.scheme.learnsTies
     ingest.copies = copies
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }

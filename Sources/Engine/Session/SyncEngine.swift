@@ -26,8 +26,8 @@ final class SyncEngine {
   /// Conversations whose catch-up ended well on this connection.
   var caughtUp = IDSet()
   var fresh = FreshRanges()
-  /// Whether this server lists the newest message of a page first, as far as seen.
-  var listsDescend: Bool?
+  /// How this server lists messages, as far as seen.
+  var ties = TieLearner()
   /// How this server prints times, from the last page of any conversation.
   var form: Stamp?
   /// Conversations in which something arrived by push since their last catch-up.

@@ -128,6 +128,8 @@ struct Ingest {
   /// Whether this server may be one that tells no client ids.
   let matchesPayloads: Bool
   let autoMarkDelivered: Bool
+  /// A new message stands behind all of its time that are known: it did not come in a page.
+  var placesBehind = false
 
   init(
     _ engine: SyncEngine, frame: [UInt8], opened: ArraySlice<OpenedPayload>, issued: UInt64,
@@ -185,8 +187,8 @@ struct Ingest {
     _ message: WireMessage, order: Int64, payload: OpenedPayload,
     of record: ConversationRecord, result: inout Ingested, in tx: WriteTransaction
   ) throws(StoreFailure) {
-    let position = Position(time: order, id: message.id)
-    result.items.append(position)
+    let place = result.items.count
+    result.items.append(Position(time: order, id: message.id))
     let isMine = message.sender == user
     let readByMe = isMine || message.readBy?.contains(user) ?? false
     var row = incoming(message, payload: payload, isMine: isMine, readByMe: readByMe)
@@ -203,15 +205,22 @@ struct Ingest {
     }
     let saysMarks =
       message.reactions != nil || message.pinned || !newIDs.contains(message.id)
+    if placesBehind {
+      row.rank = try tx.rankBehind(row, previous: message.previousID, in: record.cid)
+      result.items[place] = row.position
+    }
     switch try tx.apply(row, record.cid, issued: issued, saysMarks: saysMarks) {
     case .inserted:
-      result.insertedAt.append(position)
+      result.insertedAt.append(row.position)
       if autoMarkDelivered, try tx.enqueueMark(.delivered, id: message.id, in: record.cid) {
         result.queuedMarks = true
       }
     case .updated, .unchanged, .forgotten:
       result.duplicates += 1
       result.copies.noteKnown()
+      if placesBehind, let known = try tx.row(message.id, record.cid) {
+        result.items[place] = known.position
+      }
     case .tombstoned:
       result.sawBuried = true
       return

@@ -28,6 +28,7 @@ extension PageMerge {
     _ claim: PageClaim, _ ingested: Ingested, _ frame: [UInt8], low: Position,
     _ standing: Standing, hides hidden: SpanSet.Span? = nil
   ) throws(StoreFailure) {
+    (shownLow, shownHigh) = (claim.low, claim.high)
     try tx.clearQuarantine(record.cid, low: claim.low, high: claim.high)
     var proven = SpanSet()
     proven.insert(claim.low, claim.high)
@@ -39,8 +40,10 @@ extension PageMerge {
       highest = .max
       absentLow = low
       absentHigh = .max
+      (shownLow, shownHigh) = (low, .max)
     case .runAtPresent:
       absentHigh = .max
+      shownHigh = .max
     case .run(let high):
       proven.insert(low, high)
       // What is joined below a range is as settled as that range: they are doubted together.

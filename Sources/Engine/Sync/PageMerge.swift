@@ -28,6 +28,11 @@ struct PageMerge {
   var shownIDs = IDSet()
   /// Both as they were written last: what others write after that stays.
   private var written: (unverified: SpanSet, stale: SpanSet)
+  /// From where and up to where it shows all that there is.
+  var shownLow = Position.max
+  var shownHigh = Position.min
+  /// Rows that it gave another place within their time.
+  var moved: [(from: Position, to: Position)] = []
   /// The server's time as it was known before this page.
   private let knownUs: Int64?
 
@@ -84,6 +89,7 @@ struct PageMerge {
         ingested.items.compactMap { $0 }.sorted(), at: job.offset, in: record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
+    let (listing, run, climbs) = (listing, job.openGroup, job.stage.climbs)
     let step: Step
     switch job.stage {
     case .tail(let bound):
@@ -109,6 +115,7 @@ struct PageMerge {
       step = .next
     }
     try doubtInsertions(ingested, into: before)
+    try learnTies(ingested, of: listing, run: run, climbs: climbs)
     try flush()
     return step
   }

@@ -32,6 +32,9 @@ struct PositionScheme {
     self.overlapUs = overlapUs
   }
 
+  /// Pages say the order of messages with one printed time.
+  var learnsTies: Bool { ties == .unknown }
+
   /// A page's end is exact: nothing beyond its last row shares that row's place.
   var endsAreExact: Bool { ties != .unknown }
 

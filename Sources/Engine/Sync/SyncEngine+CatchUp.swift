@@ -62,7 +62,8 @@ extension SyncEngine {
     case .latest, .live, .conversations:
       return false
     case .older:
-      return caughtUp.contains(job.request.conversation)
+      // A count that differs is looked at again.
+      return caughtUp.contains(job.request.conversation) && record?.auditedTotal == nil
     case .below, .above, .at, .marker, .near, .time, .refresh:
       return record.map { $0.fetch != nil && !mustDistrust($0) } ?? false
     }
@@ -95,6 +96,7 @@ extension SyncEngine {
     var badItems = 0
     var ingestedDuplicates = 0
     var shown: (cid: Int64, ranges: SpanSet)?
+    var moved: [(from: Position, to: Position)] = []
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
       if try newEpoch(page, in: tx) {
@@ -105,13 +107,14 @@ extension SyncEngine {
       var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
       var ingested = try ingest.page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
-      merge.scheme.knowsOrder = order(&ingested, frame: ingest.frame)
+      merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
       learn(page, from: ingested, at: now)
       let step = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
       shown = (record.cid, merge.job.shown)
+      moved = merge.moved
       try tx.save(facts)
       draft = merge.job
       pass(ingested, of: record, shownTo: &draft, at: tx.lsn)
@@ -128,6 +131,9 @@ extension SyncEngine {
     stats.quarantined += UInt64(badItems)
     stats.duplicates += UInt64(ingestedDuplicates)
     if let shown {
+      for (from, to) in moved where fresh[shown.cid].holds(from) {
+        fresh.insert(SpanSet.Span(low: to, high: to.successor), shown.cid)
+      }
       fresh.insert(shown.ranges, shown.cid)
     }
     if draft.isLive, !job.isLive { becameLive(draft) }
@@ -169,14 +175,14 @@ extension SyncEngine {
   }
 
   /// Puts a page in order, oldest first; false where the server's order is not known yet.
-  private func order(_ ingested: inout Ingested, frame: [UInt8]) -> Bool {
-    let rows = ingested.items.compactMap { $0 }
-    if let first = rows.first, let last = rows.last, first.time != last.time {
-      listsDescend = first.time > last.time
-    }
-    ingested.noteUnread(frame, descends: listsDescend)
-    if listsDescend == true { ingested.items.reverse() }
-    return listsDescend != nil
+  private func order(
+    _ ingested: inout Ingested, of listing: TieLearner.Listing, frame: [UInt8]
+  ) -> Bool {
+    ties.learn(ingested.items.lazy.compactMap { $0?.time }, of: listing)
+    let descends = ties.descends(listing)
+    ingested.noteUnread(frame, descends: descends)
+    if descends == true { ingested.items.reverse() }
+    return descends != nil
   }
 
   /// A catch-up ended well. Where it stopped at the newest page, what the longer ones
@@ -207,6 +213,7 @@ extension SyncEngine {
     if isChange {
       facts.restoredLSN = tx.lsn
       stats.restores += 1
+      ties = TieLearner()
     }
     try tx.save(facts)
     return isChange

@@ -142,6 +142,8 @@ extension Ingest {
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested()
     var opened = opened
+    var ingest = self
+    ingest.placesBehind = !usesSequence
     for case .message(let message) in items {
       guard let payload = opened.popFirst(),
         message.conversation == nil || message.conversation == record.id,
@@ -151,7 +153,8 @@ extension Ingest {
       let isKnown =
         try tx.row(message.id, record.cid) != nil || spans.span(holding: position) != nil
       if isKnown, !result.copies.isTooOften(message.id, in: record.cid) {
-        try one(message, order: order, payload: payload, of: record, result: &result, in: tx)
+        try ingest.one(
+          message, order: order, payload: payload, of: record, result: &result, in: tx)
       }
     }
     return result

@@ -60,6 +60,7 @@ extension SyncEngine {
     _ record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
     try forgetClaims(&record, in: tx)
+    ties.forgetTaught()
     record.restoredLSN = tx.lsn
     try tx.save(record)
     try tx.clearTombstones(record.cid)

@@ -33,6 +33,14 @@ struct SyncJob {
     /// The list of conversations, page by page.
     case listing(Listing)
 
+    /// It goes towards newer messages.
+    var climbs: Bool {
+      switch self {
+      case .forward, .spot(.after): true
+      default: false
+      }
+    }
+
     /// It is past catching up.
     var isReaching: Bool {
       switch self {

@@ -318,6 +318,7 @@ struct WindowState: LiveQueryState {
       change.upsert(loader.keys)
     }
     try keepPending(rx, in: record.cid, loaded: &loaded, change: &change)
+    try keepMoved(rx, in: record.cid, loaded: &loaded, change: &change)
     if loaded != list.loaded { change.loaded = loaded }
     read += change.upserted.count + (change.spans?.spans.count ?? 0)
     change.focus = focus
@@ -362,6 +363,24 @@ struct WindowState: LiveQueryState {
     guard list.count + found.count <= config.rowsMax else { return }
     loaded.insert(low, .max)
     change.upsert(found)
+  }
+
+  /// A row that is shown and takes another place within its time stays: the end that it would
+  /// pass goes with it.
+  private func keepMoved(
+    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
+  ) throws(StoreFailure) {
+    if change.isWhole { return }
+    for key in change.upserted where !loaded.holds(key.position) {
+      guard let old = list.position(ofNumber: key.number), old.time == key.position.time,
+        old != key.position, let span = loaded.span(holding: old)
+      else { continue }
+      let (low, high) =
+        key.position < span.low
+        ? (key.position, span.low) : (span.high, key.position.successor)
+      loaded.insert(low, high)
+      change.upsert(try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: high))
+    }
   }
 
   /// Rows that were stale and are verified now look different. That all are stale once a

@@ -21,20 +21,20 @@ extension Queries {
 
   static let countUnread: StaticString = """
     SELECT count(*) FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) AND flags & ? = 0
     """
 
   static let unreadNumbers: StaticString = """
     SELECT number FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND flags & ? = 0
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) AND flags & ? = 0
     """
 
   /// What the user has read or deleted and the server has not heard of.
   static let countQueued: StaticString = """
     SELECT count(DISTINCT target) FROM operation
     JOIN message ON message.cid = operation.cid AND message.id = operation.target
-    WHERE operation.cid = ? AND verb IN (1, 21) AND (time, message.id) <= (?, ?)
-      AND (time, message.id) > (?, ?) AND message.flags & ? = 0
+    WHERE operation.cid = ? AND verb IN (1, 21) AND (time, key) <= (?, ?)
+      AND (time, key) > (?, ?) AND message.flags & ? = 0
     """
 
   static let markerQueued: StaticString = """

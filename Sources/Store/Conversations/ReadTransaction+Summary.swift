@@ -27,7 +27,7 @@ package struct ConversationSummary: Equatable, Sendable {
   package static let pendingActivity: Int64 = 1 << 62
 
   /// Where it stands in a list: the newest activity first.
-  package var position: Position { Position(time: -activity, id: id) }
+  package var position: Position { Position(time: -activity, key: id) }
 }
 
 extension ReadTransaction {

@@ -154,6 +154,8 @@ package struct IncomingMessage: Equatable, Sendable {
   package var timeUs: Int64
   /// First part of its position: its time, or the server's number.
   package var order: Int64
+  /// Where it stands among those with the same.
+  package var rank = 0
   /// `created_at` as printed.
   package var stamp: [UInt8]
   package var payload: [UInt8]
@@ -185,7 +187,7 @@ package struct IncomingMessage: Equatable, Sendable {
     set { if newValue { flags.insert(.readByMe) } else { flags.remove(.readByMe) } }
   }
 
-  package var position: Position { Position(time: order, id: id) }
+  package var position: Position { Position(time: order, rank: rank, id: id) }
 
   /// Drops what says how the copy came, and what no server can say.
   mutating func keepWhatIsStored() {
@@ -207,7 +209,7 @@ extension IncomingMessage {
     sentPayload: [UInt8]? = nil
   ) {
     self.init(
-      id: id, sender: sender, timeUs: timeUs, order: order ?? timeUs, stamp: stamp,
+      id: id, sender: sender, timeUs: timeUs, order: order ?? timeUs, rank: 0, stamp: stamp,
       payload: payload, flags: flags, version: version, editedUs: editedUs, replyTo: replyTo,
       reactions: reactions, readBy: readBy, deliveredBy: deliveredBy, listenedBy: listenedBy,
       rest: rest, raw: raw, digest: nil, written: nil, clientID: clientID,

@@ -75,8 +75,8 @@ extension WriteTransaction {
         )
       }
       try connection.run(
-        "DELETE FROM message WHERE cid = ? AND (time, id) <= (?, ?)", cid, last.position.time,
-        last.position.id)
+        "DELETE FROM message WHERE cid = ? AND (time, key) <= (?, ?)", cid, last.position.time,
+        last.position.key)
       noteRows(cid, change: -Int64(rows.count))
     }
     try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)

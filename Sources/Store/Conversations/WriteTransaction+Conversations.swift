@@ -77,7 +77,7 @@ extension WriteTransaction {
     for span in old.spans where new.exact(span.low) == nil {
       try connection.runNoted(
         "DELETE FROM span WHERE cid = ? AND kind = ? AND low_time = ? AND low_id = ?",
-        cid, kind.rawValue, span.low.time, span.low.id)
+        cid, kind.rawValue, span.low.time, span.low.key)
     }
     // Where the newest range ends stands with the conversation; the range's own row learns it
     // when another one is newer.
@@ -89,7 +89,7 @@ extension WriteTransaction {
         """
         INSERT OR REPLACE INTO span (cid, kind, low_time, low_id, high_time, high_id)
         VALUES (?, ?, ?, ?, ?, ?)
-        """, cid, kind.rawValue, span.low.time, span.low.id, span.high.time, span.high.id)
+        """, cid, kind.rawValue, span.low.time, span.low.key, span.high.time, span.high.key)
     }
     if kind == .content { try moveTop(cid, to: new.newest?.high) }
     if let entry = memo?.entry(cid) {

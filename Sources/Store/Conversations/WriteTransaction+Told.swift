@@ -12,7 +12,7 @@ extension WriteTransaction {
     if let known = try toldMarker(cid), known >= position { return }
     try connection.run(
       "UPDATE conversation SET told_time = ?, told_id = ? WHERE cid = ?", position.time,
-      position.id, cid)
+      position.key, cid)
   }
 
   /// What the server had may be lost.
@@ -28,6 +28,6 @@ extension ReadTransaction {
     let row = try connection.statement(
       "SELECT told_time, told_id FROM conversation WHERE cid = ?", cid)
     guard try row.step(), let time = row.optionalInt(0) else { return nil }
-    return Position(time: time, id: row.bytes(1))
+    return Position(time: time, key: row.bytes(1))
   }
 }

@@ -195,7 +195,7 @@ extension WriteTransaction {
       return
     }
     let queued = try connection.number(
-      Queries.countQueued, cid, top.time, top.id, marker.time, marker.id,
+      Queries.countQueued, cid, top.time, top.key, marker.time, marker.key,
       RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
     tally.counted = UnreadCounters.Counted(
       count: isRead ? 0 : Swift.max(0, count &- (queued ?? 0)), top: top, isSharp: newest != nil,
@@ -224,7 +224,7 @@ extension WriteTransaction {
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int64 {
     let row = try connection.statement(
-      Queries.unreadNumbers, cid, low.time, low.id, high.time, high.id,
+      Queries.unreadNumbers, cid, low.time, low.key, high.time, high.key,
       RowFlags.notUnread.rawValue)
     var count: Int64 = 0
     while try row.step() {
@@ -235,12 +235,12 @@ extension WriteTransaction {
     return count
   }
 
-  private func countUnread(
+  func countUnread(
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int64 {
     guard low < high else { return 0 }
     return try connection.number(
-      Queries.countUnread, cid, low.time, low.id, high.time, high.id,
+      Queries.countUnread, cid, low.time, low.key, high.time, high.key,
       RowFlags.notUnread.rawValue) ?? 0
   }
 }

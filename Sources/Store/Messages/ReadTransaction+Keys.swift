@@ -15,7 +15,7 @@ extension ReadTransaction {
     let low = low ?? .min
     var found = try pendingKeys(cid, from: low, to: high, limit: limit, newestFirst: true)
     if low < high {
-      let row = try connection.statement(Queries.keysDown, cid, high.time, high.id)
+      let row = try connection.statement(Queries.keysDown, cid, high.time, high.key)
       try append(to: &found, row: row, low: low, high: high, limit: limit)
     }
     found.reverse()
@@ -30,7 +30,7 @@ extension ReadTransaction {
     let high = high ?? Self.beyond
     var found: [RowKey] = []
     if low < high {
-      let row = try connection.statement(Queries.keysUp, cid, low.time, low.id)
+      let row = try connection.statement(Queries.keysUp, cid, low.time, low.key)
       try append(to: &found, row: row, low: low, high: high, limit: limit)
     }
     found += try pendingKeys(
@@ -47,7 +47,7 @@ extension ReadTransaction {
       let time = row.int(1)
       if time < low.time || high.time < time { return }
       guard RowFlags(rawValue: row.int(4)).isDisjoint(with: .hidden) else { continue }
-      let position = Position(time: time, id: row.bytes(2))
+      let position = Position(time: time, key: row.bytes(2))
       if position < low || high <= position { return }
       keys.append(RowKey(number: row.uint(0), position: position, revision: row.uint(3)))
     }
@@ -76,7 +76,7 @@ extension ReadTransaction {
     while try row.step() {
       keys.append(
         RowKey(
-          number: row.uint(0), position: Position(time: row.int(1), id: row.bytes(2)),
+          number: row.uint(0), position: Position(time: row.int(1), key: row.bytes(2)),
           revision: row.uint(3)))
     }
     return keys
@@ -107,7 +107,7 @@ extension ReadTransaction {
     to page: inout RowBuilder, _ keys: ArraySlice<Position>, _ cid: Int64
   ) throws(StoreFailure) -> Int {
     let row = try connection.statement(
-      Queries.newer, cid, keys[keys.startIndex].time, keys[keys.startIndex].id)
+      Queries.newer, cid, keys[keys.startIndex].time, keys[keys.startIndex].key)
     var place = keys.startIndex
     func hasNext() -> Bool {
       let next = place + 1
@@ -117,8 +117,8 @@ extension ReadTransaction {
     while try row.step() {
       let flags = RowFlags(rawValue: row.int(2))
       guard flags.isDisjoint(with: .hidden) else { continue }
-      if row.int(1) != keys[place].time || !row.isEqual(4, to: keys[place].id) {
-        let found = Position(time: row.int(1), id: row.bytes(4))
+      if row.int(1) != keys[place].time || !row.isEqual(4, to: keys[place].key) {
+        let found = Position(time: row.int(1), key: row.bytes(4))
         // Nothing stands at a place that is passed.
         while keys[place] < found {
           guard hasNext() else { return place + 1 - keys.startIndex }
@@ -159,7 +159,7 @@ extension ReadTransaction {
     var first: Position?
     while try row.step() {
       let flags = RowFlags(rawValue: row.int(2))
-      let position = Position(time: row.int(0), id: row.bytes(1))
+      let position = Position(time: row.int(0), key: row.bytes(1))
       guard flags.isDisjoint(with: .notUnread), marker.map({ $0 < position }) ?? true else {
         break
       }

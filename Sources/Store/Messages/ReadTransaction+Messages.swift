@@ -41,7 +41,7 @@ extension RowPage {
   /// Where a row of this page stands.
   package func position(of row: MessageRow) -> Position {
     row.operation == 0
-      ? Position(time: row.order, id: self[row.id]) : .pending(row.operation)
+      ? Position(time: row.order, key: self[row.key]) : .pending(row.operation)
   }
 
   package func position(at index: Int) -> Position { position(of: self[index]) }
@@ -55,7 +55,7 @@ extension MessageRow {
 extension ReadTransaction {
   /// Above every message: an id is never this long.
   static let beyond = Position(
-    time: .max, id: [UInt8](repeating: 0xFF, count: Limits.idBytesMax + 1))
+    time: .max, key: [UInt8](repeating: 0xFF, count: Limits.idBytesMax + 1))
 
   package func messages(_ query: RowQuery) throws(StoreFailure) -> RowPage {
     switch query.from {
@@ -88,12 +88,12 @@ extension ReadTransaction {
   ) throws(StoreFailure) {
     if query.pinnedOnly {
       let row = try connection.statement(
-        Queries.pinnedOlder, query.cid, high.time, high.id, Self.unpinned, limit - page.count)
+        Queries.pinnedOlder, query.cid, high.time, high.key, Self.unpinned, limit - page.count)
       try append(to: &page, row, limit)
     } else if query.from == .latest {
       try append(to: &page, connection.statement(Queries.latest, query.cid), limit)
     } else {
-      let row = try connection.statement(Queries.older, query.cid, high.time, high.id)
+      let row = try connection.statement(Queries.older, query.cid, high.time, high.key)
       try append(to: &page, row, limit)
     }
   }
@@ -114,10 +114,10 @@ extension ReadTransaction {
     var page = RowBuilder(limit)
     if query.pinnedOnly {
       let row = try connection.statement(
-        Queries.pinnedNewer, query.cid, low.time, low.id, Self.unpinned, limit)
+        Queries.pinnedNewer, query.cid, low.time, low.key, Self.unpinned, limit)
       try append(to: &page, row, limit)
     } else {
-      let row = try connection.statement(Queries.newer, query.cid, low.time, low.id)
+      let row = try connection.statement(Queries.newer, query.cid, low.time, low.key)
       try append(to: &page, row, limit)
     }
     if page.count < limit, !page.isCut {
@@ -154,7 +154,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> Position? {
     let statement = try connection.statement(Queries.byNumber, number, cid)
     if try statement.step() {
-      return Position(time: statement.int(0), id: statement.bytes(1))
+      return Position(time: statement.int(0), key: statement.bytes(1))
     }
     return try pendingPlace(ofNumber: number, in: cid)
   }
@@ -168,14 +168,14 @@ extension ReadTransaction {
   package func oldest(_ cid: Int64) throws(StoreFailure) -> Position? {
     let statement = try connection.statement(Queries.oldest, cid)
     guard try statement.step() else { return nil }
-    return Position(time: statement.int(0), id: statement.bytes(1))
+    return Position(time: statement.int(0), key: statement.bytes(1))
   }
 
   /// The newest row, hidden or not.
   package func newest(_ cid: Int64) throws(StoreFailure) -> Position? {
     let statement = try connection.statement(Queries.newest, cid)
     guard try statement.step() else { return nil }
-    return Position(time: statement.int(0), id: statement.bytes(1))
+    return Position(time: statement.int(0), key: statement.bytes(1))
   }
 
   /// Rows between two boundaries without their content, hidden ones included.
@@ -186,7 +186,7 @@ extension ReadTransaction {
     guard limit > 0, low < high else { return [] }
     let statement = try connection.statement(
       newestFirst ? Queries.rangeDown : Queries.rangeUp,
-      cid, low.time, low.id, high.time, high.id, limit)
+      cid, low.time, low.key, high.time, high.key, limit)
     var rows: [StoredRow] = []
     while try statement.step() { rows.append(Self.storedRow(statement)) }
     return rows
@@ -198,7 +198,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> [StoredRow] {
     guard limit > 0, low < high else { return [] }
     let statement = try connection.statement(
-      Queries.rangeUntil, cid, low.time, low.id, high.time, high.id, lsn,
+      Queries.rangeUntil, cid, low.time, low.key, high.time, high.key, lsn,
       Swift.min(limit, Limits.readRowsMax))
     var rows: [StoredRow] = []
     while try statement.step() { rows.append(Self.storedRow(statement)) }
@@ -207,7 +207,7 @@ extension ReadTransaction {
 
   private static func storedRow(_ row: borrowing Statement) -> StoredRow {
     StoredRow(
-      position: Position(time: row.int(0), id: row.bytes(1)), number: row.uint(2),
+      position: Position(time: row.int(0), key: row.bytes(1)), number: row.uint(2),
       lsn: row.uint(3), flags: RowFlags(rawValue: row.int(4)),
       timeUs: row.optionalInt(5))
   }

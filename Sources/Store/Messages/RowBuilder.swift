@@ -2,6 +2,7 @@
 /// once, where the host will read it.
 internal import Base
 internal import Glibc
+internal import Timeline
 
 @safe struct RowBuilder: ~Copyable {
   /// Bytes of one page, unless its only row is larger.
@@ -75,6 +76,17 @@ internal import Glibc
 
   /// Appends the row that a statement stands on: false when it has no room.
   mutating func append(_ row: borrowing Statement, _ flags: RowFlags) -> Bool {
+    guard appendAll(row, flags) else { return false }
+    // The key begins with the rank, where there is one.
+    let id = unsafe rows[count - 1].texts.id
+    if id.count > Position.rankBytes, Position.hasRank(byte(at: id.lowerBound)) {
+      unsafe rows[count - 1].texts.id = id.lowerBound + Position.rankBytes..<id.upperBound
+      unsafe rows[count - 1].isRanked = true
+    }
+    return true
+  }
+
+  private mutating func appendAll(_ row: borrowing Statement, _ flags: RowFlags) -> Bool {
     // Long before that no row is asked how large it is.
     if byteCount > Self.bytesMax / 2, byteCount + row.size(7) + row.size(11) > Self.bytesMax {
       isCut = true
@@ -102,7 +114,7 @@ internal import Glibc
 
   /// The same for a row of an open send.
   mutating func appendPending(_ row: borrowing Statement) -> Bool {
-    guard append(row, RowFlags(rawValue: row.int(2))) else { return false }
+    guard appendAll(row, RowFlags(rawValue: row.int(2))) else { return false }
     let operation = row.uint(15)
     if operation == 0 { return true }
     unsafe rows[count - 1].operation = operation
@@ -115,6 +127,10 @@ internal import Glibc
     let text = unsafe row.blob(column)
     guard let source = text.baseAddress else { return 0..<0 }
     return unsafe add(source, text.count)
+  }
+
+  private func byte(at offset: Int) -> UInt8 {
+    unsafe bytes.load(fromByteOffset: offset, as: UInt8.self)
   }
 
   private mutating func add(_ source: UnsafeRawPointer, _ count: Int) -> Range<Int> {

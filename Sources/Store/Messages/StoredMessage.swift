@@ -102,6 +102,8 @@ extension StoredMessage {
   ) {
     let old = message
     message = copy
+    // Copies say nothing of the order within one time.
+    if copy.order == old.order { message.rank = old.rank }
     // A copy without a version says nothing against the one that is known.
     if !isLost { message.version = copy.version ?? old.version }
     message.reactions = old.reactions

@@ -65,7 +65,7 @@ extension WriteTransaction {
     let connection = try connection
     try connection.runNoted(
       """
-      INSERT OR IGNORE INTO message (cid, time, id, number, flags, lsn, issued, marked, version,
+      INSERT OR IGNORE INTO message (cid, time, key, number, flags, lsn, issued, marked, version,
         edited_us, sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us,
         pin_issued, reactions_version, delivered_by, listened_by, digest)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -88,7 +88,8 @@ extension IncomingMessage {
   /// What is stored of it where nothing is yet.
   fileprivate func asNew(_ flags: RowFlags) -> IncomingMessage {
     IncomingMessage(
-      id: id, sender: sender, timeUs: timeUs, order: order, stamp: stamp, payload: payload,
+      id: id, sender: sender, timeUs: timeUs, order: order, rank: rank, stamp: stamp,
+      payload: payload,
       flags: flags, version: version, editedUs: editedUs, replyTo: replyTo,
       reactions: reactions, readBy: ReaderList.union(nil, added: readBy),
       deliveredBy: ReaderList.union(nil, added: deliveredBy),
@@ -102,7 +103,7 @@ extension StoredMessage {
   fileprivate func bind(to row: inout Parameters, in cid: Int64) {
     row.bind(cid)
     row.bind(message.order)
-    row.bind(message.id)
+    row.bind(message.position.key)
     row.bind(number)
     row.bind(message.flags.rawValue)
     row.bind(lsn)

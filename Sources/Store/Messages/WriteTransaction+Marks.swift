@@ -156,10 +156,10 @@ extension WriteTransaction {
       """
       UPDATE message SET flags = ?, reactions = ?, marked = ?, pin_issued = ?,
         reactions_version = ?, lsn = ?
-      WHERE cid = ? AND time = ? AND id = ?
+      WHERE cid = ? AND time = ? AND key = ?
       """, row.message.flags.rawValue, row.message.reactions, row.marked, row.pinColumn,
       row.reactionsVersion, isChanged ? try lsn(over: row.lsn, in: cid) : row.lsn, cid,
-      row.message.order, row.message.id)
+      row.message.order, row.message.position.key)
     guard isChanged else { return nil }
     try noteChange(cid, number: row.number, was: old.state, now: row.message.state)
     return row.number
@@ -172,7 +172,7 @@ extension WriteTransaction {
   }
 
   private struct MarkedRow: Equatable {
-    var order: Int64
+    var position: Position
     var number: UInt64
     var lsn: UInt64
     var flags: RowFlags
@@ -182,12 +182,13 @@ extension WriteTransaction {
   private func markedRow(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> MarkedRow? {
     let row = try connection.statement(
       """
-      SELECT time, number, lsn, flags, read_by, delivered_by, listened_by FROM message
+      SELECT time, number, lsn, flags, read_by, delivered_by, listened_by, key FROM message
       WHERE cid = ? AND id = ?
       """, cid, id)
     guard try row.step() else { return nil }
     return MarkedRow(
-      order: row.int(0), number: row.uint(1), lsn: row.uint(2),
+      position: Position(time: row.int(0), key: row.bytes(7)), number: row.uint(1),
+      lsn: row.uint(2),
       flags: RowFlags(rawValue: row.int(3)), lists: ReceiptLists(row, from: 4))
   }
 
@@ -197,13 +198,13 @@ extension WriteTransaction {
     try connection.run(
       """
       UPDATE message SET flags = ?, read_by = ?, delivered_by = ?, listened_by = ?, lsn = ?
-      WHERE cid = ? AND time = ? AND id = ?
+      WHERE cid = ? AND time = ? AND key = ?
       """, row.flags.rawValue, row.lists.readBy, row.lists.deliveredBy, row.lists.listenedBy,
-      try lsn(over: row.lsn, in: cid), cid, row.order, id)
-    let position = Position(time: row.order, id: id)
+      try lsn(over: row.lsn, in: cid), cid, row.position.time,
+      row.position.key)
     try noteChange(
-      cid, number: row.number, was: RowState(position: position, flags: old),
-      now: RowState(position: position, flags: row.flags))
+      cid, number: row.number, was: RowState(position: row.position, flags: old),
+      now: RowState(position: row.position, flags: row.flags))
   }
 
   // MARK: Owed to the server
@@ -241,12 +242,12 @@ extension WriteTransaction {
     _ row: MarkedRow, flags: RowFlags, id: [UInt8], in cid: Int64
   ) throws(StoreFailure) {
     try connection.run(
-      "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND id = ?", flags.rawValue,
-      cid, row.order, id)
-    let position = Position(time: row.order, id: id)
+      "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND key = ?", flags.rawValue,
+      cid, row.position.time,
+      row.position.key)
     try noteChange(
-      cid, number: row.number, was: RowState(position: position, flags: row.flags),
-      now: RowState(position: position, flags: flags))
+      cid, number: row.number, was: RowState(position: row.position, flags: row.flags),
+      now: RowState(position: row.position, flags: flags))
   }
 
   /// Takes in the server's confirmation: the marks are done, and the rows are so

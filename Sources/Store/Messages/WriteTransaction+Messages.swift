@@ -4,6 +4,7 @@
 /// merged into the row that is there, and where nothing came of it nothing is
 /// written. A changed server time moves the row; its local number stays.
 internal import Base
+internal import Timeline
 
 extension WriteTransaction {
   /// Takes in one message. `issued` is the sequence number at which the request
@@ -127,6 +128,7 @@ extension WriteTransaction {
       readBy: row.optionalBytes(12), rest: row.bytes(14), raw: row.optionalBytes(15),
       order: row.int(0), deliveredBy: row.optionalBytes(19), listenedBy: row.optionalBytes(20))
     message.digest = row.optionalInt(21)
+    message.rank = Position(time: message.order, key: row.bytes(22)).rank
     var stored = StoredMessage(
       message, number: row.uint(1), lsn: row.uint(3), issued: row.uint(4))
     stored.marked = row.uint(5)
@@ -140,10 +142,10 @@ extension WriteTransaction {
     _ row: StoredMessage, over old: StoredMessage, _ cid: Int64
   ) throws(StoreFailure) {
     let message = row.message
-    if message.order != old.message.order {
+    if message.order != old.message.order || message.rank != old.message.rank {
       try connection.run(
-        "UPDATE message SET time = ? WHERE cid = ? AND time = ? AND id = ?",
-        message.order, cid, old.message.order, message.id)
+        "UPDATE message SET time = ?, key = ? WHERE cid = ? AND time = ? AND key = ?",
+        message.order, message.position.key, cid, old.message.order, old.message.position.key)
     }
     try connection.run(
       """
@@ -151,12 +153,12 @@ extension WriteTransaction {
         sender = ?, stamp = ?, reply_to = ?, reactions = ?, read_by = ?, payload = ?, rest = ?,
         raw = ?, sent_us = ?, pin_issued = ?, reactions_version = ?, delivered_by = ?,
         listened_by = ?, digest = ?
-      WHERE cid = ? AND time = ? AND id = ?
+      WHERE cid = ? AND time = ? AND key = ?
       """, message.flags.rawValue, row.lsn, row.issued, row.marked, message.version,
       message.editedUs, message.sender, message.stamp, message.replyTo, message.reactions,
       message.readBy, message.payload, message.rest, message.raw, message.sentUs, row.pinColumn,
       row.reactionsVersion, message.deliveredBy, message.listenedBy, message.digest, cid,
-      message.order, message.id)
+      message.order, message.position.key)
   }
 
   /// Keeps an empty row where the server has the message, so that a range that
@@ -169,6 +171,7 @@ extension WriteTransaction {
     let isMoved =
       copy.order != placeholder.message.order || copy.timeUs != placeholder.message.timeUs
     if isMoved, isLost || issued >= placeholder.issued {
+      if copy.order != row.message.order { row.message.rank = copy.rank }
       row.message.order = copy.order
       row.message.timeUs = copy.timeUs
       row.issued = issued
@@ -219,11 +222,13 @@ extension WriteTransaction {
 extension IncomingMessage {
   /// What is left of a forgotten message: its place.
   var placeholder: IncomingMessage {
-    IncomingMessage(
+    var left = IncomingMessage(
       id: id, sender: [], timeUs: timeUs, stamp: [], payload: [],
       flags: flags.intersection(RowFlags.derived.union([.mine, .readByMe, .listenedByMe]))
         .union(.forgotten),
       version: version, order: order)
+    left.rank = rank
+    return left
   }
 
   var state: RowState { RowState(position: position, flags: flags) }

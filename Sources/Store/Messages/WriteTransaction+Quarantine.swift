@@ -17,7 +17,7 @@ extension WriteTransaction {
       INSERT OR IGNORE INTO quarantine
         (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-      """, cid, low.time, low.id, high.time, high.id, digest(bytes[...]), bytes.count, reason,
+      """, cid, low.time, low.key, high.time, high.key, digest(bytes[...]), bytes.count, reason,
       lsn, kept)
     guard try connection.changes > 0 else { return }
     try connection.run(
@@ -38,7 +38,7 @@ extension WriteTransaction {
       WHERE cid = ? AND seen = 0
         AND (low_time, low_id) >= (?, ?) AND (low_time, low_id) < (?, ?)
         AND (high_time, high_id) <= (?, ?)
-      """, cid, low.time, low.id, high.time, high.id, high.time, high.id)
+      """, cid, low.time, low.key, high.time, high.key, high.time, high.key)
     if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
   }
 
@@ -51,8 +51,28 @@ extension WriteTransaction {
       """
       UPDATE quarantine SET seen = 0
       WHERE cid = ? AND seen = 1 AND (high_time, high_id) > (?, ?)
-      """, cid, boundary.time, boundary.id)
+      """, cid, boundary.time, boundary.key)
     if try connection.changes > 0 { feed.add(.coverage, cid, 0...0) }
+  }
+
+  /// Places that end inside a time group end at its boundaries from now on: its rows take another
+  /// order, and beside which of them an item stood is not known any more, nor what was shown there.
+  package func widenQuarantine(_ cid: Int64, timestampGroup time: Int64) throws(StoreFailure) {
+    guard try someQuarantined(cid) else { return }
+    let high = Position.after(timestampGroup: time)
+    try connection.run(
+      """
+      UPDATE OR REPLACE quarantine SET low_id = x'', seen = 0
+      WHERE cid = ? AND low_time = ? AND low_id != x''
+      """, cid, time)
+    var changes = try connection.changes
+    try connection.run(
+      """
+      UPDATE OR REPLACE quarantine SET high_time = ?, high_id = ?, seen = 0
+      WHERE cid = ? AND high_time = ? AND high_id != x''
+      """, high.time, high.key, cid, time)
+    changes += try connection.changes
+    if changes > 0 { feed.add(.coverage, cid, 0...0) }
   }
 
   /// Takes `low ..< high`, which was shown anew, out of the places: what it hides is told
@@ -65,7 +85,7 @@ extension WriteTransaction {
       """
       DELETE FROM quarantine
       WHERE cid = ? AND (low_time, low_id) >= (?, ?) AND (high_time, high_id) <= (?, ?)
-      """, cid, low.time, low.id, high.time, high.id)
+      """, cid, low.time, low.key, high.time, high.key)
     var changes = try connection.changes
     try connection.run(
       """
@@ -74,20 +94,20 @@ extension WriteTransaction {
       SELECT cid, ?, ?, high_time, high_id, digest, size, reason, lsn, bytes, seen
       FROM quarantine
       WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
-      """, high.time, high.id, cid, low.time, low.id, high.time, high.id)
+      """, high.time, high.key, cid, low.time, low.key, high.time, high.key)
     changes += try connection.changes
     try connection.run(
       """
       UPDATE OR REPLACE quarantine SET high_time = ?, high_id = ?
       WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
-      """, low.time, low.id, cid, low.time, low.id, low.time, low.id)
+      """, low.time, low.key, cid, low.time, low.key, low.time, low.key)
     changes += try connection.changes
     try connection.run(
       """
       UPDATE OR REPLACE quarantine SET low_time = ?, low_id = ?
       WHERE cid = ? AND (low_time, low_id) >= (?, ?) AND (low_time, low_id) < (?, ?)
         AND (high_time, high_id) > (?, ?)
-      """, high.time, high.id, cid, low.time, low.id, high.time, high.id, high.time, high.id)
+      """, high.time, high.key, cid, low.time, low.key, high.time, high.key, high.time, high.key)
     changes += try connection.changes
     if changes > 0 { feed.add(.coverage, cid, 0...0) }
   }

@@ -70,7 +70,7 @@ extension WriteTransaction {
 
   /// Takes a row out without a tombstone: the server may send it again.
   package func remove(_ position: Position, _ cid: Int64) throws(StoreFailure) -> UInt64? {
-    guard let found = try place(position.id, cid), found.time == position.time else {
+    guard let found = try place(position.id, cid), found.position.time == position.time else {
       return nil
     }
     try delete(found, id: position.id, in: cid)
@@ -78,7 +78,7 @@ extension WriteTransaction {
   }
 
   private struct Place {
-    var time: Int64
+    var position: Position
     var number: UInt64
     var flags: RowFlags
     var version: Int64?
@@ -86,22 +86,24 @@ extension WriteTransaction {
 
   private func place(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> Place? {
     let row = try connection.statement(
-      "SELECT time, number, flags, version FROM message WHERE cid = ? AND id = ?", cid, id)
+      "SELECT time, number, flags, version, key FROM message WHERE cid = ? AND id = ?", cid, id)
     guard try row.step() else { return nil }
     return Place(
-      time: row.int(0), number: row.uint(1), flags: RowFlags(rawValue: row.int(2)),
+      position: Position(time: row.int(0), key: row.bytes(4)), number: row.uint(1),
+      flags: RowFlags(rawValue: row.int(2)),
       version: row.optionalInt(3))
   }
 
   private func delete(_ place: Place, id: [UInt8], in cid: Int64) throws(StoreFailure) {
     try connection.run(
-      "DELETE FROM message WHERE cid = ? AND time = ? AND id = ?", cid, place.time, id)
+      "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, place.position.time,
+      place.position.key)
     // There is nothing left to be marked.
     try connection.run(
       "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
     noteRows(cid, change: -1)
-    let position = Position(time: place.time, id: id)
     try noteChange(
-      cid, number: place.number, was: RowState(position: position, flags: place.flags), now: nil)
+      cid, number: place.number, was: RowState(position: place.position, flags: place.flags),
+      now: nil)
   }
 }

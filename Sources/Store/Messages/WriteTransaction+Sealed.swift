@@ -22,7 +22,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> [SealedRow] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
-    let row = try connection.statement(Queries.sealed, cid, position.time, position.id, limit)
+    let row = try connection.statement(Queries.sealed, cid, position.time, position.key, limit)
     var found: [SealedRow] = []
     var size = 0
     while try row.step() {
@@ -30,7 +30,7 @@ extension ReadTransaction {
       if !found.isEmpty, size > RowBuilder.bytesMax { break }
       found.append(
         SealedRow(
-          cid: row.int(0), position: Position(time: row.int(1), id: row.bytes(2)),
+          cid: row.int(0), position: Position(time: row.int(1), key: row.bytes(2)),
           number: row.uint(3), lsn: row.uint(4), raw: row.bytes(5)))
     }
     return found

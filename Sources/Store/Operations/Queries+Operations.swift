@@ -172,9 +172,9 @@ extension Queries {
     """
 
   static let sealed: StaticString = """
-    SELECT cid, time, id, number, lsn, raw FROM message INDEXED BY message_sealed
-    WHERE (cid, time, id) > (?, ?, ?) AND flags & 64 != 0
-    ORDER BY cid, time, id LIMIT ?
+    SELECT cid, time, key, number, lsn, raw FROM message INDEXED BY message_sealed
+    WHERE (cid, time, key) > (?, ?, ?) AND flags & 64 != 0
+    ORDER BY cid, time, key LIMIT ?
     """
 
   static let operationQueries: [StaticString] = [

@@ -156,8 +156,8 @@ extension WriteTransaction {
       flags.replace(.derived, from: derived)
       if flags != row.flags {
         try connection.run(
-          "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND id = ?", flags.rawValue,
-          cid, row.position.time, id)
+          "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND key = ?", flags.rawValue,
+          cid, row.position.time, row.position.key)
       }
       try noteChange(
         cid, number: row.number, was: RowState(position: row.position, flags: row.flags),

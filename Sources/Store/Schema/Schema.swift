@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 7
+  static let version: Int64 = 8
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,7 +74,7 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 7;
+        PRAGMA user_version = 8;
         """)
     } else {
       if found < 2 { try addRecent(connection) }
@@ -83,6 +83,7 @@ enum Schema {
       if found < 5 { try addKept(connection) }
       if found < 6 { try dropDigests(connection, cacheForm: form) }
       if found < 7 { try addOwedList(connection) }
+      if found < 8 { try addRanks(connection, cacheForm: form) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -146,6 +147,24 @@ enum Schema {
       ALTER TABLE meta ADD COLUMN owes_list INTEGER NOT NULL DEFAULT 0;
       PRAGMA user_version = 7;
       """)
+  }
+
+  /// Messages of one time have an order of their own; those that are stored go by their ids until
+  /// pages show it. An older cache is made anew in any case.
+  private static func addRanks(
+    _ connection: Connection, cacheForm form: Int64
+  ) throws(StoreFailure) {
+    if form == cacheForm {
+      try connection.execute(
+        """
+        DROP INDEX message_id;
+        ALTER TABLE message RENAME COLUMN id TO key;
+        ALTER TABLE message ADD COLUMN id BLOB GENERATED ALWAYS AS
+          (iif(key >= x'01' AND key < x'F8', key, substr(key, 5))) VIRTUAL;
+        CREATE UNIQUE INDEX message_id ON message (cid, id);
+        """)
+    }
+    try connection.execute("PRAGMA user_version = 8")
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?

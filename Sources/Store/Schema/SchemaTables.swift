@@ -142,7 +142,7 @@ extension Schema {
       CREATE TABLE message (
         cid INTEGER NOT NULL,
         time INTEGER NOT NULL,
-        id BLOB NOT NULL,
+        key BLOB NOT NULL,
         number INTEGER NOT NULL,
         flags INTEGER NOT NULL,
         lsn INTEGER NOT NULL,
@@ -165,12 +165,14 @@ extension Schema {
         raw BLOB,
         digest INTEGER,
         client_id BLOB,
-        PRIMARY KEY (cid, time, id)
+        id BLOB GENERATED ALWAYS AS
+          (iif(key >= x'01' AND key < x'F8', key, substr(key, 5))) VIRTUAL,
+        PRIMARY KEY (cid, time, key)
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX message_number ON message (number);
       CREATE UNIQUE INDEX message_id ON message (cid, id);
-      CREATE INDEX message_pinned ON message (cid, time, id) WHERE flags & 8208 != 0;
-      CREATE INDEX message_sealed ON message (cid, time, id) WHERE flags & 64 != 0;
+      CREATE INDEX message_pinned ON message (cid, time, key) WHERE flags & 8208 != 0;
+      CREATE INDEX message_sealed ON message (cid, time, key) WHERE flags & 64 != 0;
       CREATE INDEX message_client ON message (cid, client_id) WHERE client_id IS NOT NULL;
 
       CREATE TABLE tombstone (

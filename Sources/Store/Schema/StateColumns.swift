@@ -38,7 +38,7 @@ extension ConversationRecord {
     row.bind(marks?.timeUs)
     row.bind(marks?.text)
     row.bind(top?.time)
-    row.bind(top?.id)
+    row.bind(top?.key)
     row.bind(lowestSinceUs)
     row.bind(totalCount)
     row.bind(restoredLSN)
@@ -50,12 +50,12 @@ extension ConversationRecord {
 extension UnreadCounters {
   func bind(_ row: inout some ColumnSink & ~Copyable) {
     row.bind(marker?.time)
-    row.bind(marker?.id)
+    row.bind(marker?.key)
     row.bind(named)
     row.bind(unread)
     row.bind(counted?.count)
     row.bind(counted?.top.time)
-    row.bind(counted?.top.id)
+    row.bind(counted?.top.key)
     row.bind(counted?.bits ?? 0)
     row.bind(counted?.arrived ?? 0)
     row.bind(counted?.lsn ?? 0)
@@ -127,6 +127,6 @@ extension Watermark {
 extension Position {
   fileprivate init?(_ row: borrowing some ColumnSource & ~Copyable, column: Int32) {
     guard let time = row.optionalInt(column) else { return nil }
-    self.init(time: time, id: row.bytes(column + 1))
+    self.init(time: time, key: row.bytes(column + 1))
   }
 }

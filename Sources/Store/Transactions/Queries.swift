@@ -3,68 +3,68 @@
 enum Queries {
   /// Who reads passes over hidden rows and ends by himself: in SQL that costs each row more.
   static let older: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
-      sent_us, delivered_by, listened_by
-    FROM message WHERE cid = ? AND (time, id) < (?, ?) ORDER BY time DESC, id DESC
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by
+    FROM message WHERE cid = ? AND (time, key) < (?, ?) ORDER BY time DESC, key DESC
     """
 
   static let latest: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
-      sent_us, delivered_by, listened_by
-    FROM message WHERE cid = ? ORDER BY time DESC, id DESC
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by
+    FROM message WHERE cid = ? ORDER BY time DESC, key DESC
     """
 
   static let newer: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
-      sent_us, delivered_by, listened_by
-    FROM message WHERE cid = ? AND (time, id) >= (?, ?) ORDER BY time, id
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by
+    FROM message WHERE cid = ? AND (time, key) >= (?, ?) ORDER BY time, key
     """
 
   static let one: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
-      sent_us, delivered_by, listened_by
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by
     FROM message WHERE cid = ? AND id = ? AND flags & ? = 0
     """
 
   static let byNumber: StaticString =
-    "SELECT time, id FROM message WHERE number = ? AND cid = ?"
+    "SELECT time, key FROM message WHERE number = ? AND cid = ?"
 
   static let byID: StaticString =
-    "SELECT time, id, number, lsn, flags, sent_us FROM message WHERE cid = ? AND id = ?"
+    "SELECT time, key, number, lsn, flags, sent_us FROM message WHERE cid = ? AND id = ?"
 
   static let oldest: StaticString =
-    "SELECT time, id FROM message WHERE cid = ? ORDER BY time, id LIMIT 1"
+    "SELECT time, key FROM message WHERE cid = ? ORDER BY time, key LIMIT 1"
 
   static let newest: StaticString =
-    "SELECT time, id FROM message WHERE cid = ? ORDER BY time DESC, id DESC LIMIT 1"
+    "SELECT time, key FROM message WHERE cid = ? ORDER BY time DESC, key DESC LIMIT 1"
 
   static let rangeUp: StaticString = """
-    SELECT time, id, number, lsn, flags, sent_us FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
-    ORDER BY time, id LIMIT ?
+    SELECT time, key, number, lsn, flags, sent_us FROM message
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?)
+    ORDER BY time, key LIMIT ?
     """
 
   static let rangeDown: StaticString = """
-    SELECT time, id, number, lsn, flags, sent_us FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
-    ORDER BY time DESC, id DESC LIMIT ?
+    SELECT time, key, number, lsn, flags, sent_us FROM message
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?)
+    ORDER BY time DESC, key DESC LIMIT ?
     """
 
   static let rangeUntil: StaticString = """
-    SELECT time, id, number, lsn, flags, sent_us FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?) AND lsn <= ?
-    ORDER BY time DESC, id DESC LIMIT ?
+    SELECT time, key, number, lsn, flags, sent_us FROM message
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) AND lsn <= ?
+    ORDER BY time DESC, key DESC LIMIT ?
     """
 
   static let stored: StaticString = """
     SELECT time, number, flags, lsn, issued, marked, version, edited_us, sender, stamp,
       reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued, reactions_version,
-      delivered_by, listened_by, digest
+      delivered_by, listened_by, digest, key
     FROM message WHERE cid = ? AND id = ?
     """
 
   static let oldestStamp: StaticString = """
-    SELECT stamp FROM message WHERE cid = ? AND stamp != x'' ORDER BY time, id LIMIT 1
+    SELECT stamp FROM message WHERE cid = ? AND stamp != x'' ORDER BY time, key LIMIT 1
     """
 
   static let someTombstone: StaticString = "SELECT 1 FROM tombstone WHERE cid = ? LIMIT 1"
@@ -107,7 +107,7 @@ enum Queries {
 
   static let count: StaticString = """
     SELECT count(*) FROM message
-    WHERE cid = ? AND (time, id) >= (?, ?) AND (time, id) < (?, ?)
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?)
     """
 
   static let conversation: StaticString = """
@@ -125,45 +125,45 @@ enum Queries {
     """
 
   static let pinnedOlder: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
-      sent_us, delivered_by, listened_by
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by
     FROM message INDEXED BY message_pinned
-    WHERE cid = ? AND (time, id) < (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
-    ORDER BY time DESC, id DESC LIMIT ?
+    WHERE cid = ? AND (time, key) < (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
+    ORDER BY time DESC, key DESC LIMIT ?
     """
 
   static let pinnedNewer: StaticString = """
-    SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by, rest,
-      sent_us, delivered_by, listened_by
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by
     FROM message INDEXED BY message_pinned
-    WHERE cid = ? AND (time, id) >= (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
-    ORDER BY time, id LIMIT ?
+    WHERE cid = ? AND (time, key) >= (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
+    ORDER BY time, key LIMIT ?
     """
 
   static let keysDown: StaticString = """
-    SELECT number, time, id, lsn, flags FROM message WHERE cid = ? AND (time, id) < (?, ?)
-    ORDER BY time DESC, id DESC
+    SELECT number, time, key, lsn, flags FROM message WHERE cid = ? AND (time, key) < (?, ?)
+    ORDER BY time DESC, key DESC
     """
 
   static let keysUp: StaticString = """
-    SELECT number, time, id, lsn, flags FROM message WHERE cid = ? AND (time, id) >= (?, ?)
-    ORDER BY time, id
+    SELECT number, time, key, lsn, flags FROM message WHERE cid = ? AND (time, key) >= (?, ?)
+    ORDER BY time, key
     """
 
   static let keysOfNumbers: StaticString = """
-    SELECT number, time, id, lsn FROM message INDEXED BY message_number
+    SELECT number, time, key, lsn FROM message INDEXED BY message_number
     WHERE number >= ? AND number <= ? AND cid = ? AND flags & ? = 0
     ORDER BY number LIMIT ?
     """
 
   static let newestFlags: StaticString = """
-    SELECT time, id, flags FROM message WHERE cid = ? AND flags & ? = 0
-    ORDER BY time DESC, id DESC
+    SELECT time, key, flags FROM message WHERE cid = ? AND flags & ? = 0
+    ORDER BY time DESC, key DESC
     """
 
   static let timeFrom: StaticString = """
-    SELECT time, sent_us FROM message WHERE cid = ? AND (time, id) >= (?, x'')
-    ORDER BY time, id LIMIT 1
+    SELECT time, sent_us FROM message WHERE cid = ? AND (time, key) >= (?, x'')
+    ORDER BY time, key LIMIT 1
     """
 
   static let waiting: StaticString = """

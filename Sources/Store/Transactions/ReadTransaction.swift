@@ -257,7 +257,7 @@ package class ReadTransaction {
   ) throws(StoreFailure) -> [SpanSet.Span] {
     guard try someQuarantined(cid) else { return [] }
     let statement = try connection.statement(
-      Queries.hidden, cid, high.time, high.id, low.time, low.id)
+      Queries.hidden, cid, high.time, high.key, low.time, low.key)
     return try Self.ranges(statement)
   }
 
@@ -277,8 +277,8 @@ package class ReadTransaction {
     while try statement.step() {
       ranges.append(
         SpanSet.Span(
-          low: Position(time: statement.int(0), id: statement.bytes(1)),
-          high: Position(time: statement.int(2), id: statement.bytes(3))))
+          low: Position(time: statement.int(0), key: statement.bytes(1)),
+          high: Position(time: statement.int(2), key: statement.bytes(3))))
     }
     return ranges
   }
@@ -301,7 +301,7 @@ package class ReadTransaction {
       return count
     }
     let counted = try connection.number(
-      Queries.count, cid, low.time, low.id, high.time, high.id)
+      Queries.count, cid, low.time, low.key, high.time, high.key)
     return Int(clamping: counted ?? 0)
   }
 

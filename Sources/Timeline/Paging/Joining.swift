@@ -45,7 +45,7 @@ package enum Joining {
   /// page from another: messages on both of its sides stand mixed on the server. So the run goes on
   /// from above the timestamp group, and its pages show the whole of it.
   package static func runLow(_ low: Position, ties: Ties) -> Position {
-    ties == .unknown && !low.id.isEmpty ? .after(timestampGroup: low.time) : low
+    ties == .unknown && !low.key.isEmpty ? .after(timestampGroup: low.time) : low
   }
 
   /// Whether a page from below lies across, or touches, the low end of a run.

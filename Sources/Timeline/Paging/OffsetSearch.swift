@@ -64,7 +64,7 @@ package struct OffsetSearch: Equatable, Sendable {
     rows: [Position], rawCount: Int, endsAtStart: Bool = false
   ) -> Verdict {
     steps += 1
-    if !target.id.isEmpty, rows.contains(target) { return .found }
+    if !target.key.isEmpty, rows.contains(target) { return .found }
     if steps > Self.stepsMax { return .gaveUp }
     guard let bottom = rows.first, let top = rows.last else {
       return takeUnread(rawCount, endsAtStart: endsAtStart)
@@ -85,14 +85,14 @@ package struct OffsetSearch: Equatable, Sendable {
     // The page lies around the target. Where it is cut in the target's own timestamp group, the
     // message may stand on the other side of the cut.
     let isCut = bottom.time == target.time || top.time == target.time && offset > 0
-    guard !target.id.isEmpty, isCut, seams < Self.seamsMax else { return nearest }
+    guard !target.key.isEmpty, isCut, seams < Self.seamsMax else { return nearest }
     seams += 1
     let isOlder = bottom.time == target.time && (seams % 2 == 1 || top.time != target.time)
     offset = Swift.max(0, isOlder ? offset + rawCount - 1 : offset - limit + 1)
     return .again
   }
 
-  private var nearest: Verdict { target.id.isEmpty ? .found : .absent }
+  private var nearest: Verdict { target.key.isEmpty ? .found : .absent }
 
   /// Chooses the next offset after a page on one side.
   private mutating func aim(toOlder: Bool) -> Verdict {

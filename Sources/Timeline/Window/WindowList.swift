@@ -119,6 +119,11 @@ extension WindowList {
     return low..<low + rowsMax
   }
 
+  /// Where the row with a number stands.
+  package func position(ofNumber number: UInt64) -> Position? {
+    slot(ofNumber: number).map { slots[$0].item.position }
+  }
+
   func slot(ofNumber number: UInt64) -> Int? {
     numbers.find(checksumTerm(0, number: number)) { slots[$0].item.number == number }
   }

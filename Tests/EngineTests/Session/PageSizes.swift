@@ -23,6 +23,7 @@ import Testing
     let world = try kind.world(knobs: { $0.pageCap = 7 })
     world.post(381, everyMs: kind.everyMs)
     world.alter = { _, answer in Self.messages(of: answer) { $0 + $0 } }
+    world.listsBothWays = true
     try world.connect()
     let screen = try world.window(count: 20)
     world.alter = { $1 }

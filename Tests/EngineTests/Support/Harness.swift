@@ -21,6 +21,8 @@ final class World {
   /// What becomes of an answer on its way; nil loses it.
   var alter: (_ request: String, _ answer: String) -> String? = { $1 }
   let room: String
+  /// A page of the server's went both ways in time, so that none teaches an order.
+  var listsBothWays = false
   /// Replies to updates that have reached the server.
   private(set) var replies: [String] = []
   /// The connection's queue of pushes, while the device listens.
@@ -189,7 +191,14 @@ final class World {
 
   /// Ids of the server, in the client's order.
   func truth(in conversation: String? = nil) -> [String] {
-    server.truth(conversation ?? room).sorted { ($0.stampUs, $0.id) < ($1.stampUs, $1.id) }
-      .map(\.id)
+    let rows = server.truth(conversation ?? room)
+    if ordersByPages { return rows.map(\.id) }
+    return rows.sorted { ($0.stampUs, $0.id) < ($1.stampUs, $1.id) }.map(\.id)
+  }
+
+  /// Messages of one time stand as the server's pages list them.
+  var ordersByPages: Bool {
+    config.profile.ties != .id && !config.profile.capabilities.contains(.sequence)
+      && !server.knobs.numbersMessages && !listsBothWays
   }
 }

@@ -19,7 +19,10 @@ extension World {
     let ids = page.rows.map { String(decoding: page[$0.id], as: UTF8.self) }
     var found: [String] = []
     let places = zip(page.rows, ids).map { ($0.timeUs, $1) }
-    if !zip(places, places.dropFirst()).allSatisfy({ $0 < $1 }) { found.append("out of order") }
+    let isOrdered = zip(places, places.dropFirst()).allSatisfy {
+      ordersByPages ? $0.0 <= $1.0 && $0.1 != $1.1 : $0 < $1
+    }
+    if !isOrdered { found.append("out of order") }
     let gaps = page.coverage.gaps
     let top = max(page.coverage.contentAsOfUs, page.rows.last?.timeUs ?? .min)
     func isClaimed(_ time: Int64) -> Bool {

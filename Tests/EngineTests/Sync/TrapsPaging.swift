@@ -112,6 +112,9 @@ import Testing
     world.post(30)
     try world.connect()
     try world.sync()
+    // Pages from a time on tell how they are listed.
+    world.post(3)
+    try world.sync()
     try world.client.disconnected()
     world.timestampGroup(ms: 1_000)
     for _ in 0..<110 { world.put("\"burst\"") }

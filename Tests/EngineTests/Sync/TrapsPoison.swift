@@ -37,6 +37,9 @@ import Timeline
     world.post(60)
     try world.connect()
     try world.sync()
+    // Pages from a time on tell how they are listed.
+    world.post(3)
+    try world.sync()
     try world.client.disconnected()
     world.timestampGroup(ms: 1_000)
     let bad = Self.post(150, everyMs: 0, to: world) { $0 % 40 == 7 ? .garbledTime : nil }

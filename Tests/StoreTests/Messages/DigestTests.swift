@@ -33,7 +33,15 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       try tx.quarantine(
         cid, bytes: bytes("{}"), reason: 1, low: position(5, ""), high: position(6, ""))
-      try tx.connection.execute("ALTER TABLE meta DROP COLUMN owes_list; PRAGMA user_version = 5")
+      try tx.connection.execute(
+        """
+        ALTER TABLE meta DROP COLUMN owes_list;
+        DROP INDEX message_id;
+        ALTER TABLE message DROP COLUMN id;
+        ALTER TABLE message RENAME COLUMN key TO id;
+        CREATE UNIQUE INDEX message_id ON message (cid, id);
+        PRAGMA user_version = 5;
+        """)
     }
     try fixture.reopen()
     #expect(try fixture.message("a", cid)?.payload == bytes("a"))

@@ -168,10 +168,10 @@ import Timeline
     }
     #expect(
       try connection.plan(of: Queries.older).first
-        == "SEARCH message USING PRIMARY KEY (cid=? AND (time,id)<(?,?))")
+        == "SEARCH message USING PRIMARY KEY (cid=? AND (time,key)<(?,?))")
     for query in [Queries.pinnedOlder, Queries.pinnedNewer] {
       let plan = try connection.plan(of: query).first
-      #expect(plan?.contains("INDEX message_pinned (cid=? AND (time,id)") == true)
+      #expect(plan?.contains("INDEX message_pinned (cid=? AND (time,key)") == true)
     }
     #expect(
       try connection.plan(of: Queries.byNumber).first

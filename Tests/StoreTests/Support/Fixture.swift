@@ -81,6 +81,10 @@ final class Fixture {
         ALTER TABLE conversation DROP COLUMN top_id;
         ALTER TABLE meta DROP COLUMN kept_state;
         ALTER TABLE meta DROP COLUMN owes_list;
+        DROP INDEX message_id;
+        ALTER TABLE message DROP COLUMN id;
+        ALTER TABLE message RENAME COLUMN key TO id;
+        CREATE UNIQUE INDEX message_id ON message (cid, id);
         """)
     }
     try reopen()

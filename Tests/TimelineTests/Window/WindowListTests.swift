@@ -135,8 +135,9 @@ private struct World {
     key.revision = revision
     let from = key.position
     let isRenamed = random.chance(0.3)
-    key.position.time = Int64(random.below(Int(timestampGroups)))
-    if isRenamed { key.position.id = Array("r\(revision)".utf8) }
+    key.position = Position(
+      time: Int64(random.below(Int(timestampGroups))), rank: random.below(5) - 2,
+      id: isRenamed ? Array("r\(revision)".utf8) : from.id)
     model.store[number] = key
     change.upserted.removeAll { $0.number == number }
     change.upserted.append(key)

@@ -1,0 +1,112 @@
+/// What a page teaches of the order inside one printed time.
+///
+/// Comes after all that the page proves: to ranges, gaps and counts a time group is a set, so
+/// nothing of what was claimed knows of the order, and marks of single rows go where those go.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension PageMerge {
+  /// Which requests are listed as this one.
+  var listing: TieLearner.Listing {
+    switch job.stage {
+    case .tail, .spot(.after): .afterTime
+    default: .others
+    }
+  }
+
+  /// Puts the groups of a page, which is at hand oldest first or not known to be, in its order.
+  mutating func learnTies(
+    _ ingested: Ingested, of listing: TieLearner.Listing, run: OpenTimestampGroup?, climbs: Bool
+  ) throws(StoreFailure) {
+    guard scheme.learnsTies, !engine.ties.isUnstable else { return }
+    for page in engine.ties.takeWaiting(listing, in: record.cid) {
+      try arrange(page.time, by: page.shown, new: IDSet())
+    }
+    let rows = ingested.items.compactMap { $0 }
+    guard let first = rows.first, let last = rows.last else { return }
+    let isOne = first.time == last.time && rows.allSatisfy { $0.time == first.time }
+    let isUnknown = engine.ties.isUnknown(listing)
+    guard isUnknown ? isOne && rows.count > 1 : engine.ties.descends(listing) != nil else { return }
+    var new = IDSet()
+    for position in ingested.insertedAt { new.insert(position.id) }
+    let pushedTimes = engine.pushed.times(in: record.cid)
+    var start = 0
+    while start < rows.count {
+      let time = rows[start].time
+      var end = start
+      while end < rows.count, rows[end].time == time { end += 1 }
+      defer { start = end }
+      // Alone in the middle of a page it has no company but what came another way.
+      let isEnd = start == 0 || end == rows.count
+      if end - start == 1, !isEnd, !pushedTimes.contains(time) { continue }
+      var shown = TieOrder.Shown(ids: rows[start..<end].map(\.id))
+      shown.isClosedBelow = start > 0 || shownLow <= .before(timestampGroup: time)
+      shown.isClosedAbove = end < rows.count || .after(timestampGroup: time) <= shownHigh
+      if let run, run.time == time { shown.run = run.seen }
+      shown.climbs = climbs
+      if isUnknown {
+        engine.ties.wait(TieLearner.Waiting(cid: record.cid, time: time, shown: shown), listing)
+      } else {
+        try arrange(time, by: shown, new: new)
+      }
+    }
+  }
+
+  private mutating func arrange(
+    _ time: Int64, by page: TieOrder.Shown, new: IDSet
+  ) throws(StoreFailure) {
+    let stored = try tx.timestampGroup(time, record.cid)
+    guard stored.count > 1, stored.count < Limits.readRowsMax else { return }
+    let issued = job.runIssued ?? job.issued
+    let rows = stored.map { row in
+      let id = PushedID(cid: record.cid, id: row.position.id)
+      return TieOrder.Row(
+        position: row.position, isNew: new.contains(id.id),
+        isLate: engine.pushed.lsn(of: id).map { $0 > issued } ?? false)
+    }
+    let order = TieOrder.arranged(rows, by: page)
+    let onPage = Set(page.ids)
+    let shown = order.filter { onPage.contains($0.position.id) }
+    let places = order.map(\.position)
+    let isWhole = page.isClosedAbove && page.isClosedBelow
+    guard engine.ties.teaches(shown, in: record.cid, isWhole: isWhole) else { return }
+    let ranks = TieOrder.ranks(for: places)
+    guard zip(places, ranks).contains(where: { $0.rank != $1 }) else { return }
+    var byID: [[UInt8]: Int] = [:]
+    for (place, rank) in zip(places, ranks) { byID[place.id] = rank }
+    let changed = stored.map { (row: $0, rank: byID[$0.position.id] ?? $0.position.rank) }
+    try tx.rerank(changed, at: time, in: record.cid)
+    try tx.widenQuarantine(record.cid, timestampGroup: time)
+    let moves = changed.map { row, rank in
+      (from: row.position, to: Position(time: time, rank: rank, id: row.position.id))
+    }
+    stillUnverified.follow(moves, at: time)
+    stillStale.follow(moves, at: time)
+    spans.retreat(from: time)
+    moved.append(contentsOf: moves)
+  }
+}
+
+extension SpanSet {
+  /// Rows of a group have other places: what was said of one is said of it there.
+  mutating func follow(_ moves: [(from: Position, to: Position)], at time: Int64) {
+    let low = Position.before(timestampGroup: time)
+    let high = Position.after(timestampGroup: time)
+    if covers(low, high: high) || !spans.contains(where: { $0.low < high && low < $0.high }) {
+      return
+    }
+    let held = moves.filter { holds($0.from) }.map(\.to)
+    remove(low, high)
+    for place in held { insert(place, place.successor) }
+  }
+
+  /// An end inside a group says nothing where the rows of the group change places: it goes to
+  /// the group's boundary, away from what is claimed.
+  fileprivate mutating func retreat(from time: Int64) {
+    let low = Position.before(timestampGroup: time)
+    let high = Position.after(timestampGroup: time)
+    if !covers(low, high: high) { remove(low, high) }
+  }
+}

@@ -1,0 +1,121 @@
+/// Rows of one printed time that take another order.
+///
+/// Rule protected: an order is no proof. What is trusted, counted or read goes by the group or by
+/// the id: no count changes but where a row passes the marker, which names a message.
+internal import Base
+internal import Timeline
+
+extension ReadTransaction {
+  /// The rows of a time group in their order, hidden ones included.
+  package func timestampGroup(_ time: Int64, _ cid: Int64) throws(StoreFailure) -> [StoredRow] {
+    try rows(
+      cid, from: .before(timestampGroup: time), to: .after(timestampGroup: time),
+      limit: Limits.readRowsMax, newestFirst: false)
+  }
+}
+
+extension WriteTransaction {
+  /// The rank with which a new message stands behind all that are stored of its time, or, where it
+  /// names the one before it, right behind that: as the first of its own time where the other one
+  /// is of an earlier one.
+  package func rankBehind(
+    _ message: IncomingMessage, previous: [UInt8]?, in cid: Int64
+  ) throws(StoreFailure) -> Int {
+    if let previous, let named = try row(previous, cid)?.position, named.time <= message.order {
+      return try rank(of: message, behind: named, in: cid)
+    }
+    let last = try rows(
+      cid, from: .before(timestampGroup: message.order),
+      to: .after(timestampGroup: message.order), limit: 1, newestFirst: true
+    ).first
+    guard let last, last.position.id != message.id else { return 0 }
+    return TieOrder.rank(of: message.id, behind: last.position)
+  }
+
+  private func rank(
+    of message: IncomingMessage, behind named: Position, in cid: Int64
+  ) throws(StoreFailure) -> Int {
+    let group = try timestampGroup(message.order, cid)
+    guard !group.isEmpty, group.count < Limits.readRowsMax,
+      !group.contains(where: { $0.position.id == message.id })
+    else { return 0 }
+    let place = group.firstIndex { $0.position == named }.map { $0 + 1 } ?? 0
+    var order = group.map(\.position)
+    order.insert(Position(time: message.order, id: message.id), at: place)
+    var ranks = TieOrder.ranks(for: order)
+    let rank = ranks.remove(at: place)
+    try rerank(zip(group, ranks).map { (row: $0, rank: $1) }, at: message.order, in: cid)
+    return rank
+  }
+}
+
+extension WriteTransaction {
+  /// Gives rows of one time other ranks: those that stand elsewhere than they did are told.
+  package func rerank(
+    _ rows: [(row: StoredRow, rank: Int)], at time: Int64, in cid: Int64
+  ) throws(StoreFailure) {
+    let changed = rows.filter { $0.row.position.rank != $0.rank }
+    if changed.isEmpty { return }
+    var tally = try tally(cid)
+    let counts = try unreadOfGroup(time, by: tally, in: cid)
+    var places: [[UInt8]: Position] = [:]
+    for (row, rank) in changed {
+      let id = row.position.id
+      let place = Position(time: time, rank: rank, id: id)
+      try connection.run(
+        "UPDATE message SET key = ? WHERE cid = ? AND time = ? AND key = ?", place.key, cid, time,
+        row.position.key)
+      places[id] = place
+      if row.flags.isDisjoint(with: .hidden) { feed.add(.updated, cid, row.number...row.number) }
+    }
+    inserted.spoil()
+    memo?.entry(cid).summary = nil
+    try moveMarkers(to: places, at: time, &tally, in: cid)
+    let now = try unreadOfGroup(time, by: tally, in: cid)
+    if now != counts {
+      tally.unread &+= now.unread &- counts.unread
+      tally.counted?.arrived &+= now.arrived &- counts.arrived
+      change(.conversations, in: cid, numbers: nil)
+    }
+    change(cid, to: tally)
+  }
+
+  private struct GroupCounts: Equatable {
+    var unread: Int64 = 0
+    var arrived: Int64 = 0
+  }
+
+  /// Unread rows of a group that stand above the marker, and above what the server counted.
+  private func unreadOfGroup(
+    _ time: Int64, by tally: UnreadCounters, in cid: Int64
+  ) throws(StoreFailure) -> GroupCounts {
+    let marker = tally.marker ?? .min
+    let top = tally.counted.map { Swift.max(marker, $0.top) }
+    guard marker.time == time || top?.time == time else { return GroupCounts() }
+    let low = Position.before(timestampGroup: time)
+    let high = Position.after(timestampGroup: time)
+    var counts = GroupCounts()
+    counts.unread = try countUnread(cid, from: Swift.max(low, marker.successor), to: high)
+    if let top {
+      counts.arrived = try countUnread(cid, from: Swift.max(low, top.successor), to: high)
+    }
+    return counts
+  }
+
+  /// Markers name messages: they go where those go.
+  private func moveMarkers(
+    to places: [[UInt8]: Position], at time: Int64, _ tally: inout UnreadCounters, in cid: Int64
+  ) throws(StoreFailure) {
+    if let marker = tally.marker, marker.time == time, let place = places[marker.id] {
+      tally.marker = place
+    }
+    if let top = tally.counted?.top, top.time == time, let place = places[top.id] {
+      tally.counted?.top = place
+    }
+    if let told = try toldMarker(cid), told.time == time, let place = places[told.id] {
+      try connection.run(
+        "UPDATE conversation SET told_id = ? WHERE cid = ? AND told_time = ?", place.key, cid,
+        time)
+    }
+  }
+}

@@ -1,0 +1,179 @@
+/// The order of messages with one printed time, as pages list them, and the ranks that keep it.
+///
+/// A time group is a set to all that is proven: an order is learned, changed and lost without
+/// any range, gap or claim knowing of it. Only pages teach it. Whatever a page does not show of
+/// a group keeps its order, in front of what it shows or behind, as the ends of the page say.
+package import Base
+
+package enum TieOrder {
+  /// What a page shows of a time group.
+  package struct Shown: Sendable {
+    /// Oldest first, each once.
+    package var ids: [[UInt8]]
+    /// Nothing of the group stands behind them.
+    package var isClosedAbove = false
+    /// Nothing of the group stands before them.
+    package var isClosedBelow = false
+    /// What the walk has shown of the group by its earlier pages.
+    package var run = IDSet()
+    /// The walk goes towards newer messages.
+    package var climbs = false
+
+    package init(ids: [[UInt8]]) {
+      self.ids = ids
+    }
+  }
+
+  /// A row of the group as it is stored.
+  package struct Row: Equatable, Sendable {
+    package var position: Position
+    /// It was stored with this page.
+    package var isNew = false
+    /// It came another way after the page was asked for.
+    package var isLate = false
+
+    package init(position: Position, isNew: Bool = false, isLate: Bool = false) {
+      self.position = position
+      self.isNew = isNew
+      self.isLate = isLate
+    }
+  }
+
+  /// The stored rows of a group, in their order so far, in the order that a page teaches. Ids of
+  /// the page that are not stored count for nothing.
+  package static func arranged(_ rows: [Row], by page: Shown) -> [Row] {
+    var places: [[UInt8]: Int] = [:]
+    for (place, row) in rows.enumerated() { places[row.position.id] = place }
+    var shown: [Row] = []
+    var isShown = [Bool](repeating: false, count: rows.count)
+    for id in page.ids {
+      guard let place = places[id], !isShown[place] else { continue }
+      isShown[place] = true
+      shown.append(rows[place])
+    }
+    if shown.isEmpty { return rows }
+    let others = rows.indices.filter { !isShown[$0] }
+    let late = others.filter { rows[$0].isLate }.map { rows[$0] }
+    let early = others.filter { !rows[$0].isLate }
+    let left = early.map { rows[$0] }
+    if page.isClosedBelow { return shown + left + late }
+    if page.isClosedAbove { return left + shown + late }
+    if page.ids.contains(where: { page.run.contains($0) }) {
+      let inside = left.filter { page.run.contains($0.position.id) }
+      let outside = left.filter { !page.run.contains($0.position.id) }
+      return page.climbs
+        ? inside + shown + outside + late : outside + shown + inside + late
+    }
+    // At the first place that the page shows of those that were known.
+    let first = rows.indices.first { isShown[$0] && !rows[$0].isNew } ?? rows.count
+    let below = early.filter { $0 < first }.map { rows[$0] }
+    let above = early.filter { $0 >= first }.map { rows[$0] }
+    return below + shown + above + late
+  }
+
+  /// How far apart ranks are at first, so that there is room between them.
+  static let gap = 16
+
+  /// Ranks that keep an order: those of the longest part that stands in it already stay. Rows whose
+  /// order is that of their ids share one, so most groups need none but 0.
+  package static func ranks(for order: [Position]) -> [Int] {
+    let kept = ascending(order)
+    var ranks: [Int?] = order.map { _ in nil }
+    for index in kept { ranks[index] = order[index].rank }
+    var start = 0
+    while start < order.count {
+      guard ranks[start] == nil else {
+        start += 1
+        continue
+      }
+      var end = start
+      while end < order.count, ranks[end] == nil { end += 1 }
+      let below = start == 0 ? nil : ranks[start - 1].map { ($0, order[start - 1].id) }
+      let above = end == order.count ? nil : ranks[end].map { ($0, order[end].id) }
+      guard let found = between(order[start..<end].map(\.id), below: below, above: above) else {
+        return anew(order)
+      }
+      for (offset, rank) in found.enumerated() { ranks[start + offset] = rank }
+      start = end
+    }
+    return ranks.map { $0 ?? 0 }
+  }
+
+  /// The rank with which a message stands behind another one of its time.
+  package static func rank(of id: [UInt8], behind last: Position) -> Int {
+    last.id.lexicographicallyPrecedes(id)
+      ? last.rank : min(last.rank + gap, Position.rankLimit - 1)
+  }
+
+  /// Ranks of neighbours between two others; nil where there is no room.
+  private static func between(
+    _ ids: [[UInt8]], below: (rank: Int, id: [UInt8])?, above: (rank: Int, id: [UInt8])?
+  ) -> [Int]? {
+    guard let below else {
+      guard let above else { return nil }
+      // At the front, from the last one down.
+      var ranks: [Int] = []
+      var next = above
+      for id in ids.reversed() {
+        let rank = id.lexicographicallyPrecedes(next.id) ? next.rank : next.rank - gap
+        ranks.append(rank)
+        next = (rank, id)
+      }
+      return ranks.allSatisfy { $0 >= -Position.rankLimit } ? ranks.reversed() : nil
+    }
+    var step = gap
+    if let above { step = max(1, (above.rank - below.rank) / (ids.count + 1)) }
+    var ranks: [Int] = []
+    var last = below
+    for id in ids {
+      let rank = last.id.lexicographicallyPrecedes(id) ? last.rank : last.rank + step
+      ranks.append(rank)
+      last = (rank, id)
+    }
+    if let above {
+      let isBelow =
+        last.rank < above.rank
+        || last.rank == above.rank && last.id.lexicographicallyPrecedes(above.id)
+      guard isBelow else { return nil }
+    }
+    return last.rank < Position.rankLimit ? ranks : nil
+  }
+
+  /// All numbered anew, as densely as their number needs.
+  private static func anew(_ order: [Position]) -> [Int] {
+    let step = order.count < Position.rankLimit / gap ? gap : 1
+    var ranks: [Int] = []
+    var last: (rank: Int, id: [UInt8])?
+    for position in order {
+      let id = position.id
+      let rank = last.map { $0.id.lexicographicallyPrecedes(id) ? $0.rank : $0.rank + step } ?? 0
+      ranks.append(min(rank, Position.rankLimit - 1))
+      last = (rank, id)
+    }
+    return ranks
+  }
+
+  /// The places of the longest part that ascends.
+  private static func ascending(_ order: [Position]) -> [Int] {
+    /// By length, the last place of the part that ends lowest.
+    var ends: [Int] = []
+    var before: [Int?] = []
+    for (place, position) in order.enumerated() {
+      var low = 0
+      var high = ends.count
+      while low < high {
+        let middle = (low + high) / 2
+        if order[ends[middle]] < position { low = middle + 1 } else { high = middle }
+      }
+      before.append(low == 0 ? nil : ends[low - 1])
+      if low == ends.count { ends.append(place) } else { ends[low] = place }
+    }
+    var part: [Int] = []
+    var place = ends.last
+    while let found = place {
+      part.append(found)
+      place = before[found]
+    }
+    return part.reversed()
+  }
+}

@@ -1,0 +1,144 @@
+/// Messages with one printed time stand as the server lists them.
+///
+/// Rule protected: what a person sees within a second is what was written, at every step, and no
+/// range, gap or count knows of the order.
+import Base
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct TieTests {
+  /// The server's own order of all that it shows.
+  private func listed(_ world: World) -> [String] { world.server.truth(world.room).map(\.id) }
+
+  private func world(
+    seed: UInt64 = 1, limit: Int = 50, file: ClientConfig.File = .memory,
+    _ change: (inout ServerKnobs, inout Profile) -> Void = { _, _ in }
+  ) throws -> World {
+    var knobs = ServerKnobs()
+    knobs.ties = .arrival
+    var profile = Profile()
+    profile.ties = .arrival
+    profile.pageLimit = limit
+    change(&knobs, &profile)
+    return try World(knobs: knobs, profile: profile, seed: seed, file: file)
+  }
+
+  private func check(_ world: World) throws {
+    #expect(try world.cached() == listed(world))
+    #expect(try world.page().coverage.whole)
+  }
+
+  /// Lines in groups of one to nine a second, read in pages of any size.
+  @Test(arguments: [3, 7, 20, 50], [ServerKnobs.ArrayOrder.ascending, .descending])
+  func pagesTeachTheOrder(_ limit: Int, _ order: ServerKnobs.ArrayOrder) throws {
+    for seed in 1...6 as ClosedRange<UInt64> {
+      let world = try world(seed: seed, limit: limit) { knobs, profile in
+        knobs.arrayOrder = order
+        if seed.isMultiple(of: 2) { profile.ties = .unknown }
+        if seed.isMultiple(of: 3) {
+          knobs.takesBefore = true
+          profile.capabilities = [.before]
+        }
+      }
+      var random = Random(seed: seed)
+      while listed(world).count < 130 {
+        world.timestampGroup(ms: 1_000)
+        world.post(1 + random.below(9), everyMs: 0)
+      }
+      try world.connect()
+      try world.sync()
+      try world.sync(.older, want: 1_000)
+      try check(world)
+      // More comes while the device is away.
+      try world.disconnect()
+      for _ in 0..<20 {
+        world.timestampGroup(ms: 700)
+        world.post(1 + random.below(5), everyMs: 0)
+      }
+      try world.connect()
+      try world.sync()
+      try check(world)
+    }
+  }
+
+  /// A file that was read keeps the order.
+  @Test func theOrderOutlivesTheProcess() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(file: folder.file())
+    for _ in 0..<20 {
+      world.timestampGroup(ms: 1_000)
+      world.post(6, everyMs: 0)
+    }
+    try world.connect()
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    try check(world)
+    try world.reopen()
+    #expect(try world.cached() == listed(world))
+    let first = try world.page(limit: 31)
+    #expect(
+      first.rows.map { String(decoding: first[$0.id], as: UTF8.self) } == listed(world).suffix(31))
+    try world.sync()
+    try check(world)
+  }
+
+  /// Six lines are written within a second, on 200 servers, and stand in their places as each of
+  /// them comes.
+  @Test func sixLinesWithinASecond() throws {
+    for seed in 1...200 as ClosedRange<UInt64> {
+      let world = try world(seed: seed) { $1.pushIsLossless = seed.isMultiple(of: 2) }
+      world.post(60, everyMs: 400)
+      try world.connectListening()
+      let screen = try TestScreen(world)
+      try screen.settle(world)
+      for _ in 0..<6 {
+        world.timestampGroup(ms: 40)
+        world.post(1, everyMs: 0)
+        for _ in 0..<3 {
+          try world.run()
+          try screen.poll()
+          let ids = try screen.ids()
+          #expect(ids == listed(world).suffix(ids.count), "seed \(seed)")
+        }
+      }
+      try screen.settle(world)
+      #expect(try screen.ids().suffix(6) == listed(world).suffix(6))
+    }
+  }
+
+  /// This user's own lines, written faster than the server answers.
+  @Test func sixOwnLinesWithinASecond() throws {
+    for seed in 1...50 as ClosedRange<UInt64> {
+      let world = try world(seed: seed) { $1.pushIsLossless = seed.isMultiple(of: 2) }
+      world.post(60, everyMs: 400)
+      try world.connectListening()
+      let screen = try TestScreen(world)
+      try screen.settle(world)
+      var texts: [String] = []
+      for line in 0..<6 {
+        texts.append("\"line \(line)\"")
+        _ = try world.client.perform(
+          Array(
+            #"{"type":"send_message","conversation_id":"room","payload":"line \#(line)"}"#.utf8))
+        try screen.poll()
+        #expect(try payloads(screen).suffix(texts.count) == texts[...], "seed \(seed)")
+      }
+      for _ in 0..<8 {
+        try world.run()
+        try screen.poll()
+        #expect(try payloads(screen).suffix(6) == texts[...], "seed \(seed)")
+      }
+      try screen.settle(world)
+      #expect(try payloads(screen).suffix(6) == texts[...], "seed \(seed)")
+      try world.sync()
+      #expect(try Array(world.cached().suffix(6)) == listed(world).suffix(6))
+    }
+  }
+
+  private func payloads(_ screen: TestScreen) throws -> [String] {
+    let page = try screen.window.rows(first: 0, count: 10_000)
+    guard let page else { return [] }
+    return page.rows.map { String(decoding: page[$0.payload], as: UTF8.self) }
+  }
+}
