@@ -84,7 +84,7 @@ static void shut(void) {
 }
 
 static const char insert_sql[] =
-    "INSERT INTO message (cid, time, id, number, flags, lsn, issued, marked, version, edited_us,"
+    "INSERT INTO message (cid, time, key, number, flags, lsn, issued, marked, version, edited_us,"
     " sender, stamp, reply_to, reactions, read_by, payload, rest, raw, sent_us, pin_issued,"
     " reactions_version, delivered_by, listened_by)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -214,10 +214,10 @@ static void facts(uint64_t from, uint32_t count) {
 }
 
 static const char older_sql[] =
-    "SELECT number, time, flags, lsn, id, sender, stamp, payload, reply_to, reactions, read_by,"
+    "SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,"
     " rest, sent_us, delivered_by, listened_by FROM message"
-    " WHERE cid = ? AND (time, id) < (?, ?) AND flags & 1408 = 0"
-    " ORDER BY time DESC, id DESC LIMIT ?";
+    " WHERE cid = ? AND (time, key) < (?, ?) AND flags & 1408 = 0"
+    " ORDER BY time DESC, key DESC LIMIT ?";
 
 typedef struct column {
   const uint8_t *data;
@@ -286,8 +286,8 @@ static void facts_of_screen(void) {
       "SELECT low_time, low_id, high_time, high_id FROM span WHERE cid = 1 AND kind = 1"
       " ORDER BY low_time, low_id",
       "SELECT 1 FROM quarantine WHERE cid = 1 LIMIT 1",
-      "SELECT number, time, id, lsn, flags FROM message WHERE cid = 1"
-      " ORDER BY time DESC, id DESC LIMIT 50",
+      "SELECT number, time, key, lsn, flags FROM message WHERE cid = 1"
+      " ORDER BY time DESC, key DESC LIMIT 50",
       "SELECT read_time, read_id, read_named, unread_count, server_unread, counted_time,"
       " counted_id, counted_flags, counted_arrived, unread_fewer, unread_more, counted_lsn,"
       " message_count FROM conversation WHERE cid = 1",
@@ -354,9 +354,9 @@ static void jumps(uint64_t total, uint32_t conversations, uint32_t count) {
 /* The list: for each conversation its newest message, ordered by when that was. */
 static void list(uint32_t count) {
   sqlite3_stmt *s = prepared(
-      "SELECT c.cid, c.id, c.unread_count, m.time, m.id, m.sender, m.payload, m.flags"
-      " FROM conversation c JOIN message m ON (m.cid, m.time, m.id) = (SELECT cid, time, id"
-      " FROM message WHERE cid = c.cid ORDER BY time DESC, id DESC LIMIT 1)"
+      "SELECT c.cid, c.id, c.unread_count, m.time, m.key, m.sender, m.payload, m.flags"
+      " FROM conversation c JOIN message m ON (m.cid, m.time, m.key) = (SELECT cid, time, key"
+      " FROM message WHERE cid = c.cid ORDER BY time DESC, key DESC LIMIT 1)"
       " ORDER BY m.time DESC");
   stopwatch watch = {0};
   uint64_t seen = 0;
@@ -384,7 +384,7 @@ static void list(uint32_t count) {
 static void deletes(uint64_t length, uint32_t count) {
   if (count > length / 2) count = (uint32_t)(length / 2);
   sqlite3_stmt *find = prepared("SELECT time FROM message WHERE cid = 1 AND id = ?");
-  sqlite3_stmt *gone = prepared("DELETE FROM message WHERE cid = 1 AND time = ? AND id = ?");
+  sqlite3_stmt *gone = prepared("DELETE FROM message WHERE cid = 1 AND time = ? AND key = ?");
   sqlite3_stmt *mark = prepared("INSERT INTO tombstone (cid, id, lsn) VALUES (1, ?, 1)");
   stopwatch watch = {0};
   char (*ids)[36] = malloc(count * sizeof *ids);

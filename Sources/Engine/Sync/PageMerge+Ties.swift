@@ -22,44 +22,44 @@ extension PageMerge {
   ) throws(StoreFailure) {
     guard scheme.learnsTies, !engine.ties.isUnstable else { return }
     for page in engine.ties.takeWaiting(listing, in: record.cid) {
-      try arrange(page.time, by: page.shown, new: IDSet())
+      try arrange(page.time, by: page.shown, new: [])
     }
-    let rows = ingested.items.compactMap { $0 }
-    guard let first = rows.first, let last = rows.last else { return }
-    let isOne = first.time == last.time && rows.allSatisfy { $0.time == first.time }
+    let rows = ingested.bad.isEmpty ? ingested.items : ingested.items.filter { $0 != nil }
+    guard let first = rows.first??.time, let last = rows.last??.time else { return }
     let isUnknown = engine.ties.isUnknown(listing)
-    guard isUnknown ? isOne && rows.count > 1 : engine.ties.descends(listing) != nil else { return }
-    var new = IDSet()
-    for position in ingested.insertedAt { new.insert(position.id) }
+    let isOne = rows.count > 1 && first == last && rows.allSatisfy { $0?.time == first }
+    guard isUnknown ? isOne : engine.ties.descends(listing) != nil else { return }
     let pushedTimes = engine.pushed.times(in: record.cid)
     var start = 0
     while start < rows.count {
-      let time = rows[start].time
+      let time = rows[start]?.time ?? first
       var end = start
-      while end < rows.count, rows[end].time == time { end += 1 }
+      while end < rows.count, rows[end]?.time == time { end += 1 }
       defer { start = end }
       // Alone in the middle of a page it has no company but what came another way.
       let isEnd = start == 0 || end == rows.count
       if end - start == 1, !isEnd, !pushedTimes.contains(time) { continue }
-      var shown = TieOrder.Shown(ids: rows[start..<end].map(\.id))
+      var shown = TieOrder.Shown(ids: [])
       shown.isClosedBelow = start > 0 || shownLow <= .before(timestampGroup: time)
       shown.isClosedAbove = end < rows.count || .after(timestampGroup: time) <= shownHigh
+      shown.ids = rows[start..<end].compactMap { $0?.id }
       if let run, run.time == time { shown.run = run.seen }
       shown.climbs = climbs
       if isUnknown {
         engine.ties.wait(TieLearner.Waiting(cid: record.cid, time: time, shown: shown), listing)
       } else {
-        try arrange(time, by: shown, new: new)
+        try arrange(time, by: shown, new: ingested.insertedAt)
       }
     }
   }
 
   private mutating func arrange(
-    _ time: Int64, by page: TieOrder.Shown, new: IDSet
+    _ time: Int64, by page: TieOrder.Shown, new: [Position]
   ) throws(StoreFailure) {
     let stored = try tx.timestampGroup(time, record.cid)
     guard stored.count > 1, stored.count < Limits.readRowsMax else { return }
     let issued = job.runIssued ?? job.issued
+    let new = Set(new.lazy.filter { $0.time == time }.map(\.id))
     let rows = stored.map { row in
       let id = PushedID(cid: record.cid, id: row.position.id)
       return TieOrder.Row(
