@@ -130,6 +130,8 @@ struct Ingest {
   let autoMarkDelivered: Bool
   /// A new message stands behind all of its time that are known: it did not come in a page.
   var placesBehind = false
+  /// Pages say the order of messages of one time.
+  let learnsTies: Bool
 
   init(
     _ engine: SyncEngine, frame: [UInt8], opened: ArraySlice<OpenedPayload>, issued: UInt64,
@@ -140,6 +142,7 @@ struct Ingest {
     autoMarkDelivered = engine.config.autoMarkDelivered
     usesSequence = engine.config.profile.capabilities.contains(.sequence)
     matchesPayloads = engine.matchesPayloads
+    learnsTies = engine.scheme.learnsTies
     self.frame = frame
     self.opened = opened
     self.issued = issued

@@ -208,7 +208,7 @@ extension UpdateApplier {
     var newest: Position?
     try self.last(of: known)
     if let last, let order = engine.scheme.isSequence ? last.sequence : last.stamp.timeUs {
-      newest = Position(time: order, id: last.id)
+      newest = try tx.row(last.id, record.cid)?.position ?? Position(time: order, id: last.id)
     }
     try tx.noteServer(
       record.cid, unread: known.unreadCount, lastRead: known.lastReadMessage, newest: newest,

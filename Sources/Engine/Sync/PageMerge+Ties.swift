@@ -16,13 +16,21 @@ extension PageMerge {
     }
   }
 
+  /// Notes which groups of a page that hides something do not stand by their ids.
+  mutating func noteRanks(_ ingested: Ingested) throws(StoreFailure) {
+    for time in Set(ingested.items.lazy.compactMap { $0?.time }) {
+      let group = try tx.timestampGroup(time, record.cid)
+      if group.contains(where: { $0.position.rank != 0 }) { scheme.rankedTimes.insert(time) }
+    }
+  }
+
   /// Puts the groups of a page, which is at hand oldest first or not known to be, in its order.
   mutating func learnTies(
     _ ingested: Ingested, of listing: TieLearner.Listing, run: OpenTimestampGroup?, climbs: Bool
   ) throws(StoreFailure) {
     guard scheme.learnsTies, !engine.ties.isUnstable else { return }
     for page in engine.ties.takeWaiting(listing, in: record.cid) {
-      try arrange(page.time, by: page.shown, new: [])
+      try arrange(page.time, by: page.shown, new: [], askedAt: page.issued)
     }
     let rows = ingested.bad.isEmpty ? ingested.items : ingested.items.filter { $0 != nil }
     guard let first = rows.first??.time, let last = rows.last??.time else { return }
@@ -46,7 +54,9 @@ extension PageMerge {
       if let run, run.time == time { shown.run = run.seen }
       shown.climbs = climbs
       if isUnknown {
-        engine.ties.wait(TieLearner.Waiting(cid: record.cid, time: time, shown: shown), listing)
+        let page = TieLearner.Waiting(
+          cid: record.cid, time: time, issued: job.issued, shown: shown)
+        engine.ties.wait(page, listing)
       } else {
         try arrange(time, by: shown, new: ingested.insertedAt)
       }
@@ -54,17 +64,19 @@ extension PageMerge {
   }
 
   private mutating func arrange(
-    _ time: Int64, by page: TieOrder.Shown, new: [Position]
+    _ time: Int64, by page: TieOrder.Shown, new: [Position], askedAt asked: UInt64? = nil
   ) throws(StoreFailure) {
     let stored = try tx.timestampGroup(time, record.cid)
     guard stored.count > 1, stored.count < Limits.readRowsMax else { return }
-    let issued = job.runIssued ?? job.issued
+    let issued = asked ?? job.runIssued ?? job.issued
     let new = Set(new.lazy.filter { $0.time == time }.map(\.id))
     let rows = stored.map { row in
       let id = PushedID(cid: record.cid, id: row.position.id)
       return TieOrder.Row(
         position: row.position, isNew: new.contains(id.id),
-        isLate: engine.pushed.lsn(of: id).map { $0 > issued } ?? false)
+        // Of a page that waited whatever was stored since came later.
+        isLate: engine.pushed.lsn(of: id).map { $0 > issued }
+          ?? (asked != nil && row.lsn > issued))
     }
     let order = TieOrder.arranged(rows, by: page)
     let onPage = Set(page.ids)

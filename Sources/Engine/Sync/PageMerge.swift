@@ -89,6 +89,7 @@ struct PageMerge {
         ingested.items.compactMap { $0 }.sorted(), at: job.offset, in: record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
+    if scheme.learnsTies, !ingested.bad.isEmpty { try noteRanks(ingested) }
     let (listing, run, climbs) = (listing, job.openGroup, job.stage.climbs)
     let step: Step
     switch job.stage {

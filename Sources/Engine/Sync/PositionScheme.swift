@@ -20,6 +20,8 @@ struct PositionScheme {
   let countsHidden: Bool
   /// Pages are at hand oldest first, whatever the server's order is.
   var knowsOrder = false
+  /// Times of the page at hand whose messages do not stand by their ids.
+  var rankedTimes: Set<Int64> = []
   private let resolutionUs: Int64
   private let zoneOffsetMinutes: Int
 
@@ -69,7 +71,7 @@ struct PositionScheme {
   func claim(_ items: [Position?], low: Position?, high: Position?) -> PageClaim {
     PageClaim(
       items: items, low: low.map { .open($0) } ?? .cut, high: high.map { .open($0) } ?? .cut,
-      ties: ties, isAscending: knowsOrder)
+      ties: ties, isAscending: knowsOrder, rankedTimes: rankedTimes)
   }
 
   /// Whether the numbers from `low` up to the last of `rows` are all there: what was

@@ -105,6 +105,8 @@ extension SyncEngine {
         return try distrust(&draft, of: &record, in: tx)
       }
       var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
+      var ingest = ingest
+      ingest.placesBehind = ingest.learnsTies && ties.isUnstable
       var ingested = try ingest.page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)

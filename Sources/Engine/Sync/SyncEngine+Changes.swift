@@ -143,7 +143,7 @@ extension Ingest {
     var result = Ingested()
     var opened = opened
     var ingest = self
-    ingest.placesBehind = !usesSequence
+    ingest.placesBehind = learnsTies
     for case .message(let message) in items {
       guard let payload = opened.popFirst(),
         message.conversation == nil || message.conversation == record.id,

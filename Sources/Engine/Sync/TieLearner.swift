@@ -25,6 +25,8 @@ struct TieLearner {
   struct Waiting {
     let cid: Int64
     let time: Int64
+    /// The newest commit when it was asked for.
+    let issued: UInt64
     /// In the order sent.
     var shown: TieOrder.Shown
   }
@@ -99,6 +101,7 @@ struct TieLearner {
   /// The server is another one, or none of it is stored any more.
   mutating func forgetTaught() {
     taught = [:]
+    waiting = [:]
     contradictions = 0
   }
 

@@ -22,7 +22,8 @@ extension WriteTransaction {
     _ message: IncomingMessage, previous: [UInt8]?, in cid: Int64
   ) throws(StoreFailure) -> Int {
     if let previous, let named = try row(previous, cid)?.position, named.time <= message.order {
-      return try rank(of: message, behind: named, in: cid)
+      let rank = try rank(of: message, behind: named, in: cid)
+      if let rank { return rank }
     }
     let last = try rows(
       cid, from: .before(timestampGroup: message.order),
@@ -32,20 +33,17 @@ extension WriteTransaction {
     return TieOrder.rank(of: message.id, behind: last.position)
   }
 
+  /// Nil where there is no room: rows that are stored stay where they are.
   private func rank(
     of message: IncomingMessage, behind named: Position, in cid: Int64
-  ) throws(StoreFailure) -> Int {
-    let group = try timestampGroup(message.order, cid)
-    guard !group.isEmpty, group.count < Limits.readRowsMax,
-      !group.contains(where: { $0.position.id == message.id })
-    else { return 0 }
-    let place = group.firstIndex { $0.position == named }.map { $0 + 1 } ?? 0
-    var order = group.map(\.position)
-    order.insert(Position(time: message.order, id: message.id), at: place)
-    var ranks = TieOrder.ranks(for: order)
-    let rank = ranks.remove(at: place)
-    try rerank(zip(group, ranks).map { (row: $0, rank: $1) }, at: message.order, in: cid)
-    return rank
+  ) throws(StoreFailure) -> Int? {
+    let isSame = named.time == message.order
+    let low = isSame ? named.successor : .before(timestampGroup: message.order)
+    let next = try rows(
+      cid, from: low, to: .after(timestampGroup: message.order), limit: 1, newestFirst: false
+    ).first?.position
+    if next?.id == message.id { return 0 }
+    return TieOrder.rank(of: message.id, between: isSame ? named : nil, and: next)
   }
 }
 

@@ -154,7 +154,12 @@ enum Schema {
   private static func addRanks(
     _ connection: Connection, cacheForm form: Int64
   ) throws(StoreFailure) {
-    if form == cacheForm {
+    let isOdd = "SELECT 1 FROM message WHERE substr(id, 1, 1) = x'00' LIMIT 1" as StaticString
+    if form == cacheForm, try connection.number(isOdd) != nil {
+      // An id that begins with a zero byte names its rank from now on.
+      try settleKept(connection)
+      try rebuildCache(connection)
+    } else if form == cacheForm {
       try connection.execute(
         """
         DROP INDEX message_id;

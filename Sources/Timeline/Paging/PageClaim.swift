@@ -30,8 +30,10 @@ package struct PageClaim: Equatable, Sendable {
   ///   - low: its older end.
   ///   - high: its newer end.
   ///   - isAscending: that the order sent is oldest first is known from elsewhere.
+  ///   - rankedTimes: groups that do not stand by their ids: a hole does not end inside of them.
   package init(
-    items: [Position?], low: End, high: End, ties: Ties, isAscending: Bool = false
+    items: [Position?], low: End, high: End, ties: Ties, isAscending: Bool = false,
+    rankedTimes: Set<Int64> = []
   ) {
     let rows = items.compactMap { $0 }.sorted()
     self.rows = rows
@@ -50,7 +52,15 @@ package struct PageClaim: Equatable, Sendable {
       ? []
       : Self.holes(
         items, bottom: Swift.min(bottom, first), top: Swift.max(top, last.successor),
-        isAscending: isAscending)
+        isAscending: isAscending
+      ).map { hole in
+        var hole = hole
+        if rankedTimes.contains(hole.low.time) { hole.low = .before(timestampGroup: hole.low.time) }
+        if rankedTimes.contains(hole.high.time), !hole.high.key.isEmpty {
+          hole.high = .after(timestampGroup: hole.high.time)
+        }
+        return hole
+      }
   }
 
   /// The pieces of the claim without its holes, oldest first.

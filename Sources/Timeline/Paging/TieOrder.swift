@@ -105,6 +105,16 @@ package enum TieOrder {
       ? last.rank : min(last.rank + gap, Position.rankLimit - 1)
   }
 
+  /// The same between two of its time, nil for none; nil where there is no room.
+  package static func rank(
+    of id: [UInt8], between below: Position?, and above: Position?
+  ) -> Int? {
+    if below == nil, above == nil { return 0 }
+    guard let above else { return below.map { rank(of: id, behind: $0) } }
+    return between(
+      [id], below: below.map { ($0.rank, $0.id) }, above: (above.rank, above.id))?.first
+  }
+
   /// Ranks of neighbours between two others; nil where there is no room.
   private static func between(
     _ ids: [[UInt8]], below: (rank: Int, id: [UInt8])?, above: (rank: Int, id: [UInt8])?

@@ -1,0 +1,74 @@
+/// Messages of one time that have an order of their own.
+import Base
+import Testing
+import Timeline
+
+@testable import Store
+
+@Suite struct RankTests {
+  private func order(_ fixture: Fixture, _ cid: Int64) throws -> String {
+    try fixture.read { rx throws(StoreFailure) in
+      try rx.timestampGroup(7, cid).map { String(decoding: $0.position.id, as: UTF8.self) }
+    }.joined()
+  }
+
+  /// What names the message before it stands right behind that, the first of its time where the
+  /// other one is of an earlier one; nothing that is stored moves.
+  @Test func whatNamesTheOneBeforeStandsBehindIt() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("z", at: 6), message("m", at: 7)], cid)
+    func put(_ name: String, behind previous: String?) throws {
+      try fixture.write { tx throws(StoreFailure) in
+        var copy = message(name, at: 7)
+        copy.rank = try tx.rankBehind(copy, previous: previous.map { bytes($0) }, in: cid)
+        _ = try tx.apply(copy, cid, issued: tx.lsn)
+      }
+    }
+    try put("a", behind: nil)
+    #expect(try order(fixture, cid) == "ma")
+    try put("k", behind: "m")
+    #expect(try order(fixture, cid) == "mka")
+    try put("x", behind: "z")
+    #expect(try order(fixture, cid) == "xmka")
+    try put("b", behind: "unknown")
+    #expect(try order(fixture, cid) == "xmkab")
+    #expect(try fixture.message("m", cid)?.position.rank == 0)
+    // A copy says nothing of the order, and finds its row by its id.
+    try fixture.apply([message("x", at: 7), message("k", at: 7)], cid)
+    #expect(try order(fixture, cid) == "xmkab")
+    try fixture.reopen()
+    #expect(try order(fixture, cid) == "xmkab")
+  }
+
+  /// A file of the seventh form keeps its messages, by their ids. One with an id that begins with
+  /// a zero byte opens as well: its cache is made anew.
+  @Test(arguments: [["a", "b"], ["\u{0}abcX", "X"], ["\u{0}a", "\u{0}b"]])
+  func aFileOfTheSeventhForm(_ names: [String]) throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 7), message("b", at: 7)], cid)
+    try fixture.alter("PRAGMA user_version = 7; COMMIT") { tx throws(StoreFailure) in
+      try tx.settleConversations()
+      try tx.connection.execute(
+        """
+        DROP INDEX message_id;
+        ALTER TABLE message DROP COLUMN id;
+        ALTER TABLE message RENAME COLUMN key TO id;
+        CREATE UNIQUE INDEX message_id ON message (cid, id);
+        """)
+      for (name, old) in zip(names, ["a", "b"]) where name != old {
+        try tx.connection.run(
+          "UPDATE message SET id = ? WHERE id = ?", bytes(name), bytes(old))
+      }
+    }
+    try fixture.reopen()
+    let isOdd = names[0].utf8.first == 0
+    #expect(try order(fixture, cid) == (isOdd ? "" : "ab"))
+    try fixture.apply(names.map { message($0, at: 7) }, cid)
+    #expect(try fixture.message(names[0], cid)?.id == bytes(names[0]))
+    try fixture.apply(names.map { message($0, at: 7) }, cid)
+    #expect(
+      try fixture.read { rx throws(StoreFailure) in try rx.timestampGroup(7, cid).count } == 2)
+  }
+}
