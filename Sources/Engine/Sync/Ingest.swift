@@ -221,8 +221,9 @@ struct Ingest {
     case .updated, .unchanged, .forgotten:
       result.duplicates += 1
       result.copies.noteKnown()
-      if placesBehind, let known = try tx.row(message.id, record.cid) {
-        result.items[place] = known.position
+      // It stands where it stood.
+      if tx.appliedRank != row.rank {
+        result.items[place] = Position(time: order, rank: tx.appliedRank, id: message.id)
       }
     case .tombstoned:
       result.sawBuried = true

@@ -13,6 +13,7 @@ extension WriteTransaction {
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true
   ) throws(StoreFailure) -> Applied {
+    appliedRank = message.rank
     let bar = try bar(message, in: cid)
     if bar == nil,
       let number = try insertIfNew(message, in: cid, issued: issued, saysMarks: saysMarks)
@@ -57,6 +58,7 @@ extension WriteTransaction {
     saysMarks: Bool, hasSettled: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
+    if copy.order == stored.message.order { appliedRank = stored.message.rank }
     let restored = try restoredLSN(cid)
     let isLost = stored.lsn < restored
     if stored.message.flags.contains(.forgotten) {

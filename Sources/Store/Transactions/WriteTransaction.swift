@@ -29,6 +29,8 @@ package final class WriteTransaction: ReadTransaction {
   package var heardSince: UInt64?
   /// Whether what goes out is sealed, and whether an edit that followed by itself is to be.
   package var seals = false
+  /// The rank of the row that the last copy was applied to.
+  package var appliedRank = 0
   package internal(set) var mustSeal = false
   var inserted = InsertedRows()
   /// What was changed of conversations and is not yet written.
