@@ -54,7 +54,7 @@ package struct Page: Sendable {
   /// In the order sent.
   package let items: [PageItem]
   package let totalCount: Int64?
-  package let serverTime: Stamp?
+  package var serverTime: Stamp?
   package let hasMore: Bool?
   /// Whether older messages lie before the page; told where it is around something.
   package let hasMoreBefore: Bool?
@@ -68,7 +68,7 @@ package struct DeletedPage: Sendable {
   package let ids: [[UInt8]]
   /// Elements that were no ids.
   package let badCount: Int
-  package let serverTime: Stamp?
+  package var serverTime: Stamp?
   package let hasMore: Bool
   package let nextSince: [UInt8]?
 }
@@ -80,7 +80,7 @@ package struct ChangedPage: Sendable {
   /// What to ask next, from the same server and as it came.
   package let nextSince: [UInt8]?
   package let hasMore: Bool
-  package let serverTime: Stamp?
+  package var serverTime: Stamp?
 }
 
 /// Why a server refused.

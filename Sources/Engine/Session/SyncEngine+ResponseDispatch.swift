@@ -109,9 +109,11 @@ extension SyncEngine {
       return
     case (.start, _):
       step = .next
-    case (.deletions(_, let sinceUs, let knownUs), .deleted(let page)):
+    case (.deletions(_, let sinceUs, let knownUs), .deleted(var page)):
+      if !isBorneOut(page.serverTime) { page.serverTime = nil }
       step = try takeDeletions(&job, page: page, sinceUs: sinceUs, knownUs: knownUs)
-    case (.changes(let since, let knownUs), .changed(let page)):
+    case (.changes(let since, let knownUs), .changed(var page)):
+      if !isBorneOut(page.serverTime) { page.serverTime = nil }
       step = try takeChanges(&job, page: page, from: ingest, since: since, knownUs: knownUs)
     case (.changes, .failed(.unknownCursor, _)):
       step = try loseMarks(&job)

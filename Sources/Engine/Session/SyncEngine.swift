@@ -16,6 +16,7 @@ final class SyncEngine {
   /// of the one that runs since the device's start.
   var clock = Instant(monotonicMs: 0)
   var aheadOfStartUs: Int64?
+  var toldClock = ToldClock()
   var lastLSN: UInt64
   var tracker: RequestTracker
   /// Syncs that have not ended, in the order asked.

@@ -113,6 +113,9 @@ extension SyncEngine {
       badItems = ingested.bad.count
       if ingested.sawClientID { outbox.tellsClientIDs = true }
       ingestedDuplicates = ingested.duplicates
+      var page = page
+      let shownUs = plausibleTime(ingested, told: nil, at: now)
+      if !isBorneOut(page.serverTime, shownUs: shownUs) { page.serverTime = nil }
       learn(page, from: ingested, at: now)
       let step = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
       shown = (record.cid, merge.job.shown)
@@ -230,11 +233,19 @@ extension SyncEngine {
       facts.serverTimeUs = serverTime
       noteClock(serverTime, isTold: true, at: now)
     }
-    if let time = plausibleTime(page, from: ingested, at: now) {
+    if let time = plausibleTime(ingested, told: page.serverTime, at: now) {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
       noteClock(time, isTold: false, at: now)
     }
     if ingested.queuedMarks { receipts.isWaiting = true }
+  }
+
+  /// Whether what an answer tells of the server's clock is taken for it.
+  func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {
+    guard let serverTime else { return true }
+    return toldClock.isBorneOut(
+      serverTime.timeUs, known: serverTimeAtLeast(), shownUs: shownUs,
+      connection: restores.connection, nowMs: clock.monotonicMs)
   }
 
   /// The server's clock is past `time`, or shows it where the server says so.
@@ -265,17 +276,20 @@ extension SyncEngine {
   }
 
   /// The greatest stamp that the other server times bear out.
-  private func plausibleTime(_ page: Page, from ingested: Ingested, at now: Instant) -> Int64? {
+  private func plausibleTime(
+    _ ingested: Ingested, told serverTime: Stamp?, at now: Instant
+  ) -> Int64? {
     WatermarkPolicy.greatestPlausible(
       ingested.stamps.map(\.stamp.timeUs).sorted(), known: facts.serverTimeUs,
-      serverTime: page.serverTime?.timeUs, wallUs: now.wallUs)
+      serverTime: serverTime?.timeUs, wallUs: now.wallUs)
   }
 
   /// The newest row whose stamp the other server times bear out, or another page has.
   func plausibleTop(
     _ page: Page, from ingested: Ingested, at now: Instant, borneOutUs: Int64?
   ) -> (position: Position, stamp: Stamp)? {
-    let times = [plausibleTime(page, from: ingested, at: now), borneOutUs].compactMap { $0 }
+    let told = page.serverTime
+    let times = [plausibleTime(ingested, told: told, at: now), borneOutUs].compactMap { $0 }
     guard let greatest = times.max() else { return nil }
     return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
       .max { $0.position < $1.position }

@@ -18,7 +18,7 @@ extension SyncEngine {
     guard can(.changedSince), job.isLive, !job.changesAreDone,
       let form = stamp(record.fetch)
     else { return try finish(&job, of: &record, in: tx) }
-    var since = record.marks?.text
+    var since = isAhead(record.marks) ? nil : record.marks?.text
     if since == nil {
       let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
       since = oldest.first.map { form.printed($0.timeUs.saturating(minus: overlapUs)) }
@@ -129,7 +129,7 @@ extension SyncEngine {
       let base = nextUs ?? page.serverTime?.timeUs ?? knownUs
     else { return }
     let time = base.saturating(minus: overlapUs)
-    if record.marks.map({ $0.timeUs < time }) ?? true {
+    if record.marks.map({ $0.timeUs < time || isAhead($0) }) ?? true {
       record.marks = Watermark(timeUs: time, text: form.printed(time))
     }
   }

@@ -21,9 +21,10 @@ extension SyncEngine {
       try dropSuspects(&job, of: record, in: tx)
       return try finish(&job, of: &record, in: tx)
     }
-    var text = record.deletions?.text
+    let watermark = isAhead(record.deletions) ? nil : record.deletions
+    var text = watermark?.text
     var sinceUs: Int64
-    if let watermark = record.deletions {
+    if let watermark {
       sinceUs = watermark.timeUs
     } else {
       guard let oldest else { return try finish(&job, of: &record, in: tx) }
@@ -47,6 +48,13 @@ extension SyncEngine {
     job.stage = .deletions(since: since, sinceUs: sinceUs, knownUs: known)
     record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
     return .next
+  }
+
+  /// Whether a watermark stands ahead of the server's clock, which was wrong then and is right
+  /// now: what happened since the clock was wrong is not known, so all is asked for.
+  func isAhead(_ watermark: Watermark?) -> Bool {
+    guard let known = facts.serverTimeUs, let watermark else { return false }
+    return watermark.timeUs > known.saturating(plus: WatermarkPolicy.dayUs)
   }
 
   /// How this server prints times; nil where it has printed none here. Rows that came by
@@ -149,7 +157,7 @@ extension SyncEngine {
   ) {
     guard let base = page.serverTime?.timeUs ?? knownUs else { return }
     let time = base.saturating(minus: overlapUs)
-    if record.deletions.map({ $0.timeUs < time }) ?? true {
+    if record.deletions.map({ $0.timeUs < time || isAhead($0) }) ?? true {
       record.deletions = Watermark(timeUs: time, text: form.printed(time))
     }
   }
