@@ -86,8 +86,8 @@ static void prepare_large(void) {
   free(t.bytes);
 }
 
-/* The answer to a request that is under way. */
-static void page(text *t, const char *piece) {
+/* The head of the answer to a request that is under way. */
+static void answer(text *t) {
   tl_sync_request request = {.struct_size = sizeof request};
   tl_frame *frame = NULL;
   request.conversation = (tl_view){(const uint8_t *)"c", 1};
@@ -99,6 +99,22 @@ static void page(text *t, const char *piece) {
   add(t, "{\"type\":\"get_messages\",\"request_id\":\"%.*s\",\"status\":\"ok\",\"data\":{"
       "\"messages\":[", (int)strcspn(id, "\""), id);
   tl_frame_free(frame);
+}
+
+/* A conversation that is known whole, over a day and more. */
+static void prepare_whole(void) {
+  text t = {0};
+  answer(&t);
+  add(&t, "{\"message_id\":\"old\",\"conversation_id\":\"c\",\"sender_id\":\"you\","
+          "\"created_at\":\"2026-02-14T00:00:00.000000\",\"payload\":0},"
+          "{\"message_id\":\"new\",\"conversation_id\":\"c\",\"sender_id\":\"you\","
+          "\"created_at\":\"2026-02-16T00:00:00.000000\",\"payload\":0}],\"total_count\":2}}");
+  prepare(&t);
+  free(t.bytes);
+}
+
+static void page(text *t, const char *piece) {
+  answer(t);
   size_t each = wanted / MOST;
   size_t head = 140;
   long count = each < head + 16 ? (long)(wanted / (head + 16)) : MOST;
@@ -219,6 +235,7 @@ static void make(text *t, const char *kind) {
       {"long_rooms", "delete", "message", 1 << 30, room_deletion},
       {"long_nothing", "new", "message", 1 << 30, nothing},
       {"tiny", "new", "message", MOST, tiny},
+      {"back_dated", "new", "message", MOST, tiny},
       {"rooms", "new", "message", MOST, room_message},
       {"two_rooms", "new", "message", MOST, two_rooms},
       {"copies", "update", "message", MOST, copy},
@@ -245,6 +262,7 @@ static void make(text *t, const char *kind) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(kind, all[i].kind) != 0) continue;
     if (strstr("copies one_receipt reactions pins", kind) != NULL) prepare_large();
+    if (strcmp(kind, "back_dated") == 0) prepare_whole();
     if (strcmp(kind, "long_rooms") == 0) {
       text rooms = {0};
       update(&rooms, "rooms", "new", "typing");

@@ -21,8 +21,9 @@ ROOT = HERE.parent
 OUT = ROOT / "out" / "bench"
 MOST = 20
 KINDS = ["page", "escapes", "ids", "long_ids", "deletions", "long_deletions", "long_rooms",
-         "long_nothing", "tiny", "rooms", "two_rooms", "copies", "one_receipt", "receipts",
-         "reactions", "pins", "typing", "conversations", "readers", "sets", "members", "nested"]
+         "long_nothing", "tiny", "back_dated", "rooms", "two_rooms", "copies", "one_receipt",
+         "receipts", "reactions", "pins", "typing", "conversations", "readers", "sets", "members",
+         "nested"]
 
 
 def build(library, counts):

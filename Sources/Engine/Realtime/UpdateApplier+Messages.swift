@@ -131,10 +131,11 @@ extension UpdateApplier {
       spans.span(holding: message.position) != nil
     else { return }
     let low = Position.before(timestampGroup: time)
-    guard let bound = scheme.bound(fetch)?.position, low < bound else {
+    if scheme.bound(fetch).map({ low >= $0.position }) ?? true {
       spans.endTrust(at: low, watermark: fetch)
-      return try tx.doubtQuarantine(record.cid, above: low)
+      try tx.doubtQuarantine(record.cid, above: low)
     }
+    // A range above the watermark was settled when it was claimed, and stays but for the group.
     spans.remove(low, .after(timestampGroup: time))
   }
 

@@ -133,18 +133,37 @@ extension PageMerge {
   mutating func limitByLateRows(
     _ ingested: Ingested, claim: PageClaim, passed: Position
   ) throws(StoreFailure) {
-    guard !scheme.isSequence, !job.stage.isReaching, let top = job.present else { return }
+    let reaches = job.stage.isReaching
+    guard !scheme.isSequence, let top = reaches ? .max : job.present else { return }
     var late = ingested.insertedAt
     if !engine.pushed.isEmpty {
       late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
     }
-    for position in late where passed <= position && position < top {
+    late = late.filter { passed <= $0 && $0 < top }
+    if let row = lateInOpenGroup(ingested) { late.append(row) }
+    for position in late {
       let low = Position.before(timestampGroup: position.time)
       if claim.low <= low, .after(timestampGroup: position.time) <= claim.high { continue }
       job.claimLimit = min(job.claimLimit ?? .max, low)
-      job.isBehind = true
-      try endTrust(at: low)
+      if reaches {
+        spans.remove(low, .after(timestampGroup: position.time))
+      } else {
+        job.isBehind = true
+        try endTrust(at: low)
+      }
     }
+  }
+
+  /// A row of the group that the run is walking, above all that this page shows again of it.
+  private func lateInOpenGroup(_ ingested: Ingested) -> Position? {
+    guard let open = job.openGroup else { return nil }
+    let group = ingested.items.compactMap { $0 }.filter { $0.time == open.time }
+    guard let newest = group.lastIndex(where: { open.seen.contains($0.id) }),
+      let above = group.dropFirst(newest).dropFirst().first
+    else { return nil }
+    // Where it is not known which end is the upper one, both go on beyond what is shown again.
+    if !scheme.knowsOrder, group.first.map({ open.seen.contains($0.id) }) ?? true { return nil }
+    return above
   }
 
   /// Whether a row came another way since the run began, and no page of it has shown it before.
