@@ -458,7 +458,8 @@ TL_API TL_CHECK tl_status tl_client_frame_sent(tl_client *client, uint64_t id);
 TL_API void tl_frame_free(tl_frame *frame);
 
 /**
- * @brief Lets time act: time-outs and retries that are due.
+ * @brief Lets time act: time-outs and retries that are due, and splits that were
+ *        held back for long enough, which make the event descriptor readable.
  * @param client The client.
  * @param wait_ms Milliseconds until this should be called again, -1 when no
  *        deadline is set. May be handed to `poll`. NULL is allowed.
@@ -635,7 +636,8 @@ enum {
   TL_MESSAGE_GAP_BEFORE = 1u << 8, /**< Rows of a window: a split lies before this row. */
   TL_MESSAGE_STALE = 1u << 9,      /**< Edits, reactions, pins and receipts are not verified on this connection. */
   TL_MESSAGE_LISTENED = 1u << 10,  /**< This user has listened to it, or marked it so here. */
-  TL_MESSAGE_GONE = 1u << 11       /**< Rows of a window: it went since the last poll; only `number` is set. */
+  TL_MESSAGE_GONE = 1u << 11,      /**< Rows of a window: it went since the last poll; only `number` is set. */
+  TL_MESSAGE_GAP_HEALING = 1u << 12 /**< Beside #TL_MESSAGE_GAP_BEFORE: a request that is due or under way will settle it. */
 };
 
 /**
@@ -1021,8 +1023,11 @@ typedef struct tl_window_config {
   tl_view id;           /**< For #TL_AT_MESSAGE. */
   int64_t time_us;      /**< For #TL_AT_TIME. */
   uint32_t rows_max;    /**< Messages in memory at most; 0 is 2,000, 100 to 200,000. */
-  uint32_t reserved;    /**< Must be zero. */
+  uint32_t hold_ms;     /**< How long a split that heals is not drawn; 0 is 1,000, at most 60,000, or #TL_HOLD_NONE. */
 } tl_window_config;
+
+/** In `hold_ms`: every split is drawn at once. */
+#define TL_HOLD_NONE 0xFFFFFFFFu
 
 /**
  * @brief Opens a window on a conversation.
@@ -1114,6 +1119,10 @@ typedef struct tl_diff {
 /**
  * @brief Moves a window to the newest committed state and tells what changed.
  *
+ * A split that a catch-up under way will settle is held back for `hold_ms`: its row comes
+ * without #TL_MESSAGE_GAP_BEFORE, and has an update if the split is still there then. The
+ * deadline of #tl_client_advance covers it; where that must be earlier than it last said,
+ * the event descriptor is readable.
  * That all rows become #TL_MESSAGE_STALE when the connection is lost is no step; a row
  * that is verified again is one. A window whose rows are all deleted, and one that
  * follows the present and lost the newest, loads again by itself while there is more.
@@ -1223,7 +1232,7 @@ typedef struct tl_window_status {
   uint64_t version;     /**< Version after the last poll. */
   uint64_t checksum;    /**< Checksum of its rows. */
   uint32_t row_count;   /**< Rows. */
-  uint32_t split_count; /**< Rows with #TL_MESSAGE_GAP_BEFORE. */
+  uint32_t split_count; /**< Splits between its rows, also those that are held back. */
   tl_waiting waiting;   /**< What it waits for. */
   tl_status trouble;    /**< #TL_OK, or why what it last asked for failed. */
   uint64_t anchor;      /**< Number of the message it was opened at or last loaded around, 0 for none. */

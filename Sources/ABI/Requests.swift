@@ -68,7 +68,6 @@ extension MessageQuery.From {
 
 extension WindowConfig {
   init(_ config: tl_window_config) throws(Failure) {
-    try unsafe mustBeZero(config.reserved)
     let flags = unsafe config.flags
     let cacheOnly = UInt32(truncatingIfNeeded: TL_WINDOW_CACHE_ONLY)
     let noRefresh = UInt32(truncatingIfNeeded: TL_WINDOW_NO_REFRESH)
@@ -85,6 +84,13 @@ extension WindowConfig {
       count: try unsafe loadCount(config.count), rowsMax: rowsMax)
     isCacheOnly = flags & cacheOnly != 0
     leavesStale = flags & noRefresh != 0
+    if unsafe config.hold_ms == TL_HOLD_NONE {
+      holdMs = 0
+    } else if unsafe config.hold_ms > 0 {
+      holdMs = Int64(
+        try unsafe ABI.count(
+          config.hold_ms, zero: 1_000, atMost: Limits.holdMsMax, "hold_ms is over 60,000"))
+    }
   }
 }
 

@@ -177,7 +177,10 @@ static void draw(tl_window *window, const tl_diff *diff) {
   if (status.flags & TL_WINDOW_GAP_BEFORE) printf("       ~~~ gap ~~~\n");
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1; end < count && !(rows[end].flags & TL_MESSAGE_GAP_BEFORE);) end++;
-    if (first > 0) printf("       ~~~ gap ~~~\n");
+    if (first > 0) {
+      printf("       ~~~ %s ~~~\n",
+             rows[first].flags & TL_MESSAGE_GAP_HEALING ? "filling a gap" : "gap");
+    }
     for (size_t i = first; i < end; i++) {
       if (end - first > 5 && i == first + 2) {
         printf("       ... %zu more\n", end - first - 4);

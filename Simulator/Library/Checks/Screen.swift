@@ -11,8 +11,15 @@ final class Screen {
   private(set) var version: UInt64 = 0
   /// Set where the host asked for the newest messages and has not left them since.
   var followsPresent: Bool
+  /// It holds back splits that heal.
+  let holds: Bool
+  /// Somebody has asked for a gap to be filled: that one is drawn while it is.
+  var fills = false
 
-  init(number: Int, conversation: Int, place: SimPlace, window: any SimulatedWindow) {
+  init(
+    number: Int, conversation: Int, place: SimPlace, window: any SimulatedWindow, holds: Bool
+  ) {
+    self.holds = holds
     self.number = number
     self.conversation = conversation
     self.place = place
@@ -27,8 +34,14 @@ final class Screen {
       throw Violation("a diff from \(diff.fromVersion) to \(diff.toVersion) for version \(version)")
     }
     if diff.ops.isEmpty { throw Violation("a diff without a step") }
+    let known = holds ? Set(rows.map(\.row.number)) : []
     try apply(diff)
     version = diff.toVersion
+    if holds, !fills,
+      let row = rows.first(where: { $0.healing && !known.contains($0.row.number) })
+    {
+      throw Violation("a split flashes before \(World.text(row.row.id))")
+    }
     if rows.count != diff.rowCount {
       throw Violation("the steps lead to \(rows.count) rows, the diff says \(diff.rowCount)")
     }
@@ -104,6 +117,7 @@ final class Screen {
   private static func difference(_ old: SimWindowRow, _ new: SimWindowRow) -> String {
     if old.row.number != new.row.number { return "another message" }
     if old.gapBefore != new.gapBefore { return "split \(old.gapBefore), now \(new.gapBefore)" }
+    if old.healing != new.healing { return "heals \(old.healing), now \(new.healing)" }
     if old.gone != new.gone { return "gone" }
     if old.row.unverified != new.row.unverified { return "unverified \(old.row.unverified)" }
     if old.stale, !new.stale { return "still stale" }
@@ -129,8 +143,8 @@ extension SimWindowRow {
   /// Equal but for what is told by no step: where the connection was lost all rows are stale.
   func isShown(as other: SimWindowRow) -> Bool {
     let isToldVerified = stale || !other.stale
-    return row == other.row && gapBefore == other.gapBefore && gone == other.gone
-      && isToldVerified
+    return row == other.row && gapBefore == other.gapBefore && healing == other.healing
+      && gone == other.gone && isToldVerified
   }
 }
 

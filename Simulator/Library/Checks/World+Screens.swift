@@ -38,15 +38,21 @@ extension World {
     trace.note(nowUs, "host: open window \(number) on c\(conversation) at \(Self.text(place))")
     let bytes = conversations[conversation].bytes
     let opened = try input {
-      try client.openWindow(bytes, at: place, count: count, rowsMax: rowsMax)
+      try client.openWindow(
+        bytes, at: place, count: count, rowsMax: rowsMax, holdMs: Self.holdMs(number))
     }
     guard let opened, let window = opened else { return nil }
     findings.screens += 1
-    let screen = Screen(number: number, conversation: conversation, place: place, window: window)
+    let screen = Screen(
+      number: number, conversation: conversation, place: place, window: window,
+      holds: Self.holdMs(number) > 0)
     screens.append(screen)
     try pump()
     return screen
   }
+
+  /// Every third window holds back splits that heal, as hosts do by default.
+  private static func holdMs(_ number: Int) -> Int64 { number % 3 == 2 ? 1_000 : 0 }
 
   /// A place that a person may want to see: also one that is deleted, or never was.
   private func somePlace(_ conversation: Int) -> SimPlace {
@@ -144,6 +150,7 @@ extension World {
 
   func fill(_ screen: Screen, _ row: Int) throws {
     screen.followsPresent = false
+    screen.fills = true
     guard let answer = try input({ try screen.window.fill(row) }) else { return }
     trace.note(nowUs, "host: window \(screen.number) fills before \(row): \(answer)")
     try pump()

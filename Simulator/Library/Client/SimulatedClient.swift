@@ -155,7 +155,7 @@ package protocol SimulatedClient: AnyObject {
   /// Sequence numbers of the changes after `seq`; nil where they are no longer kept.
   func changes(after seq: UInt64) throws -> [UInt64]?
   func openWindow(
-    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int
+    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int, holdMs: Int64
   ) throws -> (any SimulatedWindow)?
   func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws
   /// All events after `seq`; nil where they are no longer kept.
@@ -186,7 +186,7 @@ package protocol SimulatedClient: AnyObject {
 /// A client without windows, events and a disk: the control.
 extension SimulatedClient {
   package func openWindow(
-    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int
+    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int, holdMs: Int64
   ) throws -> (any SimulatedWindow)? { nil }
   package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {}
   package func events(after seq: UInt64) throws -> [SimEvent]? { [] }

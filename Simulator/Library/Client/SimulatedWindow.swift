@@ -40,6 +40,7 @@ package struct SimDiff: Equatable, Sendable {
 package struct SimWindowRow: Equatable {
   package var row: SimRow
   package var gapBefore: Bool
+  package var healing: Bool
   package var stale: Bool
   package var gone: Bool
 }

@@ -292,10 +292,11 @@ package final class TidelineClient: SimulatedClient {
   }
 
   package func openWindow(
-    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int
+    _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int, holdMs: Int64
   ) throws -> (any SimulatedWindow)? {
-    let config = WindowConfig(
+    var config = WindowConfig(
       conversation: conversation, at: Self.at(place), count: count, rowsMax: rowsMax)
+    config.holdMs = fault == .flashingSplit ? 0 : holdMs
     let window: Window
     do {
       window = try client.openWindow(config)

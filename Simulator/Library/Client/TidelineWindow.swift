@@ -68,11 +68,13 @@ final class TidelineWindow: SimulatedWindow {
       }
       return SimWindowRow(
         row: row, gapBefore: fault != .hiddenSplit && view.flags & Self.gapBefore != 0,
+        healing: view.flags & Self.gapHealing != 0,
         stale: view.flags & Self.stale != 0, gone: view.flags & Self.gone != 0)
     }
   }
 
   private static let gapBefore: UInt32 = 1 << 8
+  private static let gapHealing: UInt32 = 1 << 12
   private static let stale: UInt32 = 1 << 9
   private static let gone: UInt32 = 1 << 11
 

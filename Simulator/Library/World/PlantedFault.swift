@@ -10,6 +10,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case wrongChecksum
   /// Gaps are not shown.
   case hiddenSplit
+  /// Splits that heal are drawn at once where the host wants them held back.
+  case flashingSplit
   /// The state does not tell the gap before the first row, or the one behind the last.
   case hiddenGapBefore, hiddenGapAfter
   /// The last row is set away, and the window says that it follows the present all the same.
@@ -44,7 +46,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
     switch self {
-    case .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .hiddenGapBefore,
+    case .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .flashingSplit, .hiddenGapBefore,
       .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow:
       .screens
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,

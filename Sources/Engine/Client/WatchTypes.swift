@@ -21,6 +21,8 @@ package struct WindowConfig: Equatable, Sendable {
   package var isCacheOnly = false
   /// Leave stale rows on screen as they are.
   package var leavesStale = false
+  /// For how long a split that a request under way will settle is not drawn.
+  package var holdMs: Int64 = 1_000
 
   package init(
     conversation: [UInt8], at: At = .latest, count: Int = 50, rowsMax: Int = 2_000

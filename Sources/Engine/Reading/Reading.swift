@@ -108,8 +108,11 @@ struct Reading {
         rx, of: record, spans: spans, fresh: fresh[record.cid], ends: ends)
       let stale = mark(found, marks) { items[$0].position }
       unsafe found.withRows { rows in
-        for index in rows.indices where items[index].splitBefore {
+        for index in rows.indices where items[index].drawnSplit != .none {
           unsafe rows[index].flags |= MessageFlags.gapBefore
+          if items[index].drawnSplit == .healing {
+            unsafe rows[index].flags |= MessageFlags.gapHealing
+          }
         }
       }
       let shown = items.prefix(found.count)
@@ -432,4 +435,5 @@ enum MessageFlags {
   static let gapBefore: UInt32 = 1 << 8
   static let stale: UInt32 = 1 << 9
   static let gone: UInt32 = 1 << 11
+  static let gapHealing: UInt32 = 1 << 12
 }

@@ -214,6 +214,9 @@ final class SyncEngine {
         next = min(next, again)
       }
     }
+    let held = windows.takeHolds(at: now.monotonicMs, rest: next)
+    if held.isDue { hasNews = true }
+    next = held.next
     return next == .max ? -1 : max(0, next - now.monotonicMs)
   }
 

@@ -25,15 +25,18 @@ package final class Window: Sendable {
     var diff: WindowDiff?
     // The host's hooks are called while no lock is held.
     let now = client.now()
+    var isEarlier = false
+    defer { if isEarlier { client.signalNews() } }
     try live.inside { screen throws(Failure) in
       let from = screen.list.version
       let fresh = observe(&screen)
       let wasLoaded = screen.list.loaded
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
-          try screen.look(rx, fresh: fresh)
+          try screen.look(rx, fresh: fresh, nowMs: now.monotonicMs)
         }
       }
+      isEarlier = hold(screen)
       if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh, at: now)
       if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
@@ -46,6 +49,17 @@ package final class Window: Sendable {
     client.snapshot.withLock { snapshot in
       screen.observe(&snapshot, number: number)
       return snapshot.fresh
+    }
+  }
+
+  /// When a split that is held back is to be drawn; true where the host thinks that nothing is due
+  /// by then.
+  private func hold(_ screen: WindowState) -> Bool {
+    let until = screen.list.heldUntilMs
+    if until == nil, !screen.holds { return false }
+    return client.snapshot.withLock { snapshot in
+      snapshot.holds[number] = until
+      return until.map { $0 < snapshot.restsUntilMs } ?? false
     }
   }
 

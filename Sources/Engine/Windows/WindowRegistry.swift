@@ -24,6 +24,12 @@ struct SharedSnapshot {
   var caughtUp = IDSet()
   /// Where all marks were verified on this connection.
   var fresh = FreshRanges()
+  /// Conversations with a window of which a catch-up is due or under way.
+  var catchingUp: Set<[UInt8]> = []
+  /// By window, when it is to draw a split that it holds back.
+  var holds: [UInt64: Int64] = [:]
+  /// Until when the host was told that nothing is due.
+  var restsUntilMs = Int64.max
   /// By operation, how much of its attachment is uploaded.
   var permille: [UInt64: UInt32] = [:]
   /// By window, syncs of its that ended since it last looked.
@@ -55,21 +61,57 @@ final class WindowRegistry {
   }
 
   let snapshot = Lock(SharedSnapshot())
-  fileprivate(set) var windows: [UInt64: Entry] = [:]
+  fileprivate(set) var windows: [UInt64: Entry] = [:] {
+    didSet { watched = nil }
+  }
+  /// The conversations of the windows.
+  private var watched: Set<[UInt8]>?
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
   func post(_ engine: SyncEngine) {
     let isUp = engine.tracker.isUp
     let jobs = engine.jobs
+    let catchingUp = catchingUp(engine)
     snapshot.withLock { snapshot in
       snapshot.isUp = isUp
+      snapshot.catchingUp = catchingUp
       snapshot.isSilent = jobs.contains { $0.attempts > 0 }
       snapshot.caughtUp = engine.caughtUp
       engine.fresh.bring(to: &snapshot.fresh)
       snapshot.listIsWhole = engine.listIsWhole
       snapshot.listIsAsked = isUp && jobs.contains { $0.request.kind == .conversations }
       snapshot.permille = engine.outbox.permille
+    }
+  }
+
+  private func catchingUp(_ engine: SyncEngine) -> Set<[UInt8]> {
+    if engine.jobs.isEmpty || windows.isEmpty || !engine.tracker.isUp { return [] }
+    let watched = watched ?? Set(windows.values.map(\.conversation))
+    self.watched = watched
+    var found: Set<[UInt8]> = []
+    for job in engine.jobs where watched.contains(job.request.conversation) {
+      let conversation = job.request.conversation
+      if job.isCatchingUp || engine.dirty.contains(conversation) { found.insert(conversation) }
+    }
+    return found
+  }
+
+  /// Splits that are held back are due as other deadlines are: gives the next one, and whether
+  /// one has passed, which is told once.
+  func takeHolds(at nowMs: Int64, rest next: Int64) -> (next: Int64, isDue: Bool) {
+    snapshot.withLock { snapshot in
+      var (next, isDue) = (next, false)
+      for (number, until) in snapshot.holds {
+        if until <= nowMs {
+          snapshot.holds[number] = nil
+          isDue = true
+        } else {
+          next = min(next, until)
+        }
+      }
+      snapshot.restsUntilMs = next
+      return (next, isDue)
     }
   }
 
@@ -123,6 +165,7 @@ extension SyncEngine {
     windows.snapshot.withLock { snapshot in
       snapshot.ends[number] = nil
       snapshot.loaded[number] = nil
+      snapshot.holds[number] = nil
       snapshot.typed[number] = nil
     }
     for sync in entry.syncs.sorted() { release(sync, at: now) }

@@ -43,6 +43,10 @@ struct WindowState: LiveQueryState {
   private var troubled: SyncRequest.Kind?
   private(set) var isUp = false
   private(set) var isSilent = false
+  /// A catch-up of the conversation is due or under way.
+  private var isHealing = false
+  /// Splits were held back before this look.
+  private(set) var holds = false
   /// Whether the newest range was caught up on this connection.
   private(set) var isCaughtUp = false
   private(set) var connections: UInt64 = 0
@@ -102,6 +106,7 @@ struct WindowState: LiveQueryState {
       }
     }
     isUp = snapshot.isUp
+    isHealing = snapshot.catchingUp.contains(config.conversation)
     isSilent = snapshot.isSilent
     for end in snapshot.ends.removeValue(forKey: number) ?? [] {
       for ask in asked where ask.sync == end.sync {
@@ -279,8 +284,9 @@ struct WindowState: LiveQueryState {
 
   /// Moves the list to the state that `rx` sees.
   mutating func look(
-    _ rx: ReadTransaction, fresh snapshot: FreshRanges
+    _ rx: ReadTransaction, fresh snapshot: FreshRanges, nowMs: Int64
   ) throws(StoreFailure) -> [DiffOp] {
+    holds = list.heldUntilMs != nil
     guard let record = try rx.conversation(config.conversation) else {
       askBlindly()
       edges.before = true
@@ -322,13 +328,15 @@ struct WindowState: LiveQueryState {
     if loaded != list.loaded { change.loaded = loaded }
     read += change.upserted.count + (change.spans?.spans.count ?? 0)
     change.focus = focus
+    change.healing = healing(record, spans)
+    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
     kept = nil
     isReplaced = false
     var ops = list.apply(change)
     forgetEvicted()
     let known = wishes.count
     refill()
-    if wishes.count > known { ops += try growAgain(rx, of: record) }
+    if wishes.count > known { ops += try growAgain(rx, of: record, nowMs: nowMs) }
     if change.spans != nil || !ops.isEmpty || wasLoaded != list.loaded {
       try noteEdges(rx, in: record.cid)
     }
@@ -337,7 +345,7 @@ struct WindowState: LiveQueryState {
 
   /// What the cache has of a wish that only the change itself gave cause for.
   private mutating func growAgain(
-    _ rx: ReadTransaction, of record: ConversationRecord
+    _ rx: ReadTransaction, of record: ConversationRecord, nowMs: Int64
   ) throws(StoreFailure) -> [DiffOp] {
     var loader = try CacheLoader(rx, of: record, spans: list.spans, loaded: list.loaded, isUp: isUp)
     try grow(&loader)
@@ -346,9 +354,30 @@ struct WindowState: LiveQueryState {
     if loader.loaded != list.loaded { change.loaded = loader.loaded }
     change.upserted = loader.keys
     change.focus = focus
+    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
     let ops = list.apply(change)
     forgetEvicted()
     return ops
+  }
+
+  /// What settles splits: a catch-up those above what it starts from, a fill those in its gap.
+  private func healing(_ record: ConversationRecord, _ spans: SpanSet) -> Healing {
+    var healing = Healing()
+    guard isUp else { return healing }
+    if isHealing {
+      healing.floor = spans.newest?.high ?? .min
+      if let fetch = record.fetch {
+        let top = Position.after(timestampGroup: fetch.timeUs)
+        let known = spans.spans.last { $0.low <= top }
+        healing.floor = known?.low.successor ?? .min
+      }
+    }
+    for wish in wishes where wish.next != nil {
+      if case .fill(let high, let low) = wish.aim, low < high {
+        healing.fills.insert(low, high.successor)
+      }
+    }
+    return healing
   }
 
   /// What is pending goes below what is pending when the server confirms it, and so does

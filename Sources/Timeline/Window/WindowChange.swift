@@ -18,6 +18,29 @@ package struct RowKey: Equatable, Sendable {
   }
 }
 
+/// What a row shows of the split before it.
+package enum DrawnSplit: Equatable, Sendable {
+  /// There is none, or it is held back.
+  case none
+  /// A request that is due or under way will settle it.
+  case healing
+  /// It stays until somebody asks.
+  case lasting
+}
+
+/// Where splits are being settled.
+package struct Healing: Equatable, Sendable {
+  /// A catch-up settles those from here up; nil where none is under way.
+  package var floor: Position?
+  /// Those behind which lies a row of these ranges are being filled.
+  package var fills = SpanSet()
+
+  package init(floor: Position? = nil, fills: SpanSet = SpanSet()) {
+    self.floor = floor
+    self.fills = fills
+  }
+}
+
 /// What changed for a window, as of one state of the store.
 package struct WindowChange: Sendable {
   /// Rows that went or are not to be seen any more. A number that is also in
@@ -40,6 +63,11 @@ package struct WindowChange: Sendable {
   package var focus: Position?
   /// `upserted` is all there is: rows that are not in it are gone.
   package var isWhole = false
+  /// What is under way to settle splits from now on; nil for no change.
+  package var healing: Healing?
+  /// The time, and for how long a split that will heal is not drawn.
+  package var nowMs: Int64 = 0
+  package var holdMs: Int64 = 0
 
   package init() {}
 

@@ -75,7 +75,9 @@ private struct Edit {
     }
     for index in change.redrawn.indices { redraw(rows(in: change.redrawn[index])) }
     if list.loaded != wasLoaded { doubtPending() }
-    updateRows()
+    if let healing = change.healing { heal(healing) }
+    doubtHeld(at: change.nowMs)
+    updateRows(at: change.nowMs, holdMs: change.holdMs)
     for slot in coming { list.slots[Int(slot)].isNew = false }
     if !ops.isEmpty { list.version &+= 1 }
   }
@@ -253,6 +255,45 @@ private struct Edit {
     }
   }
 
+  /// Rows before which a split may begin or cease to heal.
+  private mutating func heal(_ healing: Healing) {
+    let was = list.healing
+    guard healing != was else { return }
+    list.healing = healing
+    if was.floor != healing.floor, let low = [was.floor, healing.floor].compactMap({ $0 }).min() {
+      for row in row(from: low)..<Swift.max(row(from: low), list.order.count) { doubt(row: row) }
+    }
+    was.fills.eachDifference(from: healing.fills) { doubt(rows(in: $0)) }
+  }
+
+  /// Rows whose split has been held back for long enough.
+  private mutating func doubtHeld(at nowMs: Int64) {
+    if list.held.isEmpty { return }
+    for (number, until) in list.held where until <= nowMs {
+      if let slot = list.slot(ofNumber: number) { doubtful.append(slot) }
+    }
+  }
+
+  /// What is drawn of a split: one that will heal only once its time has come, but where it was
+  /// drawn before.
+  private mutating func drawn(
+    _ item: WindowList.Item, after before: Position?, isSplit: Bool, at nowMs: Int64, holdMs: Int64
+  ) -> DrawnSplit {
+    let place = item.position
+    let isFilled = isSplit && list.healing.fills.holds(place)
+    let isCaughtUp =
+      isSplit && !place.isPending && list.healing.floor.map { $0 <= place } ?? false
+      && before.map { list.loaded.joins($0, and: place) } ?? false
+    guard isCaughtUp, !isFilled, item.drawnSplit == .none else {
+      if !list.held.isEmpty { list.held[item.number] = nil }
+      return !isSplit ? .none : isFilled || isCaughtUp ? .healing : .lasting
+    }
+    let (until, overflow) = nowMs.addingReportingOverflow(holdMs)
+    let due = list.held[item.number] ?? (overflow ? .max : until)
+    list.held[item.number] = nowMs < due ? due : nil
+    return nowMs < due ? .none : .healing
+  }
+
   /// Rows in a range: whether they are proven is part of what they look like.
   private mutating func redraw(_ rows: Range<Int>) {
     list.work += rows.count
@@ -264,7 +305,7 @@ private struct Edit {
     if !list.slots[slot].isNew { changed.append(slot) }
   }
 
-  private mutating func updateRows() {
+  private mutating func updateRows(at nowMs: Int64, holdMs: Int64) {
     var rows: [Int] = []
     for slot in changed where !list.slots[slot].isGone { rows.append(row(of: slot)) }
     for slot in doubtful where !list.slots[slot].isGone {
@@ -275,8 +316,10 @@ private struct Edit {
       // between are not loaded makes a split there.
       let whole = item.position.isPending ? list.loaded : list.trusted
       let isSplit = before.map { !whole.joins($0, and: item.position) } ?? false
-      guard isSplit != item.splitBefore else { continue }
       list.slots[slot].item.splitBefore = isSplit
+      let drawn = drawn(item, after: before, isSplit: isSplit, at: nowMs, holdMs: holdMs)
+      guard drawn != item.drawnSplit else { continue }
+      list.slots[slot].item.drawnSplit = drawn
       if !list.slots[slot].isNew { rows.append(row) }
     }
     rows.sort()
@@ -324,6 +367,7 @@ extension WindowList {
 
   fileprivate mutating func freeSlot(_ slot: Int) {
     leaveTables(slot)
+    if !held.isEmpty { held[slots[slot].item.number] = nil }
     slots[slot].isGone = true
     slots[slot].item.position = .min
     free.append(UInt32(slot))

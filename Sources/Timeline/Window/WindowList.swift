@@ -14,6 +14,8 @@ package struct WindowList: Sendable {
     /// Messages may be missing, or are not loaded, between this row and the one
     /// before it. Never on the first row.
     package var splitBefore: Bool
+    /// What of that is drawn: one that will heal is held back for a while.
+    package var drawnSplit = DrawnSplit.none
   }
 
   struct Slot: Sendable {
@@ -29,6 +31,10 @@ package struct WindowList: Sendable {
   package internal(set) var spans = SpanSet()
   /// Where both hold: neighbours in one range of it have no split between them.
   var trusted = SpanSet()
+  /// What is under way to settle splits.
+  package internal(set) var healing = Healing()
+  /// Splits that are not drawn yet, by the number of the row behind them: until when.
+  var held: [UInt64: Int64] = [:]
   /// The header's checksum of the row numbers.
   package internal(set) var checksum: UInt64 = 0
   /// Counts the changes that changed rows.
@@ -95,6 +101,9 @@ extension WindowList {
   package var splitCount: Int {
     order.reduce(0) { $0 + (slots[Int($1)].item.splitBefore ? 1 : 0) }
   }
+
+  /// When the first split that is held back is to be drawn, if it is still there.
+  package var heldUntilMs: Int64? { held.values.min() }
 
   /// What stays loaded where only `rows` are kept.
   ///

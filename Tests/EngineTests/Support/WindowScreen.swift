@@ -16,6 +16,8 @@ final class TestScreen {
   ) throws {
     var config = WindowConfig(
       conversation: Array(world.room.utf8), at: at, count: count, rowsMax: rowsMax)
+    // Pictures show each split as soon as it is there.
+    config.holdMs = 0
     tune(&config)
     window = try world.client.openWindow(config)
   }

@@ -103,7 +103,8 @@ import Testing
     try screen.settle(world)
     #expect(try screen.splits().last == 10)
     #expect(try screen.window.fill(row: 10))
-    #expect(try screen.poll() == nil)
+    // Nothing but that it heals now.
+    #expect(try screen.poll()?.ops == [WindowOp(.update, row: 10)])
     #expect(try screen.state().waiting == .older)
     try screen.settle(world)
     #expect(try screen.splits().isEmpty)

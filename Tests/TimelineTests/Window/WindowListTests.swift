@@ -16,11 +16,13 @@ private struct World {
   var revision: UInt64 = 1
   let timestampGroups: Int64
   var trail: [String] = []
+  var nowMs: Int64 = 0
 
   init(seed: UInt64, rowsMax: Int, timestampGroups: Int64) {
     random = Random(seed: seed)
     list = WindowList(rowsMax: rowsMax)
     model.rowsMax = rowsMax
+    model.holdMs = [0, 1_000][random.below(2)]
     self.timestampGroups = timestampGroups
   }
 
@@ -65,12 +67,26 @@ private struct World {
       }
     }
     if random.chance(0.3) { change.focus = position() }
+    nowMs += Int64(random.below(600))
+    if random.chance(0.4) { heal(&change) }
     if random.chance(0.03) {
       change.isWhole = true
       change.upserted = keys(in: model.loaded.spans)
       trail.append("reload")
     }
     return change
+  }
+
+  /// A catch-up or a fill begins or ends.
+  private mutating func heal(_ change: inout WindowChange) {
+    if random.chance(0.6) {
+      model.healing.floor = random.chance(0.5) ? boundary() : nil
+    } else {
+      let (low, high) = range()
+      model.healing.fills = random.chance(0.5) ? SpanSet().inserting(low, high: high) : SpanSet()
+    }
+    change.healing = model.healing
+    trail.append("heals")
   }
 
   private mutating func arrive(_ change: inout WindowChange) {
@@ -183,20 +199,26 @@ private struct World {
   }
 
   /// Applies a change to both; says what is wrong.
-  mutating func check(_ change: WindowChange) -> String? {
+  mutating func check(_ asked: WindowChange) -> String? {
     let before = list
+    var change = asked
+    (change.nowMs, change.holdMs) = (nowMs, model.holdMs)
     let ops = list.apply(change)
     model.bound(around: change.focus)
+    model.draw(at: nowMs)
     let wanted = model.rows
     let pictures = "model \(model.picture)\n list \(list.picture)\n from \(before.picture)"
     if list.rows != wanted { return "rows differ\n \(pictures)\n \(ops)" }
     if list.loaded != model.loaded { return "loaded differs\n \(pictures)" }
-    let isReplayed = replay.apply(ops, reading: wanted)
+    if list.heldUntilMs != model.heldUntilMs { return "held differs\n \(pictures)" }
+    let isReplayed = replay.apply(ops, reading: wanted.map(\.seen))
     if !isReplayed { return "steps do not lead there\n \(pictures)\n \(ops)" }
     if list.checksum != windowChecksum(wanted.map(\.number)) { return "checksum\n \(pictures)" }
     let isNews = list.version != before.version
     if isNews == ops.isEmpty { return "version\n \(pictures)" }
-    if ops.isEmpty, before.rows != wanted { return "no steps\n \(pictures)" }
+    if ops.isEmpty, before.rows.map(\.seen) != wanted.map(\.seen) {
+      return "no steps\n \(pictures)"
+    }
     for row in [0, random.below(list.count), list.count - 1] {
       guard let item = list[row] else { continue }
       if list.row(ofNumber: item.number) != row { return "number \(item.number)\n \(pictures)" }

@@ -16,7 +16,20 @@ struct WindowModel {
     var position: Position
     var revision: UInt64
     var splitBefore: Bool
+    var drawn = DrawnSplit.none
+
+    /// What a host sees of it: of a split that is held back nothing.
+    var seen: Row {
+      var row = self
+      row.splitBefore = drawn != .none
+      return row
+    }
   }
+
+  var healing = Healing()
+  var holdMs: Int64 = 0
+  /// What is drawn of the split before each row, and until when it is held back.
+  private var drawn: [UInt64: (split: DrawnSplit, until: Int64?)] = [:]
 
   var rows: [Row] {
     let keys = store.values
@@ -25,9 +38,34 @@ struct WindowModel {
     return keys.enumerated().map { index, key in
       Row(
         number: key.number, position: key.position, revision: key.revision,
-        splitBefore: index > 0 && !isWhole(keys[index - 1].position, key.position))
+        splitBefore: index > 0 && !isWhole(keys[index - 1].position, key.position),
+        drawn: drawn[key.number]?.split ?? .none)
     }
   }
+
+  /// Draws all splits anew.
+  mutating func draw(at nowMs: Int64) {
+    var next: [UInt64: (split: DrawnSplit, until: Int64?)] = [:]
+    let rows = rows
+    for (index, row) in rows.enumerated() where row.splitBefore {
+      let was = drawn[row.number]
+      let place = row.position
+      let isLoaded = loaded.covers(rows[index - 1].position.successor, high: place)
+      let isCaughtUp =
+        isLoaded && !place.isPending && healing.floor.map { $0 <= place } ?? false
+      if healing.fills.holds(place) || isCaughtUp && row.drawn != .none {
+        next[row.number] = (.healing, nil)
+      } else if !isCaughtUp {
+        next[row.number] = (.lasting, nil)
+      } else {
+        let until = was?.until ?? nowMs + holdMs
+        next[row.number] = nowMs < until ? (.none, until) : (.healing, nil)
+      }
+    }
+    drawn = next
+  }
+
+  var heldUntilMs: Int64? { drawn.values.compactMap(\.until).min() }
 
   private func isWhole(_ a: Position, _ b: Position) -> Bool {
     loaded.covers(a.successor, high: b) && (b.isPending || spans.covers(a.successor, high: b))
@@ -82,7 +120,7 @@ extension WindowList {
     all.map {
       WindowModel.Row(
         number: $0.number, position: $0.position, revision: $0.revision,
-        splitBefore: $0.splitBefore)
+        splitBefore: $0.splitBefore, drawn: $0.drawnSplit)
     }
   }
 

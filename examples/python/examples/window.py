@@ -17,6 +17,7 @@ import websockets
 
 DAY_US = 24 * 3600 * 1_000_000
 GAP = "       ~~~ gap ~~~"
+FILLING = "       ~~~ filling a gap ~~~"
 
 
 class Screen:
@@ -38,7 +39,8 @@ class Screen:
             # Splits move without their rows' content, so flags are read with them.
             if index and tideline.MessageFlags.GAP_BEFORE in row.flags:
                 self.draw_stretch(stretch)
-                print(GAP)
+                heals = tideline.MessageFlags.GAP_HEALING in row.flags
+                print(FILLING if heals else GAP)
                 stretch = []
             stretch.append((index, row))
         self.draw_stretch(stretch)

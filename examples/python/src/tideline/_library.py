@@ -12,6 +12,7 @@ import pathlib
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 ABI = 1
+HOLD_NONE = 0xFFFFFFFF
 
 
 class View(ctypes.Structure):
@@ -199,7 +200,7 @@ class WindowConfig(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View), ("at", c_int32),
         ("count", c_uint32), ("id", View), ("time_us", c_int64), ("rows_max", c_uint32),
-        ("reserved", c_uint32),
+        ("hold_ms", c_uint32),
     ]
 
 

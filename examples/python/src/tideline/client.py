@@ -300,13 +300,17 @@ class Client(Acts):
     def window(
         self, conversation: str, at: At = At.LATEST, count: int = 0, *, id: str = "",
         time_us: int = 0, rows_max: int = 0, cache_only: bool = False, refresh: bool = True,
+        hold_ms: int = 1_000,
     ) -> Window:
-        """Opens a window on a conversation; its first ``poll`` brings what is cached."""
+        """Opens a window on a conversation; its first ``poll`` brings what is cached.
+
+        A gap that a catch-up under way will close is not drawn for ``hold_ms``; 0 draws all.
+        """
         texts = conversation.encode(), id.encode()
         config = c.WindowConfig(
             struct_size=ctypes.sizeof(c.WindowConfig), flags=cache_only | (not refresh) << 1,
             conversation=c.view(texts[0]), at=at, count=count, id=c.view(texts[1]),
-            time_us=time_us, rows_max=rows_max)
+            time_us=time_us, rows_max=rows_max, hold_ms=hold_ms or c.HOLD_NONE)
         return Window(self, config)
 
     def conversation_list(

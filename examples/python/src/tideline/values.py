@@ -189,6 +189,7 @@ class MessageFlags(enum.IntFlag):
     STALE = 1 << 9
     LISTENED = 1 << 10
     GONE = 1 << 11
+    GAP_HEALING = 1 << 12
 
 
 @dataclasses.dataclass(frozen=True)
