@@ -5,11 +5,8 @@ extension Knobs {
   /// Messages of one time stand as pages list them, and until then in the order of coming.
   var ordersByPages: Bool { !sequence && !(declaresTies && tiesByID) }
 
-  /// Pages show every message in the end, and none contradicts another. What is stamped ahead
-  /// stands for long where only pushes and a part of a page have shown it.
-  var judgesOrder: Bool {
-    ordersByPages && !lossless && !contradictions && !poison && !futureStamp
-  }
+  /// Pages show every message in the end, and none contradicts another.
+  var judgesOrder: Bool { ordersByPages && !lossless && !contradictions && !poison }
 
   var pageSize: Int { Swift.min(pageCap, pageLimit) }
 

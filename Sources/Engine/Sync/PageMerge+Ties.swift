@@ -68,7 +68,9 @@ extension PageMerge {
   ) throws(StoreFailure) {
     let stored = try tx.timestampGroup(time, record.cid)
     guard stored.count > 1, stored.count < Limits.readRowsMax else { return }
-    let issued = asked ?? job.runIssued ?? job.issued
+    // What came before this page was asked for is on the page where it belongs there, also where
+    // the walk is older: another walk of the conversation may have brought it.
+    let issued = asked ?? job.issued
     let new = Set(new.lazy.filter { $0.time == time }.map(\.id))
     let rows = stored.map { row in
       let id = PushedID(cid: record.cid, id: row.position.id)

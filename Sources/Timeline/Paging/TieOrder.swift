@@ -29,7 +29,7 @@ package enum TieOrder {
     package var position: Position
     /// It was stored with this page.
     package var isNew = false
-    /// It came another way after the page was asked for.
+    /// It came another way after this page, not the walk, was asked for.
     package var isLate = false
 
     package init(position: Position, isNew: Bool = false, isLate: Bool = false) {
@@ -59,10 +59,15 @@ package enum TieOrder {
     if page.isClosedBelow { return shown + left + late }
     if page.isClosedAbove { return left + shown + late }
     if page.ids.contains(where: { page.run.contains($0) }) {
-      let inside = left.filter { page.run.contains($0.position.id) }
-      let outside = left.filter { !page.run.contains($0.position.id) }
+      let isInRun = rows.map { page.run.contains($0.position.id) }
+      let inside = early.filter { isInRun[$0] }.map { rows[$0] }
+      let outside = early.filter { !isInRun[$0] }
+      // What stands on the run's far side was put there by what knew both, and stays there.
+      let far = (page.climbs ? isInRun.firstIndex(of: true) : isInRun.lastIndex(of: true)) ?? 0
+      let below = outside.filter { page.climbs ? $0 < far : $0 <= far }.map { rows[$0] }
+      let above = outside.filter { page.climbs ? $0 >= far : $0 > far }.map { rows[$0] }
       return page.climbs
-        ? inside + shown + outside + late : outside + shown + inside + late
+        ? below + inside + shown + above + late : below + shown + inside + above + late
     }
     // At the first place that the page shows of those that were known.
     let first = rows.indices.first { isShown[$0] && !rows[$0].isNew } ?? rows.count

@@ -62,6 +62,37 @@ import Testing
     }
   }
 
+  /// A walk waits while another one of the conversation reads all; then it goes on where it was,
+  /// with pages that cut seconds which the other has shown whole.
+  @Test func aWalkThatWaitedMovesNothingThatAnotherShowed() throws {
+    for lines in 10...26 {
+      let world = try world(seed: UInt64(lines), limit: 10)
+      world.post(3, everyMs: 5_000)
+      for _ in 0..<6 {
+        world.timestampGroup(ms: 5_000)
+        world.post(5, everyMs: 0)
+      }
+      world.post(lines, everyMs: 5_000)
+      try world.connect()
+      try world.sync()
+      world.before = { index, _ in
+        if index == 1 { world.server.failNext("rate_limited", retryAfterMs: 60_000) }
+      }
+      let waiting = try world.client.sync(
+        SyncRequest(conversation: Array(world.room.utf8), kind: .older, want: 60))
+      try world.run()
+      world.before = { _, _ in }
+      #expect(try world.client.syncStatus(waiting).trouble == .unavailable)
+      try world.sync(.older, want: 1_000)
+      try check(world)
+      world.timestampGroup(ms: 61_000)
+      _ = try world.client.advance()
+      try world.run()
+      #expect(try world.client.syncStatus(waiting).trouble == nil)
+      try check(world)
+    }
+  }
+
   /// A file that was read keeps the order.
   @Test func theOrderOutlivesTheProcess() throws {
     let folder = try TrapsRestart.Folder()

@@ -48,6 +48,15 @@ import Timeline
     #expect(names(TieOrder.arranged(rows("abcdef", new: "fe"), by: shown("fe"))) == "abcdfe")
   }
 
+  /// What stands beyond the run stays there: another walk has shown it, or it came since.
+  @Test func whatStandsBeyondTheRunStaysThere() {
+    let all = rows("abcdef")
+    #expect(names(TieOrder.arranged(all, by: shown("dc", run: "cd"))) == "abdcef")
+    #expect(names(TieOrder.arranged(all, by: shown("bd", run: "de"))) == "acbdef")
+    #expect(names(TieOrder.arranged(all, by: shown("dc", run: "cd", climbs: true))) == "abdcef")
+    #expect(names(TieOrder.arranged(all, by: shown("ce", run: "bc", climbs: true))) == "abcedf")
+  }
+
   /// What came after the page was asked for stands behind all.
   @Test func whatCameLaterStandsBehind() {
     let all = rows("abcdef", late: "a")
