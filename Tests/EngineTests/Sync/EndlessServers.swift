@@ -277,6 +277,30 @@ import Testing
     #expect(try world.tailFaults(400) == [])
   }
 
+  /// The same where sizes vary: a page of one message joins nothing, and much of a small one is
+  /// what the one before it showed. Alone in their seconds, and nine of them in each.
+  @Test(arguments: [3, 4, 5, 10], 1...4 as ClosedRange<UInt64>)
+  func aLongBacklogOfVaryingPagesEndsWell(_ cap: Int, _ seed: UInt64) throws {
+    var knobs = ServerKnobs()
+    knobs.pageCap = cap
+    knobs.pageSizesVary = true
+    knobs.ties = .arrival
+    var profile = Profile()
+    profile.pageSizeVaries = true
+    let world = try World(knobs: knobs, profile: profile, seed: seed)
+    world.post(10)
+    try world.connect()
+    try world.sync()
+    try world.disconnect()
+    for number in 0..<360 {
+      world.post(1, everyMs: seed.isMultiple(of: 2) && number % 9 != 0 ? 0 : 1_000)
+    }
+    try world.connect()
+    world.reset()
+    #expect(try sync(world).trouble == nil)
+    #expect(try world.tailFaults(360) == [])
+  }
+
   /// The first page for ever, whatever the offset: what is shown is known after one.
   @Test func theSamePageForEver() throws {
     let world = try World(change: { $0.profile.pagesMax = 500 })
