@@ -169,6 +169,11 @@ extension PageMerge {
     _ before: OffsetSearch, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
   ) throws(StoreFailure) -> Step {
     var search = before
+    if scheme.learnsTies, !search.target.id.isEmpty,
+      let row = try tx.row(search.target.id, record.cid)
+    {
+      search.follow(row.position)
+    }
     let rows = ingested.items.compactMap { $0 }.sorted()
     var looked = rows
     if case .time = job.request.kind, scheme.isSequence {

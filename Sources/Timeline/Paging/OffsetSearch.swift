@@ -6,7 +6,7 @@
 /// dropped, and it goes on from the nearer one. The number of requests is bounded; the
 /// page found is a detached range like any other, from which both paginations go on.
 package struct OffsetSearch: Equatable, Sendable {
-  package let target: Position
+  package private(set) var target: Position
   /// The offset to ask next.
   package private(set) var offset: Int
   private let limit: Int
@@ -53,6 +53,11 @@ package struct OffsetSearch: Equatable, Sendable {
     // What a server says is kept far from where sums overflow.
     self.total = Swift.max(0, Swift.min(total ?? 0, 1 << 40))
     offset = Swift.max(0, Swift.min(first ?? (self.total - self.limit) / 2, 1 << 40))
+  }
+
+  /// The message that is looked for stands elsewhere within its time: pages teach their order.
+  package mutating func follow(_ place: Position) {
+    if place.time == target.time { target = place }
   }
 
   /// Takes the answer to `offset`.

@@ -93,6 +93,34 @@ import Testing
     }
   }
 
+  /// A message that one page of a search gave another place in its time is found by the next.
+  @Test func aSearchFollowsItsMessage() throws {
+    for seed in 1...30 as ClosedRange<UInt64> {
+      let world = try world(seed: seed, limit: 4)
+      world.post(40, everyMs: 5_000)
+      try world.connect()
+      try world.sync()
+      try world.disconnect()
+      // Of nine messages of one second one is heard of, by push.
+      world.timestampGroup(ms: 5_000)
+      let before = Int(seed % 9)
+      world.post(before, everyMs: 0)
+      try world.connectListening()
+      let id = world.post(1, everyMs: 0)[0]
+      try world.run(drop: { _, _ in true })
+      #expect(try world.cached().contains(id))
+      try world.disconnect()
+      world.post(8 - before, everyMs: 0)
+      world.post(60, everyMs: 5_000)
+      try world.connect()
+      try world.sync(.live)
+      world.reset()
+      #expect(try world.sync(.at(Array(id.utf8))).trouble == nil)
+      #expect(world.answers.last?.contains(id) ?? false, "seed \(seed)")
+      #expect(world.requests.count <= 6, "seed \(seed)")
+    }
+  }
+
   /// A file that was read keeps the order.
   @Test func theOrderOutlivesTheProcess() throws {
     let folder = try TrapsRestart.Folder()
