@@ -218,16 +218,27 @@ extension Client {
     var opened = 0
     var cid = only ?? 0
     var place = Position.min
+    /// Those of the last time, which are not offered again.
+    var offered: Set<UInt64> = []
     while true {
       let batch = try reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
-          try rx.sealedMessages(after: cid, position: place, limit: 100)
+          try rx.sealedMessages(after: cid, position: place, limit: 100 + offered.count)
         }
       }
-      guard let last = batch.last else { return opened }
-      cid = last.row.cid
-      place = last.row.position
-      let mine = batch.filter { only == nil || $0.row.cid == only }
+      guard let last = batch.last?.row else { return opened }
+      let time = last.position.time
+      let left = batch.filter { !offered.contains($0.row.number) }
+      if cid != last.cid || place.time != time { offered = [] }
+      for sealed in batch where sealed.row.cid == last.cid && sealed.row.position.time == time {
+        offered.insert(sealed.row.number)
+      }
+      cid = last.cid
+      // Within a time rows may change places while nothing is held; of a very long one what is
+      // behind is not read again.
+      let goesOn = left.isEmpty || offered.count > 1_000
+      place = goesOn ? last.position : .before(timestampGroup: time)
+      let mine = left.filter { only == nil || $0.row.cid == only }
       opened += try storeOpened(mine.compactMap { sealed in self.opened(sealed) })
       if let only, cid != only { return opened }
     }

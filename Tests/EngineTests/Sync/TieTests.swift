@@ -4,6 +4,7 @@
 /// range, gap or count knows of the order.
 import Base
 import Engine
+import Foundation
 import ReferenceServer
 import Testing
 
@@ -118,6 +119,88 @@ import Testing
       #expect(try world.sync(.at(Array(id.utf8))).trouble == nil)
       #expect(world.answers.last?.contains(id) ?? false, "seed \(seed)")
       #expect(world.requests.count <= 6, "seed \(seed)")
+    }
+  }
+
+  /// The key of what a hook may open, and what happens while it opens the first.
+  private final class Keyring: Sendable {
+    private let state = Lock<(hasKey: Bool, isBusy: Bool, meanwhile: (@Sendable () -> Void)?)>(
+      (false, false, nil))
+
+    func come(_ meanwhile: @escaping @Sendable () -> Void) {
+      state.withLock { $0 = (true, false, meanwhile) }
+    }
+
+    var opens: Bool {
+      let first = state.withLock { state in
+        let first = state.isBusy ? nil : state.meanwhile
+        if first != nil { state = (true, true, nil) }
+        return first
+      }
+      first?()
+      if first != nil { state.withLock { $0.isBusy = false } }
+      return state.withLock { $0.hasKey && !$0.isBusy }
+    }
+  }
+
+  /// A page with its messages of one time the other way round.
+  private static func turningSecondsRound(_ answer: String) -> String {
+    guard var frame = try? JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any],
+      var data = frame["data"] as? [String: Any],
+      let messages = data["messages"] as? [[String: Any]]
+    else { return answer }
+    var groups: [[[String: Any]]] = []
+    for message in messages {
+      let time = message["created_at"] as? String
+      if groups.last?.first?["created_at"] as? String == time {
+        groups[groups.count - 1].insert(message, at: 0)
+      } else {
+        groups.append([message])
+      }
+    }
+    data["messages"] = groups.flatMap { $0 }
+    frame["data"] = data
+    guard let bytes = try? JSONSerialization.data(withJSONObject: frame) else { return answer }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Sealed messages change places within their time while others of them are opened.
+  @Test func whatMovesWhileOthersAreOpenedIsOpened() throws {
+    for seed in 1...4 as ClosedRange<UInt64> {
+      var knobs = ServerKnobs()
+      knobs.ties = .arrival
+      var profile = Profile()
+      profile.ties = .arrival
+      let keys = Keyring()
+      let world = try World(
+        knobs: knobs, profile: profile, seed: seed,
+        change: { config in
+          config.open = { sealed in
+            guard keys.opens else { return .notYet }
+            return .plain(Array(sealed.frame[sealed.payload]), control: false, event: false)
+          }
+        })
+      // A hundred are read at once.
+      world.post(94)
+      world.timestampGroup(ms: 1_000)
+      world.post(12, everyMs: 0)
+      world.post(2)
+      try world.connect()
+      try world.sync()
+      try world.sync(.older, want: 1_000)
+      #expect(try world.cached() == listed(world))
+      #expect(try world.client.reopenPayloads(conversation: nil) == 0)
+      let before = try world.cached()
+      world.alter = { request, answer in
+        request.contains("\"get_messages\"") ? Self.turningSecondsRound(answer) : answer
+      }
+      nonisolated(unsafe) let shared = world
+      keys.come { _ = try? shared.sync() }
+      #expect(try world.client.reopenPayloads(conversation: nil) >= 100)
+      // Only what the page changed as well is left for the next time.
+      let sealed = try world.page().rows.map { $0.flags & (1 << 6) != 0 }
+      #expect(sealed[94..<106].allSatisfy { !$0 }, "seed \(seed)")
+      #expect(try world.cached()[94..<106] == ArraySlice(before[94..<106].reversed()))
     }
   }
 
