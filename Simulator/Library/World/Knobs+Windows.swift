@@ -6,7 +6,7 @@ extension Knobs {
   var ordersByPages: Bool { !sequence && !(declaresTies && tiesByID) }
 
   /// Pages show every message in the end, and none contradicts another.
-  var judgesOrder: Bool { ordersByPages && !lossless && !contradictions && !poison }
+  var judgesOrder: Bool { ordersByPages && !lossless && !contradictions }
 
   var pageSize: Int { Swift.min(pageCap, pageLimit) }
 

@@ -58,8 +58,10 @@ package enum TieOrder {
     let left = early.map { rows[$0] }
     if page.isClosedBelow { return shown + left + late }
     if page.isClosedAbove { return left + shown + late }
-    if page.ids.contains(where: { page.run.contains($0) }) {
-      let isInRun = rows.map { page.run.contains($0.position.id) }
+    let isInRun = rows.map { page.run.contains($0.position.id) }
+    // A page that nothing but an unreadable item joins to the walk is the next one of it, too.
+    let goesOn = page.ids.contains { page.run.contains($0) } || shown.allSatisfy(\.isNew)
+    if goesOn, isInRun.contains(true) {
       let inside = early.filter { isInRun[$0] }.map { rows[$0] }
       let outside = early.filter { !isInRun[$0] }
       // What stands on the run's far side was put there by what knew both, and stays there.

@@ -48,6 +48,14 @@ import Timeline
     #expect(names(TieOrder.arranged(rows("abcdef", new: "fe"), by: shown("fe"))) == "abcdfe")
   }
 
+  /// A page that shares no row with the walk, and shows nothing that was known, is its next one.
+  @Test func aPageBelowAnUnreadableItemStandsByTheRun() {
+    let all = rows("abcdef", new: "ab")
+    #expect(names(TieOrder.arranged(all, by: shown("ba", run: "cd"))) == "bacdef")
+    #expect(names(TieOrder.arranged(all, by: shown("ba", run: "cd", climbs: true))) == "cdbaef")
+    #expect(names(TieOrder.arranged(rows("abcdef"), by: shown("ef", run: "cd"))) == "abcdef")
+  }
+
   /// What stands beyond the run stays there: another walk has shown it, or it came since.
   @Test func whatStandsBeyondTheRunStaysThere() {
     let all = rows("abcdef")
