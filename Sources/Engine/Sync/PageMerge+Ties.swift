@@ -30,7 +30,7 @@ extension PageMerge {
   ) throws(StoreFailure) {
     guard scheme.learnsTies, !engine.ties.isUnstable else { return }
     for page in engine.ties.takeWaiting(listing, in: record.cid) {
-      try arrange(page.time, by: page.shown, new: [], askedAt: page.issued)
+      try arrange(page.time, by: page.shown, new: [], waited: page)
     }
     let rows = ingested.bad.isEmpty ? ingested.items : ingested.items.filter { $0 != nil }
     guard let first = rows.first??.time, let last = rows.last??.time else { return }
@@ -54,8 +54,9 @@ extension PageMerge {
       if let run, run.time == time { shown.run = run.seen }
       shown.climbs = climbs
       if isUnknown {
-        let page = TieLearner.Waiting(
+        var page = TieLearner.Waiting(
           cid: record.cid, time: time, issued: job.issued, shown: shown)
+        page.known.insert(all: try tx.timestampGroup(time, record.cid).map(\.position.id))
         engine.ties.wait(page, listing)
       } else {
         try arrange(time, by: shown, new: ingested.insertedAt)
@@ -64,21 +65,21 @@ extension PageMerge {
   }
 
   private mutating func arrange(
-    _ time: Int64, by page: TieOrder.Shown, new: [Position], askedAt asked: UInt64? = nil
+    _ time: Int64, by page: TieOrder.Shown, new: [Position], waited: TieLearner.Waiting? = nil
   ) throws(StoreFailure) {
     let stored = try tx.timestampGroup(time, record.cid)
     guard stored.count > 1, stored.count < Limits.readRowsMax else { return }
     // What came before this page was asked for is on the page where it belongs there, also where
     // the walk is older: another walk of the conversation may have brought it.
-    let issued = asked ?? job.issued
+    let issued = waited?.issued ?? job.issued
     let new = Set(new.lazy.filter { $0.time == time }.map(\.id))
     let rows = stored.map { row in
       let id = PushedID(cid: record.cid, id: row.position.id)
       return TieOrder.Row(
         position: row.position, isNew: new.contains(id.id),
-        // Of a page that waited whatever was stored since came later.
+        // Of a page that waited whatever was stored since came later, edited or not.
         isLate: engine.pushed.lsn(of: id).map { $0 > issued }
-          ?? (asked != nil && row.lsn > issued))
+          ?? waited.map { !$0.known.contains(id.id) } ?? false)
     }
     let order = TieOrder.arranged(rows, by: page)
     let onPage = Set(page.ids)

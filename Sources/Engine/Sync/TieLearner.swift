@@ -29,6 +29,8 @@ struct TieLearner {
     let issued: UInt64
     /// In the order sent.
     var shown: TieOrder.Shown
+    /// What was stored of the group when it came.
+    var known = IDSet()
   }
 
   private struct Group: Hashable {

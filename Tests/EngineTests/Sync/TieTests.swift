@@ -204,6 +204,42 @@ import Testing
     }
   }
 
+  /// A page inside one second waits until it is known which of its ends is the older one. What is
+  /// edited meanwhile, and is not on it, stays where it is.
+  @Test func anEditWhileAPageWaitsMovesNothing() throws {
+    for seed in 1...8 as ClosedRange<UInt64> {
+      let folder = try TrapsRestart.Folder()
+      let world = try world(seed: seed, limit: 10, file: folder.file()) { knobs, profile in
+        knobs.truncates = .oldest
+        knobs.tellsChanges = true
+        profile.capabilities = [.changedSince]
+      }
+      world.post(5)
+      world.timestampGroup(ms: 20_000)
+      let ids = world.post(30, everyMs: 0)
+      try world.connect()
+      try world.sync()
+      try world.sync(.older, want: 1_000)
+      try check(world)
+      world.timestampGroup(ms: 20_000)
+      world.post(1)
+      try world.reopen()
+      try world.connect()
+      world.before = { _, request in
+        guard request.contains("get_changed_since") else { return }
+        for place in [4, 16, 25] {
+          _ = world.server.edit(conversation: world.room, id: ids[place], payload: "\"edited\"")
+        }
+      }
+      try world.sync(.live)
+      world.before = { _, _ in }
+      // Now a page from a time on shows two times.
+      world.post(3)
+      try world.sync()
+      #expect(try world.cached() == listed(world), "seed \(seed)")
+    }
+  }
+
   /// A file that was read keeps the order.
   @Test func theOrderOutlivesTheProcess() throws {
     let folder = try TrapsRestart.Folder()
