@@ -49,9 +49,10 @@ struct CacheLoader {
 
   // MARK: Older
 
-  /// Loads up to `want` rows below `top`, down to `floor`.
+  /// Loads up to `want` rows below `top`, down to `floor`; `asks` where the rest of a gap is asked
+  /// for.
   mutating func older(
-    from top: Position, want: Int, showsBeyond: Bool, floor: Position = .min
+    from top: Position, want: Int, showsBeyond: Bool, floor: Position = .min, asks: Bool = false
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
     var edge = top
     var left = want
@@ -59,7 +60,9 @@ struct CacheLoader {
       guard let bottom = bottom(below: edge) else {
         // What is cached below the newest range never stands for the newest messages.
         let mayDo = top < .max || left < want
-        return try olderAtGap(edge, left: left, showsBeyond: showsBeyond, mayDo: mayDo)
+        return try olderAtGap(
+          edge, left: left, showsBeyond: showsBeyond, mayDo: mayDo,
+          asks: asks && left < want)
       }
       let low = max(bottom, floor)
       let found = try rx.keys(cid, before: edge, limit: left, from: low)
@@ -85,16 +88,19 @@ struct CacheLoader {
   }
 
   private mutating func olderAtGap(
-    _ edge: Position, left: Int, showsBeyond: Bool, mayDo: Bool
+    _ edge: Position, left: Int, showsBeyond: Bool, mayDo: Bool, asks: Bool
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
     var isSatisfied = false
     if showsBeyond {
       let found = try rx.keys(cid, before: edge, limit: left, from: nil)
       isSatisfied = mayDo && found.count >= left
       // What a page showed of the timestamp group that it cut stands alone above a split. A window
-      // begins behind it, where that leaves it most of what it wants.
+      // begins behind it, where that leaves it most of what it wants or the rest is on its way.
       let isCut = found.allSatisfy { .after(timestampGroup: $0.position.time) == edge }
-      if !isCut || keys.count < left {
+      let isMost = keys.count >= left
+      if isCut, isMost || asks {
+        isSatisfied = isSatisfied && isMost
+      } else {
         keys += found
         if let first = found.map(\.position).min() { loaded.insert(first, edge) }
       }

@@ -27,7 +27,8 @@ extension WindowState {
     let result: (outcome: CacheLoader.Outcome, isSatisfied: Bool)
     switch wish.aim {
     case .older(let edge):
-      result = try loader.older(from: edge, want: wish.want, showsBeyond: showsBeyond)
+      result = try loader.older(
+        from: edge, want: wish.want, showsBeyond: showsBeyond, asks: mayAsk && isUp)
       wish.grown = loader.ends(of: known)
       // What is older may come with the page of the present.
       if edge == .max, mayAsk, isLivePending || isLiveNext, !result.isSatisfied {

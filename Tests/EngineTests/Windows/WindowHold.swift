@@ -92,6 +92,31 @@ import Testing
     #expect(try live(holdMs: 0).drawn > 100)
   }
 
+  /// A page is shorter than what the window wants, and cuts a second: what it shows of that is not
+  /// drawn above a split while the rest is on its way, and at the end nothing is missing.
+  @Test(arguments: [1, 2, 3, 12], [20, 50])
+  func aFirstPictureBeginsWithoutASplit(_ each: Int, _ count: Int) throws {
+    var knobs = ServerKnobs()
+    knobs.pageCap = 20
+    let world = try World(knobs: knobs)
+    for index in 0..<200 { world.post(1, everyMs: index.isMultiple(of: each) ? 1_000 : 0) }
+    world.timestampGroup(ms: 60_000)
+    try world.connect()
+    let screen = try TestScreen(world, .latest, count: count)
+    var pictures = 0
+    for _ in 0..<20 {
+      // What has come with one answer, before the rest of it is asked for.
+      try world.run()
+      guard try screen.poll() != nil else { continue }
+      pictures += 1
+      #expect(try screen.splits() == [])
+    }
+    #expect(pictures > (count == 20 && each < 10 ? 0 : 1))
+    #expect(try screen.splits() == [])
+    #expect(try screen.ids().count >= count - each)
+    #expect(try screen.ids() == world.truth().suffix(screen.ids().count))
+  }
+
   /// The answer takes longer than the hold: the split is drawn when that is over, says that it
   /// heals, and goes with the answer. The deadline and the descriptor tell of it.
   @Test func whatTakesLongerIsDrawn() throws {
