@@ -626,7 +626,7 @@ enum {
 /** Flags of #tl_message. */
 enum {
   TL_MESSAGE_MINE = 1u << 0,      /**< Sent by this user. */
-  TL_MESSAGE_UNREAD = 1u << 1,    /**< Of another, not known to be read, and not marked read here. */
+  TL_MESSAGE_UNREAD = 1u << 1,    /**< Of another, not known to be read, and not marked read here; no event, and not deleted. */
   TL_MESSAGE_EDITED = 1u << 2,    /**< Edited since it was sent. */
   TL_MESSAGE_DELETED = 1u << 3,   /**< The server shows it as deleted. */
   TL_MESSAGE_PINNED = 1u << 4,    /**< Pinned. */
@@ -1277,7 +1277,7 @@ typedef struct tl_list_config {
 /** Flags of #tl_conversation. */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0,      /**< Made here, not yet by the server; `id` is its client id. */
-  TL_CONVERSATION_UNREAD_EXACT = 1u << 1, /**< `unread` is exact; otherwise there are at least so many. */
+  TL_CONVERSATION_UNREAD_EXACT = 1u << 1, /**< `unread` is what the server counts; otherwise it is the last that is known. */
   TL_CONVERSATION_HAS_PENDING = 1u << 2,  /**< Messages of this user wait to be sent. */
   TL_CONVERSATION_HAS_STUCK = 1u << 3,    /**< A send is unknown or refused. */
   TL_CONVERSATION_GONE = 1u << 4          /**< Rows of a list: it went since the last poll; only `number` is set. */
@@ -1346,7 +1346,7 @@ TL_API TL_CHECK tl_status tl_list_find(tl_list *list, tl_view conversation, uint
 
 /** Flags of #tl_list_status. */
 enum {
-  TL_LIST_TOTAL_EXACT = 1u << 0, /**< `unread` is exact; otherwise there are at least so many. */
+  TL_LIST_TOTAL_EXACT = 1u << 0, /**< `unread` is what the server counts; otherwise it is the last that is known. */
   TL_LIST_WHOLE = 1u << 1,       /**< The server's list was fetched whole once. */
   TL_LIST_REFRESHING = 1u << 2   /**< The server is being asked for its list. */
 };

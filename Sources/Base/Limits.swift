@@ -59,6 +59,7 @@ package enum Limits {
   /// Two answers on one connection speak for a restore where they are as far apart; and
   /// conversations of which one answer has spoken.
   package static let restoreApartMs: Int64 = 60_000
+  package static let recountApartMs: Int64 = 60_000
   package static let restoresDoubted = 4_096
   /// Unread quarantined items kept with their bytes.
   package static let quarantineKept = 10_000

@@ -63,6 +63,9 @@ final class SyncEngine {
   let windows = WindowRegistry()
   /// The server's list of conversations was fetched whole on this connection.
   var listIsWhole = false
+  /// A count of unread messages is in doubt, and when the list may be asked for it.
+  var mustRecount = false
+  var recountsFromMs = Int64.min
   var typing = Typing()
   /// The newest commit when the connection began; nil while there is none.
   var connectedLSN: UInt64?
@@ -210,6 +213,9 @@ final class SyncEngine {
       }
       next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
       if let check = restores.nextMs, check > now.monotonicMs { next = min(next, check) }
+      if mustRecount, windows.asksList, recountsFromMs > now.monotonicMs {
+        next = min(next, recountsFromMs)
+      }
       if let again = subscriptions.nextMs, again > now.monotonicMs {
         next = min(next, again)
       }
@@ -388,6 +394,7 @@ final class SyncEngine {
     sendTroubled(now)
     sendOperations(now)
     sendMarks(now)
+    recount(now)
     sendSyncs(now)
   }
 
@@ -465,6 +472,7 @@ final class SyncEngine {
         if !acknowledgements.settled.isEmpty { try tx.settleReplies(acknowledgements.settled) }
         let result = try body(tx)
         if tx.mustSeal { mustSeal = true }
+        if tx.doubtsCounts { mustRecount = true }
         for seq in tx.changedOperations.sorted() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }

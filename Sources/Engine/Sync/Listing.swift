@@ -124,6 +124,7 @@ extension SyncEngine {
   /// A new connection: open lists ask for theirs, all of them once.
   func wakeLists(_ now: Instant) {
     listIsWhole = false
+    recountsFromMs = .min
     for number in windows.windows.keys.sorted() {
       do {
         try askList(number, at: now)
@@ -140,6 +141,18 @@ extension SyncEngine {
     guard facts.owesList, tracker.isUp, jobs.count < Limits.syncsMax,
       !jobs.contains(where: { $0.request.kind == .conversations })
     else { return }
+    jobs.append(SyncJob(id: nextSync, request: SyncRequest(kind: .conversations)))
+    nextSync += 1
+  }
+
+  /// Asks once more for a list of which a count is in doubt, where somebody looks at it: once all
+  /// that may put others in doubt is done, and once a minute at most.
+  func recount(_ now: Instant) {
+    guard mustRecount, jobs.isEmpty, tracker.isUp, windows.asksList,
+      now.monotonicMs >= recountsFromMs
+    else { return }
+    mustRecount = false
+    recountsFromMs = now.monotonicMs.addingReportingOverflow(Limits.recountApartMs).partialValue
     jobs.append(SyncJob(id: nextSync, request: SyncRequest(kind: .conversations)))
     nextSync += 1
   }

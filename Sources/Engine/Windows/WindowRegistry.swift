@@ -61,6 +61,10 @@ final class WindowRegistry {
   }
 
   let snapshot = Lock(SharedSnapshot())
+
+  /// Whether a list of conversations is open that asks for the server's.
+  var asksList: Bool { windows.values.contains { $0.asksList } }
+
   fileprivate(set) var windows: [UInt64: Entry] = [:] {
     didSet { watched = nil }
   }

@@ -3,15 +3,15 @@
 /// Two counts stand beside each other. Our own is of the stored rows above the read
 /// marker; it is exact where those rows are proven whole. The server's is remembered
 /// with the place up to which it counted, and goes on by what was heard since; it is
-/// exact where nothing is missing above that place. Where neither is, the greater of
-/// them is a lower bound.
+/// exact where nothing is missing above that place, until something happens of which
+/// nobody knows whether it was counted. Where neither is exact, the greater of them goes.
 internal import Base
 package import Timeline
 
 /// Unread messages of one conversation.
 package struct Unread: Equatable, Sendable {
   package var count: Int
-  /// False for a lower bound: there may be more.
+  /// False where the server may count another number, mostly a greater one.
   package var isExact: Bool
 
   package init(_ count: Int, isExact: Bool) {
@@ -49,9 +49,17 @@ struct UnreadCounters: Equatable {
     var arrived: Int64 = 0
     /// When it counted.
     var lsn: UInt64
+    /// Something was read or went of which nobody knows whether the server counted it: it goes on
+    /// as before, and is exact no more until the server counts anew.
+    var isDoubted = false
+    /// It counted from the message that is named as read and not stored.
+    var isFromNamed = false
 
-    /// The three facts as they are stored.
-    var bits: Int64 { (isSharp ? 1 : 0) + (isWhole ? 2 : 0) + (isLow ? 4 : 0) }
+    /// The facts as they are stored.
+    var bits: Int64 {
+      (isSharp ? 1 : 0) + (isWhole ? 2 : 0) + (isLow ? 4 : 0) + (isDoubted ? 8 : 0)
+        + (isFromNamed ? 16 : 0)
+    }
   }
 
   func isAboveMarker(_ position: Position) -> Bool {
@@ -60,8 +68,8 @@ struct UnreadCounters: Equatable {
 }
 
 extension RowFlags {
-  /// What makes a row none that is to be read.
-  static let notUnread: RowFlags = hidden.union([.mine, .readByMe, .readQueued])
+  /// What makes a row none that is to be read: nobody reads an event, or what was deleted.
+  static let notUnread: RowFlags = hidden.union([.mine, .readByMe, .readQueued, .deleted, .event])
   /// What changes only because this user does something on this device.
   static let ownDoing: RowFlags = derived.union(.forgotten)
 }
@@ -76,13 +84,17 @@ extension ReadTransaction {
     let tally = try tally(record.cid)
     if let counted = tally.counted {
       let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, of: record)
-      if isWhole, !counted.isLow {
+      if isWhole, !counted.isLow, !counted.isDoubted {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
+    let known = tally.counted.map { $0.count &+ $0.arrived }
+    // The server's marker stands further on than ours, nobody knows where.
+    if try isAhead(tally, record.cid) {
+      return Unread(Int(clamping: known ?? tally.unread), isExact: false)
+    }
     let isExact = try isCovered(above: tally.marker, of: record)
-    let known = tally.counted.map { $0.count &+ $0.arrived } ?? 0
-    let count = isExact ? tally.unread : Swift.max(tally.unread, known)
+    let count = isExact ? tally.unread : Swift.max(tally.unread, known ?? 0)
     return Unread(Int(clamping: count), isExact: isExact)
   }
 
@@ -101,9 +113,18 @@ extension ReadTransaction {
     try tally(cid).counted.map { Int(clamping: $0.count &+ $0.arrived) }
   }
 
+  /// Whether the server names a message as read that is not stored: what the user named is told it
+  /// first, and what he is sending stands behind all that is stored.
+  func isAhead(_ tally: UnreadCounters, _ cid: Int64) throws(StoreFailure) -> Bool {
+    guard let named = tally.named,
+      try connection.number(Queries.markerTold, cid, named) == nil
+    else { return false }
+    return try operation(clientID: named) == nil
+  }
+
   /// Whether the trusted ranges hold everything from a place up to what is known of the
   /// present.
-  private func isCovered(
+  func isCovered(
     above low: Position?, of record: ConversationRecord
   ) throws(StoreFailure) -> Bool {
     var spans = try spans(record.cid)

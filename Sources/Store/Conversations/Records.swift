@@ -132,7 +132,8 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   // call costs more than the rest of the question.
 
   /// Nothing of these is unread.
-  package static let ownOrRead = RowFlags(rawValue: 1 << 0 | 1 << 1 | 1 << 11)
+  package static let ownOrRead = RowFlags(
+    rawValue: 1 << 0 | 1 << 1 | 1 << 3 | 1 << 5 | 1 << 11)
   package static let listened = RowFlags(rawValue: 1 << 9 | 1 << 12)
   static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.

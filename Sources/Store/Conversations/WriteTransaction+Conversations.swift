@@ -43,6 +43,7 @@ extension WriteTransaction {
     spans new: SpanSet, replacing old: SpanSet, in cid: Int64
   ) throws(StoreFailure) {
     try save(new, replacing: old, in: cid, kind: .content)
+    try settleDoubt(cid)
   }
 
   /// The same for the ranges whose deletions are not known any more; `old` is what

@@ -44,30 +44,62 @@ extension WriteTransaction {
       let isDoubtful = known - counted.arrived > counted.count
       let isKept = counted.applyChange(
         low, new: high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
-      tally.counted = isKept ? counted : nil
+      // Where its marker stands is not known: a row below the top was counted or not.
+      let isBelow = [low, high].contains { $0.map { $0 <= counted.top } ?? false }
+      if !isKept || counted.isFromNamed && isBelow && !isNew { doubt(&counted) }
+      tally.counted = counted
     }
     change(cid, to: tally)
+    try settleDoubt(cid)
+  }
+
+  /// What is all stored is counted here: a count in doubt is never gone back to.
+  func settleDoubt(_ cid: Int64) throws(StoreFailure) {
+    var tally = try tally(cid)
+    guard tally.counted?.isDoubted == true, let record = try conversation(cid: cid),
+      try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid)
+    else { return }
+    tally.counted = nil
+    change(cid, to: tally)
+  }
+
+  /// The server is to be asked for its count once more.
+  private func doubt(_ counted: inout UnreadCounters.Counted) {
+    counted.count = Swift.max(0, counted.count)
+    if !counted.isDoubted { doubtsCounts = true }
+    counted.isDoubted = true
   }
 
   /// Something was read or deleted of which nothing is stored: whether the server
   /// counted it cannot be told.
   func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
-    if tally.counted != nil { change(.conversations, in: cid, numbers: nil) }
-    tally.counted = nil
+    if var counted = tally.counted {
+      if !counted.isDoubted { change(.conversations, in: cid, numbers: nil) }
+      doubt(&counted)
+      tally.counted = counted
+    }
     tally.fewerLSN = lsn
     change(cid, to: tally)
+    try settleDoubt(cid)
   }
 
   /// Moves the read marker up to a message. False where it stands there or above.
   @discardableResult
-  package func moveReadMarker(_ cid: Int64, to position: Position) throws(StoreFailure) -> Bool {
+  package func moveReadMarker(
+    _ cid: Int64, to position: Position, isNamed: Bool = false
+  ) throws(StoreFailure) -> Bool {
     var tally = try tally(cid)
     guard tally.isAboveMarker(position), !position.isPending else { return false }
     let low = tally.marker.map(\.successor) ?? .min
     let passed = try passUnread(cid, from: low, to: position.successor)
     if var counted = tally.counted {
-      if position >= counted.top, !counted.isSharp {
+      let countedFromNamed = counted.isFromNamed
+      counted.isFromNamed = false
+      if countedFromNamed, isNamed, position < counted.top {
+        // Its place is known now, and what it counted stands above it as before.
+        tally.counted = counted
+      } else if position >= counted.top, !counted.isSharp {
         // It counted messages above that place, how many is not known.
         tally.counted = nil
       } else if position >= counted.top {
@@ -75,11 +107,12 @@ extension WriteTransaction {
         counted.arrived -= try countUnread(
           cid, from: Swift.max(low, counted.top.successor), to: position.successor)
         tally.counted = counted
-      } else if try spans(cid).covers(low, high: position.successor) {
-        counted.count -= passed
-        tally.counted = counted.count < 0 ? nil : counted
       } else {
-        tally.counted = nil
+        let isCovered = try spans(cid).covers(low, high: position.successor)
+        counted.count -= passed
+        // What stood between was read too, and is not known; nor is what of it was counted.
+        if countedFromNamed || !isCovered || counted.count < 0 { doubt(&counted) }
+        tally.counted = counted
       }
     }
     tally.marker = position
@@ -106,6 +139,7 @@ extension WriteTransaction {
     var tally = try tally(cid)
     guard tally.named != id else { return }
     tally.named = id
+    tally.counted?.isFromNamed = false
     change(cid, to: tally)
   }
 
@@ -128,9 +162,14 @@ extension WriteTransaction {
     if let high = tally.marker, marker.map({ $0 < high }) ?? true {
       let low = marker.map(\.successor) ?? .min
       tally.marker = marker
-      tally.unread += try passUnread(cid, from: low, to: high.successor)
-      // What of it the server counted was taken off its count, and is not known any more.
-      tally.counted = nil
+      let back = try passUnread(cid, from: low, to: high.successor)
+      tally.unread += back
+      if var counted = tally.counted {
+        // What was not stored was taken off as well, and is not known any more.
+        counted.count += back
+        doubt(&counted)
+        tally.counted = counted
+      }
       tally.moreLSN = lsn
       change(.conversations, in: cid, numbers: nil)
     }
@@ -149,12 +188,22 @@ extension WriteTransaction {
     return !(try tally(cid).isAboveMarker(row.position))
   }
 
+  /// The server's marker only goes forward: one that it names no more, and that it is not to be
+  /// told, is passed.
+  private func forgetNamed(besides id: [UInt8], in cid: Int64) throws(StoreFailure) {
+    var tally = try tally(cid)
+    guard tally.named != id, try isAhead(tally, cid) else { return }
+    tally.named = nil
+    tally.counted?.isFromNamed = false
+    change(cid, to: tally)
+  }
+
   private func takeNamed(_ position: Position, in cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard tally.named == position.id else { return }
     tally.named = nil
     change(cid, to: tally)
-    try moveReadMarker(cid, to: position)
+    try moveReadMarker(cid, to: position, isNamed: true)
   }
 
   /// Takes in what the server says of a conversation, asked for after commit `issued`:
@@ -168,6 +217,7 @@ extension WriteTransaction {
     if let lastRead {
       try noteLastRead(lastRead, in: cid)
       try noteTold(marker: lastRead, in: cid)
+      try forgetNamed(besides: lastRead, in: cid)
     }
     var tally = try tally(cid)
     let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
@@ -186,7 +236,10 @@ extension WriteTransaction {
     if !isRead, try connection.number(Queries.markerQueued, cid) != nil { return }
     // It counted from its own marker; another one is another count. What only counts
     // says no marker, and is of the one that the server has now.
-    if !isRead, let own = tally.marker, newest != nil || lastRead != nil, lastRead != own.id {
+    let isFromNamed = lastRead != nil && lastRead == tally.named
+    if !isRead, !isFromNamed, let own = tally.marker, newest != nil || lastRead != nil,
+      lastRead != own.id
+    {
       return
     }
     if let named = tally.named, let lastRead, lastRead != named,
@@ -205,7 +258,8 @@ extension WriteTransaction {
         cid, from: top.successor, to: Self.beyond, limit: 1, newestFirst: true
       ).isEmpty,
       arrived: try countUnread(
-        cid, from: Swift.max(marker, top).successor, to: Self.beyond), lsn: lsn)
+        cid, from: Swift.max(marker, top).successor, to: Self.beyond), lsn: lsn,
+      isFromNamed: isFromNamed)
     if tally != before { change(.conversations, in: cid, numbers: nil) }
     change(cid, to: tally)
   }
@@ -259,8 +313,11 @@ extension UnreadCounters.Counted {
     case (nil, true):
       arrived += 1
       if isNew, !isHeard { isWhole = false }
-      // Without the newest message of the count, only what is heard is surely later.
-      return !isNew || isSharp || isHeard
+      // Without the newest message of the count, only what is heard is surely later. The rest is
+      // taken for one that was counted, as long as there are any.
+      if !isNew || isSharp || isHeard { return true }
+      if count > 0 { count -= 1 }
+      return false
     case (true, nil):
       arrived -= 1
       return true

@@ -160,9 +160,10 @@ extension ReadTransaction {
     while try row.step() {
       let flags = RowFlags(rawValue: row.int(2))
       let position = Position(time: row.int(0), key: row.bytes(1))
-      guard flags.isDisjoint(with: .notUnread), marker.map({ $0 < position }) ?? true else {
-        break
-      }
+      guard marker.map({ $0 < position }) ?? true else { break }
+      // What is not to be read says nothing of what is.
+      if !flags.isDisjoint(with: [.deleted, .event]) { continue }
+      guard flags.isDisjoint(with: .notUnread) else { break }
       first = position
     }
     return first

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 8
+  static let version: Int64 = 9
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,7 +74,7 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 8;
+        PRAGMA user_version = 9;
         """)
     } else {
       if found < 2 { try addRecent(connection) }
@@ -84,6 +84,7 @@ enum Schema {
       if found < 6 { try dropDigests(connection, cacheForm: form) }
       if found < 7 { try addOwedList(connection) }
       if found < 8 { try addRanks(connection, cacheForm: form) }
+      if found < 9 { try countUnread(connection, cacheForm: form) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -170,6 +171,23 @@ enum Schema {
         """)
     }
     try connection.execute("PRAGMA user_version = 8")
+  }
+
+  /// Events and what was deleted count no more. What the server counted is asked for anew. An older
+  /// cache is made anew in any case.
+  private static func countUnread(
+    _ connection: Connection, cacheForm form: Int64
+  ) throws(StoreFailure) {
+    if form == cacheForm {
+      try settleKept(connection)
+      try connection.execute(
+        """
+        UPDATE conversation SET server_unread = NULL, counted_arrived = 0, unread_count =
+          (SELECT count(*) FROM message WHERE message.cid = conversation.cid AND flags & 3499 = 0
+            AND (read_time IS NULL OR (time, key) > (read_time, read_id)));
+        """)
+    }
+    try connection.execute("PRAGMA user_version = 9")
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?

@@ -32,6 +32,8 @@ package final class WriteTransaction: ReadTransaction {
   /// The rank of the row that the last copy was applied to.
   package var appliedRank = 0
   package internal(set) var mustSeal = false
+  /// A server's count of unread messages is exact no more.
+  package internal(set) var doubtsCounts = false
   var inserted = InsertedRows()
   /// What was changed of conversations and is not yet written.
   var changed = SmallDictionary<Int64, ConversationChange>()

@@ -191,7 +191,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 9", StoreFailure.tooNew),
+      ("PRAGMA user_version = 10", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])

@@ -1,0 +1,128 @@
+/// Badges as a person sees them on the way: a number changes only with a cause that he could name.
+///
+/// Rule protected: the count that the server told goes on until something happens that changes it;
+/// what nobody knows to have been counted makes it inexact, and it is asked for once more.
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct ListBadges {
+  /// What a list shows of the room at each answer.
+  private final class Badge {
+    let world: World
+    let list: TestList
+    private(set) var seen: [String] = []
+
+    init(_ world: World) throws {
+      self.world = world
+      list = try TestList(world.client)
+      world.alter = { [unowned self] _, answer in
+        note()
+        return answer
+      }
+    }
+
+    func note() {
+      do {
+        try list.poll()
+        guard let row = try list.rows().first(where: { $0.id == world.room }) else { return }
+        let text = "\(row.unread)\(row.isExact ? "" : "?")"
+        if seen.last != text { seen.append(text) }
+      } catch {
+        Issue.record(error)
+      }
+    }
+
+    func settle(_ screen: TestScreen? = nil) throws {
+      for _ in 0..<100 {
+        try world.run()
+        note()
+        let isNews = try screen?.poll() != nil
+        if !isNews, try world.isQuiet() { return }
+      }
+    }
+  }
+
+  private func world(_ count: Int) throws -> World {
+    let world = try World()
+    world.post(count)
+    world.timestampGroup(ms: 60_000)
+    return world
+  }
+
+  private func markRead(_ world: World, _ index: Int) {
+    _ = world.server.moveReadMarker(
+      conversation: world.room, id: world.server.truth(world.room)[index].id, user: "me")
+  }
+
+  /// Old messages that this device never had were deleted: what is unread stays as it is.
+  @Test func deletionsOfWhatWasNeverSeenTakeNoBadge() throws {
+    let world = try world(400)
+    markRead(world, 341)
+    try world.connect()
+    let badge = try Badge(world)
+    try badge.settle()
+    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try badge.settle()
+    #expect(badge.seen == ["58"])
+    try world.client.disconnected()
+    let ids = world.server.truth(world.room).map(\.id)
+    world.server.delete(conversation: world.room, ids: Array(ids[20..<60]))
+    try world.client.connected()
+    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try badge.settle()
+    #expect(badge.seen.allSatisfy { $0.hasPrefix("58") })
+    #expect(badge.seen.last == "58")
+    // Where some of them had been counted, the server's next word says so.
+    try world.client.disconnected()
+    world.server.delete(conversation: world.room, ids: Array(ids[395..<400]))
+    try world.client.connected()
+    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try badge.settle()
+    #expect(badge.seen.last == "53")
+  }
+
+  /// The marker's message comes with the window that opens there: what the server counted from it
+  /// stands.
+  @Test(arguments: [At.unread, .latest])
+  func aWindowAtTheMarkerChangesNoBadge(_ at: At) throws {
+    let world = try world(800)
+    markRead(world, 99)
+    try world.connect()
+    let badge = try Badge(world)
+    try badge.settle()
+    let screen = try TestScreen(world, at)
+    try badge.settle(screen)
+    for _ in 0..<12 {
+      _ = try screen.window.load(Load(.before(0), count: 80))
+      try badge.settle(screen)
+    }
+    #expect(badge.seen == ["700"])
+  }
+
+  /// The message that the marker names was deleted, and this device had read less.
+  @Test func aMarkerWhoseMessageWentCounts() throws {
+    let world = try world(120)
+    markRead(world, 80)
+    try world.connect()
+    let badge = try Badge(world)
+    try badge.settle()
+    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try badge.settle()
+    #expect(badge.seen == ["39"])
+    try world.client.disconnected()
+    world.post(400)
+    world.timestampGroup(ms: 60_000)
+    // Read on another device, and then deleted.
+    markRead(world, 126)
+    let ids = world.server.truth(world.room).map(\.id)
+    world.server.delete(conversation: world.room, ids: [ids[126]])
+    try world.client.connected()
+    try badge.settle()
+    #expect(badge.seen == ["39", "393"])
+    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try badge.settle()
+    #expect(badge.seen.allSatisfy { $0 == "39" || $0.hasPrefix("393") })
+    #expect(badge.seen.last == "393")
+  }
+}
