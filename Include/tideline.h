@@ -470,7 +470,7 @@ TL_API TL_CHECK tl_status tl_client_advance(tl_client *client, int64_t *wait_ms)
 /**
  * @brief Gives the descriptor that is readable when there is news.
  *
- * News are frames to send, changes to pull, ends of syncs. It is an eventfd
+ * News are frames to send, changes to pull, ends of syncs, splits to draw. It is an eventfd
  * owned by the library: poll it, never read or close it. It is cleared by
  * #tl_client_next_frame when that returns #TL_NONE, so: drain the frames
  * first, then pull the changes. Valid until the client is freed.
@@ -485,7 +485,7 @@ typedef int32_t tl_phase;
 enum {
   TL_PHASE_OFFLINE = 0,     /**< Not connected. */
   TL_PHASE_CATCHING_UP = 1, /**< Connected, with syncs under way. */
-  TL_PHASE_UP_TO_DATE = 2   /**< Connected, nothing under way. */
+  TL_PHASE_UP_TO_DATE = 2   /**< Connected, nothing under way but what waits for the user. */
 };
 
 /** The client's overall state. Set `struct_size` before the call. */

@@ -225,8 +225,9 @@ package final class Client: Sendable {
   package func state() throws(Failure) -> ClientState {
     try input { engine, _ throws(Failure) in
       var state = ClientState()
-      state.phase =
-        engine.tracker.isUp ? (engine.jobs.isEmpty ? .upToDate : .catchingUp) : .offline
+      var isDone = engine.jobs.isEmpty
+      if !isDone { isDone = try engine.waitsForUser() }
+      state.phase = engine.tracker.isUp ? (isDone ? .upToDate : .catchingUp) : .offline
       state.syncsLeft = engine.jobs.count
       state.requestsInFlight = engine.tracker.pendingRequests.count
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count

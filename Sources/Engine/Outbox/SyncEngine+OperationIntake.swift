@@ -327,6 +327,29 @@ extension SyncEngine {
     return isDropped
   }
 
+  /// Whether all syncs are of conversations whose making failed: nothing goes on before the user
+  /// decides.
+  func waitsForUser() throws(Failure) -> Bool {
+    guard jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) }) else {
+      return false
+    }
+    var stuck = Set<Int64>()
+    for operation in outbox.open where operation.verb == .createConversation {
+      if operation.state == .unknown || operation.state == .refused { stuck.insert(operation.cid) }
+    }
+    if stuck.isEmpty { return false }
+    return try storing { () throws(StoreFailure) in
+      try store.read { rx throws(StoreFailure) in
+        for job in jobs {
+          guard let record = try rx.conversation(job.request.conversation),
+            stuck.contains(record.cid)
+          else { return false }
+        }
+        return true
+      }
+    }
+  }
+
   /// Nothing more is asked of a conversation.
   func leave(_ conversation: [UInt8]) {
     outbox.pending.remove(conversation)

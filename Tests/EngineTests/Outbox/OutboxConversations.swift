@@ -93,6 +93,30 @@ import Testing
     #expect(try world.standing(said.operation) == .done)
   }
 
+  /// A sync of a conversation whose making was refused waits for the user: nothing is under way.
+  @Test func aSyncOfARefusedOneIsNoCatchingUp() throws {
+    let world = try World.idempotent()
+    try world.connect()
+    world.server.failNext("forbidden", verb: "create_conversation")
+    let operation = try create(world, "mine")
+    let sync = try world.client.sync(SyncRequest(conversation: Array("mine".utf8)))
+    #expect(try world.client.state().phase == .catchingUp)
+    try world.run()
+    #expect(try world.standing(operation) == .refused)
+    #expect(try world.client.syncStatus(sync).phase == .waiting)
+    #expect(try world.client.state().phase == .upToDate)
+    // Beside it something is under way.
+    let other = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    #expect(try world.client.state().phase == .catchingUp)
+    try world.run()
+    #expect(try world.client.syncStatus(other).phase == .ended)
+    #expect(try world.client.state().phase == .upToDate)
+    #expect(try world.client.retry(operation))
+    try world.run()
+    #expect(try world.client.syncStatus(sync).phase == .ended)
+    #expect(try world.client.state().phase == .upToDate)
+  }
+
   @Test func aCancelledOneTakesWhatWasWrittenAlong() throws {
     let world = try World.idempotent()
     let operation = try create(world, "mine")
