@@ -49,8 +49,11 @@ struct CacheLoader {
 
   // MARK: Older
 
+  /// So many rows are a picture that may begin behind what a page has cut.
+  private static let pictureMin = 8
+
   /// Loads up to `want` rows below `top`, down to `floor`; `asks` where the rest of a gap is asked
-  /// for.
+  /// for, now or once there is a connection.
   mutating func older(
     from top: Position, want: Int, showsBeyond: Bool, floor: Position = .min, asks: Bool = false
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
@@ -62,7 +65,7 @@ struct CacheLoader {
         let mayDo = top < .max || left < want
         return try olderAtGap(
           edge, left: left, showsBeyond: showsBeyond, mayDo: mayDo,
-          asks: asks && left < want)
+          asks: asks && want - left >= Self.pictureMin)
       }
       let low = max(bottom, floor)
       let found = try rx.keys(cid, before: edge, limit: left, from: low)
@@ -95,7 +98,8 @@ struct CacheLoader {
       let found = try rx.keys(cid, before: edge, limit: left, from: nil)
       isSatisfied = mayDo && found.count >= left
       // What a page showed of the timestamp group that it cut stands alone above a split. A window
-      // begins behind it, where that leaves it most of what it wants or the rest is on its way.
+      // begins behind it, where that leaves it most of what it wants, or a picture while the rest
+      // is asked for.
       let isCut = found.allSatisfy { .after(timestampGroup: $0.position.time) == edge }
       let isMost = keys.count >= left
       if isCut, isMost || asks {

@@ -28,7 +28,7 @@ extension WindowState {
     switch wish.aim {
     case .older(let edge):
       result = try loader.older(
-        from: edge, want: wish.want, showsBeyond: showsBeyond, asks: mayAsk && isUp)
+        from: edge, want: wish.want, showsBeyond: showsBeyond, asks: mayAsk)
       wish.grown = loader.ends(of: known)
       // What is older may come with the page of the present.
       if edge == .max, mayAsk, isLivePending || isLiveNext, !result.isSatisfied {
