@@ -58,8 +58,9 @@ package final class Window: Sendable {
     let until = screen.list.heldUntilMs
     if until == nil, !screen.holds { return false }
     return client.snapshot.withLock { snapshot in
+      let isNew = snapshot.holds[number] != until
       snapshot.holds[number] = until
-      return until.map { $0 < snapshot.restsUntilMs } ?? false
+      return isNew && until.map { $0 < snapshot.restsUntilMs } ?? false
     }
   }
 
