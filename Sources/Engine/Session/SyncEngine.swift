@@ -128,6 +128,7 @@ final class SyncEngine {
   func connected(_ now: Instant) {
     requeue(tracker.connect(), now)
     restores.connect(nowMs: now.monotonicMs)
+    toldClock.connect()
     caughtUp = IDSet()
     doubted = []
     offsets = OffsetHints()

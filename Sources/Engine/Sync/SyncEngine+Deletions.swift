@@ -53,7 +53,7 @@ extension SyncEngine {
   /// Whether a watermark stands ahead of the server's clock, which was wrong then and is right
   /// now: what happened since the clock was wrong is not known, so all is asked for.
   func isAhead(_ watermark: Watermark?) -> Bool {
-    guard let known = facts.serverTimeUs, let watermark else { return false }
+    guard let known = toldClock.surelyUs, let watermark else { return false }
     return watermark.timeUs > known.saturating(plus: WatermarkPolicy.dayUs)
   }
 

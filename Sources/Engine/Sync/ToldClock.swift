@@ -11,35 +11,62 @@ struct ToldClock {
     let toldUs: Int64
     let atMs: Int64
     let connection: UInt64
+    /// What was known before.
+    let fromUs: Int64
   }
 
-  /// The last told time that was not borne out.
+  /// The last told time that was not borne out, and the last one far behind what was known.
   private var leap: Leap?
+  private var fall: Leap?
+  /// What this connection told of the clock and nothing speaks against: a time far behind what was
+  /// known is among it once another answer has told it, too.
+  private(set) var surelyUs: Int64?
+
+  mutating func connect() { surelyUs = nil }
 
   /// Looks at a told time. `known` is what the server's clock shows at least, nil where nothing
   /// is known; `shownUs` is the greatest stamp of the answer that other stamps bear out.
   mutating func isBorneOut(
     _ toldUs: Int64, known: Int64?, shownUs: Int64?, connection: UInt64, nowMs: Int64
   ) -> Bool {
-    guard let known = [known, shownUs].compactMap({ $0 }).max(),
-      toldUs > known.saturating(plus: WatermarkPolicy.dayUs)
-    else {
-      leap = nil
+    guard let known = [known, shownUs, fall?.fromUs].compactMap({ $0 }).max() else {
+      surelyUs = toldUs
       return true
     }
-    if let leap {
-      let sinceMs = nowMs.addingReportingOverflow(0 &- leap.atMs).partialValue
-      let differs = toldUs.saturating(minus: leap.toldUs).saturating(minus: sinceMs &* 1_000)
-      let dayUs = WatermarkPolicy.dayUs
-      if differs <= dayUs, differs.saturating(plus: dayUs) >= 0 {
-        guard leap.connection != connection || sinceMs >= Limits.restoreApartMs else {
-          return false
-        }
-        self.leap = nil
+    let new = Leap(toldUs: toldUs, atMs: nowMs, connection: connection, fromUs: known)
+    if toldUs > known.saturating(plus: WatermarkPolicy.dayUs) {
+      guard let leap, agrees(new, leap) else {
+        leap = new
+        return false
+      }
+      guard isApart(new, leap) else { return false }
+      surelyUs = toldUs
+    } else if toldUs.saturating(plus: WatermarkPolicy.dayUs) < known {
+      // It lowers what is believed at once, and takes nothing back yet.
+      guard let fall, agrees(new, fall) else {
+        fall = new
         return true
       }
+      guard isApart(new, fall) else { return true }
+      surelyUs = toldUs
+    } else {
+      surelyUs = toldUs
     }
-    leap = Leap(toldUs: toldUs, atMs: nowMs, connection: connection)
-    return false
+    leap = nil
+    fall = nil
+    return true
+  }
+
+  /// Whether two told times are of one clock.
+  private func agrees(_ new: Leap, _ old: Leap) -> Bool {
+    let sinceMs = new.atMs.addingReportingOverflow(0 &- old.atMs).partialValue
+    let differs = new.toldUs.saturating(minus: old.toldUs).saturating(minus: sinceMs &* 1_000)
+    let dayUs = WatermarkPolicy.dayUs
+    return differs <= dayUs && differs.saturating(plus: dayUs) >= 0
+  }
+
+  private func isApart(_ new: Leap, _ old: Leap) -> Bool {
+    new.connection != old.connection
+      || new.atMs.addingReportingOverflow(0 &- old.atMs).partialValue >= Limits.restoreApartMs
   }
 }

@@ -64,8 +64,8 @@ struct CacheLoader {
         // What is cached below the newest range never stands for the newest messages.
         let mayDo = top < .max || left < want
         return try olderAtGap(
-          edge, left: left, showsBeyond: showsBeyond, mayDo: mayDo,
-          asks: asks && want - left >= Self.pictureMin)
+          edge, left: left, showsBeyond: showsBeyond, mayDo: mayDo, asks: asks,
+          shown: want - left)
       }
       let low = max(bottom, floor)
       let found = try rx.keys(cid, before: edge, limit: left, from: low)
@@ -91,7 +91,8 @@ struct CacheLoader {
   }
 
   private mutating func olderAtGap(
-    _ edge: Position, left: Int, showsBeyond: Bool, mayDo: Bool, asks: Bool
+    _ edge: Position, left: Int, showsBeyond: Bool, mayDo: Bool, asks: Bool,
+    shown: Int
   ) throws(StoreFailure) -> (Outcome, isSatisfied: Bool) {
     var isSatisfied = false
     if showsBeyond {
@@ -101,8 +102,9 @@ struct CacheLoader {
       // begins behind it, where that leaves it most of what it wants, or a picture while the rest
       // is asked for.
       let isCut = found.allSatisfy { .after(timestampGroup: $0.position.time) == edge }
-      let isMost = keys.count >= left
-      if isCut, isMost || asks {
+      let isMost = shown >= left
+      let begins = shown >= Self.pictureMin && (isUp || shown >= found.count)
+      if isCut, isMost || asks && begins {
         isSatisfied = isSatisfied && isMost
       } else {
         keys += found

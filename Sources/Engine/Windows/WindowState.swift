@@ -365,11 +365,11 @@ struct WindowState: LiveQueryState {
     var healing = Healing()
     guard isUp else { return healing }
     if isHealing {
-      healing.floor = spans.newest?.high ?? .min
+      healing.floor = spans.newest?.low ?? .min
       if let fetch = record.fetch {
         let top = Position.after(timestampGroup: fetch.timeUs)
         let known = spans.spans.last { $0.low <= top }
-        healing.floor = known?.low.successor ?? .min
+        healing.floor = known?.low ?? .min
       }
     }
     for wish in wishes where wish.next != nil {

@@ -30,7 +30,7 @@ package enum DrawnSplit: Equatable, Sendable {
 
 /// Where splits are being settled.
 package struct Healing: Equatable, Sendable {
-  /// A catch-up settles those from here up; nil where none is under way.
+  /// A catch-up settles those behind rows from here up; nil where none is under way.
   package var floor: Position?
   /// Those behind which lies a row of these ranges are being filled.
   package var fills = SpanSet()

@@ -261,7 +261,10 @@ private struct Edit {
     guard healing != was else { return }
     list.healing = healing
     if was.floor != healing.floor, let low = [was.floor, healing.floor].compactMap({ $0 }).min() {
-      for row in row(from: low)..<Swift.max(row(from: low), list.order.count) { doubt(row: row) }
+      for row in row(from: low)..<list.order.count
+      where list.slots[Int(list.order[row])].item.splitBefore {
+        doubt(row: row)
+      }
     }
     was.fills.eachDifference(from: healing.fills) { doubt(rows(in: $0)) }
   }
@@ -281,9 +284,12 @@ private struct Edit {
   ) -> DrawnSplit {
     let place = item.position
     let isFilled = isSplit && list.healing.fills.holds(place)
+    // What lies below the row that a catch-up begins at is no matter of its.
     let isCaughtUp =
-      isSplit && !place.isPending && list.healing.floor.map { $0 <= place } ?? false
-      && before.map { list.loaded.joins($0, and: place) } ?? false
+      isSplit && !place.isPending
+      && before.map { before in
+        list.healing.floor.map { $0 <= before } ?? false && list.loaded.joins(before, and: place)
+      } ?? false
     guard isCaughtUp, !isFilled, item.drawnSplit == .none else {
       if !list.held.isEmpty { list.held[item.number] = nil }
       return !isSplit ? .none : isFilled || isCaughtUp ? .healing : .lasting

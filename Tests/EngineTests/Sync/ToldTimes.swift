@@ -53,6 +53,29 @@ import Testing
     #expect(try world.client.stats().restores == 0)
   }
 
+  /// One answer of a server that has lost its clock puts nothing in doubt and asks for no more than
+  /// is owed.
+  @Test func aToldFallTakesNoWatermarkBack() throws {
+    let world = try world()
+    world.alter = { request, answer in
+      request.contains("get_messages")
+        ? answer.replacing(/"server_time":"[0-9]{4}/, with: "\"server_time\":\"1970") : answer
+    }
+    try world.lookOnceMore()
+    _ = try world.sync(.live)
+    #expect(world.answers.contains { $0.contains("\"server_time\":\"1970") })
+    world.alter = { $1 }
+    world.reset()
+    for _ in 0..<2 {
+      try world.lookOnceMore()
+      _ = try world.sync(.live)
+    }
+    let asked = world.requests.filter { $0.contains("get_deleted_since") }
+    #expect(!asked.isEmpty && asked.allSatisfy { $0.contains("\"since\":\"2026") })
+    #expect(try world.page().rows.allSatisfy { $0.flags & MessageBit.unverified == 0 })
+    #expect(try world.lies() == [])
+  }
+
   /// Nor does it hide what is deleted from then on, whichever answer told it.
   @Test(arguments: ["get_messages", "get_deleted_since"])
   func aToldLeapHidesNoDeletion(_ verb: String) throws {
@@ -89,8 +112,11 @@ import Testing
       world.server.edit(conversation: world.room, id: truth[60 + days], payload: "\"new\"")
       world.timestampGroup(ms: 300_000)
       world.alter = { $1 }
-      try world.lookOnceMore()
-      _ = try world.sync(.live)
+      // A clock that goes back is believed once a second connection says so.
+      for _ in 0..<2 {
+        try world.lookOnceMore()
+        _ = try world.sync(.live)
+      }
       _ = try world.sync(.older, want: 300)
       #expect(Set(try world.cached()).isDisjoint(with: gone))
       if world.config.profile.capabilities.contains(.changedSince) {

@@ -52,7 +52,8 @@ struct WindowModel {
       let place = row.position
       let isLoaded = loaded.covers(rows[index - 1].position.successor, high: place)
       let isCaughtUp =
-        isLoaded && !place.isPending && healing.floor.map { $0 <= place } ?? false
+        isLoaded && !place.isPending
+        && healing.floor.map { $0 <= rows[index - 1].position } ?? false
       if healing.fills.holds(place) || isCaughtUp && row.drawn != .none {
         next[row.number] = (.healing, nil)
       } else if !isCaughtUp {
