@@ -171,6 +171,8 @@ enum {
  * Rows stand by the server's time. Among those of one time its pages decide: rows
  * take the order in which the pages list them. What no page has shown yet stands
  * behind what was known of its time, in the order of coming, and a page may move it.
+ * A page tells its order once one of its kind has shown two times: that says which way
+ * it is listed. Until then what was pushed stands as it came.
  * With #TL_TIES_ID the bytes of the id decide instead, and pages may be cut anywhere
  * inside one time. With #TL_CAP_SEQUENCE the server's numbers order all rows.
  */

@@ -322,6 +322,8 @@ private struct Edit {
       // between are not loaded makes a split there.
       let whole = item.position.isPending ? list.loaded : list.trusted
       let isSplit = before.map { !whole.joins($0, and: item.position) } ?? false
+      // Most rows have none and had none.
+      if !isSplit, !item.splitBefore { continue }
       list.slots[slot].item.splitBefore = isSplit
       let drawn = drawn(item, after: before, isSplit: isSplit, at: nowMs, holdMs: holdMs)
       guard drawn != item.drawnSplit else { continue }

@@ -55,15 +55,21 @@ import Testing
       conversation: world.room, id: world.server.truth(world.room)[index].id, user: "me")
   }
 
-  /// Old messages that this device never had were deleted: what is unread stays as it is.
-  @Test func deletionsOfWhatWasNeverSeenTakeNoBadge() throws {
-    let world = try world(400)
-    markRead(world, 341)
+  /// The list and the newest page are known.
+  private func caughtUp(_ world: World) throws -> Badge {
     try world.connect()
     let badge = try Badge(world)
     try badge.settle()
     _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
     try badge.settle()
+    return badge
+  }
+
+  /// Old messages that this device never had were deleted: what is unread stays as it is.
+  @Test func deletionsOfWhatWasNeverSeenTakeNoBadge() throws {
+    let world = try world(400)
+    markRead(world, 341)
+    let badge = try caughtUp(world)
     #expect(badge.seen == ["58"])
     try world.client.disconnected()
     let ids = world.server.truth(world.room).map(\.id)
@@ -104,11 +110,7 @@ import Testing
   @Test func aMarkerWhoseMessageWentCounts() throws {
     let world = try world(120)
     markRead(world, 80)
-    try world.connect()
-    let badge = try Badge(world)
-    try badge.settle()
-    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
-    try badge.settle()
+    let badge = try caughtUp(world)
     #expect(badge.seen == ["39"])
     try world.client.disconnected()
     world.post(400)

@@ -86,6 +86,24 @@ import Testing
     return host
   }
 
+  /// A window at the present of what is known, which holds splits back for a second.
+  private func caughtUp() throws -> (World, TestScreen) {
+    let world = try World()
+    world.post(120)
+    world.timestampGroup(ms: 60_000)
+    try world.connect()
+    let screen = try TestScreen(world, .latest, count: 50) { $0.holdMs = 1_000 }
+    try screen.settle(world)
+    return (world, screen)
+  }
+
+  /// So many are posted, and only the last one is pushed.
+  private func push(_ count: Int, to world: World) throws {
+    world.post(count)
+    let newest = try #require(world.server.truth(world.room).last)
+    try world.hand(Frames.push(Frames.message(newest.id, atUs: newest.stampUs)))
+  }
+
   @Test func sixtyLiveMessagesDrawNoGap() throws {
     #expect(try live(holdMs: 1_000).drawn == 0)
     // A host that asks for all of them has them.
@@ -120,16 +138,9 @@ import Testing
   /// The answer takes longer than the hold: the split is drawn when that is over, says that it
   /// heals, and goes with the answer. The deadline and the descriptor tell of it.
   @Test func whatTakesLongerIsDrawn() throws {
-    let world = try World()
-    world.post(120)
-    world.timestampGroup(ms: 60_000)
-    try world.connect()
-    let screen = try TestScreen(world, .latest, count: 50) { $0.holdMs = 1_000 }
-    try screen.settle(world)
+    let (world, screen) = try caughtUp()
     _ = try world.client.advance()
-    world.post(1)
-    let newest = try #require(world.server.truth(world.room).last)
-    try world.hand(Frames.push(Frames.message(newest.id, atUs: newest.stampUs)))
+    try push(1, to: world)
     #expect(try screen.poll() != nil)
     #expect(try screen.splits() == [])
     #expect(try screen.state().splitCount == 1)
@@ -152,15 +163,8 @@ import Testing
 
   /// The connection goes while a split is held back: nothing settles it any more.
   @Test func whatDoesNotHealAnyMoreIsDrawnAtOnce() throws {
-    let world = try World()
-    world.post(120)
-    world.timestampGroup(ms: 60_000)
-    try world.connect()
-    let screen = try TestScreen(world, .latest, count: 50) { $0.holdMs = 1_000 }
-    try screen.settle(world)
-    world.post(3)
-    let newest = try #require(world.server.truth(world.room).last)
-    try world.hand(Frames.push(Frames.message(newest.id, atUs: newest.stampUs)))
+    let (world, screen) = try caughtUp()
+    try push(3, to: world)
     _ = try screen.poll()
     #expect(try screen.splits() == [])
     try world.client.disconnected()
@@ -177,6 +181,33 @@ import Testing
     try screen.settle(world)
     #expect(try screen.splits() == [])
     #expect(try world.lies() == [])
+  }
+
+  /// A gap below what a catch-up starts from lasts, whatever is caught up above it.
+  @Test func aGapFurtherDownDoesNotHeal() throws {
+    let (world, screen) = try caughtUp()
+    try world.client.disconnected()
+    world.post(200)
+    world.timestampGroup(ms: 60_000)
+    try world.connect()
+    try screen.settle(world)
+    // The row that the newest page cut stands above the gap, and nothing is loaded beside it.
+    let low = try #require(try screen.splits().last)
+    _ = try screen.window.load(Load(.before(screen.numbers[low]), count: 1, isPastGaps: true))
+    try screen.settle(world)
+    func gaps() throws -> [UInt32] {
+      try #require(try screen.window.rows(first: 0, count: 1_000)).rows.map(\.flags)
+        .filter { $0 & Self.gapBefore != 0 }
+    }
+    let lasting = try gaps()
+    #expect(!lasting.isEmpty && lasting.allSatisfy { $0 & Self.healing == 0 })
+    let version = try screen.state().version
+    try push(1, to: world)
+    _ = try screen.poll()
+    #expect(try screen.state().version == version + 1)
+    #expect(try gaps() == lasting)
+    try screen.settle(world)
+    #expect(try gaps().count == lasting.count)
   }
 
   /// A gap that somebody asked to be filled says so from then on.
