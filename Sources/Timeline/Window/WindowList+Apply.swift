@@ -277,27 +277,33 @@ private struct Edit {
     }
   }
 
-  /// What is drawn of a split: one that will heal only once its time has come, but where it was
-  /// drawn before.
-  private mutating func drawn(
-    _ item: WindowList.Item, after before: Position?, isSplit: Bool, at nowMs: Int64, holdMs: Int64
-  ) -> DrawnSplit {
-    let place = item.position
-    let isFilled = isSplit && list.healing.fills.holds(place)
-    // What lies below the row that a catch-up begins at is no matter of its.
-    let isCaughtUp =
-      isSplit && !place.isPending
-      && before.map { before in
-        list.healing.floor.map { $0 <= before } ?? false && list.loaded.joins(before, and: place)
-      } ?? false
+  /// What is drawn of the split before a row: one that will heal only once its time has come, and
+  /// only the first of several in a row, which one request settles; but where it was drawn before.
+  private mutating func drawn(row: Int, at nowMs: Int64, holdMs: Int64) -> DrawnSplit {
+    let item = list.slots[Int(list.order[row])].item
+    let isFilled = item.splitBefore && list.healing.fills.holds(item.position)
+    let isCaughtUp = item.splitBefore && isCaughtUp(row: row)
     guard isCaughtUp, !isFilled, item.drawnSplit == .none else {
       if !list.held.isEmpty { list.held[item.number] = nil }
-      return !isSplit ? .none : isFilled || isCaughtUp ? .healing : .lasting
+      return !item.splitBefore ? .none : isFilled || isCaughtUp ? .healing : .lasting
+    }
+    if holdMs > 0, list[row - 1]?.splitBefore == true, self.isCaughtUp(row: row - 1) {
+      list.held[item.number] = nil
+      return .none
     }
     let (until, overflow) = nowMs.addingReportingOverflow(holdMs)
     let due = list.held[item.number] ?? (overflow ? .max : until)
     list.held[item.number] = nowMs < due ? due : nil
     return nowMs < due ? .none : .healing
+  }
+
+  /// Whether a catch-up settles the way to the row before. What lies below the row that it begins
+  /// at is no matter of its.
+  private func isCaughtUp(row: Int) -> Bool {
+    guard let place = list.position(ofRow: row), !place.isPending,
+      let before = list.position(ofRow: row - 1), let floor = list.healing.floor
+    else { return false }
+    return floor <= before && list.loaded.joins(before, and: place)
   }
 
   /// Rows in a range: whether they are proven is part of what they look like.
@@ -314,6 +320,8 @@ private struct Edit {
   private mutating func updateRows(at nowMs: Int64, holdMs: Int64) {
     var rows: [Int] = []
     for slot in changed where !list.slots[slot].isGone { rows.append(row(of: slot)) }
+    // All are known before any is drawn, since what is drawn of one goes by the one before.
+    var split: [Int] = []
     for slot in doubtful where !list.slots[slot].isGone {
       let row = row(of: slot)
       let item = list.slots[slot].item
@@ -322,11 +330,17 @@ private struct Edit {
       // between are not loaded makes a split there.
       let whole = item.position.isPending ? list.loaded : list.trusted
       let isSplit = before.map { !whole.joins($0, and: item.position) } ?? false
+      if list[row + 1]?.splitBefore == true { split.append(row + 1) }
       // Most rows have none and had none.
       if !isSplit, !item.splitBefore { continue }
       list.slots[slot].item.splitBefore = isSplit
-      let drawn = drawn(item, after: before, isSplit: isSplit, at: nowMs, holdMs: holdMs)
-      guard drawn != item.drawnSplit else { continue }
+      split.append(row)
+    }
+    if split.count > 1 { split.sort() }
+    for row in split {
+      let drawn = drawn(row: row, at: nowMs, holdMs: holdMs)
+      let slot = Int(list.order[row])
+      guard drawn != list.slots[slot].item.drawnSplit else { continue }
       list.slots[slot].item.drawnSplit = drawn
       if !list.slots[slot].isNew { rows.append(row) }
     }

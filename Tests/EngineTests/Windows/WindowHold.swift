@@ -22,6 +22,8 @@ import Testing
     /// Rows that were drawn with a split before them, at each poll.
     var drawn = 0
     var counted = 0
+    /// The most at one poll.
+    var most = 0
 
     init(_ world: World, latencyMs: Int64, holdMs: Int64) throws {
       self.world = world
@@ -58,7 +60,9 @@ import Testing
           }
         }
         try screen.poll()
-        drawn += try screen.splits().count
+        let splits = try screen.splits().count
+        drawn += splits
+        most = max(most, splits)
         counted += try screen.state().splitCount
       }
     }
@@ -108,6 +112,23 @@ import Testing
     #expect(try live(holdMs: 1_000).drawn == 0)
     // A host that asks for all of them has them.
     #expect(try live(holdMs: 0).drawn > 100)
+  }
+
+  /// Messages come faster than answers: one line at most stands for all that is on its way.
+  @Test(arguments: [250, 700] as [Int64], [350, 1_500] as [Int64])
+  func steadyPushesDrawOneLineAtMost(_ everyMs: Int64, _ latencyMs: Int64) throws {
+    let world = try World()
+    world.post(120)
+    world.timestampGroup(ms: 60_000)
+    let host = try SlowHost(world, latencyMs: latencyMs, holdMs: 1_000)
+    for _ in 0..<60 {
+      world.post(1, everyMs: 0)
+      try host.run(ms: everyMs)
+    }
+    #expect(host.most <= 1)
+    #expect(host.counted > 100)
+    try host.run(ms: 8_000)
+    #expect(try host.screen.splits() == [])
   }
 
   /// A page is shorter than what the window wants, and cuts a second: what it shows of that is not

@@ -50,20 +50,26 @@ struct WindowModel {
     for (index, row) in rows.enumerated() where row.splitBefore {
       let was = drawn[row.number]
       let place = row.position
-      let isLoaded = loaded.covers(rows[index - 1].position.successor, high: place)
-      let isCaughtUp =
-        isLoaded && !place.isPending
-        && healing.floor.map { $0 <= rows[index - 1].position } ?? false
+      let isCaughtUp = isCaughtUp(rows, index)
       if healing.fills.holds(place) || isCaughtUp && row.drawn != .none {
         next[row.number] = (.healing, nil)
       } else if !isCaughtUp {
         next[row.number] = (.lasting, nil)
+      } else if holdMs > 0, rows[index - 1].splitBefore, self.isCaughtUp(rows, index - 1) {
+        // The first of several stands for all of them.
+        next[row.number] = (.none, nil)
       } else {
         let until = was?.until ?? nowMs + holdMs
         next[row.number] = nowMs < until ? (.none, until) : (.healing, nil)
       }
     }
     drawn = next
+  }
+
+  private func isCaughtUp(_ rows: [Row], _ index: Int) -> Bool {
+    guard index > 0, let floor = healing.floor else { return false }
+    let (before, place) = (rows[index - 1].position, rows[index].position)
+    return !place.isPending && floor <= before && loaded.covers(before.successor, high: place)
   }
 
   var heldUntilMs: Int64? { drawn.values.compactMap(\.until).min() }
