@@ -62,6 +62,7 @@ extension SyncEngine {
     if effects.queuedMarks { receipts.isWaiting = true }
     for conversation in effects.left { leave(conversation) }
     for row in effects.pushed { pushed.insert(row) }
+    for (cid, span) in effects.linked { linked.insert(span, cid) }
     for (cid, span) in effects.shown { fresh.insert(span, cid) }
     if effects.behind.isEmpty { return }
     for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {

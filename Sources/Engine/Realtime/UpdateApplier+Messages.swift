@@ -97,13 +97,16 @@ extension UpdateApplier {
       } else if message.isNew,
         let reach = try reach(of: message, spans: spans, record: record, isLive: isLive)
       {
-        spans.insert(reach.low, reach.high)
-        for hole in try tx.quarantined(record.cid, from: reach.low, to: reach.high) {
+        spans.insert(reach.span.low, reach.span.high)
+        for hole in try tx.quarantined(record.cid, from: reach.span.low, to: reach.span.high) {
           spans.remove(hole.low, hole.high)
         }
-        effects.shown.append((record.cid, reach))
+        effects.shown.append((record.cid, isLive ? reach.span : message.span))
         if isLive { follow(message, &record) }
-        if isCatchingUp { effects.behind.insert(record.id) }
+        if reach.isApart, !engine.scheme.isSequence {
+          effects.linked.append((record.cid, reach.span))
+        }
+        if isCatchingUp || reach.isApart { effects.behind.insert(record.id) }
         continue
       } else if !isLive || isAbove(message, spans: spans) {
         effects.behind.insert(record.id)
@@ -143,32 +146,58 @@ extension UpdateApplier {
     spans.newest.map { $0.high <= message.position } ?? true
   }
 
-  /// What is proven whole by a message above the newest range; nil where nothing is.
+  /// What is proven whole by a pushed message, and whether that is apart from the range that the
+  /// watermark tops; nil where nothing is.
   private func reach(
     of pushed: PushedMessage, spans: SpanSet, record: ConversationRecord, isLive: Bool
-  ) throws(StoreFailure) -> SpanSet.Span? {
+  ) throws(StoreFailure) -> (span: SpanSet.Span, isApart: Bool)? {
     // Without a watermark nothing is believed that could be joined.
-    guard record.fetch != nil, let newest = spans.newest else { return nil }
-    return Joining.pushed(
-      pushed.position, onto: newest,
-      isLive: isLive && engine.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now),
-      named: try named(by: pushed, newest: newest, of: record), ties: engine.scheme.ties)
+    guard let fetch = record.fetch, let newest = spans.newest else { return nil }
+    let position = pushed.position
+    let isLive = isLive && engine.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
+    let proven =
+      if let live = Joining.pushed(position, onto: newest, isLive: isLive) {
+        live
+      } else if engine.scheme.isSequence {
+        try numbered(position, spans: spans, in: record)
+      } else {
+        try named(by: pushed, in: record)
+      }
+    guard let proven else { return nil }
+    let joined = spans.touching(proven.low)?.low ?? proven.low
+    return (proven, joined > .after(timestampGroup: fetch.timeUs))
   }
 
-  /// The newest row of the newest range, where a message names it as its predecessor
-  /// and no other row stands between.
-  private func named(
-    by pushed: PushedMessage, newest: SpanSet.Span, of record: ConversationRecord
-  ) throws(StoreFailure) -> Position? {
-    guard let previous = pushed.message.previousID, newest.high <= pushed.position,
-      let top = try tx.rows(
-        record.cid, from: newest.low, to: newest.high, limit: 1, newestFirst: true
-      ).first?.position, top.id == previous,
+  /// A number with what is known right beside it: between the two nothing fits.
+  private func numbered(
+    _ position: Position, spans: SpanSet, in record: ConversationRecord
+  ) throws(StoreFailure) -> SpanSet.Span? {
+    let low = Position.before(timestampGroup: position.time)
+    let high = Position.after(timestampGroup: position.time)
+    func isStored(_ number: Int64) throws(StoreFailure) -> Bool {
       try tx.rows(
-        record.cid, from: top.successor, to: pushed.position, limit: 1, newestFirst: true
-      ).isEmpty
+        record.cid, from: .before(timestampGroup: number), to: .after(timestampGroup: number),
+        limit: 1, newestFirst: true
+      ).first != nil
+    }
+    let hasBelow = try isStored(position.time.saturating(minus: 1))
+    let hasAbove = try isStored(position.time.saturating(plus: 1))
+    if !hasBelow, !hasAbove, spans.touching(low) == nil, spans.touching(high) == nil { return nil }
+    return Joining.numbered(position.time, hasBelow: hasBelow, hasAbove: hasAbove)
+  }
+
+  /// From the message that a pushed one names as the one before it, where that is stored and no
+  /// other stands between.
+  private func named(
+    by pushed: PushedMessage, in record: ConversationRecord
+  ) throws(StoreFailure) -> SpanSet.Span? {
+    guard let previous = pushed.message.previousID,
+      let fetch = record.fetch, fetch.timeUs <= pushed.position.time,
+      let below = try tx.rows(
+        record.cid, from: .min, to: pushed.position, limit: 1, newestFirst: true
+      ).first?.position, below.id == previous
     else { return nil }
-    return top
+    return Joining.named(pushed.position, after: below)
   }
 
   /// In a live range the watermark follows what was applied, so that quiet hours are

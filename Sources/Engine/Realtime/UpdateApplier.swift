@@ -16,6 +16,8 @@ struct UpdateApplier {
     var pushed: [PushedRow] = []
     /// Where marks are known as of now.
     var shown: [(cid: Int64, span: SpanSet.Span)] = []
+    /// What is whole because messages name each other, apart from what the watermark tops.
+    var linked: [(cid: Int64, span: SpanSet.Span)] = []
     /// Conversations in which something may be missing below what came.
     var behind: Set<[UInt8]> = []
     /// Who types, or has said something.

@@ -46,6 +46,8 @@ final class SyncEngine {
   var restores = RestoreDetection()
   /// Messages that came by push and that no page has shown yet.
   var pushed = PushedRows()
+  /// What they have linked, and no catch-up has gone over yet.
+  var linked = LinkedRanges()
   /// What the user did may be committed and not synced, by an earlier process too.
   var owesSync = true
   /// Receipts owed to the server.

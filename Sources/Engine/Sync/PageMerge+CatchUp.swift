@@ -23,12 +23,36 @@ extension PageMerge {
     if !scheme.isSequence { try endTrust(atBound: bound.position) }
     guard engine.config.profile.truncates == .newest, !scheme.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
-      let claim = scheme.claim(ingested.items, low: nil, high: nil)
-      try setAside(ingested, claim: claim, frame: frame)
+      try insertTail(ingested, bound: bound.position, frame: frame, at: now)
       job.stage = .newest
       return .next
     }
-    return try beginRun(page, from: ingested, frame: frame)
+    return try beginRun(page, from: ingested, frame: frame, at: now)
+  }
+
+  /// A tail that was cut: its rows are neighbours all the same, and where the server keeps the
+  /// oldest they begin at the bound. What is settled of them need not be read again.
+  private mutating func insertTail(
+    _ ingested: Ingested, bound: Position, frame: [UInt8], at now: Instant
+  ) throws(StoreFailure) {
+    let keepsOldest = engine.config.profile.truncates == .oldest
+    let claim = scheme.claim(ingested.items, low: keepsOldest ? bound : nil, high: nil)
+    guard !scheme.isSequence else {
+      // It was selected by time, so only numbers in a row leave nothing out.
+      for row in claim.rows {
+        spans.insert(.before(timestampGroup: row.time), .after(timestampGroup: row.time))
+      }
+      return try setAside(ingested, claim: claim, frame: frame)
+    }
+    // A walk down to the bound shows it all again, unless it may end where this page does.
+    guard keepsOldest || job.stopsAtPage else {
+      return try setAside(ingested, claim: claim, frame: frame)
+    }
+    try insert(claim, ingested, frame, low: claim.low, .apart)
+    job.tail = CutTail(
+      span: SpanSet.Span(low: claim.low, high: min(claim.high, job.claimLimit ?? .max)),
+      issued: job.issued, tookMs: max(0, now.monotonicMs.saturating(minus: job.beganMs)),
+      taken: now)
   }
 
   /// Whether the rows of a tail leave no number out that may be a message: it was
@@ -53,12 +77,12 @@ extension PageMerge {
       if page.items.isEmpty { spans.insert(.min, .before(timestampGroup: .min + 1)) }
       return try contentIsWhole()
     }
-    return try beginRun(page, from: ingested, frame: frame)
+    return try beginRun(page, from: ingested, frame: frame, at: now)
   }
 
   /// A page that claims up to the present and is cut at its older end.
   private mutating func beginRun(
-    _ page: Page, from ingested: Ingested, frame: [UInt8]
+    _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) -> Step {
     let backward = BackwardPagination(
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
@@ -67,6 +91,7 @@ extension PageMerge {
     if let bound = job.bound, !scheme.isSequence {
       // Until the walk is over, trust in the known range ends at the bound.
       try endTrust(atBound: bound)
+      try keepTail(at: now)
     }
     let unproven = unprovenGroup(claim)
     if job.stopsAtPage {
@@ -82,6 +107,27 @@ extension PageMerge {
     }
     try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
     return try goOn(backward)
+  }
+
+  /// What the first page of this catch-up showed was read just now: of that stays what was settled
+  /// when it was made, by the server's time as this page tells it.
+  private mutating func keepTail(at now: Instant) throws(StoreFailure) {
+    guard let tail = job.tail, let known = engine.facts.serverTimeUs else { return }
+    var passedMs = now.monotonicMs.saturating(minus: tail.taken.monotonicMs)
+    if let wall = now.wallUs, let then = tail.taken.wallUs {
+      passedMs = max(passedMs, wall.saturating(minus: then) / 1_000)
+    }
+    let agoMs = max(0, passedMs).saturating(plus: tail.tookMs)
+    let dayMs = WatermarkPolicy.dayUs / 1_000
+    guard agoMs < dayMs else { return }
+    let settled = known.saturating(minus: agoMs * 1_000).saturating(minus: engine.overlapUs)
+    var high = min(tail.span.high, .before(timestampGroup: settled))
+    if let pushed = lowestPushed(from: tail.span.low, to: high, after: tail.issued) {
+      high = min(high, pushed)
+    }
+    guard tail.span.low < high else { return }
+    spans.insert(tail.span.low, high)
+    try hideUnreadable(in: SpanSet().inserting(tail.span.low, high: high))
   }
 
   /// Where a newest page lies in one timestamp group, but for stamps ahead, it proves nothing of

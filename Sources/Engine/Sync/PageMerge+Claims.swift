@@ -50,6 +50,9 @@ extension PageMerge {
       if spans.span(holding: high) != nil { highest = max(highest, high) }
     case .extended(let from, let to):
       proven.insert(from, to)
+    case .apart where !job.stage.isReaching && !scheme.isSequence:
+      // A tail that does not reach the present tops no watermark.
+      highest = max(highest, settledNow)
     case .begun, .apart:
       break
     }
@@ -118,7 +121,8 @@ extension PageMerge {
     return job.claimLimit ?? .max
   }
 
-  private func lowestPushed(
+  /// Up to where a claim reaches of what came another way since its page was asked for.
+  func lowestPushed(
     from low: Position, to high: Position, after issued: UInt64
   ) -> Position? {
     // Where all that is committed is pushed, nothing can have come beside what was.
@@ -230,13 +234,17 @@ extension PageMerge {
   private var ceiling: Position {
     if job.stage.isReaching {
       guard !scheme.isSequence, let fetch = record.fetch else { return .max }
-      let settled = engine.facts.serverTimeUs.map {
-        Position.before(timestampGroup: $0.saturating(minus: engine.overlapUs))
-      }
-      return max(.after(timestampGroup: fetch.timeUs), settled ?? .min)
+      return max(.after(timestampGroup: fetch.timeUs), settledNow)
     }
     guard !job.caughtUp, job.bound != nil, let top = job.top else { return .max }
     return scheme.settled(below: top)
+  }
+
+  /// Up to where no message can come to be stamped any more.
+  private var settledNow: Position {
+    engine.facts.serverTimeUs.map {
+      .before(timestampGroup: $0.saturating(minus: engine.overlapUs))
+    } ?? .min
   }
 
   /// Keeps the unreadable items with their place.

@@ -175,6 +175,7 @@ struct PageMerge {
       settled = max(bound, .before(timestampGroup: knownUs.saturating(minus: scheme.overlapUs)))
     }
     spans.remove(settled, .max)
+    for link in engine.linked.above(bound, record.cid).spans { spans.remove(link.low, link.high) }
   }
 
   /// Writes the claims so that what follows in this transaction reads them.

@@ -97,6 +97,7 @@ extension SyncEngine {
     var ingestedDuplicates = 0
     var shown: (cid: Int64, ranges: SpanSet)?
     var moved: [(from: Position, to: Position)] = []
+    var settled = Position.min
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
       if try newEpoch(page, in: tx) {
@@ -131,6 +132,7 @@ extension SyncEngine {
         isNew: isFirst || !ingested.insertedAt.isEmpty)
       record = merge.record
       try tx.save(record)
+      settled = record.fetch.flatMap { scheme.bound($0)?.position } ?? .min
       return step
     }
     stats.quarantined += UInt64(badItems)
@@ -141,7 +143,10 @@ extension SyncEngine {
       }
       fresh.insert(shown.ranges, shown.cid)
     }
-    if draft.isLive, !job.isLive { becameLive(draft) }
+    if draft.isLive, !job.isLive {
+      if let shown { linked.forget(below: settled, shown.cid) }
+      becameLive(draft)
+    }
     if draft.isBehind {
       dirty.insert(draft.request.conversation)
       draft.isBehind = false

@@ -84,6 +84,15 @@ extension SyncEngine {
       job.goal.jumps = false
       job.wanted = .max
       guard low < high else { return .ended(nil) }
+      if can(.around), !can(.before),
+        let row = try tx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: true).first,
+        !known.holds(row.position)
+      {
+        // Rows that stand in a gap are few, and no range says at which offset.
+        job.goal.from = high
+        job.stage = .spot(.aroundID(row.position.id))
+        return .next
+      }
       return try planBelow(&job, from: high, known: known, of: record, in: tx)
     }
   }

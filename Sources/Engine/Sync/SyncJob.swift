@@ -67,6 +67,8 @@ struct SyncJob {
   var bound: Position?
   /// The watermark that the catch-up will leave behind.
   var top: Watermark?
+  /// Its first page, where that does not reach the present.
+  var tail: CutTail?
   /// Up to where its first page reached, stamps that moved nothing included.
   var present: Position?
   /// The newest commit when the first page of its run was asked for: what came later by another
@@ -207,6 +209,7 @@ struct SyncJob {
     isAtBeginning = true
     isFresh = false
     bound = nil
+    tail = nil
     top = nil
     present = nil
     borneOutUs = nil
@@ -316,4 +319,14 @@ enum Step {
   /// Its stage is set; ask again.
   case next
   case ended(Failure?)
+}
+
+/// What the first page of a catch-up claims that is cut before the present.
+struct CutTail {
+  let span: SpanSet.Span
+  /// The newest commit when it was asked for.
+  let issued: UInt64
+  /// The page was made so long before it was taken, at most.
+  let tookMs: Int64
+  let taken: Instant
 }

@@ -25,7 +25,7 @@ struct SharedSnapshot {
   /// Where all marks were verified on this connection.
   var fresh = FreshRanges()
   /// Conversations with a window of which a catch-up is due or under way.
-  var catchingUp: Set<[UInt8]> = []
+  var catchingUp: [[UInt8]] = []
   /// By window, when it is to draw a split that it holds back.
   var holds: [UInt64: Int64] = [:]
   /// Until when the host was told that nothing is due.
@@ -65,11 +65,7 @@ final class WindowRegistry {
   /// Whether a list of conversations is open that asks for the server's.
   var asksList: Bool { windows.values.contains { $0.asksList } }
 
-  fileprivate(set) var windows: [UInt64: Entry] = [:] {
-    didSet { watched = nil }
-  }
-  /// The conversations of the windows.
-  private var watched: Set<[UInt8]>?
+  fileprivate(set) var windows: [UInt64: Entry] = [:]
   fileprivate var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
@@ -89,14 +85,16 @@ final class WindowRegistry {
     }
   }
 
-  private func catchingUp(_ engine: SyncEngine) -> Set<[UInt8]> {
-    if engine.jobs.isEmpty || windows.isEmpty || !engine.tracker.isUp { return [] }
-    let watched = watched ?? Set(windows.values.map(\.conversation))
-    self.watched = watched
-    var found: Set<[UInt8]> = []
-    for job in engine.jobs where watched.contains(job.request.conversation) {
+  private func catchingUp(_ engine: SyncEngine) -> [[UInt8]] {
+    if windows.isEmpty || !engine.tracker.isUp { return [] }
+    var found: [[UInt8]] = []
+    for job in engine.jobs {
       let conversation = job.request.conversation
-      if job.isCatchingUp || engine.dirty.contains(conversation) { found.insert(conversation) }
+      if job.isCatchingUp || engine.dirty.contains(conversation), !found.contains(conversation),
+        windows.values.contains(where: { $0.conversation == conversation })
+      {
+        found.append(conversation)
+      }
     }
     return found
   }

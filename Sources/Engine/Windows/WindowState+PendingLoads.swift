@@ -263,7 +263,7 @@ extension WindowState {
     return wishes.compactMap(\.next) + refresh(fresh)
   }
 
-  /// Stale rows on screen, as one range; one request at a time.
+  /// Stale rows on screen, as one range; one request at a time, the newest first.
   private func refresh(_ fresh: FreshRanges) -> [SyncRequest] {
     if let pending = asked.first(where: { $0.request.kind.isRefresh }) {
       return [pending.request]
@@ -275,15 +275,30 @@ extension WindowState {
     for hole in poisoned where list.row(from: hole.low) < list.row(from: hole.high) {
       known.insert(hole.low, hole.high)
     }
-    var stale: [SpanSet.Span] = []
-    for span in known.intersection(SpanSet().inserting(shown.low, high: shown.high)).spans {
-      stale += good.gaps(in: span.low, high: span.high)
+    for rows in lone(in: shown, apartFrom: known) { known.insert(rows.low, rows.high) }
+    let onScreen = known.intersection(SpanSet().inserting(shown.low, high: shown.high))
+    for span in onScreen.spans.reversed() {
+      let stale = good.gaps(in: span.low, high: span.high)
+      guard let low = stale.first?.low, let high = stale.last?.high else { continue }
+      return [
+        SyncRequest(
+          conversation: config.conversation, kind: .refresh(low, high), isUrgent: true)
+      ]
     }
-    guard let low = stale.first?.low, let high = stale.last?.high else { return [] }
-    return [
-      SyncRequest(
-        conversation: config.conversation, kind: .refresh(low, high), isUrgent: true)
-    ]
+    return []
+  }
+
+  /// Rows on screen that stand in a gap below the newest range, a run of them at a time: the last
+  /// ones before an absence, which may have late neighbours.
+  private func lone(in shown: SpanSet.Span, apartFrom known: SpanSet) -> [SpanSet.Span] {
+    guard let newest = list.spans.newest?.low else { return [] }
+    return known.gaps(in: shown.low, high: min(shown.high, newest)).compactMap { gap in
+      let rows = list.row(from: gap.low)..<list.row(from: gap.high)
+      guard !rows.isEmpty, let first = list.position(ofRow: rows.lowerBound),
+        let last = list.position(ofRow: rows.upperBound - 1)
+      else { return nil }
+      return SpanSet.Span(low: first, high: last.successor)
+    }
   }
 
   private var waiting: Waiting {

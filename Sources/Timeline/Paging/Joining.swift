@@ -11,8 +11,9 @@
 /// 4. Consecutive numbers leave nothing between: such ranges touch by themselves, see
 ///    `Ties.never`, and `isNext` says whether a selection by time left one out.
 /// 5. A push: as of the moment in which it is told, a message is whole from the range
-///    that it follows up to itself, because nothing is lost on the way, its number is
-///    the next, or it names the one before it. `pushed`.
+///    that it follows up to itself, because nothing is lost on the way: `pushed`; with what
+///    is stored beside it because numbers leave nothing between: `numbered`; or from the message
+///    that it names as the one before it: `named`.
 ///
 /// Without one of them a page stands alone, with a gap beside it.
 internal import Base
@@ -72,17 +73,26 @@ package enum Joining {
     return !sizesVary && items < limit && items < largestPage
   }
 
-  /// What a pushed message above the newest range proves: where that is live, nothing
-  /// between them is unknown here; a number that follows leaves no room; `named` is
-  /// the newest row of the range, where the message names it as the one before it.
+  /// What a pushed message above the newest range proves where that is live: nothing between
+  /// them is unknown here.
   package static func pushed(
-    _ position: Position, onto newest: SpanSet.Span, isLive: Bool, named: Position?, ties: Ties
+    _ position: Position, onto newest: SpanSet.Span, isLive: Bool
   ) -> SpanSet.Span? {
-    guard newest.high <= position else { return nil }
-    if isLive || ties == .never && newest.high == .before(timestampGroup: position.time) {
-      return SpanSet.Span(low: newest.high, high: .after(timestampGroup: position.time))
-    }
-    return named.map { SpanSet.Span(low: $0, high: position.successor) }
+    guard isLive, newest.high <= position else { return nil }
+    return SpanSet.Span(low: newest.high, high: .after(timestampGroup: position.time))
+  }
+
+  /// What a message proves that names `previous` as the one before it.
+  package static func named(_ position: Position, after previous: Position) -> SpanSet.Span {
+    SpanSet.Span(low: previous, high: position.successor)
+  }
+
+  /// What a numbered message proves: its own number, and those beside it that are stored, since
+  /// nothing fits between two of them.
+  package static func numbered(_ number: Int64, hasBelow: Bool, hasAbove: Bool) -> SpanSet.Span {
+    let low = hasBelow ? number.saturating(minus: 1) : number
+    let high = hasAbove ? number.saturating(plus: 1) : number
+    return SpanSet.Span(low: .before(timestampGroup: low), high: .after(timestampGroup: high))
   }
 
   /// Whether one number is right behind another, so that nothing fits between them.

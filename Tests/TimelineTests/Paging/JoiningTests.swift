@@ -76,24 +76,23 @@ import Timeline
   @Test func aPushJoinsByALiveLineANextNumberOrItsPredecessor() {
     let range = SpanSet.Span(low: at(2, "b"), high: .after(timestampGroup: 5))
     let new = at(6, "m")
-    func pushed(_ live: Bool, _ named: Position?, _ ties: Ties) -> SpanSet.Span? {
-      Joining.pushed(new, onto: range, isLive: live, named: named, ties: ties)
-    }
-    #expect(pushed(false, nil, .unknown) == nil)
-    #expect(pushed(false, nil, .byID) == nil)
-    #expect(pushed(true, nil, .unknown)?.low == range.high)
-    #expect(pushed(false, nil, .never)?.low == range.high)
-    #expect(pushed(false, nil, .never)?.high == .after(timestampGroup: 6))
+    #expect(Joining.pushed(new, onto: range, isLive: false) == nil)
     #expect(
-      pushed(false, at(5, "z"), .unknown)
+      Joining.pushed(new, onto: range, isLive: true)
+        == SpanSet.Span(low: range.high, high: .after(timestampGroup: 6)))
+    // The message lies inside the range.
+    #expect(Joining.pushed(at(4, "x"), onto: range, isLive: true) == nil)
+    #expect(
+      Joining.named(new, after: at(5, "z"))
         == SpanSet.Span(low: at(5, "z"), high: new.successor))
-    // A number is missing, or the message lies inside the range.
-    let behind = Joining.pushed(
-      at(7, "x"), onto: range, isLive: false, named: nil, ties: .never)
-    #expect(behind == nil)
-    let inside = Joining.pushed(
-      at(4, "x"), onto: range, isLive: true, named: at(3, "b"), ties: .unknown)
-    #expect(inside == nil)
+    func numbered(_ hasBelow: Bool, _ hasAbove: Bool) -> [Int64] {
+      let span = Joining.numbered(7, hasBelow: hasBelow, hasAbove: hasAbove)
+      #expect(span.low.key.isEmpty && span.high.key.isEmpty)
+      return [span.low.time, span.high.time]
+    }
+    #expect(numbered(false, false) == [7, 8])
+    #expect(numbered(true, false) == [6, 8])
+    #expect(numbered(true, true) == [6, 9])
   }
 
   /// A walk in numbers joins a run that it only touches.
