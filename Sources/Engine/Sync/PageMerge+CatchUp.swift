@@ -117,10 +117,10 @@ extension PageMerge {
     if let wall = now.wallUs, let then = tail.taken.wallUs {
       passedMs = max(passedMs, wall.saturating(minus: then) / 1_000)
     }
-    let agoMs = max(0, passedMs).saturating(plus: tail.tookMs)
-    let dayMs = WatermarkPolicy.dayUs / 1_000
-    guard agoMs < dayMs else { return }
-    let settled = known.saturating(minus: agoMs * 1_000).saturating(minus: engine.overlapUs)
+    let (agoUs, isFar) = max(0, passedMs).saturating(plus: tail.tookMs)
+      .multipliedReportingOverflow(by: 1_000)
+    if isFar { return }
+    let settled = known.saturating(minus: agoUs).saturating(minus: engine.overlapUs)
     var high = min(tail.span.high, .before(timestampGroup: settled))
     if let pushed = lowestPushed(from: tail.span.low, to: high, after: tail.issued) {
       high = min(high, pushed)

@@ -80,20 +80,7 @@ extension SyncEngine {
       return try planAround(&job, time: time, known: known, of: record, in: tx)
     case .refresh(let low, let wanted):
       let high = try onServer(wanted, of: record, in: tx)
-      job.goal.floor = low
-      job.goal.jumps = false
-      job.wanted = .max
-      guard low < high else { return .ended(nil) }
-      if can(.around), !can(.before),
-        let row = try tx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: true).first,
-        !known.holds(row.position)
-      {
-        // Rows that stand in a gap are few, and no range says at which offset.
-        job.goal.from = high
-        job.stage = .spot(.aroundID(row.position.id))
-        return .next
-      }
-      return try planBelow(&job, from: high, known: known, of: record, in: tx)
+      return try planRefresh(&job, from: low, to: high, known: known, of: record, in: tx)
     }
   }
 
@@ -261,6 +248,27 @@ extension SyncEngine {
     job.stage = .search(
       OffsetSearch(target: .min, total: nil, limit: limit, first: count - limit / 2))
     return .next
+  }
+
+  /// What a window shows is asked for again. Rows that stand in a gap are few, and no range says
+  /// at which offset.
+  private func planRefresh(
+    _ job: inout SyncJob, from low: Position, to high: Position, known: SpanSet,
+    of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    job.goal.floor = low
+    job.goal.jumps = false
+    job.wanted = .max
+    guard low < high else { return .ended(nil) }
+    if can(.around), !can(.before),
+      let row = try tx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: true).first,
+      !known.holds(row.position)
+    {
+      job.goal.from = high
+      job.stage = .spot(.aroundID(row.position.id))
+      return .next
+    }
+    return try planBelow(&job, from: high, known: known, of: record, in: tx)
   }
 
   private func planAround(
