@@ -49,7 +49,7 @@ struct CacheLoader {
 
   // MARK: Older
 
-  /// So many rows are a picture that may begin behind what a page has cut.
+  /// So many rows are a picture also where nothing can be asked for.
   private static let pictureMin = 8
 
   /// Loads up to `want` rows below `top`, down to `floor`; `asks` where the rest of a gap is asked
@@ -99,11 +99,12 @@ struct CacheLoader {
       let found = try rx.keys(cid, before: edge, limit: left, from: nil)
       isSatisfied = mayDo && found.count >= left
       // What a page showed of the timestamp group that it cut stands alone above a split. A window
-      // begins behind it, where that leaves it most of what it wants, or a picture while the rest
-      // is asked for.
+      // begins behind it, where that leaves it most of what it wants, or most of what there is
+      // while the rest is asked for.
       let isCut = found.allSatisfy { .after(timestampGroup: $0.position.time) == edge }
       let isMost = shown >= left
-      let begins = shown >= Self.pictureMin && (isUp || shown >= found.count)
+      let begins =
+        shown >= Self.pictureMin ? isUp || shown >= found.count : isUp && shown >= found.count
       if isCut, isMost || asks && begins {
         isSatisfied = isSatisfied && isMost
       } else {

@@ -156,6 +156,31 @@ import Testing
     #expect(try screen.ids() == world.truth().suffix(screen.ids().count))
   }
 
+  /// The same of a conversation of a few messages that nothing is known of: whether its first page
+  /// is all there is only the next one says.
+  @Test(arguments: 1...12)
+  func aShortConversationComesWithoutASplit(_ count: Int) throws {
+    let world = try World()
+    world.post(count)
+    world.timestampGroup(ms: 60_000)
+    try world.connect()
+    let screen = try TestScreen(world, .latest, count: 50)
+    var pictures = 0
+    for _ in 0..<20 {
+      if let frame = try world.client.nextFrame() {
+        _ = try world.client.frameSent(frame.id)
+        for answer in world.server.handle(frame.bytes, user: "me") {
+          _ = try world.client.receive(answer)
+        }
+      }
+      if try screen.poll() != nil { pictures += 1 }
+      #expect(try screen.splits() == [])
+    }
+    #expect(pictures > 0)
+    #expect(try screen.ids() == world.truth())
+    #expect(try screen.state().isAtStart)
+  }
+
   /// The answer takes longer than the hold: the split is drawn when that is over, says that it
   /// heals, and goes with the answer. The deadline and the descriptor tell of it.
   @Test func whatTakesLongerIsDrawn() throws {
