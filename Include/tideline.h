@@ -475,7 +475,8 @@ TL_API TL_CHECK tl_status tl_client_advance(tl_client *client, int64_t *wait_ms)
  * News are frames to send, changes to pull, ends of syncs, splits to draw. It is an eventfd
  * owned by the library: poll it, never read or close it. It is cleared by
  * #tl_client_next_frame when that returns #TL_NONE, so: drain the frames
- * first, then pull the changes. Valid until the client is freed.
+ * first, then pull the changes. While offline the second
+ * #tl_client_advance without news between clears it, too. Valid until the client is freed.
  * @param client The client.
  * @param out The descriptor, or -1 on failure.
  * @return #TL_OK, or #TL_E_INVALID.

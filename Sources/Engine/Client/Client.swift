@@ -217,7 +217,11 @@ package final class Client: Sendable {
 
   /// Milliseconds until the next deadline, -1 for none.
   package func advance() throws(Failure) -> Int64 {
-    try input { engine, now throws(Failure) in engine.advance(now) }
+    try input { engine, now throws(Failure) in
+      // Nothing is taken offline, so nothing else would let it rest.
+      if !engine.tracker.isUp { self.signal.rest() }
+      return engine.advance(now)
+    }
   }
 
   package var eventDescriptor: Int32 { signal.descriptor }
@@ -229,7 +233,7 @@ package final class Client: Sendable {
       if !isDone { isDone = try engine.waitsForUser() }
       state.phase = engine.tracker.isUp ? (isDone ? .upToDate : .catchingUp) : .offline
       state.syncsLeft = engine.jobs.count
-      state.requestsInFlight = engine.tracker.pendingRequests.count
+      state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
       state.reconnectWanted = engine.tracker.link == .void
       state.asOfUs = engine.facts.serverTimeUs ?? 0

@@ -12,8 +12,11 @@ extension SyncEngine {
   /// Keeps the copy in memory, and takes back a frame that says what is no longer so.
   func follow(_ seq: UInt64, _ operation: OpenOperation?) {
     outbox.update(seq, operation: operation)
-    if operation?.state != .inFlight, tracker.isUntaken(.operation(seq)) {
+    guard operation?.state != .inFlight else { return }
+    if tracker.isUntaken(.operation(seq)) {
       tracker.abandon(.operation(seq))
+    } else {
+      tracker.settle(.operation(seq))
     }
   }
 

@@ -20,6 +20,10 @@ struct ReceiptQueue {
   var isWaiting = true
   var attempts = 0
   var notBeforeMs: Int64 = .min
+  /// The trouble was that no answer came.
+  var isSilent = false
+  /// How many pages have queued since some were sent.
+  var queued = 0
   /// How many go into one request where the server refused a larger one.
   var batches: [ReceiptGroup: Int] = [:]
 
@@ -28,6 +32,20 @@ struct ReceiptQueue {
     isWaiting = true
     attempts = 0
     notBeforeMs = .min
+  }
+
+  /// A page has queued so many.
+  mutating func queue(_ count: Int) {
+    isWaiting = true
+    queued += min(count, Limits.markReadBatch)
+  }
+
+  /// Something else was answered: what was lost is not lost because nobody hears.
+  mutating func heard(at nowMs: Int64, backoffMs: Int64) {
+    guard isSilent else { return }
+    isSilent = false
+    attempts = min(attempts, 1)
+    notBeforeMs = min(notBeforeMs, nowMs + backoffMs)
   }
 }
 
@@ -47,7 +65,7 @@ extension SyncEngine {
       return queued
     }
     if queued {
-      receipts.isWaiting = true
+      receipts.queue(Limits.markReadBatch)
       pump(now)
     }
   }
@@ -65,11 +83,17 @@ extension SyncEngine {
     guard receipts.isWaiting, tracker.hasRoom, receipts.notBeforeMs <= now.monotonicMs else {
       return
     }
+    // Pages that go on bring more of them: fewer and larger requests say the same.
+    let goesOn = jobs.contains {
+      $0.asksPages && $0.attempts == 0 && ($0.inFlight || $0.notBeforeMs <= now.monotonicMs)
+    }
+    if goesOn, receipts.queued > 0, receipts.queued < Limits.markReadBatch { return }
     do {
       let groups = try store.read { rx throws(StoreFailure) in
         try rx.pendingMarks(limit: Limits.markReadMax)
       }
       var left = false
+      receipts.queued = 0
       for group in groups {
         let key = ReceiptGroup(kind: group.kind, cid: group.cid)
         let isPending = tracker.pendingRequests.contains { pending in
@@ -80,7 +104,10 @@ extension SyncEngine {
           continue
         }
         let ids = Array(group.ids.prefix(receipts.batches[key] ?? Limits.markReadBatch))
-        left = left || ids.count < group.ids.count
+        if ids.count < group.ids.count {
+          left = true
+          receipts.queued += min(group.ids.count - ids.count, Limits.markReadBatch)
+        }
         stats.requests += 1
         let request: Request =
           switch group.kind {

@@ -59,7 +59,7 @@ extension SyncEngine {
   func tell(_ effects: UpdateApplier.Effects) {
     stats.quarantined += UInt64(effects.quarantined)
     stats.duplicates += UInt64(effects.duplicates)
-    if effects.queuedMarks { receipts.isWaiting = true }
+    if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
     for conversation in effects.left { leave(conversation) }
     for row in effects.pushed { pushed.insert(row) }
     for (cid, span) in effects.linked { linked.insert(span, cid) }

@@ -27,6 +27,8 @@ struct PendingRequest {
   var sentMs: Int64?
   /// When it times out; nil until the frame is taken.
   var deadlineMs: Int64?
+  /// What it asked for was told another way. Its answer may still come, and nobody waits for it.
+  var isSettled = false
 
   var isSubscription: Bool {
     if case .subscription = purpose { true } else { false }
@@ -60,13 +62,18 @@ struct RequestTracker {
   /// How many requests may go out now.
   var room: Int {
     guard isUp, outbox.count < Limits.framesMax else { return 0 }
-    return max(0, (echoes ? pendingMax : 1) - pendingRequests.count)
+    return max(0, (echoes ? pendingMax : 1) - inFlight)
   }
 
   /// Whether another request may go out now.
-  var hasRoom: Bool {
-    isUp && pendingRequests.count < (echoes ? pendingMax : 1) && outbox.count < Limits.framesMax
-  }
+  var hasRoom: Bool { room > 0 }
+
+  /// Requests whose answers are waited for.
+  var inFlight: Int { pendingRequests.count - settled }
+
+  private var settled = 0
+  /// When an answer came last.
+  private var answeredMs: Int64 = .min
 
   /// A new connection; gives back what the old one left unanswered.
   mutating func connect() -> [PendingRequest] {
@@ -80,8 +87,9 @@ struct RequestTracker {
 
   private mutating func drop(_ link: Link) -> [PendingRequest] {
     self.link = link
-    let lost = pendingRequests
+    let lost = pendingRequests.filter { !$0.isSettled }
     pendingRequests = []
+    settled = 0
     outbox = []
     return lost
   }
@@ -155,26 +163,47 @@ struct RequestTracker {
     if let requestID = response.requestID {
       index = pendingRequests.firstIndex { $0.requestID == requestID }
       if index != nil { echoes = true }
-    } else if !echoes, pendingRequests.count == 1, pendingRequests[0].verb == response.verb {
-      index = 0
+    } else if !echoes {
+      // One at a time goes out, and answers come in order: those that are settled first.
+      index = pendingRequests.firstIndex { $0.verb == response.verb }
     } else {
       index = nil
     }
     guard let index else { return nil }
     if let verb = response.verb, verb != pendingRequests[index].verb { return nil }
     let pending = pendingRequests.remove(at: index)
+    if pending.isSettled { settled -= 1 }
+    answeredMs = nowMs
     if let sentMs = pending.sentMs { pacing.answered(afterMs: nowMs - sentMs) }
     return pending
   }
 
   /// Takes out what has timed out. Voids the connection where ids are not echoed.
   mutating func expire(nowMs: Int64) -> [PendingRequest] {
-    let late = pendingRequests.filter { pending in pending.deadlineMs.map { $0 <= nowMs } ?? false }
+    let late = pendingRequests.filter { pending in
+      !pending.isSettled && pending.deadlineMs.map { $0 <= nowMs } ?? false
+    }
     guard !late.isEmpty else { return [] }
-    pacing.timedOut()
+    // What is no page and was lost where others were answered says nothing of the network.
+    let isAlone = late.allSatisfy { $0.limit == 0 && $0.sentMs ?? .max <= answeredMs }
+    if !isAlone { pacing.timedOut() }
     if !echoes { return drop(.void) }
     pendingRequests.removeAll { pending in late.contains { $0.requestID == pending.requestID } }
     return late
+  }
+
+  /// What was asked for has been told another way: the request keeps no other waiting, and that
+  /// its answer does not come is no trouble.
+  mutating func settle(_ purpose: PendingRequest.Purpose) {
+    guard let index = pendingRequests.firstIndex(where: { $0.purpose == purpose && !$0.isSettled })
+    else { return }
+    pendingRequests[index].isSettled = true
+    settled += 1
+    // The oldest are hardly answered any more.
+    if settled > Limits.requestsMax, let oldest = pendingRequests.firstIndex(where: \.isSettled) {
+      pendingRequests.remove(at: oldest)
+      settled -= 1
+    }
   }
 
   /// Forgets the requests of a cancelled sync and their frames.
@@ -185,11 +214,12 @@ struct RequestTracker {
     // What was sent without an echo must still be waited for, or its answer
     // would be taken for the next one's.
     pendingRequests.removeAll { $0.purpose == purpose && (echoes || unsent.contains($0.frame)) }
+    settled = pendingRequests.reduce(0) { $0 + ($1.isSettled ? 1 : 0) }
   }
 
   /// The earliest time-out.
   var deadlineMs: Int64? {
-    pendingRequests.compactMap(\.deadlineMs).min()
+    pendingRequests.lazy.filter { !$0.isSettled }.compactMap(\.deadlineMs).min()
   }
 
   /// How long to wait before attempt `attempt`, with jitter.

@@ -22,6 +22,10 @@ extension SyncEngine {
         stats.answersUnmatched += 1
         return .ignored
       }
+      if receipts.isSilent {
+        receipts.heard(
+          at: now.monotonicMs, backoffMs: tracker.backoffMs(attempt: 1, atLeast: 0))
+      }
       if case .operation(let seq) = pending.purpose {
         let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
         let receipt = try storing { () throws(StoreFailure) in

@@ -364,7 +364,9 @@ final class SyncEngine {
     case .marks:
       receipts.isWaiting = true
       receipts.attempts += 1
-      let patience = receipts.attempts > Self.attemptsMax ? Self.markPauseMs : 0
+      receipts.isSilent = failure == .timeout
+      let isRefusing = !receipts.isSilent && receipts.attempts > Self.attemptsMax
+      let patience = isRefusing ? Self.markPauseMs : 0
       receipts.notBeforeMs =
         now.monotonicMs
         + tracker.backoffMs(attempt: receipts.attempts, atLeast: max(retryAfterMs, patience))
@@ -386,7 +388,7 @@ final class SyncEngine {
   }
 
   static let attemptsMax = 6
-  /// How long marks wait that a server would not take again and again.
+  /// How long marks wait that a server refuses again and again.
   static let markPauseMs: Int64 = 15 * 60_000
 
   /// Sends what may be sent now: subscriptions, whose first answers all else waits for, then

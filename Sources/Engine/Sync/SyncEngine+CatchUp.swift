@@ -242,7 +242,7 @@ extension SyncEngine {
       facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
       noteClock(time, isTold: false, at: now)
     }
-    if ingested.queuedMarks { receipts.isWaiting = true }
+    if ingested.queuedMarks { receipts.queue(max(1, ingested.insertedAt.count)) }
   }
 
   /// Whether what an answer tells of the server's clock is taken for it.

@@ -56,7 +56,7 @@ extension SyncEngine {
       claims = (record.cid, spans.without(try tx.stale(record.cid)))
       draft.status.received += page.items.count
       draft.status.inserted += ingested.insertedAt.count
-      if ingested.queuedMarks { receipts.isWaiting = true }
+      if ingested.queuedMarks { receipts.queue(Limits.markReadBatch) }
       if page.hasMore {
         let next = draft.nextCursor(
           page.nextSince, after: since, isIdle: page.items.isEmpty,
