@@ -185,7 +185,6 @@ enum {
 
 /** Flags of #tl_profile. */
 enum {
-  TL_PROFILE_AFTER_IS_INCLUSIVE = 1u << 0,   /**< `after_ts` means `>=`. */
   TL_PROFILE_PAGE_SIZE_VARIES = 1u << 1,     /**< A short page proves nothing. */
   TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2,  /**< A complete answer without a known id proves its deletion. */
   TL_PROFILE_PUSH_LOSSLESS = 1u << 3,        /**< While connected, no push is dropped or reordered. */

@@ -95,7 +95,7 @@ extension Profile {
   fileprivate init(_ profile: tl_profile) throws(Failure) {
     self.init()
     let known =
-      TL_PROFILE_AFTER_IS_INCLUSIVE | TL_PROFILE_PAGE_SIZE_VARIES
+      TL_PROFILE_PAGE_SIZE_VARIES
       | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_COUNTS_HIDDEN
     guard profile.flags & ~UInt32(known) == 0 else { throw .invalid("an unknown profile flag") }
     let servers =
@@ -115,7 +115,6 @@ extension Profile {
       profile.page_limit, zero: 50, atMost: Limits.pageLimitMax, "page_limit is over 1,000")
     truncates = try Truncates(profile.truncates)
     ties = try Ties(profile.ties)
-    afterIsInclusive = has(profile.flags, TL_PROFILE_AFTER_IS_INCLUSIVE)
     pageSizeVaries = has(profile.flags, TL_PROFILE_PAGE_SIZE_VARIES)
     absenceIsDeletion = has(profile.flags, TL_PROFILE_ABSENCE_IS_DELETION)
     countsHidden = has(profile.flags, TL_PROFILE_COUNTS_HIDDEN)

@@ -85,7 +85,6 @@ package final class TidelineClient: SimulatedClient {
     profile.pageLimit = knobs.pageLimit
     if knobs.declaresTruncates { profile.truncates = knobs.keepsOldest ? .oldest : .newest }
     if knobs.declaresTies { profile.ties = knobs.tiesByID ? .id : .arrival }
-    profile.afterIsInclusive = knobs.afterIsInclusive
     profile.pageSizeVaries = knobs.declaresVarying
     profile.absenceIsDeletion = knobs.absenceIsDeletion
     profile.timeResolutionUs = knobs.declaresResolution ? knobs.resolutionUs : 0

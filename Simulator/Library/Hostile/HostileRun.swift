@@ -105,7 +105,6 @@ private final class HostileRun {
     profile.pageLimit = [1, 7, 50, 1_000][dice.below(4)]
     profile.truncates = [.unknown, .oldest, .newest][dice.below(3)]
     profile.ties = [.unknown, .id, .arrival][dice.below(3)]
-    profile.afterIsInclusive = dice.chance(0.5)
     profile.pageSizeVaries = dice.chance(0.3)
     profile.absenceIsDeletion = dice.chance(0.3)
     profile.timeResolutionUs = [0, 1, 1_000_000, 86_400_000_000][dice.below(4)]

@@ -12,7 +12,6 @@ package struct Profile: Equatable, Sendable {
   package var pageLimit = 50
   package var truncates = Truncates.unknown
   package var ties = Ties.unknown
-  package var afterIsInclusive = false
   package var pageSizeVaries = false
   package var absenceIsDeletion = false
   /// The server's count is no count of visible messages.

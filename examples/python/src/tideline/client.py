@@ -400,7 +400,7 @@ class Client(Acts):
 
 
 def _profile(profile: Profile) -> c.Profile:
-    flags = (profile.after_is_inclusive | profile.page_size_varies << 1
+    flags = (profile.page_size_varies << 1
              | profile.absence_is_deletion << 2 | profile.push_lossless << 3
              | profile.counts_hidden << 4)
     return c.Profile(

@@ -44,7 +44,6 @@ class Profile:
     page_limit: int = 0
     truncates: Truncates = Truncates.UNKNOWN
     ties: Ties = Ties.UNKNOWN
-    after_is_inclusive: bool = False
     page_size_varies: bool = False
     absence_is_deletion: bool = False
     time_resolution_us: int = 0
