@@ -9,6 +9,8 @@ package final class WireConversation: Sendable {
   package let id: [UInt8]
   /// The whole object.
   package let body: Range<Int>
+  /// The name that this user gave it when he made it.
+  package let clientID: [UInt8]?
   package let lastReadMessage: [UInt8]?
   package let unreadCount: Int64?
   package let created: Stamp?
@@ -20,6 +22,7 @@ package final class WireConversation: Sendable {
     let document = messages.document
     self.id = id
     body = document.range(node)
+    clientID = messages.optionalID(Name.clientID, of: node)
     lastReadMessage = messages.optionalID(Name.lastReadMessageID, of: node)
     unreadCount = document.count(Name.unreadCount, of: node)
     created = messages.time(Name.createdAt, of: node)

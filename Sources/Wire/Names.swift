@@ -42,6 +42,7 @@ enum Name {
   static let messageCount = bytes("message_count")
   static let conversationCount = bytes("conversation_count")
   static let lastMessage = bytes("last_message")
+  static let clientID = bytes("client_id")
   static let lastReadMessageID = bytes("last_read_message_id")
   static let unreadCount = bytes("unread_count")
   static let createdAt = bytes("created_at")

@@ -56,6 +56,37 @@ import Testing
     }
   }
 
+  @Test func whoMadeItIsToldTheClientIdAndNobodyElse() throws {
+    for tells in [true, false] {
+      let server = server {
+        $0.echoesClientIDs = tells
+        $0.tellsSender = true
+      }
+      let name = tells ? "k" : nil
+      let tokens = ["eva", "jan"].map { server.subscribe(user: $0) }
+      let answer = create(server, ["jan"], ["client_id": "k", "distinct": true])
+      #expect(conversation(answer)["client_id"] as? String == name)
+      _ = server.ask("save_conversation", ["conversation_id": id(answer), "title": "T"])
+      for (token, told) in zip(tokens, [name, nil]) {
+        let pushes = server.drain(token)
+        #expect(pushes.count == 2)
+        for push in pushes {
+          let object = Answer(push).object["conversation"] as? [String: Any]
+          #expect(object?["client_id"] as? String == told)
+        }
+      }
+      let one = server.ask("get_conversation", ["conversation_id": id(answer)])
+      #expect(conversation(one)["client_id"] as? String == name)
+      // Who is given the one that is there calls it by his own.
+      let other = create(server, ["eva"], user: "jan", ["client_id": "j", "distinct": true])
+      #expect(id(other) == id(answer))
+      #expect(conversation(other)["client_id"] as? String == (tells ? "j" : nil))
+      let list = server.ask("get_conversations")
+      let first = (list.data["conversations"] as? [[String: Any]])?.first
+      #expect(first?["client_id"] as? String == name)
+    }
+  }
+
   @Test func directAndDistinctOnesAreOneOfAKind() {
     let server = server()
     let direct = id(create(server, ["jan"], ["direct": true]))

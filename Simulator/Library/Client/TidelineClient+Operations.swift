@@ -77,6 +77,17 @@ extension TidelineClient {
     }
   }
 
+  /// The rows of a list of conversations: ids, and the name that the server's object has.
+  func conversationNames() throws -> [(id: String, isPending: Bool, clientID: String)] {
+    let page = try client.conversations(offset: 0, limit: 1_000)
+    return page.rows.map { row in
+      (
+        World.text(Array(page.bytes[row.id])), row.flags & ConversationFlags.pending != 0,
+        Frames.string("client_id", Array(page.bytes[row.body])) ?? ""
+      )
+    }
+  }
+
   func cancelOperation(_ seq: UInt64) throws -> Bool { try client.cancel(operation: seq) }
   func retryOperation(_ seq: UInt64) throws -> Bool { try client.retry(seq) }
 

@@ -14,6 +14,7 @@ extension World {
       try check(act, found)
     }
     try checkPending(listed)
+    try checkMade(when)
     for (room, drafts) in acts.drafts {
       let found = try probe.draft(room)
       if found != drafts.all.last { throw Violation("\(when) the draft of \(room) is \(found)") }
@@ -63,6 +64,19 @@ extension World {
       if act.copies == [id], row.number != act.number {
         throw Violation("\(id) was row \(act.number) and is row \(row.number)")
       }
+    }
+  }
+
+  /// A conversation made here is one row, as soon as the server's is told under its name.
+  private func checkMade(_ when: String) throws {
+    guard knobs.operations.creates, let probe else { return }
+    let rows = try probe.conversationNames()
+    let told = Dictionary(
+      rows.filter { !$0.isPending && !$0.clientID.isEmpty }.map { ($0.clientID, $0.id) },
+      uniquingKeysWith: { first, _ in first })
+    for row in rows where row.isPending {
+      guard let other = told[row.id] else { continue }
+      throw Violation("\(when) \(row.id) is shown as pending, and as \(other) too")
     }
   }
 

@@ -50,7 +50,6 @@ extension SyncEngine {
     from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
     var effects = UpdateApplier.Effects()
-    var renamed: (from: [UInt8], to: [UInt8])?
     var left: [UInt8]?
     var name: [UInt8]?
     var isWanted = false
@@ -69,7 +68,7 @@ extension SyncEngine {
       switch outcome {
       case .conversation(let known) where record.verb == .createConversation:
         if let conversation, conversation.isPending {
-          renamed = (conversation.id, known.id)
+          applier.effects.named.append((conversation.id, known.id))
           _ = try tx.confirm(conversation: record.cid, as: known.id)
         }
         try applier.told(known)
@@ -100,7 +99,6 @@ extension SyncEngine {
       effects = applier.effects
     }
     tell(effects)
-    if let renamed { rename(renamed.from, renamed.to) }
     if let left { leave(left) }
     if isWanted {
       let one = Subscription(conversation: name, body: record.members)
@@ -141,7 +139,7 @@ extension SyncEngine {
   }
 
   /// A conversation that was made here has its name from the server.
-  private func rename(_ old: [UInt8], _ new: [UInt8]) {
+  func rename(_ old: [UInt8], _ new: [UInt8]) {
     outbox.pending.remove(old)
     for index in jobs.indices where jobs[index].request.conversation == old {
       jobs[index].request.conversation = new

@@ -60,6 +60,7 @@ extension SyncEngine {
     stats.quarantined += UInt64(effects.quarantined)
     stats.duplicates += UInt64(effects.duplicates)
     if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
+    for (old, new) in effects.named { rename(old, new) }
     for conversation in effects.left { leave(conversation) }
     for row in effects.pushed { pushed.insert(row) }
     for (cid, span) in effects.linked { linked.insert(span, cid) }

@@ -24,6 +24,8 @@ struct UpdateApplier {
     var signs: [TypingSignal] = []
     /// Conversations that are no more.
     var left: [[UInt8]] = []
+    /// Conversations made here that have a name from the server.
+    var named: [(old: [UInt8], new: [UInt8])] = []
     /// Marks were queued.
     var queuedMarks = false
     /// What is to be asked for again.
@@ -116,6 +118,7 @@ struct UpdateApplier {
       }
       try event(.typing, body: body, cid: try tx.conversation(creating: conversation).cid)
     case .entity(let kind, let conversation, let id, let body, let known):
+      if let known { try settle(known) }
       if let known, try isLeft(known) {
         if case .message = known.lastMessage { _ = takePayloads(1) }
         return

@@ -209,6 +209,7 @@ extension UpdateApplier {
   /// Takes in what a conversation says of itself, by push or in an answer: the object,
   /// the newest message as a detached range, the read marker, and the count of unread ones.
   mutating func told(_ known: WireConversation) throws(StoreFailure) {
+    try settle(known)
     let record = try tx.conversation(creating: known.id)
     let isOld = asked.map { $0 < record.deletedLSN } ?? false
     var last: WireMessage?
@@ -226,6 +227,13 @@ extension UpdateApplier {
     try tx.noteServer(
       record.cid, unread: known.unreadCount, lastRead: known.lastReadMessage, newest: newest,
       issued: asked ?? tx.lsn)
+  }
+
+  /// One that was made here is known by its client id, whatever tells of it first.
+  mutating func settle(_ known: WireConversation) throws(StoreFailure) {
+    guard let name = known.clientID, let old = try tx.settle(creation: name, as: known.id)
+    else { return }
+    effects.named.append((old, known.id))
   }
 
   /// Whether those who are in a conversation are told of it, and this user, who has left

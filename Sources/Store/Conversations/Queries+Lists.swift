@@ -69,6 +69,18 @@ extension Queries {
     WHERE cid = ? AND target = x'' AND state != 4 AND state != 3 AND verb IN (32, 33) LIMIT 1
     """
 
+  /// That anything of a conversation is kept beside messages, operations and a draft.
+  static let heardOf: StaticString = """
+    SELECT 1 WHERE EXISTS (SELECT 1 FROM tombstone WHERE cid = ?1)
+      OR EXISTS (SELECT 1 FROM span WHERE cid = ?1)
+      OR EXISTS (SELECT 1 FROM quarantine WHERE cid = ?1)
+      OR EXISTS (SELECT 1 FROM waiting WHERE cid = ?1)
+      OR EXISTS (SELECT 1 FROM event WHERE cid = ?1)
+      OR EXISTS (SELECT 1 FROM entity WHERE cid = ?1)
+      OR EXISTS (SELECT 1 FROM forgotten WHERE cid = ?1)
+      OR EXISTS (SELECT 1 FROM operation WHERE cid = ?1 AND verb < 10)
+    """
+
   static let listQueries: [StaticString] = [
     conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, unreadNumbers,
     markerQueued, markersKept, markerTold, pendingSends, askedOfConversation, leavesConversation,

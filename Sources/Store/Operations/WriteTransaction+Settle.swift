@@ -119,11 +119,33 @@ extension WriteTransaction {
 
   /// Whether nothing was ever heard of a conversation but a name that this user gave it.
   private func isOnlyName(_ record: ConversationRecord) throws(StoreFailure) -> Bool {
+    guard try isEmpty(record) else { return false }
+    return try operations(OperationFilter(cid: record.cid, limit: 1)).isEmpty
+  }
+
+  /// Whether nothing of the server's is stored of a conversation, nor was fetched.
+  private func isEmpty(_ record: ConversationRecord) throws(StoreFailure) -> Bool {
     guard !record.isPending, record.fetch == nil, record.deletions == nil,
-      try oldest(record.cid) == nil,
-      try operations(OperationFilter(cid: record.cid, limit: 1)).isEmpty
+      try oldest(record.cid) == nil
     else { return false }
     return try !connection.statement(Queries.entityOfConversation, record.cid).step()
+  }
+
+  /// Notes that a conversation which this user makes is there, whether its making was answered or
+  /// not: the server calls it `id` and knows the name that it has here. Gives the name; nil where
+  /// nothing is made under it.
+  package func settle(creation name: [UInt8], as id: [UInt8]) throws(StoreFailure) -> [UInt8]? {
+    guard var made = try operation(clientID: name), made.verb == .createConversation,
+      let pending = try conversation(cid: made.cid), pending.isPending, pending.id == name
+    else { return nil }
+    made.cid = try confirm(conversation: made.cid, as: id)
+    made.state = .done
+    made.waits = .nothing
+    made.errorCode = nil
+    made.errorText = nil
+    try save(made)
+    try resolve(made.seq, target: nil)
+    return name
   }
 
   /// Gives a pending conversation the id that the server gave it. Where that one is known
@@ -134,14 +156,13 @@ extension WriteTransaction {
     guard let pending = try conversation(cid: cid), pending.isPending else { return cid }
     try settleConversations()
     var real = cid
-    if let known = try conversation(id), known.cid != cid {
+    let known = try conversation(id)
+    if let known, known.cid != cid, try !isUnheard(known) {
       real = known.cid
-      try moveOperations(from: cid, to: real)
-      try moveDraft(from: cid, to: real)
-      try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
-      try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
-      feed.add(.entities, cid, 0...0)
+      try move(from: cid, to: real)
     } else {
+      // One that was only asked about by the server's id is the one that was made here.
+      if let known, known.cid != cid { try move(from: known.cid, to: cid) }
       try connection.run(
         "UPDATE conversation SET id = ?, is_pending = 0 WHERE cid = ?", id, cid)
     }
@@ -151,6 +172,22 @@ extension WriteTransaction {
     }
     feed.add(.entities, real, 0...0)
     return real
+  }
+
+  /// Whether the server has told nothing of a conversation, and this user knows no more than its
+  /// id and what he asked.
+  private func isUnheard(_ record: ConversationRecord) throws(StoreFailure) -> Bool {
+    guard record.deletedLSN == 0, try isEmpty(record) else { return false }
+    return try connection.number(Queries.heardOf, record.cid) == nil
+  }
+
+  /// What the user did in a conversation is of another one, and the first is no more.
+  private func move(from cid: Int64, to real: Int64) throws(StoreFailure) {
+    try moveOperations(from: cid, to: real)
+    try moveDraft(from: cid, to: real)
+    try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
+    try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+    feed.add(.entities, cid, 0...0)
   }
 
   private func moveOperations(from cid: Int64, to real: Int64) throws(StoreFailure) {

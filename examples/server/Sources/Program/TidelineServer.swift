@@ -145,7 +145,7 @@ struct KnobOptions: ParsableArguments, Sendable {
   @Flag(inversion: .prefixedNo, help: "Send answers to commands in envelopes.")
   var envelopedAnswers = true
 
-  @Flag(inversion: .prefixedNo, help: "Send client_id with messages that were sent with one.")
+  @Flag(inversion: .prefixedNo, help: "Send client_id with what was sent or made with one.")
   var clientIds = true
 
   @Flag(inversion: .prefixedNo, help: "Tell the connection that asked what it has done.")

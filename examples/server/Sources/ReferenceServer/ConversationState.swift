@@ -17,6 +17,8 @@ final class ConversationState {
   var isDistinct = false
   /// How far each user has read, as told; it only moves on.
   private(set) var markers: [String: ReadMarker] = [:]
+  /// The client id under which each user made it, or was given it; of several, the last.
+  var names: [String: String] = [:]
   /// What each send with a client id made, as it was first answered; it is kept
   /// when the message is deleted, so that nothing comes back by a late repetition.
   var sent: [SendKey: [UInt8]] = [:]
@@ -49,6 +51,7 @@ final class ConversationState {
     twin.isDirect = isDirect
     twin.isDistinct = isDistinct
     twin.markers = markers
+    twin.names = names
     twin.sent = sent
     twin.rows = rows
     twin.deletions = deletions

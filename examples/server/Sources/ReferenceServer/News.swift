@@ -19,8 +19,17 @@ enum News {
 
   // MARK: Plain
 
-  /// The push frame; nil where there is none without envelopes.
-  func plain(_ knobs: ServerKnobs) -> [UInt8]? {
+  /// Whether it holds a conversation, of which its maker is told more than others.
+  var isOfConversation: Bool {
+    switch self {
+    case .conversation, .ownConversation, .member: true
+    default: false
+    }
+  }
+
+  /// The push frame; nil where there is none without envelopes. `name` is the client id of a
+  /// conversation for the user who is told.
+  func plain(_ knobs: ServerKnobs, as name: String? = nil) -> [UInt8]? {
     var out = Writer(knobs)
     switch self {
     case .message(let row, let isNew, _):
@@ -49,12 +58,12 @@ enum News {
     case .conversation(let state, _), .member(let state, _, _):
       out.head("conversation_updated", state.id)
       out.raw(",\"conversation\":{")
-      out.conversation(state)
+      out.conversation(state, name)
       out.raw("}")
     case .ownConversation(let state, let more):
       out.head("conversation_updated", state.id)
       out.raw(",\"conversation\":{")
-      out.conversation(state)
+      out.conversation(state, name)
       out.raw(more)
       out.raw("}")
     case .conversationDeleted(let id): out.head("conversation_deleted", id)
@@ -67,7 +76,7 @@ enum News {
   // MARK: Updates
 
   /// What an update holds beside its ref.
-  func payload(_ knobs: ServerKnobs) -> [UInt8] {
+  func payload(_ knobs: ServerKnobs, as name: String? = nil) -> [UInt8] {
     let (entity, action, isSilent) = kind
     var out = Writer(knobs)
     out.raw("\"silent\":\(isSilent),\"action\":")
@@ -75,7 +84,7 @@ enum News {
     out.raw(",\"payload\":{\"entity\":")
     ServerJSON.write(entity, into: &out.bytes)
     out.raw(",\"items\":")
-    items(&out)
+    items(&out, name)
     out.raw("}")
     return out.bytes
   }
@@ -98,7 +107,7 @@ enum News {
     }
   }
 
-  private func items(_ out: inout Writer) {
+  private func items(_ out: inout Writer, _ name: String?) {
     switch self {
     case .message(let row, _, _):
       out.raw("[")
@@ -129,10 +138,10 @@ enum News {
         out.text("event", event)
         out.time("at", us)
       }
-    case .conversation(let state, _): out.list([state]) { $0.conversation($1) }
+    case .conversation(let state, _): out.list([state]) { $0.conversation($1, name) }
     case .ownConversation(let state, let more):
       out.list([state]) { out, state in
-        out.conversation(state)
+        out.conversation(state, name)
         out.raw(more)
       }
     case .conversationDeleted(let id): out.list([id]) { $0.first("conversation_id", $1) }
@@ -200,8 +209,9 @@ struct Writer {
     raw(",\"version\":\(message.version)")
   }
 
-  mutating func conversation(_ state: ConversationState) {
+  mutating func conversation(_ state: ConversationState, _ name: String?) {
     first("conversation_id", state.id)
+    if let name { text("client_id", name) }
     text("title", state.title)
     texts("participant_ids", state.participants)
     if !state.admins.isEmpty { texts("admin_ids", state.admins) }

@@ -117,6 +117,7 @@ extension ReferenceServer {
   private func note(_ key: SendKey?, _ id: String) {
     guard let key else { return }
     creations[key] = id
+    conversations[id]?.names[key.user] = key.clientID
     onChange?(.creation(key))
   }
 

@@ -85,14 +85,16 @@ extension ReferenceServer {
     func hears(_ user: String) -> Bool {
       user != except && user == only ?? user && state?.admits(user) ?? true
     }
-    if knobs.envelope { return update(news, hears) }
+    if knobs.envelope { return update(news, of: state, hears) }
     guard !subscribers.isEmpty else { return }
-    var made: [UInt8]?
+    var made: [String: [UInt8]] = [:]
     for token in subscribers.keys.sorted() {
       guard let subscriber = subscribers[token], hears(subscriber.user),
-        isTold(token, subscriber, state), let bytes = made ?? news.plain(knobs)
+        isTold(token, subscriber, state)
       else { continue }
-      made = bytes
+      let name = news.isOfConversation ? self.name(of: state, for: subscriber.user) : nil
+      guard let bytes = made[name ?? ""] ?? news.plain(knobs, as: name) else { continue }
+      made[name ?? ""] = bytes
       if !isDropped { subscribers[token]?.queue.append(bytes) }
     }
   }
@@ -117,14 +119,15 @@ extension ReferenceServer {
     knobs.pushDropShare > 0 && pushDice.chance(knobs.pushDropShare)
   }
 
-  private func update(_ news: News, _ hears: (String) -> Bool) {
-    var payload: [UInt8]?
+  private func update(_ news: News, of state: ConversationState?, _ hears: (String) -> Bool) {
+    var payloads: [String: [UInt8]] = [:]
     for index in accounts.indices
     where hears(accounts[index].user) && !isActing(accounts[index]) {
-      let body = payload ?? news.payload(knobs)
-      payload = body
-      refs += 1
       let account = accounts[index]
+      let name = news.isOfConversation ? self.name(of: state, for: account.user) : nil
+      let body = payloads[name ?? ""] ?? news.payload(knobs, as: name)
+      payloads[name ?? ""] = body
+      refs += 1
       let update = Update(ref: "u\(refs)", account: account.name, payload: body)
       if account.owed.count >= ReferenceServer.owedMax {
         let forgotten = accounts[index].owed.removeFirst()

@@ -123,13 +123,18 @@ extension ReferenceServer {
     _ state: ConversationState, _ user: String, hasLast: Bool, into out: inout Writer
   ) {
     out.raw("{")
-    out.conversation(state)
+    out.conversation(state, name(of: state, for: user))
     out.raw(own(state, user))
     if hasLast, let last = state.rows.last {
       out.raw(",\"last_message\":")
       out.raw(last.rendered)
     }
     out.raw("}")
+  }
+
+  /// The client id that a user is told of a conversation that he made.
+  func name(of state: ConversationState?, for user: String) -> String? {
+    knobs.echoesClientIDs ? state?.names[user] : nil
   }
 
   /// What only this user is told of a conversation.

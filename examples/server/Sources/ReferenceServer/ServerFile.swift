@@ -178,6 +178,7 @@ public final class ServerFile {
     }
     try database.each("SELECT user, client_id, conversation FROM creation") { row in
       server.creations[SendKey(user: row.text(0), clientID: row.text(1))] = row.text(2)
+      server.conversations[row.text(2)]?.names[row.text(0)] = row.text(1)
     }
     try database.each("SELECT user, name FROM channel") { row in
       server.channels[row.text(0)] = row.text(1)

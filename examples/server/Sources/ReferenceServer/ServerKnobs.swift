@@ -76,7 +76,8 @@ public struct ServerKnobs: Sendable, Equatable {
   /// Whether a second request with a client id makes nothing new and is answered
   /// `exists` with what the first one made; otherwise it makes a second copy.
   public var idempotentSends = false
-  /// Whether messages carry the client id that they were sent with.
+  /// Whether messages carry the client id that they were sent with, and conversations, for who
+  /// made them, the one that they were made with.
   public var echoesClientIDs = true
   /// Whether the connection that asked for a change is told of it like all others.
   public var tellsSender = true
