@@ -146,10 +146,11 @@ extension SyncEngine {
   }
 
   /// Asks once more for a list of which a count is in doubt, where somebody looks at it: once all
-  /// that may put others in doubt is done, and once a minute at most.
+  /// that may put others in doubt is done, and once a minute at most. What waits for a conversation
+  /// to be made asks nothing, for as long as the user likes.
   func recount(_ now: Instant) {
-    guard mustRecount, jobs.isEmpty, tracker.isUp, windows.asksList,
-      now.monotonicMs >= recountsFromMs
+    guard mustRecount, tracker.isUp, windows.asksList, now.monotonicMs >= recountsFromMs,
+      jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) })
     else { return }
     mustRecount = false
     recountsFromMs = now.monotonicMs.addingReportingOverflow(Limits.recountApartMs).partialValue

@@ -88,6 +88,29 @@ import Testing
     #expect(badge.seen.last == "53")
   }
 
+  /// A sync that waits for the user keeps nobody from asking for a count that is in doubt.
+  @Test func aSyncThatWaitsForTheUserKeepsNoBadgeInDoubt() throws {
+    let world = try world(400)
+    markRead(world, 341)
+    let badge = try caughtUp(world)
+    world.server.failNext("forbidden", verb: "create_conversation")
+    let made = try world.perform(
+      #"{"type":"create_conversation","client_id":"mine","participant_ids":["you"]}"#)
+    let sync = try world.client.sync(SyncRequest(conversation: Array("mine".utf8)))
+    try badge.settle()
+    #expect(try world.standing(made.operation) == .refused)
+    #expect(try world.client.syncStatus(sync).phase == .waiting)
+    try world.client.disconnected()
+    let ids = world.server.truth(world.room).map(\.id)
+    world.server.delete(conversation: world.room, ids: Array(ids[20..<60]))
+    try world.client.connected()
+    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try badge.settle()
+    #expect(badge.seen.contains("58?"))
+    #expect(badge.seen.last == "58")
+    #expect(try world.client.syncStatus(sync).phase == .waiting)
+  }
+
   /// The marker's message comes with the window that opens there: what the server counted from it
   /// stands.
   @Test(arguments: [At.unread, .latest])
