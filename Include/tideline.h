@@ -1595,7 +1595,9 @@ TL_API TL_CHECK tl_status tl_operation_retry(tl_client *client, uint64_t operati
  * Answers to a message to send stay: they are refused with the code `not_sent`.
  * What it showed is as the server has it again. One that is unknown may still
  * turn up, as a message from elsewhere. The draft of a conversation that is not
- * made after all can still be read by its client id.
+ * made after all can still be read by its client id; a window on that conversation
+ * has no rows then and says #TL_E_NOT_FOUND as its trouble, until it is made once
+ * more under its client id.
  * @param client The client.
  * @param operation The operation.
  * @return #TL_OK, #TL_NONE when it is in flight or sent, or as #tl_operation_retry.

@@ -110,9 +110,10 @@ extension SyncEngine {
     }
     if verb == .createConversation, record.state != .done, let name = record.clientID {
       outbox.pending.insert(name)
+      windows.note(name, isUnmade: false)
     }
     if record.verb != verb, record.verb == .createConversation, let name = record.clientID {
-      leave(name)
+      unmake(name)
     }
     if verb == .unsubscribe {
       let name = try storing { () throws(StoreFailure) -> [UInt8]? in
@@ -323,7 +324,7 @@ extension SyncEngine {
       if gone != nil { try tx.removeConversation(record.cid) }
       return true
     }
-    if let gone { leave(gone) }
+    if let gone { unmake(gone) }
     return isDropped
   }
 

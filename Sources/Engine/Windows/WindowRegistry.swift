@@ -55,6 +55,8 @@ final class WindowRegistry {
     var live: UInt64?
     /// Its syncs that have not ended.
     var syncs: Set<UInt64> = []
+    /// Its conversation was to be made here and is not: nobody is asked about it.
+    var isUnmade = false
     /// It is a list of conversations, which asks for the server's own at each
     /// connection.
     var asksList = false
@@ -134,6 +136,13 @@ final class WindowRegistry {
     }
   }
 
+  /// A conversation is not made after all, or is made once more.
+  func note(_ conversation: [UInt8], isUnmade: Bool) {
+    for number in windows.keys where windows[number]?.conversation == conversation {
+      windows[number]?.isUnmade = isUnmade
+    }
+  }
+
   /// A sync ended: those who asked for it are told.
   func ended(_ sync: UInt64, trouble: Failure?) {
     for (number, entry) in windows where entry.syncs.contains(sync) {
@@ -198,7 +207,9 @@ extension SyncEngine {
 
   /// The sync of the present that a window waits for on this connection.
   func askLive(_ number: UInt64, at now: Instant) throws(Failure) -> UInt64? {
-    guard let entry = windows.windows[number], entry.isFollowing else { return nil }
+    guard let entry = windows.windows[number], entry.isFollowing, !entry.isUnmade else {
+      return nil
+    }
     if let live = entry.live { return live }
     let request = SyncRequest(conversation: entry.conversation, kind: .live, isUrgent: true)
     let live = try ask(number, request, now)

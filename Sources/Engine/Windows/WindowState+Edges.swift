@@ -101,6 +101,38 @@ extension WindowState {
     }
   }
 
+  /// What is pending goes below what is pending when the server confirms it, and so does
+  /// what others send meanwhile: no bound of a window at the present lies above that place.
+  func keepPending(
+    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
+  ) throws(StoreFailure) {
+    guard let last = loaded.spans.last, last.high == .max, last.low.isPending else { return }
+    let low = try rx.newest(cid)?.successor ?? .min
+    let found = try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: last.low)
+    // Where more is pending than the window holds, the newest of it is what is shown.
+    guard list.count + found.count <= config.rowsMax else { return }
+    loaded.insert(low, .max)
+    change.upsert(found)
+  }
+
+  /// A row that is shown and takes another place within its time stays: the end that it would
+  /// pass goes with it.
+  func keepMoved(
+    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
+  ) throws(StoreFailure) {
+    if change.isWhole { return }
+    for key in change.upserted where !loaded.holds(key.position) {
+      guard let old = list.position(ofNumber: key.number), old.time == key.position.time,
+        old != key.position, let span = loaded.span(holding: old)
+      else { continue }
+      let (low, high) =
+        key.position < span.low
+        ? (key.position, span.low) : (span.high, key.position.successor)
+      loaded.insert(low, high)
+      change.upsert(try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: high))
+    }
+  }
+
   /// What the gap flags say, as of this state of the store.
   mutating func noteEdges(_ rx: ReadTransaction, in cid: Int64) throws(StoreFailure) {
     edges = Edges()

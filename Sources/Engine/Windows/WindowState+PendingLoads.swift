@@ -302,7 +302,7 @@ extension WindowState {
   }
 
   private var waiting: Waiting {
-    if config.isCacheOnly { return .nothing }
+    if config.isCacheOnly || making.isUnmade { return .nothing }
     let kinds = asked.map(\.request.kind) + wishes.compactMap(\.next?.kind)
     if !isUp { return isFollowing || !kinds.isEmpty ? .connection : .nothing }
     return kinds.map(\.waiting).min { $0.rank < $1.rank } ?? .nothing

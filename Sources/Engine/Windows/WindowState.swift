@@ -12,7 +12,8 @@ struct WindowState: LiveQueryState {
   var list: WindowList
   var isClosed = false
   /// The conversation's number, once it is known.
-  private(set) var cid: Int64?
+  var cid: Int64?
+  var making = Making()
   /// The newest entry of the change feed that the list stands for.
   private var seq: UInt64 = 0
   var wishes: [PendingLoad] = []
@@ -121,6 +122,13 @@ struct WindowState: LiveQueryState {
       }
       asked.removeAll { $0.sync == end.sync }
     }
+  }
+
+  /// Nothing of what the host last wished for is to be done.
+  mutating func forgetWishes() {
+    wishes = []
+    kept = nil
+    isReplaced = false
   }
 
   mutating func didAsk(_ sync: UInt64, request: SyncRequest) {
@@ -287,7 +295,9 @@ struct WindowState: LiveQueryState {
     _ rx: ReadTransaction, fresh snapshot: FreshRanges, nowMs: Int64
   ) throws(StoreFailure) -> [DiffOp] {
     holds = list.heldUntilMs != nil
-    guard let record = try rx.conversation(config.conversation) else {
+    let found = try rx.conversation(config.conversation)
+    if try notesUnmade(found, rx) { return letGo(nowMs) }
+    guard let record = found else {
       askBlindly()
       edges.before = true
       return []
@@ -378,38 +388,6 @@ struct WindowState: LiveQueryState {
       }
     }
     return healing
-  }
-
-  /// What is pending goes below what is pending when the server confirms it, and so does
-  /// what others send meanwhile: no bound of a window at the present lies above that place.
-  private func keepPending(
-    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
-  ) throws(StoreFailure) {
-    guard let last = loaded.spans.last, last.high == .max, last.low.isPending else { return }
-    let low = try rx.newest(cid)?.successor ?? .min
-    let found = try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: last.low)
-    // Where more is pending than the window holds, the newest of it is what is shown.
-    guard list.count + found.count <= config.rowsMax else { return }
-    loaded.insert(low, .max)
-    change.upsert(found)
-  }
-
-  /// A row that is shown and takes another place within its time stays: the end that it would
-  /// pass goes with it.
-  private func keepMoved(
-    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
-  ) throws(StoreFailure) {
-    if change.isWhole { return }
-    for key in change.upserted where !loaded.holds(key.position) {
-      guard let old = list.position(ofNumber: key.number), old.time == key.position.time,
-        old != key.position, let span = loaded.span(holding: old)
-      else { continue }
-      let (low, high) =
-        key.position < span.low
-        ? (key.position, span.low) : (span.high, key.position.successor)
-      loaded.insert(low, high)
-      change.upsert(try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: high))
-    }
   }
 
   /// Rows that were stale and are verified now look different. That all are stale once a

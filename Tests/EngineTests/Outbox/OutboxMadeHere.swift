@@ -135,6 +135,60 @@ import Testing
     #expect(try number(world, try made(world)) == first)
   }
 
+  enum End: CaseIterable { case cancelled, left, refused, refusedAndLeft }
+
+  /// What is not made after all is gone from its window, which says so and asks nobody.
+  ///
+  /// header: "has no rows then and says #TL_E_NOT_FOUND as its trouble"
+  @Test(arguments: End.allCases, [false, true])
+  func aWindowOnOneThatIsNotMadeIsTold(_ end: End, _ hasDraft: Bool) throws {
+    let world = try World.idempotent()
+    let isRefused = end == .refused || end == .refusedAndLeft
+    if isRefused { world.server.failNext("forbidden", verb: "create_conversation") }
+    if isRefused { try world.connect() }
+    let operation = try create(world)
+    try world.say("hello", in: "mine")
+    try world.say("again", in: "mine")
+    if hasDraft {
+      try world.client.setDraft(conversation: Array("mine".utf8), body: Array("draft".utf8))
+    }
+    let list = try quietList(world)
+    let screen = try TestScreen(world) { $0.conversation = Array("mine".utf8) }
+    try screen.settle(world)
+    try list.poll()
+    #expect(screen.numbers.count == 2)
+    #expect(try screen.state().trouble == nil)
+    if end == .left || end == .refusedAndLeft {
+      try world.perform(#"{"type":"leave_conversation","conversation_id":"mine"}"#)
+    } else {
+      #expect(try world.client.cancel(operation: operation))
+    }
+    try screen.poll()
+    try list.poll()
+    #expect(screen.numbers.isEmpty)
+    #expect(try screen.state().trouble == .notFound)
+    #expect(try screen.state().waiting == .nothing)
+    #expect(try !screen.state().hasGapBefore)
+    #expect(try !list.ids().contains("mine"))
+    // Nobody is asked of a name that only this device ever used.
+    if isRefused { try world.disconnect() }
+    world.reset()
+    try world.connect()
+    _ = try screen.window.load(Load(.last))
+    try screen.settle(world)
+    #expect(!world.requests.contains { $0.contains("\"mine\"") })
+    #expect(screen.numbers.isEmpty)
+    #expect(try screen.state().trouble == .notFound)
+    // Made once more under its name it is shown again.
+    try create(world)
+    try world.say("at last", in: "mine")
+    try screen.settle(world)
+    #expect(screen.numbers.count == 1)
+    #expect(try screen.state().trouble == nil)
+    #expect(world.served(in: try made(world)) == ["at last"])
+    #expect(try screen.state().waiting == .nothing)
+  }
+
   /// A name that nobody here made one under is a name of another device.
   @Test func aNameOfAnotherDeviceIsNobodysHere() throws {
     let world = try World.idempotent()

@@ -1,0 +1,66 @@
+/// A window on a conversation that is made here, where it is not made after all.
+///
+/// Rule protected: a screen is told that what it shows is gone. It has no rows then, says that the
+/// conversation was not found, and asks nobody of a name that only this device ever used.
+internal import Base
+internal import Store
+internal import Timeline
+
+/// How the making of a window's conversation stands, as of the last look.
+struct Making {
+  /// It is made here, and the server does not know it yet.
+  var isPending = false
+  /// The commit at which it was last removed.
+  var deletedLSN: UInt64 = 0
+  /// It was made here and taken back.
+  var isUnmade = false
+}
+
+extension WindowState {
+  /// Whether the conversation was made here and is not made after all. Where it is made once more
+  /// under its name, the window begins anew.
+  mutating func notesUnmade(
+    _ record: ConversationRecord?, _ rx: ReadTransaction
+  ) throws(StoreFailure) -> Bool {
+    let was = making
+    making.isPending = record?.isPending ?? false
+    making.deletedLSN = record?.deletedLSN ?? 0
+    if was.isUnmade {
+      guard let record else { return true }
+      // A draft is kept under the name, and makes no conversation.
+      if !record.isPending, try !rx.summary(record).isListed { return true }
+      making.isUnmade = false
+      cid = nil
+      liveAsked = nil
+      trouble = nil
+      wishes = [.newest(config.count)]
+      return false
+    }
+    guard was.isPending, !making.isPending else { return false }
+    making.isUnmade = record.map { $0.deletedLSN > was.deletedLSN } ?? true
+    return making.isUnmade
+  }
+
+  /// All rows leave.
+  mutating func letGo(_ nowMs: Int64) -> [DiffOp] {
+    forgetWishes()
+    trouble = .notFound
+    edges = Edges()
+    anchor = 0
+    guard !list.isEmpty || !list.loaded.isEmpty else { return [] }
+    var change = WindowChange()
+    change.isWhole = true
+    change.loaded = SpanSet()
+    change.spans = SpanSet()
+    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
+    return list.apply(change)
+  }
+}
+
+extension SyncEngine {
+  /// A conversation was to be made here and is not: its windows ask nothing more.
+  func unmake(_ conversation: [UInt8]) {
+    windows.note(conversation, isUnmade: true)
+    leave(conversation)
+  }
+}
