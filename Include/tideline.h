@@ -1225,7 +1225,8 @@ enum {
   TL_WINDOW_AT_START = 1u << 0,   /**< The first row is the conversation's first message. */
   TL_WINDOW_AT_END = 1u << 1,     /**< The window follows the present. */
   TL_WINDOW_GAP_BEFORE = 1u << 2, /**< A gap lies before the first row, or hides what an empty window lacks. */
-  TL_WINDOW_GAP_AFTER = 1u << 3   /**< A gap lies behind the last row. */
+  TL_WINDOW_GAP_AFTER = 1u << 3,  /**< A gap lies behind the last row. */
+  TL_WINDOW_MARKER_UNKNOWN = 1u << 4 /**< #TL_AT_UNREAD was asked for and the server told no marker: the newest messages are shown, until the next load. */
 };
 
 /** How a window stands, as of its last poll. Set `struct_size` before the call. */

@@ -170,6 +170,7 @@ extension tl_window_status {
     let flags = [
       (status.isAtStart, TL_WINDOW_AT_START), (status.isAtEnd, TL_WINDOW_AT_END),
       (status.hasGapBefore, TL_WINDOW_GAP_BEFORE), (status.hasGapAfter, TL_WINDOW_GAP_AFTER),
+      (status.isMarkerUnknown, TL_WINDOW_MARKER_UNKNOWN),
     ]
     self.init(
       struct_size: 0,

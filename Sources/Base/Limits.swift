@@ -61,6 +61,8 @@ package enum Limits {
   package static let restoreApartMs: Int64 = 60_000
   package static let recountApartMs: Int64 = 60_000
   package static let restoresDoubted = 4_096
+  /// So many unread messages are walked through for the first of them, where no marker is told.
+  package static let markerWalkMax = 500
   /// Unread quarantined items kept with their bytes.
   package static let quarantineKept = 10_000
   /// Bytes of one quarantined item that are kept.

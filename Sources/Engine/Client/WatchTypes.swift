@@ -106,6 +106,8 @@ package struct WindowStatus: Equatable, Sendable {
   package var isAtEnd = false
   package var hasGapBefore = false
   package var hasGapAfter = false
+  /// It was to open at the first unread message, and nobody knows where that is.
+  package var isMarkerUnknown = false
   package var version: UInt64 = 0
   package var checksum: UInt64 = 0
   package var rowCount = 0

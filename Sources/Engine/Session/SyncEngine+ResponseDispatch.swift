@@ -124,6 +124,8 @@ extension SyncEngine {
     case (.listing(let listing), .conversations(let found, let bad, let total)):
       step = try takeListing(
         &job, listing: listing, found: found, bad: bad, total: total, from: ingest, at: now)
+    case (.asking, .conversation(let known)):
+      step = try takeAsked(&job, known, from: ingest, at: now)
     case (.tail, .page(let page)), (.newest, .page(let page)), (.backward, .page(let page)),
       (.older, .page(let page)), (.forward, .page(let page)), (.search, .page(let page)),
       (.spot, .page(let page)):
@@ -157,6 +159,10 @@ extension SyncEngine {
   private func refused(
     _ job: SyncJob, error: ServerError, retryAfterMs: Int64?, at now: Instant
   ) throws(StoreFailure) {
+    if case .asking = job.stage, retryAfterMs == nil, error != .unavailable, error != .rateLimited {
+      // It cannot tell how far the user has read.
+      return end(job, trouble: nil)
+    }
     switch error {
     case .rateLimited, .unavailable:
       trouble(.sync(job.id), failure: .unavailable, retryAfterMs: retryAfterMs ?? 0, at: now)

@@ -112,7 +112,7 @@ struct PageMerge {
       step = try takeSearch(search, page: page, from: ingested, whole: isWhole, frame: frame)
     case .spot(let spot):
       step = try takeSpot(spot, page: page, from: ingested, whole: isWhole, frame: frame)
-    case .start, .deletions, .changes, .listing:
+    case .start, .deletions, .changes, .listing, .asking:
       step = .next
     }
     try doubtInsertions(ingested, into: before)

@@ -72,7 +72,7 @@ extension SyncEngine {
       }
       return try planAround(&job, place: row.position, known: known, of: record, in: tx)
     case .marker:
-      return try planAtMarker(&job, of: record, in: tx)
+      return try planAtMarker(&job, of: record, asks: true, in: tx)
     case .near(let place):
       return try planAround(
         &job, place: try onServer(place, of: record, in: tx), known: known, of: record, in: tx)
@@ -233,11 +233,16 @@ extension SyncEngine {
 
   // MARK: Anywhere
 
-  /// The last message read, by its id, or by how many unread ones stand above it at least.
+  /// The last message read, by its id, or by how many unread ones stand above it at least. Where
+  /// nothing is known of it the server is asked.
   private func planAtMarker(
-    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
+    _ job: inout SyncJob, of record: ConversationRecord, asks: Bool, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    guard let id = try tx.namedMarker(record.cid) else { return .ended(nil) }
+    guard let id = try tx.namedMarker(record.cid) else {
+      guard asks, try tx.readMarker(record.cid) == nil else { return .ended(nil) }
+      job.stage = .asking
+      return .next
+    }
     if can(.around) {
       job.stage = .spot(.aroundID(id))
       return .next
@@ -269,6 +274,30 @@ extension SyncEngine {
       return .next
     }
     return try planBelow(&job, from: high, known: known, of: record, in: tx)
+  }
+
+  /// Takes what the server says of a conversation, and goes on to the marker that it names.
+  func takeAsked(
+    _ job: inout SyncJob, _ known: WireConversation, from ingest: Ingest, at now: Instant
+  ) throws(StoreFailure) -> Step {
+    var draft = job
+    var effects = UpdateApplier.Effects()
+    let step = try commit { tx throws(StoreFailure) -> Step in
+      let record = try tx.conversation(creating: draft.request.conversation)
+      guard record.id == known.id else { return .ended(nil) }
+      var applier = UpdateApplier(
+        self, in: tx, update: ServerUpdate(answer: .getConversation),
+        from: Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
+      applier.isAside = true
+      applier.asked = ingest.issued
+      applier.issued = ingest.issued
+      try applier.told(known)
+      effects = applier.effects
+      return try planAtMarker(&draft, of: record, asks: false, in: tx)
+    }
+    tell(effects)
+    job = draft
+    return step
   }
 
   private func planAround(

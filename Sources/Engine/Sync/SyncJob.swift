@@ -32,6 +32,8 @@ struct SyncJob {
     case changes(since: [UInt8], knownUs: Int64?)
     /// The list of conversations, page by page.
     case listing(Listing)
+    /// The conversation itself, for how far the user has read.
+    case asking
 
     /// It goes towards newer messages.
     var climbs: Bool {
@@ -45,7 +47,7 @@ struct SyncJob {
     var isReaching: Bool {
       switch self {
       case .older, .forward, .search, .spot: true
-      case .start, .tail, .newest, .backward, .deletions, .changes, .listing: false
+      case .start, .tail, .newest, .backward, .deletions, .changes, .listing, .asking: false
       }
     }
   }
@@ -173,7 +175,7 @@ struct SyncJob {
     switch stage {
     case .start: !caughtUp && (!stopsAtPage || request.kind == .live)
     case .tail, .newest, .backward: true
-    case .older, .forward, .search, .spot, .deletions, .changes, .listing: false
+    case .older, .forward, .search, .spot, .deletions, .changes, .listing, .asking: false
     }
   }
 
@@ -182,7 +184,7 @@ struct SyncJob {
     switch stage {
     case .tail, .spot: true
     case .backward, .older: key != nil
-    case .start, .newest, .forward, .search, .deletions, .changes, .listing: false
+    case .start, .newest, .forward, .search, .deletions, .changes, .listing, .asking: false
     }
   }
 
@@ -190,7 +192,7 @@ struct SyncJob {
   var asksPages: Bool {
     switch stage {
     case .tail, .newest, .backward, .older, .forward, .search, .spot: true
-    case .start, .deletions, .changes, .listing: false
+    case .start, .deletions, .changes, .listing, .asking: false
     }
   }
 
@@ -256,6 +258,10 @@ struct SyncJob {
       return .getChangedSince(conversation: conversation, since: since)
     case .listing(let listing):
       return listing.request(limit: limit)
+    case .asking:
+      let last = Array("\"include_last_message\":true".utf8)
+      return .operation(
+        OperationRequest(verb: .getConversation, conversation: conversation, body: last))
     case .tail(let bound), .spot(.after(let bound)):
       place = .offset(0, after: bound.after)
     case .newest:

@@ -150,6 +150,18 @@ extension WindowState {
         // The first row that is cached behind a gap is hardly the one that is meant.
         if case .time = at { return try growToUnknown(wish, at: at, mayAsk: true, loader: &loader) }
         if case .unread = at {
+          let rx = loader.rx
+          if try rx.readMarker(loader.cid) == nil {
+            // Nobody has said where it is: the server is asked before anything is walked through.
+            let isAsked = asked.contains { $0.request.kind == .marker }
+            if isAsked || !wish.tried.contains(.marker) {
+              return try resolve(wish, kind: .marker, want: 0, mayAsk: true, loader: &loader)
+            }
+            guard try isNearMarker(rx, loader.cid) else {
+              isMarkerUnknown = true
+              return try grow(.newest(wish.want), loader: &loader)
+            }
+          }
           return try resolve(
             wish, kind: .below(key.position), want: wish.want, mayAsk: true, loader: &loader)
         }
@@ -173,6 +185,13 @@ extension WindowState {
     case .unknown:
       try growToUnknown(wish, at: at, mayAsk: mayAsk, loader: &loader)
     }
+  }
+
+  /// Whether the marker is on the way back, or so few messages are unread, as the server counts,
+  /// that they may be walked through.
+  private func isNearMarker(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) -> Bool {
+    if try rx.namedMarker(cid) != nil { return true }
+    return try rx.countedUnread(cid).map { $0 <= Limits.markerWalkMax } ?? false
   }
 
   private mutating func growBothSides(
@@ -321,6 +340,7 @@ extension WindowState {
     status.isAtStart = isAtStart
     status.hasGapBefore = edges.before
     status.hasGapAfter = edges.behind
+    status.isMarkerUnknown = isMarkerUnknown
     return status
   }
 }

@@ -14,6 +14,8 @@ struct WindowState: LiveQueryState {
   /// The conversation's number, once it is known.
   var cid: Int64?
   var making = Making()
+  /// It shows the newest messages in the place of the first unread one.
+  var isMarkerUnknown = false
   /// The newest entry of the change feed that the list stands for.
   private var seq: UInt64 = 0
   var wishes: [PendingLoad] = []
@@ -152,6 +154,7 @@ struct WindowState: LiveQueryState {
   mutating func load(_ load: Load) throws(Failure) -> Bool {
     let atGap: PendingLoad.AtGap = load.isPastGaps ? .show : .ask
     trouble = nil
+    isMarkerUnknown = false
     switch load.kind {
     case .initial:
       return show(newestOf: load.count, replacing: true)

@@ -134,6 +134,8 @@ class WindowState:
     at_end: bool
     gap_before: bool
     gap_after: bool
+    #: `At.UNREAD` was asked for and the server told no marker: the newest are shown.
+    marker_unknown: bool
     version: int
     checksum: int
     row_count: int

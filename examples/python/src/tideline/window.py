@@ -110,7 +110,7 @@ class Window:
         out = c.WindowStatus(struct_size=ctypes.sizeof(c.WindowStatus))
         check(c.library.tl_window_state(self._handle, ctypes.byref(out)))
         return WindowState(
-            *(bool(out.flags >> bit & 1) for bit in range(4)), out.version, out.checksum,
+            *(bool(out.flags >> bit & 1) for bit in range(5)), out.version, out.checksum,
             out.row_count, out.split_count, Waiting(out.waiting), Status(out.trouble), out.anchor)
 
 
