@@ -176,6 +176,7 @@ struct CacheLoader {
       return .latest
     case .unread:
       guard let position = try rx.firstUnread(cid) else { return .unknown }
+      if let found = try findByCount() { return found }
       let found = try row(at: position)
       let below = try rx.rows(cid, from: .min, to: position, limit: 1, newestFirst: true).first
       let read = [below?.position, try rx.readMarker(cid)].compactMap { $0 }.max()
@@ -189,6 +190,22 @@ struct CacheLoader {
     case .time(let time):
       return try find(time: time)
     }
+  }
+
+  /// The message that the marker names is not to be had: so many are unread as the server counts
+  /// from it, and the oldest of them is the first.
+  private func findByCount() throws(StoreFailure) -> Found? {
+    guard let count = try rx.unreadAboveNowhere(cid), (1...Limits.markerWalkMax).contains(count),
+      let newest = passable.newest
+    else { return nil }
+    if let place = try rx.unread(cid, fromNewest: count, downTo: newest.low) {
+      return try row(at: place)
+    }
+    // It stands below the newest range, or the server counts what is not shown.
+    guard newest.low > .min,
+      let first = try rx.keys(cid, from: newest.low, limit: 1, to: newest.high).first
+    else { return nil }
+    return .at(first, isTrusted: false)
   }
 
   private func row(at position: Position) throws(StoreFailure) -> Found {

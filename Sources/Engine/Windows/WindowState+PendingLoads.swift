@@ -190,7 +190,7 @@ extension WindowState {
   /// Whether the marker is on the way back, or so few messages are unread, as the server counts,
   /// that they may be walked through.
   private func isNearMarker(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) -> Bool {
-    if try rx.namedMarker(cid) != nil { return true }
+    if let named = try rx.namedMarker(cid), try !rx.isDeleted(named, in: cid) { return true }
     return try rx.countedUnread(cid).map { $0 <= Limits.markerWalkMax } ?? false
   }
 

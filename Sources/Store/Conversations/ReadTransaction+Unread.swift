@@ -113,6 +113,15 @@ extension ReadTransaction {
     try tally(cid).counted.map { Int(clamping: $0.count &+ $0.arrived) }
   }
 
+  /// How many messages are unread above a marker whose place is not known, as the server counted
+  /// from it; nil where the place is known, or the count is of another one.
+  package func unreadAboveNowhere(_ cid: Int64) throws(StoreFailure) -> Int? {
+    let tally = try tally(cid)
+    guard let counted = tally.counted else { return nil }
+    guard try isAhead(tally, cid) ? counted.isFromNamed : tally.marker == nil else { return nil }
+    return Int(clamping: Swift.max(0, counted.count &+ counted.arrived))
+  }
+
   /// Whether the server names a message as read that is not stored: what the user named is told it
   /// first, and what he is sending stands behind all that is stored.
   func isAhead(_ tally: UnreadCounters, _ cid: Int64) throws(StoreFailure) -> Bool {

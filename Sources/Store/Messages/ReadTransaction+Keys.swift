@@ -169,6 +169,28 @@ extension ReadTransaction {
     return first
   }
 
+  /// Whether a message is remembered as deleted.
+  package func isDeleted(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Bool {
+    try connection.statement(Queries.tombstone, cid, id).step()
+  }
+
+  /// The oldest of so many unread messages, the newest of all first, down to a boundary; nil where
+  /// there are fewer.
+  package func unread(
+    _ cid: Int64, fromNewest count: Int, downTo low: Position
+  ) throws(StoreFailure) -> Position? {
+    let row = try connection.statement(Queries.newestFlags, cid, RowFlags.hidden.rawValue)
+    var left = count
+    while left > 0, try row.step() {
+      let position = Position(time: row.int(0), key: row.bytes(1))
+      guard position >= low else { return nil }
+      if !RowFlags(rawValue: row.int(2)).isDisjoint(with: .notUnread) { continue }
+      left -= 1
+      if left == 0 { return position }
+    }
+    return nil
+  }
+
   /// The boundary before the first message made at or after `time`.
   ///
   /// Where positions are the server's numbers it is found by halving: exact as far

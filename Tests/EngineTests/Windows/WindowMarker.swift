@@ -89,3 +89,44 @@ import Testing
     #expect(world.asked("get_conversation").isEmpty)
   }
 }
+
+/// The message that the marker names was deleted before this device had it.
+extension WindowMarker {
+  private func deleteMarked(_ world: World, _ index: Int) {
+    let id = world.order()[index]
+    world.server.delete(conversation: world.room, ids: [id])
+  }
+
+  /// Nothing but the count says where it stood.
+  @Test(arguments: kinds, [true, false])
+  func theFirstUnreadBehindAMessageThatIsGone(_ kind: CapableKind, _ hasList: Bool) throws {
+    let world = try kind.world(limit: 50)
+    world.post(600, everyMs: 30_000)
+    markElsewhere(world, 489)
+    deleteMarked(world, 489)
+    try world.connect()
+    if hasList { #expect(try world.sync(.conversations).trouble == nil) }
+    let (screen, first) = try opened(world)
+    #expect(first == world.order()[489])
+    #expect(world.asked("get_messages").count <= 8)
+    #expect(try !screen.state().isMarkerUnknown)
+  }
+
+  /// This device had read less, and has all up to there.
+  @Test(arguments: kinds) func theFirstUnreadAboveWhatWasReadHere(_ kind: CapableKind) throws {
+    let world = try kind.world(limit: 50)
+    world.post(500, everyMs: 30_000)
+    try world.connect()
+    try world.sync(.older, want: 500)
+    try world.act("mark_last_read", world.order()[59])
+    try world.run()
+    try world.disconnect()
+    world.post(30, everyMs: 30_000)
+    markElsewhere(world, 510)
+    deleteMarked(world, 510)
+    try world.connect()
+    #expect(try world.sync(.conversations).trouble == nil)
+    let (_, first) = try opened(world)
+    #expect(first == world.order()[510])
+  }
+}
