@@ -28,7 +28,8 @@ extension PageMerge {
   mutating func learnTies(
     _ ingested: Ingested, of listing: TieLearner.Listing, run: OpenTimestampGroup?, climbs: Bool
   ) throws(StoreFailure) {
-    guard scheme.learnsTies, !engine.ties.isUnstable else { return }
+    guard scheme.learnsTies else { return }
+    if engine.ties.isUnstable { return try noteUntaught(ingested) }
     for page in engine.ties.takeWaiting(listing, in: record.cid) {
       try arrange(page.time, by: page.shown, new: [], waited: page)
     }
@@ -36,7 +37,9 @@ extension PageMerge {
     guard let first = rows.first??.time, let last = rows.last??.time else { return }
     let isUnknown = engine.ties.isUnknown(listing)
     let isOne = rows.count > 1 && first == last && rows.allSatisfy { $0?.time == first }
-    guard isUnknown ? isOne : engine.ties.descends(listing) != nil else { return }
+    guard isUnknown ? isOne : engine.ties.descends(listing) != nil else {
+      return try noteUntaught(ingested)
+    }
     let pushedTimes = engine.pushed.times(in: record.cid)
     var start = 0
     while start < rows.count {
@@ -58,9 +61,19 @@ extension PageMerge {
           cid: record.cid, time: time, issued: job.issued, shown: shown)
         page.known.insert(all: try tx.timestampGroup(time, record.cid).map(\.position.id))
         engine.ties.wait(page, listing)
+        try noteUntaught(ingested)
       } else {
         try arrange(time, by: shown, new: ingested.insertedAt)
       }
+    }
+  }
+
+  /// The page shows messages of one time and does not tell their order: what is counted from one
+  /// of them is a guess.
+  private func noteUntaught(_ ingested: Ingested) throws(StoreFailure) {
+    for time in Set(ingested.items.lazy.compactMap { $0?.time }).sorted()
+    where try tx.timestampGroup(time, record.cid).count > 1 {
+      try tx.note(orderOf: time, isKnown: false, in: record.cid)
     }
   }
 
@@ -86,7 +99,13 @@ extension PageMerge {
     let shown = order.filter { onPage.contains($0.position.id) }
     let places = order.map(\.position)
     let isWhole = page.isClosedAbove && page.isClosedBelow
-    guard engine.ties.teaches(shown, in: record.cid, isWhole: isWhole) else { return }
+    guard engine.ties.teaches(shown, in: record.cid, isWhole: isWhole) else {
+      return try tx.note(orderOf: time, isKnown: false, in: record.cid)
+    }
+    // A page that shows all that is stored of it has told the order of that.
+    if shown.count == stored.count {
+      try tx.note(orderOf: time, isKnown: true, in: record.cid)
+    }
     let ranks = TieOrder.ranks(for: places)
     guard zip(places, ranks).contains(where: { $0.rank != $1 }) else { return }
     var byID: [[UInt8]: Int] = [:]

@@ -82,15 +82,23 @@ extension ReadTransaction {
   /// The unread messages of a conversation.
   package func unread(_ record: ConversationRecord) throws(StoreFailure) -> Unread {
     let tally = try tally(record.cid)
-    if let counted = tally.counted {
+    var known = tally.counted.map { $0.count &+ $0.arrived }
+    if let counted = tally.counted, try isOrderUnknown(at: counted.top, record.cid) {
+      // Which of those that share its time came later nobody can tell.
+      let later = try countUnread(
+        record.cid, from: .after(timestampGroup: counted.top.time), to: Self.beyond)
+      known = counted.count &+ later
+    } else if let counted = tally.counted {
       let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, of: record)
       if isWhole, !counted.isLow, !counted.isDoubted {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
-    let known = tally.counted.map { $0.count &+ $0.arrived }
     // The server's marker stands further on than ours, nobody knows where.
     if try isAhead(tally, record.cid) {
+      return Unread(Int(clamping: known ?? tally.unread), isExact: false)
+    }
+    if try isOrderUnknown(at: tally.marker, record.cid) {
       return Unread(Int(clamping: known ?? tally.unread), isExact: false)
     }
     let isExact = try isCovered(above: tally.marker, of: record)
@@ -129,6 +137,21 @@ extension ReadTransaction {
       try connection.number(Queries.markerTold, cid, named) == nil
     else { return false }
     return try operation(clientID: named) == nil
+  }
+
+  /// Whether messages share the time of a place, and no page has told their order.
+  func isOrderUnknown(at place: Position?, _ cid: Int64) throws(StoreFailure) -> Bool {
+    guard let place else { return false }
+    return try untaught(cid).holds(place)
+  }
+
+  func countUnread(
+    _ cid: Int64, from low: Position, to high: Position
+  ) throws(StoreFailure) -> Int64 {
+    guard low < high else { return 0 }
+    return try connection.number(
+      Queries.countUnread, cid, low.time, low.key, high.time, high.key,
+      RowFlags.notUnread.rawValue) ?? 0
   }
 
   /// Whether the trusted ranges hold everything from a place up to what is known of the

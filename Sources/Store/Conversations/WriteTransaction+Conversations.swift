@@ -62,6 +62,20 @@ extension WriteTransaction {
     try save(new, replacing: old, in: cid, kind: .stale)
   }
 
+  /// Notes that a page has shown the messages of one time, and whether it told their order.
+  package func note(
+    orderOf time: Int64, isKnown: Bool, in cid: Int64
+  ) throws(StoreFailure) {
+    let old = try untaught(cid)
+    var new = old
+    let (low, high) = (Position.before(timestampGroup: time), Position.after(timestampGroup: time))
+    if isKnown { new.remove(low, high) } else { new.insert(low, high) }
+    if new == old { return }
+    new.keepNewest(Limits.spansMax)
+    try save(new, replacing: old, in: cid, kind: .untaught)
+    try settleDoubt(cid)
+  }
+
   private func save(
     _ new: SpanSet, replacing old: SpanSet, in cid: Int64, kind: SpanKind
   ) throws(StoreFailure) {
@@ -96,6 +110,7 @@ extension WriteTransaction {
     if let entry = memo?.entry(cid) {
       if kind == .content { entry.spans = new }
       if kind == .unverified { entry.unverified = new }
+      if kind == .untaught { entry.untaught = new }
       entry.summary = nil
     }
     feed.add(.coverage, cid, 0...0)

@@ -57,7 +57,8 @@ extension WriteTransaction {
   func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard tally.counted?.isDoubted == true, let record = try conversation(cid: cid),
-      try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid)
+      try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid),
+      try !isOrderUnknown(at: tally.marker, cid)
     else { return }
     tally.counted = nil
     change(cid, to: tally)
@@ -289,14 +290,6 @@ extension WriteTransaction {
     return count
   }
 
-  func countUnread(
-    _ cid: Int64, from low: Position, to high: Position
-  ) throws(StoreFailure) -> Int64 {
-    guard low < high else { return 0 }
-    return try connection.number(
-      Queries.countUnread, cid, low.time, low.key, high.time, high.key,
-      RowFlags.notUnread.rawValue) ?? 0
-  }
 }
 
 extension UnreadCounters.Counted {

@@ -12,6 +12,7 @@ final class ReadCache {
     var record: ConversationRecord?
     var spans: SpanSet?
     var unverified: SpanSet?
+    var untaught: SpanSet?
     /// Unreadable places that were shown.
     var poisoned: [SpanSet.Span]?
     var tally: UnreadCounters?

@@ -215,6 +215,16 @@ package class ReadTransaction {
     try ranges(cid, kind: .stale, on: connection)
   }
 
+  /// Time groups that pages have shown, and not in which order.
+  func untaught(_ cid: Int64) throws(StoreFailure) -> SpanSet {
+    let entry = try known?.entry(cid)
+    if let kept = entry?.untaught { return kept }
+    let connection = try connection
+    let found = try ranges(cid, kind: .untaught, on: connection)
+    entry?.untaught = found
+    return found
+  }
+
   /// Everything, as one range.
   static let whole = SpanSet(stored: [SpanSet.Span(low: .min, high: .max)]) ?? SpanSet()
 
@@ -223,6 +233,7 @@ package class ReadTransaction {
     case content = 0
     case unverified = 1
     case stale = 2
+    case untaught = 3
 
     /// What ranges that make no sense are read as: nothing is proven by them.
     var unknown: SpanSet { self == .content ? SpanSet() : ReadTransaction.whole }
