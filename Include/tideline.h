@@ -1278,7 +1278,14 @@ typedef struct tl_list_config {
   uint32_t reserved;    /**< Must be zero. */
 } tl_list_config;
 
-/** Flags of #tl_conversation. */
+/**
+ * Flags of #tl_conversation.
+ *
+ * #TL_CONVERSATION_UNREAD_EXACT is as of the last time the server told a count. A
+ * count of an earlier connection is exact no more once this one has caught up with
+ * the conversation: what was read elsewhere meanwhile is in no count. An open list
+ * asks for the counts of each connection.
+ */
 enum {
   TL_CONVERSATION_PENDING = 1u << 0,      /**< Made here, not yet by the server; `id` is its client id. */
   TL_CONVERSATION_UNREAD_EXACT = 1u << 1, /**< `unread` is what the server counts; otherwise it is the last that is known. */

@@ -71,6 +71,8 @@ final class SyncEngine {
   var typing = Typing()
   /// The newest commit when the connection began; nil while there is none.
   var connectedLSN: UInt64?
+  /// The newest commit when this connection began.
+  var beganLSN: UInt64 = 0
   var stats = Stats()
   var logLines: [(LogLevel, String)] = []
   /// Whether the host should look.
@@ -146,6 +148,7 @@ final class SyncEngine {
     outbox.connect(checksAfterMs: now.monotonicMs + tracker.pacing.timeoutMs)
     clearTyping()
     connectedLSN = lastLSN
+    beganLSN = lastLSN
     wakeLists(now)
     wakeWindows(now)
     checkRestores(now)

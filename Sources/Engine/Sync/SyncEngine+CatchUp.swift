@@ -123,6 +123,9 @@ extension SyncEngine {
       moved = merge.moved
       try tx.save(facts)
       draft = merge.job
+      if draft.isLive, !job.isLive, !windows.asksList {
+        try tx.outliveCount(from: beganLSN, in: record.cid)
+      }
       pass(ingested, of: record, shownTo: &draft, at: tx.lsn)
       let first = ingested.items.first { $0 != nil } ?? nil
       let last = ingested.items.last { $0 != nil } ?? nil

@@ -52,13 +52,16 @@ struct UnreadCounters: Equatable {
     /// Something was read or went of which nobody knows whether the server counted it: it goes on
     /// as before, and is exact no more until the server counts anew.
     var isDoubted = false
+    /// It counted on an earlier connection, and this one has told of the conversation since: what
+    /// was read elsewhere meanwhile is in no count.
+    var isOutlived = false
     /// It counted from the message that is named as read and not stored.
     var isFromNamed = false
 
     /// The facts as they are stored.
     var bits: Int64 {
       (isSharp ? 1 : 0) + (isWhole ? 2 : 0) + (isLow ? 4 : 0) + (isDoubted ? 8 : 0)
-        + (isFromNamed ? 16 : 0)
+        + (isFromNamed ? 16 : 0) + (isOutlived ? 32 : 0)
     }
   }
 
@@ -90,7 +93,9 @@ extension ReadTransaction {
       known = counted.count &+ later
     } else if let counted = tally.counted {
       let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, of: record)
-      if isWhole, !counted.isLow, !counted.isDoubted {
+      if isWhole, !counted.isLow, !counted.isDoubted,
+        !counted.isOutlived || known == 0
+      {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
@@ -101,9 +106,11 @@ extension ReadTransaction {
     if try isOrderUnknown(at: tally.marker, record.cid) {
       return Unread(Int(clamping: known ?? tally.unread), isExact: false)
     }
-    let isExact = try isCovered(above: tally.marker, of: record)
-    let count = isExact ? tally.unread : Swift.max(tally.unread, known ?? 0)
-    return Unread(Int(clamping: count), isExact: isExact)
+    let isAllHere = try isCovered(above: tally.marker, of: record)
+    let count = isAllHere ? tally.unread : Swift.max(tally.unread, known ?? 0)
+    // What was read elsewhere makes nothing of nothing.
+    let isOutlived = tally.counted?.isOutlived ?? false
+    return Unread(Int(clamping: count), isExact: isAllHere && (!isOutlived || count == 0))
   }
 
   /// The last message that this user has read; nil where none is known.

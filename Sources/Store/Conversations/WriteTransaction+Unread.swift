@@ -56,7 +56,8 @@ extension WriteTransaction {
   /// What is all stored is counted here: a count in doubt is never gone back to.
   func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
-    guard tally.counted?.isDoubted == true, let record = try conversation(cid: cid),
+    guard let counted = tally.counted, counted.isDoubted, !counted.isOutlived,
+      let record = try conversation(cid: cid),
       try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid),
       try !isOrderUnknown(at: tally.marker, cid)
     else { return }
@@ -69,6 +70,16 @@ extension WriteTransaction {
     counted.count = Swift.max(0, counted.count)
     if !counted.isDoubted { doubtsCounts = true }
     counted.isDoubted = true
+  }
+
+  /// A connection that began after a commit has told of the conversation: a count from before says
+  /// nothing of what was read elsewhere meanwhile.
+  package func outliveCount(from lsn: UInt64, in cid: Int64) throws(StoreFailure) {
+    var tally = try tally(cid)
+    guard let counted = tally.counted, counted.lsn <= lsn, !counted.isOutlived else { return }
+    tally.counted?.isOutlived = true
+    change(cid, to: tally)
+    change(.conversations, in: cid, numbers: nil)
   }
 
   /// Something was read or deleted of which nothing is stored: whether the server

@@ -88,6 +88,85 @@ import Testing
     #expect(badge.seen.last == "53")
   }
 
+  /// A badge of a host that keeps no list open.
+  private func badge(_ world: World) throws -> String {
+    let row = try #require(try world.client.conversation(Array(world.room.utf8)).rows.first)
+    let isExact = row.flags & ConversationFlags.unreadExact != 0
+    return "\(row.unread)\(isExact ? "" : "?")"
+  }
+
+  /// No push tells what another device reads. A count that the server told on this connection is
+  /// exact until it tells another; one of an earlier connection only until this one has told
+  /// anything of the conversation.
+  ///
+  /// header: "count of an earlier connection is exact no more once this one has caught up with"
+  @Test(arguments: [400, 60], [true, false])
+  func aCountOfAnEarlierConnectionIsExactNoMore(_ count: Int, _ hasNews: Bool) throws {
+    let world = try world(count)
+    markRead(world, count - 50)
+    try world.connect()
+    try world.sync(.conversations)
+    try world.sync(.older, want: 60)
+    #expect(try badge(world) == "49")
+    // Read elsewhere, while the device is connected and hears nothing of it.
+    markRead(world, count - 40)
+    try world.sync()
+    #expect(try badge(world) == "49")
+    try world.sync(.conversations)
+    #expect(try badge(world) == "39")
+    try world.client.disconnected()
+    markRead(world, count - 20)
+    if hasNews { world.post(2) }
+    #expect(try badge(world) == "39")
+    try world.client.connected()
+    #expect(try badge(world) == "39")
+    try world.sync()
+    #expect(try badge(world) == (hasNews ? "41?" : "39?"))
+    world.post(1)
+    try world.sync()
+    #expect(try badge(world) == (hasNews ? "42?" : "40?"))
+    try world.sync(.conversations)
+    #expect(try badge(world) == (hasNews ? "22" : "20"))
+    // What the user does here is as exact as what it began with.
+    try world.act("mark_last_read", world.truth().last ?? "")
+    #expect(try badge(world) == "0")
+  }
+
+  /// Where nothing is unread, nothing was read elsewhere that matters.
+  @Test func nothingUnreadIsExactOnEachConnection() throws {
+    let world = try world(60)
+    markRead(world, 40)
+    try world.connect()
+    try world.sync(.conversations)
+    try world.sync(.older, want: 60)
+    try world.client.disconnected()
+    markRead(world, 50)
+    try world.client.connected()
+    try world.sync()
+    #expect(try badge(world) == "19?")
+    try world.act("mark_last_read", world.truth().last ?? "")
+    #expect(try badge(world) == "0")
+    try world.run()
+    try world.client.disconnected()
+    try world.client.connected()
+    try world.sync()
+    #expect(try badge(world) == "0")
+  }
+
+  /// An open list asks for the counts of each connection: nothing becomes inexact on the way.
+  @Test func anOpenListNeedsNoDoubt() throws {
+    let world = try world(400)
+    markRead(world, 341)
+    let badge = try caughtUp(world)
+    world.reset()
+    try world.client.disconnected()
+    markRead(world, 361)
+    try world.client.connected()
+    _ = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try badge.settle()
+    #expect(badge.seen == ["58", "38"])
+  }
+
   /// A sync that waits for the user keeps nobody from asking for a count that is in doubt.
   @Test func aSyncThatWaitsForTheUserKeepsNoBadgeInDoubt() throws {
     let world = try world(400)
