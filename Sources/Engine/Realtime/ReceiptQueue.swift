@@ -126,6 +126,21 @@ extension SyncEngine {
     }
   }
 
+  /// How long marks wait that a server refuses again and again.
+  private static let markPauseMs: Int64 = 15 * 60_000
+
+  /// Marks were not taken: they are tried again.
+  func troubleMarks(_ failure: Failure, retryAfterMs: Int64, at now: Instant) {
+    receipts.isWaiting = true
+    receipts.attempts += 1
+    receipts.isSilent = failure == .timeout
+    let isRefusing = !receipts.isSilent && receipts.attempts > Self.attemptsMax
+    let patience = isRefusing ? Self.markPauseMs : 0
+    receipts.notBeforeMs =
+      now.monotonicMs
+      + tracker.backoffMs(attempt: receipts.attempts, atLeast: max(retryAfterMs, patience))
+  }
+
   /// Takes the answer to marks.
   func takeMarkAnswer(
     _ outcome: Outcome, group: ReceiptGroup, in conversation: [UInt8], ids: [[UInt8]],

@@ -365,14 +365,7 @@ final class SyncEngine {
       subscriptions.rest(now.monotonicMs)
       subscribeAgain(one, atLeast: retryAfterMs, isSilent: failure == .timeout, at: now)
     case .marks:
-      receipts.isWaiting = true
-      receipts.attempts += 1
-      receipts.isSilent = failure == .timeout
-      let isRefusing = !receipts.isSilent && receipts.attempts > Self.attemptsMax
-      let patience = isRefusing ? Self.markPauseMs : 0
-      receipts.notBeforeMs =
-        now.monotonicMs
-        + tracker.backoffMs(attempt: receipts.attempts, atLeast: max(retryAfterMs, patience))
+      troubleMarks(failure, retryAfterMs: retryAfterMs, at: now)
     case .sync(let id):
       guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
       jobs[index].inFlight = false
@@ -391,8 +384,6 @@ final class SyncEngine {
   }
 
   static let attemptsMax = 6
-  /// How long marks wait that a server refuses again and again.
-  static let markPauseMs: Int64 = 15 * 60_000
 
   /// Sends what may be sent now: subscriptions, whose first answers all else waits for, then
   /// what the user did and marks, then what a screen waits for, then the other syncs in the order
