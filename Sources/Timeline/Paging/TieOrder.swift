@@ -62,14 +62,17 @@ package enum TieOrder {
     // A page that nothing but an unreadable item joins to the walk is the next one of it, too.
     let goesOn = page.ids.contains { page.run.contains($0) } || shown.allSatisfy(\.isNew)
     if goesOn, isInRun.contains(true) {
-      let inside = early.filter { isInRun[$0] }.map { rows[$0] }
+      // A page shows neighbours: what the walk has shown beside them stays on its side of them.
+      let seam =
+        rows.indices.first { isShown[$0] && isInRun[$0] } ?? (page.climbs ? rows.count : 0)
+      let before = early.filter { isInRun[$0] && $0 < seam }.map { rows[$0] }
+      let behind = early.filter { isInRun[$0] && $0 >= seam }.map { rows[$0] }
       let outside = early.filter { !isInRun[$0] }
       // What stands on the run's far side was put there by what knew both, and stays there.
       let far = (page.climbs ? isInRun.firstIndex(of: true) : isInRun.lastIndex(of: true)) ?? 0
       let below = outside.filter { page.climbs ? $0 < far : $0 <= far }.map { rows[$0] }
       let above = outside.filter { page.climbs ? $0 >= far : $0 > far }.map { rows[$0] }
-      return page.climbs
-        ? below + inside + shown + above + late : below + shown + inside + above + late
+      return below + before + shown + behind + above + late
     }
     // At the first place that the page shows of those that were known.
     let first = rows.indices.first { isShown[$0] && !rows[$0].isNew } ?? rows.count

@@ -65,6 +65,18 @@ import Timeline
     #expect(names(TieOrder.arranged(all, by: shown("ce", run: "bc", climbs: true))) == "abcedf")
   }
 
+  /// Pages vary in size: one may show nothing but what the walk has shown. It says nothing of the
+  /// other rows of the walk, which stay on their side of it.
+  @Test func aPageInsideTheRunMovesNothing() {
+    let all = rows("abcdef")
+    #expect(names(TieOrder.arranged(all, by: shown("d", run: "cdef"))) == "abcdef")
+    #expect(names(TieOrder.arranged(all, by: shown("de", run: "bcdef"))) == "abcdef")
+    #expect(names(TieOrder.arranged(all, by: shown("c", run: "abcd", climbs: true))) == "abcdef")
+    #expect(
+      names(TieOrder.arranged(rows("abcdef", new: "f"), by: shown("fd", run: "cde")))
+        == "abcfde")
+  }
+
   /// What came after the page was asked for stands behind all.
   @Test func whatCameLaterStandsBehind() {
     let all = rows("abcdef", late: "a")
