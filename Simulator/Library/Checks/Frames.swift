@@ -96,6 +96,20 @@ enum Frames {
     return String(decoding: bytes[(start + 1)..<end], as: UTF8.self)
   }
 
+  /// The values of all members `name` that are text.
+  static func all(_ name: String, _ bytes: [UInt8]) -> [String] {
+    let needle = Array("\"\(name)\":\"".utf8)
+    var found: [String] = []
+    var from = 0
+    while let at = find(needle, in: bytes, from: from) {
+      let start = at + needle.count
+      guard let end = bytes[start...].firstIndex(of: 0x22) else { break }
+      found.append(String(decoding: bytes[start..<end], as: UTF8.self))
+      from = end
+    }
+    return found
+  }
+
   static func strings(_ name: String, _ bytes: [UInt8]) -> [String] {
     guard let start = valueStart(name, bytes), bytes[start] == 0x5B else { return [] }
     guard let end = bytes[start...].firstIndex(of: 0x5D) else { return [] }

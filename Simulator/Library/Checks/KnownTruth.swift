@@ -29,6 +29,9 @@ final class KnownTruth {
   /// The message with this id, hidden or not.
   func row(_ id: [UInt8]) -> World.Truth? { places[RowKey(id)].map { rows[$0] } }
 
+  /// Where it stands among the server's.
+  func place(_ id: [UInt8]) -> Int? { places[RowKey(id)] }
+
   /// The same for one of rows that are asked for in their order; `next` is where to look first.
   func row(_ row: SimRow, _ next: inout Int) -> World.Truth? {
     while next < rows.count, rows[next].isBefore(row.order, row.id) { next += 1 }

@@ -15,10 +15,18 @@ final class Screen {
   let holds: Bool
   /// Somebody has asked for a gap to be filled: that one is drawn while it is.
   var fills = false
+  /// Nothing was asked for at the last look, and the user has not touched it since.
+  var isAtRest = false
+  var wasAtEnd = false
+  let rowsMax: Int
+  /// The rows whose splits are held back, and since which look.
+  var heldSinceUs: [UInt64: Int64] = [:]
 
   init(
-    number: Int, conversation: Int, place: SimPlace, window: any SimulatedWindow, holds: Bool
+    number: Int, conversation: Int, place: SimPlace, window: any SimulatedWindow, holds: Bool,
+    rowsMax: Int
   ) {
+    self.rowsMax = rowsMax
     self.holds = holds
     self.number = number
     self.conversation = conversation

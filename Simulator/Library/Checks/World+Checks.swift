@@ -82,6 +82,7 @@ extension World {
     trace.mix(UInt64(page.rows.count))
     for row in page.rows { trace.mix(row.id) }
     try checkShape(conversation, page)
+    try checkOrderShown(conversation, page.rows)
     // A restore takes rows back to life, which only the next sync can find out.
     guard client.claimsCoverage, findings.restores == 0, !conversations[conversation].isGone
     else { return }

@@ -14,6 +14,7 @@ extension World {
     }
     for row in page.rows { trace.mix(row.number) }
     try checkShape(screen.conversation, page)
+    try checkOrderShown(screen.conversation, page.rows)
     try checkState(screen)
     if findings.restores == 0 {
       let known = known(screen.conversation)

@@ -45,7 +45,7 @@ extension World {
     findings.screens += 1
     let screen = Screen(
       number: number, conversation: conversation, place: place, window: window,
-      holds: Self.holdMs(number) > 0)
+      holds: Self.holdMs(number) > 0, rowsMax: rowsMax)
     screens.append(screen)
     try pump()
     return screen
@@ -113,6 +113,7 @@ extension World {
   func load(_ screen: Screen, _ load: SimLoad, count: Int? = nil, past: Bool? = nil) throws {
     let count = count ?? 1 + screenDice.below(80)
     let past = past ?? screenDice.chance(0.2)
+    screen.isAtRest = false
     let answer = try input { try screen.window.load(load, count: count, pastGaps: past) }
     guard let answer else { return }
     trace.note(
@@ -129,6 +130,7 @@ extension World {
     // A load of the newest that has not come would bring back the first rows that leave.
     let isThere = try screen.window.state().atEnd
     if first + count < screen.rows.count || first > 0 && !isThere { screen.followsPresent = false }
+    screen.isAtRest = false
     guard try input({ try screen.window.trim(first, count) }) != nil else { return }
     try pump()
   }
@@ -139,6 +141,7 @@ extension World {
     // Rows that are too many leave far from what is shown, also the newest.
     screen.followsPresent = false
     trace.note(nowUs, "host: window \(screen.number) shows \(first)+\(count)")
+    screen.isAtRest = false
     guard try input({ try screen.window.show(first, count) }) != nil else { return }
     try pump()
   }
@@ -151,6 +154,7 @@ extension World {
   func fill(_ screen: Screen, _ row: Int) throws {
     screen.followsPresent = false
     screen.fills = true
+    screen.isAtRest = false
     guard let answer = try input({ try screen.window.fill(row) }) else { return }
     trace.note(nowUs, "host: window \(screen.number) fills before \(row): \(answer)")
     try pump()
@@ -159,7 +163,7 @@ extension World {
   /// Looks at all windows after a step: most are polled, and each poll is judged.
   func lookAtScreens() throws {
     if screens.isEmpty { return }
-    for screen in screens where isQuiet || screenDice.chance(0.7) {
+    for screen in screens where isQuiet || knobs.looksAlways || screenDice.chance(0.7) {
       try look(at: screen)
       if !screens.contains(where: { $0.number == screen.number }) { return }
     }
@@ -174,8 +178,15 @@ extension World {
       let changed = try screen.poll()
       if changed { trace.note(nowUs, "window \(screen.number): \(Pictures.screen(screen, self))") }
       trace.mix(screen.version)
-      if changed, screenDice.chance(0.2) { try pollUntilNothing(screen) }
+      if changed, screenDice.chance(0.2) {
+        // What was there in between, and sent away what is too much, is not seen here.
+        screen.isAtRest = false
+        try pollUntilNothing(screen)
+      }
       if changed || screenDice.chance(0.05) { try judge(screen) }
+      try judgeStay(screen, before, changed: changed)
+      try judgeHealing(screen)
+      try judgeHold(screen)
       return changed
     } catch let violation as Violation {
       throw Violation(

@@ -18,7 +18,7 @@ package final class TidelineClient: SimulatedClient {
   private let disk: FaultVFS?
   let plan = DiskPlan()
   let isSequence: Bool
-  private let fault: PlantedFault?
+  let fault: PlantedFault?
   let updateFault: UpdateFault?
   let operationFault: OperationFault?
   var memory = FaultMemory()
@@ -27,6 +27,8 @@ package final class TidelineClient: SimulatedClient {
   var forged: [SimFrame] = []
   var updatesSeen = 0
   private var isBlanked = false
+  private var badgesSeen = 0
+  private var isNews = false
 
   private static let fileName = "messages.tideline"
   private static let key = HostKey(Array(1...32))
@@ -117,6 +119,7 @@ package final class TidelineClient: SimulatedClient {
 
   package func receive(_ bytes: [UInt8]) throws -> SimReceipt {
     var frame = bytes
+    isNews = true
     if let updateFault, let receipt = try receive(&frame, with: updateFault) { return receipt }
     guard let fault else { return try take(frame) }
     if fault == .lostDeletions { frame = Frames.withoutDeletions(frame) }
@@ -210,6 +213,9 @@ package final class TidelineClient: SimulatedClient {
     case .tiesByID: order = { $0.sorted { $0.id.lexicographicallyPrecedes($1.id) } }
     case .tiesReversed: order = { $0.reversed() }
     case .tiesTurned: order = { $0.suffix(1) + $0.dropLast() }
+    case .tiesTurnedForAMoment where isNews:
+      isNews = false
+      order = { $0.reversed() }
     default: return rows
     }
     var result: [SimRow] = []
@@ -279,6 +285,25 @@ package final class TidelineClient: SimulatedClient {
     }
   }
 
+  /// The count of unread messages in a conversation; nil where it is not known.
+  func badge(_ conversation: [UInt8]) throws -> Eyes.Badge? {
+    let page: ConversationPage
+    do {
+      page = try client.conversation(conversation)
+    } catch {
+      if error == .notFound { return nil }
+      throw error
+    }
+    guard let row = page.rows.first else { return nil }
+    var badge = Eyes.Badge(
+      unread: row.unread, isExact: row.flags & ConversationFlags.unreadExact != 0)
+    badgesSeen += 1
+    if fault == .fallingBadge, badgesSeen % 7 == 0 { badge.unread = max(0, badge.unread - 1) }
+    if fault == .unexactForAMoment, isNews, badge.isExact { badge.unread += 1 }
+    isNews = false
+    return badge
+  }
+
   // MARK: Windows, events and entities
 
   static func at(_ place: SimPlace) -> At {
@@ -295,7 +320,8 @@ package final class TidelineClient: SimulatedClient {
   ) throws -> (any SimulatedWindow)? {
     var config = WindowConfig(
       conversation: conversation, at: Self.at(place), count: count, rowsMax: rowsMax)
-    config.holdMs = fault == .flashingSplit ? 0 : holdMs
+    config.holdMs =
+      fault == .flashingSplit ? 0 : fault == .endlessHold ? min(holdMs * 60, 60_000) : holdMs
     let window: Window
     do {
       window = try client.openWindow(config)

@@ -10,6 +10,7 @@ final class TidelineWindow: SimulatedWindow {
   private var polls = 0
   private var firstSeen: [[UInt8]: [UInt8]] = [:]
   private var hasLostEnd = false
+  private var isAway = false
 
   init(
     _ window: Window, _ fault: PlantedFault?, isSequence: Bool,
@@ -25,6 +26,7 @@ final class TidelineWindow: SimulatedWindow {
     polls += 1
     if fault == .deafWindow, polls > 6 { return nil }
     if fault == .lostEnd, !hasLostEnd, polls > 4 { try loseEnd() }
+    if fault == .flickeringRow { try flicker() }
     guard let diff = try window.poll() else { return nil }
     var ops = diff.ops.map(Self.op)
     var checksum = diff.checksum
@@ -49,6 +51,18 @@ final class TidelineWindow: SimulatedWindow {
     hasLostEnd = true
   }
 
+  /// The newest row is away for one poll.
+  private func flicker() throws {
+    let state = try window.state()
+    if polls % 5 == 0, state.isAtEnd, state.waiting == .nothing, state.rowCount > 2 {
+      try window.trim(first: 0, count: state.rowCount - 1)
+      isAway = true
+    } else if isAway {
+      isAway = false
+      _ = try window.load(Load(.last, count: 20))
+    }
+  }
+
   private static func op(_ op: WindowOp) -> SimOp {
     switch op.kind {
     case .insert: .insert(row: op.row, count: op.count)
@@ -68,7 +82,8 @@ final class TidelineWindow: SimulatedWindow {
       }
       return SimWindowRow(
         row: row, gapBefore: fault != .hiddenSplit && view.flags & Self.gapBefore != 0,
-        healing: view.flags & Self.gapHealing != 0,
+        healing: view.flags & Self.gapHealing != 0
+          || fault == .endlessHealing && view.flags & Self.gapBefore != 0,
         stale: view.flags & Self.stale != 0, gone: view.flags & Self.gone != 0)
     }
   }

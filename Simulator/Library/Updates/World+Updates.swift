@@ -61,6 +61,7 @@ extension World {
   func cutPower() throws {
     trace.note(nowUs, "the power goes")
     findings.powerCuts += 1
+    eyes.forgetPages()
     loseConnection()
     forgetOpened()
     let marked = ledger.marked

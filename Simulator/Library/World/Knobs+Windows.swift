@@ -82,6 +82,7 @@ extension Knobs {
       (entities, "entities"), (foreignFrames, "foreign"), (screens > 0, "screens=\(screens)"),
       (screensFillFirst, "screens-fill"), (powerCuts, "power"), (diskFailures, "disk"),
       (contradictions, "contradictions"), (readFailures, "reads-fail"),
+      (looksAlways, "looks-always"), (looksAtBadges, "badges"),
     ]
     for (on, name) in flags + updateFlags + operationFlags where on { parts.append(name) }
     return parts.joined(separator: " ")

@@ -99,6 +99,12 @@ package struct Knobs: Sendable {
   /// Frames for another account.
   package var foreignFrames = false
 
+  // Who looks on the way.
+  /// Windows are polled after each input.
+  package var looksAlways = false
+  /// The counts of unread messages are looked at after each input.
+  package var looksAtBadges = false
+
   // Windows and the disk.
   /// The most windows open at once; 0 for none.
   package var screens = 0
@@ -134,6 +140,9 @@ package struct Knobs: Sendable {
     var harm = Random(seed: seed ^ 0x6861_726D)
     contradictions = harm.chance(0.25)
     readFailures = diskFailures && harm.chance(0.5)
+    var eyes = Random(seed: seed ^ 0x6579_6573)
+    looksAlways = screens > 0 && eyes.chance(0.3)
+    looksAtBadges = eyes.chance(0.35)
     // Where each message's stamp is past that of the one before, stamps may run faster than the
     // clock, and a deletion that lands a second late is stamped more than any overlap ago.
     if previousIDs {

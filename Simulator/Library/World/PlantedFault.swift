@@ -42,16 +42,29 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case readAsDamage
   /// Messages of one time stand by their ids, the other way round, or the newest first.
   case tiesByID, tiesReversed, tiesTurned
+  /// They stand the other way round when they are first read after a frame, and then right.
+  case tiesTurnedForAMoment
+  /// At times the newest row of a window is away for one poll.
+  case flickeringRow
+  /// A split that heals is drawn a minute late.
+  case endlessHold
+  /// Each split is said to heal.
+  case endlessHealing
+  /// At times a badge is one too low, for one look.
+  case fallingBadge
+  /// A count that is called exact is one too high at the first look after a frame.
+  case unexactForAMoment
 
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
     switch self {
     case .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .flashingSplit, .hiddenGapBefore,
-      .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow:
+      .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow, .flickeringRow, .endlessHold,
+      .endlessHealing:
       .screens
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
       .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage, .tiesByID, .tiesReversed,
-      .tiesTurned:
+      .tiesTurned, .tiesTurnedForAMoment, .fallingBadge, .unexactForAMoment:
       .all
     }
   }

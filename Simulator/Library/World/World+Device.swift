@@ -33,6 +33,7 @@ extension World {
   func startSync(_ conversation: Int, older want: Int?) throws -> UInt64? {
     let bytes = conversations[conversation].bytes
     let top = serverTop(conversation)
+    eyes.free()
     let started = try input {
       if let want { return try client.syncOlder(bytes, want: want) }
       return try client.syncLatest(bytes)

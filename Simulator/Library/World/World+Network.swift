@@ -204,6 +204,10 @@ extension World {
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)
+    if receipt != .ignored {
+      notePage(bytes)
+      noteCauses(bytes)
+    }
     if receipt != .ignored, !Frames.hasLongList(bytes) {
       ledger.noteDelivered(bytes, of: knownSerials(bytes))
       noteSubscribed(bytes)

@@ -115,6 +115,7 @@ package final class World {
   var screenTurnsLeft = 90
   var updates = Updates()
   var heard = Heard()
+  var eyes = Eyes()
   var acts = Acts()
   var actDice: Random
   /// What the server has beside messages, with a word that stands in it.
@@ -193,6 +194,7 @@ package final class World {
       sendPushes()
       trace.note(nowUs, "deadline")
       try pump()
+      try lookAtBadges()
       try lookAtScreens()
       return true
     }
@@ -200,6 +202,7 @@ package final class World {
     moveTime(to: timeUs)
     try take(event)
     sendPushes()
+    try lookAtBadges()
     try lookAtScreens()
     return true
   }
@@ -219,6 +222,7 @@ package final class World {
     case .post(let conversation):
       if !isQuiet { post(conversation) }
     case .hostTurn:
+      eyes.free()
       if !isQuiet { try hostTurn() }
     case .screenTurn:
       if !isQuiet { try screenTurn() }

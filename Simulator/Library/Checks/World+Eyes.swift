@@ -1,0 +1,160 @@
+/// What a person sees between two answers: order, rows that stay, badges with a cause.
+internal import ReferenceServer
+
+extension World {
+  // MARK: Order
+
+  /// Notes which messages a page has shown, where the page itself tells its older end: it holds
+  /// two times.
+  func notePage(_ bytes: [UInt8]) {
+    let answer = Frames.answer(bytes)
+    guard judgesOrderOnTheWay, Frames.type(answer) == "get_messages" else { return }
+    var rows: [(conversation: Int, row: Truth)] = []
+    for id in Frames.all("message_id", answer) {
+      guard let serial = ledger.serial(ofID: id) else { continue }
+      let conversation = ledger.posted[serial].conversation
+      guard conversations.indices.contains(conversation),
+        let row = known(conversation).row(Array(id.utf8))
+      else { continue }
+      rows.append((conversation, row))
+    }
+    guard let first = rows.first, rows.contains(where: { $0.row.order != first.row.order })
+    else { return }
+    for (conversation, row) in rows { eyes.show(row.id, at: row.order, in: conversation) }
+  }
+
+  /// A server that contradicts itself teaches no order; a restored one may have another.
+  var judgesOrderOnTheWay: Bool {
+    knobs.ordersByPages && !knobs.contradictions && findings.restores == 0
+  }
+
+  /// Messages of one time that pages have shown stand as the server lists them.
+  func checkOrderShown(_ conversation: Int, _ rows: some Sequence<SimRow>) throws {
+    guard judgesOrderOnTheWay, let shown = eyes.shown[conversation] else { return }
+    let known = known(conversation)
+    var last: (row: SimRow, place: Int)?
+    for row in rows {
+      guard shown[row.order]?.contains(RowKey(row.id)) == true, let place = known.place(row.id)
+      else { continue }
+      if let last, last.row.order == row.order, last.place > place {
+        throw Violation(
+          "pages have shown \(Self.text(row.id)) before \(Self.text(last.row.id)), and it stands "
+            + "behind")
+      }
+      last = (row, place)
+    }
+  }
+
+  // MARK: Badges
+
+  /// Notes what a frame that the device took may do to the counts.
+  func noteCauses(_ bytes: [UInt8]) {
+    guard knobs.looksAtBadges else { return }
+    eyes.noteCounts(bytes)
+    guard let told = Told(bytes), told.things.isEmpty, !Frames.hasLongList(bytes) else {
+      eyes.free()
+      return
+    }
+    for mark in told.contents where mark.serial < ledger.posted.count {
+      let posted = ledger.posted[mark.serial]
+      if posted.mine { continue }
+      eyes.rise(posted.conversation)
+    }
+    for id in told.deleted { noteFall(id) }
+    for receipt in told.receipts where receipt.user == Self.me { noteFall(receipt.id) }
+  }
+
+  private func noteFall(_ id: String) {
+    guard let serial = ledger.serial(ofID: id) else { return eyes.free() }
+    eyes.fall(ledger.posted[serial].conversation)
+  }
+
+  /// Looks at the counts of all conversations after an input. A count changes for a cause only.
+  func lookAtBadges() throws {
+    guard knobs.looksAtBadges, let probe else { return }
+    let losses = findings.kills + findings.powerCuts + findings.diskFailures + findings.restores
+    if losses != eyes.losses { eyes.free() }
+    eyes.losses = losses
+    for index in conversations.indices {
+      let badge = try probe.badge(conversations[index].bytes)
+      let before = eyes.badges[index]
+      eyes.badges[index] = badge
+      guard let badge, !conversations[index].isGone else { continue }
+      if badge != before || eyes.looks % 16 == 0 { try checkBadge(index, badge) }
+      guard let before, !eyes.isFree, before.unread != badge.unread else { continue }
+      let cause = eyes.causes[index] ?? Eyes.Cause()
+      if badge.unread > before.unread + cause.rise || badge.unread < before.unread - cause.fall {
+        throw Violation(
+          "the badge of c\(index) goes from \(before) to \(badge), and \(cause) was told")
+      }
+    }
+    eyes.endLook()
+  }
+
+  /// What is stored and unread is counted. Nothing else is, where the server has told no count:
+  /// one that it tells holds also what is not shown, and what the device has not heard of yet.
+  private func checkBadge(_ conversation: Int, _ badge: Eyes.Badge) throws {
+    // What another device has read and what a restore took back may be known to the count alone.
+    guard !knobs.otherDeviceReads, findings.restores == 0 else { return }
+    let page = try client.page(conversations[conversation].bytes, limit: 10_000)
+    let stored = page.rows.count(where: \.unread)
+    if badge.unread < stored || badge.isExact && !eyes.hasCounts && badge.unread != stored {
+      throw Violation(
+        "the badge of c\(conversation) is \(badge), and \(stored) stored messages are unread")
+    }
+  }
+
+  // MARK: Windows
+
+  /// A window that rests shows what it showed, but for what left the server.
+  func judgeStay(_ screen: Screen, _ before: [SimWindowRow], changed: Bool) throws {
+    let state = try screen.window.state()
+    defer {
+      if !changed, state.isIdle { screen.isAtRest = true }
+      screen.wasAtEnd = state.atEnd
+    }
+    guard screen.isAtRest, findings.restores == 0, !conversations[screen.conversation].wasLeft
+    else { return }
+    guard changed else { return }
+    let now = Set(screen.rows.map(\.row.number))
+    // Rows that find no room leave far from the user.
+    if screen.rowsMax < 1_000 { return }
+    if screen.wasAtEnd, !state.atEnd, !screen.rows.isEmpty {
+      throw Violation("it followed the present, and nobody has scrolled")
+    }
+    let known = known(screen.conversation)
+    for row in before where !now.contains(row.row.number) && !row.row.isPending {
+      guard let there = known.row(row.row.id), !there.hidden else { continue }
+      if knobs.operations.isOn, ledger.posted[there.serial].isOperated { continue }
+      throw Violation("\(Self.text(row.row.id)) goes away, and nobody has deleted it")
+    }
+  }
+
+  /// What is said to heal heals by a request, and what is held back is drawn when its time is up.
+  func judgeHealing(_ screen: Screen) throws {
+    guard let row = screen.rows.first(where: { $0.gapBefore && $0.healing }) else { return }
+    if try !link.isUp || !client.state().busy {
+      throw Violation("the split before \(Self.text(row.row.id)) heals, and nothing is asked for")
+    }
+  }
+
+  func judgeHold(_ screen: Screen) throws {
+    let held = try screen.window.state().splits > screen.rows.count(where: \.gapBefore)
+    guard screen.holds, held else {
+      screen.heldSinceUs = [:]
+      return
+    }
+    let page = try client.page(conversations[screen.conversation].bytes, limit: 10_000)
+    let gaps = Set(page.gapsBefore.filter { $0 < page.rows.count }.map { page.rows[$0].number })
+    var since: [UInt64: Int64] = [:]
+    for row in screen.rows.dropFirst() where !row.gapBefore && gaps.contains(row.row.number) {
+      let from = screen.heldSinceUs[row.row.number] ?? nowUs
+      since[row.row.number] = from
+      if nowUs - from > 1_100_000 {
+        throw Violation(
+          "the split before \(Self.text(row.row.id)) is held back for \((nowUs - from) / 1_000) ms")
+      }
+    }
+    screen.heldSinceUs = since
+  }
+}
