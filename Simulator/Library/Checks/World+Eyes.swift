@@ -147,7 +147,10 @@ extension World {
     let page = try client.page(conversations[screen.conversation].bytes, limit: 10_000)
     let gaps = Set(page.gapsBefore.filter { $0 < page.rows.count }.map { page.rows[$0].number })
     var since: [UInt64: Int64] = [:]
-    for row in screen.rows.dropFirst() where !row.gapBefore && gaps.contains(row.row.number) {
+    for (before, row) in zip(screen.rows, screen.rows.dropFirst())
+    where !row.gapBefore && gaps.contains(row.row.number) {
+      // The first of several in a row stands for all of them.
+      if before.gapBefore || gaps.contains(before.row.number) { continue }
       let from = screen.heldSinceUs[row.row.number] ?? nowUs
       since[row.row.number] = from
       if nowUs - from > 1_100_000 {

@@ -198,7 +198,7 @@ package struct Knobs: Sendable {
     resolutionUs = [1_000_000, 1_000_000, 1_000, 1][random.below(4)]
     stampStyle = random.below(4)
     afterIsInclusive = random.chance(0.3)
-    tiesByID = random.chance(0.5)
+    tiesByID = random.chance(0.55)
     echoesRequestIDs = random.chance(0.7)
     sendsServerTime = random.chance(0.5)
     sendsTotalCount = random.chance(0.8)

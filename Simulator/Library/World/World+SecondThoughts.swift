@@ -18,6 +18,7 @@ extension World {
   func takeBack(_ one: SimOperation, _ index: Int) throws {
     guard let probe else { return }
     trace.note(nowUs, "host: takes back operation \(one.seq)")
+    eyes.free()
     let saved = acts.all
     acts.drop(index, untold: false)
     let answer = try input { try probe.cancelOperation(one.seq) }
@@ -57,6 +58,7 @@ extension World {
   func retry(_ one: SimOperation, _ index: Int) throws {
     guard let probe else { return }
     trace.note(nowUs, "host: retries operation \(one.seq)")
+    eyes.free()
     let answer = try input { try probe.retryOperation(one.seq) }
     if answer != false, one.standing != .queued {
       acts.all[index].tries += 1

@@ -56,13 +56,18 @@ extension WriteTransaction {
   /// What is all stored is counted here: a count in doubt is never gone back to.
   func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
-    guard let counted = tally.counted, counted.isDoubted, !counted.isOutlived,
+    guard let counted = tally.counted, counted.isDoubted || counted.isOutlived,
       let record = try conversation(cid: cid),
       try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid),
       try !isOrderUnknown(at: tally.marker, cid)
     else { return }
-    tally.counted = nil
-    change(cid, to: tally)
+    if counted.isOutlived {
+      // It is exact no more, and goes on from what is counted here.
+      tally.counted?.count = tally.unread &- counted.arrived
+    } else {
+      tally.counted = nil
+    }
+    if tally.counted != counted { change(cid, to: tally) }
   }
 
   /// The server is to be asked for its count once more.
@@ -80,6 +85,7 @@ extension WriteTransaction {
     tally.counted?.isOutlived = true
     change(cid, to: tally)
     change(.conversations, in: cid, numbers: nil)
+    try settleDoubt(cid)
   }
 
   /// Something was read or deleted of which nothing is stored: whether the server

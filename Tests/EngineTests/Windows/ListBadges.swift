@@ -132,6 +132,29 @@ import Testing
     #expect(try badge(world) == "0")
   }
 
+  /// The server's count of an earlier connection is not gone back to once all is counted here.
+  @Test func aCountOfAnEarlierConnectionIsLetGo() throws {
+    let world = try world(120)
+    markRead(world, 118)
+    try world.connectListening()
+    world.alter = { request, answer in
+      request.contains("get_conversations")
+        ? answer.replacingOccurrences(of: "\"unread_count\":1", with: "\"unread_count\":8") : answer
+    }
+    try world.sync(.conversations)
+    try world.sync(.older, want: 200)
+    #expect(try badge(world) == "8")
+    try world.disconnect()
+    try world.connectListening()
+    try world.sync()
+    #expect(try badge(world) == "1?")
+    // A push that joins nothing yet is one more.
+    world.alter = { _, _ in nil }
+    world.post(1)
+    try world.run()
+    #expect(try badge(world) == "2?")
+  }
+
   /// Where nothing is unread, nothing was read elsewhere that matters.
   @Test func nothingUnreadIsExactOnEachConnection() throws {
     let world = try world(60)
