@@ -59,6 +59,10 @@ extension World {
       let posted = ledger.posted[mark.serial]
       if posted.mine { continue }
       eyes.rise(posted.conversation)
+      // A copy may say that this user has read it elsewhere.
+      if Frames.find(Array("\"\(Self.me)\"".utf8), in: bytes, from: 0) != nil {
+        eyes.fall(posted.conversation)
+      }
     }
     for id in told.deleted { noteFall(id) }
     for receipt in told.receipts where receipt.user == Self.me { noteFall(receipt.id) }

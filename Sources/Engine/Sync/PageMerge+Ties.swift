@@ -92,12 +92,14 @@ extension PageMerge {
         position: row.position, isNew: new.contains(id.id),
         // Of a page that waited whatever was stored since came later, edited or not.
         isLate: engine.pushed.lsn(of: id).map { $0 > issued }
-          ?? waited.map { !$0.known.contains(id.id) } ?? false)
+          ?? waited.map { !$0.known.contains(id.id) } ?? false,
+        isPlaced: waited?.placed.contains(id.id) ?? false)
     }
     let order = TieOrder.arranged(rows, by: page)
     let onPage = Set(page.ids)
     let shown = order.filter { onPage.contains($0.position.id) }
     let places = order.map(\.position)
+    engine.ties.place(page.ids, at: time, in: record.cid)
     let isWhole = page.isClosedAbove && page.isClosedBelow
     guard engine.ties.teaches(shown, in: record.cid, isWhole: isWhole) else {
       return try tx.note(orderOf: time, isKnown: false, in: record.cid)

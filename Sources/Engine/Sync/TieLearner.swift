@@ -31,6 +31,8 @@ struct TieLearner {
     var shown: TieOrder.Shown
     /// What was stored of the group when it came.
     var known = IDSet()
+    /// What other pages have placed since.
+    var placed = IDSet()
   }
 
   private struct Group: Hashable {
@@ -84,6 +86,16 @@ struct TieLearner {
   mutating func wait(_ page: Waiting, _ listing: Listing) {
     if waiting[listing, default: []].count < Self.waitingMax {
       waiting[listing, default: []].append(page)
+    }
+  }
+
+  /// Another page has placed rows of a group meanwhile.
+  mutating func place(_ ids: [[UInt8]], at time: Int64, in cid: Int64) {
+    for listing in waiting.keys {
+      for index in waiting[listing, default: []].indices
+      where waiting[listing]?[index].cid == cid && waiting[listing]?[index].time == time {
+        waiting[listing]?[index].placed.insert(all: ids)
+      }
     }
   }
 

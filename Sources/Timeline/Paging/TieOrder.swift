@@ -31,17 +31,48 @@ package enum TieOrder {
     package var isNew = false
     /// It came another way after this page, not the walk, was asked for.
     package var isLate = false
+    /// Another page has placed it while this one waited for its direction.
+    package var isPlaced = false
 
-    package init(position: Position, isNew: Bool = false, isLate: Bool = false) {
+    package init(
+      position: Position, isNew: Bool = false, isLate: Bool = false, isPlaced: Bool = false
+    ) {
       self.position = position
       self.isNew = isNew
       self.isLate = isLate
+      self.isPlaced = isPlaced
     }
   }
 
   /// The stored rows of a group, in their order so far, in the order that a page teaches. Ids of
   /// the page that are not stored count for nothing.
   package static func arranged(_ rows: [Row], by page: Shown) -> [Row] {
+    guard rows.contains(where: \.isPlaced) else { return arrangedAlone(rows, by: page) }
+    let onPage = Set(page.ids)
+    func isAnchor(_ row: Row) -> Bool { row.isPlaced && onPage.contains(row.position.id) }
+    guard rows.contains(where: isAnchor) else { return arrangedAlone(rows, by: page) }
+    // What was placed beside rows of the page stays on its side of them.
+    var apart: [(row: Row, anchor: Position?)] = []
+    var anchor: Position?
+    for row in rows.reversed() {
+      if isAnchor(row) {
+        anchor = row.position
+      } else if row.isPlaced, !onPage.contains(row.position.id) {
+        apart.append((row, anchor))
+      }
+    }
+    var result = arrangedAlone(
+      rows.filter { !$0.isPlaced || onPage.contains($0.position.id) }, by: page)
+    for (row, anchor) in apart.reversed() {
+      let place =
+        anchor.map { anchor in result.firstIndex { $0.position == anchor } ?? result.count }
+        ?? result.lastIndex { onPage.contains($0.position.id) || $0.isPlaced }.map { $0 + 1 }
+      result.insert(row, at: place ?? result.count)
+    }
+    return result
+  }
+
+  private static func arrangedAlone(_ rows: [Row], by page: Shown) -> [Row] {
     var places: [[UInt8]: Int] = [:]
     for (place, row) in rows.enumerated() { places[row.position.id] = place }
     var shown: [Row] = []

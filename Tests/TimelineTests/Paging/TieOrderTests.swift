@@ -6,11 +6,13 @@ import Timeline
 @Suite struct TieOrderTests {
   private func id(_ name: String) -> [UInt8] { Array(name.utf8) }
 
-  private func rows(_ names: String, new: String = "", late: String = "") -> [TieOrder.Row] {
+  private func rows(
+    _ names: String, new: String = "", late: String = "", placed: String = ""
+  ) -> [TieOrder.Row] {
     names.map { name in
       TieOrder.Row(
         position: Position(time: 7, id: id(String(name))), isNew: new.contains(name),
-        isLate: late.contains(name))
+        isLate: late.contains(name), isPlaced: placed.contains(name))
     }
   }
 
@@ -75,6 +77,21 @@ import Timeline
     #expect(
       names(TieOrder.arranged(rows("abcdef", new: "f"), by: shown("fd", run: "cde")))
         == "abcfde")
+  }
+
+  /// A page waited until its direction was known. What others have placed meanwhile stays on its
+  /// side of what both show, older rows that a walk has brought since among it.
+  @Test func aPageThatWaitedLeavesWhatWasPlacedSince() {
+    let walked = rows("abcdefhg", late: "abcd", placed: "abcdef")
+    #expect(names(TieOrder.arranged(walked, by: shown("efgh"))) == "abcdefgh")
+    #expect(names(TieOrder.arranged(walked, by: shown("efgh", above: true))) == "abcdefgh")
+    let newer = rows("abcdef", late: "f", placed: "cdef")
+    #expect(names(TieOrder.arranged(newer, by: shown("bacd"))) == "bacdef")
+    let between = rows("aexb", late: "x", placed: "axb")
+    #expect(names(TieOrder.arranged(between, by: shown("abe"))) == "axbe")
+    // Where both show nothing of the same, what came since stands behind.
+    let apart = rows("abcd", late: "ab", placed: "ab")
+    #expect(names(TieOrder.arranged(apart, by: shown("dc"))) == "dcab")
   }
 
   /// What came after the page was asked for stands behind all.
