@@ -25,23 +25,28 @@ package final class EventSignal: Sendable {
 
   /// Makes the descriptor readable.
   package func set() {
-    counts.withLock { $0.sets &+= 1 }
-    var one: UInt64 = 1
-    _ = unsafe write(descriptor, &one, 8)
+    counts.withLock { counts in
+      counts.sets &+= 1
+      var one: UInt64 = 1
+      _ = unsafe write(descriptor, &one, 8)
+    }
   }
 
   /// Makes it unreadable where nothing was set since the last call: whoever woke has had a whole
   /// turn to look.
   package func rest() {
-    let isOld = counts.withLock { counts in
-      defer { counts.seen = counts.sets }
-      return counts.seen == counts.sets
+    counts.withLock { counts in
+      if counts.seen == counts.sets { drain() }
+      counts.seen = counts.sets
     }
-    if isOld { clear() }
   }
 
   /// Makes it unreadable until the next `set`.
   package func clear() {
+    counts.withLock { _ in drain() }
+  }
+
+  private func drain() {
     var count: UInt64 = 0
     _ = unsafe read(descriptor, &count, 8)
   }

@@ -25,7 +25,7 @@ extension World {
 
   /// A server that contradicts itself teaches no order; a restored one may have another.
   var judgesOrderOnTheWay: Bool {
-    knobs.ordersByPages && !knobs.contradictions && findings.restores == 0
+    knobs.ordersByPages && !knobs.contradictions && !knobs.updates.isOn && findings.restores == 0
   }
 
   /// Messages of one time that pages have shown stand as the server lists them.
@@ -75,7 +75,8 @@ extension World {
 
   /// Looks at the counts of all conversations after an input. A count changes for a cause only.
   func lookAtBadges() throws {
-    guard knobs.looksAtBadges, let probe else { return }
+    // What the user does with markers here, and the server of it meanwhile, is not followed.
+    guard knobs.looksAtBadges, !knobs.operations.isOn, let probe else { return }
     let losses = findings.kills + findings.powerCuts + findings.diskFailures + findings.restores
     if losses != eyes.losses { eyes.free() }
     eyes.losses = losses

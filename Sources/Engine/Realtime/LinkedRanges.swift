@@ -14,9 +14,10 @@ struct LinkedRanges {
     ranges[cid, default: SpanSet()].insert(span.low, span.high)
   }
 
-  /// A catch-up has gone over what was linked below a boundary.
-  mutating func forget(below bound: Position, _ cid: Int64) {
-    known.insert(cid)
+  /// A catch-up has gone over what was linked below a boundary; `isTop` where it has left no range
+  /// above its own.
+  mutating func forget(below bound: Position, isTop: Bool, _ cid: Int64) {
+    if isTop { known.insert(cid) }
     guard var left = ranges[cid] else { return }
     left.remove(.min, bound)
     ranges[cid] = left.isEmpty ? nil : left

@@ -32,6 +32,8 @@ struct ReceiptQueue {
     isWaiting = true
     attempts = 0
     notBeforeMs = .min
+    isSilent = false
+    queued = 0
   }
 
   /// A page has queued so many.

@@ -163,9 +163,8 @@ struct RequestTracker {
     if let requestID = response.requestID {
       index = pendingRequests.firstIndex { $0.requestID == requestID }
       if index != nil { echoes = true }
-    } else if !echoes {
-      // One at a time goes out, and answers come in order: those that are settled first.
-      index = pendingRequests.firstIndex { $0.verb == response.verb }
+    } else if !echoes, pendingRequests.count == 1, pendingRequests[0].verb == response.verb {
+      index = 0
     } else {
       index = nil
     }
@@ -195,7 +194,10 @@ struct RequestTracker {
   /// What was asked for has been told another way: the request keeps no other waiting, and that
   /// its answer does not come is no trouble.
   mutating func settle(_ purpose: PendingRequest.Purpose) {
-    guard let index = pendingRequests.firstIndex(where: { $0.purpose == purpose && !$0.isSettled })
+    // Without an echo of ids the answer must still be waited for, or it would be taken for the
+    // next one's.
+    guard echoes,
+      let index = pendingRequests.firstIndex(where: { $0.purpose == purpose && !$0.isSettled })
     else { return }
     pendingRequests[index].isSettled = true
     settled += 1

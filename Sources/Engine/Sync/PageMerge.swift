@@ -178,6 +178,13 @@ struct PageMerge {
     for link in engine.linked.above(bound, record.cid).spans { spans.remove(link.low, link.high) }
   }
 
+  /// From where on links may be left, and whether no range stands above the newest one.
+  var linksLeft: (bound: Position, isTop: Bool) {
+    let bound = record.fetch.flatMap { scheme.bound($0)?.position } ?? .min
+    let top = record.fetch.map { Position.after(timestampGroup: $0.timeUs) } ?? .max
+    return (bound, spans.newest.map { $0.low <= top } ?? true)
+  }
+
   /// Writes the claims so that what follows in this transaction reads them.
   mutating func flush() throws(StoreFailure) {
     spans.keepNewest(Limits.spansMax)

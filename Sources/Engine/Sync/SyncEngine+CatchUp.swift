@@ -97,7 +97,7 @@ extension SyncEngine {
     var ingestedDuplicates = 0
     var shown: (cid: Int64, ranges: SpanSet)?
     var moved: [(from: Position, to: Position)] = []
-    var settled = Position.min
+    var left = (bound: Position.min, isTop: false)
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
       if try newEpoch(page, in: tx) {
@@ -135,7 +135,7 @@ extension SyncEngine {
         isNew: isFirst || !ingested.insertedAt.isEmpty)
       record = merge.record
       try tx.save(record)
-      settled = record.fetch.flatMap { scheme.bound($0)?.position } ?? .min
+      left = merge.linksLeft
       return step
     }
     stats.quarantined += UInt64(badItems)
@@ -147,7 +147,7 @@ extension SyncEngine {
       fresh.insert(shown.ranges, shown.cid)
     }
     if draft.isLive, !job.isLive {
-      if let shown { linked.forget(below: settled, shown.cid) }
+      if let shown { linked.forget(below: left.bound, isTop: left.isTop, shown.cid) }
       becameLive(draft)
     }
     if draft.isBehind {

@@ -256,11 +256,7 @@ extension SyncEngine {
       return nil
     }
     if !job.sawBuried, try difference(job, of: record, in: tx) == nil { return nil }
-    if !job.isRecheck {
-      job.isRecheck = true
-      if try !looksAgain(&job, in: tx) { beginAgain(&job) }
-      return .next
-    }
+    // Noted before all is looked at once more, since that need not go as far down again.
     if job.sawBuried, job.restores == 0,
       restores.confirmsBuried(
         in: record.id, askedMs: job.beganMs, nowMs: clock.monotonicMs),
@@ -269,6 +265,11 @@ extension SyncEngine {
       // The server shows what it said was deleted: it was restored.
       stats.restores += 1
       return try distrust(&job, of: &record, in: tx)
+    }
+    if !job.isRecheck {
+      job.isRecheck = true
+      if try !looksAgain(&job, in: tx) { beginAgain(&job) }
+      return .next
     }
     if !job.isRevalidation {
       stats.auditMismatches += 1

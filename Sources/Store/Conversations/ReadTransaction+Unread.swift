@@ -106,7 +106,9 @@ extension ReadTransaction {
     if try isOrderUnknown(at: tally.marker, record.cid) {
       return Unread(Int(clamping: known ?? tally.unread), isExact: false)
     }
-    let isAllHere = try isCovered(above: tally.marker, of: record)
+    // A greater count of the server's holds what has not been heard of yet.
+    let isGreater = tally.counted?.isDoubted ?? false && known ?? 0 > tally.unread
+    let isAllHere = isGreater ? false : try isCovered(above: tally.marker, of: record)
     let count = isAllHere ? tally.unread : Swift.max(tally.unread, known ?? 0)
     // What was read elsewhere makes nothing of nothing.
     let isOutlived = tally.counted?.isOutlived ?? false

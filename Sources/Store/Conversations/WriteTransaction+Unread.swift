@@ -53,11 +53,13 @@ extension WriteTransaction {
     try settleDoubt(cid)
   }
 
-  /// What is all stored is counted here: a count in doubt is never gone back to.
+  /// What is all stored is counted here: a count in doubt is never gone back to. One that is
+  /// greater holds what has not been heard of yet, and goes on.
   func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard let counted = tally.counted, counted.isDoubted || counted.isOutlived,
       let record = try conversation(cid: cid),
+      counted.isOutlived || counted.count &+ counted.arrived <= tally.unread,
       try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid),
       try !isOrderUnknown(at: tally.marker, cid)
     else { return }

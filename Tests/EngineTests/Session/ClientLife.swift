@@ -8,11 +8,10 @@ import Testing
 @Suite struct ClientLife {
   // MARK: Sends that are echoed and never answered
 
-  /// The server pushes each message to its sender and never answers the sends: the echo settles
-  /// them, so nothing waits for a time-out, and none is told.
-  @Test(arguments: [true, false])
-  func anEchoSettlesASend(_ echoesIDs: Bool) throws {
-    let world = try World.idempotent(echoesIDs: echoesIDs)
+  /// The server echoes request ids, pushes each message to its sender and never answers the sends:
+  /// the push settles them, so nothing waits for a time-out, and none is told.
+  @Test func anEchoSettlesASend() throws {
+    let world = try World.idempotent()
     try world.connectListening()
     try world.sync()
     world.lose("send_message")
@@ -30,9 +29,8 @@ import Testing
 
   /// The answer comes after the echo has settled the send, and changes nothing: neither for the
   /// send itself, nor for the next one, which was told meanwhile.
-  @Test(arguments: [true, false])
-  func anAnswerAfterItsEchoIsHarmless(_ echoesIDs: Bool) throws {
-    let world = try World.idempotent(echoesIDs: echoesIDs)
+  @Test func anAnswerAfterItsEchoIsHarmless() throws {
+    let world = try World.idempotent()
     try world.connectListening()
     try world.sync()
     var kept: [String] = []
