@@ -22,10 +22,10 @@ RELEASE := .build-rel/release
 LIB := out/lib
 
 .DEFAULT_GOAL := lib
-.PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py sim sim-bin \
-  sim-test sim-smoke sim-faults sim-long sim-traces hostile faults asan tsan fuzz bench \
-  bench-count bench-growth bench-syscalls bench-worst bench-weight bench-page bench-setup server \
-  examples docs-lint demo install clean
+.PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py \
+  swift-boundary sim sim-bin sim-test sim-smoke sim-faults sim-long sim-traces hostile faults \
+  asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
+  bench-page bench-setup server examples docs-lint demo install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
 ## nothing in its own folder, which would be a dozen calls of the system at each load.
@@ -39,7 +39,8 @@ setup:
 	@sh Scripts/setup.sh
 
 ## Everything quick, in the order in which it is cheapest to fail.
-check: setup tidy format header build test-swift symbols abi c py sim-smoke examples docs-lint
+check: setup tidy format header build test-swift symbols abi c py swift-boundary sim-smoke \
+  examples docs-lint
 
 fmt:
 	$(SWIFT) format -i -p -r Sources Tests TestSupport Simulator examples/server/Sources Benchmarks/VaultAlone Package.swift
@@ -97,6 +98,11 @@ tsan: setup
 py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/run.py
+
+## The boundary from Swift: a package of its own that imports the header and links the library. Each
+## function has to be called by a test.
+swift-boundary: lib
+	@$(PYTHON) Scripts/swift_boundary.py $(LIB) --jobs $(JOBS)
 
 ## Linked statically: a tenth faster.
 sim-bin: setup
@@ -190,4 +196,5 @@ install: lib
 	@sh Scripts/install.sh "$(RELEASE)/libtideline.so" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"
 
 clean:
-	rm -rf .build .build-rel .build-asan .build-tsan .build-sim examples/server/.build out
+	rm -rf .build .build-rel .build-asan .build-tsan .build-sim .build-boundary \
+	  examples/server/.build out
