@@ -24,6 +24,11 @@
  * Running out of memory ends the process; every allocation that depends on
  * outside bytes is bounded first.
  *
+ * @par Statuses
+ * A function says which it gives. Where #TL_E_STORAGE is listed, #TL_E_DAMAGED
+ * may come as well: stored bytes were changed or lost. Any may end with
+ * #TL_E_INTERNAL.
+ *
  * @par Structs
  * A struct that begins with `struct_size` is filled by the caller: zero it,
  * then set `struct_size` to its `sizeof`. Zero in any field means "default".
@@ -437,8 +442,8 @@ typedef struct tl_frame {
  * @param client The client.
  * @param out The frame on #TL_OK, NULL otherwise. Free it with #tl_frame_free.
  * @return #TL_OK, #TL_NONE when there is nothing to send (the event descriptor
- *         is then cleared), or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE (no
- *         reply leaves; the descriptor is cleared).
+ *         is then cleared), or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE and
+ *         #TL_E_FULL (no reply leaves; the descriptor is cleared).
  */
 TL_API TL_CHECK tl_status
 tl_client_next_frame(tl_client *client, tl_frame **out);
@@ -510,7 +515,8 @@ typedef struct tl_state {
  * @brief Reads the client's overall state.
  * @param client The client.
  * @param out Filled on success.
- * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW,
+ *         #TL_E_STORAGE.
  */
 TL_API TL_CHECK tl_status tl_client_state(tl_client *client, tl_state *out);
 

@@ -62,7 +62,7 @@ extension Failure {
   fileprivate var text: String {
     switch self {
     case .invalid(let text): text.text.description
-    case .closed: "the client is closed"
+    case .closed: "the client, window or list is closed"
     case .storage(let code): "SQLite or the file system refused (code \(code))"
     case .linked: "more than one name leads to the file (a hard link)"
     case .full: "there is no room left; nothing changed"
@@ -74,11 +74,11 @@ extension Failure {
     case .frame: "the frame is not a valid frame"
     case .tooLarge(let text): text.text.description
     case .notFound: "there is no such message, conversation, sync or file"
-    case .mismatch: "the file has another account, user or kind of position"
+    case .mismatch: "the file or frame is of another account, user or kind of position"
     case .unsupported(let text): text.text.description
-    case .offline: "not connected"
+    case .offline: "there is no connection to the server"
     case .timeout: "the server did not answer in time"
-    case .refused: "the server refused"
+    case .refused: "the seal hook failed; nothing was kept"
     case .unavailable: "the server refused for now"
     case .cancelled: "cancelled by the host"
     case .incomplete: "ended with a recorded gap"

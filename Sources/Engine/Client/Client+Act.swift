@@ -85,7 +85,7 @@ extension Client {
     _ request: OperationRequest, _ options: PerformOptions
   ) throws(Failure) -> (operation: UInt64, number: UInt64) {
     if let name = request.clientID {
-      if name.count > Limits.clientIDBytesMax { throw .tooLarge("client_id") }
+      if name.count > Limits.clientIDBytesMax { throw .tooLarge("client_id is over 128 bytes") }
       // It is not sealed twice. That it was kept does not say that it was synced.
       if let known = try record({ rx throws(StoreFailure) in try rx.operation(clientID: name) }) {
         try checkSame(request, as: known)
@@ -134,7 +134,7 @@ extension Client {
     do {
       return try parseOperation(json)
     } catch .tooLarge {
-      throw .tooLarge("request")
+      throw .tooLarge("a part of the request is too large")
     } catch .ownVerb {
       throw .unsupported("messages are asked for by a sync")
     } catch {

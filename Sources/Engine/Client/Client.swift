@@ -78,6 +78,9 @@ package final class Client: Sendable {
     try engine.withLock { _ throws(Failure) in
       do throws(StoreFailure) {
         try store.wipe()
+      } catch .full {
+        // As code 13 of SQLite. `full` says that nothing has changed, and this has.
+        throw .storage(13)
       } catch {
         throw Failure(error)
       }
@@ -156,7 +159,7 @@ package final class Client: Sendable {
     do throws(WireFailure) {
       frame = try Frame(bytes, zoneOffsetMinutes: config.profile.zoneOffsetMinutes)
     } catch {
-      let failure: Failure = error == .tooLarge ? .tooLarge("frame") : .frame
+      let failure: Failure = error == .tooLarge ? .tooLarge("the frame is over 16 MiB") : .frame
       try input { engine, _ throws(Failure) in
         engine.stats.framesIn += 1
         engine.stats.framesBad += 1
@@ -432,6 +435,6 @@ package func frameAccountRange(_ bytes: [UInt8]) throws(Failure) -> Range<Int>? 
   do {
     return try frameAccount(of: bytes)
   } catch {
-    throw error == .tooLarge ? .tooLarge("frame") : .frame
+    throw error == .tooLarge ? .tooLarge("the frame is over 16 MiB") : .frame
   }
 }
