@@ -23,7 +23,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py \
-  swift-boundary sim sim-bin sim-test sim-smoke sim-faults sim-long sim-traces hostile faults \
+  statuses swift-boundary sim sim-bin sim-test sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo install clean
 
@@ -98,6 +98,11 @@ tsan: setup
 py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/run.py
+
+## docs/statuses.md anew, from what each call gives.
+statuses: lib
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
+	  $(PYTHON) Tests/Boundary/test_statuses.py write
 
 ## The boundary from Swift: a package of its own that imports the header and links the library. Each
 ## function has to be called by a test.

@@ -1,0 +1,169 @@
+"""Each status that a function lists has a call that gives it, and a failure leaves a reason.
+
+docs/statuses.md is made here; `python3 Tests/Boundary/test_statuses.py write` writes it anew.
+"""
+
+import contextlib
+import functools
+import re
+import sys
+import threading
+import unittest
+
+import tideline
+from tideline import _library as c
+
+import faults
+import statuses
+import statuses_free  # Adds its cases to those of statuses.
+from status_world import MARK, World
+from support import ROOT
+
+PAGE = ROOT / "docs" / "statuses.md"
+# Which comes with any function that lists what stands before it, as the header says.
+DAMAGED = "TL_E_DAMAGED"
+HEAD = """# Statuses
+
+For each status that a function lists in [the header](../Include/tideline.h), a call that gives it
+and the reason that `tl_last_error` has then. [errors.md](errors.md) says what the host does.
+
+This page is made by `make statuses` and is not edited. `Tests/Boundary/test_statuses.py` makes all
+of the calls in each `make py`, and fails where a listed status has no call, where a call gives a
+status that is not listed, where a failure leaves no reason, and where this page says otherwise. The
+calls are in `Tests/Boundary/statuses.py` and `statuses_free.py` beside it. Ids, texts and paths in
+them have a mark that no reason may have. The disk fails, is full, or gives other bytes through the
+system calls of SQLite, which lets tests replace them. Codes are SQLite's.
+
+An ordinary call is one that succeeds on a file where something of everything is stored.
+
+| function | status | call | reason |
+|---|---|---|---|
+"""
+TAIL = """
+## Not reached from outside
+
+`TL_E_INTERNAL` is a defect of the library, so no call gives it on purpose; any function may.
+`TL_E_TIMEOUT`, `TL_E_UNAVAILABLE`, `TL_E_CANCELLED` and `TL_E_INCOMPLETE` are results of syncs, and
+no function returns them. Running out of memory ends the process.
+
+| function | status | why |
+|---|---|---|
+"""
+COMMENT = re.compile(r"/\*\*((?:(?!\*/).)*)\*/\s*TL_API TL_CHECK tl_status\s+(tl_\w+)\(", re.S)
+
+
+@functools.cache
+def listed():
+    """The statuses that the header lists, by function."""
+    text = (ROOT / "Include" / "tideline.h").read_text()
+    known = set(re.findall(r"^  (TL_\w+) = -?\d+,? ", text.split("typedef int32_t tl_status")[1]
+                           .split("};")[0], re.M))
+    own, others = {}, {}
+    for comment, name in COMMENT.findall(text):
+        result = re.sub(r"\s+\*\s+", " ", comment.split("@return")[1])
+        own[name] = known.intersection(re.findall(r"#(TL_\w+)", result))
+        # `(as #tl_window_open)` in brackets is about one status.
+        others[name] = re.findall(r"\b[Aa]s #(tl_\w+)", re.sub(r"\([^)]*\)", "", result))
+
+    def of(name):
+        return own[name].union(*map(of, others[name]))
+    return {name: of(name) for name in own}
+
+
+def outcome(case):
+    """Makes the call of a case: its status by name, and the reason that it leaves."""
+    world, found = World(), []
+
+    def make():
+        with contextlib.ExitStack() as stack:
+            for client in world.kept:
+                if isinstance(client, tideline.Client):
+                    # What a hook gives stays until the call has returned.
+                    stack.enter_context(client._kept())
+            stack.enter_context(faults.planted(case.fault))
+            code = getattr(c.library, case.function)(*arguments)
+            reason = c.library.tl_last_error().decode()
+        found.append((c.library.tl_status_name(code).decode(), reason))
+    try:
+        arguments = case.setup(world)
+        thread = threading.Thread(target=make)
+        thread.start()
+        thread.join()
+    finally:
+        world.close()
+    return found[0]
+
+
+@functools.cache
+def outcomes():
+    return [(case, *outcome(case)) for case in statuses.CASES]
+
+
+def page():
+    """What docs/statuses.md has to say, in the order of the header and of its statuses."""
+    order = {name: at for at, name in enumerate(listed())}
+    rank = {f"TL_{'E_' * (status < 0)}{status.name}": at
+            for at, status in enumerate(tideline.Status)}
+    rows = sorted(outcomes(), key=lambda row: (order[row[0].function], rank[row[0].status]))
+    lines = [f"| `{case.function}` | `{status}` | {case.words} | {reason} |".replace("|  |", "| |")
+             for case, status, reason in rows]
+    unreached = sorted(statuses.UNREACHED.items(), key=lambda item: order[item[0][0]])
+    left = [f"| `{name}` | `{status}` | {why} |" for (name, status), why in unreached]
+    return HEAD + "\n".join(lines) + "\n" + TAIL + "\n".join(left) + "\n"
+
+
+class Statuses(unittest.TestCase):
+    maxDiff = None
+
+    def test_each_listed_status_has_a_call(self):
+        """A function that is added, or a status that is, needs a case here."""
+        reached = {(case.function, status) for case, status, _ in outcomes()}
+        wanted = {(name, status) for name, found in listed().items() for status in found}
+        self.assertEqual(sorted(wanted - reached - set(statuses.UNREACHED)), [])
+        self.assertEqual(sorted(reached & set(statuses.UNREACHED)), [])
+        self.assertEqual(sorted(set(statuses.UNREACHED) - wanted), [])
+
+    def test_each_call_gives_the_status_that_it_is_for(self):
+        wrong = [(case.function, case.words, case.status, status)
+                 for case, status, _ in outcomes() if case.status != status]
+        self.assertEqual(wrong, [])
+
+    def test_no_call_gives_what_is_not_listed(self):
+        """header: "Where TL_E_STORAGE is listed, TL_E_DAMAGED may come as well" """
+        known = listed()
+        wrong = []
+        for case, status, _ in outcomes():
+            allowed = known[case.function]
+            if status not in allowed and not (status == DAMAGED and "TL_E_STORAGE" in allowed):
+                wrong.append((case.function, case.words, status))
+        self.assertEqual(wrong, [])
+
+    def test_each_failure_says_why_and_a_success_nothing(self):
+        """header: "It holds no key, path, id or message text." """
+        for case, status, reason in outcomes():
+            with self.subTest(case.function, call=case.words):
+                if not status.startswith("TL_E_"):
+                    self.assertEqual(reason, "")
+                    continue
+                self.assertGreaterEqual(len(reason.split()), 3)
+                self.assertNotIn(MARK, reason)
+                self.assertNotIn("/", reason)
+                self.assertRegex(reason.replace("KiB", "").replace("MiB", ""),
+                                 r"^[A-Za-z0-9 _,;.`()]+$")
+
+    def test_a_reason_is_about_the_call_that_failed(self):
+        said = {(case.function, status): reason for case, status, reason in outcomes()}
+        self.assertIn("frame", said["tl_client_receive", "TL_E_MISMATCH"])
+        self.assertIn("frame", said["tl_client_receive", "TL_E_TOO_LARGE"])
+        self.assertIn("seal", said["tl_client_perform", "TL_E_REFUSED"])
+        self.assertIn("window", said["tl_window_poll", "TL_E_CLOSED"])
+        self.assertIn("list", said["tl_list_poll", "TL_E_CLOSED"])
+
+    def test_the_page_says_what_happens(self):
+        self.assertEqual(PAGE.read_text().splitlines(), page().splitlines())
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["write"]:
+        sys.exit("test_statuses.py write")
+    PAGE.write_text(page())
