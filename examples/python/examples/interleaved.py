@@ -161,6 +161,13 @@ class Device:
             self.client.receive(frame)
         self.held = []
 
+    def poll(self, settles):
+        diff = self.rows.poll()
+        if diff is None and settles:
+            self.exchange(self.is_quiet)
+            diff = self.rows.poll()
+        return diff
+
     def is_quiet(self):
         state = self.client.state()
         return (state.syncs_left == 0 and state.requests_in_flight == 0
@@ -186,14 +193,15 @@ class Difference:
         return ", ".join(said) or "none"
 
 
-def look(device, title):
-    """Polls the window, draws it, and gives the difference."""
+def look(device, title, settles=False):
+    """Polls the window, draws it, and gives the difference. Where it `settles`, what the window
+    asks for is exchanged until nothing more comes of it."""
     def appearance(row):
         return row.id, row.state, row.stamp, row.payload
 
     found = Difference()
     before = {row.number: appearance(row) for row in device.rows.messages}
-    while (diff := device.rows.poll()) is not None:
+    while (diff := device.poll(settles)) is not None:
         for op in diff.ops:
             found.inserted += op.count * (op.kind == tideline.OpKind.INSERT)
             found.removed += op.count * (op.kind == tideline.OpKind.REMOVE)
@@ -232,7 +240,7 @@ def main():
 
     device.online()
     device.exchange(device.is_quiet)
-    look(device, "1. A and B are in a conversation")
+    look(device, "1. A and B are in a conversation", settles=True)
     known = [row.number for row in device.rows.messages]
 
     device.offline()
