@@ -25,7 +25,8 @@ extension World {
 
   /// A server that contradicts itself teaches no order; a restored one may have another.
   var judgesOrderOnTheWay: Bool {
-    knobs.ordersByPages && !knobs.contradictions && !knobs.updates.isOn && findings.restores == 0
+    client.claimsCoverage && knobs.ordersByPages && !knobs.contradictions && !knobs.updates.isOn
+      && findings.restores == 0
   }
 
   /// Messages of one time that pages have shown stand as the server lists them.
