@@ -61,6 +61,19 @@ struct UpdateApplier {
     opened = arrival.opened
   }
 
+  /// What an answer tells of conversations, which may know no better than what came meanwhile.
+  init(
+    _ engine: SyncEngine, in tx: WriteTransaction, answer verb: Verb, from ingest: Ingest,
+    at now: Instant
+  ) {
+    self.init(
+      engine, in: tx, update: ServerUpdate(answer: verb),
+      from: Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
+    isAside = true
+    asked = ingest.issued
+    issued = ingest.issued
+  }
+
   mutating func run() throws(StoreFailure) {
     if update.isBroken, let raw = update.raw {
       if let skipped = update.skipped { return try skip(raw, skipped) }

@@ -69,9 +69,8 @@ struct RequestTracker {
   var hasRoom: Bool { room > 0 }
 
   /// Requests whose answers are waited for.
-  var inFlight: Int { pendingRequests.count - settled }
+  var inFlight: Int { pendingRequests.count { !$0.isSettled } }
 
-  private var settled = 0
   /// When an answer came last.
   private var answeredMs: Int64 = .min
 
@@ -89,7 +88,6 @@ struct RequestTracker {
     self.link = link
     let lost = pendingRequests.filter { !$0.isSettled }
     pendingRequests = []
-    settled = 0
     outbox = []
     return lost
   }
@@ -171,7 +169,6 @@ struct RequestTracker {
     guard let index else { return nil }
     if let verb = response.verb, verb != pendingRequests[index].verb { return nil }
     let pending = pendingRequests.remove(at: index)
-    if pending.isSettled { settled -= 1 }
     answeredMs = nowMs
     if let sentMs = pending.sentMs { pacing.answered(afterMs: nowMs - sentMs) }
     return pending
@@ -200,11 +197,11 @@ struct RequestTracker {
       let index = pendingRequests.firstIndex(where: { $0.purpose == purpose && !$0.isSettled })
     else { return }
     pendingRequests[index].isSettled = true
-    settled += 1
     // The oldest are hardly answered any more.
-    if settled > Limits.requestsMax, let oldest = pendingRequests.firstIndex(where: \.isSettled) {
+    if pendingRequests.count(where: \.isSettled) > Limits.requestsMax,
+      let oldest = pendingRequests.firstIndex(where: \.isSettled)
+    {
       pendingRequests.remove(at: oldest)
-      settled -= 1
     }
   }
 
@@ -216,7 +213,6 @@ struct RequestTracker {
     // What was sent without an echo must still be waited for, or its answer
     // would be taken for the next one's.
     pendingRequests.removeAll { $0.purpose == purpose && (echoes || unsent.contains($0.frame)) }
-    settled = pendingRequests.reduce(0) { $0 + ($1.isSettled ? 1 : 0) }
   }
 
   /// The earliest time-out.

@@ -67,12 +67,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
-      var applier = UpdateApplier(
-        self, in: tx, update: ServerUpdate(answer: .getConversations),
-        from: Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
-      applier.isAside = true
-      applier.asked = ingest.issued
-      applier.issued = ingest.issued
+      var applier = UpdateApplier(self, in: tx, answer: .getConversations, from: ingest, at: now)
       for conversation in found { try applier.told(conversation) }
       for range in bad {
         try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)

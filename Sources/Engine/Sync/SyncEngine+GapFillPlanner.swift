@@ -285,12 +285,7 @@ extension SyncEngine {
     let step = try commit { tx throws(StoreFailure) -> Step in
       let record = try tx.conversation(creating: draft.request.conversation)
       guard record.id == known.id else { return .ended(nil) }
-      var applier = UpdateApplier(
-        self, in: tx, update: ServerUpdate(answer: .getConversation),
-        from: Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
-      applier.isAside = true
-      applier.asked = ingest.issued
-      applier.issued = ingest.issued
+      var applier = UpdateApplier(self, in: tx, answer: .getConversation, from: ingest, at: now)
       try applier.told(known)
       effects = applier.effects
       return try planAtMarker(&draft, of: record, asks: false, in: tx)
