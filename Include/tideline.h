@@ -38,6 +38,8 @@
  * struct's alignment), an unknown flag and an unknown value of an enumeration
  * are #TL_E_INVALID. On failure every output is NULL or zero, but for
  * `struct_size`.
+ * A record of a batch ends in 64 zero bytes, `reserved_words`: later members are
+ * taken out of these, so its size stays.
  *
  * @par Text
  * Text is UTF-8 without a terminator. Ids are opaque UTF-8, 1 to 512 bytes;
@@ -193,7 +195,8 @@ enum {
   TL_PROFILE_PAGE_SIZE_VARIES = 1u << 1,     /**< A short page proves nothing. */
   TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2,  /**< A complete answer without a known id proves its deletion. */
   TL_PROFILE_PUSH_LOSSLESS = 1u << 3,        /**< While connected, no push is dropped or reordered. */
-  TL_PROFILE_COUNTS_HIDDEN = 1u << 4         /**< `total_count` also counts what is never shown, and proves nothing. */
+  TL_PROFILE_COUNTS_HIDDEN = 1u << 4,        /**< `total_count` also counts what is never shown, and proves nothing. */
+  TL_PROFILE_UNKNOWN_FRAMES = 1u << 5        /**< Frames of a type unknown to the protocol, and objects without a type, become events. */
 };
 
 /**
@@ -645,7 +648,9 @@ enum {
   TL_MESSAGE_STALE = 1u << 9,      /**< Edits, reactions, pins and receipts are not verified on this connection. */
   TL_MESSAGE_LISTENED = 1u << 10,  /**< This user has listened to it, or marked it so here. */
   TL_MESSAGE_GONE = 1u << 11,      /**< Rows of a window: it went since the last poll; only `number` is set. */
-  TL_MESSAGE_GAP_HEALING = 1u << 12 /**< Beside #TL_MESSAGE_GAP_BEFORE: a request that is due or under way will settle it. */
+  TL_MESSAGE_GAP_HEALING = 1u << 12, /**< Beside #TL_MESSAGE_GAP_BEFORE: a request that is due or under way will settle it. */
+  TL_MESSAGE_MODERATED = 1u << 13, /**< A moderator has changed or hidden it, as the server says. */
+  TL_MESSAGE_SILENT = 1u << 14   /**< An update of it asked not to notify the user. */
 };
 
 /**
@@ -671,13 +676,16 @@ typedef struct tl_message {
   tl_view reply_to;       /**< Id of the message replied to, or empty. */
   tl_view reactions;      /**< JSON object of reactions as it came, or empty. */
   tl_view read_by;        /**< JSON array of user ids that have read it, or empty. */
-  tl_view rest;           /**< JSON object of all members not named above, verbatim, or empty. */
+  tl_view rest;           /**< JSON object of all members that this record has nowhere else, verbatim, or empty. */
   tl_view delivered_by;   /**< JSON array of user ids it was delivered to, or empty. */
   tl_view listened_by;    /**< JSON array of user ids that have listened to it, or empty. */
   uint64_t sequence;      /**< The server's number under #TL_SERVER_SEQUENCE, otherwise 0. */
   uint64_t operation;     /**< Operation that sends it, 0 once it is confirmed. */
   uint32_t upload_permille; /**< Of its attachment, as the host said; 1,000 where none is due. */
   uint32_t reserved;      /**< Zero. */
+  int64_t edited_us;      /**< Server time of its last edit, 0 where none was told. */
+  tl_view client_id;      /**< Of this user's messages: the client id it was sent under, or empty. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
 } tl_message;
 
 /** Rows with the bytes behind them, in one allocation. Opaque. */
@@ -702,6 +710,7 @@ typedef struct tl_gap {
   uint32_t poisoned;   /**< 1 when it hides an item that could not be read. */
   int64_t low_us;      /**< Server time at its older end, INT64_MIN for the start. */
   int64_t high_us;     /**< Server time at its newer end, INT64_MAX where nothing newer is known. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
 } tl_gap;
 
 /**
@@ -798,9 +807,31 @@ enum {
   TL_CHANGE_CONVERSATIONS = 8 /**< Unread count, marker, draft or list entry changed; no numbers. */
 };
 
-/** Flags of #tl_change and #tl_event. */
+/**
+ * Flags of #tl_change and #tl_event.
+ *
+ * An entry with #TL_CHANGE_NOTIFY offers its messages for a notification: they are new, of
+ * another user, unread, and neither deleted nor events. Each message is offered once, for
+ * ever: not again when it is fetched after its push, edited, or when its update comes
+ * twice; and not at all once an update of it was silent. A push offers a message; under
+ * #TL_SERVER_ENVELOPE only a push does, since the update may still say that it is silent.
+ * Elsewhere what a catch-up brings is offered too, where the conversation was fetched
+ * before. History is not. Whoever reads an entry late looks at the rows: one that was read
+ * meanwhile has no #TL_MESSAGE_UNREAD, one that an update has silenced has
+ * #TL_MESSAGE_SILENT.
+ */
 enum {
-  TL_CHANGE_SILENT = 1u << 0 /**< The server asks not to notify the user. */
+  TL_CHANGE_SILENT = 1u << 0, /**< The server asks not to notify the user. */
+  TL_CHANGE_NOTIFY = 1u << 1  /**< Entries of messages: offered for a notification. */
+};
+
+/** Where a change came from. */
+typedef int32_t tl_origin;
+enum {
+  TL_ORIGIN_NONE = 0,    /**< Not known: written by an earlier version. */
+  TL_ORIGIN_FETCHED = 1, /**< The library asked the server. */
+  TL_ORIGIN_PUSHED = 2,  /**< The server told it unasked. */
+  TL_ORIGIN_OWN = 3      /**< This user or host did it here, or it answers what they did. */
 };
 
 /** One entry of the change feed: messages of one conversation, one commit. */
@@ -811,6 +842,9 @@ typedef struct tl_change {
   uint64_t first;       /**< First message number concerned, 0 for none. */
   uint64_t last;        /**< Last message number concerned; numbers between may belong elsewhere. */
   tl_view conversation; /**< Conversation id, empty for what belongs to none. */
+  tl_origin origin;     /**< Where it came from. */
+  uint32_t reserved;    /**< Zero. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
 } tl_change;
 
 /**
@@ -873,7 +907,10 @@ enum {
   TL_EVENT_UNKNOWN = 1,      /**< An update that this version does not understand, as it came. */
   TL_EVENT_TYPING = 2,       /**< Somebody types, pauses, or has finished. */
   TL_EVENT_CONVERSATION = 3, /**< A conversation was created, changed or deleted. */
-  TL_EVENT_POISON = 4        /**< An update that could not be applied, as it came. */
+  TL_EVENT_POISON = 4,       /**< An update that could not be applied, as it came. */
+  TL_EVENT_MEMBER = 5,       /**< A member of a conversation came, changed or left; `id` is the user. */
+  TL_EVENT_PROFILE = 6,      /**< A user's profile was made, changed or deleted; `id` is the user. */
+  TL_EVENT_FRAME = 7         /**< A frame of a type unknown to the protocol, whole (#TL_PROFILE_UNKNOWN_FRAMES). */
 };
 
 /** What an update did, as its sender says. */
@@ -895,6 +932,8 @@ typedef struct tl_event {
   tl_view conversation; /**< Conversation id, or empty. */
   tl_view entity;       /**< Name of the entity, or the type of the frame. */
   tl_view body;         /**< JSON value, verbatim. */
+  tl_view id;           /**< Id of the conversation, member or profile, or empty. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
 } tl_event;
 
 /**
@@ -936,19 +975,35 @@ typedef struct tl_entity {
   tl_view conversation; /**< Conversation id, or empty. */
   tl_view id;           /**< Id. */
   tl_view body;         /**< JSON object, verbatim. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
 } tl_entity;
 
+/** Which entities to read. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_entity_query {
+  uint32_t struct_size;       /**< `sizeof(tl_entity_query)` of the caller. */
+  tl_entity_kind kind;        /**< Which kind. */
+  tl_view conversation;       /**< For members: whose, or empty for those of all. */
+  tl_view id;                 /**< Only the one with this id, or empty for all. */
+  tl_view after_conversation; /**< For members of all conversations: `conversation` of the last one of the page before. */
+  tl_view after_id;           /**< `id` of the last one of the page before, or empty for the first page. */
+  uint32_t limit;             /**< How many at most; 0 is 256, at most 10,000. */
+  uint32_t reserved;          /**< Must be zero. */
+} tl_entity_query;
+
 /**
- * @brief Reads the entities of one kind from the cache, ordered by id.
+ * @brief Reads entities of one kind from the cache, in pages.
+ *
+ * Profiles, and the members of one conversation, come by id, byte by byte.
+ * Conversations, and the members of all of them, come by conversation, in the order in
+ * which those became known. A member with `id` is asked for with its conversation.
  * @param client The client.
- * @param kind Which kind.
- * @param conversation For members: whose. Empty for all of the kind.
- * @param out The batch on #TL_OK, NULL otherwise; at most 10,000 entities.
+ * @param query Which ones. Borrowed for the call.
+ * @param out The batch on #TL_OK, NULL otherwise.
  * @return #TL_OK, #TL_NONE when there are none, or #TL_E_INVALID,
- *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ *         #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_DAMAGED.
  */
 TL_API TL_CHECK tl_status
-tl_client_entities(tl_client *client, tl_entity_kind kind, tl_view conversation, tl_batch **out);
+tl_client_entities(tl_client *client, const tl_entity_query *query, tl_batch **out);
 
 /**
  * @brief Gives the entities of a batch.
@@ -1315,6 +1370,8 @@ typedef struct tl_conversation {
   tl_view draft_reply_to; /**< Id of the message the draft answers, or empty. */
   tl_view typing;         /**< JSON array of the ids of users who are typing now, or empty. */
   const tl_message *last; /**< The last visible message stored, pending ones included, or NULL. */
+  tl_view client_id;      /**< Client id under which it was made here, or empty. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
 } tl_conversation;
 
 /**
@@ -1541,6 +1598,7 @@ typedef struct tl_operation {
   tl_view result;           /**< JSON value: `data` of the answer, or empty. */
   tl_view error_code;       /**< `code` of the server's last error, or `upload_failed`, `seal_failed`, `not_sent`; or empty. */
   tl_view error_text;       /**< `message` of the server's last error, or empty. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
 } tl_operation;
 
 /** Flags of #tl_operation_query. */

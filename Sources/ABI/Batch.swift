@@ -48,10 +48,10 @@ internal import Engine
   /// Puts events into a new batch.
   static func new(_ events: [EventView]) throws(Failure) -> OpaquePointer {
     let (block, views) = unsafe try records(
-      .events, of: tl_event.self, events.map { [$0.conversation, $0.entity, $0.body] })
+      .events, of: tl_event.self, events.map { [$0.conversation, $0.entity, $0.body, $0.id] })
     let target = unsafe start(of: block).bindMemory(to: tl_event.self, capacity: events.count)
     for (index, event) in events.enumerated() {
-      unsafe (target + index).initialize(to: tl_event(event, views[(3 * index)...]))
+      unsafe (target + index).initialize(to: tl_event(event, views[(4 * index)...]))
     }
     return OpaquePointer(block)
   }

@@ -97,6 +97,7 @@ extension Profile {
     let known =
       TL_PROFILE_PAGE_SIZE_VARIES
       | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_COUNTS_HIDDEN
+      | TL_PROFILE_UNKNOWN_FRAMES
     guard profile.flags & ~UInt32(known) == 0 else { throw .invalid("an unknown profile flag") }
     let servers =
       TL_SERVER_BEFORE | TL_SERVER_AROUND | TL_SERVER_CHANGED_SINCE
@@ -106,6 +107,7 @@ extension Profile {
     }
     capabilities = Capabilities(rawValue: profile.capabilities)
     pushIsLossless = has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
+    tellsUnknownFrames = has(profile.flags, TL_PROFILE_UNKNOWN_FRAMES)
     refDays = try count(profile.ref_days, zero: 30, atMost: 3_650, "ref_days is over 3,650")
     refsMax = try count(
       profile.refs_max, zero: 100_000, atMost: 10_000_000, "refs_max is over 10,000,000")

@@ -71,18 +71,14 @@ public func tl_client_events(
 
 @implementation @_cdecl("tl_client_entities")
 public func tl_client_entities(
-  _ client: OpaquePointer?, _ kind: tl_entity_kind, _ conversation: tl_view,
+  _ client: OpaquePointer?, _ query: UnsafePointer<tl_entity_query>?,
   _ out: UnsafeMutablePointer<OpaquePointer?>?
 ) -> tl_status {
   unsafe out?.pointee = nil
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    guard let role = EntityRole(rawValue: kind) else {
-      throw .invalid("an unknown kind of entity")
-    }
-    let isOfAll = unsafe conversation.size == 0
     let entities = try client.entities(
-      role, conversation: isOfAll ? nil : unsafe conversation.id())
+      try unsafe EntityQuery(read(query, zero: tl_entity_query())))
     if entities.isEmpty { return status(TL_NONE) }
     unsafe out.pointee = try Batch.new(entities)
     return status(TL_OK)

@@ -44,6 +44,24 @@ extension MessageQuery {
   }
 }
 
+extension EntityQuery {
+  init(_ query: tl_entity_query) throws(Failure) {
+    try unsafe mustBeZero(query.reserved)
+    guard let role = unsafe EntityRole(rawValue: query.kind) else {
+      throw .invalid("an unknown kind of entity")
+    }
+    self.init(
+      role,
+      conversation: unsafe query.conversation.size == 0 ? nil : try unsafe query.conversation.id(),
+      id: unsafe query.id.size == 0 ? nil : try unsafe query.id.id(),
+      afterConversation: unsafe query.after_conversation.size == 0
+        ? [] : try unsafe query.after_conversation.id(),
+      afterID: unsafe query.after_id.size == 0 ? [] : try unsafe query.after_id.id(),
+      limit: try unsafe count(
+        query.limit, zero: 256, atMost: Limits.readRowsMax, "limit is over 10,000"))
+  }
+}
+
 private func isDescending(_ order: tl_order) throws(Failure) -> Bool {
   switch Int(order) {
   case TL_ORDER_ASCENDING: false

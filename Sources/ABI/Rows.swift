@@ -34,9 +34,14 @@ extension tl_message {
       reactions: view(bytes, row.texts.reactions), read_by: view(bytes, row.texts.readBy),
       rest: view(bytes, row.texts.rest), delivered_by: view(bytes, row.texts.deliveredBy),
       listened_by: view(bytes, row.texts.listenedBy), sequence: row.sequence,
-      operation: row.operation, upload_permille: row.uploadPermille, reserved: 0)
+      operation: row.operation, upload_permille: row.uploadPermille, reserved: 0,
+      edited_us: row.editedUs, client_id: view(bytes, row.clientID), reserved_words: reservedWords)
   }
 }
+
+/// The room that each record keeps for members to come.
+private let reservedWords: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
+  (0, 0, 0, 0, 0, 0, 0, 0)
 
 /// Flags that say something of what the server has.
 private let ofServer = UInt32(truncatingIfNeeded: TL_MESSAGE_UNVERIFIED | TL_MESSAGE_STALE)
@@ -45,7 +50,7 @@ extension tl_gap {
   init(_ gap: GapView) {
     self.init(
       before_row: UInt32(clamping: gap.beforeRow), poisoned: gap.poisoned ? 1 : 0,
-      low_us: gap.lowUs, high_us: gap.highUs)
+      low_us: gap.lowUs, high_us: gap.highUs, reserved_words: reservedWords)
   }
 }
 
@@ -65,21 +70,24 @@ extension tl_coverage {
 extension tl_change {
   init(_ change: ChangeView, _ conversation: tl_view) {
     unsafe self.init(
-      seq: change.seq, kind: change.kind, flags: change.isSilent ? silent : 0,
-      first: change.first, last: change.last, conversation: conversation)
+      seq: change.seq, kind: change.kind,
+      flags: bits([(change.isSilent, TL_CHANGE_SILENT), (change.notifies, TL_CHANGE_NOTIFY)]),
+      first: change.first, last: change.last, conversation: conversation, origin: change.origin,
+      reserved: 0, reserved_words: reservedWords)
   }
 }
 
 private let silent = UInt32(truncatingIfNeeded: TL_CHANGE_SILENT)
 
 extension tl_event {
-  /// - Parameter views: conversation, entity and body come first.
+  /// - Parameter views: conversation, entity, body and id come first.
   init(_ event: EventView, _ views: ArraySlice<tl_view>) {
     let first = unsafe views.startIndex
     unsafe self.init(
       seq: event.seq, kind: event.kind, action: event.action,
       flags: event.isSilent ? silent : 0, reserved: 0, conversation: views[first],
-      entity: views[first + 1], body: views[first + 2])
+      entity: views[first + 1], body: views[first + 2], id: views[first + 3],
+      reserved_words: reservedWords)
   }
 }
 
@@ -89,7 +97,7 @@ extension tl_entity {
     let first = unsafe views.startIndex
     unsafe self.init(
       kind: entity.role.rawValue, reserved: 0, conversation: views[first],
-      id: views[first + 1], body: views[first + 2])
+      id: views[first + 1], body: views[first + 2], reserved_words: reservedWords)
   }
 }
 
@@ -110,19 +118,21 @@ extension tl_operation {
       verb: view(bytes, row.verb), conversation: view(bytes, row.conversation),
       message: view(bytes, row.message), client_id: view(bytes, row.clientID),
       request: view(bytes, row.request), result: view(bytes, row.result),
-      error_code: view(bytes, row.errorCode), error_text: view(bytes, row.errorText))
+      error_code: view(bytes, row.errorCode), error_text: view(bytes, row.errorText),
+      reserved_words: reservedWords)
   }
 }
 
 extension ConversationRow {
   /// Tells whether all ranges lie within `count` bytes.
   func fits(_ count: Int) -> Bool {
-    let own = [id, title, body, lastRead, draft, draftReplyTo, typing]
+    let own = [id, title, body, lastRead, draft, draftReplyTo, typing, clientID]
       .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
-    let its = (last?.texts).map { texts in
-      (0..<MessageTexts.count).allSatisfy {
-        texts[$0].lowerBound >= 0 && texts[$0].upperBound <= count
-      }
+    let its = last.map { last in
+      last.clientID.lowerBound >= 0 && last.clientID.upperBound <= count
+        && (0..<MessageTexts.count).allSatisfy {
+          last.texts[$0].lowerBound >= 0 && last.texts[$0].upperBound <= count
+        }
     }
     return own && its != false
   }
@@ -141,7 +151,7 @@ extension tl_conversation {
       id: view(bytes, row.id), title: view(bytes, row.title), body: view(bytes, row.body),
       last_read: view(bytes, row.lastRead), draft: view(bytes, row.draft),
       draft_reply_to: view(bytes, row.draftReplyTo), typing: view(bytes, row.typing),
-      last: last)
+      last: last, client_id: view(bytes, row.clientID), reserved_words: reservedWords)
   }
 }
 

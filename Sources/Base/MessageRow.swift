@@ -23,6 +23,12 @@ package struct MessageRow: Sendable {
   package var uploadPermille: UInt32 = 1_000
   /// The bytes before its id say its rank.
   package var isRanked = false
+  /// When it was last edited, 0 where that is not known.
+  package var editedUs: Int64 = 0
+  /// The client id under which this user sent it.
+  package var clientID = 0..<0
+  /// Room that the struct of the header keeps for members to come.
+  package var reserved = InlineArray<8, UInt64>(repeating: 0)
 
   package init() {}
 

@@ -12,6 +12,9 @@ package struct Frame: Sendable {
   /// What it names as its account is no string: it is for nobody.
   package let isForNobody: Bool
   package let body: Body
+  /// The type of one that is unknown because the protocol has no such type, empty where the frame
+  /// names none.
+  package let foreignType: [UInt8]?
 }
 
 package enum Body: Sendable {
@@ -38,6 +41,18 @@ extension Frame {
     account = named.flatMap { document.string($0) }
     isForNobody = named != nil && account == nil
     body = Frame.body(messages)
+    let type = document.member(Name.type, of: document.root).flatMap { document.string($0) } ?? []
+    if case .unknown = body, !Frame.isOfProtocol(type) {
+      foreignType = type
+    } else {
+      foreignType = nil
+    }
+  }
+
+  /// Whether frames of a type are understood, where they are well formed.
+  private static func isOfProtocol(_ type: [UInt8]) -> Bool {
+    type == Name.reply || type == Name.update || Verb(name: type) != nil
+      || PushReader.isPush(type)
   }
 
   private static func body(_ messages: MessageReader) -> Body {

@@ -80,7 +80,8 @@ package final class WireMessage: Sendable {
   /// Users that have listened to it, likewise.
   package let listenedBy: [[UInt8]]?
   package let clientID: [UInt8]?
-  /// A JSON object of all other members, verbatim; empty where there are none.
+  /// A JSON object of all members that the host is told of nowhere else, verbatim; empty where
+  /// there are none.
   package let rest: [UInt8]
 
   fileprivate init(
@@ -101,16 +102,19 @@ package final class WireMessage: Sendable {
     self.stamp = stamp
     self.payload = document.range(payload)
     self.object = object
-    sequence = members.consume(.sequence) {
+    sequence = members.read(.sequence) {
       document.integer($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
     }
-    previousID = members.consume(.previousID) { reader.optionalID($0) }
-    version = members.consume(.version) { document.integer($0) }
+    previousID = members.read(.previousID) { reader.optionalID($0) }
+    version = members.read(.version) { document.integer($0) }
     editedUs = members.consume(.editedAt) { reader.stamp($0)?.timeUs }
     edited = members[.editedAt] != nil
     replyTo = members.consume(.replyTo) { reader.optionalID($0) }
     for list in [Member.readBy, .deliveredBy, .listenedBy] {
-      if let node = members[list], document.isTooLong(node) { throw Unusable(reason: .tooMany) }
+      guard let node = members[list] else { continue }
+      if document.isTooLong(node) { throw Unusable(reason: .tooMany) }
+      // When each of them did is for the host alone.
+      if saysMoreThanUsers(document, node: node) { members.keep(list) }
     }
     if let set = members[.reactions], document.kind(set) == .object,
       document.hasTooManyReactions(set)
@@ -249,14 +253,26 @@ private struct Members: ~Copyable {
     return index == 0 ? nil : Document.Node(index: index)
   }
 
+  /// Keeps a member for the host, whether or not it has a meaning here.
+  mutating func keep(_ member: Member) {
+    guard found[member.rawValue] != 0 else { return }
+    unused[member.rawValue] = true
+    keepsAny = true
+  }
+
+  /// Reads a member that may be missing. It is kept for the host in any case, which is told of
+  /// it nowhere else.
+  mutating func read<Value>(_ member: Member, _ read: (Document.Node) -> Value?) -> Value? {
+    guard let value = self[member] else { return nil }
+    keep(member)
+    return read(value)
+  }
+
   /// Reads a member that may be missing, and keeps for the host what `read` cannot.
   mutating func consume<Value>(_ member: Member, _ read: (Document.Node) -> Value?) -> Value? {
     guard let value = self[member] else { return nil }
     let result = read(value)
-    if result == nil {
-      unused[member.rawValue] = true
-      keepsAny = true
-    }
+    if result == nil { keep(member) }
     return result
   }
 

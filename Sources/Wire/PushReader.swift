@@ -12,6 +12,11 @@ struct PushReader {
     self.messages = messages
   }
 
+  /// Whether a type is that of a push.
+  static func isPush(_ type: [UInt8]) -> Bool {
+    PushName(rawValue: String(decoding: type, as: UTF8.self)) != nil
+  }
+
   /// Nil for a type that is no push, and for a frame that lacks what it needs.
   func push(_ type: [UInt8]) -> Push? {
     effect(String(decoding: type, as: UTF8.self)).map { Push(name: type, effects: [$0]) }

@@ -48,6 +48,22 @@ func readers(_ document: Document, node: Document.Node) -> [[UInt8]]? {
   return ids
 }
 
+/// Whether an entry of such a value has another member than its user.
+func saysMoreThanUsers(_ document: Document, node: Document.Node) -> Bool {
+  guard document.kind(node) == .array else { return false }
+  var child = document.firstChild(of: node)
+  while let element = child {
+    if document.kind(element) == .object, let name = document.firstChild(of: element),
+      let value = document.next(after: name, in: element),
+      document.next(after: value, in: element) != nil
+    {
+      return true
+    }
+    child = document.next(after: element, in: node)
+  }
+  return false
+}
+
 private func parsed(_ json: [UInt8]) -> [[UInt8]]? {
   do {
     let document = try Document(json)

@@ -60,7 +60,8 @@ ORDINARY = {
     "tl_client_message": lambda w, h: (w.view(ROOM), w.view(FIRST), w.out()),
     "tl_client_changes": lambda w, h: (0, 0, w.out()),
     "tl_client_events": lambda w, h: (0, 0, w.out()),
-    "tl_client_entities": lambda w, h: (2, w.view(ROOM), w.out()),
+    "tl_client_entities": lambda w, h: (
+        w.struct(c.EntityQuery, kind=2, conversation=ROOM), w.out()),
     "tl_client_conversations": lambda w, h: (0, 0, w.out()),
     "tl_client_conversation": lambda w, h: (w.view(ROOM), w.out()),
     "tl_client_mark_delivered": lambda w, h: (w.view(ROOM), w.views(FIRST), 1),
@@ -242,6 +243,7 @@ LATER = {
     "tl_client_sync": lambda w, h: (w.longer(c.SyncRequest, conversation=ROOM), None),
     "tl_client_sync_status": lambda w, h: (h.sync(ROOM), w.longer(c.SyncStatus)),
     "tl_client_messages": lambda w, h: (w.longer(c.Query, conversation=ROOM), w.out()),
+    "tl_client_entities": lambda w, h: (w.longer(c.EntityQuery, kind=2), w.out()),
     "tl_client_stats": lambda w, h: (w.longer(c.Stats),),
     "tl_client_send": lambda w, h: (
         w.longer(c.Send, conversation=ROOM, payload="1"), None, None),
@@ -301,7 +303,7 @@ for name, last in (("tl_client_changes", lambda h: h.changes(limit=10_000).entri
     on(name, "TL_RESYNC", "after a number that is still to come",
        lambda w, h: (NEVER, 0, w.out()))
 on("tl_client_entities", "TL_NONE", "a kind of which nothing is known",
-   lambda w, h: (3, w.view(), w.out()))
+   lambda w, h: (w.struct(c.EntityQuery, kind=3), w.out()))
 on("tl_client_conversations", "TL_NONE", "an empty cache",
    ORDINARY["tl_client_conversations"], empty)
 on("tl_client_conversation", "TL_E_NOT_FOUND", "an id that is not known",

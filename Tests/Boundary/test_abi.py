@@ -30,6 +30,7 @@ class Layout(unittest.TestCase):
                  "tl_sync_status": c.SyncStatus, "tl_message": c.Message, "tl_gap": c.Gap,
                  "tl_coverage": c.Coverage, "tl_query": c.Query, "tl_change": c.Change,
                  "tl_stats": c.Stats, "tl_event": c.Event, "tl_entity": c.Entity,
+                 "tl_entity_query": c.EntityQuery,
                  "tl_text": c.Text, "tl_window_config": c.WindowConfig, "tl_load": c.Load,
                  "tl_op": c.Op, "tl_diff": c.Diff, "tl_window_status": c.WindowStatus,
                  "tl_unsealed": c.Unsealed, "tl_list_config": c.ListConfig,
@@ -60,7 +61,7 @@ class Layout(unittest.TestCase):
                  "TYPING": tideline.Typing, "CONVERSATION": tideline.ConversationFlags,
                  "OP": tideline.OpKind, "AT": tideline.At, "LOAD": tideline.LoadKind,
                  "FROM": tideline.From, "STOP": tideline.Stop, "EVENT": tideline.EventKind,
-                 "ENTITY": tideline.EntityKind, "ACTION": tideline.Action,
+                 "ENTITY": tideline.EntityKind, "ORIGIN": tideline.Origin, "ACTION": tideline.Action,
                  "WAITING": tideline.Waiting, "PHASE": tideline.Phase}
         values = {}
         for prefix, name, value in re.findall(r"^constant TL_([A-Z]+)_(\w+) = (\d+)$", text, re.M):
@@ -70,7 +71,7 @@ class Layout(unittest.TestCase):
             for kind in enums if isinstance(enums, tuple) else (enums,):
                 given |= {member.name: member.value for member in kind}
             # These are of other enumerations, which are plain members of Python values.
-            other = {"CHANGE": {"SILENT"}, "SYNC": {"WAITING", "RUNNING", "ENDED"},
+            other = {"CHANGE": {"SILENT", "NOTIFY"}, "SYNC": {"WAITING", "RUNNING", "ENDED"},
                      "LOAD": {"PAST_GAPS"}}.get(prefix, set())
             self.assertEqual(given, {name: value for name, value in values[prefix].items()
                                      if name not in other}, prefix)
@@ -240,16 +241,41 @@ class Use(unittest.TestCase):
             client.connected()
             client.receive(update("r1", "sticker", {"n": 1}, silent=True))
             client.receive(update("r2", "member", {"conversation_id": "c", "user_id": "u"}))
-            event, = client.events().entries
-            self.assertEqual((event.kind, event.entity, event.silent),
-                             (tideline.EventKind.UNKNOWN, "sticker", True))
-            self.assertEqual(client.events(event.seq).entries, ())
+            event, joined = client.events().entries
+            self.assertEqual((event.kind, event.entity, event.silent, event.id),
+                             (tideline.EventKind.UNKNOWN, "sticker", True, ""))
+            self.assertEqual((joined.kind, joined.action, joined.id, joined.conversation),
+                             (tideline.EventKind.MEMBER, tideline.Action.NEW, "u", "c"))
+            self.assertEqual(client.events(joined.seq).entries, ())
+            self.assertEqual({change.origin for change in client.changes().entries},
+                             {tideline.Origin.PUSHED})
             member, = client.entities(tideline.EntityKind.MEMBER, "c")
+            self.assertEqual(client.entities(tideline.EntityKind.MEMBER, "c", id="u"), (member,))
+            self.assertEqual(client.entities(tideline.EntityKind.MEMBER, "c", after=member), ())
             self.assertEqual((member.id, member.conversation), ("u", "c"))
             self.assertEqual(json.loads(member.body)["user_id"], "u")
             self.assertEqual(client.entities(tideline.EntityKind.PROFILE), ())
             self.assertEqual(client.state().replies_owed, 2)
             client.mark_listened("c", ["nobody"])
+
+    def test_what_may_be_notified_of(self):
+        profile = tideline.Profile(unknown_frames=True)
+        with tideline.Client(user_id="me", profile=profile) as client:
+            client.connected()
+            for index in (1, 1):
+                client.receive(json.dumps({
+                    "type": "message_new", "conversation_id": "c",
+                    "message": message(index, moderated=True, client_id="k")}))
+            first, *others = client.changes().entries
+            self.assertEqual((first.notify, first.origin), (True, tideline.Origin.PUSHED))
+            self.assertFalse(any(change.notify for change in others))
+            row, = client.messages("c").messages
+            self.assertIn(tideline.MessageFlags.MODERATED, row.flags)
+            self.assertEqual((row.client_id, row.edited_us), (None, None))
+            client.receive('{"type":"party"}')
+            event, = client.events().entries
+            self.assertEqual((event.kind, event.entity, event.body),
+                             (tideline.EventKind.FRAME, "party", b'{"type":"party"}'))
 
     def test_merging(self):
         base = [message(1), message(2, reactions={"+": ["a"]}, read_by=[{"user_id": "a"}])]

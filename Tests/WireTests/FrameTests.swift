@@ -82,7 +82,10 @@ func message(_ id: String, _ more: String = "") -> String {
     #expect(message.readBy == [bytes("a"), bytes("b")])
     #expect(message.deliveredBy == [bytes("a"), bytes("c")] && message.listenedBy == [])
     #expect(message.sequence == 7 && message.previousID == bytes("m-0"))
-    #expect(text(message.rest) == #"{"metadata" : {"k": "v"},"attachment":null}"#)
+    #expect(
+      text(message.rest)
+        == #"{"seq":7,"metadata" : {"k": "v"},"version":3,"#
+        + #""read_by":[{"user_id":"a","at":1},"b",{},3],"prev_id":"m-\u0030","attachment":null}"#)
   }
 
   @Test func whatIsMissingIsNil() throws {
@@ -124,7 +127,7 @@ func message(_ id: String, _ more: String = "") -> String {
   @Test func theLastOfTwoMembersWins() throws {
     let message = try only(message("m", #","message_id":"n","version":1,"version":2,"a":1,"a":2"#))
     #expect(message.id == bytes("n") && message.version == 2)
-    #expect(text(message.rest) == #"{"a":1,"a":2}"#)
+    #expect(text(message.rest) == #"{"version":2,"a":1,"a":2}"#)
   }
 
   /// A name is its whole text: one that only begins alike is the host's.

@@ -117,7 +117,7 @@ extension TidelineClient {
 
   /// A conversation as it was told last.
   func conversation(_ name: String) throws -> [UInt8]? {
-    try client.entities(.conversation, conversation: nil).first {
+    try client.entities(EntityQuery(.conversation, limit: 10_000)).first {
       World.text($0.id) == name
     }?.body
   }

@@ -10,13 +10,13 @@ extension TidelineClient {
   /// Everything beside messages, by kind, conversation and name.
   func things() throws -> [String: [UInt8]] {
     var found: [String: [UInt8]] = [:]
-    for entity in try client.entities(.conversation, conversation: nil) {
+    for entity in try client.entities(EntityQuery(.conversation, limit: 10_000)) {
       found["conversation/\(World.text(entity.id))"] = entity.body
     }
-    for entity in try client.entities(.member, conversation: nil) {
+    for entity in try client.entities(EntityQuery(.member, limit: 10_000)) {
       found["member/\(World.text(entity.conversation))/\(World.text(entity.id))"] = entity.body
     }
-    for entity in try client.entities(.profile, conversation: nil) {
+    for entity in try client.entities(EntityQuery(.profile, limit: 10_000)) {
       found["profile/\(World.text(entity.id))"] = entity.body
     }
     return found

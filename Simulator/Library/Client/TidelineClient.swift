@@ -348,7 +348,7 @@ package final class TidelineClient: SimulatedClient {
 
   package func profiles() throws -> [String: [UInt8]] {
     var found: [String: [UInt8]] = [:]
-    for entity in try client.entities(.profile, conversation: nil) {
+    for entity in try client.entities(EntityQuery(.profile, limit: 10_000)) {
       found[World.text(entity.id)] = entity.body
     }
     return found

@@ -270,7 +270,9 @@ final class HostileHost {
     }
     _ = try attempt { () throws(Failure) in try client.conversation(room) }
     let role = values.pick([EntityRole.conversation, .member, .profile])
-    _ = try attempt { () throws(Failure) in try client.entities(role, conversation: room) }
+    _ = try attempt { () throws(Failure) in
+      try client.entities(EntityQuery(role, conversation: room))
+    }
   }
 }
 

@@ -334,12 +334,13 @@ package final class Client: Sendable {
     return try reading { rx throws(Failure) in try rx.eventPage(after: after, limit: limit) }
   }
 
-  /// Entities of one kind, those of one conversation where it is given.
-  package func entities(
-    _ role: EntityRole, conversation: [UInt8]?
-  ) throws(Failure) -> [EntityView] {
-    if let conversation { try check(conversation) }
-    return try reading { rx throws(Failure) in try rx.entities(role, in: conversation) }
+  /// Entities of one kind, in pages.
+  package func entities(_ query: EntityQuery) throws(Failure) -> [EntityView] {
+    for id in [query.conversation, query.id] { if let id { try check(id) } }
+    if query.role == .member, query.id != nil, query.conversation == nil {
+      throw .invalid("a member is asked for without its conversation")
+    }
+    return try reading { rx throws(Failure) in try rx.entities(query) }
   }
 
   package func stats() throws(Failure) -> Stats {

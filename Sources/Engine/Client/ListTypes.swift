@@ -36,6 +36,7 @@ package struct ConversationRow: Sendable {
   package var draftReplyTo: Range<Int> = 0..<0
   /// JSON array of the ids of those who type, in the order in which they began.
   package var typing: Range<Int> = 0..<0
+  package var clientID: Range<Int> = 0..<0
   /// The newest visible message, pending ones included; its ranges, too, point into
   /// the page's bytes.
   package var last: MessageRow?

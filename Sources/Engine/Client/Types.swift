@@ -25,6 +25,8 @@ package struct Profile: Equatable, Sendable {
   package var capabilities: Capabilities = []
   /// While connected, nothing pushed is dropped or overtaken.
   package var pushIsLossless = false
+  /// Frames of a type that is not the protocol's are for the host.
+  package var tellsUnknownFrames = false
   /// How long, and how many, refs of updates are remembered.
   package var refDays = 30
   package var refsMax = 100_000
@@ -294,6 +296,10 @@ package struct ChangeView: Equatable, Sendable {
   /// `TL_CHANGE_` kind of the header.
   package var kind: Int32
   package var isSilent: Bool
+  /// It offers messages for a notification.
+  package var notifies: Bool
+  /// `TL_ORIGIN_` of the header.
+  package var origin: Int32
   package var first: UInt64
   package var last: UInt64
   package var conversation: [UInt8]

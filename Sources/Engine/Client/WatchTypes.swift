@@ -127,6 +127,7 @@ package struct EventView: Equatable, Sendable {
   package var conversation: [UInt8]
   package var entity: [UInt8]
   package var body: [UInt8]
+  package var id: [UInt8]
 }
 
 package enum EventPage: Equatable, Sendable {
@@ -140,6 +141,31 @@ package enum EntityRole: Int32, Sendable {
   case conversation = 1
   case member
   case profile
+}
+
+/// Which entities to read.
+package struct EntityQuery: Sendable {
+  package var role: EntityRole
+  /// Whose members; nil for those of all conversations.
+  package var conversation: [UInt8]?
+  /// Only the one with this id.
+  package var id: [UInt8]?
+  /// The last one of the page before, and its conversation, empty for the first page.
+  package var afterConversation: [UInt8]
+  package var afterID: [UInt8]
+  package var limit: Int
+
+  package init(
+    _ role: EntityRole, conversation: [UInt8]? = nil, id: [UInt8]? = nil,
+    afterConversation: [UInt8] = [], afterID: [UInt8] = [], limit: Int = 256
+  ) {
+    self.role = role
+    self.conversation = conversation
+    self.id = id
+    self.afterConversation = afterConversation
+    self.afterID = afterID
+    self.limit = limit
+  }
 }
 
 /// A small thing beside messages, as it came.

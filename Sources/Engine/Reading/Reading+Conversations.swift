@@ -55,6 +55,7 @@ extension Reading {
       row.title = add(entry.savedTitle ?? shown.title)
       row.memberCount = shown.memberCount
     }
+    row.clientID = add(entry.clientID ?? [])
     row.lastRead = add(entry.lastRead ?? [])
     row.draft = add(entry.draft?.body ?? [])
     row.draftReplyTo = add(entry.draft?.replyTo ?? [])
@@ -85,6 +86,7 @@ extension MessageRow {
       let range = texts[text]
       row.texts[text] = range.lowerBound + offset..<range.upperBound + offset
     }
+    row.clientID = clientID.lowerBound + offset..<clientID.upperBound + offset
     return row
   }
 }

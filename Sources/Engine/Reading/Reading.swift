@@ -168,7 +168,9 @@ struct Reading {
         entries.map { entry in
           ChangeView(
             seq: entry.seq, kind: Int32(truncatingIfNeeded: entry.kind.rawValue),
-            isSilent: entry.isSilent, first: entry.first, last: entry.last,
+            isSilent: entry.isSilent, notifies: entry.notifies,
+            origin: Int32(truncatingIfNeeded: entry.origin.rawValue), first: entry.first,
+            last: entry.last,
             conversation: entry.conversation)
         })
     }
@@ -185,27 +187,42 @@ struct Reading {
           EventView(
             seq: event.seq, kind: Int32(truncatingIfNeeded: event.kind),
             action: Int32(truncatingIfNeeded: event.action), isSilent: event.isSilent,
-            conversation: event.conversation, entity: event.entity, body: event.body)
+            conversation: event.conversation, entity: event.entity, body: event.body, id: event.id)
         })
     }
   }
 
-  func entities(
-    _ role: EntityRole, in conversation: [UInt8]?
-  ) throws(Failure) -> [EntityView] {
+  func entities(_ query: EntityQuery) throws(Failure) -> [EntityView] {
     try storing { rx throws(StoreFailure) in
-      var cid: Int64?
-      if let conversation {
-        guard let record = try rx.conversation(conversation) else { return [] }
-        cid = record.cid
-      }
-      return try rx.entities(
-        kind: Int64(role.rawValue), cid: cid, limit: Limits.readRowsMax
-      ).map { entity in
+      try entities(query, of: rx).map { entity in
         EntityView(
-          role: role, conversation: entity.conversation, id: entity.id, body: entity.body)
+          role: query.role, conversation: entity.conversation, id: entity.id, body: entity.body)
       }
     }
+  }
+
+  private func entities(
+    _ query: EntityQuery, of rx: ReadTransaction
+  ) throws(StoreFailure) -> [EntityRow] {
+    let kind = Int64(query.role.rawValue)
+    // What conversations are and have is kept under their numbers.
+    func number(_ conversation: [UInt8]?) throws(StoreFailure) -> Int64? {
+      guard let conversation, !conversation.isEmpty else { return nil }
+      return try rx.conversation(conversation)?.cid
+    }
+    let isConversation = query.role == .conversation
+    let isProfile = query.role == .profile
+    if let id = query.id {
+      let owner = isProfile ? 0 : try number(isConversation ? id : query.conversation)
+      guard let owner else { return [] }
+      return try rx.entity(kind: kind, cid: owner, id: id).map { [$0] } ?? []
+    }
+    if isProfile || query.conversation != nil {
+      guard let owner = isProfile ? 0 : try number(query.conversation) else { return [] }
+      return try rx.entities(kind: kind, cid: owner, after: query.afterID, limit: query.limit)
+    }
+    let last = try number(isConversation ? query.afterID : query.afterConversation)
+    return try rx.entities(kind: kind, after: (last ?? 0, query.afterID), limit: query.limit)
   }
 
   func counts() throws(Failure) -> StoreCounts {
@@ -416,6 +433,8 @@ private struct RowAnnotator {
     if !flags.isDisjoint(with: .ownOrRead) { bits &= ~Self.unread }
     bits |= UInt32(truncatingIfNeeded: flags.rawValue & Self.same)
     if !flags.isDisjoint(with: .listened) { bits |= 1 << 10 }
+    if flags.contains(.moderated) { bits |= MessageFlags.moderated }
+    if flags.contains(.silent) { bits |= MessageFlags.silent }
     return bits
   }
 }
@@ -436,4 +455,6 @@ enum MessageFlags {
   static let stale: UInt32 = 1 << 9
   static let gone: UInt32 = 1 << 11
   static let gapHealing: UInt32 = 1 << 12
+  static let moderated: UInt32 = 1 << 13
+  static let silent: UInt32 = 1 << 14
 }

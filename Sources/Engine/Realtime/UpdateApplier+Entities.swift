@@ -14,6 +14,9 @@ enum EventKind: Int64 {
   case typing = 2
   case conversation = 3
   case poison = 4
+  case member = 5
+  case profile = 6
+  case frame = 7
 }
 
 /// `TL_ACTION_` values of the header.
@@ -55,6 +58,17 @@ extension Effect.EntityKind {
   }
 }
 
+extension EventKind {
+  init(_ kind: Effect.EntityKind) {
+    self =
+      switch kind {
+      case .conversation: .conversation
+      case .member: .member
+      case .profile: .profile
+      }
+  }
+}
+
 extension ReceiptKind {
   init(_ kind: Effect.ReceiptKind) {
     self =
@@ -89,18 +103,19 @@ extension UpdateApplier {
       try tx.putEntity(kind: kind.code, cid: cid, id: id, body: Array(arrival.frame[body]))
     }
     // Who asked has the answer.
-    if kind == .conversation, answered == nil { try event(.conversation, body: body, cid: cid) }
+    if answered == nil { try event(EventKind(kind), body: body, cid: cid, id: id) }
   }
 
   /// Hands something to the host, as it came.
   func event(
-    _ kind: EventKind, body: Range<Int>, cid: Int64?, named name: [UInt8]? = nil
+    _ kind: EventKind, body: Range<Int>, cid: Int64?, named name: [UInt8]? = nil,
+    id: [UInt8] = []
   ) throws(StoreFailure) {
     // What is too large to be kept is told all the same, without its body.
     let kept = body.count <= Limits.messageBytesMax ? Array(arrival.frame[body]) : []
     try tx.addEvent(
       kind: kind.rawValue, action: update.action.rawValue, isSilent: update.isSilent,
-      cid: cid, entity: name ?? update.name, body: kept)
+      cid: cid, entity: name ?? update.name, body: kept, id: id)
   }
 
   /// Tells the host that something could not be applied, once: the whole update

@@ -39,6 +39,7 @@ extension UpdateApplier {
     ingest.newIDs = newIDs
     ingest.placesBehind = engine.scheme.learnsTies
     ingest.copies = copies
+    if asked == nil, answered == nil { ingest.offer = .pushed(isSilent: update.isSilent) }
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     var ingested = try ingest.page(items.lazy.map(\.item), of: record, in: tx)

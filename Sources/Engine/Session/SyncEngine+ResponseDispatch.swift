@@ -9,8 +9,14 @@ extension SyncEngine {
   func receive(
     _ frame: Frame, opened: [OpenedPayload], at now: Instant
   ) throws(Failure) -> Receipt {
+    origin = frame.origin
+    defer { origin = .own }
     switch frame.body {
     case .unknown:
+      if let type = frame.foreignType, config.profile.tellsUnknownFrames {
+        try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
+        return .applied
+      }
       stats.framesIgnored += 1
       return .ignored
     case .push(let push):
@@ -27,6 +33,7 @@ extension SyncEngine {
           at: now.monotonicMs, backoffMs: tracker.backoffMs(attempt: 1, atLeast: 0))
       }
       if case .operation(let seq) = pending.purpose {
+        origin = .own
         let arrival = Arrival(frame: frame.bytes, opened: opened[...], now: now)
         let receipt = try storing { () throws(StoreFailure) in
           try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
@@ -39,6 +46,17 @@ extension SyncEngine {
         return receipt
       }
       return try answer(response.outcome, for: pending, frame: frame.bytes, opened: opened, at: now)
+    }
+  }
+
+  /// Hands a frame that only the host understands to it, as it came.
+  private func tell(_ frame: [UInt8], of type: [UInt8]) throws(StoreFailure) {
+    try commit { tx throws(StoreFailure) in
+      // What is too large to be kept is told all the same, without its body.
+      _ = try tx.addEvent(
+        kind: EventKind.frame.rawValue, action: EventAction.none.rawValue, isSilent: false,
+        cid: nil,
+        entity: type, body: frame.count <= Limits.messageBytesMax ? frame : [])
     }
   }
 
@@ -199,5 +217,12 @@ extension SyncEngine {
     } catch {
       throw Failure(error)
     }
+  }
+}
+
+extension Frame {
+  /// Where what it changes comes from.
+  fileprivate var origin: ChangeOrigin {
+    if case .response = body { .fetched } else { .pushed }
   }
 }

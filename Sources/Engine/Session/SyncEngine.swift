@@ -67,6 +67,8 @@ final class SyncEngine {
   var listIsWhole = false
   /// A count of unread messages is in doubt, and when the list may be asked for it.
   var mustRecount = false
+  /// Where what is committed now comes from: the host, but while a frame is taken.
+  var origin = ChangeOrigin.own
   var recountsFromMs = Int64.min
   var typing = Typing()
   /// The newest commit when the connection began; nil while there is none.
@@ -467,6 +469,7 @@ final class SyncEngine {
     do {
       let result = try store.write { tx throws(StoreFailure) in
         tx.seals = config.seal != nil
+        tx.origin = origin
         // First, since the body may owe one of them again.
         if !acknowledgements.settled.isEmpty { try tx.settleReplies(acknowledgements.settled) }
         let result = try body(tx)

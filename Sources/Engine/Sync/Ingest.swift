@@ -104,6 +104,24 @@ struct CopyCounter {
   }
 }
 
+/// Which messages are offered for a notification: each once, by who tells it first as new. The
+/// store keeps that it was, and does not offer this user's, what is read, deleted or an event.
+enum Offer {
+  case none
+  /// Those that a push tells as new.
+  case pushed(isSilent: Bool)
+  /// What a catch-up brings from here on: what lies below is history.
+  case above(Position)
+
+  func flags(_ message: WireMessage, at order: Int64, isNew: Bool) -> RowFlags {
+    switch self {
+    case .none: []
+    case .pushed(let isSilent): isSilent ? .silent : isNew ? .offered : []
+    case .above(let bound): Position(time: order, id: message.id) >= bound ? .offered : []
+    }
+  }
+}
+
 struct Ingest {
   let user: [UInt8]
   let autoMarkRead: Bool
@@ -128,6 +146,8 @@ struct Ingest {
   /// Whether this server may be one that tells no client ids.
   let matchesPayloads: Bool
   let autoMarkDelivered: Bool
+  /// Which messages are offered for a notification.
+  var offer = Offer.none
   /// A new message stands behind all of its time that are known: it did not come in a page.
   var placesBehind = false
   /// Pages say the order of messages of one time.
@@ -197,6 +217,7 @@ struct Ingest {
     var row = incoming(message, payload: payload, isMine: isMine, readByMe: readByMe)
     row.order = order
     row.digest = payload.digest
+    row.flags.formUnion(offer.flags(message, at: order, isNew: newIDs.contains(message.id)))
     if let edit, edit.target == message.id { row.written = edit.plain }
     if isMine {
       row.clientID = clientID ?? message.clientID
@@ -247,6 +268,7 @@ struct Ingest {
     if message.deleted { flags.insert(.deleted) }
     if message.pinned { flags.insert(.pinned) }
     if message.isEvent { flags.insert(.event) }
+    if message.moderated { flags.insert(.moderated) }
     return IncomingMessage(
       id: message.id, sender: message.sender, timeUs: message.stamp.timeUs,
       stamp: message.stamp.text, payload: payload.payload, flags: flags,

@@ -106,9 +106,7 @@ extension SyncEngine {
         return try distrust(&draft, of: &record, in: tx)
       }
       var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
-      var ingest = ingest
-      ingest.placesBehind = ingest.learnsTies && ties.isUnstable
-      var ingested = try ingest.page(page.items, of: record, in: tx)
+      var ingested = try ingest.of(draft, self).page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       badItems = ingested.bad.count
@@ -301,5 +299,16 @@ extension SyncEngine {
     guard let greatest = times.max() else { return nil }
     return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
       .max { $0.position < $1.position }
+  }
+}
+
+extension Ingest {
+  /// The same, told what the job knows of its page.
+  fileprivate func of(_ job: SyncJob, _ engine: SyncEngine) -> Ingest {
+    var ingest = self
+    ingest.placesBehind = learnsTies && engine.ties.isUnstable
+    // Where updates are replied to, each message has one, which may be silent.
+    if !engine.can(.envelope), let bound = job.newFrom { ingest.offer = .above(bound) }
+    return ingest
   }
 }

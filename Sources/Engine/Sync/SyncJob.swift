@@ -179,6 +179,16 @@ struct SyncJob {
     }
   }
 
+  /// From where on what it brings is new to this device; nil where it is history.
+  var newFrom: Position? {
+    guard restores == 0, !isSecondLook, !isRecheck, recheckFrom == nil else { return nil }
+    return switch stage {
+    case .tail, .newest, .backward: bound
+    case .older, .forward, .search, .spot: request.kind == .latest ? floor : nil
+    case .start, .deletions, .changes, .listing, .asking: nil
+    }
+  }
+
   /// Whether its request selects messages, so that a count of all says nothing of its pages.
   var selects: Bool {
     switch stage {

@@ -115,6 +115,8 @@ package struct ConversationEntry: Equatable, Sendable {
   /// Those of the newest request that is to change it and was not refused.
   package var saved: [UInt8]?
   package var lastRead: [UInt8]?
+  /// The client id under which it was made here.
+  package var clientID: [UInt8]?
   package var draft: StoredDraft?
   package var hasPending: Bool
   /// A send is unknown or refused.
@@ -129,6 +131,8 @@ extension ReadTransaction {
     let entity = try connection.statement(Queries.entityOfConversation, record.cid)
     if try entity.step() { entry.body = entity.bytes(0) }
     guard try hasOperations() else { return entry }
+    let alias = try connection.statement(Queries.aliasOf, record.cid)
+    entry.clientID = record.isPending ? record.id : try alias.step() ? alias.bytes(0) : nil
     let sends = try connection.statement(Queries.pendingSends, record.cid)
     _ = try sends.step()
     entry.hasPending = sends.int(0) > 0

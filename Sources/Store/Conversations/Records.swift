@@ -118,6 +118,13 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   /// An edit or a reaction lies over it.
   package static let overlaid = RowFlags(rawValue: 1 << 15)
 
+  /// A moderator has changed or hidden it, as the server says.
+  package static let moderated = RowFlags(rawValue: 1 << 16)
+  /// It was offered for a notification, or would have been; only grows.
+  package static let offered = RowFlags(rawValue: 1 << 17)
+  /// An update of it asked not to notify the user; only grows.
+  package static let silent = RowFlags(rawValue: 1 << 18)
+
   // In place of those of all sets, which are not compiled into one instruction.
   package func contains(_ flag: RowFlags) -> Bool { rawValue & flag.rawValue == flag.rawValue }
   package func isDisjoint(with other: RowFlags) -> Bool { rawValue & other.rawValue == 0 }
@@ -137,7 +144,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   package static let listened = RowFlags(rawValue: 1 << 9 | 1 << 12)
   static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.
-  static let growing: RowFlags = [.readByMe, .listenedByMe]
+  static let growing: RowFlags = [.readByMe, .listenedByMe, .offered, .silent]
   /// What follows the stamp of the request rather than the content's version.
   static let marks: RowFlags = [.pinned]
 }
@@ -255,6 +262,19 @@ package struct StoredRow: Equatable, Sendable {
     self.flags = flags
     self.timeUs = timeUs ?? position.time
   }
+}
+
+/// Where a change came from. The values are `TL_ORIGIN_` ones of the header, and part of the file's
+/// format.
+package enum ChangeOrigin: Int64, Sendable {
+  /// Written by an earlier version.
+  case none = 0
+  /// The library asked for it.
+  case fetched
+  /// The server told it unasked.
+  case pushed
+  /// This user or host did it, or it answers what they did.
+  case own
 }
 
 /// What a change was. The values are part of the file's format.

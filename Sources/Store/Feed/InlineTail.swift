@@ -24,9 +24,12 @@ struct InlineChanges: Equatable, Sendable {
 
   var count: Int { bytes.count / Self.entryBytes }
 
+  /// The first word: silence, the kind in fifteen bits, the origin in two and whether it notifies.
   mutating func append(_ run: FeedRuns.Run) {
+    let told: Int64 = (run.isSilent ? 1 : 0) | (run.notifies ? 1 << 18 : 0)
+    let word = told | run.kind.rawValue << 1 | run.origin.rawValue << 16
     let words = (
-      (run.kind.rawValue << 1 | (run.isSilent ? 1 : 0)).littleEndian, run.cid.littleEndian,
+      word.littleEndian, run.cid.littleEndian,
       run.numbers.lowerBound.littleEndian, run.numbers.upperBound.littleEndian
     )
     unsafe withUnsafeBytes(of: words) { words in unsafe bytes.append(contentsOf: words) }
@@ -37,11 +40,12 @@ struct InlineChanges: Equatable, Sendable {
     let start = place * Self.entryBytes
     guard let word = bytes.number(at: start), let cid = bytes.number(at: start + 8),
       let first = bytes.number(at: start + 16), let last = bytes.number(at: start + 24),
-      let kind = ChangeKind(rawValue: word >> 1),
+      let kind = ChangeKind(rawValue: word >> 1 & 0x7FFF), word >> 19 == 0,
+      let origin = ChangeOrigin(rawValue: word >> 16 & 3),
       UInt64(bitPattern: first) <= UInt64(bitPattern: last)
     else { throw .damaged }
     return FeedRuns.Run(
-      cid: cid, kind: kind, isSilent: word & 1 != 0,
+      cid: cid, kind: kind, isSilent: word & 1 != 0, notifies: word & 1 << 18 != 0, origin: origin,
       numbers: UInt64(bitPattern: first)...UInt64(bitPattern: last))
   }
 }

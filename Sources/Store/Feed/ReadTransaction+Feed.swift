@@ -13,6 +13,9 @@ package struct ChangeEntry: Equatable, Sendable {
   package var last: UInt64
   /// The server asked not to notify the user.
   package var isSilent: Bool
+  /// It offers messages for a notification.
+  package var notifies: Bool
+  package var origin: ChangeOrigin
 }
 
 package enum ChangesPage: Equatable, Sendable {
@@ -66,7 +69,8 @@ extension ReadTransaction {
         ChangeEntry(
           seq: seq, kind: run.kind, cid: run.cid,
           conversation: run.cid == 0 ? [] : try name(run.cid),
-          first: run.numbers.lowerBound, last: run.numbers.upperBound, isSilent: run.isSilent))
+          first: run.numbers.lowerBound, last: run.numbers.upperBound, isSilent: run.isSilent,
+          notifies: run.notifies, origin: run.origin))
     }
   }
 

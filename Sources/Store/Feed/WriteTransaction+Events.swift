@@ -16,6 +16,8 @@ package struct EventEntry: Equatable, Sendable {
   package var conversation: [UInt8]
   package var entity: [UInt8]
   package var body: [UInt8]
+  /// Of what it is about, or empty.
+  package var id: [UInt8]
 }
 
 package enum EventsPage: Equatable, Sendable {
@@ -39,7 +41,8 @@ extension WriteTransaction {
   /// Adds an event, silent where it or the transaction is. Returns its number.
   @discardableResult
   package func addEvent(
-    kind: Int64, action: Int64, isSilent: Bool, cid: Int64?, entity: [UInt8], body: [UInt8]
+    kind: Int64, action: Int64, isSilent: Bool, cid: Int64?, entity: [UInt8], body: [UInt8],
+    id: [UInt8] = []
   ) throws(StoreFailure) -> UInt64 {
     let seq = (try lastEvent()) &+ 1
     let wasSilent = feed.isSilent
@@ -47,9 +50,9 @@ extension WriteTransaction {
     defer { feed.isSilent = wasSilent }
     try connection.run(
       """
-      INSERT INTO event (seq, kind, action, silent, cid, entity, body)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
-      """, seq, kind, action, feed.isSilent ? 1 : 0, cid ?? 0, entity, body)
+      INSERT INTO event (seq, kind, action, silent, cid, entity, body, id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      """, seq, kind, action, feed.isSilent ? 1 : 0, cid ?? 0, entity, body, id)
     feed.add(.events, cid ?? 0, seq...seq)
     if seq > UInt64(Limits.eventsKept) {
       try connection.run("DELETE FROM event WHERE seq <= ?", seq - UInt64(Limits.eventsKept))
@@ -109,7 +112,8 @@ extension ReadTransaction {
       entries.append(
         EventEntry(
           seq: row.uint(0), kind: row.int(1), action: row.int(2), isSilent: row.int(3) != 0,
-          cid: row.int(4), conversation: row.bytes(5), entity: row.bytes(6), body: row.bytes(7)))
+          cid: row.int(4), conversation: row.bytes(5), entity: row.bytes(6), body: row.bytes(7),
+          id: row.bytes(8)))
     }
     return .entries(entries)
   }
@@ -119,16 +123,30 @@ extension ReadTransaction {
     UInt64(clamping: try connection.number(Queries.lastEvent) ?? 0)
   }
 
-  /// Entities of a kind, by id: of one conversation, of none (0), or of all (nil).
+  /// Entities of a kind behind a place, by id: of one conversation, or of none (0).
   package func entities(
-    kind: Int64, cid: Int64?, limit: Int
+    kind: Int64, cid: Int64, after id: [UInt8], limit: Int
   ) throws(StoreFailure) -> [EntityRow] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
-    guard let cid else {
-      return try entities(try connection.statement(Queries.entitiesOfKind, kind, limit))
-    }
-    return try entities(try connection.statement(Queries.entities, kind, cid, limit))
+    return try entities(try connection.statement(Queries.entities, kind, cid, id, limit))
+  }
+
+  /// Those of a kind in all conversations behind a place, by conversation and id.
+  package func entities(
+    kind: Int64, after place: (cid: Int64, id: [UInt8]), limit: Int
+  ) throws(StoreFailure) -> [EntityRow] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    return try entities(
+      try connection.statement(Queries.entitiesOfKind, kind, place.cid, place.id, limit))
+  }
+
+  /// The one with an id, nil where it is not stored.
+  package func entity(
+    kind: Int64, cid: Int64, id: [UInt8]
+  ) throws(StoreFailure) -> EntityRow? {
+    try entities(try connection.statement(Queries.entity, kind, cid, id)).first
   }
 
   private func entities(_ row: consuming Statement) throws(StoreFailure) -> [EntityRow] {

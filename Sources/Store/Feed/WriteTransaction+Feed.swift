@@ -10,6 +10,8 @@ struct FeedRuns {
     var cid: Int64
     var kind: ChangeKind
     var isSilent = false
+    var notifies = false
+    var origin = ChangeOrigin.none
     var numbers: ClosedRange<UInt64>
   }
 
@@ -17,14 +19,20 @@ struct FeedRuns {
     var cid: Int64
     var kind: ChangeKind
     var isSilent: Bool
+    var notifies: Bool
+    var origin: ChangeOrigin
 
     func run(_ numbers: ClosedRange<UInt64>) -> Run {
-      Run(cid: cid, kind: kind, isSilent: isSilent, numbers: numbers)
+      Run(
+        cid: cid, kind: kind, isSilent: isSilent, notifies: notifies, origin: origin,
+        numbers: numbers)
     }
   }
 
   /// Whether what is added is silent.
   var isSilent = false
+  /// Where what is added comes from.
+  var origin = ChangeOrigin.none
   /// Operations that changed.
   private(set) var operations: Set<UInt64> = []
   /// What came under one key: runs in the order in which they came. Mostly it is one.
@@ -35,9 +43,12 @@ struct FeedRuns {
 
   private var groups = SmallDictionary<Key, Group>()
 
-  mutating func add(_ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>) {
+  mutating func add(
+    _ kind: ChangeKind, _ cid: Int64, _ numbers: ClosedRange<UInt64>, notifies: Bool = false
+  ) {
     if kind == .operations { operations.insert(numbers.lowerBound) }
-    let key = Key(cid: cid, kind: kind, isSilent: isSilent)
+    let key = Key(
+      cid: cid, kind: kind, isSilent: isSilent, notifies: notifies, origin: origin)
     Self.add(numbers, to: &groups[key, default: Group(last: numbers)])
   }
 
@@ -110,9 +121,10 @@ extension WriteTransaction {
   func noteChange(
     _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?
   ) throws(StoreFailure) {
+    let notifies = after?.isOffered(after: before) ?? false
     switch (before?.isVisible ?? false, after?.isVisible ?? false) {
-    case (false, true): feed.add(.inserted, cid, number...number)
-    case (true, true): feed.add(.updated, cid, number...number)
+    case (false, true): feed.add(.inserted, cid, number...number, notifies: notifies)
+    case (true, true): feed.add(.updated, cid, number...number, notifies: notifies)
     case (true, false): feed.add(.removed, cid, number...number)
     case (false, false): break
     }

@@ -78,10 +78,16 @@ internal import Timeline
   mutating func append(_ row: borrowing Statement, _ flags: RowFlags) -> Bool {
     guard appendAll(row, flags) else { return false }
     // The key begins with the rank, where there is one.
-    let id = unsafe rows[count - 1].texts.id
+    let last = count - 1
+    if flags.contains(.edited) { unsafe rows[last].editedUs = row.int(15) }
+    if flags.contains(.mine) {
+      let name = appendText(row, column: 16)
+      if !name.isEmpty { unsafe rows[last].clientID = name }
+    }
+    let id = unsafe rows[last].texts.id
     if id.count > Position.rankBytes, Position.hasRank(byte(at: id.lowerBound)) {
-      unsafe rows[count - 1].texts.id = id.lowerBound + Position.rankBytes..<id.upperBound
-      unsafe rows[count - 1].isRanked = true
+      unsafe rows[last].texts.id = id.lowerBound + Position.rankBytes..<id.upperBound
+      unsafe rows[last].isRanked = true
     }
     return true
   }
@@ -115,10 +121,13 @@ internal import Timeline
   /// The same for a row of an open send.
   mutating func appendPending(_ row: borrowing Statement) -> Bool {
     guard appendAll(row, RowFlags(rawValue: row.int(2))) else { return false }
+    // What is not sent goes by the name that this user gave it.
+    let last = count - 1
+    unsafe rows[last].clientID = rows[last].texts.id
     let operation = row.uint(15)
     if operation == 0 { return true }
-    unsafe rows[count - 1].operation = operation
-    unsafe rows[count - 1].state = (OperationState(rawValue: row.int(16)) ?? .unknown).ofMessage
+    unsafe rows[last].operation = operation
+    unsafe rows[last].state = (OperationState(rawValue: row.int(16)) ?? .unknown).ofMessage
     return true
   }
 

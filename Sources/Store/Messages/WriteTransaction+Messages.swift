@@ -58,6 +58,9 @@ extension WriteTransaction {
     saysMarks: Bool, hasSettled: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
+    var copy = copy
+    // What is stored is no news where a page shows it again; a push says that it is.
+    if feed.origin != .pushed { copy.flags.remove(.offered) }
     if copy.order == stored.message.order { appliedRank = stored.message.rank }
     let restored = try restoredLSN(cid)
     let isLost = stored.lsn < restored

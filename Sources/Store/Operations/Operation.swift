@@ -148,6 +148,14 @@ struct RowState: Equatable {
   var flags: RowFlags
 
   var isVisible: Bool { flags.isDisjoint(with: .hidden) }
+
+  /// Whether it is one to notify of now, and was not before.
+  func isOffered(after before: RowState?) -> Bool {
+    guard flags.contains(.offered), !(before?.flags.contains(.offered) ?? false) else {
+      return false
+    }
+    return !flags.contains(.silent) && flags.isDisjoint(with: .ownOrRead) && isVisible
+  }
 }
 
 /// Which operations to read, oldest first. Marks are none of them.

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 9
+  static let version: Int64 = 10
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,7 +74,7 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 9;
+        PRAGMA user_version = 10;
         """)
     } else {
       if found < 2 { try addRecent(connection) }
@@ -85,6 +85,7 @@ enum Schema {
       if found < 7 { try addOwedList(connection) }
       if found < 8 { try addRanks(connection, cacheForm: form) }
       if found < 9 { try countUnread(connection, cacheForm: form) }
+      if found < 10 { try addEventID(connection, cacheForm: form) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -188,6 +189,25 @@ enum Schema {
         """)
     }
     try connection.execute("PRAGMA user_version = 9")
+  }
+
+  /// Events name what they are about, and a conversation made here is found by the number of it.
+  /// An older cache is made anew in any case.
+  private static func addEventID(
+    _ connection: Connection, cacheForm form: Int64
+  ) throws(StoreFailure) {
+    // One that was made anew on the way has the column.
+    let isOld =
+      "SELECT 1 WHERE 'id' NOT IN (SELECT name FROM pragma_table_info('event'))"
+      as StaticString
+    if form == cacheForm, try connection.number(isOld) != nil {
+      try connection.execute("ALTER TABLE event ADD COLUMN id BLOB NOT NULL DEFAULT x''")
+    }
+    try connection.execute(
+      """
+      CREATE INDEX alias_cid ON alias (cid);
+      PRAGMA user_version = 10;
+      """)
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?

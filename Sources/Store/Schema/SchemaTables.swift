@@ -75,6 +75,7 @@ extension Schema {
         name BLOB NOT NULL PRIMARY KEY,
         cid INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
+      CREATE INDEX alias_cid ON alias (cid);
 
       CREATE TABLE operation (
         seq INTEGER NOT NULL PRIMARY KEY,
@@ -237,7 +238,8 @@ extension Schema {
         silent INTEGER NOT NULL,
         cid INTEGER NOT NULL,
         entity BLOB NOT NULL,
-        body BLOB NOT NULL
+        body BLOB NOT NULL,
+        id BLOB NOT NULL DEFAULT x''
       ) STRICT;
 
       CREATE TABLE entity (

@@ -4,25 +4,25 @@ enum Queries {
   /// Who reads passes over hidden rows and ends by himself: in SQL that costs each row more.
   static let older: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
-      rest, sent_us, delivered_by, listened_by
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message WHERE cid = ? AND (time, key) < (?, ?) ORDER BY time DESC, key DESC
     """
 
   static let latest: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
-      rest, sent_us, delivered_by, listened_by
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message WHERE cid = ? ORDER BY time DESC, key DESC
     """
 
   static let newer: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
-      rest, sent_us, delivered_by, listened_by
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message WHERE cid = ? AND (time, key) >= (?, ?) ORDER BY time, key
     """
 
   static let one: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
-      rest, sent_us, delivered_by, listened_by
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message WHERE cid = ? AND id = ? AND flags & ? = 0
     """
 
@@ -126,7 +126,7 @@ enum Queries {
 
   static let pinnedOlder: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
-      rest, sent_us, delivered_by, listened_by
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message INDEXED BY message_pinned
     WHERE cid = ? AND (time, key) < (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
     ORDER BY time DESC, key DESC LIMIT ?
@@ -134,7 +134,7 @@ enum Queries {
 
   static let pinnedNewer: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
-      rest, sent_us, delivered_by, listened_by
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id
     FROM message INDEXED BY message_pinned
     WHERE cid = ? AND (time, key) >= (?, ?) AND flags & 8208 != 0 AND flags & ? = 0
     ORDER BY time, key LIMIT ?
@@ -173,7 +173,7 @@ enum Queries {
     """
 
   static let events: StaticString = """
-    SELECT event.seq, kind, action, silent, event.cid, conversation.id, entity, body
+    SELECT event.seq, kind, action, silent, event.cid, conversation.id, entity, body, event.id
     FROM event LEFT JOIN conversation ON conversation.cid = event.cid
     WHERE event.seq > ? ORDER BY event.seq LIMIT ?
     """
@@ -181,14 +181,22 @@ enum Queries {
   static let entities: StaticString = """
     SELECT kind, entity.cid, conversation.id, entity.id, body
     FROM entity LEFT JOIN conversation ON conversation.cid = entity.cid
-    WHERE kind = ? AND entity.cid = ? ORDER BY entity.id LIMIT ?
+    WHERE kind = ? AND entity.cid = ? AND entity.id > ? ORDER BY entity.id LIMIT ?
     """
 
   static let entitiesOfKind: StaticString = """
     SELECT kind, entity.cid, conversation.id, entity.id, body
     FROM entity LEFT JOIN conversation ON conversation.cid = entity.cid
-    WHERE kind = ? ORDER BY entity.cid, entity.id LIMIT ?
+    WHERE kind = ? AND (entity.cid, entity.id) > (?, ?) ORDER BY entity.cid, entity.id LIMIT ?
     """
+
+  static let entity: StaticString = """
+    SELECT kind, entity.cid, conversation.id, entity.id, body
+    FROM entity LEFT JOIN conversation ON conversation.cid = entity.cid
+    WHERE kind = ? AND entity.cid = ? AND entity.id = ?
+    """
+
+  static let aliasOf: StaticString = "SELECT name FROM alias WHERE cid = ? ORDER BY name LIMIT 1"
 
   static let seen: StaticString = "SELECT 1 FROM ref WHERE ref = ?"
 
@@ -212,7 +220,8 @@ enum Queries {
       stored, oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks,
       pendingMarkCount, spans, quarantined, someQuarantined, hidden,
       count, conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
-      keysOfNumbers, newestFlags, timeFrom, waiting, events, entities, entitiesOfKind, seen,
+      keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
+      entitiesOfKind, aliasOf, seen,
       greatestRef, owed, owedCount, lastEvent, alias,
     ] + operationQueries + listQueries
 }

@@ -78,6 +78,12 @@ package final class WriteTransaction: ReadTransaction {
     set { feed.isSilent = newValue }
   }
 
+  /// Where what is written comes from, for the feed.
+  package var origin: ChangeOrigin {
+    get { feed.origin }
+    set { feed.origin = newValue }
+  }
+
   func begin() throws(StoreFailure) {
     hasBegun = true
     // A read that went before was left open.

@@ -90,7 +90,7 @@ import Testing
     try world.hand(Frames.update("r4", "profile", "delete", ["{\"user_id\":\"zoe\"}"]))
     #expect(try world.replies() == ["r1", "r2", "r3", "r4"])
     let left = try stored(world, folder) { rx throws(StoreFailure) in
-      try rx.entities(kind: 3, cid: nil, limit: 100)
+      try rx.entities(kind: 3, cid: 0, after: [], limit: 100)
     }
     #expect(left.map { text($0.id) } == ["bob"])
     #expect(left.map { text($0.body) } == ["{\"user_id\":\"bob\",\"name\":\"Bob\"}"])
@@ -112,16 +112,16 @@ import Testing
     )
     let (members, rooms) = try stored(world, folder) { rx throws(StoreFailure) in
       (
-        try rx.entities(kind: 2, cid: nil, limit: 100),
-        try rx.entities(kind: 1, cid: nil, limit: 100)
+        try rx.entities(kind: 2, after: (0, []), limit: 100),
+        try rx.entities(kind: 1, after: (0, []), limit: 100)
       )
     }
     #expect(members.map { text($0.id) } == ["ada"])
     #expect(rooms.map { text($0.body) } == ["{\"title\":\"U\"}"])
     world.client = try Client.open(world.config)
     let events = try events(world, folder)
-    #expect(events.map(\.kind) == [3, 3, 3])
-    #expect(events.map(\.action) == [1, 3, 2])
+    #expect(events.map(\.kind) == [5, 5, 5, 3, 3, 3])
+    #expect(events.map(\.action) == [1, 1, 1, 1, 3, 2])
   }
 
   @Test func typingReachesTheHost() throws {

@@ -97,6 +97,7 @@ import Timeline
     try fixture.alter(change) { tx throws(StoreFailure) in
       _ = try tx.conversation(creating: bytes("d"))
       try tx.settleConversations()
+      try tx.connection.execute(Fixture.toNinthForm)
     }
     try fixture.reopen()
     #expect(try unread(fixture, cid) == Unread(hasMarker ? 2 : 3, isExact: true))

@@ -237,9 +237,10 @@ import Testing
         == .entries([
           ChangeEntry(
             seq: 1, kind: .events, cid: cid, conversation: bytes("c"), first: 1, last: 1,
-            isSilent: false),
+            isSilent: false, notifies: false, origin: .none),
           ChangeEntry(
-            seq: 2, kind: .events, cid: 0, conversation: [], first: 2, last: 2, isSilent: true),
+            seq: 2, kind: .events, cid: 0, conversation: [], first: 2, last: 2, isSilent: true,
+            notifies: false, origin: .none),
         ]))
   }
 
@@ -274,7 +275,13 @@ import Testing
 @Suite struct EntityTests {
   private func entities(_ fixture: Fixture, _ kind: Int64, _ cid: Int64?) throws -> [String] {
     try fixture.read { rx throws(StoreFailure) in
-      try rx.entities(kind: kind, cid: cid, limit: .max).map { row in
+      let rows =
+        if let cid {
+          try rx.entities(kind: kind, cid: cid, after: [], limit: .max)
+        } else {
+          try rx.entities(kind: kind, after: (0, []), limit: .max)
+        }
+      return rows.map { row in
         [row.conversation, row.id, row.body].map { String(decoding: $0, as: UTF8.self) }
           .joined(separator: " ")
       }

@@ -42,6 +42,7 @@ import Timeline
         CREATE UNIQUE INDEX message_id ON message (cid, id);
         PRAGMA user_version = 5;
         """)
+      try tx.connection.execute(Fixture.toNinthForm)
     }
     try fixture.reopen()
     #expect(try fixture.message("a", cid)?.payload == bytes("a"))

@@ -50,6 +50,7 @@ import Timeline
     try fixture.apply([message("a", at: 7), message("b", at: 7)], cid)
     try fixture.alter("PRAGMA user_version = 7; COMMIT") { tx throws(StoreFailure) in
       try tx.settleConversations()
+      try tx.connection.execute(Fixture.toNinthForm)
       try tx.connection.execute(
         """
         DROP INDEX message_id;

@@ -271,7 +271,7 @@ import Timeline
       #expect(try tx.conversation(cid: cid)?.fetch == nil)
       #expect(try tx.counts().messages == 0)
       #expect(try tx.counts().tombstones == 0)
-      #expect(try tx.entities(kind: 1, cid: nil, limit: 9).isEmpty)
+      #expect(try tx.entities(kind: 1, after: (0, []), limit: 9).isEmpty)
       #expect(try tx.operations(OperationFilter(limit: 9)).count == 2)
       #expect(try tx.pendingMarkCount() == 1)
       #expect(try tx.seen(bytes("ref")))

@@ -191,7 +191,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 10", StoreFailure.tooNew),
+      ("PRAGMA user_version = 11", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
@@ -262,6 +262,40 @@ import Timeline
       #expect(try rx.seen(bytes("ref")))
       // The one that was erased here stays so.
       #expect(try rx.keys(cid, before: .max, limit: 9, from: nil).count == 1)
+    }
+  }
+
+  /// Its events named nothing, and its feed did not say where a change came from.
+  @Test func aFileOfTheNinthFormKeepsItsEventsAndItsFeed() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.addEvent(
+        kind: 3, action: 1, isSilent: true, cid: cid, entity: bytes("conversation"),
+        body: bytes("{}"))
+    }
+    try fixture.apply([message("a", at: 1)], cid)
+    try fixture.alter("PRAGMA user_version = 9; COMMIT") { tx throws(StoreFailure) in
+      _ = try tx.conversation(creating: bytes("d"))
+      try tx.settleConversations()
+      try tx.connection.execute(Fixture.toNinthForm)
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      tx.origin = .pushed
+      _ = try tx.addEvent(
+        kind: 5, action: 1, isSilent: false, cid: cid, entity: bytes("member"), body: bytes("{}"),
+        id: bytes("u"))
+    }
+    try fixture.reopen()
+    try fixture.read { rx throws(StoreFailure) in
+      guard case .entries(let events) = try rx.events(after: 0, limit: 9),
+        case .entries(let changes) = try rx.changes(after: 0, limit: 9)
+      else { throw .damaged }
+      #expect(events.map(\.id) == [[], bytes("u")])
+      #expect(changes.map(\.kind) == [.events, .inserted, .events])
+      #expect(changes.map(\.origin) == [.none, .none, .pushed])
+      #expect(changes.map(\.isSilent) == [true, false, false])
     }
   }
 

@@ -215,8 +215,12 @@ extension Client {
 
   public func entities(_ kind: Int, in conversation: String = "") throws -> [Entity] {
     try withViews([conversation]) { views in
+      var query = tl_entity_query()
+      query.struct_size = UInt32(MemoryLayout<tl_entity_query>.size)
+      query.kind = tl_entity_kind(kind)
+      query.conversation = views[0]
       var out: OpaquePointer?
-      try check(tl_client_entities(handle, tl_entity_kind(kind), views[0], &out))
+      try check(tl_client_entities(handle, &query, &out))
       guard let out else { return [] }
       return Batch(out).entities
     }

@@ -19,9 +19,9 @@ from .errors import (
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .values import (
     Action, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
-    EventKind, Events, Frame, From, Gap, Message, MessageFlags, MessageState, Page, Phase,
-    Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase, SyncStatus,
-    Ties, Truncates, Unsealed)
+    EventKind, Events, Frame, From, Gap, Message, MessageFlags, MessageState, Origin, Page,
+    Phase, Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase,
+    SyncStatus, Ties, Truncates, Unsealed)
 from .views import (
     At, Conversation, ConversationFlags, Diff, ListState, LoadKind, Op, OpKind, Waiting,
     WindowState)
@@ -36,7 +36,8 @@ __all__ = [
     "Action", "At", "Capabilities", "Change", "ChangeKind", "Changes", "Conversation",
     "ConversationFlags", "Coverage", "Diff", "Entity", "EntityKind", "Event", "EventKind",
     "Events", "Frame", "From", "Gap", "ListState", "LoadKind", "Message", "MessageFlags",
-    "MessageState", "Op", "Operation", "OperationState", "OperationWait", "OpKind", "Page",
+    "MessageState", "Op", "Operation", "OperationState", "OperationWait", "OpKind", "Origin",
+    "Page",
     "Performed", "Phase", "Plain", "Policy", "Profile", "SealedMessage", "State", "Stats", "Stop",
     "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting",
     "WindowState",

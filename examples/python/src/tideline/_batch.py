@@ -14,18 +14,19 @@ from .errors import check
 from .operations import Operation, OperationState, OperationWait
 from .values import (
     Action, Change, ChangeKind, Coverage, Entity, EntityKind, Event, EventKind, Gap, Message,
-    MessageFlags, MessageState, Page, Stop)
+    MessageFlags, MessageState, Origin, Page, Stop)
 from .views import Conversation, ConversationFlags, Diff, Op, OpKind
 
 # `tl_message` and its fellows, each view as an address and a size.
-_MESSAGE = struct.Struct("=QqiI22QQQII")
-_CHANGE = struct.Struct("=QiIQQQQ")
-_EVENT = struct.Struct("=QiiII6Q")
-_ENTITY = struct.Struct("=iI6Q")
-_OPERATION = struct.Struct("=QQiiIIq16Q")
-_CONVERSATION = struct.Struct("=QIIQq14QQ")
+_MESSAGE = struct.Struct("=QqiI22QQQIIq2Q64x")
+_CHANGE = struct.Struct("=QiIQQQQiI64x")
+_EVENT = struct.Struct("=QiiII8Q64x")
+_ENTITY = struct.Struct("=iI6Q64x")
+_OPERATION = struct.Struct("=QQiiIIq16Q64x")
+_CONVERSATION = struct.Struct("=QIIQq14QQ2Q64x")
 
 _SILENT = 1
+_NOTIFY = 2
 
 
 class _Block:
@@ -73,8 +74,8 @@ def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
     (number, time_us, state, flags, id_, id_size, conversation, conversation_size, sender,
      sender_size, stamp, stamp_size, payload, payload_size, reply_to, reply_to_size, reactions,
      reactions_size, read_by, read_by_size, rest, rest_size, delivered_by, delivered_by_size,
-     listened_by, listened_by_size, sequence, operation,
-     upload_permille, _) = _MESSAGE.unpack_from(content, place)
+     listened_by, listened_by_size, sequence, operation, upload_permille, _, edited_us, client_id,
+     client_id_size) = _MESSAGE.unpack_from(content, place)
     id_ -= base
     conversation -= base
     sender -= base
@@ -106,6 +107,10 @@ def _fill(values: dict[str, Any], block: _Block, place: int) -> None:
     values["state"] = _STATES[state]
     values["operation"] = operation or None
     values["upload_permille"] = upload_permille
+    values["edited_us"] = edited_us or None
+    values["client_id"] = (
+        str(content[client_id - base:client_id - base + client_id_size], "utf-8")
+        if client_id_size else None)
 
 
 class _Row(Message):
@@ -132,6 +137,8 @@ class _Row(Message):
     state = _Field()
     operation = _Field()
     upload_permille = _Field()
+    edited_us = _Field()
+    client_id = _Field()
 
     # It is made of nothing but its place in the block; to all others it is a message, so what is
     # made of its fields, as by `dataclasses.replace`, is one.
@@ -232,8 +239,8 @@ def changes(batch: ctypes.c_void_p) -> tuple[Change, ...]:
     block, part = _block(batch)
     return tuple(
         Change(seq, ChangeKind(kind), first, last, part(address, size).decode(),
-               bool(flags & _SILENT))
-        for seq, kind, flags, first, last, address, size
+               bool(flags & _SILENT), bool(flags & _NOTIFY), Origin(origin))
+        for seq, kind, flags, first, last, address, size, origin, _
         in _CHANGE.iter_unpack(block[:count.value * _CHANGE.size]))
 
 
@@ -245,10 +252,10 @@ def events(batch: ctypes.c_void_p) -> tuple[Event, ...]:
     found = []
     for row in _EVENT.iter_unpack(block[:count.value * _EVENT.size]):
         seq, kind, action, flags = row[:4]
-        conversation, entity, body = map(part, row[5::2], row[6::2])
+        conversation, entity, body, id_ = map(part, row[5::2], row[6::2])
         found.append(Event(
             seq, EventKind(kind), Action(action), conversation.decode(), entity.decode(), body,
-            bool(flags & _SILENT)))
+            bool(flags & _SILENT), id_.decode()))
     return tuple(found)
 
 
@@ -294,10 +301,11 @@ def conversations(batch: ctypes.c_void_p) -> tuple[Conversation, ...]:
         (id_, title, body, last_read, draft, reply_to,
          typing) = map(part, row[5:19:2], row[6:19:2])
         last = _message(content, row[19] - content.base) if row[19] else None
+        client_id = part(row[20], row[21]).decode()
         found.append(Conversation(
             number, ConversationFlags(flags), members, unread, activity_us, id_.decode(),
             title.decode(), body, last_read.decode() or None, draft, reply_to.decode() or None,
-            typing, last))
+            typing, last, client_id or None))
     return tuple(found)
 
 

@@ -128,6 +128,7 @@ class Message(ctypes.Structure):
         ("payload", View), ("reply_to", View), ("reactions", View), ("read_by", View),
         ("rest", View), ("delivered_by", View), ("listened_by", View), ("sequence", c_uint64),
         ("operation", c_uint64), ("upload_permille", c_uint32), ("reserved", c_uint32),
+        ("edited_us", c_int64), ("client_id", View), ("reserved_words", c_uint64 * 8),
     ]
 
 
@@ -136,7 +137,7 @@ class Gap(ctypes.Structure):
 
     _fields_ = [
         ("before_row", c_uint32), ("poisoned", c_uint32), ("low_us", c_int64),
-        ("high_us", c_int64),
+        ("high_us", c_int64), ("reserved_words", c_uint64 * 8),
     ]
 
 
@@ -166,7 +167,8 @@ class Change(ctypes.Structure):
 
     _fields_ = [
         ("seq", c_uint64), ("kind", c_int32), ("flags", c_uint32), ("first", c_uint64),
-        ("last", c_uint64), ("conversation", View),
+        ("last", c_uint64), ("conversation", View), ("origin", c_int32), ("reserved", c_uint32),
+        ("reserved_words", c_uint64 * 8),
     ]
 
 
@@ -176,6 +178,7 @@ class Event(ctypes.Structure):
     _fields_ = [
         ("seq", c_uint64), ("kind", c_int32), ("action", c_int32), ("flags", c_uint32),
         ("reserved", c_uint32), ("conversation", View), ("entity", View), ("body", View),
+        ("id", View), ("reserved_words", c_uint64 * 8),
     ]
 
 
@@ -184,7 +187,17 @@ class Entity(ctypes.Structure):
 
     _fields_ = [
         ("kind", c_int32), ("reserved", c_uint32), ("conversation", View), ("id", View),
-        ("body", View),
+        ("body", View), ("reserved_words", c_uint64 * 8),
+    ]
+
+
+class EntityQuery(ctypes.Structure):
+    """``tl_entity_query``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("kind", c_int32), ("conversation", View), ("id", View),
+        ("after_conversation", View), ("after_id", View), ("limit", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -257,7 +270,8 @@ class Conversation(ctypes.Structure):
         ("number", c_uint64), ("flags", c_uint32), ("member_count", c_uint32),
         ("unread", c_uint64), ("activity_us", c_int64), ("id", View), ("title", View),
         ("body", View), ("last_read", View), ("draft", View), ("draft_reply_to", View),
-        ("typing", View), ("last", POINTER(Message)),
+        ("typing", View), ("last", POINTER(Message)), ("client_id", View),
+        ("reserved_words", c_uint64 * 8),
     ]
 
 
@@ -289,6 +303,7 @@ class Operation(ctypes.Structure):
         ("attempts", c_uint32), ("upload_permille", c_uint32), ("retry_ms", c_int64),
         ("verb", View), ("conversation", View), ("message", View), ("client_id", View),
         ("request", View), ("result", View), ("error_code", View), ("error_text", View),
+        ("reserved_words", c_uint64 * 8),
     ]
 
 
@@ -345,7 +360,7 @@ _FUNCTIONS = {
     "tl_client_message": (c_int32, [_client, View, View, POINTER(_batch)]),
     "tl_client_changes": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
     "tl_client_events": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
-    "tl_client_entities": (c_int32, [_client, c_int32, View, POINTER(_batch)]),
+    "tl_client_entities": (c_int32, [_client, POINTER(EntityQuery), POINTER(_batch)]),
     "tl_batch_rows": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_changes": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_events": (c_void_p, [_batch, POINTER(c_size_t)]),

@@ -261,11 +261,20 @@ class Client(Acts):
         finally:
             c.library.tl_batch_free(batch)
 
-    def entities(self, kind: EntityKind, conversation: str = "") -> tuple[Entity, ...]:
-        """Reads conversations, members or profiles from the cache, ordered by id."""
-        text, batch = conversation.encode(), ctypes.c_void_p()
+    def entities(
+        self, kind: EntityKind, conversation: str = "", *, id: str = "",
+        after: Optional[Entity] = None, limit: int = 0,
+    ) -> tuple[Entity, ...]:
+        """Reads conversations, members or profiles from the cache, in pages: ``after`` is the
+        last one of the page before."""
+        texts = [conversation.encode(), id.encode(), b"", b""]
+        if after is not None:
+            texts[2:] = after.conversation.encode(), after.id.encode()
+        query = c.EntityQuery(
+            ctypes.sizeof(c.EntityQuery), kind, *map(c.view, texts), limit)
+        batch = ctypes.c_void_p()
         status = check(c.library.tl_client_entities(
-            self._handle, kind, c.view(text), ctypes.byref(batch)))
+            self._handle, ctypes.byref(query), ctypes.byref(batch)))
         if status == Status.NONE:
             return ()
         try:
@@ -402,7 +411,7 @@ class Client(Acts):
 def _profile(profile: Profile) -> c.Profile:
     flags = (profile.page_size_varies << 1
              | profile.absence_is_deletion << 2 | profile.push_lossless << 3
-             | profile.counts_hidden << 4)
+             | profile.counts_hidden << 4 | profile.unknown_frames << 5)
     return c.Profile(
         struct_size=ctypes.sizeof(c.Profile), flags=flags, page_limit=profile.page_limit,
         truncates=profile.truncates, ties=profile.ties, capabilities=profile.capabilities,

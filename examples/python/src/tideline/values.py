@@ -53,6 +53,7 @@ class Profile:
     capabilities: Capabilities = Capabilities(0)
     push_lossless: bool = False
     counts_hidden: bool = False
+    unknown_frames: bool = False
     ref_days: int = 0
     refs_max: int = 0
     pages_max: int = 0
@@ -189,6 +190,8 @@ class MessageFlags(enum.IntFlag):
     LISTENED = 1 << 10
     GONE = 1 << 11
     GAP_HEALING = 1 << 12
+    MODERATED = 1 << 13
+    SILENT = 1 << 14
 
 
 @dataclasses.dataclass(frozen=True)
@@ -216,6 +219,8 @@ class Message:
     state: MessageState = MessageState.CONFIRMED
     operation: Optional[int] = None
     upload_permille: int = 1000
+    edited_us: Optional[int] = None
+    client_id: Optional[str] = None
 
     @property
     def json(self) -> Any:
@@ -277,6 +282,15 @@ class From(enum.IntEnum):
     BEFORE_TIME = 5
 
 
+class Origin(enum.IntEnum):
+    """Where a change came from."""
+
+    NONE = 0
+    FETCHED = 1
+    PUSHED = 2
+    OWN = 3
+
+
 class ChangeKind(enum.IntEnum):
     """What a change was."""
 
@@ -292,7 +306,9 @@ class ChangeKind(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """One entry of the change feed: messages of one conversation, one commit."""
+    """One entry of the change feed: messages of one conversation, one commit.
+
+    ``notify``: its messages are offered for a notification, each of them once."""
 
     seq: int
     kind: ChangeKind
@@ -300,6 +316,8 @@ class Change:
     last: int
     conversation: str
     silent: bool = False
+    notify: bool = False
+    origin: Origin = Origin.NONE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -318,6 +336,9 @@ class EventKind(enum.IntEnum):
     TYPING = 2
     CONVERSATION = 3
     POISON = 4
+    MEMBER = 5
+    PROFILE = 6
+    FRAME = 7
 
 
 class Action(enum.IntEnum):
@@ -340,6 +361,7 @@ class Event:
     entity: str
     body: bytes
     silent: bool = False
+    id: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

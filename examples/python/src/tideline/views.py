@@ -38,6 +38,7 @@ class Conversation:
     draft_reply_to: Optional[str]
     typing_json: bytes
     last: Optional[Message]
+    client_id: Optional[str] = None
 
     @property
     def typing(self) -> tuple[str, ...]:
