@@ -312,6 +312,9 @@ final class SyncEngine {
     if dirty.contains(conversation), trouble == nil || isKept, tracker.isUp {
       dirty.remove(conversation)
       catchUp(conversation)
+    } else if trouble == .cancelled, doubted.contains(conversation), tracker.isUp {
+      // It was what brought back the claims that it had dropped, and nobody else does.
+      catchUp(conversation)
     }
   }
 

@@ -55,6 +55,43 @@ import Testing
     #expect(!world.requests.contains { $0.contains("\"offset\":") && !$0.contains("after_ts") })
   }
 
+  /// In the midst of a load the server forgets what it is asked from, and all that was claimed
+  /// goes. The user wants no older page any more; the present comes back all the same.
+  @Test(arguments: [true, false])
+  func whatWasClaimedComesBackWhereTheLoadThatLostItIsDropped(_ trims: Bool) throws {
+    let world = try World.exact(page: 10)
+    world.post(60)
+    try world.connect()
+    let other = try world.window(count: 10)
+    let screen = try world.window(count: 10)
+    let truth = world.truth()
+    _ = try screen.window.load(Load(.before(0), count: 30))
+    try screen.poll()
+    var isLost = false
+    world.before = { _, _ in
+      if isLost {
+        // The screen sees all splits, before anything is answered.
+        if trims {
+          try? screen.window.trim(first: 1, count: 9)
+        } else {
+          screen.window.close()
+        }
+        _ = try? screen.poll()
+        world.before = { _, _ in }
+      } else {
+        isLost = true
+        world.server.failNext("unknown_cursor")
+      }
+    }
+    try world.run()
+    try other.settle(world)
+    #expect(isLost)
+    #expect(try other.ids() == truth.suffix(10))
+    #expect(try other.splits() == [])
+    #expect(try !other.state().hasGapAfter)
+    #expect(try other.state().waiting == .nothing)
+  }
+
   @Test func offlineItReadsPastAGapAndLeavesASplit() throws {
     let world = try World.exact()
     let truth = try lagging(world)
