@@ -46,7 +46,11 @@ extension WriteTransaction {
         low, new: high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       // Where its marker stands is not known: a row below the top was counted or not.
       let isBelow = [low, high].contains { $0.map { $0 <= counted.top } ?? false }
-      if !isKept || counted.isFromNamed && isBelow && !isNew { doubt(&counted) }
+      // One more than was counted stands below the top now: it came later, or another one was
+      // read. What stands below a marker whose place is not known says nothing.
+      let more = tally.unread &- counted.arrived &- counted.count
+      let isOneTooMany = isNew && isBelow && more == 1 && tally.named == nil
+      if !isKept || counted.isFromNamed && isBelow && !isNew || isOneTooMany { doubt(&counted) }
       tally.counted = counted
     }
     change(cid, to: tally)

@@ -74,6 +74,25 @@ import Timeline
     #expect(try unread(fixture, cid) == Unread(1, isExact: true))
   }
 
+  /// The newest message that the server told beside its count is stamped ahead, so what comes
+  /// after the count stands below it. More than it counted is not of the count.
+  @Test(arguments: Kind.allCases)
+  func oneMoreBelowTheTopThanWasCountedIsNotCalledExact(_ kind: Kind) throws {
+    let fixture = try Fixture(kind)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("ahead", at: 900, flags: .mine)], cid)
+    try told(fixture, cid, 2, newest: position(900, "ahead"))
+    try fixture.apply([message("a", at: 1), message("b", at: 2, flags: .mine)], cid)
+    try fixture.apply([message("c", at: 3)], cid)
+    #expect(try unread(fixture, cid) == Unread(2, isExact: true))
+    try fixture.apply([message("d", at: 4)], cid)
+    #expect(try unread(fixture, cid) == Unread(3, isExact: false))
+    try fixture.apply([message("e", at: 5)], cid)
+    #expect(try unread(fixture, cid) == Unread(4, isExact: false))
+    try told(fixture, cid, 4, newest: position(900, "ahead"))
+    #expect(try unread(fixture, cid) == Unread(4, isExact: true))
+  }
+
   /// A file of the eighth form counted them.
   @Test(arguments: [false, true])
   func aFileOfTheEighthForm(_ hasMarker: Bool) throws {
