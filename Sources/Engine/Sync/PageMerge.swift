@@ -52,10 +52,26 @@ struct PageMerge {
     stale = try tx.stale(record.cid)
     stillStale = stale
     written = (unverified, stale)
+    try recallDoubts()
     if job.isAtBeginning {
       self.job.isAtBeginning = false
       self.job.isFresh = try tx.oldest(record.cid) == nil
     }
+  }
+
+  /// Where deletions are never forgotten, what is unverified is what one answer has lacked: also
+  /// one that an earlier process heard.
+  private func recallDoubts() throws(StoreFailure) {
+    guard !unverified.isEmpty, engine.config.profile.deletionHorizonUs == 0,
+      engine.restores.mustRecall(record.id)
+    else { return }
+    var missing: [Position] = []
+    for span in unverified.spans where missing.count < Limits.pageItemsMax {
+      let rows = try tx.rows(
+        record.cid, from: span.low, to: span.high, limit: Limits.readRowsMax, newestFirst: false)
+      missing.append(contentsOf: rows.map(\.position))
+    }
+    engine.restores.recall(missing, in: record.id)
   }
 
   mutating func merge(

@@ -24,6 +24,8 @@ struct RestoreDetection {
   private var evidence: [[UInt8]: Evidence] = [:]
   /// Where a server showed what it had said was deleted, and when it first did.
   private var buried: [[UInt8]: Evidence] = [:]
+  /// Where an earlier process may have left something in doubt, and that was looked at.
+  private var recalled: Set<[UInt8]> = []
   /// Evidence was let go of: whatever is unverified may be in doubt.
   private var isForgetful = false
   /// When the next look is due.
@@ -40,6 +42,28 @@ struct RestoreDetection {
 
   /// What is in doubt in a conversation.
   func doubted(in conversation: [UInt8]) -> Set<[UInt8]> { evidence[conversation]?.missing ?? [] }
+
+  /// Whether nothing is known of what may be in doubt in a conversation: another process may have
+  /// heard the answer that lacked it.
+  func mustRecall(_ conversation: [UInt8]) -> Bool {
+    !isForgetful && evidence[conversation] == nil && !recalled.contains(conversation)
+  }
+
+  /// An answer that an earlier process heard, on another connection, has lacked these rows.
+  mutating func recall(_ missing: [Position], in conversation: [UInt8]) {
+    noteRecalled(conversation)
+    guard let lowest = missing.min(), evidence.count < Limits.restoresDoubted else { return }
+    evidence[conversation] = Evidence(
+      missing: Set(missing.map(\.id)), lowest: lowest, connection: 0, atMs: .min)
+  }
+
+  private mutating func noteRecalled(_ conversation: [UInt8]) {
+    if recalled.count >= Limits.restoresDoubted {
+      recalled = []
+      isForgetful = true
+    }
+    recalled.insert(conversation)
+  }
 
   /// A whole answer lacks these rows; `unseen` are those in doubt that it did not speak of. True
   /// where an earlier answer that counts beside it lacked some of the same rows, and this one shows
@@ -70,6 +94,7 @@ struct RestoreDetection {
       isForgetful = true
     }
     evidence[conversation] = doubt
+    noteRecalled(conversation)
     dueMs[conversation] = doubt.atMs.addingReportingOverflow(Limits.restoreApartMs).partialValue
     return false
   }

@@ -113,6 +113,37 @@ import Testing
     #expect(try world.page().rows.suffix(130).allSatisfy { $0.flags & MessageBit.unread == 0 })
   }
 
+  /// One answer after a restore was heard when the process dies. The next process knows what is in
+  /// doubt, believes the restore by its own answer, and takes back what is no longer so.
+  @Test(arguments: ServerKind.all)
+  func t31_aRestoreIsBelievedAcrossAKill(_ kind: ServerKind) throws {
+    let folder = try Folder()
+    let world = try world(kind, folder)
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    let survivor = world.server.newestIDs(world.room, 50)[49]
+    let backup = world.server.backup()
+    world.server.delete(conversation: world.room, ids: [survivor])
+    world.timestampGroup(ms: 60_000)
+    world.post(3)
+    try world.sync()
+    #expect(try world.cached() == world.truth())
+    world.server.restore(backup)
+    world.timestampGroup(ms: 60_000)
+    try world.sync()
+    #expect(try world.client.stats().restores == 0)
+    try folder.kill(world)
+    try world.client.connected()
+    try world.sync()
+    #expect(try world.client.stats().restores == 1)
+    try world.sync(.older, want: 1_000)
+    #expect(try world.cached() == world.truth())
+    #expect(try world.cached().contains(survivor))
+    #expect(try world.lies() == [])
+  }
+
   /// What was forgotten stays forgotten.
   @Test(arguments: ServerKind.few)
   func whatWasForgottenStaysAwayAfterARestart(_ kind: ServerKind) throws {
