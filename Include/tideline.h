@@ -135,8 +135,12 @@ TL_API uint32_t tl_version(void);
 TL_API size_t tl_key_bytes(void);
 
 /**
- * @brief Describes the last failure on the calling thread.
- * @return UTF-8 with a terminator, never NULL, valid until the next failing
+ * @brief Describes the last failure on the calling thread, or why its last #TL_IGNORED or
+ *        #TL_QUARANTINED came.
+ *
+ * It names the member of a frame, of a request or of an item that was wrong, as in
+ * "created_at is not a time". Of several items it is about the first.
+ * @return UTF-8 with a terminator, never NULL, valid until the next such
  *         call on this thread. It holds no key, path, id or message text.
  */
 TL_API const char *tl_last_error(void);
@@ -298,7 +302,9 @@ enum {
 
 /**
  * Takes one log line, UTF-8. Runs inside a call of the host, with no lock of
- * the library held. Lines hold no key, path, id or message text.
+ * the library held. Lines hold no key, path, id or message text: constants, and a
+ * number at most. Of one kind of line 10 are written in a minute; the next one says
+ * how many were left out.
  */
 typedef void (*tl_log_hook)(void *context, tl_log_level level, tl_view text);
 

@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 /// Section "Act" of the header: marks, typing, drafts, and what is removed here only.
+internal import Base
 public import CTideline
 internal import Engine
 

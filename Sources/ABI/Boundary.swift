@@ -29,6 +29,7 @@ package func boundary(
     do throws(Failure) {
       return try body(client)
     } catch {
+      client.note(error)
       if case .internal = error { client.close() }
       throw error
     }

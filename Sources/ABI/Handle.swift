@@ -4,6 +4,7 @@
 /// batch or any other readable memory is refused before it is taken for an
 /// object. The block holds one reference to its object; the object of a window or a
 /// list keeps its client, so they may be freed in any order.
+internal import Base
 internal import CTideline
 internal import Engine
 

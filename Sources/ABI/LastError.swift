@@ -1,8 +1,10 @@
-/// The text of the last failure of each thread.
+/// The text of the last failure of each thread, or why it was last told that a frame or a part of
+/// it was not taken.
 ///
 /// The text lives in a small block of its own per thread, so that what
 /// `tl_last_error` gives stays valid until the next failing call on that thread
 /// and no other thread can change it. A pthread key frees it with its thread.
+internal import Base
 internal import CTideline
 internal import Engine
 internal import Glibc
@@ -19,8 +21,18 @@ enum LastError {
 
   /// Keeps the text of `failure` for the calling thread.
   static func record(_ failure: Failure) {
+    let (reason, code) = failure.reason
+    record(code.map { "\(reason) (code \($0))" } ?? reason.description)
+  }
+
+  /// Keeps why something was not taken as it came.
+  static func record(_ reason: StaticText) {
+    record(reason.description)
+  }
+
+  private static func record(_ text: String) {
     guard let block = unsafe block() else { return }
-    let text = failure.text.utf8.prefix(capacity - 1)
+    let text = text.utf8.prefix(capacity - 1)
     var end = unsafe block
     for byte in text {
       unsafe end.pointee = CChar(bitPattern: byte)
@@ -55,34 +67,4 @@ enum LastError {
 /// A constant text as C sees it: it has a terminator and lives for ever.
 func constant(_ text: StaticString) -> UnsafePointer<CChar> {
   unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
-}
-
-extension Failure {
-  /// One sentence for the host's log, made of constants and result codes.
-  fileprivate var text: String {
-    switch self {
-    case .invalid(let text): text.text.description
-    case .closed: "the client, window or list is closed"
-    case .storage(let code): "SQLite or the file system refused (code \(code))"
-    case .linked: "more than one name leads to the file (a hard link)"
-    case .full: "there is no room left; nothing changed"
-    case .key: "no key slot opens with this key"
-    case .tooNew: "this comes from a later version"
-    case .damaged: "stored bytes were changed or lost"
-    case .locked: "the file is open elsewhere"
-    case .notOurs: "the file is not a Tideline file"
-    case .frame: "the frame is not a valid frame"
-    case .tooLarge(let text): text.text.description
-    case .notFound: "there is no such message, conversation, sync or file"
-    case .mismatch: "the file or frame is of another account, user or kind of position"
-    case .unsupported(let text): text.text.description
-    case .offline: "there is no connection to the server"
-    case .timeout: "the server did not answer in time"
-    case .refused: "the seal hook failed; nothing was kept"
-    case .unavailable: "the server refused for now"
-    case .cancelled: "cancelled by the host"
-    case .incomplete: "ended with a recorded gap"
-    case .internal(let text): "broken invariant: \(text.text.description)"
-    }
-  }
 }

@@ -15,6 +15,7 @@ private func boundary(
       return try body(list)
     } catch {
       // As for a client: what it holds in memory is not to be trusted any more.
+      list.client.note(error)
       if case .internal = error { list.client.close() }
       throw error
     }

@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 /// Section "Open" of the header: a client's beginning and its ends.
+internal import Base
 public import CTideline
 internal import Engine
 

@@ -112,7 +112,9 @@ private func merge(
     let more = try unsafe more.bytes(atMost: Limits.frameBytesMax, or: excess)
     let merged = try merged(base, with: more, areDeltas: areDeltas)
     unsafe out.pointee = Block<tl_text>.new(merged.bytes)
-    return merged.hasBadItems ? status(TL_QUARANTINED) : status(TL_OK)
+    guard let reason = merged.left else { return status(TL_OK) }
+    LastError.record(reason)
+    return status(TL_QUARANTINED)
   }
 }
 

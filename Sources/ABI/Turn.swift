@@ -24,7 +24,9 @@ public func tl_client_disconnected(_ client: OpaquePointer?) -> tl_status {
 @implementation @_cdecl("tl_client_receive")
 public func tl_client_receive(_ client: OpaquePointer?, _ frame: tl_view) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    switch try client.receive(unsafe frame.prefix(over: Limits.frameBytesMax)) {
+    let (receipt, reason) = try client.take(unsafe frame.prefix(over: Limits.frameBytesMax))
+    if let reason { LastError.record(reason) }
+    return switch receipt {
     case .applied: status(TL_OK)
     case .ignored: status(TL_IGNORED)
     case .quarantined: status(TL_QUARANTINED)

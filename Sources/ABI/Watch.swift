@@ -15,6 +15,7 @@ private func boundary(
       return try body(window)
     } catch {
       // As for a client: what it holds in memory is not to be trusted any more.
+      window.client.note(error)
       if case .internal = error { window.client.close() }
       throw error
     }

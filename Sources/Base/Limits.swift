@@ -63,6 +63,9 @@ package enum Limits {
   package static let restoresDoubted = 4_096
   /// So many unread messages are walked through for the first of them, where no marker is told.
   package static let markerWalkMax = 500
+  /// Lines of one kind that the host's log is told in a period.
+  package static let logLinesMax = 10
+  package static let logPeriodMs: Int64 = 60_000
   /// Unread quarantined items kept with their bytes.
   package static let quarantineKept = 10_000
   /// Bytes of one quarantined item that are kept.

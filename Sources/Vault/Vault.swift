@@ -28,13 +28,16 @@ internal import Synchronization
   private let contents: Lock<Contents>
   /// Kept for after the end, when the files are closed.
   private let rejected: UInt32
+  /// There was no file before.
+  package let isMade: Bool
 
   private init(
     path: String, base: SQLiteVFS, vfsName: String, number: UInt64, writer: OpaquePointer,
-    repair: Repair
+    repair: Repair, isMade: Bool
   ) {
     let core = repair.core
     self.path = path
+    self.isMade = isMade
     unsafe self.base = base
     self.vfsName = vfsName
     rejected = core.rejected.load(ordering: .acquiring)
@@ -54,7 +57,9 @@ internal import Synchronization
     guard let base = unsafe sqlite3_vfs_find(config.baseVFS) else { throw .io(SQLITE_ERROR) }
     let vfsName = try unsafe SealedVFS.register(over: base, named: config.baseVFS)
     let path = try unsafe fullPath(base, config.path)
+    var isMade = false
     if case .missing = try FileStatus(path: path) {
+      isMade = true
       guard config.create else { throw .notFound }
       try unsafe HeaderFile.make(base, path, config.key)
     }
@@ -67,7 +72,8 @@ internal import Synchronization
         if config.strict && core.rejected.load(ordering: .acquiring) > 0 { throw .damaged }
       }
       let vault = unsafe Vault(
-        path: path, base: base, vfsName: vfsName, number: number, writer: writer, repair: repair)
+        path: path, base: base, vfsName: vfsName, number: number, writer: writer, repair: repair,
+        isMade: isMade)
       if !config.isTentative { vault.accept() }
       return vault
     } catch {

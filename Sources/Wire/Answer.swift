@@ -2,7 +2,7 @@
 ///
 /// An answer is of use only whole: data of the wrong shape is `malformed` and
 /// counts as a failed try. A bad message inside a good answer is set aside alone.
-internal import Base
+package import Base
 
 /// A frame, or the payload of one, with a `status`.
 package struct Response: Sendable {
@@ -45,8 +45,8 @@ package enum Outcome: Sendable {
   case subscribed(epoch: [UInt8]?)
   /// `exists` with the data of the first answer is that answer, no failure.
   case failed(ServerError, retryAfterMs: Int64?)
-  /// A status that is neither `ok` nor `error`, or data of the wrong shape.
-  case malformed
+  /// A status that is neither `ok` nor `error`, or data of the wrong shape: why.
+  case malformed(StaticText)
 }
 
 /// What `get_messages` answered.
@@ -138,31 +138,56 @@ struct AnswerReader {
   private func success(
     _ status: Document.Node, verb: Verb?, data: Document.Node?
   ) -> Outcome {
-    guard document.string(status) == Name.ok, let verb else { return .malformed }
-    return told(verb, data: data) ?? .malformed
+    guard document.string(status) == Name.ok else {
+      return .malformed("status is neither ok nor error")
+    }
+    guard let verb else { return .malformed("type is missing or not a verb of the protocol") }
+    do {
+      return try told(verb, data: data)
+    } catch {
+      return .malformed(error.reason)
+    }
   }
 
-  /// What the data of a verb's answer says; nil where it lacks what it must say.
-  private func told(_ verb: Verb, data: Document.Node?) -> Outcome? {
+  /// The data of an answer that has to have some.
+  private func needed(_ data: Document.Node?) throws(Unread) -> Document.Node {
+    guard let data else { throw Unread("data", "is missing") }
+    return data
+  }
+
+  /// What data that may be missing or odd says.
+  private func may(
+    _ data: Document.Node?, _ read: (Document.Node) throws(Unread) -> Outcome
+  ) -> Outcome {
+    guard let data else { return .done }
+    do throws(Unread) {
+      return try read(data)
+    } catch {
+      return .done
+    }
+  }
+
+  /// What the data of a verb's answer says.
+  private func told(_ verb: Verb, data: Document.Node?) throws(Unread) -> Outcome {
     switch verb {
     case .markRead, .markDelivered, .markListened, .deleteMessage, .pinMessage, .unpinMessage,
       .deleteConversation, .leaveConversation, .typing, .unsubscribe, .deleteUserChannels:
       .done
-    case .getMessages: data.flatMap { page($0) }
-    case .getDeletedSince: data.flatMap { deleted($0) }
-    case .getChangedSince: data.flatMap { changed($0) }
-    case .sendMessage: data.flatMap { message($0) }
-    case .editMessage, .reactMessage, .unreactMessage: data.flatMap { message($0) } ?? .done
-    case .createConversation, .getConversation: data.flatMap { conversation($0) }
+    case .getMessages: try page(needed(data))
+    case .getDeletedSince: try deleted(needed(data))
+    case .getChangedSince: try changed(needed(data))
+    case .sendMessage: try message(needed(data))
+    case .editMessage, .reactMessage, .unreactMessage: may(data, message)
+    case .createConversation, .getConversation: try conversation(needed(data))
     case .markLastRead, .saveConversation, .addParticipants, .removeParticipants, .addAdmins,
       .removeAdmins:
-      data.flatMap { conversation($0) } ?? .done
-    case .getConversations: data.flatMap { conversations($0) }
-    case .getReceipts: data.flatMap { receipts($0) }
-    case .getUnreadCount, .getTotalUnreadCount: data.flatMap { counts($0) }
+      may(data, conversation)
+    case .getConversations: try conversations(needed(data))
+    case .getReceipts: try receipts(needed(data))
+    case .getUnreadCount, .getTotalUnreadCount: try counts(needed(data))
     case .subscribe: .subscribed(epoch: data.flatMap { messages.optionalID(Name.epoch, of: $0) })
     case .getUserChannel:
-      data.flatMap { document.present(Name.channel, of: $0) }.map { _ in .done }
+      try channel(needed(data))
     }
   }
 
@@ -172,8 +197,12 @@ struct AnswerReader {
   ) -> Outcome {
     let code = error.flatMap { document.text(Name.code, of: $0) }
     let reason = ServerError(code: code)
-    if reason == .exists, let verb, verb.needs != nil, let data, let told = told(verb, data: data) {
-      return told
+    if reason == .exists, let verb, verb.needs != nil, let data {
+      do {
+        return try told(verb, data: data)
+      } catch {
+        // It says nothing but that it exists.
+      }
     }
     let retry = error.flatMap { document.number(Name.retryAfterMs, of: $0) }
     return .failed(
@@ -193,19 +222,47 @@ struct AnswerReader {
       code: error.flatMap { messages.optionalID(Name.code, of: $0) } ?? [], text: text)
   }
 
-  private func message(_ data: Document.Node) -> Outcome? {
-    document.present(Name.message, of: data).map { .message(messages.item($0)) }
+  /// The elements of a list that must be there.
+  private func list(
+    _ name: [UInt8], _ member: StaticString, of data: Document.Node
+  ) throws(Unread) -> [Document.Node] {
+    guard let array = document.member(name, of: data), document.kind(array) == .array else {
+      throw Unread(member, "is missing or not a list")
+    }
+    guard let nodes = document.elements(of: array) else {
+      throw Unread(member, "has over 10,000 entries")
+    }
+    return nodes
   }
 
-  private func conversation(_ data: Document.Node) -> Outcome? {
-    document.present(Name.conversation, of: data).flatMap { messages.conversation($0) }
-      .map { .conversation($0) }
+  private func channel(_ data: Document.Node) throws(Unread) -> Outcome {
+    guard document.present(Name.channel, of: data) != nil else {
+      throw Unread("channel", "is missing")
+    }
+    return .done
   }
 
-  private func conversations(_ data: Document.Node) -> Outcome? {
-    guard let array = document.member(Name.conversations, of: data),
-      let nodes = document.elements(of: array)
-    else { return nil }
+  private func message(_ data: Document.Node) throws(Unread) -> Outcome {
+    guard let node = document.present(Name.message, of: data) else {
+      throw Unread("message", "is missing")
+    }
+    return .message(messages.item(node))
+  }
+
+  private func conversation(_ data: Document.Node) throws(Unread) -> Outcome {
+    guard let node = document.present(Name.conversation, of: data) else {
+      throw Unread("conversation", "is missing")
+    }
+    do {
+      let id = try messages.id(document.member(Name.conversationID, of: node), of: .conversation)
+      return .conversation(messages.conversation(node, id: id))
+    } catch {
+      throw Unread(error.reason.text)
+    }
+  }
+
+  private func conversations(_ data: Document.Node) throws(Unread) -> Outcome {
+    let nodes = try list(Name.conversations, "conversations", of: data)
     var all: [WireConversation] = []
     var bad: [Range<Int>] = []
     for node in nodes {
@@ -218,25 +275,24 @@ struct AnswerReader {
     return .conversations(all, bad: bad, totalCount: count(Name.totalCount, data))
   }
 
-  private func receipts(_ data: Document.Node) -> Outcome? {
-    guard let array = document.member(Name.receipts, of: data),
-      let nodes = document.elements(of: array)
-    else { return nil }
+  private func receipts(_ data: Document.Node) throws(Unread) -> Outcome {
+    let nodes = try list(Name.receipts, "receipts", of: data)
     return .receipts(nodes.compactMap { messages.receipt($0) })
   }
 
-  private func counts(_ data: Document.Node) -> Outcome? {
-    count(Name.messageCount, data).map {
-      .counts(messages: $0, conversations: count(Name.conversationCount, data))
+  private func counts(_ data: Document.Node) throws(Unread) -> Outcome {
+    guard let messages = count(Name.messageCount, data) else {
+      throw Unread("message_count", "is missing or not a count")
     }
+    return .counts(messages: messages, conversations: count(Name.conversationCount, data))
   }
 
   private func count(_ name: [UInt8], _ data: Document.Node) -> Int64? {
     document.count(name, of: data)
   }
 
-  private func page(_ data: Document.Node) -> Outcome? {
-    guard let items = items(data) else { return nil }
+  private func page(_ data: Document.Node) throws(Unread) -> Outcome {
+    let items = try items(data)
     return .page(
       Page(
         items: items,
@@ -248,8 +304,8 @@ struct AnswerReader {
         epoch: messages.optionalID(Name.epoch, of: data)))
   }
 
-  private func changed(_ data: Document.Node) -> Outcome? {
-    guard let items = items(data) else { return nil }
+  private func changed(_ data: Document.Node) throws(Unread) -> Outcome {
+    let items = try items(data)
     return .changed(
       ChangedPage(
         items: items,
@@ -258,10 +314,10 @@ struct AnswerReader {
         serverTime: messages.time(Name.serverTime, of: data)))
   }
 
-  private func deleted(_ data: Document.Node) -> Outcome? {
-    guard let array = document.member(Name.messageIDs, of: data),
-      document.kind(array) == .array, !document.isTooLong(array)
-    else { return nil }
+  private func deleted(_ data: Document.Node) throws(Unread) -> Outcome {
+    guard let array = document.member(Name.messageIDs, of: data), document.kind(array) == .array
+    else { throw Unread("message_ids", "is missing or not a list") }
+    if document.isTooLong(array) { throw Unread("message_ids", "has over 10,000 entries") }
     let (ids, badCount) = messages.ids(array)
     return .deleted(
       DeletedPage(
@@ -271,12 +327,9 @@ struct AnswerReader {
         nextSince: messages.optionalID(Name.nextSince, of: data)))
   }
 
-  /// The messages of an answer; nil where they are no list, or too long a one.
-  private func items(_ data: Document.Node) -> [PageItem]? {
-    guard let array = document.member(Name.messages, of: data),
-      let nodes = document.elements(of: array)
-    else { return nil }
-    return nodes.map { messages.item($0) }
+  /// The messages of an answer.
+  private func items(_ data: Document.Node) throws(Unread) -> [PageItem] {
+    try list(Name.messages, "messages", of: data).map { messages.item($0) }
   }
 }
 

@@ -22,8 +22,12 @@ package enum WireFailure: Error, Equatable, Sendable {
   case unknownVerb
   /// A request that only the library itself makes: its answer belongs to a sync.
   case ownVerb
-  /// A request without this member, with a wrong one, or with two of them.
+  /// A request without this member.
+  case missingMember(Parameter)
+  /// One in which it is wrong.
   case badMember(Parameter)
+  /// One that has it twice.
+  case repeatedMember(Parameter)
 }
 
 package struct Document: Sendable {

@@ -30,10 +30,12 @@ package struct Update: Sendable {
   package let raw: Range<Int>
   /// Whether this version knows what the entity and the action mean together.
   package let isKnown: Bool
-  /// Nothing but the `ref` can be made out; `raw` is to be set aside.
-  package let isBroken: Bool
+  /// Why nothing but the `ref` can be made out; `raw` is to be set aside then.
+  package let fault: BadItem?
   /// What is lost with one that is broken since it has too many items.
   package let skipped: SkippedList?
+
+  package var isBroken: Bool { fault != nil }
 }
 
 /// What a user does at the keyboard.

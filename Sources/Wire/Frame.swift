@@ -3,7 +3,7 @@
 /// A frame that is no JSON object is refused whole; a frame of a kind that this
 /// version does not know is `unknown` and harmless. `null` counts as absent
 /// everywhere but in a payload.
-internal import Base
+package import Base
 
 package struct Frame: Sendable {
   package let bytes: [UInt8]
@@ -24,8 +24,8 @@ package enum Body: Sendable {
   case push(Push)
   /// What is to be replied to, whatever it holds.
   case update(Update)
-  /// An unknown type, a push of the wrong shape, or an update without a usable `ref`.
-  case unknown
+  /// An unknown type, a push of the wrong shape, or an update without a usable `ref`: why.
+  case unknown(StaticText)
 }
 
 extension Frame {
@@ -40,7 +40,11 @@ extension Frame {
     let named = document.present(Name.account, of: document.root)
     account = named.flatMap { document.string($0) }
     isForNobody = named != nil && account == nil
-    body = Frame.body(messages)
+    do {
+      body = try Frame.body(messages)
+    } catch {
+      body = .unknown(error.reason)
+    }
     let type = document.member(Name.type, of: document.root).flatMap { document.string($0) } ?? []
     if case .unknown = body, !Frame.isOfProtocol(type) {
       foreignType = type
@@ -55,22 +59,27 @@ extension Frame {
       || PushReader.isPush(type)
   }
 
-  private static func body(_ messages: MessageReader) -> Body {
+  private static func body(_ messages: MessageReader) throws(Unread) -> Body {
     let document = messages.document
     let type = document.member(Name.type, of: document.root)
     let payload = document.present(Name.payload, of: document.root)
     if let payload, let type, document.isString(type, text: Name.reply) {
-      return AnswerReader(messages, answer: payload).response().map { .response($0) } ?? .unknown
+      guard let answer = AnswerReader(messages, answer: payload).response() else {
+        throw Unread("status", "is missing")
+      }
+      return .response(answer)
     }
     if let type, document.isString(type, text: Name.update) {
-      return payload.flatMap { UpdateReader(messages, node: $0).update() }.map { .update($0) }
-        ?? .unknown
+      guard let payload else { throw Unread("payload", "is missing") }
+      return .update(try UpdateReader(messages, node: payload).update())
     }
     if let answer = AnswerReader(messages, answer: document.root).response() {
       return .response(answer)
     }
-    let name = type.flatMap { document.string($0) }
-    return name.flatMap { PushReader(messages).push($0) }.map { .push($0) } ?? .unknown
+    guard let name = type.flatMap({ document.string($0) }) else {
+      throw Unread("type", "is missing or not a string")
+    }
+    return .push(try PushReader(messages).push(name))
   }
 }
 

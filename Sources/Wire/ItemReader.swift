@@ -73,7 +73,7 @@ struct ItemReader {
     if entity == .profile {
       let id = try messages.id(
         document.present(Name.userID, of: node) ?? document.present(Name.profileID, of: node),
-        orElse: .noUser)
+        of: .user)
       return small(.profile, action: action, in: nil, id: id, body: body)
     }
     let conversation = try conversation()
@@ -126,7 +126,8 @@ struct ItemReader {
     if let set = document.present(Name.reactions, of: node) {
       guard document.kind(set) == .object else { throw Unusable(reason: .noReactions) }
       if document.hasTooManyReactions(set) {
-        return .skipped(document.range(node), SkippedList(.marks, in: conversation))
+        return .skipped(
+          document.range(node), SkippedList(.marks, in: conversation, list: .reactions))
       }
       range = document.range(set)
     } else if action != .delete {
@@ -140,15 +141,15 @@ struct ItemReader {
   private func conversation() throws(Unusable) -> [UInt8] {
     guard document.kind(node) == .object else { throw Unusable(reason: .notAnObject) }
     let named = document.present(Name.conversationID, of: node)
-    return try messages.id(named, orElse: .badConversation)
+    return try messages.id(named, of: .conversation)
   }
 
   private func messageID() throws(Unusable) -> [UInt8] {
-    try messages.id(document.present(Name.messageID, of: node), orElse: .noId)
+    try messages.id(document.present(Name.messageID, of: node), of: .message)
   }
 
   private func user() throws(Unusable) -> [UInt8] {
-    try messages.id(document.present(Name.userID, of: node), orElse: .noUser)
+    try messages.id(document.present(Name.userID, of: node), of: .user)
   }
 
   private func bad(_ reason: BadItem) -> Effect {

@@ -5,40 +5,6 @@
 /// message that cannot be placed, named or opened is a bad item, alone.
 internal import Base
 
-/// Why an item of a page was set aside.
-package enum BadItem: Equatable, Sendable {
-  /// Not a JSON object.
-  case notAnObject
-  /// More bytes than a message may have.
-  case tooLarge
-  /// No `message_id`, or an empty one, or not a string.
-  case noId
-  /// An id longer than an id may be.
-  case idTooLong
-  /// An id with an unpaired surrogate: as bytes it would equal other ids.
-  case badId
-  /// No `sender_id`, or an empty one, or not a string.
-  case noSender
-  /// No `created_at`.
-  case noTime
-  /// A `created_at` that is not a time.
-  case badTime
-  /// No `payload`.
-  case noPayload
-  /// A `conversation_id` that is empty or not a string, or none where one is needed.
-  case badConversation
-  /// A push whose message names another conversation than the frame does.
-  case wrongConversation
-  /// No `seq`, where the server's numbers are the positions.
-  case noSequence
-  /// An item of an update without the user it is about.
-  case noUser
-  /// An item of an update without a set of reactions.
-  case noReactions
-  /// A list with more entries than one may have.
-  case tooMany
-}
-
 /// An item of a page: a message, or bytes that are to be set aside.
 package enum PageItem: Sendable {
   case message(WireMessage)
@@ -84,18 +50,22 @@ package final class WireMessage: Sendable {
   /// there are none.
   package let rest: [UInt8]
 
+  private static let lists: [(Member, BadItem.List)] = [
+    (.readBy, .readBy), (.deliveredBy, .deliveredBy), (.listenedBy, .listenedBy),
+  ]
+
   fileprivate init(
     _ reader: MessageReader, node: Document.Node, object: Range<Int>
   ) throws(Unusable) {
     let document = reader.document
     var members = Members(document, node: node)
-    id = try reader.id(members[.id], orElse: .noId)
+    id = try reader.id(members[.id], of: .message)
     if let named = members[.conversation] {
-      conversation = try reader.id(named, orElse: .badConversation)
+      conversation = try reader.id(named, of: .conversation)
     } else {
       conversation = nil
     }
-    sender = try reader.id(members[.sender], orElse: .noSender)
+    sender = try reader.id(members[.sender], of: .sender)
     guard let time = members[.time] else { throw Unusable(reason: .noTime) }
     guard let stamp = reader.stamp(time) else { throw Unusable(reason: .badTime) }
     guard let payload = members.payload else { throw Unusable(reason: .noPayload) }
@@ -110,16 +80,16 @@ package final class WireMessage: Sendable {
     editedUs = members.consume(.editedAt) { reader.stamp($0)?.timeUs }
     edited = members[.editedAt] != nil
     replyTo = members.consume(.replyTo) { reader.optionalID($0) }
-    for list in [Member.readBy, .deliveredBy, .listenedBy] {
-      guard let node = members[list] else { continue }
-      if document.isTooLong(node) { throw Unusable(reason: .tooMany) }
+    for (member, list) in Self.lists {
+      guard let node = members[member] else { continue }
+      if document.isTooLong(node) { throw Unusable(reason: .tooMany(list)) }
       // When each of them did is for the host alone.
-      if saysMoreThanUsers(document, node: node) { members.keep(list) }
+      if saysMoreThanUsers(document, node: node) { members.keep(member) }
     }
     if let set = members[.reactions], document.kind(set) == .object,
       document.hasTooManyReactions(set)
     {
-      throw Unusable(reason: .tooMany)
+      throw Unusable(reason: .tooMany(.reactions))
     }
     reactions = members.consume(.reactions) {
       document.kind($0) == .object ? document.range($0) : nil
@@ -154,11 +124,11 @@ struct MessageReader {
 
   /// An id that must be there.
   @inline(never)
-  func id(_ node: Document.Node?, orElse missing: BadItem) throws(Unusable) -> [UInt8] {
+  func id(_ node: Document.Node?, of member: BadItem.IDMember) throws(Unusable) -> [UInt8] {
     guard let node, let (text, repaired) = document.unescaped(node), !text.isEmpty
-    else { throw Unusable(reason: missing) }
-    guard text.count <= Limits.idBytesMax else { throw Unusable(reason: .idTooLong) }
-    guard !repaired else { throw Unusable(reason: .badId) }
+    else { throw Unusable(reason: member.missing) }
+    guard text.count <= Limits.idBytesMax else { throw Unusable(reason: .idTooLong(member)) }
+    guard !repaired else { throw Unusable(reason: .badId(member)) }
     return text
   }
 
@@ -166,7 +136,7 @@ struct MessageReader {
   @inline(never)
   func optionalID(_ node: Document.Node?) -> [UInt8]? {
     do {
-      return try id(node, orElse: .noId)
+      return try id(node, of: .message)
     } catch {
       return nil
     }
@@ -207,11 +177,6 @@ struct MessageReader {
     guard let kind = document.string(node) else { return nil }
     return kind == Name.event ? true : kind == Name.plain ? false : nil
   }
-}
-
-/// An item that is to be set aside.
-struct Unusable: Error {
-  let reason: BadItem
 }
 
 /// The members of one message: those with a meaning by name, the last of each

@@ -36,8 +36,8 @@ package struct OperationRequest: Sendable, Equatable {
 /// Strict for what has a meaning here, whichever the verb: a member of the wrong
 /// kind is refused, and so is one that stands there twice, since servers differ in
 /// which of the two they take. `null` is as if absent, but as a payload.
-/// - Throws: as `Document.init`, and `notAFrame`, `unknownVerb`, `ownVerb` or
-///   `badMember`;
+/// - Throws: as `Document.init`, and `notAFrame`, `unknownVerb`, `ownVerb`, `missingMember`,
+///   `badMember` or `repeatedMember`;
 ///   `tooLarge` also for what no message may hold.
 package func parseOperation(_ json: [UInt8]) throws(WireFailure) -> OperationRequest {
   let document = try Document(json)
@@ -47,7 +47,7 @@ package func parseOperation(_ json: [UInt8]) throws(WireFailure) -> OperationReq
   guard let needs = verb.needs else { throw .ownVerb }
   var reader = OperationReader(document, verb: verb)
   try reader.read()
-  for parameter in needs where !reader.has(parameter) { throw .badMember(parameter) }
+  for parameter in needs where !reader.has(parameter) { throw .missingMember(parameter) }
   let size = (reader.request.payload?.count ?? 0) + reader.request.body.count
   guard size <= Limits.messageBytesMax else { throw .tooLarge }
   return reader.request
@@ -94,7 +94,8 @@ private struct OperationReader {
     guard let parameter = Parameter(name: name) else { return keep(key, value) }
     let isNull = document.kind(value) == .null && parameter != .payload
     if isNull { return }
-    guard !has(parameter), accept(parameter, value: value) else { throw .badMember(parameter) }
+    if has(parameter) { throw .repeatedMember(parameter) }
+    guard accept(parameter, value: value) else { throw .badMember(parameter) }
     seen |= parameter.bit
     switch parameter {
     case .conversationID, .messageID, .clientID, .payload: break

@@ -21,6 +21,8 @@ package struct SkippedList: Equatable, Sendable {
   }
 
   package let topics: Topics
+  /// Which list it was.
+  package let list: BadItem.List
   /// Each once; nil where they are more than a list may have.
   package let conversations: [[UInt8]]?
 }
@@ -36,6 +38,7 @@ extension SkippedList {
     case .conversation: topics = .conversations
     case .typing, .member, .profile: topics = []
     }
+    list = .items
     let document = reader.document
     var seen = IDSet()
     var child = topics.isEmpty ? nil : document.firstChild(of: array)
@@ -48,8 +51,9 @@ extension SkippedList {
       ? seen.all.sorted { $0.lexicographicallyPrecedes($1) } : nil
   }
 
-  package init(_ topics: Topics, in conversation: [UInt8]) {
+  package init(_ topics: Topics, in conversation: [UInt8], list: BadItem.List) {
     self.topics = topics
+    self.list = list
     conversations = [conversation]
   }
 }

@@ -15,9 +15,10 @@ struct UpdateReader {
     self.node = node
   }
 
-  /// Nil where no `ref` can be read.
-  func update() -> Update? {
-    guard let ref = messages.optionalID(Name.ref, of: node) else { return nil }
+  func update() throws(Unread) -> Update {
+    guard let ref = messages.optionalID(Name.ref, of: node) else {
+      throw Unread("ref", "is missing or not an id")
+    }
     let payload = document.present(Name.payload, of: node)
     let entity = payload.flatMap { messages.optionalID(Name.entity, of: $0) }
     let verb = document.member(Name.action, of: node)
@@ -25,20 +26,26 @@ struct UpdateReader {
     var effects: [Effect]?
     var isKnown = false
     var skipped: SkippedList?
+    var fault: BadItem?
     if let payload, let entity, let verb, document.kind(verb) == .string {
       let name = EntityName(rawValue: String(decoding: entity, as: UTF8.self))
       if let name, name.knows(action) {
         effects = self.effects(name, action, payload)
         skipped = effects == nil ? self.skipped(name, action, payload) : nil
         isKnown = effects != nil
+        if effects == nil { fault = skipped == nil ? .noItems : .tooMany(.items) }
       } else {
         effects = [.unknown(name: entity, body: document.range(node))]
       }
+    } else if payload == nil {
+      fault = .noPayload
+    } else {
+      fault = entity == nil ? .noEntity : .noAction
     }
     return Update(
       ref: ref, silent: document.flag(Name.silent, of: node) ?? false, action: action,
       entity: entity ?? [], effects: effects ?? [], raw: document.range(node), isKnown: isKnown,
-      isBroken: effects == nil, skipped: skipped)
+      fault: fault, skipped: skipped)
   }
 
   private func action(_ verb: Document.Node) -> Update.Action {

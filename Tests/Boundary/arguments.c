@@ -424,6 +424,21 @@ static void errors_stay(void) {
   snprintf(copy, sizeof copy, "%s", text);
   EXPECT(tl_client_advance(client, NULL), TL_OK);
   CHECK(tl_last_error() == text && strcmp(copy, text) == 0);
+  /* header: "or why its last #TL_IGNORED or #TL_QUARANTINED came" */
+  EXPECT(tl_client_connected(client), TL_OK);
+  EXPECT(receive(client, "{\"type\":\"weather\"}"), TL_IGNORED);
+  CHECK(strcmp(tl_last_error(), "type is not one that is known here") == 0);
+  /* header: "as in "created_at is not a time"" */
+  EXPECT(receive(client, "{\"type\":\"message_new\",\"conversation_id\":\"c\",\"message\":{"
+                         "\"message_id\":\"secret\",\"sender_id\":\"u\",\"created_at\":\"x\","
+                         "\"payload\":1}}"), TL_QUARANTINED);
+  CHECK(strcmp(tl_last_error(), "created_at is not a time") == 0);
+  EXPECT(receive(client, "{"), TL_E_FRAME);
+  CHECK(strcmp(tl_last_error(), "the frame is not JSON") == 0);
+  EXPECT(receive(client, "{\"type\":\"weather\"}"), TL_IGNORED);
+  EXPECT(tl_client_perform(client, view("{\"type\":\"get_conversation\"}"), 0, NULL, NULL),
+         TL_E_INVALID);
+  CHECK(strcmp(tl_last_error(), "conversation_id is missing") == 0);
   tl_client_free(client);
 }
 

@@ -198,7 +198,7 @@ static void one_call(tl_client *client, uint64_t *state) {
   case 15:
     snprintf(text, sizeof text, "m%u", n);
     if (n % 4 == 0) allow(tl_client_forget(client, view("c"), view(text)));
-    /* header: "Describes the last failure on the calling thread." */
+    /* header: "Describes the last failure on the calling thread" */
     if (tl_client_cancel(NULL, 1) != TL_E_INVALID ||
         strcmp(tl_last_error(), "client is not a client") != 0) {
       atomic_fetch_add(&wrong, 1);

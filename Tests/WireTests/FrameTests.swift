@@ -144,7 +144,7 @@ func message(_ id: String, _ more: String = "") -> String {
     (#"{"message_id":"","sender_id":"u","created_at":"2026-02-15T22:15:45","payload":1}"#, .noId),
     (
       #"{"message_id":"\ud800","sender_id":"u","created_at":"2026-02-15T22:15:45","payload":1}"#,
-      .badId
+      .badId(.message)
     ),
     (#"{"message_id":"m","created_at":"2026-02-15T22:15:45","payload":1}"#, .noSender),
     (
@@ -194,7 +194,7 @@ func message(_ id: String, _ more: String = "") -> String {
     let most = Limits.idBytesMax
     #expect(try only(message(id(most - 1))).id.count == most - 1)
     #expect(try only(message(id(most))).id.count == most)
-    #expect(try reason(message(id(most + 1))) == .idTooLong)
+    #expect(try reason(message(id(most + 1))) == .idTooLong(.message))
     // The limit is on the text, not on how it is escaped.
     #expect(try only(message(String(repeating: #"\u0069"#, count: most))).id.count == most)
 

@@ -67,10 +67,13 @@ import Testing
       { "\"u\($0)\"" }, { "{\"user_id\":\"u\($0)\"}" }, { _ in "null" },
     ]
     for (count, isTaken) in sizes {
-      for member in ["read_by", "delivered_by", "listened_by"] {
+      let lists: [(String, BadItem.List)] = [
+        ("read_by", .readBy), ("delivered_by", .deliveredBy), ("listened_by", .listenedBy),
+      ]
+      for (member, named) in lists {
         for one in forms {
           let item = message("m", #","\#(member)":[\#(list(count, one))]"#)
-          #expect(try reason(item) == (isTaken ? nil : .tooMany), "\(member) \(count)")
+          #expect(try reason(item) == (isTaken ? nil : .tooMany(named)), "\(member) \(count)")
         }
       }
     }
@@ -84,7 +87,7 @@ import Testing
       let halves = "\"👍\":[\(list(count / 2 - 1))],\"+\":[\(list(count - count / 2 - 1))]"
       for set in [kinds, users, halves] {
         let item = message("m", #","reactions":{\#(set)}"#)
-        #expect(try reason(item) == (isTaken ? nil : .tooMany), "\(count)")
+        #expect(try reason(item) == (isTaken ? nil : .tooMany(.reactions)), "\(count)")
         let ids = #""conversation_id":"c","message_id":"m""#
         let told = try frame(#"{"type":"message_reacted",\#(ids),"reactions":{\#(set)}}"#)
         guard case .push(let push) = told.body else {

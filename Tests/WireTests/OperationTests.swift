@@ -62,7 +62,7 @@ import Wire
       }
       for name in names {
         let without = json.replacingOccurrences(of: "\"\(name)\":", with: "\"x_\(name)\":")
-        guard case .badMember(let parameter) = refusal(without) else {
+        guard case .missingMember(let parameter) = refusal(without) else {
           Issue.record("\(without)")
           continue
         }
@@ -135,10 +135,18 @@ import Wire
       (#""limit":0"#, .limit), (#""limit":1001"#, .limit), (#""limit":1.5"#, .limit),
       (#""offset":-1"#, .offset), (#""include_last_message":"yes""#, .includeLastMessage),
       (#""distinct":1"#, .distinct), (#""direct":"x""#, .direct),
-      (#""title":"a","title":"b""#, .title), (#""payload":1,"p\u0061yload":1"#, .payload),
     ] as [(String, Parameter)])
   func aWrongMemberIsNamed(_ member: String, _ parameter: Parameter) {
     #expect(refusal(#"{"type":"get_total_unread_count",\#(member)}"#) == .badMember(parameter))
+  }
+
+  @Test(
+    arguments: [
+      (#""title":"a","title":"b""#, .title), (#""payload":1,"p\u0061yload":1"#, .payload),
+    ] as [(String, Parameter)])
+  func aMemberThatIsThereTwiceIsNamed(_ members: String, _ parameter: Parameter) {
+    let json = #"{"type":"get_total_unread_count",\#(members)}"#
+    #expect(refusal(json) == .repeatedMember(parameter))
   }
 
   @Test func aNullIsAbsent() throws {
@@ -147,7 +155,7 @@ import Wire
     #expect(request == OperationRequest(verb: .saveConversation, conversation: bytes("c")))
     #expect(
       refusal(#"{"type":"save_conversation","conversation_id":null}"#)
-        == .badMember(.conversationID))
+        == .missingMember(.conversationID))
   }
 
   @Test func everyBoundIsWhereItIsSaid() throws {

@@ -133,7 +133,7 @@ package final class TidelineClient: SimulatedClient {
     do {
       receipt = try client.receive(bytes)
     } catch {
-      if error == .mismatch { return .foreign }
+      if case .mismatch = error { return .foreign }
       throw error
     }
     switch receipt {

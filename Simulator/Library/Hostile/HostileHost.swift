@@ -25,7 +25,7 @@ final class HostileHost {
       return try body()
     } catch {
       switch error {
-      case .internal(let text): throw HostileTrouble(text: "internal: \(text.text)")
+      case .internal(let text): throw HostileTrouble(text: "internal: \(text)")
       case .damaged, .storage: throw HostileTrouble(text: "\(error)")
       default: break
       }

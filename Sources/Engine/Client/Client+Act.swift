@@ -138,7 +138,7 @@ extension Client {
     } catch .ownVerb {
       throw .unsupported("messages are asked for by a sync")
     } catch {
-      throw .invalid("request is not one of the protocol")
+      throw .invalid(error.text(of: "the request"))
     }
   }
 
@@ -153,7 +153,9 @@ extension Client {
   // MARK: Looking
 
   package func operations(_ query: OperationQuery) throws(Failure) -> OperationPage {
-    guard (1...Limits.readRowsMax).contains(query.limit) else { throw .invalid("limit") }
+    guard (1...Limits.readRowsMax).contains(query.limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
     if let conversation = query.conversation { try check(conversation) }
     return try input { engine, now throws(Failure) in
       let found = try engine.storing { () throws(StoreFailure) in try engine.operations(query) }
@@ -207,7 +209,7 @@ extension Client {
   package func uploadProgress(
     _ operation: UInt64, permille: UInt32
   ) throws(Failure) -> Bool {
-    guard permille <= 1_000 else { throw .invalid("permille") }
+    guard permille <= 1_000 else { throw .invalid("permille is over 1,000") }
     return try input { engine, _ throws(Failure) in
       let found = try engine.storing { () throws(StoreFailure) in try engine.operation(operation) }
       guard let found else { throw .notFound }
@@ -221,7 +223,7 @@ extension Client {
   package func uploadFailed(
     _ operation: UInt64, reason: [UInt8]
   ) throws(Failure) -> Bool {
-    if reason.count > 1_024 { throw .tooLarge("reason") }
+    if reason.count > 1_024 { throw .tooLarge("a reason is over 1,024 bytes") }
     return try input { engine, now throws(Failure) in
       try engine.change(operation, now) { record, tx throws(StoreFailure) in
         guard record.waits == .upload, record.state == .queued else { return false }

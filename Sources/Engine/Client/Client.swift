@@ -4,17 +4,18 @@
 /// connections of their own. The payload hook runs before the lock is taken and
 /// log lines leave after it is released, so the host may not be called while
 /// anything is held.
-internal import Base
+package import Base
 internal import Store
 internal import Timeline
 internal import Wire
 
 package final class Client: Sendable {
   private let engine: Lock<SyncEngine>
-  private let store: MessageStore
+  let store: MessageStore
   let config: ClientConfig
   private let signal: EventSignal
   private let isClosed = Lock(false)
+  let logBound = Lock(LogBound())
   /// What windows may know of the core without its lock.
   let snapshot: Lock<SharedSnapshot>
   /// The order of the conversations, as of the last read of a page of them.
@@ -44,7 +45,9 @@ package final class Client: Sendable {
       do throws(StoreFailure) {
         let engine = try SyncEngine(config, in: store)
         store.accept()
-        return Client(config, in: store, engine: engine)
+        let client = Client(config, in: store, engine: engine)
+        client.logOpening()
+        return client
       } catch {
         store.refuse()
         throw error
@@ -66,6 +69,8 @@ package final class Client: Sendable {
         engine.rememberSent()
         store.close()
       }
+      let left = logBound.withLock { $0.rest() }
+      for (level, text) in left { config.log?(level, text) }
     }
     signal.set()
   }
@@ -101,15 +106,9 @@ package final class Client: Sendable {
   func input<Result>(
     _ body: (SyncEngine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    var lines: [(LogLevel, String)] = []
+    var lines = LogLines()
     defer { log(lines) }
     return try input(at: now(), logging: &lines, body)
-  }
-
-  /// Hands lines to the host; never while a lock is held.
-  func log(_ lines: [(LogLevel, String)]) {
-    guard let log = config.log else { return }
-    for (level, text) in lines { log(level, text) }
   }
 
   /// What the host's clock says; asked while no lock is held.
@@ -118,7 +117,7 @@ package final class Client: Sendable {
   /// The same for a caller that holds a lock of its own, so that he has asked the clock before
   /// and logs after it.
   func input<Result>(
-    at now: Instant, logging lines: inout [(LogLevel, String)],
+    at now: Instant, logging lines: inout LogLines,
     _ body: (SyncEngine, Instant) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     var news = false
@@ -128,7 +127,7 @@ package final class Client: Sendable {
       defer {
         if !engine.logLines.isEmpty {
           lines += engine.logLines
-          engine.logLines = []
+          engine.logLines = LogLines()
         }
         news = engine.hasNews
         engine.hasNews = false
@@ -155,45 +154,60 @@ package final class Client: Sendable {
   }
 
   package func receive(_ bytes: [UInt8]) throws(Failure) -> Receipt {
+    try take(bytes).receipt
+  }
+
+  /// Takes a frame, and says why where it is ignored or a part of it was set aside.
+  package func take(
+    _ bytes: [UInt8]
+  ) throws(Failure) -> (receipt: Receipt, reason: StaticText?) {
     let frame: Frame
     do throws(WireFailure) {
       frame = try Frame(bytes, zoneOffsetMinutes: config.profile.zoneOffsetMinutes)
     } catch {
-      let failure: Failure = error == .tooLarge ? .tooLarge("the frame is over 16 MiB") : .frame
-      try input { engine, _ throws(Failure) in
-        engine.stats.framesIn += 1
-        engine.stats.framesBad += 1
-        engine.stats.bytesIn += UInt64(bytes.count)
-        throw failure
-      }
-      throw failure
+      throw try refuse(bytes, Failure(frame: error))
     }
-    if frame.isForNobody || frame.account.map({ $0 != config.account }) ?? false {
-      // Not ours: nothing of it is looked at, and no hook sees it.
-      try input { engine, _ throws(Failure) in
-        engine.stats.framesIn += 1
-        engine.stats.framesBad += 1
-        throw .mismatch
-      }
+    // Not ours: nothing of it is looked at, and no hook sees it.
+    if frame.isForNobody { throw try refuse(bytes, .mismatch("account is not a string")) }
+    if let account = frame.account, account != config.account {
+      throw try refuse(bytes, .mismatch("account is another one than the client's"))
     }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
-    let (receipt, mustSeal) = try input { engine, now throws(Failure) in
+    let (receipt, reason, mustSeal) = try input { engine, now throws(Failure) in
       engine.stats.framesIn += 1
       engine.stats.bytesIn += UInt64(bytes.count)
       engine.stats.openFailures += failures
+      if failures > 0 {
+        engine.logLines.append(
+          .warn, "the open hook failed for payloads", Int64(clamping: failures))
+      }
       guard engine.tracker.isUp else { throw .offline }
-      let receipt = try engine.receive(frame, opened: opened, at: now)
+      let (receipt, reason) = try engine.take(frame, opened: opened, at: now)
       defer { engine.mustSeal = false }
-      return (receipt, engine.mustSeal)
+      return (receipt, reason, engine.mustSeal)
     }
     do throws(Failure) {
       if mustSeal { _ = try sealWaiting(nil) }
     } catch {
       // The frame was taken all the same.
-      log([(.error, "what followed could not be sealed and waits until payloads are reopened")])
+      var lines = LogLines()
+      lines.append(
+        .error, "what followed could not be sealed and waits until payloads are reopened")
+      log(lines)
     }
-    return receipt
+    return (receipt, reason)
+  }
+
+  /// Counts a frame of which nothing is looked at.
+  private func refuse(_ bytes: [UInt8], _ failure: Failure) throws(Failure) -> Failure {
+    try input { engine, _ throws(Failure) in
+      engine.stats.framesIn += 1
+      engine.stats.framesBad += 1
+      if case .mismatch = failure {} else { engine.stats.bytesIn &+= UInt64(clamping: bytes.count) }
+      engine.logLines.append(.warn, "a frame was refused", because: failure.reason.text)
+      return failure
+    }
   }
 
   package func nextFrame() throws(Failure) -> OutgoingFrame? {
@@ -282,7 +296,7 @@ package final class Client: Sendable {
     _ kind: ReceiptKind, _ conversation: [UInt8], _ ids: [[UInt8]]
   ) throws(Failure) {
     try check(conversation)
-    guard ids.count <= Limits.markReadMax else { throw .tooLarge("ids of one call") }
+    guard ids.count <= Limits.markReadMax else { throw .tooLarge("over 10,000 ids") }
     for id in ids { try check(id) }
     try input { engine, now throws(Failure) in
       try engine.mark(kind, in: conversation, ids: ids, at: now)
@@ -307,14 +321,16 @@ package final class Client: Sendable {
 
   func check(_ id: [UInt8]) throws(Failure) {
     if id.isEmpty { throw .invalid("an id is empty") }
-    if id.count > Limits.idBytesMax { throw .tooLarge("id") }
+    if id.count > Limits.idBytesMax { throw .tooLarge("an id is over 512 bytes") }
   }
 
   // MARK: Read
 
   package func messages(_ query: MessageQuery) throws(Failure) -> MessagePage {
     try check(query.conversation)
-    guard (1...Limits.readRowsMax).contains(query.limit) else { throw .invalid("limit") }
+    guard (1...Limits.readRowsMax).contains(query.limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
     return try reading { rx throws(Failure) in try rx.page(query) }
   }
 
@@ -325,12 +341,16 @@ package final class Client: Sendable {
   }
 
   package func changes(after: UInt64, limit: Int) throws(Failure) -> ChangePage {
-    guard (1...Limits.changesMax).contains(limit) else { throw .invalid("limit") }
+    guard (1...Limits.changesMax).contains(limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
     return try reading { rx throws(Failure) in try rx.changePage(after: after, limit: limit) }
   }
 
   package func events(after: UInt64, limit: Int) throws(Failure) -> EventPage {
-    guard (1...Limits.changesMax).contains(limit) else { throw .invalid("limit") }
+    guard (1...Limits.changesMax).contains(limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
     return try reading { rx throws(Failure) in try rx.eventPage(after: after, limit: limit) }
   }
 
@@ -436,6 +456,14 @@ package func frameAccountRange(_ bytes: [UInt8]) throws(Failure) -> Range<Int>? 
   do {
     return try frameAccount(of: bytes)
   } catch {
-    throw error == .tooLarge ? .tooLarge("the frame is over 16 MiB") : .frame
+    throw Failure(frame: error)
+  }
+}
+
+extension Failure {
+  /// What is wrong with a frame as a whole.
+  init(frame failure: WireFailure) {
+    let text = failure.text(of: "the frame")
+    self = failure == .tooLarge ? .tooLarge(text) : .frame(text)
   }
 }

@@ -2,6 +2,8 @@
 ///
 /// The rooms below throw their own errors; they are translated here, once. Texts
 /// are constants, so no message, id, key or path can leak into a log.
+package import Base
+
 package enum Failure: Error, Equatable, Sendable {
   case invalid(StaticText)
   case closed
@@ -14,10 +16,10 @@ package enum Failure: Error, Equatable, Sendable {
   case damaged
   case locked
   case notOurs
-  case frame
+  case frame(StaticText)
   case tooLarge(StaticText)
   case notFound
-  case mismatch
+  case mismatch(StaticText)
   case unsupported(StaticText)
   case offline
   case timeout
@@ -28,19 +30,35 @@ package enum Failure: Error, Equatable, Sendable {
   case `internal`(StaticText)
 }
 
-/// A constant text that can be compared.
-package struct StaticText: Equatable, Sendable, ExpressibleByStringLiteral {
-  package let text: StaticString
-
-  package init(stringLiteral text: StaticString) {
-    self.text = text
+extension Failure {
+  /// One sentence for the host's log, and the result code that belongs to it.
+  package var reason: (text: StaticText, code: Int32?) {
+    if case .storage(let code) = self { return ("SQLite or the file system refused", code) }
+    return (words, nil)
   }
 
-  package init(_ text: StaticString) {
-    self.text = text
-  }
-
-  package static func == (a: StaticText, b: StaticText) -> Bool {
-    a.text.description == b.text.description
+  private var words: StaticText {
+    switch self {
+    case .invalid(let text), .frame(let text), .tooLarge(let text), .mismatch(let text),
+      .unsupported(let text):
+      text
+    case .closed: "the client, window or list is closed"
+    case .storage: "SQLite or the file system refused"
+    case .linked: "more than one name leads to the file (a hard link)"
+    case .full: "there is no room left; nothing changed"
+    case .key: "no key slot opens with this key"
+    case .tooNew: "this comes from a later version"
+    case .damaged: "stored bytes were changed or lost"
+    case .locked: "the file is open elsewhere"
+    case .notOurs: "the file is not a Tideline file"
+    case .notFound: "there is no such message, conversation, sync or file"
+    case .offline: "there is no connection to the server"
+    case .timeout: "the server did not answer in time"
+    case .refused: "the seal hook failed; nothing was kept"
+    case .unavailable: "the server refused for now"
+    case .cancelled: "cancelled by the host"
+    case .incomplete: "ended with a recorded gap"
+    case .internal(let text): text
+    }
   }
 }

@@ -1,5 +1,5 @@
 /// From the errors and values of the rooms below to the engine's own, once.
-internal import Base
+package import Base
 internal import Store
 internal import Timeline
 internal import Vault
@@ -12,7 +12,8 @@ extension Failure {
     case .sqlite(let code): self = .storage(code)
     case .full: self = .full
     case .damaged: self = .damaged
-    case .mismatch: self = .mismatch
+    case .mismatch:
+      self = .mismatch("the file is of another account, user or kind of position")
     case .tooNew: self = .tooNew
     case .notOurs: self = .notOurs
     case .closed: self = .closed
@@ -59,8 +60,6 @@ extension BadItem {
     case .notAnObject: 1
     case .tooLarge: 2
     case .noId: 3
-    case .idTooLong: 4
-    case .badId: 5
     case .noSender: 6
     case .noTime: 7
     case .badTime: 8
@@ -70,12 +69,45 @@ extension BadItem {
     case .noUser: 12
     case .noReactions: 13
     case .noSequence: 14
-    case .tooMany: 15
+    case .idTooLong(.message): 16
+    case .idTooLong(.sender): 17
+    case .idTooLong(.conversation): 18
+    case .idTooLong(.user): 19
+    case .badId(.message): 20
+    case .badId(.sender): 21
+    case .badId(.conversation): 22
+    case .badId(.user): 23
+    case .tooMany(.readBy): 24
+    case .tooMany(.deliveredBy): 25
+    case .tooMany(.listenedBy): 26
+    case .tooMany(.reactions): 27
+    case .tooMany(.items): 28
+    case .tooMany(.messageIDs): 29
+    case .tooOften: 30
+    case .noAction: 31
+    case .noEntity: 32
+    case .noItems: 33
     }
   }
 
   /// A page of which nothing could be read.
   static let wholePageCode: Int64 = 100
-  /// An update of which nothing but the ref could be read.
-  static let brokenUpdateCode: Int64 = 101
+
+  /// The words for a reason's number in the file; nil for one of another version.
+  static func text(code: Int64) -> StaticText? {
+    switch code {
+    // What earlier versions wrote, which did not tell which member it was.
+    case 4: "an id is over 512 bytes"
+    case 5: "an id has half a surrogate pair"
+    case 15: "a list has over 10,000 entries"
+    case 101: "an update of which only ref can be read"
+    case wholePageCode: "a page has no item that can be read"
+    default: all.first { $0.code == code }?.text
+    }
+  }
+}
+
+/// The words for the reason of a quarantined item, by its number in the file.
+package func quarantineReason(_ code: Int64) -> StaticText? {
+  BadItem.text(code: code)
 }

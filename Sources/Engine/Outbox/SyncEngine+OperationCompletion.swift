@@ -16,7 +16,7 @@ extension SyncEngine {
     let now = arrival.now
     var outcome = response.outcome
     // A message that cannot be read says nothing.
-    if case .message(.bad) = outcome { outcome = .malformed }
+    if case .message(.bad(_, let reason)) = outcome { outcome = .malformed(reason.text) }
     let ending: OutboxPolicy.Ending =
       switch outcome {
       case .failed(let error, let retryAfterMs): .failed(error, retryAfterMs: retryAfterMs)
@@ -25,7 +25,7 @@ extension SyncEngine {
       }
     guard
       let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
-    else { return .ignored }
+    else { return ignore("the operation of this answer is gone") }
     let verdict = OutboxPolicy.verdict(
       ending, verb: pending.verb, isRepeatable: true, wasTaken: true)
     do {
@@ -157,7 +157,7 @@ extension ServerUpdate {
     ref = nil
     effects = []
     raw = nil
-    isBroken = false
+    fault = nil
     skipped = nil
   }
 }

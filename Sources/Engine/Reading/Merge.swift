@@ -4,7 +4,7 @@
 /// both lists as updates and gives back what it holds. Each message's whole object is
 /// kept as its payload, so what comes out is the newer copy verbatim, with the marks
 /// that both copies agree on.
-internal import Base
+package import Base
 internal import Store
 internal import Timeline
 internal import Wire
@@ -12,7 +12,7 @@ internal import Wire
 /// - Parameter more: later copies, or with `areDeltas` frames that tell changes.
 package func merged(
   _ base: [UInt8], with more: [UInt8], areDeltas: Bool
-) throws(Failure) -> (bytes: [UInt8], hasBadItems: Bool) {
+) throws(Failure) -> (bytes: [UInt8], left: StaticText?) {
   let first = try MergeList(base)
   let second = try MergeList(more)
   var config = ClientConfig(file: .memory, account: [], user: [0])
@@ -24,16 +24,18 @@ package func merged(
   let client = try Client.open(config)
   defer { client.close() }
   try client.connected()
-  var hasBadItems = false
+  // Why the first of those that were left out was.
+  var left: StaticText?
   func apply(_ frame: [UInt8]) throws(Failure) {
     do throws(Failure) {
-      if try client.receive(frame) != .applied { hasBadItems = true }
-    } catch .frame {
-      hasBadItems = true
-    } catch .mismatch {
-      hasBadItems = true
-    } catch .tooLarge {
-      hasBadItems = true
+      let (receipt, reason) = try client.take(frame)
+      if receipt != .applied { left = left ?? reason ?? "an item is of no use" }
+    } catch .frame(let reason) {
+      left = left ?? reason
+    } catch .mismatch(let reason) {
+      left = left ?? reason
+    } catch .tooLarge(let reason) {
+      left = left ?? reason
     }
   }
   // A message may leave its conversation to what it came in.
@@ -42,8 +44,10 @@ package func merged(
   for frame in areDeltas ? second.elements : second.updates("b", in: conversation) {
     try apply(frame)
   }
-  if try client.stats().waitingDropped > 0 { hasBadItems = true }
-  return (try client.mergedList(), hasBadItems)
+  if try client.stats().waitingDropped > 0 {
+    left = left ?? "over 10,000 changes came before their messages"
+  }
+  return (try client.mergedList(), left)
 }
 
 /// A JSON array of the host's.
@@ -55,9 +59,12 @@ private struct MergeList {
     do throws(WireFailure) {
       document = try Document(bytes)
     } catch {
-      throw error == .tooLarge ? .tooLarge("a list is over 16 MiB") : .frame
+      let text = error.text(of: "a list")
+      throw error == .tooLarge ? .tooLarge(text) : .frame(text)
     }
-    guard document.kind(document.root) == .array else { throw .frame }
+    guard document.kind(document.root) == .array else {
+      throw .frame("a list is not a JSON array")
+    }
     var ranges: [Range<Int>] = []
     var child = document.firstChild(of: document.root)
     while let element = child {

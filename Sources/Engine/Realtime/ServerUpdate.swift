@@ -15,7 +15,8 @@ struct ServerUpdate {
   let effects: [Effect]
   /// The whole update.
   let raw: Range<Int>?
-  let isBroken: Bool
+  /// Why nothing of it can be applied.
+  let fault: BadItem?
   /// What is lost with one that is broken.
   let skipped: SkippedList?
 
@@ -26,7 +27,7 @@ struct ServerUpdate {
     ref = nil
     effects = push.effects
     raw = nil
-    isBroken = false
+    fault = nil
     skipped = nil
   }
 
@@ -37,7 +38,7 @@ struct ServerUpdate {
     ref = update.ref
     effects = update.effects
     raw = update.raw
-    isBroken = update.isBroken
+    fault = update.fault
     skipped = update.skipped
   }
 }

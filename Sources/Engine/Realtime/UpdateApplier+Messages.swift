@@ -51,7 +51,10 @@ extension UpdateApplier {
     for bad in ingested.bad {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
       try poison(bad.range, cid: record.cid)
-      if bad.reason == .tooMany { areTooMany = true }
+      switch bad.reason {
+      case .tooMany, .tooOften: areTooMany = true
+      default: break
+      }
     }
     var pushed: [PushedMessage] = []
     for (item, position) in zip(items, ingested.items) {
@@ -72,7 +75,7 @@ extension UpdateApplier {
           id: PushedID(cid: record.cid, id: position.id), position: position, lsn: tx.lsn))
     }
     try place(pushed, &record)
-    if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation)) }
+    if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
     for time in times { engine.learnTime(time, at: arrival.now) }
     try tx.save(engine.facts)
   }

@@ -20,7 +20,7 @@ extension UpdateApplier {
 
   /// Sets a frame or an item aside whose list is too long.
   mutating func skip(_ range: Range<Int>, _ skipped: SkippedList) throws(StoreFailure) {
-    try setAside(range, reason: BadItem.tooMany.code, cid: 0)
+    try setAside(range, reason: BadItem.tooMany(skipped.list).code, cid: 0)
     try poison(range, cid: nil)
     try doubt(skipped)
   }

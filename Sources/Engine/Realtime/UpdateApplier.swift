@@ -75,9 +75,9 @@ struct UpdateApplier {
   }
 
   mutating func run() throws(StoreFailure) {
-    if update.isBroken, let raw = update.raw {
+    if let fault = update.fault, let raw = update.raw {
       if let skipped = update.skipped { return try skip(raw, skipped) }
-      try setAside(raw, reason: BadItem.brokenUpdateCode, cid: 0)
+      try setAside(raw, reason: fault.code, cid: 0)
       return try poison(raw, cid: nil)
     }
     var index = 0
@@ -162,6 +162,7 @@ struct UpdateApplier {
     _ range: Range<Int>, reason: Int64, cid: Int64
   ) throws(StoreFailure) {
     effects.quarantined += 1
+    engine.aside.note(reason)
     try tx.quarantine(
       cid, bytes: Array(arrival.frame[range]), reason: reason, low: .min, high: .min)
   }

@@ -5,20 +5,52 @@ internal import Timeline
 internal import Wire
 
 extension SyncEngine {
-  /// Takes a frame whose payloads have been opened.
-  func receive(
+  /// Takes a frame whose payloads have been opened; why, where not all of it is of use.
+  func take(
+    _ frame: Frame, opened: [OpenedPayload], at now: Instant
+  ) throws(Failure) -> (Receipt, StaticText?) {
+    aside = SetAside()
+    ignored = nil
+    let receipt = try receive(frame, opened: opened, at: now)
+    switch receipt {
+    case .applied:
+      return (receipt, nil)
+    case .ignored:
+      logLines.append(.debug, "a frame was ignored", because: ignored)
+      return (receipt, ignored)
+    case .quarantined:
+      let reason = aside.first.flatMap { BadItem.text(code: $0) }
+      logLines.append(.warn, "items were set aside", Int64(clamping: aside.count), because: reason)
+      return (receipt, reason)
+    }
+  }
+
+  /// An answer, or another frame, is of no use.
+  func ignore(_ reason: StaticText) -> Receipt {
+    ignored = reason
+    return .ignored
+  }
+
+  /// An answer of the wrong shape.
+  private func refuse(_ reason: StaticText) -> Failure {
+    stats.framesBad += 1
+    logLines.append(.warn, "a frame was refused", because: reason)
+    return .frame(reason)
+  }
+
+  private func receive(
     _ frame: Frame, opened: [OpenedPayload], at now: Instant
   ) throws(Failure) -> Receipt {
     origin = frame.origin
     defer { origin = .own }
     switch frame.body {
-    case .unknown:
+    case .unknown(let reason):
       if let type = frame.foreignType, config.profile.tellsUnknownFrames {
         try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
         return .applied
       }
       stats.framesIgnored += 1
-      return .ignored
+      return ignore(reason)
     case .push(let push):
       return try receive(ServerUpdate(push), frame: frame.bytes, opened: opened, at: now)
     case .update(let update):
@@ -26,7 +58,10 @@ extension SyncEngine {
     case .response(let response):
       guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
         stats.answersUnmatched += 1
-        return .ignored
+        return ignore("the answer is to no open request")
+      }
+      if case .failed(let error, _) = response.outcome {
+        logLines.append(.warn, "the server answered with an error", because: error.text)
       }
       if receipts.isSilent {
         receipts.heard(
@@ -39,10 +74,7 @@ extension SyncEngine {
           try takeOperationAnswer(seq, response: response, for: pending, from: arrival)
         }
         pump(now)
-        if case .malformed = response.outcome {
-          stats.framesBad += 1
-          throw .frame
-        }
+        if case .malformed(let reason) = response.outcome { throw refuse(reason) }
         return receipt
       }
       return try answer(response.outcome, for: pending, frame: frame.bytes, opened: opened, at: now)
@@ -81,11 +113,10 @@ extension SyncEngine {
       takeSubscription(one, outcome: outcome, at: now)
       pump(now)
       return .applied
-    case (_, .malformed):
-      stats.framesBad += 1
+    case (_, .malformed(let reason)):
       trouble(pending.purpose, failure: .unavailable, retryAfterMs: 0, at: now)
       pump(now)
-      throw .frame
+      throw refuse(reason)
     case (.marks(let group, let conversation, let ids), _):
       let receipt = try storing { () throws(StoreFailure) in
         try takeMarkAnswer(outcome, group: group, in: conversation, ids: ids, at: now)
@@ -95,7 +126,7 @@ extension SyncEngine {
     case (.sync(let id), _):
       guard var job = jobs.first(where: { $0.id == id }) else {
         stats.answersUnmatched += 1
-        return .ignored
+        return ignore("the sync of this answer has ended")
       }
       job.inFlight = false
       // It has begun again since it asked.
@@ -113,7 +144,8 @@ extension SyncEngine {
         throw Failure(error)
       }
       pump(now)
-      return isOld ? .ignored : stats.quarantined > bad ? .quarantined : .applied
+      if isOld { return ignore("the sync of this answer has begun again") }
+      return stats.quarantined > bad ? .quarantined : .applied
     }
   }
 

@@ -76,7 +76,11 @@ final class SyncEngine {
   /// The newest commit when this connection began.
   var beganLSN: UInt64 = 0
   var stats = Stats()
-  var logLines: [(LogLevel, String)] = []
+  var logLines = LogLines()
+  /// What the input that is being taken has set aside.
+  var aside = SetAside()
+  /// Why it is of no use.
+  var ignored: StaticText?
   /// Whether the host should look.
   var hasNews = false
   /// What `state` counts in the store, as of a commit.
@@ -132,6 +136,7 @@ final class SyncEngine {
   // MARK: Inputs
 
   func connected(_ now: Instant) {
+    logLines.append((.info, "connected"))
     requeue(tracker.connect(), now)
     restores.connect(nowMs: now.monotonicMs)
     toldClock.connect()
@@ -158,6 +163,7 @@ final class SyncEngine {
   }
 
   func disconnected(_ now: Instant) {
+    if tracker.link != .down { logLines.append((.info, "disconnected")) }
     requeue(tracker.disconnect(), now)
     subscriptions.disconnect()
     caughtUp = IDSet()
@@ -302,6 +308,7 @@ final class SyncEngine {
     job.status.phase = .ended
     job.status.trouble = trouble
     if trouble == .incomplete { stats.walksIncomplete += 1 }
+    log(end: job.status, trouble: trouble)
     remember(job)
     windows.ended(job.id, trouble: trouble)
     checkEnded(job, trouble: trouble)

@@ -17,6 +17,18 @@ struct OpenedPayload: Sendable {
   var digest: Int64?
 }
 
+/// What one input could not apply.
+struct SetAside {
+  private(set) var count = 0
+  /// The reason of the first, as its number in the file.
+  private(set) var first: Int64?
+
+  mutating func note(_ reason: Int64) {
+    count &+= 1
+    first = first ?? reason
+  }
+}
+
 /// What a page brought.
 struct Ingested {
   /// The page in the order sent; nil for an unreadable item.
@@ -196,7 +208,7 @@ struct Ingest {
         }
         if result.copies.isTooOften(message.id, in: record.cid) {
           result.items.append(nil)
-          result.bad.append((index, message.object, .tooMany))
+          result.bad.append((index, message.object, .tooOften))
           continue
         }
         try one(message, order: order, payload: payload, of: record, result: &result, in: tx)

@@ -223,7 +223,7 @@ extension SyncEngine {
     facts.epoch = epoch
     if isChange {
       facts.restoredLSN = tx.lsn
-      stats.restores += 1
+      noteRestore()
       ties = TieLearner()
     }
     try tx.save(facts)

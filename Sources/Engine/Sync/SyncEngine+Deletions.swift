@@ -187,7 +187,7 @@ extension SyncEngine {
       guard restores.mayBelieve(record.id, nowMs: clock.monotonicMs) else {
         return .ended(.incomplete)
       }
-      stats.restores += 1
+      noteRestore()
       // A restore is the whole server's: every conversation must be looked at.
       facts.restoredLSN = tx.lsn
       try tx.save(facts)
@@ -263,7 +263,7 @@ extension SyncEngine {
       restores.mayBelieve(record.id, nowMs: clock.monotonicMs)
     {
       // The server shows what it said was deleted: it was restored.
-      stats.restores += 1
+      noteRestore()
       return try distrust(&job, of: &record, in: tx)
     }
     if !job.isRecheck {
@@ -273,6 +273,7 @@ extension SyncEngine {
     }
     if !job.isRevalidation {
       stats.auditMismatches += 1
+      logLines.append((.warn, "the server counts other messages than are here"))
       job.isRevalidation = true
       job.beginAgain()
       job.bound = .min

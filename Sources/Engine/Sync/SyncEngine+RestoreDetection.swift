@@ -49,6 +49,11 @@ extension SyncEngine {
 
   // MARK: Distrust
 
+  func noteRestore() {
+    stats.restores &+= 1
+    logLines.append((.warn, "the server's copy is older than what is here: it was restored"))
+  }
+
   /// Whether the server was found restored since this conversation was last synced.
   func mustDistrust(_ record: ConversationRecord) -> Bool {
     record.fetch != nil && record.restoredLSN < facts.restoredLSN

@@ -40,7 +40,9 @@ package final class ConversationList: Sendable {
 
   /// Rows as of the last poll with content as it is now; nil where no row is there.
   package func rows(first: Int, count: Int) throws(Failure) -> ConversationPage? {
-    guard first >= 0, (1...Limits.readRowsMax).contains(count) else { throw .invalid("rows") }
+    guard first >= 0, (1...Limits.readRowsMax).contains(count) else {
+      throw .invalid("rows are asked for that no list has")
+    }
     var page: ConversationPage?
     try live.inside { screen throws(Failure) in
       let (end, overflow) = first.addingReportingOverflow(count)
@@ -81,7 +83,7 @@ package final class ConversationList: Sendable {
 extension Client {
   package func openList(_ config: ListConfig = ListConfig()) throws(Failure) -> ConversationList {
     guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
-      throw .invalid("rows_max")
+      throw .invalid("rows_max is not between 100 and 200,000")
     }
     let number = try input { engine, now throws(Failure) in try engine.openList(config, at: now) }
     signalNews()
@@ -90,7 +92,9 @@ extension Client {
 
   /// Conversations of the cache, the last active first.
   package func conversations(offset: Int, limit: Int) throws(Failure) -> ConversationPage {
-    guard offset >= 0, (1...Limits.readRowsMax).contains(limit) else { throw .invalid("limit") }
+    guard offset >= 0, (1...Limits.readRowsMax).contains(limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
     let typing = snapshot.withLock { $0.typing }
     // The order is kept: a page costs what changed since the last one, and itself.
     return try listed.withLock { listed throws(Failure) in
@@ -128,7 +132,7 @@ extension Client {
     conversation: [UInt8], body: [UInt8], replyTo: [UInt8] = []
   ) throws(Failure) {
     try check(conversation)
-    guard body.count <= Limits.draftBytesMax else { throw .tooLarge("draft") }
+    guard body.count <= Limits.draftBytesMax else { throw .tooLarge("a draft is over 64 KiB") }
     if !replyTo.isEmpty { try check(replyTo) }
     try input { engine, _ throws(Failure) in
       try engine.storing { () throws(StoreFailure) in

@@ -13,7 +13,7 @@ struct ListState: LiveQueryState {
   let config: ListConfig
   var list: WindowList
   var isClosed = false
-  var logLines: [(LogLevel, String)] = []
+  var logLines = LogLines()
   /// The newest entry of the change feed that the list stands for; nil before it was
   /// read for the first time.
   private var seq: UInt64?

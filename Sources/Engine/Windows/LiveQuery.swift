@@ -11,7 +11,7 @@ protocol LiveQueryState: Sendable {
   var list: WindowList { get }
   var isClosed: Bool { get set }
   /// What the host is told once the lock is free.
-  var logLines: [(LogLevel, String)] { get set }
+  var logLines: LogLines { get set }
   /// Entries and keys read so far.
   var read: Int { get }
 }
@@ -47,13 +47,13 @@ final class LiveQuery<State: LiveQueryState>: Sendable {
   /// Gives nothing back: each kind of answer would be one more copy of it.
   func inside(_ body: (inout State) throws(Failure) -> Void) throws(Failure) {
     try client.ensureOpen()
-    var lines: [(LogLevel, String)] = []
+    var lines = LogLines()
     defer { client.log(lines) }
     try seen.withLock { seen throws(Failure) in
       if seen.isClosed { throw .closed }
       defer {
         lines = seen.logLines
-        seen.logLines = []
+        seen.logLines = LogLines()
       }
       try body(&seen)
     }

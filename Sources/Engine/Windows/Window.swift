@@ -85,7 +85,7 @@ package final class Window: Sendable {
     let mustFollow = follows && !screen.isFollowing
     let mustAskLive = (mustFollow || screen.isFollowing) && screen.liveAsked != screen.connections
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
-    var lines: [(LogLevel, String)] = []
+    var lines = LogLines()
     defer { screen.logLines += lines }
     try client.input(at: now, logging: &lines) { engine, now throws(Failure) in
       if mustFollow {
@@ -125,7 +125,9 @@ package final class Window: Sendable {
 
   /// False where nothing lies there.
   package func load(_ load: Load) throws(Failure) -> Bool {
-    guard (1...Limits.windowLoadMax).contains(load.count) else { throw .invalid("count") }
+    guard (1...Limits.windowLoadMax).contains(load.count) else {
+      throw .invalid("count is not between 1 and 1,000")
+    }
     return try wish { screen throws(Failure) in
       if case .around(.message(let id)) = load.kind {
         try client.mustFind(id, config: screen.config)
@@ -170,7 +172,7 @@ package final class Window: Sendable {
 
   /// Rows as of the last poll with content as it is now; nil where no row is there.
   package func rows(first: Int, count: Int) throws(Failure) -> MessagePage? {
-    guard first >= 0, count >= 0 else { throw .invalid("rows") }
+    guard first >= 0, count >= 0 else { throw .invalid("rows are asked for that no list has") }
     var page: MessagePage?
     try live.inside { screen throws(Failure) in
       let from = min(first, screen.list.count)
@@ -223,9 +225,11 @@ package final class Window: Sendable {
 extension Client {
   package func openWindow(_ config: WindowConfig) throws(Failure) -> Window {
     try check(config.conversation)
-    guard (1...Limits.windowLoadMax).contains(config.count) else { throw .invalid("count") }
+    guard (1...Limits.windowLoadMax).contains(config.count) else {
+      throw .invalid("count is not between 1 and 1,000")
+    }
     guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
-      throw .invalid("rows_max")
+      throw .invalid("rows_max is not between 100 and 200,000")
     }
     if case .message(let id) = config.at { try mustFind(id, config: config) }
     let number = try input { engine, now throws(Failure) in

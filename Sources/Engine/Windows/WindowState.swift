@@ -41,7 +41,7 @@ struct WindowState: LiveQueryState {
   /// Gaps that opened below the newest messages, and are not loaded until they are whole.
   var opened = SpanSet()
   var trouble: Failure?
-  var logLines: [(LogLevel, String)] = []
+  var logLines = LogLines()
   /// What it was that failed; the same going well again takes the trouble away.
   private var troubled: SyncRequest.Kind?
   private(set) var isUp = false

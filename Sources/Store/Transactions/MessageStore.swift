@@ -310,6 +310,12 @@ package final class MessageStore: Sendable {
   /// The number of the newest entry of the change feed.
   package var lastChange: UInt64 { writer.withLock { $0.counters.lastChange } }
 
+  /// There was no file before.
+  package var isMade: Bool { vault?.isMade ?? true }
+
+  /// The form of the tables.
+  package var schemaVersion: Int64 { Schema.version }
+
   /// Log frames that were rejected at the opening: a lost tail.
   package var rejectedFrames: UInt32 { vault?.rejectedFrames ?? 0 }
 

@@ -218,7 +218,9 @@ import Testing
     try world.connect()
     let before = try world.client.stats()
     let frame = Frames.update("r1", "message", account: "business", [message("a")])
-    #expect(throws: Failure.mismatch) { try world.hand(frame) }
+    #expect(throws: Failure.mismatch("account is another one than the client's")) {
+      try world.hand(frame)
+    }
     var expected = before
     expected.framesIn += 1
     expected.framesBad += 1

@@ -285,14 +285,18 @@ import Testing
     let newest = world.server.newestIDs(world.room, 1)[0]
     let deletion = #""type":"message_deleted","conversation_id":"room","message_ids":"#
     let frame = Array(#"{"account":"work",\#(deletion)["\#(newest)"]}"#.utf8)
-    #expect(throws: Failure.mismatch) { try world.client.receive(frame) }
+    #expect(throws: Failure.mismatch("account is another one than the client's")) {
+      try world.client.receive(frame)
+    }
     #expect(try world.cached() == cached)
     #expect(try world.client.state().changeSeq == before)
     #expect(try world.client.stats().tombstones == 0)
     // What is no string is no name of this account either.
     for name in ["5", "true", #"["personal"]"#, #"{"personal":1}"#] {
       let odd = Array(#"{"account":\#(name),\#(deletion)["\#(newest)"]}"#.utf8)
-      #expect(throws: Failure.mismatch) { try world.client.receive(odd) }
+      #expect(throws: Failure.mismatch("account is not a string")) {
+        try world.client.receive(odd)
+      }
       #expect(try world.cached() == cached)
     }
     let range = try #require(try frameAccountRange(frame))

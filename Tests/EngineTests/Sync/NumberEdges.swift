@@ -24,8 +24,12 @@ import Testing
     }
     #expect(try window.rows(first: 1, count: .max)?.rows.count == 9)
     #expect(try window.rows(first: .max, count: .max) == nil)
-    #expect(throws: Failure.invalid("rows")) { try window.rows(first: 0, count: -1) }
-    #expect(throws: Failure.invalid("rows")) { try window.rows(first: -1, count: 1) }
+    #expect(throws: Failure.invalid("rows are asked for that no list has")) {
+      try window.rows(first: 0, count: -1)
+    }
+    #expect(throws: Failure.invalid("rows are asked for that no list has")) {
+      try window.rows(first: -1, count: 1)
+    }
     try window.show(first: 1, count: .max)
     try window.trim(first: 1, count: .max)
     _ = try window.poll()

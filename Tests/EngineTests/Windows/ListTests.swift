@@ -52,10 +52,10 @@ import Testing
     let one = try world.client.conversation(Array("r3".utf8))
     #expect(one.rows.map { TestList.Row($0, one.bytes) } == [try list.row("r3")])
     #expect(throws: Failure.notFound) { try world.client.conversation(Array("no".utf8)) }
-    #expect(throws: Failure.invalid("limit")) {
+    #expect(throws: Failure.invalid("limit is not between 1 and 10,000")) {
       try world.client.conversations(offset: -1, limit: 1)
     }
-    #expect(throws: Failure.invalid("rows_max")) {
+    #expect(throws: Failure.invalid("rows_max is not between 100 and 200,000")) {
       try world.client.openList(ListConfig(rowsMax: 99))
     }
   }
@@ -217,7 +217,7 @@ import Testing
     try world.client.setDraft(conversation: room, body: [])
     #expect(try list.poll()?.ops == [WindowOp(.update, row: 1)])
     #expect(try world.client.draft(conversation: room) == nil)
-    #expect(throws: Failure.tooLarge("draft")) {
+    #expect(throws: Failure.tooLarge("a draft is over 64 KiB")) {
       try world.client.setDraft(
         conversation: room, body: [UInt8](repeating: 1, count: Limits.draftBytesMax + 1))
     }

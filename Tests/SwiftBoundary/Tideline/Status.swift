@@ -24,6 +24,11 @@ public struct Status: Hashable, Sendable, CustomStringConvertible {
   public var isTransient: Bool { tl_status_is_transient(code) != 0 }
 }
 
+/// Why the last call on this thread failed, or gave `TL_IGNORED` or `TL_QUARANTINED`.
+public func lastReason() -> String {
+  String(cString: tl_last_error())
+}
+
 /// A call that failed.
 public struct TidelineError: Error, CustomStringConvertible {
   public let status: Status
@@ -38,5 +43,5 @@ public struct TidelineError: Error, CustomStringConvertible {
 @discardableResult
 func check(_ code: tl_status) throws(TidelineError) -> Status {
   guard code < TL_OK else { return Status(code: code) }
-  throw TidelineError(status: Status(code: code), reason: String(cString: tl_last_error()))
+  throw TidelineError(status: Status(code: code), reason: lastReason())
 }

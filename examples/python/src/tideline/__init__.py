@@ -15,7 +15,7 @@ from .conversations import ConversationList
 from .errors import (
     ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
     MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status, StorageError,
-    TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError)
+    TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError, last_error)
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .values import (
     Action, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,

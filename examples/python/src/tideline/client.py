@@ -136,7 +136,8 @@ class Client(Acts):
         check(c.library.tl_client_disconnected(self._handle))
 
     def receive(self, frame: Union[bytes, str]) -> Status:
-        """Hands in one frame from the server. Gives OK, IGNORED or QUARANTINED."""
+        """Hands in one frame from the server. Gives OK, IGNORED or QUARANTINED, of which
+        ``last_error`` says why."""
         data = frame.encode() if isinstance(frame, str) else bytes(frame)
         with self._kept():
             return check(c.library.tl_client_receive(self._handle, c.view(data)))

@@ -149,6 +149,11 @@ _BY_STATUS: dict[Status, type[TidelineError]] = {
 _STATUSES = {status.value: status for status in Status}
 
 
+def last_error() -> str:
+    """Why the last call on this thread failed, or gave IGNORED or QUARANTINED; or empty."""
+    return library.tl_last_error().decode()
+
+
 def check(code: int) -> Status:
     """Gives a status that is a success, and raises the exception of one that is not."""
     status = _STATUSES.get(code)
@@ -156,5 +161,4 @@ def check(code: int) -> Status:
         status = Status(code)
     if code >= 0:
         return status
-    text = library.tl_last_error().decode()
-    raise _BY_STATUS.get(status, TidelineError)(status, text)
+    raise _BY_STATUS.get(status, TidelineError)(status, last_error())

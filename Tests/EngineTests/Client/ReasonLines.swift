@@ -1,0 +1,224 @@
+/// What the host is told of what was refused, ignored, set aside or mended: the reason of a call,
+/// and the lines of the log.
+import Base
+import Engine
+import ReferenceServer
+import Testing
+
+@Suite struct ReasonLines {
+  /// Lines as the host's log has them.
+  private final class Log: Sendable {
+    private let kept = Lock<[String]>([])
+
+    var lines: [String] { kept.withLock { $0 } }
+
+    /// The lines since the last call.
+    func take() -> [String] {
+      kept.withLock { lines in
+        defer { lines = [] }
+        return lines
+      }
+    }
+
+    func add(_ level: LogLevel, _ text: String) {
+      kept.withLock { $0.append("\(level.rawValue) \(text)") }
+    }
+  }
+
+  private let log = Log()
+
+  private func world(
+    knobs: ServerKnobs = ServerKnobs(), file: ClientConfig.File = .memory,
+    change: (inout ClientConfig) -> Void = { _ in }
+  ) throws -> World {
+    try World(knobs: knobs, file: file) { config in
+      config.log = { [log] in log.add($0, $1) }
+      change(&config)
+    }
+  }
+
+  private func push(_ messages: String) -> [UInt8] {
+    Array(#"{"type":"message_new","conversation_id":"room","message":\#(messages)}"#.utf8)
+  }
+
+  private func take(_ world: World, _ frame: String) throws -> (Receipt, String?) {
+    let (receipt, reason) = try world.client.take(Array(frame.utf8))
+    return (receipt, reason.map { "\($0)" })
+  }
+
+  @Test func theOpeningAndTheConnectionAreTold() throws {
+    let world = try world()
+    let opened = log.take()
+    #expect(opened.first == "3 opened in memory")
+    #expect(opened.contains { $0.hasPrefix("3 schema version (") })
+    #expect(opened.last == "3 capabilities of the server, as bits (0)")
+    try world.client.connected()
+    try world.client.disconnected()
+    try world.client.disconnected()
+    #expect(log.take() == ["3 connected", "3 disconnected"])
+  }
+
+  @Test func aSyncThatEndedIsTold() throws {
+    let world = try world()
+    world.post(3)
+    try world.connect()
+    _ = log.take()
+    try world.sync()
+    #expect(log.take().filter { !$0.hasPrefix("4") } == ["3 a sync ended; messages received (3)"])
+  }
+
+  @Test func whatIsIgnoredSaysWhy() throws {
+    let world = try world()
+    try world.connect()
+    _ = log.take()
+    let unknown = try take(world, #"{"type":"sing"}"#)
+    #expect(unknown == (.ignored, "type is not one that is known here"))
+    let late = try take(
+      world, #"{"type":"get_messages","status":"ok","request_id":"z","data":{"messages":[]}}"#)
+    #expect(late == (.ignored, "the answer is to no open request"))
+    #expect(
+      log.take() == [
+        "4 a frame was ignored: type is not one that is known here",
+        "4 a frame was ignored: the answer is to no open request",
+      ])
+  }
+
+  @Test func whatIsSetAsideSaysWhy() throws {
+    let world = try world()
+    try world.connect()
+    _ = log.take()
+    let members = #""message_id":"secret","sender_id":"u","payload":1"#
+    let (receipt, reason) = try world.client.take(
+      push(#"{\#(members),"created_at":"yesterday"}"#))
+    #expect(receipt == .quarantined && reason == "created_at is not a time")
+    #expect(log.take() == ["2 items were set aside (1): created_at is not a time"])
+    let update = Frames.update(
+      "r", "message", ["{\(members)}", #"{\#(members),"conversation_id":"room"}"#, "7"])
+    let told = try take(world, update)
+    #expect(told == (.quarantined, "created_at is missing"))
+    #expect(log.take().contains("2 items were set aside (3): created_at is missing"))
+  }
+
+  @Test func aPageWithAnItemThatCannotBeReadSaysWhy() throws {
+    let world = try world()
+    world.post(3)
+    try world.connect()
+    world.alter = { _, answer in
+      answer.replacingOccurrences(of: #""sender_id":"you""#, with: #""sender_id":7"#)
+    }
+    try world.sync()
+    #expect(
+      log.lines.contains(
+        "2 items were set aside (3): sender_id is missing, empty or not a string"))
+  }
+
+  @Test func aRefusedFrameSaysWhy() throws {
+    let world = try world()
+    try world.connect()
+    _ = log.take()
+    for (bytes, failure) in [
+      (Array("{".utf8), Failure.frame("the frame is not JSON")),
+      ([0xFF], .frame("the frame is not UTF-8")),
+      (Array(#"{"account":7}"#.utf8), .mismatch("account is not a string")),
+      (
+        Array(#"{"account":"other"}"#.utf8),
+        .mismatch("account is another one than the client's")
+      ),
+    ] {
+      #expect(throws: failure) { try world.client.receive(bytes) }
+      #expect(log.take() == ["2 a frame was refused: \(failure.reason.text)"])
+    }
+  }
+
+  @Test func anAnswerOfTheWrongShapeSaysWhy() throws {
+    let world = try world()
+    try world.connect()
+    _ = try world.client.sync(SyncRequest(conversation: Array("room".utf8)))
+    world.alter = { _, answer in
+      answer.replacingOccurrences(of: #""messages":"#, with: #""massages":"#)
+    }
+    _ = log.take()
+    #expect(throws: Failure.frame("messages is missing or not a list")) { try world.run() }
+    #expect(log.take().contains("2 a frame was refused: messages is missing or not a list"))
+  }
+
+  @Test func anErrorOfTheServerIsToldByItsCode() throws {
+    let world = try world()
+    try world.connect()
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      let id = answer.split(separator: "\"request_id\":\"")[1].split(separator: "\"")[0]
+      return #"{"type":"get_messages","request_id":"\#(id)","status":"error","#
+        + #""error":{"code":"forbidden","message":"secret"}}"#
+    }
+    _ = log.take()
+    try world.sync()
+    let lines = log.take()
+    #expect(lines.contains("2 the server answered with an error: forbidden"))
+    #expect(lines.contains { $0.hasPrefix("2 a sync ended in vain") })
+    #expect(!lines.contains { $0.contains("secret") })
+  }
+
+  @Test func aHookThatFailsIsTold() throws {
+    let world = try world { $0.open = { _ in .failed } }
+    try world.connect()
+    _ = log.take()
+    let message = Frames.message("m", atUs: World.epochUs)
+    _ = try world.client.receive(push(message))
+    #expect(log.take() == ["2 the open hook failed for payloads (1)"])
+  }
+
+  @Test func aRefusedCallSaysWhichMemberIsWrong() throws {
+    let world = try world()
+    func perform(_ json: String) throws { _ = try world.client.perform(Array(json.utf8)) }
+    #expect(throws: Failure.invalid("conversation_id is missing")) {
+      try perform(#"{"type":"get_conversation"}"#)
+    }
+    #expect(throws: Failure.invalid("reply_to is not an id: a string of 1 to 512 bytes")) {
+      try perform(#"{"type":"send_message","conversation_id":"c","payload":1,"reply_to":7}"#)
+    }
+    _ = log.take()
+    world.client.note(.invalid("conversation_id is missing"))
+    #expect(log.take() == ["2 a call was refused: conversation_id is missing"])
+  }
+
+  /// A server that sends rubbish without end fills no log.
+  @Test func aLineIsWrittenSoManyTimesAMinute() throws {
+    let world = try world()
+    try world.connect()
+    _ = log.take()
+    for _ in 0..<1_000 {
+      #expect(throws: Failure.frame("the frame is not JSON")) {
+        try world.client.receive(Array("{".utf8))
+      }
+    }
+    let line = "2 a frame was refused: the frame is not JSON"
+    #expect(log.take() == [String](repeating: line, count: Limits.logLinesMax))
+    // Another one has a count of its own.
+    #expect(throws: Failure.frame("the frame is not UTF-8")) {
+      try world.client.receive([0xFF])
+    }
+    #expect(log.take() == ["2 a frame was refused: the frame is not UTF-8"])
+    world.timestampGroup(ms: Limits.logPeriodMs)
+    #expect(throws: Failure.frame("the frame is not JSON")) {
+      try world.client.receive(Array("{".utf8))
+    }
+    #expect(log.take() == [line + "; 990 such lines left out"])
+    for _ in 0..<100 {
+      #expect(throws: Failure.frame("the frame is not JSON")) {
+        try world.client.receive(Array("{".utf8))
+      }
+    }
+    _ = log.take()
+    world.client.close()
+    #expect(log.take() == [line + "; 91 such lines left out"])
+  }
+
+  @Test func eachReasonInTheFileHasItsWords() {
+    for code in Array(1...33) + [100, 101] {
+      #expect(quarantineReason(Int64(code)) != nil, "\(code)")
+    }
+    #expect(quarantineReason(7) == "created_at is missing")
+    #expect(quarantineReason(0) == nil && quarantineReason(34) == nil)
+  }
+}
