@@ -23,7 +23,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py \
-  statuses swift-boundary sim sim-bin sim-test sim-smoke sim-faults sim-long sim-traces hostile faults \
+  statuses types swift-boundary sim sim-bin sim-test sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo install clean
 
@@ -39,7 +39,7 @@ setup:
 	@sh Scripts/setup.sh
 
 ## Everything quick, in the order in which it is cheapest to fail.
-check: setup tidy format header build test-swift symbols abi c py swift-boundary sim-smoke \
+check: setup tidy format header build test-swift symbols abi c py types swift-boundary sim-smoke \
   examples docs-lint
 
 fmt:
@@ -98,6 +98,10 @@ tsan: setup
 py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/run.py
+
+## The types of the Python package.
+types: setup
+	@sh Scripts/types.sh
 
 ## docs/statuses.md anew, from what each call gives.
 statuses: lib

@@ -95,8 +95,8 @@ static void files(void) {
 static void profiles(void) {
   PROFILE((void)0, TL_OK);
   PROFILE(profile.struct_size = 0, TL_E_INVALID);
-  PROFILE(profile.flags = 30, TL_OK);
-  PROFILE(profile.flags = 32, TL_E_INVALID);
+  PROFILE(profile.flags = 62, TL_OK);
+  PROFILE(profile.flags = 64, TL_E_INVALID);
   PROFILE(profile.flags = 1, TL_E_INVALID);
   PROFILE(profile.capabilities = 63, TL_OK);
   PROFILE(profile.capabilities = 64, TL_E_INVALID);

@@ -205,8 +205,10 @@ static void events_and_entities(void) {
   size_t count = 0;
   EXPECT(tl_client_events(client, 0, 0, &batch), TL_OK);
   const tl_event *events = tl_batch_events(batch, &count);
-  CHECK(count == 1);
-  if (count == 1) {
+  CHECK(count == 2);
+  if (count == 2) {
+    CHECK(events[1].kind == TL_EVENT_PROFILE && events[1].action == TL_ACTION_NEW);
+    CHECK(is(events[1].id, "u") && events[0].id.size == 0);
     CHECK(events[0].kind == TL_EVENT_UNKNOWN && is(events[0].entity, "sticker"));
     CHECK(events[0].flags == TL_CHANGE_SILENT && events[0].body.size > 0);
   }

@@ -170,7 +170,7 @@ package final class Client: Sendable {
     // Not ours: nothing of it is looked at, and no hook sees it.
     if frame.isForNobody { throw try refuse(bytes, .mismatch("account is not a string")) }
     if let account = frame.account, account != config.account {
-      throw try refuse(bytes, .mismatch("account is another one than the client's"))
+      throw try refuse(bytes, .mismatch("account is not the one of this client"))
     }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)

@@ -122,7 +122,7 @@ import Testing
       (Array(#"{"account":7}"#.utf8), .mismatch("account is not a string")),
       (
         Array(#"{"account":"other"}"#.utf8),
-        .mismatch("account is another one than the client's")
+        .mismatch("account is not the one of this client")
       ),
     ] {
       #expect(throws: failure) { try world.client.receive(bytes) }

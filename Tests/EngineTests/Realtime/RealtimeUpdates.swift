@@ -218,7 +218,7 @@ import Testing
     try world.connect()
     let before = try world.client.stats()
     let frame = Frames.update("r1", "message", account: "business", [message("a")])
-    #expect(throws: Failure.mismatch("account is another one than the client's")) {
+    #expect(throws: Failure.mismatch("account is not the one of this client")) {
       try world.hand(frame)
     }
     var expected = before

@@ -142,7 +142,7 @@ class _Row(Message):
 
     # It is made of nothing but its place in the block; to all others it is a message, so what is
     # made of its fields, as by `dataclasses.replace`, is one.
-    __init__ = object.__init__  # type: ignore[assignment]
+    __init__ = object.__init__
     __class__ = Message  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
@@ -163,11 +163,11 @@ def _fields(message: Message) -> tuple[Any, ...]:
 
 _Row.__qualname__ = _Row.__name__ = "Message"
 # A message is frozen, so what it is made of goes by its class.
-_set_source = _Row._source.__set__  # type: ignore[attr-defined]
+_set_source: Callable[[Any, Any], None] = _Row._source.__set__
 
 
 def _message(block: _Block, place: int) -> Message:
-    message = _Row()
+    message: Message = _Row()
     _set_source(message, (block, place))
     return message
 

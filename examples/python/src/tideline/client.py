@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 from types import TracebackType
-from typing import Callable, Iterator, Optional, Union
+from typing import Any, Callable, Iterator, Optional, Union
 
 from . import _batch
 from . import _library as c
@@ -353,7 +353,7 @@ class Client(Acts):
         finally:
             self._plain.kept = []
 
-    def _open_hook(self, function: OpenFunction) -> c.OpenHook:
+    def _open_hook(self, function: OpenFunction) -> Any:
         plain = self._plain
 
         def hook(_: object, sealed: ctypes._Pointer[c.Sealed],
@@ -377,7 +377,7 @@ class Client(Acts):
 
         return c.OpenHook(hook)
 
-    def _seal_hook(self, function: SealFunction) -> c.SealHook:
+    def _seal_hook(self, function: SealFunction) -> Any:
         plain = self._plain
 
         def hook(_: object, unsealed: ctypes._Pointer[c.Unsealed],
@@ -399,7 +399,7 @@ class Client(Acts):
 
         return c.SealHook(hook)
 
-    def _log_hook(self, function: Optional[LogFunction]) -> c.LogHook:
+    def _log_hook(self, function: Optional[LogFunction]) -> Any:
         def hook(_: object, level: int, text: c.View) -> None:
             try:
                 (function or _log.log)(_FROM_C.get(level, logging.INFO), _bytes(text).decode())

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 from . import _batch
 from . import _library as c
 from .errors import Status, check
 from .views import Conversation, Diff, ListState
+
+if TYPE_CHECKING:
+    from .client import Client
 
 
 class ConversationList:
@@ -19,7 +22,7 @@ class ConversationList:
     at a time.
     """
 
-    def __init__(self, client: object, config: c.ListConfig) -> None:
+    def __init__(self, client: Client, config: c.ListConfig) -> None:
         self._handle = ctypes.c_void_p()
         # The client's hooks must outlive the list.
         self._client = client
@@ -70,5 +73,5 @@ class ConversationList:
         out = c.ListStatus(struct_size=ctypes.sizeof(c.ListStatus))
         check(c.library.tl_list_state(self._handle, ctypes.byref(out)))
         return ListState(
-            *(bool(out.flags >> bit & 1) for bit in range(3)), out.version, out.checksum,
-            out.unread, out.row_count, out.conversation_count, Status(out.trouble))
+            bool(out.flags & 1), bool(out.flags & 2), bool(out.flags & 4), out.version,
+            out.checksum, out.unread, out.row_count, out.conversation_count, Status(out.trouble))

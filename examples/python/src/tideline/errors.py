@@ -151,7 +151,8 @@ _STATUSES = {status.value: status for status in Status}
 
 def last_error() -> str:
     """Why the last call on this thread failed, or gave IGNORED or QUARANTINED; or empty."""
-    return library.tl_last_error().decode()
+    reason: bytes = library.tl_last_error()
+    return reason.decode()
 
 
 def check(code: int) -> Status:

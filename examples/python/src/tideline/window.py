@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Iterable, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Iterable, Optional, TypeVar, Union
 
 from . import _batch
 from . import _library as c
@@ -11,6 +11,9 @@ from .conversations import ConversationList
 from .errors import Status, check
 from .values import Message, Page
 from .views import At, Conversation, Diff, LoadKind, OpKind, Waiting, WindowState
+
+if TYPE_CHECKING:
+    from .client import Client
 
 Row = TypeVar("Row")
 
@@ -23,7 +26,7 @@ class Window:
     Use a window from one thread at a time.
     """
 
-    def __init__(self, client: object, config: c.WindowConfig) -> None:
+    def __init__(self, client: Client, config: c.WindowConfig) -> None:
         self._handle = ctypes.c_void_p()
         # The client's hooks must outlive the window.
         self._client = client
@@ -110,8 +113,9 @@ class Window:
         out = c.WindowStatus(struct_size=ctypes.sizeof(c.WindowStatus))
         check(c.library.tl_window_state(self._handle, ctypes.byref(out)))
         return WindowState(
-            *(bool(out.flags >> bit & 1) for bit in range(5)), out.version, out.checksum,
-            out.row_count, out.split_count, Waiting(out.waiting), Status(out.trouble), out.anchor)
+            bool(out.flags & 1), bool(out.flags & 2), bool(out.flags & 4), bool(out.flags & 8),
+            bool(out.flags & 16), out.version, out.checksum, out.row_count, out.split_count,
+            Waiting(out.waiting), Status(out.trouble), out.anchor)
 
 
 def apply(rows: list[Optional[Row]], diff: Diff) -> None:
@@ -130,7 +134,8 @@ def apply(rows: list[Optional[Row]], diff: Diff) -> None:
 def checksum(numbers: Iterable[int]) -> int:
     """The checksum of a list of row numbers, to be compared with a difference's."""
     values = list(numbers)
-    return c.library.tl_checksum((ctypes.c_uint64 * len(values))(*values), len(values))
+    total: int = c.library.tl_checksum((ctypes.c_uint64 * len(values))(*values), len(values))
+    return total
 
 
 class Rows:
@@ -144,7 +149,7 @@ class Rows:
 
     def __init__(self, window: Union[Window, ConversationList]) -> None:
         self.window = window
-        self.items: list = []
+        self.items: list[Any] = []
 
     @property
     def messages(self) -> list[Message]:
@@ -161,7 +166,7 @@ class Rows:
         diff = self.window.poll()
         if diff is None:
             return None
-        rows: list = list(self.items)
+        rows: list[Any] = list(self.items)
         apply(rows, diff)
         row = 0
         while row < len(rows):
