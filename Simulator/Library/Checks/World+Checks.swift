@@ -301,7 +301,12 @@ extension World {
 
   /// Whether a gap between two rows may be there for a message that nobody can read: nothing that
   /// can be read stands in it. Where such a message stood, no client can tell. Nil is an end.
-  func isQuarantined(_ conversation: Int, _ low: SimRow?, _ high: SimRow?) -> Bool {
+  ///
+  /// What is shown beside the gap, at the time of one of its ends, does not lack: in which order
+  /// those of one time stand is judged by itself.
+  func isQuarantined(
+    _ conversation: Int, _ low: SimRow?, _ high: SimRow?, besides shown: Set<RowKey> = []
+  ) -> Bool {
     guard knobs.poison else { return false }
     let rows = truth(conversation)
     func isAbove(_ row: Truth) -> Bool { low.map { !row.isBefore($0.order, $0.id) } ?? true }
@@ -317,16 +322,24 @@ extension World {
       let (start, end) = (first.map { $0 + 1 } ?? 0, last ?? rows.count)
       between = start < end ? Array(start..<end) : []
     }
-    if between.contains(where: { !rows[$0].hidden && rows[$0].id != low?.id }) { return false }
+    func isBeside(_ row: Truth) -> Bool {
+      knobs.ordersByPages && (row.order == low?.order || row.order == high?.order)
+        && shown.contains(RowKey(row.id))
+    }
+    let lacks = between.contains {
+      !rows[$0].hidden && rows[$0].id != low?.id && !isBeside(rows[$0])
+    }
+    if lacks { return false }
     return poisoned.contains(conversation)
   }
 
   /// Gaps that are there for no such reason, by the row behind them.
   func fillableGaps(_ conversation: Int, _ page: SimPage) -> [Int] {
-    page.gapsBefore.filter { index in
+    let shown = knobs.poison ? Set(page.rows.map { RowKey($0.id) }) : []
+    return page.gapsBefore.filter { index in
       !isQuarantined(
         conversation, index > 0 ? page.rows[index - 1] : nil,
-        index < page.rows.count ? page.rows[index] : nil)
+        index < page.rows.count ? page.rows[index] : nil, besides: shown)
     }
   }
 

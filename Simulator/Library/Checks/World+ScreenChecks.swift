@@ -287,10 +287,11 @@ extension World {
 
   /// Splits that something can be done about.
   private func fillable(_ screen: Screen) -> [Int] {
-    splits(screen).filter { index in
+    let shown = knobs.poison ? Set(screen.rows.map { RowKey($0.row.id) }) : []
+    return splits(screen).filter { index in
       guard index > 0 else { return false }
-      let row = screen.rows[index].row
-      return !isAhead(row) && !isQuarantined(screen.conversation, screen.rows[index - 1].row, row)
+      let (before, row) = (screen.rows[index - 1].row, screen.rows[index].row)
+      return !isAhead(row) && !isQuarantined(screen.conversation, before, row, besides: shown)
     }
   }
 

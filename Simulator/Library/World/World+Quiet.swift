@@ -152,7 +152,8 @@ extension World {
     let page = try client.page(bytes, limit: 10_000)
     throw Violation(
       "the start of c\(conversation) is not reached: \(last), \(page.rows.count) rows, gaps "
-        + "\(page.gapsBefore), start \(page.reachesStart)")
+        + "\(page.gapsBefore), to be filled \(fillableGaps(conversation, page)), start "
+        + "\(page.reachesStart)")
   }
 
   // MARK: The control
