@@ -424,12 +424,16 @@ TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
  *
  * Everything the frame changes is committed when the call returns. A bad item
  * in a page is set aside and the rest is kept.
+ *
+ * Also while not connected: the body of a push notification is taken as a push. Its
+ * messages are stored and shown, behind a gap, and nothing more is trusted because of
+ * them; the reply to an update goes out on the next connection.
  * @param client The client.
  * @param frame One JSON object, at most 16 MiB.
  * @return #TL_OK; #TL_IGNORED for a type, or an answer, that is of no use here;
  *         #TL_QUARANTINED; or #TL_E_FRAME (not JSON, not UTF-8, not a frame),
- *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (not connected, or a connection that is
- *         void), #TL_E_MISMATCH (the frame names another account, or something
+ *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (a connection that is void: see
+ *         `reconnect_wanted` of #tl_state), #TL_E_MISMATCH (the frame names another account, or something
  *         that is no string and not null), #TL_E_INVALID, #TL_E_CLOSED,
  *         #TL_E_STORAGE, #TL_E_FULL. After a failure nothing that is stored has
  *         changed. An answer of the wrong shape is #TL_E_FRAME as well: the request

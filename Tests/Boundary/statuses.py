@@ -268,6 +268,18 @@ def empty(w):
     return w.memory()
 
 
+def void(w):
+    """A client whose server names no request ids and has not answered in time."""
+    now = [0]
+    client = w.memory(clock=lambda: now[0])
+    client.connected()
+    client.sync(ROOM)
+    for _ in client.frames():
+        now[0] += 100_000
+    client.advance()
+    return client
+
+
 on("tl_client_receive", "TL_IGNORED", "a frame of an unknown type",
    lambda w, h: (w.view('{"type":"weather"}'),))
 on("tl_client_receive", "TL_QUARANTINED", "a message without a time",
@@ -277,7 +289,9 @@ on("tl_client_receive", "TL_QUARANTINED", "a message without a time",
 on("tl_client_receive", "TL_E_FRAME", "half a frame", lambda w, h: (w.view("{"),))
 on("tl_client_receive", "TL_E_TOO_LARGE", "a frame over 16 MiB",
    lambda w, h: (w.view(b" " * ((16 << 20) + 1)),))
-on("tl_client_receive", "TL_E_OFFLINE", "not connected", ORDINARY["tl_client_receive"], offline)
+on("tl_client_receive", "TL_OK", "a push, not connected", ORDINARY["tl_client_receive"], offline)
+on("tl_client_receive", "TL_E_OFFLINE", "a connection that is void",
+   ORDINARY["tl_client_receive"], void)
 on("tl_client_receive", "TL_E_MISMATCH", "a frame for another account",
    lambda w, h: (w.view(OTHERS),))
 on("tl_client_next_frame", "TL_NONE", "not connected", ORDINARY["tl_client_next_frame"], offline)

@@ -182,7 +182,7 @@ package final class Client: Sendable {
         engine.logLines.append(
           .warn, "the open hook failed for payloads", Int64(clamping: failures))
       }
-      guard engine.tracker.isUp else { throw .offline }
+      guard engine.tracker.link != .void else { throw .offline }
       let (receipt, reason) = try engine.take(frame, opened: opened, at: now)
       defer { engine.mustSeal = false }
       return (receipt, reason, engine.mustSeal)

@@ -29,14 +29,15 @@ extension SyncEngine {
       if let ref = update.ref { try self.remember(ref, at: arrival.now, in: tx) }
     }
     if let ref = update.ref {
-      acknowledgements.owe(ref)
+      // Without a connection the file alone owes it: the next one hands it out.
+      if tracker.isUp { acknowledgements.owe(ref) }
       hasNews = true
       if isRepeated { stats.updatesRepeated += 1 } else { stats.updates += 1 }
     }
     if isRepeated { return .applied }
     tell(effects)
     ask(effects.doubts, at: arrival.now)
-    hear(effects.signs, at: arrival.now)
+    if tracker.isUp { hear(effects.signs, at: arrival.now) }
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
@@ -64,6 +65,8 @@ extension SyncEngine {
     for conversation in effects.left { leave(conversation) }
     for row in effects.pushed { pushed.insert(row) }
     for (cid, span) in effects.linked { linked.insert(span, cid) }
+    // Without a connection nothing is fresh, and whatever waits for one asks after it.
+    guard tracker.isUp else { return }
     for (cid, span) in effects.shown { fresh.insert(span, cid) }
     if effects.behind.isEmpty { return }
     for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {

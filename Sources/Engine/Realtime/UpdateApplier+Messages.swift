@@ -5,7 +5,7 @@
 /// catch-up that closes the gap. It joins the newest range where the profile says that
 /// nothing is lost while connected and the range is live, where the message names its
 /// predecessor, or where its number follows. Only a live range lets the watermark
-/// follow.
+/// follow. What comes without a connection, in a push notification, joins nothing.
 internal import Base
 internal import Store
 internal import Timeline
@@ -76,7 +76,9 @@ extension UpdateApplier {
     }
     try place(pushed, &record)
     if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
-    for time in times { engine.learnTime(time, at: arrival.now) }
+    if engine.tracker.isUp {
+      for time in times { engine.learnTime(time, at: arrival.now) }
+    }
     try tx.save(engine.facts)
   }
 
@@ -98,7 +100,7 @@ extension UpdateApplier {
         } else if message.isInserted || !(message.isNew || isAside) {
           effects.behind.insert(record.id)
         }
-      } else if message.isNew,
+      } else if message.isNew, engine.tracker.isUp,
         let reach = try reach(of: message, spans: spans, record: record, isLive: isLive)
       {
         spans.insert(reach.span.low, reach.span.high)
