@@ -970,6 +970,53 @@ tl_client_events(tl_client *client, uint64_t after, uint32_t limit, tl_batch **o
  */
 TL_API const tl_event *tl_batch_events(const tl_batch *batch, size_t *count);
 
+/** Flags of #tl_quarantined. */
+enum {
+  TL_QUARANTINED_CUT = 1u << 0 /**< It came with more bytes than are kept; `item` is its beginning. */
+};
+
+/**
+ * One item that could not be applied (#TL_QUARANTINED). It is kept until its place is shown
+ * anew: an item that is fetched again has a new number, and one that hides two places may be
+ * there twice.
+ */
+typedef struct tl_quarantined {
+  uint64_t seq;         /**< Its number; grows, never reused. */
+  uint32_t flags;       /**< `TL_QUARANTINED_` flags. */
+  uint32_t reserved;    /**< Zero. */
+  int64_t low_us;       /**< Server time at the older end of the place that it hides, INT64_MIN where not known. */
+  int64_t high_us;      /**< Server time at its newer end, INT64_MAX where not known. */
+  uint64_t size;        /**< Bytes that it came with. */
+  tl_view conversation; /**< Conversation id, or empty. */
+  tl_view reason;       /**< Why, as #tl_last_error said it, or empty where this version does not know. */
+  tl_view item;         /**< The bytes as they came, at most 64 KiB; empty for a page of which nothing could be read. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
+} tl_quarantined;
+
+/**
+ * @brief Reads items that could not be applied, oldest first.
+ *
+ * The last 10,000 are kept, also across restarts. #tl_client_clear takes them.
+ * @param client The client.
+ * @param conversation Whose, or empty for all and for those that name none.
+ * @param after Give items with a greater `seq`; 0 for all.
+ * @param limit How many at most; 0 is 256, at most 10,000. No more than 64 MiB come at once.
+ * @param out The batch on #TL_OK, NULL otherwise; read it with #tl_batch_quarantined.
+ * @return #TL_OK, #TL_NONE when there are none, or #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_quarantined(
+    tl_client *client, tl_view conversation, uint64_t after, uint32_t limit, tl_batch **out);
+
+/**
+ * @brief Gives the quarantined items of a batch.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The items, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_quarantined *tl_batch_quarantined(const tl_batch *batch, size_t *count);
+
 /** Small things that belong to messages: kept as they came, newest copy only. */
 typedef int32_t tl_entity_kind;
 enum {

@@ -40,8 +40,7 @@ private func mark(
   _ body: (Client, [UInt8], [[UInt8]]) throws(Failure) -> Void
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    let excess: Failure = .tooLarge("conversation is over 512 bytes")
-    let conversation = try unsafe conversation.id(or: excess)
+    let conversation = try unsafe conversation.id("conversation", mayBeTooLarge: true)
     try body(client, conversation, try unsafe ABI.ids(ids, count))
     return status(TL_OK)
   }
@@ -52,7 +51,7 @@ public func tl_client_forget(
   _ client: OpaquePointer?, _ conversation: tl_view, _ id: tl_view
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    try client.forget(conversation: unsafe conversation.id(), id: unsafe id.id())
+    try client.forget(conversation: unsafe conversation.id("conversation"), id: unsafe id.id("id"))
     return status(TL_OK)
   }
 }
@@ -63,9 +62,10 @@ public func tl_client_typing(
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
     guard let signal = TypingAction(rawValue: event) else {
-      throw .invalid("an unknown event of typing")
+      throw .invalid("event is not one of typing")
     }
-    let isSent = try client.typing(conversation: unsafe conversation.id(), event: signal)
+    let isSent = try client.typing(
+      conversation: unsafe conversation.id("conversation"), event: signal)
     return isSent ? status(TL_OK) : status(TL_NONE)
   }
 }

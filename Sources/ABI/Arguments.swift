@@ -77,31 +77,39 @@ extension tl_view {
   func prefix(over limit: Int) throws(Failure) -> [UInt8] {
     let part = unsafe tl_view(data: data, size: size < 0 ? limit + 1 : min(size, limit + 1))
     guard let bytes = unsafe part.copied() else {
-      throw .invalid("a view is NULL but not empty")
+      throw .invalid("the frame is NULL but not empty")
     }
     return bytes
   }
 
   /// Borrowed bytes of at most `limit`; what is over it throws `excess`.
-  func bytes(atMost limit: Int, or excess: Failure) throws(Failure) -> [UInt8] {
+  func bytes(
+    _ name: StaticString, atMost limit: Int, or excess: Failure
+  ) throws(Failure) -> [UInt8] {
     guard unsafe size >= 0, unsafe size <= limit else { throw excess }
-    guard let bytes = unsafe copied() else { throw .invalid("a view is NULL but not empty") }
-    return bytes
-  }
-
-  /// UTF-8 text of at most `limit` bytes.
-  func text(atMost limit: Int, or excess: Failure) throws(Failure) -> [UInt8] {
-    let bytes = try unsafe bytes(atMost: limit, or: excess)
-    guard String(validating: bytes, as: UTF8.self) != nil else {
-      throw .invalid("a text is not UTF-8")
+    guard let bytes = unsafe copied() else {
+      throw .invalid(StaticText(name, "is NULL but not empty"))
     }
     return bytes
   }
 
-  /// An id: one to 512 bytes of UTF-8.
-  func id(or excess: Failure = .invalid("an id is over 512 bytes")) throws(Failure) -> [UInt8] {
-    let bytes = try unsafe text(atMost: Limits.idBytesMax, or: excess)
-    guard !bytes.isEmpty else { throw .invalid("an id is empty") }
+  /// UTF-8 text of at most `limit` bytes.
+  func text(
+    _ name: StaticString, atMost limit: Int, or excess: Failure
+  ) throws(Failure) -> [UInt8] {
+    let bytes = try unsafe bytes(name, atMost: limit, or: excess)
+    guard String(validating: bytes, as: UTF8.self) != nil else {
+      throw .invalid(StaticText(name, "is not UTF-8"))
+    }
+    return bytes
+  }
+
+  /// An id: one to 512 bytes of UTF-8. A longer one is too large where the header lists that.
+  func id(_ name: StaticString, mayBeTooLarge: Bool = false) throws(Failure) -> [UInt8] {
+    let long = StaticText(name, "is over 512 bytes")
+    let bytes = try unsafe text(
+      name, atMost: Limits.idBytesMax, or: mayBeTooLarge ? .tooLarge(long) : .invalid(long))
+    guard !bytes.isEmpty else { throw .invalid(StaticText(name, "is empty")) }
     return bytes
   }
 }
@@ -115,6 +123,6 @@ func count(
 }
 
 /// Refuses what must be zero in this version.
-func mustBeZero(_ values: UInt32...) throws(Failure) {
-  guard values.allSatisfy({ $0 == 0 }) else { throw .invalid("flags or reserved is not zero") }
+func mustBeZero(_ value: UInt32, _ excess: StaticText) throws(Failure) {
+  if value != 0 { throw .invalid(excess) }
 }

@@ -1,8 +1,8 @@
 /// What a `tl_batch` pointer points to: one block of memory.
 ///
-/// A header, then the records (messages, changes, events, entities, operations or
-/// conversations), then the bytes that the views point into. Plain memory with one
-/// owner, the host: it needs no client, so batches and clients may be freed in any order.
+/// A header, then the records (messages, changes, events, entities, operations, conversations
+/// or quarantined items), then the bytes that the views point into. Plain memory with one owner,
+/// the host: it needs no client, so batches and clients may be freed in any order.
 internal import Base
 internal import CTideline
 internal import Engine
@@ -12,7 +12,9 @@ internal import Engine
   private static let magic: UInt64 = 0x666F_2068_6374_6162
 
   /// What the records are.
-  private enum Kind { case messages, changes, events, entities, operations, conversations }
+  private enum Kind {
+    case messages, changes, events, entities, operations, conversations, quarantined
+  }
 
   private var word: UInt64
   /// Bytes behind the header.
@@ -64,6 +66,21 @@ internal import Engine
       to: tl_entity.self, capacity: entities.count)
     for (index, entity) in entities.enumerated() {
       unsafe (target + index).initialize(to: tl_entity(entity, views[(3 * index)...]))
+    }
+    return OpaquePointer(block)
+  }
+
+  /// Puts items that could not be applied into a new batch.
+  static func new(_ items: [QuarantinedView]) throws(Failure) -> OpaquePointer {
+    let (block, views) = unsafe try records(
+      .quarantined, of: tl_quarantined.self,
+      items.map { item in
+        [item.conversation, Array((item.reason?.description ?? "").utf8), item.item]
+      })
+    let target = unsafe start(of: block).bindMemory(
+      to: tl_quarantined.self, capacity: items.count)
+    for (index, item) in items.enumerated() {
+      unsafe (target + index).initialize(to: tl_quarantined(item, views[(3 * index)...]))
     }
     return OpaquePointer(block)
   }
@@ -156,6 +173,10 @@ internal import Engine
 
   static func events(_ handle: OpaquePointer?) -> (UnsafePointer<tl_event>?, Int) {
     unsafe contents(handle, .events)
+  }
+
+  static func quarantined(_ handle: OpaquePointer?) -> (UnsafePointer<tl_quarantined>?, Int) {
+    unsafe contents(handle, .quarantined)
   }
 
   static func entities(_ handle: OpaquePointer?) -> (UnsafePointer<tl_entity>?, Int) {

@@ -39,11 +39,12 @@ private func has(_ flags: UInt32, _ flag: Int) -> Bool {
 private func key(_ config: tl_client_config) throws(Failure) -> HostKey {
   let inMemory = unsafe has(config.flags, TL_OPEN_MEMORY)
   let expected = inMemory ? 0 : Int(TL_KEY_BYTES)
-  let wrong: Failure = .invalid(inMemory ? "a key in memory" : "key is not 32 bytes")
+  let wrong: Failure = .invalid(
+    inMemory ? "key is not empty, and memory has none" : "key is not 32 bytes")
   let view = unsafe config.key
   guard unsafe view.size == expected else { throw wrong }
   guard unsafe expected == 0 || view.data != nil else {
-    throw .invalid("a view is NULL but not empty")
+    throw .invalid("key is NULL but not empty")
   }
   return unsafe HostKey(copying: UnsafeRawBufferPointer(start: view.data, count: expected))
 }
@@ -51,12 +52,14 @@ private func key(_ config: tl_client_config) throws(Failure) -> HostKey {
 extension ClientConfig {
   fileprivate init(_ config: tl_client_config, key: HostKey) throws(Failure) {
     let flags = unsafe config.flags
-    guard flags & ~knownFlags == 0 else { throw .invalid("an unknown flag of the configuration") }
+    guard flags & ~knownFlags == 0 else {
+      throw .invalid("flags has an unknown flag of the configuration")
+    }
     let account = try unsafe config.account.text(
-      atMost: Limits.idBytesMax, or: .invalid("account is over 512 bytes"))
+      "account", atMost: Limits.idBytesMax, or: .invalid("account is over 512 bytes"))
     self.init(
       file: try unsafe File(config, key: key), account: account,
-      user: try unsafe config.user_id.id(or: .invalid("user_id is over 512 bytes")))
+      user: try unsafe config.user_id.id("user_id"))
     if let profile = unsafe config.profile {
       self.profile = try unsafe Profile(read(profile, zero: tl_profile()))
     }
@@ -77,9 +80,9 @@ extension ClientConfig.File {
   fileprivate init(_ config: tl_client_config, key: HostKey) throws(Failure) {
     let flags = unsafe config.flags
     let path = try unsafe config.path.text(
-      atMost: Limits.pathBytesMax, or: .invalid("path is over 1,024 bytes"))
+      "path", atMost: Limits.pathBytesMax, or: .invalid("path is over 1,024 bytes"))
     if has(flags, TL_OPEN_MEMORY) {
-      guard path.isEmpty else { throw .invalid("a path in memory") }
+      guard path.isEmpty else { throw .invalid("path is not empty, and memory has none") }
       guard !has(flags, TL_OPEN_EXISTING) else { throw .invalid("nothing exists in memory") }
       self = .memory
       return
@@ -98,12 +101,14 @@ extension Profile {
       TL_PROFILE_PAGE_SIZE_VARIES
       | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_COUNTS_HIDDEN
       | TL_PROFILE_UNKNOWN_FRAMES
-    guard profile.flags & ~UInt32(known) == 0 else { throw .invalid("an unknown profile flag") }
+    guard profile.flags & ~UInt32(known) == 0 else {
+      throw .invalid("flags of the profile has an unknown one")
+    }
     let servers =
       TL_SERVER_BEFORE | TL_SERVER_AROUND | TL_SERVER_CHANGED_SINCE
       | TL_SERVER_IDEMPOTENT_SEND | TL_SERVER_SEQUENCE | TL_SERVER_ENVELOPE
     guard profile.capabilities & ~UInt32(servers) == 0 else {
-      throw .invalid("an unknown capability")
+      throw .invalid("capabilities has an unknown one")
     }
     capabilities = Capabilities(rawValue: profile.capabilities)
     pushIsLossless = has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
@@ -139,7 +144,7 @@ extension Profile.Truncates {
     case TL_TRUNCATES_UNKNOWN: self = .unknown
     case TL_TRUNCATES_OLDEST: self = .oldest
     case TL_TRUNCATES_NEWEST: self = .newest
-    default: throw .invalid("an unknown value of truncates")
+    default: throw .invalid("truncates is not a known value")
     }
   }
 }
@@ -150,7 +155,7 @@ extension Profile.Ties {
     case TL_TIES_UNKNOWN: self = .unknown
     case TL_TIES_ID: self = .id
     case TL_TIES_ARRIVAL: self = .arrival
-    default: throw .invalid("an unknown value of ties")
+    default: throw .invalid("ties is not a known value")
     }
   }
 }

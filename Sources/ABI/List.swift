@@ -40,8 +40,10 @@ public func tl_list_open(
 extension ListConfig {
   fileprivate init(_ config: tl_list_config) throws(Failure) {
     let cacheOnly = UInt32(truncatingIfNeeded: TL_LIST_CACHE_ONLY)
-    guard config.flags & ~cacheOnly == 0 else { throw .invalid("an unknown flag of a list") }
-    try mustBeZero(config.reserved)
+    guard config.flags & ~cacheOnly == 0 else {
+      throw .invalid("flags has an unknown flag of a list")
+    }
+    try mustBeZero(config.reserved, "reserved is not zero")
     let rows = try count(
       config.rows_max, zero: 10_000, atMost: Limits.windowRowsMax, "rows_max is over 200,000")
     guard rows >= Limits.windowRowsMin else { throw .invalid("rows_max is under 100") }
@@ -88,7 +90,9 @@ public func tl_list_find(
   unsafe out?.pointee = 0
   return unsafe boundary(list: list) { list throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    guard let row = try list.find(unsafe conversation.id()) else { return status(TL_NONE) }
+    guard let row = try list.find(unsafe conversation.id("conversation")) else {
+      return status(TL_NONE)
+    }
     unsafe out.pointee = UInt32(clamping: row)
     return status(TL_OK)
   }
@@ -143,7 +147,7 @@ public func tl_client_conversation(
   unsafe out?.pointee = nil
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    unsafe out.pointee = try Batch.new(client.conversation(unsafe conversation.id()))
+    unsafe out.pointee = try Batch.new(client.conversation(unsafe conversation.id("conversation")))
     return status(TL_OK)
   }
 }
@@ -163,9 +167,10 @@ public func tl_client_draft(
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
     let body = try unsafe draft.bytes(
-      atMost: Limits.draftBytesMax, or: .tooLarge("a draft is over 64 KiB"))
-    let target = unsafe replyTo.size == 0 ? [] : try unsafe replyTo.id()
-    try client.setDraft(conversation: unsafe conversation.id(), body: body, replyTo: target)
+      "draft", atMost: Limits.draftBytesMax, or: .tooLarge("a draft is over 64 KiB"))
+    let target = unsafe replyTo.size == 0 ? [] : try unsafe replyTo.id("reply_to")
+    try client.setDraft(
+      conversation: unsafe conversation.id("conversation"), body: body, replyTo: target)
     return status(TL_OK)
   }
 }

@@ -14,7 +14,8 @@ public func tl_client_perform(
   _ operation: UnsafeMutablePointer<UInt64>?, _ number: UnsafeMutablePointer<UInt64>?
 ) -> tl_status {
   unsafe perform(client, operation, number) { client throws(Failure) in
-    let json = try unsafe request.bytes(atMost: Limits.requestBytesMax, or: requestExcess)
+    let json = try unsafe request.bytes(
+      "request", atMost: Limits.requestBytesMax, or: requestExcess)
     return try client.perform(json, PerformOptions(flags))
   }
 }
@@ -48,31 +49,35 @@ private func perform(
 extension PerformOptions {
   fileprivate init(_ flags: UInt32) throws(Failure) {
     let upload = UInt32(truncatingIfNeeded: TL_PERFORM_UPLOAD)
-    guard flags & ~upload == 0 else { throw .invalid("an unknown flag of an operation") }
+    guard flags & ~upload == 0 else { throw .invalid("flags has an unknown flag of an operation") }
     self.init(awaitsUpload: flags & upload != 0)
   }
 }
 
 extension Outgoing {
   fileprivate init(_ send: tl_send) throws(Failure) {
-    let excess = Failure.tooLarge("an id is over 512 bytes")
     self.init(
-      conversation: try unsafe send.conversation.id(or: excess),
-      payload: try unsafe send.payload.bytes(atMost: Limits.requestBytesMax, or: requestExcess))
-    attachment = try unsafe send.attachment.object()
-    metadata = try unsafe send.metadata.object()
-    if unsafe send.reply_to.size != 0 { replyTo = try unsafe send.reply_to.id(or: excess) }
-    if unsafe send.client_id.size != 0 { clientID = try unsafe send.client_id.id(or: excess) }
+      conversation: try unsafe send.conversation.id("conversation", mayBeTooLarge: true),
+      payload: try unsafe send.payload.bytes(
+        "payload", atMost: Limits.requestBytesMax, or: requestExcess))
+    attachment = try unsafe send.attachment.object("attachment")
+    metadata = try unsafe send.metadata.object("metadata")
+    if unsafe send.reply_to.size != 0 {
+      replyTo = try unsafe send.reply_to.id("reply_to", mayBeTooLarge: true)
+    }
+    if unsafe send.client_id.size != 0 {
+      clientID = try unsafe send.client_id.id("client_id", mayBeTooLarge: true)
+    }
   }
 }
 
 extension tl_view {
   /// What may only be a JSON object, or nothing; that it is JSON is seen by who reads it.
-  fileprivate func object() throws(Failure) -> [UInt8] {
-    let json = try unsafe bytes(atMost: Limits.requestBytesMax, or: requestExcess)
+  fileprivate func object(_ name: StaticString) throws(Failure) -> [UInt8] {
+    let json = try unsafe bytes(name, atMost: Limits.requestBytesMax, or: requestExcess)
     let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
     guard json.isEmpty || json.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{")
-    else { throw .invalid("a JSON value is not an object") }
+    else { throw .invalid(StaticText(name, "is not a JSON object")) }
     return json
   }
 }
@@ -98,11 +103,11 @@ extension OperationQuery {
   fileprivate init(_ query: tl_operation_query) throws(Failure) {
     let open = UInt32(truncatingIfNeeded: TL_OPERATIONS_OPEN)
     let flags = unsafe query.flags
-    guard flags & ~open == 0 else { throw .invalid("an unknown flag of a query") }
-    try mustBeZero(unsafe query.reserved)
+    guard flags & ~open == 0 else { throw .invalid("flags has an unknown flag of a query") }
+    try mustBeZero(unsafe query.reserved, "reserved is not zero")
     let isOfAll = unsafe query.conversation.size == 0
     self.init(
-      conversation: isOfAll ? nil : try unsafe query.conversation.id(),
+      conversation: isOfAll ? nil : try unsafe query.conversation.id("conversation"),
       openOnly: flags & open != 0, after: unsafe query.after,
       limit: try count(
         unsafe query.limit, zero: 256, atMost: Limits.readRowsMax, "limit is over 10,000"))
@@ -154,7 +159,8 @@ public func tl_operation_edit(
   _ client: OpaquePointer?, _ operation: UInt64, _ request: tl_view
 ) -> tl_status {
   unsafe change(client) { client throws(Failure) in
-    let json = try unsafe request.bytes(atMost: Limits.requestBytesMax, or: requestExcess)
+    let json = try unsafe request.bytes(
+      "request", atMost: Limits.requestBytesMax, or: requestExcess)
     return try client.editOperation(operation, json)
   }
 }
@@ -174,7 +180,7 @@ public func tl_operation_uploaded(
   _ client: OpaquePointer?, _ operation: UInt64, _ attachment: tl_view
 ) -> tl_status {
   unsafe change(client) { client throws(Failure) in
-    try client.uploaded(operation, attachment: unsafe attachment.object())
+    try client.uploaded(operation, attachment: unsafe attachment.object("attachment"))
   }
 }
 
@@ -184,7 +190,7 @@ public func tl_operation_upload_failed(
 ) -> tl_status {
   unsafe change(client) { client throws(Failure) in
     let reason = try unsafe reason.text(
-      atMost: Limits.refusalBytesMax, or: .tooLarge("a reason is over 1,024 bytes"))
+      "reason", atMost: Limits.refusalBytesMax, or: .tooLarge("a reason is over 1,024 bytes"))
     return try client.uploadFailed(operation, reason: reason)
   }
 }
@@ -197,7 +203,7 @@ public func tl_client_reopen_payloads(
   return unsafe boundary(client) { client throws(Failure) in
     let isOfAll = unsafe conversation.size == 0
     let opened = try client.reopenPayloads(
-      conversation: isOfAll ? nil : unsafe conversation.id())
+      conversation: isOfAll ? nil : unsafe conversation.id("conversation"))
     unsafe count?.pointee = UInt64(clamping: opened)
     return opened > 0 ? status(TL_OK) : status(TL_NONE)
   }

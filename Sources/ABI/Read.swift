@@ -27,7 +27,8 @@ public func tl_client_message(
   unsafe out?.pointee = nil
   return unsafe boundary(client) { client throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    let page = try unsafe client.message(conversation: conversation.id(), id: id.id())
+    let page = try unsafe client.message(
+      conversation: conversation.id("conversation"), id: id.id("id"))
     unsafe out.pointee = try Batch.new(page)
     return status(TL_OK)
   }
@@ -69,6 +70,34 @@ public func tl_client_events(
   }
 }
 
+@implementation @_cdecl("tl_client_quarantined")
+public func tl_client_quarantined(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ after: UInt64, _ limit: UInt32,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let limit = try count(limit, zero: 256, atMost: Limits.readRowsMax, "limit is over 10,000")
+    let isOfAll = unsafe conversation.size == 0
+    let items = try client.quarantined(
+      conversation: isOfAll ? nil : unsafe conversation.id("conversation"), after: after,
+      limit: limit)
+    if items.isEmpty { return status(TL_NONE) }
+    unsafe out.pointee = try Batch.new(items)
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_batch_quarantined")
+public func tl_batch_quarantined(
+  _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<tl_quarantined>? {
+  let (items, number) = unsafe Batch.quarantined(batch)
+  unsafe count?.pointee = number
+  return unsafe items
+}
+
 @implementation @_cdecl("tl_client_entities")
 public func tl_client_entities(
   _ client: OpaquePointer?, _ query: UnsafePointer<tl_entity_query>?,
@@ -108,8 +137,8 @@ private func merge(
   return boundary { () throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
     let excess: Failure = .tooLarge("a list is over 16 MiB")
-    let base = try unsafe base.bytes(atMost: Limits.frameBytesMax, or: excess)
-    let more = try unsafe more.bytes(atMost: Limits.frameBytesMax, or: excess)
+    let base = try unsafe base.bytes("base", atMost: Limits.frameBytesMax, or: excess)
+    let more = try unsafe more.bytes("more", atMost: Limits.frameBytesMax, or: excess)
     let merged = try merged(base, with: more, areDeltas: areDeltas)
     unsafe out.pointee = Block<tl_text>.new(merged.bytes)
     guard let reason = merged.left else { return status(TL_OK) }

@@ -5,24 +5,23 @@ internal import Engine
 
 extension SyncRequest {
   init(_ request: tl_sync_request) throws(Failure) {
-    try unsafe mustBeZero(request.flags)
+    try unsafe mustBeZero(request.flags, "flags is not zero")
     let kind: Kind
     switch unsafe Int(request.kind) {
     case TL_SYNC_LATEST: kind = .latest
     case TL_SYNC_OLDER: kind = .older
     case TL_SYNC_LIVE: kind = .live
     case TL_SYNC_CONVERSATIONS: kind = .conversations
-    default: throw .invalid("an unknown kind of sync")
+    default: throw .invalid("kind is not one of a sync")
     }
     guard let policy = unsafe Policy(rawValue: request.policy) else {
-      throw .invalid("an unknown policy")
+      throw .invalid("policy is not a known one")
     }
     var conversation: [UInt8] = []
     if kind != .conversations {
-      conversation = try unsafe request.conversation.id(
-        or: .tooLarge("conversation is over 512 bytes"))
+      conversation = try unsafe request.conversation.id("conversation", mayBeTooLarge: true)
     } else if unsafe request.conversation.size != 0 {
-      throw .invalid("a sync of the list names no conversation")
+      throw .invalid("conversation is not empty, and a sync of the list has none")
     }
     self.init(
       conversation: conversation, kind: kind, policy: policy, want: unsafe Int(request.want),
@@ -32,11 +31,13 @@ extension SyncRequest {
 
 extension MessageQuery {
   init(_ query: tl_query) throws(Failure) {
-    try unsafe mustBeZero(query.reserved)
+    try unsafe mustBeZero(query.reserved, "reserved is not zero")
     let known = UInt32(truncatingIfNeeded: TL_QUERY_PINNED)
-    guard unsafe query.flags & ~known == 0 else { throw .invalid("an unknown flag of a query") }
+    guard unsafe query.flags & ~known == 0 else {
+      throw .invalid("flags has an unknown flag of a query")
+    }
     self.init(
-      conversation: try unsafe query.conversation.id(), from: try unsafe From(query),
+      conversation: try unsafe query.conversation.id("conversation"), from: try unsafe From(query),
       descending: try unsafe isDescending(query.order),
       limit: try unsafe count(
         query.limit, zero: 50, atMost: Limits.readRowsMax, "limit is over 10,000"))
@@ -46,17 +47,18 @@ extension MessageQuery {
 
 extension EntityQuery {
   init(_ query: tl_entity_query) throws(Failure) {
-    try unsafe mustBeZero(query.reserved)
+    try unsafe mustBeZero(query.reserved, "reserved is not zero")
     guard let role = unsafe EntityRole(rawValue: query.kind) else {
-      throw .invalid("an unknown kind of entity")
+      throw .invalid("kind is not one of an entity")
+    }
+    func id(_ view: tl_view, _ name: StaticString) throws(Failure) -> [UInt8]? {
+      unsafe view.size == 0 ? nil : try unsafe view.id(name)
     }
     self.init(
-      role,
-      conversation: unsafe query.conversation.size == 0 ? nil : try unsafe query.conversation.id(),
-      id: unsafe query.id.size == 0 ? nil : try unsafe query.id.id(),
-      afterConversation: unsafe query.after_conversation.size == 0
-        ? [] : try unsafe query.after_conversation.id(),
-      afterID: unsafe query.after_id.size == 0 ? [] : try unsafe query.after_id.id(),
+      role, conversation: try unsafe id(query.conversation, "conversation"),
+      id: try unsafe id(query.id, "id"),
+      afterConversation: try unsafe id(query.after_conversation, "after_conversation") ?? [],
+      afterID: try unsafe id(query.after_id, "after_id") ?? [],
       limit: try unsafe count(
         query.limit, zero: 256, atMost: Limits.readRowsMax, "limit is over 10,000"))
   }
@@ -66,7 +68,7 @@ private func isDescending(_ order: tl_order) throws(Failure) -> Bool {
   switch Int(order) {
   case TL_ORDER_ASCENDING: false
   case TL_ORDER_DESCENDING: true
-  default: throw .invalid("an unknown order")
+  default: throw .invalid("order is not a known one")
   }
 }
 
@@ -79,7 +81,7 @@ extension MessageQuery.From {
     case TL_FROM_AFTER: unsafe self = .after(query.number)
     case TL_FROM_TIME: unsafe self = .time(query.time_us)
     case TL_FROM_BEFORE_TIME: unsafe self = .beforeTime(query.time_us)
-    default: throw .invalid("an unknown place to begin")
+    default: throw .invalid("from is not a known place to begin")
     }
   }
 }
@@ -90,14 +92,13 @@ extension WindowConfig {
     let cacheOnly = UInt32(truncatingIfNeeded: TL_WINDOW_CACHE_ONLY)
     let noRefresh = UInt32(truncatingIfNeeded: TL_WINDOW_NO_REFRESH)
     guard flags & ~(cacheOnly | noRefresh) == 0 else {
-      throw .invalid("an unknown flag of a window")
+      throw .invalid("flags has an unknown flag of a window")
     }
     let rowsMax = try unsafe ABI.count(
       config.rows_max, zero: 2_000, atMost: Limits.windowRowsMax, "rows_max is over 200,000")
     guard rowsMax >= Limits.windowRowsMin else { throw .invalid("rows_max is under 100") }
     self.init(
-      conversation: try unsafe config.conversation.id(
-        or: .tooLarge("conversation is over 512 bytes")),
+      conversation: try unsafe config.conversation.id("conversation", mayBeTooLarge: true),
       at: try unsafe At(config.at, id: config.id, timeUs: config.time_us),
       count: try unsafe loadCount(config.count), rowsMax: rowsMax)
     isCacheOnly = flags & cacheOnly != 0
@@ -121,18 +122,20 @@ extension At {
     switch Int(at) {
     case TL_AT_LATEST: self = .latest
     case TL_AT_UNREAD: self = .unread
-    case TL_AT_MESSAGE: self = .message(try unsafe id.id(or: .tooLarge("id is over 512 bytes")))
+    case TL_AT_MESSAGE: self = .message(try unsafe id.id("id", mayBeTooLarge: true))
     case TL_AT_TIME: self = .time(timeUs)
-    default: throw .invalid("an unknown place")
+    default: throw .invalid("at is not a known place")
     }
   }
 }
 
 extension Load {
   init(_ load: tl_load) throws(Failure) {
-    try unsafe mustBeZero(load.reserved)
+    try unsafe mustBeZero(load.reserved, "reserved is not zero")
     let pastGaps = UInt32(truncatingIfNeeded: TL_LOAD_PAST_GAPS)
-    guard unsafe load.flags & ~pastGaps == 0 else { throw .invalid("an unknown flag of a load") }
+    guard unsafe load.flags & ~pastGaps == 0 else {
+      throw .invalid("flags has an unknown flag of a load")
+    }
     let kind: Kind
     switch unsafe Int(load.kind) {
     case TL_LOAD_INITIAL: kind = .initial
@@ -140,10 +143,10 @@ extension Load {
     case TL_LOAD_AFTER: kind = unsafe .after(load.number)
     case TL_LOAD_AROUND:
       let at = try unsafe At(load.at, id: load.id, timeUs: load.time_us)
-      if at == .latest { throw .invalid("a load around the latest") }
+      if at == .latest { throw .invalid("at is the latest, which no load is around") }
       kind = .around(at)
     case TL_LOAD_LAST: kind = .last
-    default: throw .invalid("an unknown kind of load")
+    default: throw .invalid("kind is not one of a load")
     }
     self.init(
       kind, count: try unsafe loadCount(load.count),
@@ -159,7 +162,7 @@ func ids(_ views: UnsafePointer<tl_view>?, _ count: Int) throws(Failure) -> [[UI
   var ids: [[UInt8]] = []
   ids.reserveCapacity(count)
   for index in 0..<count {
-    ids.append(try unsafe views[index].id(or: .tooLarge("an id is over 512 bytes")))
+    ids.append(try unsafe views[index].id("an id", mayBeTooLarge: true))
   }
   return ids
 }

@@ -101,6 +101,22 @@ extension tl_entity {
   }
 }
 
+extension tl_quarantined {
+  /// - Parameter views: conversation, reason and item come first.
+  init(_ item: QuarantinedView, _ views: ArraySlice<tl_view>) {
+    let first = unsafe views.startIndex
+    unsafe self.init()
+    unsafe self.seq = item.seq
+    unsafe self.flags = item.isCut ? UInt32(truncatingIfNeeded: TL_QUARANTINED_CUT) : 0
+    unsafe self.low_us = item.lowUs
+    unsafe self.high_us = item.highUs
+    unsafe self.size = item.size
+    unsafe conversation = views[first]
+    unsafe reason = views[first + 1]
+    unsafe self.item = views[first + 2]
+  }
+}
+
 extension OperationView {
   /// Tells whether all ranges lie within `count` bytes.
   func fits(_ count: Int) -> Bool {

@@ -101,7 +101,7 @@ public func tl_frame_account(
   return boundary { () throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
     let bytes = try unsafe frame.bytes(
-      atMost: Limits.frameBytesMax, or: .tooLarge("the frame is over 16 MiB"))
+      "the frame", atMost: Limits.frameBytesMax, or: .tooLarge("the frame is over 16 MiB"))
     guard let range = try frameAccountRange(bytes) else { return status(TL_NONE) }
     guard bytes.indices.contains(range), let base = unsafe frame.data else {
       throw .internal("an account lies outside of its frame")

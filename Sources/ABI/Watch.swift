@@ -95,7 +95,7 @@ public func tl_window_find(
   unsafe out?.pointee = 0
   return unsafe boundary(window: window) { window throws(Failure) in
     guard let out = unsafe out else { throw .invalid("out is NULL") }
-    guard let row = try window.find(unsafe id.id()) else { return status(TL_NONE) }
+    guard let row = try window.find(unsafe id.id("id")) else { return status(TL_NONE) }
     unsafe out.pointee = UInt32(clamping: row)
     return status(TL_OK)
   }

@@ -68,6 +68,8 @@ package enum Limits {
   package static let logPeriodMs: Int64 = 60_000
   /// Unread quarantined items kept with their bytes.
   package static let quarantineKept = 10_000
+  /// More of them than one commit sets aside, so that each has numbers of its own.
+  package static let quarantinedInCommit: Int64 = 1 << 20
   /// Bytes of one quarantined item that are kept.
   package static let quarantineBytesMax = 64 << 10
   /// Messages not yet known for which marks are kept.

@@ -82,7 +82,7 @@ package enum BadItem: Hashable, Sendable {
     case .noPayload: "payload is missing"
     case .badConversation: "conversation_id is missing, empty or not a string"
     case .wrongConversation: "conversation_id is that of another conversation"
-    case .noSequence: "seq is missing or not a number below 2^62"
+    case .noSequence: "seq is missing or not a whole number, or too large a one"
     case .noUser: "user_id is missing, empty or not a string"
     case .noReactions: "reactions is missing or not a JSON object"
     case .tooMany(let list): StaticText(list.name, "has over 10,000 entries")
@@ -188,14 +188,14 @@ extension Parameter {
   fileprivate var demand: StaticString {
     switch self {
     case .conversationID, .messageID, .clientID, .replyTo, .reaction, .channel:
-      "is not an id: a string of 1 to 512 bytes"
+      "is not an id of 1 to 512 bytes"
     case .title, .at: "is not a string"
     case .messageIDs, .userIDs: "is not a list of 1 to 10,000 ids"
     case .participantIDs, .adminIDs: "is not a list of up to 10,000 ids"
     case .payload: "is not a JSON value"
     case .event: "is not begin, pause or finished"
     case .limit: "is not a whole number from 1 to 1,000"
-    case .offset: "is not a whole number from 0 to 2^53"
+    case .offset: "is not a whole number, or too large a one"
     case .includeLastMessage, .distinct, .direct: "is not true or false"
     }
   }

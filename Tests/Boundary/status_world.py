@@ -26,6 +26,12 @@ MEMBER = {"type": "update", "payload": {
     "payload": {"entity": "member", "items": [{"conversation_id": ROOM, "user_id": USER}]}}}
 
 
+def spoiled():
+    """A message whose time is none: it is set aside."""
+    return {"type": "message_new", "conversation_id": ROOM,
+            "message": {**message(0), "message_id": f"{MARK}-spoiled", "created_at": MARK}}
+
+
 def message(number):
     return {"message_id": f"{MARK}-{number}", "conversation_id": ROOM, "sender_id": f"{MARK}-you",
             "created_at": f"2024-05-01T{10 + number // 60:02}:{number % 60:02}:00",
@@ -127,7 +133,7 @@ class World:
         client.sync("", tideline.SyncKind.CONVERSATIONS)
         self.keep(client)
         take(client, server())
-        for frame in (FULL_UPDATE, MEMBER):
+        for frame in (FULL_UPDATE, MEMBER, spoiled()):
             client.receive(json.dumps(frame))
         client.draft(ROOM, f"{MARK}-draft")
         client.upload = client.send(ROOM, MARK, attachment={}, upload=True).operation

@@ -62,6 +62,7 @@ ORDINARY = {
     "tl_client_events": lambda w, h: (0, 0, w.out()),
     "tl_client_entities": lambda w, h: (
         w.struct(c.EntityQuery, kind=2, conversation=ROOM), w.out()),
+    "tl_client_quarantined": lambda w, h: (w.view(ROOM), 0, 0, w.out()),
     "tl_client_conversations": lambda w, h: (0, 0, w.out()),
     "tl_client_conversation": lambda w, h: (w.view(ROOM), w.out()),
     "tl_client_mark_delivered": lambda w, h: (w.view(ROOM), w.views(FIRST), 1),
@@ -310,6 +311,8 @@ on("tl_client_messages", "TL_E_NOT_FOUND", "before a number that no message has"
    lambda w, h: (w.struct(c.Query, conversation=ROOM, from_=2, number=NEVER), w.out()))
 on("tl_client_message", "TL_E_NOT_FOUND", "an id that is not known",
    lambda w, h: (w.view(ROOM), w.view(NOBODY), w.out()))
+on("tl_client_quarantined", "TL_NONE", "nothing was set aside",
+   lambda w, h: (w.view(), 0, 0, w.out()), empty)
 for name, last in (("tl_client_changes", lambda h: h.changes(limit=10_000).entries[-1].seq),
                    ("tl_client_events", lambda h: h.events().entries[-1].seq)):
     on(name, "TL_NONE", "after the newest",

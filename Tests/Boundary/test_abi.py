@@ -31,6 +31,7 @@ class Layout(unittest.TestCase):
                  "tl_coverage": c.Coverage, "tl_query": c.Query, "tl_change": c.Change,
                  "tl_stats": c.Stats, "tl_event": c.Event, "tl_entity": c.Entity,
                  "tl_entity_query": c.EntityQuery,
+                 "tl_quarantined": c.Quarantined,
                  "tl_text": c.Text, "tl_window_config": c.WindowConfig, "tl_load": c.Load,
                  "tl_op": c.Op, "tl_diff": c.Diff, "tl_window_status": c.WindowStatus,
                  "tl_unsealed": c.Unsealed, "tl_list_config": c.ListConfig,
@@ -61,8 +62,8 @@ class Layout(unittest.TestCase):
                  "TYPING": tideline.Typing, "CONVERSATION": tideline.ConversationFlags,
                  "OP": tideline.OpKind, "AT": tideline.At, "LOAD": tideline.LoadKind,
                  "FROM": tideline.From, "STOP": tideline.Stop, "EVENT": tideline.EventKind,
-                 "ENTITY": tideline.EntityKind, "ORIGIN": tideline.Origin, "ACTION": tideline.Action,
-                 "WAITING": tideline.Waiting, "PHASE": tideline.Phase}
+                 "ENTITY": tideline.EntityKind, "ORIGIN": tideline.Origin,
+                 "ACTION": tideline.Action, "WAITING": tideline.Waiting, "PHASE": tideline.Phase}
         values = {}
         for prefix, name, value in re.findall(r"^constant TL_([A-Z]+)_(\w+) = (\d+)$", text, re.M):
             values.setdefault(prefix, {})[name] = int(value)
@@ -276,6 +277,24 @@ class Use(unittest.TestCase):
             event, = client.events().entries
             self.assertEqual((event.kind, event.entity, event.body),
                              (tideline.EventKind.FRAME, "party", b'{"type":"party"}'))
+
+    def test_what_was_set_aside_says_why_and_can_be_read(self):
+        bad = json.dumps({**message(1), "created_at": "soon"})
+        with tideline.Client(user_id="me") as client:
+            client.connected()
+            self.assertEqual(client.quarantined(), ())
+            status = client.receive(
+                f'{{"type":"message_new","conversation_id":"c","message":{bad}}}')
+            self.assertEqual(status, tideline.Status.QUARANTINED)
+            self.assertEqual(tideline.last_error(), "created_at is not a time")
+            item, = client.quarantined("c")
+            self.assertEqual((item.item.decode(), item.reason, item.conversation),
+                             (bad, "created_at is not a time", "c"))
+            self.assertEqual((item.size, item.cut), (len(bad), False))
+            self.assertEqual(client.quarantined(after=item.seq), ())
+            self.assertEqual(client.quarantined("d"), ())
+            self.assertEqual(client.receive('{"type":"weather"}'), tideline.Status.IGNORED)
+            self.assertEqual(tideline.last_error(), "type is not one that is known here")
 
     def test_merging(self):
         base = [message(1), message(2, reactions={"+": ["a"]}, read_by=[{"user_id": "a"}])]

@@ -242,6 +242,29 @@ static void events_and_entities(void) {
   which.reserved = 1;
   EXPECT(tl_client_entities(client, &which, &batch), TL_E_INVALID);
   EXPECT(tl_client_entities(client, NULL, &batch), TL_E_INVALID);
+  EXPECT(tl_client_quarantined(client, view(""), 0, 0, &batch), TL_NONE);
+  CHECK(batch == NULL);
+  EXPECT(receive(client, "{\"type\":\"message_new\",\"conversation_id\":\"c\",\"message\":"
+                         "{\"message_id\":\"m\",\"sender_id\":\"u\"}}"), TL_QUARANTINED);
+  EXPECT(tl_client_quarantined(client, view("c"), 0, 0, &batch), TL_OK);
+  const tl_quarantined *items = tl_batch_quarantined(batch, &count);
+  CHECK(count == 1);
+  if (count == 1) {
+    static const uint64_t none[8] = {0};
+    CHECK(is(items[0].item, "{\"message_id\":\"m\",\"sender_id\":\"u\"}"));
+    CHECK(is(items[0].reason, "created_at is missing") && is(items[0].conversation, "c"));
+    CHECK(items[0].size == items[0].item.size && items[0].flags == 0 && items[0].seq > 0);
+    CHECK(items[0].low_us == INT64_MIN && items[0].high_us == INT64_MAX);
+    /* header: "Its number; grows, never reused." */
+    CHECK(items[0].reserved == 0 && memcmp(items[0].reserved_words, none, sizeof none) == 0);
+    /* header: "Give items with a greater `seq`; 0 for all." */
+    tl_batch *rest = NULL;
+    EXPECT(tl_client_quarantined(client, view("c"), items[0].seq, 0, &rest), TL_NONE);
+  }
+  CHECK(tl_batch_entities(batch, NULL) == NULL);
+  tl_batch_free(batch);
+  EXPECT(tl_client_quarantined(client, view("d"), 0, 0, &batch), TL_NONE);
+  EXPECT(tl_client_quarantined(client, view(""), 0, 10001, &batch), TL_E_INVALID);
   tl_view id = view("m1");
   EXPECT(tl_client_mark_listened(client, view("c"), &id, 1), TL_OK);
   EXPECT(tl_client_mark_listened(client, view("c"), NULL, 1), TL_E_INVALID);

@@ -170,7 +170,7 @@ package final class Client: Sendable {
     // Not ours: nothing of it is looked at, and no hook sees it.
     if frame.isForNobody { throw try refuse(bytes, .mismatch("account is not a string")) }
     if let account = frame.account, account != config.account {
-      throw try refuse(bytes, .mismatch("account is not the one of this client"))
+      throw try refuse(bytes, .mismatch("account is not that of the client"))
     }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
@@ -352,6 +352,20 @@ package final class Client: Sendable {
       throw .invalid("limit is not between 1 and 10,000")
     }
     return try reading { rx throws(Failure) in try rx.eventPage(after: after, limit: limit) }
+  }
+
+  /// Items that could not be applied, with a greater number, those of one conversation where it is
+  /// given.
+  package func quarantined(
+    conversation: [UInt8]?, after: UInt64, limit: Int
+  ) throws(Failure) -> [QuarantinedView] {
+    if let conversation { try check(conversation) }
+    guard (1...Limits.readRowsMax).contains(limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
+    return try reading { rx throws(Failure) in
+      try rx.quarantined(in: conversation, after: after, limit: limit)
+    }
   }
 
   /// Entities of one kind, in pages.

@@ -114,6 +114,21 @@ package struct ClientConfig: Sendable {
 /// What became of a received frame.
 package enum Receipt: Equatable, Sendable { case applied, ignored, quarantined }
 
+/// An item that could not be applied.
+package struct QuarantinedView: Equatable, Sendable {
+  package var seq: UInt64
+  package var isCut: Bool
+  /// Server times of the place that it hides; the least and the greatest where unknown.
+  package var lowUs: Int64
+  package var highUs: Int64
+  package var size: UInt64
+  /// Empty where it names none that is known.
+  package var conversation: [UInt8]
+  /// Empty for one of an earlier or a later version that this one does not know.
+  package var reason: StaticText?
+  package var item: [UInt8]
+}
+
 /// One frame to send.
 package struct OutgoingFrame: Equatable, Sendable {
   package var id: UInt64

@@ -192,6 +192,28 @@ struct Reading {
     }
   }
 
+  /// Of one conversation where it is given.
+  func quarantined(
+    in conversation: [UInt8]?, after: UInt64, limit: Int
+  ) throws(Failure) -> [QuarantinedView] {
+    try storing { rx throws(StoreFailure) in
+      var cid: Int64?
+      if let conversation {
+        guard let record = try rx.conversation(conversation) else { return [] }
+        cid = record.cid
+      }
+      return try rx.quarantinedItems(cid, after: after, limit: limit).map { item in
+        // Without a place it hides none; with numbers as positions its ends are no times.
+        let isPlaced = !isNumbered && item.high != .min
+        return QuarantinedView(
+          seq: item.seq, isCut: item.size > UInt64(clamping: item.bytes.count),
+          lowUs: isPlaced ? item.low : .min, highUs: isPlaced ? item.high : .max,
+          size: item.size, conversation: item.conversation,
+          reason: BadItem.text(code: item.reason), item: item.bytes)
+      }
+    }
+  }
+
   func entities(_ query: EntityQuery) throws(Failure) -> [EntityView] {
     try storing { rx throws(StoreFailure) in
       try entities(query, of: rx).map { entity in

@@ -82,6 +82,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)
     try connection.run("DELETE FROM span WHERE cid = ?", cid)
     try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
+    quarantinedCount = nil
     try clearTombstones(cid)
     try removeEntities(of: cid)
     try connection.run(

@@ -15,15 +15,40 @@ extension WriteTransaction {
     try connection.run(
       """
       INSERT OR IGNORE INTO quarantine
-        (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-      """, cid, low.time, low.key, high.time, high.key, digest(bytes[...]), bytes.count, reason,
-      lsn, kept)
+        (seq, cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+      """, try lastQuarantined() &+ 1, cid, low.time, low.key, high.time, high.key,
+      digest(bytes[...]), bytes.count, reason, lsn, kept)
     guard try connection.changes > 0 else { return }
-    try connection.run(
-      "DELETE FROM quarantine WHERE seq <= (SELECT max(seq) FROM quarantine) - ?",
-      Limits.quarantineKept)
+    try trimQuarantine()
     feed.add(.coverage, cid, 0...0)
+  }
+
+  /// The number below that of the next item. Numbers of each commit are apart, so none is given
+  /// twice: who reads on from one misses nothing, also where the newest items have gone.
+  private func lastQuarantined() throws(StoreFailure) -> Int64 {
+    let (first, overflow) = Int64(clamping: lsn).multipliedReportingOverflow(
+      by: Limits.quarantinedInCommit)
+    let last = try connection.number("SELECT max(seq) FROM quarantine") ?? 0
+    return overflow ? last : Swift.max(first, last)
+  }
+
+  /// Lets the oldest go beyond the bound; they are counted once, and then with each.
+  private func trimQuarantine() throws(StoreFailure) {
+    let count: Int64
+    if let known = quarantinedCount {
+      count = known &+ 1
+    } else {
+      count = try connection.number("SELECT count(*) FROM quarantine") ?? 0
+    }
+    quarantinedCount = count
+    let most = Int64(clamping: Limits.quarantineKept)
+    guard count > most else { return }
+    try connection.run(
+      """
+      DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine ORDER BY seq LIMIT ?)
+      """, count &- most)
+    quarantinedCount = most
   }
 
   /// Of the places inside `low ..< high` everything was shown: beside the unreadable
@@ -59,6 +84,7 @@ extension WriteTransaction {
   /// order, and beside which of them an item stood is not known any more, nor what was shown there.
   package func widenQuarantine(_ cid: Int64, timestampGroup time: Int64) throws(StoreFailure) {
     guard try someQuarantined(cid) else { return }
+    quarantinedCount = nil
     let high = Position.after(timestampGroup: time)
     try connection.run(
       """
@@ -81,6 +107,7 @@ extension WriteTransaction {
     _ cid: Int64, low: Position, high: Position
   ) throws(StoreFailure) {
     guard low <= high, try someQuarantined(cid) else { return }
+    quarantinedCount = nil
     try connection.run(
       """
       DELETE FROM quarantine
@@ -90,11 +117,12 @@ extension WriteTransaction {
     try connection.run(
       """
       INSERT OR IGNORE INTO quarantine
-        (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
-      SELECT cid, ?, ?, high_time, high_id, digest, size, reason, lsn, bytes, seen
+        (seq, cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
+      SELECT ? + row_number() OVER (ORDER BY seq), cid, ?, ?, high_time, high_id, digest, size,
+        reason, lsn, bytes, seen
       FROM quarantine
       WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
-      """, high.time, high.key, cid, low.time, low.key, high.time, high.key)
+      """, try lastQuarantined(), high.time, high.key, cid, low.time, low.key, high.time, high.key)
     changes += try connection.changes
     try connection.run(
       """
@@ -110,5 +138,45 @@ extension WriteTransaction {
       """, high.time, high.key, cid, low.time, low.key, high.time, high.key, high.time, high.key)
     changes += try connection.changes
     if changes > 0 { feed.add(.coverage, cid, 0...0) }
+  }
+}
+
+/// An item that was set aside.
+package struct QuarantinedItem: Equatable, Sendable {
+  /// Grows, never reused.
+  package var seq: UInt64
+  /// Empty for none.
+  package var conversation: [UInt8]
+  package var reason: Int64
+  package var low: Int64
+  package var high: Int64
+  /// How many bytes it came with.
+  package var size: UInt64
+  /// What is kept of them.
+  package var bytes: [UInt8]
+}
+
+extension ReadTransaction {
+  /// Items after a number, oldest first, of one conversation or of all: fewer than asked where
+  /// their bytes would become too many, yet one at least.
+  package func quarantinedItems(
+    _ cid: Int64?, after: UInt64, limit: Int
+  ) throws(StoreFailure) -> [QuarantinedItem] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    // A negative one is of no conversation.
+    let row = try connection.statement(
+      Queries.quarantinedItems, after, cid == nil ? 1 : 0, cid ?? -1, limit)
+    var items: [QuarantinedItem] = []
+    var size = 0
+    while try row.step() {
+      size &+= row.size(6)
+      if !items.isEmpty, size > RowBuilder.bytesMax { break }
+      items.append(
+        QuarantinedItem(
+          seq: row.uint(0), conversation: row.bytes(1), reason: row.int(2), low: row.int(3),
+          high: row.int(4), size: row.uint(5), bytes: row.bytes(6)))
+    }
+    return items
   }
 }

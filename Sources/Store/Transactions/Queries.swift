@@ -99,6 +99,12 @@ enum Queries {
 
   static let someQuarantined: StaticString = "SELECT 1 FROM quarantine WHERE cid = ? LIMIT 1"
 
+  static let quarantinedItems: StaticString = """
+    SELECT quarantine.seq, conversation.id, reason, low_time, high_time, size, bytes
+    FROM quarantine LEFT JOIN conversation ON conversation.cid = quarantine.cid
+    WHERE quarantine.seq > ? AND (? OR quarantine.cid = ?) ORDER BY quarantine.seq LIMIT ?
+    """
+
   static let hidden: StaticString = """
     SELECT DISTINCT low_time, low_id, high_time, high_id FROM quarantine
     WHERE cid = ? AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
@@ -218,7 +224,7 @@ enum Queries {
     [
       older, latest, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, rangeUntil,
       stored, oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks,
-      pendingMarkCount, spans, quarantined, someQuarantined, hidden,
+      pendingMarkCount, spans, quarantined, someQuarantined, hidden, quarantinedItems,
       count, conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
       entitiesOfKind, aliasOf, seen,

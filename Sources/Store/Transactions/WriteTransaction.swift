@@ -34,6 +34,8 @@ package final class WriteTransaction: ReadTransaction {
   package internal(set) var mustSeal = false
   /// A server's count of unread messages is exact no more.
   package internal(set) var doubtsCounts = false
+  /// How many items are set aside, once they were counted and until some go.
+  var quarantinedCount: Int64?
   var inserted = InsertedRows()
   /// What was changed of conversations and is not yet written.
   var changed = SmallDictionary<Int64, ConversationChange>()

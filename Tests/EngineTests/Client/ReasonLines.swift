@@ -2,6 +2,7 @@
 /// and the lines of the log.
 import Base
 import Engine
+import Foundation
 import ReferenceServer
 import Testing
 
@@ -122,7 +123,7 @@ import Testing
       (Array(#"{"account":7}"#.utf8), .mismatch("account is not a string")),
       (
         Array(#"{"account":"other"}"#.utf8),
-        .mismatch("account is not the one of this client")
+        .mismatch("account is not that of the client")
       ),
     ] {
       #expect(throws: failure) { try world.client.receive(bytes) }
@@ -174,7 +175,7 @@ import Testing
     #expect(throws: Failure.invalid("conversation_id is missing")) {
       try perform(#"{"type":"get_conversation"}"#)
     }
-    #expect(throws: Failure.invalid("reply_to is not an id: a string of 1 to 512 bytes")) {
+    #expect(throws: Failure.invalid("reply_to is not an id of 1 to 512 bytes")) {
       try perform(#"{"type":"send_message","conversation_id":"c","payload":1,"reply_to":7}"#)
     }
     _ = log.take()
@@ -212,6 +213,45 @@ import Testing
     _ = log.take()
     world.client.close()
     #expect(log.take() == [line + "; 91 such lines left out"])
+  }
+
+  @Test func whatWasSetAsideCanBeRead() throws {
+    let world = try world()
+    world.post(3)
+    try world.connect()
+    let bad = #""created_at":7,"#
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      let parts = answer.components(separatedBy: #""created_at":"#)
+      guard parts.count == 4, let end = parts[2].firstIndex(of: ",") else { return answer }
+      let spoiled = bad + parts[2][parts[2].index(after: end)...]
+      return parts[0] + #""created_at":"# + parts[1] + spoiled + #""created_at":"# + parts[3]
+    }
+    try world.sync()
+    func items(
+      _ conversation: String? = nil, after: UInt64 = 0, limit: Int = 10
+    ) throws -> [QuarantinedView] {
+      try world.client.quarantined(
+        conversation: conversation.map { Array($0.utf8) }, after: after, limit: limit)
+    }
+    let item = try #require(try items("room").first)
+    #expect(try items() == [item])
+    #expect(item.reason == "created_at is not a time" && !item.isCut)
+    #expect(String(decoding: item.item, as: UTF8.self).contains(bad))
+    #expect(item.size == UInt64(item.item.count) && item.conversation == Array("room".utf8))
+    // Its place is between its neighbours.
+    #expect(item.lowUs >= World.epochUs && item.highUs < .max && item.lowUs <= item.highUs)
+    let update = Frames.update("r", "message", ["7"])
+    _ = try take(world, update)
+    let second = try #require(try items(after: item.seq).first)
+    #expect(second.item == Array("7".utf8) && second.conversation.isEmpty)
+    #expect(second.lowUs == .min && second.highUs == .max)
+    #expect(second.reason == "an item is not a JSON object")
+    #expect(try items("room", after: item.seq).isEmpty && items("nowhere").isEmpty)
+    #expect(try items(limit: 1) == [item])
+    #expect(throws: Failure.invalid("limit is not between 1 and 10,000")) {
+      try items(limit: 0)
+    }
   }
 
   @Test func eachReasonInTheFileHasItsWords() {

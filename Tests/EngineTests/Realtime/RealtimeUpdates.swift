@@ -218,7 +218,7 @@ import Testing
     try world.connect()
     let before = try world.client.stats()
     let frame = Frames.update("r1", "message", account: "business", [message("a")])
-    #expect(throws: Failure.mismatch("account is not the one of this client")) {
+    #expect(throws: Failure.mismatch("account is not that of the client")) {
       try world.hand(frame)
     }
     var expected = before

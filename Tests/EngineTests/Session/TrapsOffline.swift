@@ -285,7 +285,7 @@ import Testing
     let newest = world.server.newestIDs(world.room, 1)[0]
     let deletion = #""type":"message_deleted","conversation_id":"room","message_ids":"#
     let frame = Array(#"{"account":"work",\#(deletion)["\#(newest)"]}"#.utf8)
-    #expect(throws: Failure.mismatch("account is not the one of this client")) {
+    #expect(throws: Failure.mismatch("account is not that of the client")) {
       try world.client.receive(frame)
     }
     #expect(try world.cached() == cached)

@@ -211,6 +211,48 @@ import Timeline
     }
   }
 
+  /// Who reads on from the last number misses none, whatever has gone.
+  @Test func aNumberOfAQuarantinedItemIsNeverUsedAgain() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    var numbers: [UInt64] = []
+    for step in 0..<3 {
+      try fixture.write { tx throws(StoreFailure) in
+        try tx.clearQuarantine(cid, low: .min, high: .max)
+        try tx.quarantine(
+          cid, bytes: bytes("bad \(step)"), reason: 7, low: position(1, "a"),
+          high: position(9, "b"))
+        numbers += try tx.quarantinedItems(cid, after: numbers.last ?? 0, limit: 9).map(\.seq)
+      }
+    }
+    // The place is shown in part: the item hides what lies beside that, and is told anew.
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.clearQuarantine(cid, low: position(3, ""), high: position(5, ""))
+      numbers += try tx.quarantinedItems(cid, after: numbers.last ?? 0, limit: 9).map(\.seq)
+    }
+    #expect(numbers.count == 4 && numbers == Set(numbers).sorted())
+  }
+
+  @Test func quarantinedItemsAreReadInPages() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    let huge = [UInt8](repeating: 1, count: Limits.quarantineBytesMax + 1)
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.quarantine(0, bytes: bytes("nobody's"), reason: 77, low: .min, high: .min)
+      try tx.quarantine(cid, bytes: huge, reason: 8, low: position(1, "a"), high: position(2, "b"))
+      let all = try tx.quarantinedItems(nil, after: 0, limit: 9)
+      #expect(all.map(\.reason) == [77, 8] && all.map(\.low) == [Int64.min, 1])
+      #expect(all[0].conversation.isEmpty && all[0].bytes == bytes("nobody's"))
+      #expect(all[1].size == UInt64(huge.count))
+      #expect(all[1].bytes.count == Limits.quarantineBytesMax && all[1].high == 2)
+      #expect(try tx.quarantinedItems(cid, after: 0, limit: 9) == [all[1]])
+      #expect(try tx.quarantinedItems(nil, after: all[0].seq, limit: 1) == [all[1]])
+      #expect(try tx.quarantinedItems(nil, after: 0, limit: 1) == [all[0]])
+      #expect(try tx.quarantinedItems(nil, after: all[1].seq, limit: 9).isEmpty)
+      #expect(try tx.quarantinedItems(nil, after: .max, limit: 9).isEmpty)
+    }
+  }
+
   @Test func quarantineIsBounded() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()

@@ -90,6 +90,21 @@ import Tideline
     #expect(try client.stats().replies == 2)
   }
 
+  @Test func whatWasSetAsideSaysWhyAndCanBeRead() throws {
+    let client = try Client()
+    try client.connected()
+    #expect(try client.quarantined().isEmpty)
+    let bad = #"{"message_id":"m1","sender_id":"jan","created_at":"soon","payload":1}"#
+    let status = try client.receive(
+      #"{"type":"message_new","conversation_id":"c","message":\#(bad)}"#)
+    #expect(status == Status(TL_QUARANTINED) && lastReason() == "created_at is not a time")
+    let item = try #require(try client.quarantined(in: "c").first)
+    #expect(item.item == bad && item.reason == "created_at is not a time")
+    #expect(item.conversation == "c" && !item.isCut && item.size == UInt64(bad.utf8.count))
+    #expect(try client.quarantined(after: item.seq).isEmpty)
+    #expect(try client.quarantined(in: "d").isEmpty)
+  }
+
   @Test func aRequestHasADeadlineOnceItWasSent() throws {
     let client = try Client()
     #expect(try client.advance() == nil)

@@ -31,7 +31,7 @@ import Tideline
     try await withThrowingTaskGroup(of: Set<String>.self) { group in
       let calls: [(String, @Sendable () throws -> Void)] = [
         ("there is no connection to the server", { try client.receive("{}") }),
-        ("an id is empty", { _ = try client.messages("") }),
+        ("conversation is empty", { _ = try client.messages("") }),
         (
           "there is no such message, conversation, sync or file", { _ = try client.cancel(sync: 9) }
         ),

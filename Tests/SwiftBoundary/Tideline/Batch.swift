@@ -35,6 +35,12 @@ public struct Batch: ~Copyable {
     return UnsafeBufferPointer(start: entries, count: count).map(Event.init)
   }
 
+  public var quarantined: [Quarantined] {
+    var count = 0
+    let items = tl_batch_quarantined(handle, &count)
+    return UnsafeBufferPointer(start: items, count: count).map(Quarantined.init)
+  }
+
   public var entities: [Entity] {
     var count = 0
     let entries = tl_batch_entities(handle, &count)

@@ -213,6 +213,17 @@ extension Client {
     return Batch(out).events
   }
 
+  public func quarantined(
+    in conversation: String = "", after seq: UInt64 = 0
+  ) throws -> [Quarantined] {
+    try withViews([conversation]) { views in
+      var out: OpaquePointer?
+      try check(tl_client_quarantined(handle, views[0], seq, 0, &out))
+      guard let out else { return [] }
+      return Batch(out).quarantined
+    }
+  }
+
   public func entities(_ kind: Int, in conversation: String = "") throws -> [Entity] {
     try withViews([conversation]) { views in
       var query = tl_entity_query()

@@ -60,6 +60,24 @@ public struct Event: Sendable, Equatable {
   }
 }
 
+public struct Quarantined: Sendable, Equatable {
+  public let seq, size: UInt64
+  public let isCut: Bool
+  public let lowUs, highUs: Int64
+  public let conversation, reason, item: String
+
+  init(_ entry: tl_quarantined) {
+    seq = entry.seq
+    size = entry.size
+    isCut = entry.flags & UInt32(TL_QUARANTINED_CUT) != 0
+    lowUs = entry.low_us
+    highUs = entry.high_us
+    conversation = entry.conversation.string
+    reason = entry.reason.string
+    item = entry.item.string
+  }
+}
+
 public struct Entity: Sendable, Equatable {
   public let conversation, id, body: String
 

@@ -20,8 +20,8 @@ from .operations import Operation, OperationState, OperationWait, Performed, Typ
 from .values import (
     Action, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
     EventKind, Events, Frame, From, Gap, Message, MessageFlags, MessageState, Origin, Page,
-    Phase, Plain, Policy, Profile, SealedMessage, State, Stats, Stop, SyncKind, SyncPhase,
-    SyncStatus, Ties, Truncates, Unsealed)
+    Phase, Plain, Policy, Profile, Quarantined, SealedMessage, State, Stats, Stop, SyncKind,
+    SyncPhase,    SyncStatus, Ties, Truncates, Unsealed)
 from .views import (
     At, Conversation, ConversationFlags, Diff, ListState, LoadKind, Op, OpKind, Waiting,
     WindowState)
@@ -37,9 +37,8 @@ __all__ = [
     "ConversationFlags", "Coverage", "Diff", "Entity", "EntityKind", "Event", "EventKind",
     "Events", "Frame", "From", "Gap", "ListState", "LoadKind", "Message", "MessageFlags",
     "MessageState", "Op", "Operation", "OperationState", "OperationWait", "OpKind", "Origin",
-    "Page",
-    "Performed", "Phase", "Plain", "Policy", "Profile", "SealedMessage", "State", "Stats", "Stop",
-    "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting",
-    "WindowState",
-    "ConversationList", "Rows", "Window", "apply", "checksum",
+    "Page", "Performed", "Phase", "Plain", "Policy", "Profile", "Quarantined", "SealedMessage",
+    "State", "Stats", "Stop", "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing",
+    "Unsealed", "Waiting", "WindowState",
+    "ConversationList", "Rows", "Window", "apply", "checksum", "last_error",
 ]

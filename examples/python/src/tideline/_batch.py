@@ -14,19 +14,21 @@ from .errors import check
 from .operations import Operation, OperationState, OperationWait
 from .values import (
     Action, Change, ChangeKind, Coverage, Entity, EntityKind, Event, EventKind, Gap, Message,
-    MessageFlags, MessageState, Origin, Page, Stop)
+    MessageFlags, MessageState, Origin, Page, Quarantined, Stop)
 from .views import Conversation, ConversationFlags, Diff, Op, OpKind
 
 # `tl_message` and its fellows, each view as an address and a size.
 _MESSAGE = struct.Struct("=QqiI22QQQIIq2Q64x")
 _CHANGE = struct.Struct("=QiIQQQQiI64x")
 _EVENT = struct.Struct("=QiiII8Q64x")
+_QUARANTINED = struct.Struct("=QIIqqQ6Q8Q")
 _ENTITY = struct.Struct("=iI6Q64x")
 _OPERATION = struct.Struct("=QQiiIIq16Q64x")
 _CONVERSATION = struct.Struct("=QIIQq14QQ2Q64x")
 
 _SILENT = 1
 _NOTIFY = 2
+_CUT = 1
 
 
 class _Block:
@@ -256,6 +258,21 @@ def events(batch: ctypes.c_void_p) -> tuple[Event, ...]:
         found.append(Event(
             seq, EventKind(kind), Action(action), conversation.decode(), entity.decode(), body,
             bool(flags & _SILENT), id_.decode()))
+    return tuple(found)
+
+
+def quarantined(batch: ctypes.c_void_p) -> tuple[Quarantined, ...]:
+    """The quarantined items of a batch."""
+    count = ctypes.c_size_t()
+    c.library.tl_batch_quarantined(batch, ctypes.byref(count))
+    block, part = _block(batch)
+    found = []
+    for row in _QUARANTINED.iter_unpack(block[:count.value * _QUARANTINED.size]):
+        seq, flags, _, low, high, size = row[:6]
+        conversation, reason, item = map(part, row[6:12:2], row[7:12:2])
+        found.append(Quarantined(
+            seq, conversation.decode(), reason.decode(), item, size, low, high,
+            bool(flags & _CUT)))
     return tuple(found)
 
 

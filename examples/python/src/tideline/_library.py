@@ -182,6 +182,16 @@ class Event(ctypes.Structure):
     ]
 
 
+class Quarantined(ctypes.Structure):
+    """``tl_quarantined``."""
+
+    _fields_ = [
+        ("seq", c_uint64), ("flags", c_uint32), ("reserved", c_uint32), ("low_us", c_int64),
+        ("high_us", c_int64), ("size", c_uint64), ("conversation", View), ("reason", View),
+        ("item", View), ("reserved_words", c_uint64 * 8),
+    ]
+
+
 class Entity(ctypes.Structure):
     """``tl_entity``."""
 
@@ -360,10 +370,13 @@ _FUNCTIONS = {
     "tl_client_message": (c_int32, [_client, View, View, POINTER(_batch)]),
     "tl_client_changes": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
     "tl_client_events": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
+    "tl_client_quarantined": (
+        c_int32, [_client, View, c_uint64, c_uint32, POINTER(_batch)]),
     "tl_client_entities": (c_int32, [_client, POINTER(EntityQuery), POINTER(_batch)]),
     "tl_batch_rows": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_changes": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_events": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_quarantined": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_entities": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_operations": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_conversations": (c_void_p, [_batch, POINTER(c_size_t)]),

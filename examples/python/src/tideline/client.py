@@ -262,6 +262,20 @@ class Client(Acts):
         finally:
             c.library.tl_batch_free(batch)
 
+    def quarantined(
+            self, conversation: str = "", after: int = 0,
+            limit: int = 0) -> tuple[Quarantined, ...]:
+        """Reads items that could not be applied, with a greater ``seq``, oldest first."""
+        text, batch = conversation.encode(), ctypes.c_void_p()
+        status = check(c.library.tl_client_quarantined(
+            self._handle, c.view(text), after, limit, ctypes.byref(batch)))
+        if status == Status.NONE:
+            return ()
+        try:
+            return _batch.quarantined(batch)
+        finally:
+            c.library.tl_batch_free(batch)
+
     def entities(
         self, kind: EntityKind, conversation: str = "", *, id: str = "",
         after: Optional[Entity] = None, limit: int = 0,

@@ -372,6 +372,21 @@ class Events:
     resync: bool = False
 
 
+@dataclasses.dataclass(frozen=True)
+class Quarantined:
+    """An item that could not be applied, as it came; ``low_us`` and ``high_us`` are the ends of the
+    place that it hides."""
+
+    seq: int
+    conversation: str
+    reason: str
+    item: bytes
+    size: int
+    low_us: int
+    high_us: int
+    cut: bool = False
+
+
 class EntityKind(enum.IntEnum):
     """Which small thing beside messages it is."""
 
