@@ -288,6 +288,15 @@ on("tl_client_receive", "TL_QUARANTINED", "a message without a time",
        "type": "message_new", "conversation_id": ROOM,
        "message": {**message(1), "message_id": NOBODY, "created_at": MARK}})),))
 on("tl_client_receive", "TL_E_FRAME", "half a frame", lambda w, h: (w.view("{"),))
+on("tl_client_receive", "TL_E_FRAME", "bytes that are not UTF-8", lambda w, h: (w.view(b"\xff"),))
+on("tl_client_receive", "TL_IGNORED", "a push without its list",
+   lambda w, h: (w.view(json.dumps({"type": "message_deleted", "conversation_id": ROOM})),))
+on("tl_client_receive", "TL_IGNORED", "an answer to nothing",
+   lambda w, h: (w.view(json.dumps({
+       "type": "get_messages", "request_id": MARK, "status": "ok", "data": {"messages": []}})),))
+on("tl_client_receive", "TL_QUARANTINED", "an update whose item is no object",
+   lambda w, h: (w.view(json.dumps({"type": "update", "payload": {
+       "ref": MARK, "action": "new", "payload": {"entity": "message", "items": [7]}}})),))
 on("tl_client_receive", "TL_E_TOO_LARGE", "a frame over 16 MiB",
    lambda w, h: (w.view(b" " * ((16 << 20) + 1)),))
 on("tl_client_receive", "TL_OK", "a push, not connected", ORDINARY["tl_client_receive"], offline)
@@ -344,6 +353,17 @@ def failing(w):
     return sealed(w, FAILING)
 
 
+for words, request in (
+        ("a request without its conversation", {"type": "get_conversation"}),
+        ("a time of typing that is none",
+         {"type": "typing", "conversation_id": ROOM, "event": MARK}),
+        ("a verb that is none", {"type": MARK})):
+    on("tl_client_perform", "TL_E_INVALID", words,
+       lambda w, h, request=request: (w.view(json.dumps(request)), 0, None, None))
+on("tl_client_send", "TL_E_INVALID", "an attachment that is no object",
+   lambda w, h: (w.struct(c.Send, conversation=ROOM, payload="1", attachment="7"), None, None))
+on("tl_client_sync", "TL_E_INVALID", "an empty conversation",
+   lambda w, h: (w.struct(c.SyncRequest), None))
 on("tl_client_perform", "TL_E_UNSUPPORTED", "`get_messages`",
    lambda w, h: (w.view(json.dumps({"type": "get_messages", "conversation_id": ROOM})), 0, None,
                  None))
@@ -375,6 +395,8 @@ on("tl_client_reopen_payloads", "TL_NONE", "nothing waits for a key",
    ORDINARY["tl_client_reopen_payloads"])
 
 # Windows and lists.
+on("tl_window_open", "TL_E_INVALID", "a place that is none",
+   lambda w, h: (w.struct(c.WindowConfig, conversation=ROOM, at=9), w.out()))
 on("tl_window_open", "TL_E_TOO_LARGE", "a conversation id over 512 bytes",
    lambda w, h: (w.struct(c.WindowConfig, conversation=LONG), w.out()))
 on("tl_window_open", "TL_E_UNSUPPORTED", "at a message that is not stored",

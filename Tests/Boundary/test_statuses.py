@@ -153,7 +153,7 @@ class Statuses(unittest.TestCase):
                 self.assertGreaterEqual(len(reason.split()), 3)
                 self.assertNotIn(MARK, reason)
                 self.assertNotIn("/", reason)
-                self.assertRegex(reason.replace("KiB", "").replace("MiB", ""),
+                self.assertRegex(reason.replace("KiB", "").replace("MiB", "").replace("UTF-8", ""),
                                  r"^[A-Za-z0-9 _,;.`()]+$")
 
     def test_a_reason_names_what_was_wrong(self):
