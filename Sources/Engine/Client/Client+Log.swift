@@ -54,6 +54,8 @@ extension SyncEngine {
         .info, "a sync ended; messages received", Int64(clamping: status.received))
     case .cancelled: logLines.append((.info, "a sync was cancelled"))
     case .incomplete: logLines.append((.warn, "a sync ended with a recorded gap"))
+    case .refused:
+      logLines.append(.warn, "a sync ended in vain", because: "the server refused for good")
     case let other?: logLines.append(.warn, "a sync ended in vain", because: other.reason.text)
     }
   }

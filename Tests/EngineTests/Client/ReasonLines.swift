@@ -68,6 +68,112 @@ import Testing
     #expect(log.take().filter { !$0.hasPrefix("4") } == ["3 a sync ended; messages received (3)"])
   }
 
+  @Test func aFileIsNewOnce() throws {
+    let path = FileManager.default.temporaryDirectory.path + "/reasons-\(UUID().uuidString)"
+    defer { for end in ["", "-wal"] { try? FileManager.default.removeItem(atPath: path + end) } }
+    let key = HostKey([UInt8](repeating: 7, count: 32))
+    let world = try world(file: .path(path, key: key, create: true, strict: false))
+    #expect(log.take().first == "3 opened a new file")
+    world.client.close()
+    _ = log.take()
+    world.client = try Client.open(world.config)
+    #expect(log.take().first == "3 opened a file that was there")
+    world.client.close()
+  }
+
+  @Test func aLostTailIsTold() throws {
+    let path = FileManager.default.temporaryDirectory.path + "/reasons-\(UUID().uuidString)"
+    let copy = path + "-copy"
+    defer {
+      for end in ["", "-wal", "-copy", "-copy-wal"] {
+        try? FileManager.default.removeItem(atPath: path + end)
+      }
+    }
+    let key = HostKey([UInt8](repeating: 7, count: 32))
+    let world = try world(file: .path(path, key: key, create: true, strict: false))
+    world.post(3)
+    try world.connect()
+    try world.sync()
+    try FileManager.default.copyItem(atPath: path, toPath: copy)
+    var tail = try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+    tail[tail.count - 1] ^= 1
+    try tail.write(to: URL(fileURLWithPath: copy + "-wal"))
+    world.client.close()
+    _ = log.take()
+    world.config.file = .path(copy, key: key, create: false, strict: false)
+    let client = try Client.open(world.config)
+    #expect(
+      log.take().first == "2 the end of the log was rejected; what it held is fetched again")
+    client.close()
+  }
+
+  @Test func aConnectionThatIsVoidIsTold() throws {
+    var knobs = ServerKnobs()
+    knobs.echoesRequestIDs = false
+    let world = try world(knobs: knobs)
+    try world.connect()
+    world.alter = { _, _ in nil }
+    try world.sync()
+    _ = log.take()
+    world.timestampGroup(ms: 30_000)
+    _ = try world.client.advance()
+    #expect(try world.client.state().reconnectWanted)
+    #expect(log.take() == ["2 no answer in time on a connection without request ids"])
+  }
+
+  @Test func aRecordedGapIsTold() throws {
+    let world = try world()
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    world.post(300)
+    try world.connect()
+    _ = log.take()
+    let request = SyncRequest(conversation: Array("room".utf8), pagesMax: 1)
+    let id = try world.client.sync(request)
+    try world.run()
+    #expect(try world.client.syncStatus(id).trouble == .incomplete)
+    #expect(log.take().contains("2 a sync ended with a recorded gap"))
+  }
+
+  @Test func aRestoreIsTold() throws {
+    let world = try world()
+    world.post(3)
+    try world.connect()
+    let name = Lock("first")
+    world.alter = { request, answer in
+      guard request.contains("get_messages") else { return answer }
+      let epoch = name.withLock { $0 }
+      return answer.replacingOccurrences(
+        of: #""messages":"#, with: #""epoch":"\#(epoch)","messages":"#)
+    }
+    try world.sync()
+    let line = "2 the server's copy is older than what is here: it was restored"
+    #expect(!log.take().contains(line))
+    name.withLock { $0 = "second" }
+    try world.sync()
+    #expect(log.take().filter { $0 == line }.count == 1)
+    #expect(try world.client.stats().restores == 1)
+  }
+
+  @Test func aCountThatDiffersIsTold() throws {
+    let world = try world()
+    world.post(60)
+    try world.connect()
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    try world.missing(130)
+    try world.sync()
+    _ = world.put("\"imported\"", agoMs: 100_000)
+    world.post(1)
+    _ = log.take()
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.client.stats().auditMismatches == 1)
+    #expect(log.take().contains("2 the server counts other messages than are here"))
+  }
+
   @Test func whatIsIgnoredSaysWhy() throws {
     let world = try world()
     try world.connect()
@@ -156,7 +262,7 @@ import Testing
     try world.sync()
     let lines = log.take()
     #expect(lines.contains("2 the server answered with an error: forbidden"))
-    #expect(lines.contains { $0.hasPrefix("2 a sync ended in vain") })
+    #expect(lines.contains("2 a sync ended in vain: the server refused for good"))
     #expect(!lines.contains { $0.contains("secret") })
   }
 
