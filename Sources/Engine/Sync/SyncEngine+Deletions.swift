@@ -233,8 +233,21 @@ extension SyncEngine {
     } else if let step = try audit(&job, of: &record, in: tx) {
       return step
     }
+    if let newest = try newestBelowRange(job, of: record, in: tx) { job.floor = newest }
     guard job.hasGoal, !job.goalIsDone else { return .ended(nil) }
     return try planGapFill(&job, of: record, in: tx)
+  }
+
+  /// The newest message, where all that the newest range held is deleted: it stands below that
+  /// range, mostly as the first row of a cut page, and is to be whole as well.
+  private func newestBelowRange(
+    _ job: SyncJob, of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> Position? {
+    guard job.request.kind == .latest, !job.goalIsDone, job.floor == nil,
+      let range = try passable(record, in: tx).newest, !range.reachesStart,
+      let last = try tx.keys(record.cid, before: .beforePending, limit: 1, from: nil).first
+    else { return nil }
+    return last.position < range.low ? last.position : nil
   }
 
   // MARK: Audit

@@ -31,6 +31,30 @@ import Testing
     #expect(try world.lies() == [])
   }
 
+  /// All that the newest range held is deleted. What stands below was the first row of a cut page,
+  /// and others of its time may lie beyond the cut: a sync that ends well has seen it whole.
+  @Test(arguments: ServerKind.all)
+  func theNewestThatIsLeftIsWhole(_ kind: ServerKind) throws {
+    let world = try kind.world(knobs: { $0.pageCap = 3 })
+    world.post(12, everyMs: 60_000)
+    try world.connect()
+    try world.sync()
+    world.timestampGroup(ms: 60_000)
+    for _ in 0..<2 {
+      world.server.delete(conversation: world.room, ids: world.server.newestIDs(world.room, 1))
+      #expect(try world.sync().trouble == nil)
+      let newest = try #require(try world.page().rows.last)
+      #expect(newest.flags & MessageBit.unverified == 0)
+      #expect(try world.cached().last == world.truth().last)
+      #expect(try world.lies() == [])
+      world.timestampGroup(ms: 60_000)
+    }
+    // Nothing is asked for once more.
+    world.reset()
+    try world.sync()
+    #expect(world.requests.count <= 2)
+  }
+
   /// The answer of deletions comes in pages; the second is lost with the connection.
   @Test(arguments: ServerKind.all)
   func t07_theWatermarkWaitsForTheLastPageOfDeletions(_ kind: ServerKind) throws {
