@@ -50,7 +50,9 @@ package enum TieOrder {
     guard rows.contains(where: \.isPlaced) else { return arrangedAlone(rows, by: page) }
     let onPage = Set(page.ids)
     func isAnchor(_ row: Row) -> Bool { row.isPlaced && onPage.contains(row.position.id) }
-    guard rows.contains(where: isAnchor) else { return arrangedAlone(rows, by: page) }
+    guard rows.contains(where: isAnchor) else {
+      return arrangedAlone(keepingPlaced(rows), by: page)
+    }
     // What was placed beside rows of the page stays on its side of them.
     var apart: [(row: Row, anchor: Position?)] = []
     var anchor: Position?
@@ -70,6 +72,15 @@ package enum TieOrder {
       result.insert(row, at: place ?? result.count)
     }
     return result
+  }
+
+  /// What came late and stands before a row that was known, where another page has placed that row,
+  /// stays before it.
+  private static func keepingPlaced(_ rows: [Row]) -> [Row] {
+    var rows = rows
+    guard let last = rows.lastIndex(where: { $0.isPlaced && !$0.isLate }) else { return rows }
+    for index in rows.indices.prefix(upTo: last) { rows[index].isLate = false }
+    return rows
   }
 
   private static func arrangedAlone(_ rows: [Row], by page: Shown) -> [Row] {

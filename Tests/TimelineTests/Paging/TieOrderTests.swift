@@ -42,6 +42,17 @@ import Timeline
     #expect(names(TieOrder.arranged(all, by: shown("bxb", below: true))) == "bacde")
   }
 
+  /// While a page waited another one has placed what came late among what was known.
+  @Test func aPageThatWaitedLeavesWhatAnotherHasPlaced() {
+    let mixed = rows("abxde", late: "xd", placed: "de")
+    #expect(names(TieOrder.arranged(mixed, by: shown("ba", below: true))) == "baxde")
+    #expect(names(TieOrder.arranged(mixed, by: shown("ba", above: true))) == "xdeba")
+    // Where all that was placed is late, it stands behind.
+    let late = rows("abcde", late: "de", placed: "de")
+    #expect(names(TieOrder.arranged(late, by: shown("ba", above: true))) == "cbade")
+    #expect(names(TieOrder.arranged(late, by: shown("ba", below: true))) == "bacde")
+  }
+
   @Test func aPageInsideAGroupStandsByTheRun() {
     let all = rows("abcdef")
     #expect(names(TieOrder.arranged(all, by: shown("dc", run: "cef"))) == "abdcef")
