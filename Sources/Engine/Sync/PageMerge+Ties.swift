@@ -30,7 +30,7 @@ extension PageMerge {
   ) throws(StoreFailure) {
     guard scheme.learnsTies else { return }
     if engine.ties.isUnstable { return try noteUntaught(ingested) }
-    for page in engine.ties.takeWaiting(listing, in: record.cid) {
+    for page in engine.ties.takeWaiting(in: record.cid) {
       try arrange(page.time, by: page.shown, new: [], waited: page)
     }
     let rows = ingested.bad.isEmpty ? ingested.items : ingested.items.filter { $0 != nil }

@@ -99,8 +99,17 @@ struct TieLearner {
     }
   }
 
-  /// The pages of a conversation that waited for what is known now, oldest first each.
-  mutating func takeWaiting(_ listing: Listing, in cid: Int64) -> [Waiting] {
+  /// The pages of a conversation that waited for what is known now, whatever they were asked for:
+  /// oldest first each, and in the order in which they were asked.
+  mutating func takeWaiting(in cid: Int64) -> [Waiting] {
+    if waiting.isEmpty { return [] }
+    var pages: [Waiting] = []
+    for listing in Listing.allCases { pages.append(contentsOf: takeWaiting(listing, in: cid)) }
+    pages.sort { $0.issued < $1.issued }
+    return pages
+  }
+
+  private mutating func takeWaiting(_ listing: Listing, in cid: Int64) -> [Waiting] {
     guard let all = waiting[listing], !all.isEmpty, !isUnknown(listing) else { return [] }
     let pages = all.filter { $0.cid == cid }
     waiting[listing] = all.filter { $0.cid != cid }

@@ -240,6 +240,32 @@ import Testing
     }
   }
 
+  /// How pages from a time on are listed is told in another conversation. The next page of this
+  /// one, whatever was asked for, puts right what had waited.
+  @Test func aPageThatWaitedIsTakenByAnyOther() throws {
+    for seed in 1...4 as ClosedRange<UInt64> {
+      let world = try world(seed: seed)
+      let other = "other"
+      world.server.createConversation(other, participants: ["me", "you"])
+      world.post(80)
+      world.timestampGroup(ms: 60_000)
+      world.post(2, everyMs: 0)
+      world.put(in: other)
+      try world.connect()
+      try world.sync()
+      try world.sync(in: other)
+      for _ in 0..<6 { world.put() }
+      try world.sync()
+      for _ in 0..<3 {
+        world.timestampGroup(ms: 1_000)
+        world.put(in: other)
+      }
+      try world.sync(in: other)
+      try world.sync(.older, want: 1_000)
+      #expect(try world.cached() == listed(world), "seed \(seed)")
+    }
+  }
+
   /// A file that was read keeps the order.
   @Test func theOrderOutlivesTheProcess() throws {
     let folder = try TrapsRestart.Folder()
