@@ -325,7 +325,7 @@ enum {
   TL_OPEN_MEMORY = 1u << 0,         /**< Keep everything in memory; `path` must be empty. */
   TL_OPEN_EXISTING = 1u << 1,       /**< Fail with #TL_E_NOT_FOUND instead of creating the file. */
   TL_OPEN_STRICT = 1u << 2,         /**< Refuse a file whose log has a rejected tail (#TL_E_DAMAGED). */
-  TL_OPEN_AUTO_MARK_READ = 1u << 3, /**< Fetched messages of others are marked read. */
+  TL_OPEN_AUTO_MARK_READ = 1u << 3, /**< Messages of others that were on a screen for `seen_ms` are marked read: see #tl_window_show. */
   TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4 /**< Messages of others that arrive are marked delivered. */
 };
 
@@ -352,6 +352,8 @@ typedef struct tl_client_config {
   tl_seal_hook seal;          /**< Seals what this user writes, or NULL to send payloads as they are. */
   void *seal_context;         /**< Handed to `seal`. */
   tl_drop_hook seal_drop;     /**< Releases `seal_context`, or NULL. */
+  uint32_t seen_ms;           /**< For #TL_OPEN_AUTO_MARK_READ: how long a row is on screen until it is read; 0 is 1,000, at most 3,600,000. */
+  uint32_t reserved;          /**< Must be zero. */
 } tl_client_config;
 
 /**
@@ -477,8 +479,9 @@ TL_API TL_CHECK tl_status tl_client_frame_sent(tl_client *client, uint64_t id);
 TL_API void tl_frame_free(tl_frame *frame);
 
 /**
- * @brief Lets time act: time-outs and retries that are due, and splits that were
- *        held back for long enough, which make the event descriptor readable.
+ * @brief Lets time act: time-outs and retries that are due, splits that were held
+ *        back for long enough, which make the event descriptor readable, and what
+ *        was seen for long enough.
  * @param client The client.
  * @param wait_ms Milliseconds until this should be called again, -1 when no
  *        deadline is set. May be handed to `poll`. NULL is allowed.
@@ -560,10 +563,15 @@ enum {
   TL_POLICY_CACHE_ONLY = 1          /**< The cache only: ends at once, asks nothing. */
 };
 
+/** Flags of #tl_sync_request. */
+enum {
+  TL_SYNC_MARK_READ = 1u << 0 /**< Messages of others on the pages that it brings are marked read, whatever the configuration says. */
+};
+
 /** One request to sync a conversation. */
 typedef struct tl_sync_request {
   uint32_t struct_size;  /**< `sizeof(tl_sync_request)` of the caller. */
-  uint32_t flags;        /**< Must be zero. */
+  uint32_t flags;        /**< `TL_SYNC_` flags. */
   tl_view conversation;  /**< Which conversation; at most 512 bytes. */
   tl_sync_kind kind;     /**< What to bring. */
   tl_policy policy;      /**< Where to look. */
@@ -1130,7 +1138,8 @@ enum {
 /** Flags of #tl_window_config. */
 enum {
   TL_WINDOW_CACHE_ONLY = 1u << 0, /**< Never ask the network for this window. */
-  TL_WINDOW_NO_REFRESH = 1u << 1  /**< Do not refresh stale ranges that are shown. */
+  TL_WINDOW_NO_REFRESH = 1u << 1, /**< Do not refresh stale ranges that are shown. */
+  TL_WINDOW_PRELOAD = 1u << 2     /**< Load the next page when the rows on screen come near an end: see #tl_window_show. */
 };
 
 /** How to open a window. Zero it, set `struct_size`, then what you need. */
@@ -1307,6 +1316,17 @@ TL_API TL_CHECK tl_status tl_window_fill(tl_window *window, uint32_t row);
 /**
  * @brief Says which rows are on screen: what is stale there is refreshed, and
  *        where rows must leave, those farthest from here go first.
+ *
+ * With #TL_OPEN_AUTO_MARK_READ a message of another that is on screen for all of
+ * `seen_ms` is marked read, as #tl_client_mark_read does, by #tl_client_advance,
+ * whose deadline covers it. Each call tells all that is on screen: what it leaves
+ * out, no rows, and the closing of the window end it. Nothing else is seen: no
+ * push, no sync and no row that was only loaded.
+ *
+ * With #TL_WINDOW_PRELOAD a page of `count` is loaded, as by #tl_window_load, when
+ * the rows are within half a page of an end of the window beyond which there is
+ * more: of either end, once for each row that stood there on a connection, and not
+ * while a load of that side is under way. Offline it comes from the cache.
  * @param window The window.
  * @param first First row on screen.
  * @param count How many; 0 when none is.

@@ -72,6 +72,10 @@ extension ClientConfig {
       config.requests_max, zero: 4, atMost: Limits.requestsMax, "requests_max is over 64")
     autoMarkRead = has(flags, TL_OPEN_AUTO_MARK_READ)
     autoMarkDelivered = has(flags, TL_OPEN_AUTO_MARK_DELIVERED)
+    seenMs = Int64(
+      try unsafe count(
+        config.seen_ms, zero: 1_000, atMost: Limits.seenMsMax, "seen_ms is over 3,600,000"))
+    try unsafe mustBeZero(config.reserved)
     seed = .random(in: .min ... .max)
   }
 }

@@ -5,7 +5,8 @@ internal import Engine
 
 extension SyncRequest {
   init(_ request: tl_sync_request) throws(Failure) {
-    try unsafe mustBeZero(request.flags, "flags is not zero")
+    let marks = UInt32(truncatingIfNeeded: TL_SYNC_MARK_READ)
+    guard unsafe request.flags & ~marks == 0 else { throw .invalid("flags has an unknown flag of a sync") }
     let kind: Kind
     switch unsafe Int(request.kind) {
     case TL_SYNC_LATEST: kind = .latest
@@ -26,6 +27,7 @@ extension SyncRequest {
     self.init(
       conversation: conversation, kind: kind, policy: policy, want: unsafe Int(request.want),
       pagesMax: unsafe Int(request.pages_max))
+    marksRead = unsafe request.flags & marks != 0
   }
 }
 
@@ -91,7 +93,8 @@ extension WindowConfig {
     let flags = unsafe config.flags
     let cacheOnly = UInt32(truncatingIfNeeded: TL_WINDOW_CACHE_ONLY)
     let noRefresh = UInt32(truncatingIfNeeded: TL_WINDOW_NO_REFRESH)
-    guard flags & ~(cacheOnly | noRefresh) == 0 else {
+    let preload = UInt32(truncatingIfNeeded: TL_WINDOW_PRELOAD)
+    guard flags & ~(cacheOnly | noRefresh | preload) == 0 else {
       throw .invalid("flags has an unknown flag of a window")
     }
     let rowsMax = try unsafe ABI.count(
@@ -103,6 +106,7 @@ extension WindowConfig {
       count: try unsafe loadCount(config.count), rowsMax: rowsMax)
     isCacheOnly = flags & cacheOnly != 0
     leavesStale = flags & noRefresh != 0
+    preloads = flags & preload != 0
     if unsafe config.hold_ms == TL_HOLD_NONE {
       holdMs = 0
     } else if unsafe config.hold_ms > 0 {

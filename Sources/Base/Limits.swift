@@ -90,6 +90,7 @@ package enum Limits {
   package static let pageLimitMax = 1_000
   /// Open windows, messages in one of them, and messages of one load.
   package static let windowsMax = 1_024
+  package static let seenMsMax = 3_600_000
   package static let holdMsMax = 60_000
   package static let windowRowsMin = 100
   package static let windowRowsMax = 200_000

@@ -37,6 +37,8 @@ static void configurations(void) {
   REFUSED(config.struct_size = 12, TL_E_INVALID);
   REFUSED(config.struct_size = UINT32_MAX, TL_E_INVALID);
   REFUSED(config.flags |= 1u << 30, TL_E_INVALID);
+  REFUSED(config.seen_ms = 3600001, TL_E_INVALID);
+  REFUSED(config.reserved = 1, TL_E_INVALID);
   REFUSED(config.flags |= TL_OPEN_EXISTING, TL_E_INVALID);
   REFUSED(config.path = view("x.db"), TL_E_INVALID);
   REFUSED((config.key.data = test_key, config.key.size = 32), TL_E_INVALID);
@@ -354,7 +356,8 @@ static void requests(void) {
   change;                                                                      \
   EXPECT(tl_client_sync(client, &request, NULL), expected)
   SYNC((void)0, TL_OK);
-  SYNC(request.flags = 1, TL_E_INVALID);
+  SYNC(request.flags = 2, TL_E_INVALID);
+  SYNC(request.flags = TL_SYNC_MARK_READ, TL_OK);
   SYNC(request.kind = 4, TL_E_INVALID);
   SYNC(request.kind = TL_SYNC_CONVERSATIONS, TL_E_INVALID);
   SYNC((request.kind = TL_SYNC_CONVERSATIONS, request.conversation.size = 0), TL_OK);

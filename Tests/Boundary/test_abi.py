@@ -72,7 +72,8 @@ class Layout(unittest.TestCase):
             for kind in enums if isinstance(enums, tuple) else (enums,):
                 given |= {member.name: member.value for member in kind}
             # These are of other enumerations, which are plain members of Python values.
-            other = {"CHANGE": {"SILENT", "NOTIFY"}, "SYNC": {"WAITING", "RUNNING", "ENDED"},
+            other = {"CHANGE": {"SILENT", "NOTIFY"},
+                     "SYNC": {"WAITING", "RUNNING", "ENDED", "MARK_READ"},
                      "LOAD": {"PAST_GAPS"}}.get(prefix, set())
             self.assertEqual(given, {name: value for name, value in values[prefix].items()
                                      if name not in other}, prefix)
@@ -326,9 +327,37 @@ class Use(unittest.TestCase):
             self.assertEqual(client.receive('{"type":"weather"}'), tideline.Status.IGNORED)
             self.assertEqual(client.stats().frames_bad, 6)
             client.disconnected()
+            self.assertEqual(client.receive('{"type":"weather"}'), tideline.Status.IGNORED)
+
+    def test_a_void_connection(self):
+        now = [0]
+        with tideline.Client(user_id="me", clock=lambda: now[0]) as client:
+            client.connected()
+            client.sync("c")
+            for _ in client.frames():
+                now[0] += 100_000
+            client.advance()
+            self.assertTrue(client.state().reconnect_wanted)
             with self.assertRaises(tideline.OfflineError) as raised:
                 client.receive('{"type":"weather"}')
             self.assertTrue(raised.exception.is_transient)
+
+    def test_what_was_on_a_screen_is_read(self):
+        now = [0]
+        with tideline.Client(user_id="me", auto_mark_read=True, seen_ms=500,
+                             clock=lambda: now[0]) as client:
+            client.connected()
+            client.sync("c")
+            serve(client, [message(n) for n in range(1, 6)])
+            window = client.window("c", preload=True)
+            window.poll()
+            window.show(0, 3)
+            self.assertEqual(client.advance(), 500)
+            now[0] = 500
+            client.advance()
+            self.assertEqual(client.state().reads_pending, 3)
+            client.sync("c", mark_read=True)
+            window.close()
 
     def test_arguments(self):
         for arguments in ({"key": KEY}, {"user_id": ""}, {"user_id": "x" * 513},

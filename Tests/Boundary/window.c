@@ -114,7 +114,8 @@ static void misuse(void) {
   tl_client *client = open_memory();
   OPENED((void)0, TL_OK);
   OPENED(config.struct_size = 4, TL_E_INVALID);
-  OPENED(config.flags = 4, TL_E_INVALID);
+  OPENED(config.flags = 8, TL_E_INVALID);
+  OPENED(config.flags = TL_WINDOW_PRELOAD, TL_OK);
   OPENED(config.flags = 3, TL_OK);
   OPENED(config.conversation.size = 0, TL_E_INVALID);
   OPENED(config.at = 4, TL_E_INVALID);

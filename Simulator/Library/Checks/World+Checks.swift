@@ -450,9 +450,7 @@ extension World {
       for row in page.rows {
         let id = Self.text(row.id)
         guard let serial = ledger.serial(ofID: id), !ledger.posted[serial].mine else { continue }
-        // What only a push brought was not fetched.
-        let isFetched = knobs.autoMarkRead && !knobs.pushes
-        let due = isFetched || ledger.marked.contains(id)
+        let due = ledger.marked.contains(id)
         if due, !ledger.readOnServer.contains(id) {
           throw Violation("never marked read: \(id)")
         }

@@ -114,3 +114,12 @@ extension TidelineClient {
     forged.append(SimFrame(id: 1 << 62, bytes: Array(text.utf8)))
   }
 }
+
+extension TidelineClient {
+  /// A sync of the host's, which marks what it brings where the world says so.
+  func marking(_ request: SyncRequest) -> SyncRequest {
+    var request = request
+    request.marksRead = marksRead
+    return request
+  }
+}

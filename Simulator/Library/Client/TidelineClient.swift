@@ -26,9 +26,9 @@ package final class TidelineClient: SimulatedClient {
   /// Frames of a planted fault.
   var forged: [SimFrame] = []
   var updatesSeen = 0
+  let marksRead: Bool
   private var isBlanked = false
-  private var badgesSeen = 0
-  private var isNews = false
+  private var (badgesSeen, isNews) = (0, false)
 
   private static let fileName = "messages.tideline"
   private static let key = HostKey(Array(1...32))
@@ -45,6 +45,7 @@ package final class TidelineClient: SimulatedClient {
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
     config.autoMarkRead = knobs.autoMarkRead
+    marksRead = knobs.autoMarkRead
     config.autoMarkDelivered = knobs.operations.tellsDelivery
     if knobs.operations.seals {
       let keys = keys
@@ -171,11 +172,11 @@ package final class TidelineClient: SimulatedClient {
   // MARK: Syncs
 
   package func syncLatest(_ conversation: [UInt8]) throws -> UInt64 {
-    try client.sync(SyncRequest(conversation: conversation))
+    try client.sync(marking(SyncRequest(conversation: conversation)))
   }
 
   package func syncOlder(_ conversation: [UInt8], want: Int) throws -> UInt64 {
-    try client.sync(SyncRequest(conversation: conversation, kind: .older, want: want))
+    try client.sync(marking(SyncRequest(conversation: conversation, kind: .older, want: want)))
   }
 
   package func cancel(_ sync: UInt64) throws { _ = try client.cancel(sync) }

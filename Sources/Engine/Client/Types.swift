@@ -88,7 +88,9 @@ package struct ClientConfig: Sendable {
   package var user: [UInt8]
   package var profile = Profile()
   package var cacheBytes: UInt64 = 16 << 20
+  /// What was on a screen for so long is marked read.
   package var autoMarkRead = false
+  package var seenMs: Int64 = 1_000
   /// Tells senders that their messages have arrived.
   package var autoMarkDelivered = false
   package var requestTimeoutMs: Int64 = 30_000
@@ -200,6 +202,8 @@ package struct SyncRequest: Equatable, Sendable {
   /// A screen waits for it: it goes before all that is not urgent, also between two
   /// pages of a longer sync of the same conversation.
   package var isUrgent: Bool
+  /// Messages of others that it brings are marked read.
+  package var marksRead = false
 
   package init(
     conversation: [UInt8] = [], kind: Kind = .latest, policy: Policy = .cacheThenNetwork,
@@ -216,7 +220,7 @@ package struct SyncRequest: Equatable, Sendable {
   /// Whether both bring the same, however urgent.
   func isTwin(of other: SyncRequest) -> Bool {
     conversation == other.conversation && kind == other.kind && policy == other.policy
-      && want == other.want && pagesMax == other.pagesMax
+      && want == other.want && pagesMax == other.pagesMax && marksRead == other.marksRead
   }
 }
 

@@ -21,6 +21,8 @@ package struct WindowConfig: Equatable, Sendable {
   package var isCacheOnly = false
   /// Leave stale rows on screen as they are.
   package var leavesStale = false
+  /// The next page is loaded where the screen comes near an end of the list.
+  package var preloads = false
   /// For how long a split that a request under way will settle is not drawn.
   package var holdMs: Int64 = 1_000
 

@@ -133,7 +133,7 @@ extension SyncEngine {
       let isOld = if case .start = job.stage { true } else { false }
       let ingest = Ingest(
         self, frame: frame, opened: opened[...], issued: pending.issued,
-        autoMarkRead: config.autoMarkRead, asked: pending.limit)
+        autoMarkRead: job.request.marksRead, asked: pending.limit)
       let bad = stats.quarantined
       do {
         try advance(&job, outcome: outcome, from: ingest, at: now)

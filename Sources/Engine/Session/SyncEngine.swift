@@ -216,6 +216,7 @@ final class SyncEngine {
     }
     expireTyping(now)
     checkRestores(now)
+    markSeen(now)
     pump(now)
     var next = min(tracker.deadlineMs ?? .max, typing.deadlineMs ?? .max)
     if tracker.isUp {
@@ -233,6 +234,11 @@ final class SyncEngine {
       if let again = subscriptions.nextMs, again > now.monotonicMs {
         next = min(next, again)
       }
+    }
+    if config.autoMarkRead,
+      let seen = windows.snapshot.withLock({ $0.seen.deadlineMs(for: config.seenMs) })
+    {
+      next = min(next, max(seen, now.monotonicMs))
     }
     let held = windows.takeHolds(at: now.monotonicMs, rest: next)
     if held.isDue { hasNews = true }

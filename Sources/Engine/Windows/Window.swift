@@ -39,6 +39,7 @@ package final class Window: Sendable {
       isEarlier = hold(screen)
       if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh, at: now)
+      if !ops.isEmpty { unsee(screen) }
       if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
@@ -143,10 +144,34 @@ package final class Window: Sendable {
 
   package func show(first: Int, count: Int) throws(Failure) {
     let now = client.now()
+    var isNews = false
+    defer { if isNews { client.signalNews() } }
     try live.inside { screen throws(Failure) in
       let fresh = observe(&screen)
-      try screen.show(first: first, count: count)
+      isNews = try screen.show(first: first, count: count)
+      if see(first: first, count: count, screen, at: now) { isNews = true }
       try ask(&screen, fresh, at: now)
+    }
+  }
+
+  /// Notes which rows are on the screen; true where the host thinks that nothing is due by the time
+  /// at which they will have been seen.
+  private func see(first: Int, count: Int, _ screen: WindowState, at now: Instant) -> Bool {
+    guard client.config.autoMarkRead else { return false }
+    let shown = min(count, screen.list.count - first, Limits.markReadMax)
+    let items = screen.list.items(first..<first + shown)
+    let (conversation, seenMs) = (screen.config.conversation, client.config.seenMs)
+    return client.snapshot.withLock { snapshot in
+      snapshot.seen.show(items, of: number, conversation, at: now.monotonicMs, for: seenMs)
+      return snapshot.seen.deadlineMs(for: seenMs).map { $0 < snapshot.restsUntilMs } ?? false
+    }
+  }
+
+  /// What went from the list is not on the screen any more.
+  private func unsee(_ screen: WindowState) {
+    guard client.config.autoMarkRead else { return }
+    client.snapshot.withLock { snapshot in
+      snapshot.seen.keep(of: number) { screen.list.row(ofNumber: $0) != nil }
     }
   }
 

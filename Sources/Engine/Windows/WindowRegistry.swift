@@ -28,6 +28,8 @@ struct SharedSnapshot {
   var catchingUp: [[UInt8]] = []
   /// By window, when it is to draw a split that it holds back.
   var holds: [UInt64: Int64] = [:]
+  /// What is on screens, where what is seen is marked read.
+  var seen = SeenBoard()
   /// Until when the host was told that nothing is due.
   var restsUntilMs = Int64.max
   /// By operation, how much of its attachment is uploaded.
@@ -172,6 +174,15 @@ extension SyncEngine {
 
   /// What only this window asked for is dropped.
   func closeWindow(_ number: UInt64, at now: Instant) {
+    guard let known = windows.windows[number] else { return }
+    if config.autoMarkRead {
+      // It has nothing on a screen any more; what it had there for long enough was seen.
+      windows.snapshot.withLock { snapshot in
+        snapshot.seen.show(
+          [], of: number, known.conversation, at: now.monotonicMs, for: config.seenMs)
+      }
+      markSeen(now)
+    }
     guard let entry = windows.windows.removeValue(forKey: number) else { return }
     windows.snapshot.withLock { snapshot in
       snapshot.ends[number] = nil

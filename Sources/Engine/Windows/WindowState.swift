@@ -38,6 +38,8 @@ struct WindowState: LiveQueryState {
   /// A place in the midst of its rows, while it had any.
   var stood: Position?
   var refilled: Refill?
+  /// The ends from which a page was loaded ahead on this connection.
+  var preloaded: (above: Position?, below: Position?)
   /// Gaps that opened below the newest messages, and are not loaded until they are whole.
   var opened = SpanSet()
   var trouble: Failure?
@@ -104,6 +106,7 @@ struct WindowState: LiveQueryState {
       self.connections = connections
       refreshed = SpanSet()
       fresh = SpanSet()
+      preloaded = (nil, nil)
       for index in wishes.indices {
         wishes[index].beginAgain()
       }
@@ -201,7 +204,7 @@ struct WindowState: LiveQueryState {
   }
 
   /// All that is loaded is to be let go at the next look.
-  private var isReplaced = false
+  private(set) var isReplaced = false
 
   private func row(_ number: UInt64) throws(Failure) -> Int {
     guard let row = list.row(ofNumber: number) else { throw .notFound }
@@ -251,15 +254,17 @@ struct WindowState: LiveQueryState {
     list.spans.span(holding: position) != nil
   }
 
-  mutating func show(first: Int, count: Int) throws(Failure) {
+  /// True where only the next poll brings what is to be loaded for it.
+  mutating func show(first: Int, count: Int) throws(Failure) -> Bool {
     guard first >= 0, count >= 0, first <= list.count else { throw .invalid("no such row") }
     let last = first + min(count, list.count - first) - 1
     guard count > 0, let low = list[first]?.position, let high = list[last]?.position else {
       shown = nil
-      return
+      return false
     }
     shown = SpanSet.Span(low: low, high: high.successor)
     focus = list[(first + last) / 2]?.position
+    return config.preloads && preload(around: first...last)
   }
 
   mutating func trim(first: Int, count: Int) throws(Failure) {
@@ -289,7 +294,7 @@ struct WindowState: LiveQueryState {
   }
 
   /// What is to stay loaded from the next look on.
-  private var kept: SpanSet?
+  private(set) var kept: SpanSet?
 
   // MARK: A look
 

@@ -151,11 +151,10 @@ import Testing
     let folder = try TrapsRestart.Folder()
     let world = try World.idempotent(file: folder.file()) {
       $0.autoMarkDelivered = true
-      $0.autoMarkRead = true
     }
     world.post(130)
     try world.connect()
-    try world.sync(.older, want: 130)
+    try world.sync(.older, want: 130, marksRead: true)
     try world.run()
     let told = ["mark_delivered", "mark_read"].map { world.asked($0).count }
     #expect(told.allSatisfy { $0 > 0 })
@@ -169,7 +168,7 @@ import Testing
     try world.client.clear()
     try folder.kill(world)
     try world.connect()
-    try world.sync(.older, want: 130)
+    try world.sync(.older, want: 130, marksRead: true)
     try world.run()
     #expect(try world.cached() == world.truth())
     #expect(["mark_delivered", "mark_read"].map { world.asked($0).count } == told)

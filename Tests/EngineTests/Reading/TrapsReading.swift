@@ -17,9 +17,10 @@ import Testing
     }
   }
 
+  /// Also where what is seen is marked: nobody has seen it.
   @Test(arguments: ServerKind.all)
   func t16_fetchingIsNotReading(_ kind: ServerKind) throws {
-    let world = try kind.world()
+    let world = try kind.world(config: { $0.autoMarkRead = true })
     world.post(60)
     try world.connect()
     try world.sync()
@@ -31,13 +32,13 @@ import Testing
     #expect(try world.tailFaults(150) == [])
   }
 
-  /// Marking by itself: after the page is stored, foreign and unread only, batched.
+  /// A sync that asks for it: after the page is stored, foreign and unread only, batched.
   @Test(arguments: ServerKind.all)
-  func t16_markingByItselfSendsForeignUnreadIdsOnce(_ kind: ServerKind) throws {
-    let world = try kind.world(config: { $0.autoMarkRead = true })
+  func t16_aSyncThatMarksSendsForeignUnreadIdsOnce(_ kind: ServerKind) throws {
+    let world = try kind.world()
     world.post(60)
     try world.connect()
-    try world.sync()
+    try world.sync(marksRead: true)
     try world.client.disconnected()
     let foreign = world.post(100)
     world.post(30, sender: "me")
@@ -45,7 +46,7 @@ import Testing
     world.server.markRead(conversation: world.room, ids: known, user: "me")
     try world.client.connected()
     world.reset()
-    try world.sync()
+    try world.sync(marksRead: true)
     try world.run()
     let sent = marks(world)
     #expect(sent.flatMap { $0 }.sorted() == foreign.sorted())
@@ -54,7 +55,7 @@ import Testing
     #expect(try world.client.state().readsPending == 0)
     #expect(try world.page().rows.allSatisfy { $0.flags & MessageBit.unread == 0 })
     world.reset()
-    try world.sync()
+    try world.sync(marksRead: true)
     #expect(world.asked("mark_read").isEmpty)
     #expect(try world.tailFaults(150) == [])
   }

@@ -95,7 +95,7 @@ import Testing
   private func marking(_ count: Int) throws -> World {
     var knobs = ServerKnobs()
     knobs.echoesRequestIDs = true
-    let world = try World(knobs: knobs) { $0.autoMarkRead = true }
+    let world = try World(knobs: knobs)
     world.post(count)
     try world.connect()
     return world
@@ -104,8 +104,8 @@ import Testing
   /// A long backlog is marked in requests of two hundred, while it comes and at its end.
   @Test func aBacklogIsMarkedInFewRequests() throws {
     let world = try marking(1_000)
-    try world.sync()
-    try world.sync(.older, want: 1_000)
+    try world.sync(marksRead: true)
+    try world.sync(.older, want: 1_000, marksRead: true)
     let marks = world.asked("mark_read")
     #expect(try world.client.state().readsPending == 0)
     #expect(marks.count <= 7)
@@ -120,7 +120,7 @@ import Testing
   @Test func lostMarksAreTriedAgainSoon() throws {
     let world = try marking(20)
     world.lose("mark_read")
-    try world.sync()
+    try world.sync(marksRead: true)
     var tried: [Int64] = []
     var lastMs: Int64 = 0
     for second in 0..<1_500 {

@@ -145,10 +145,12 @@ final class World {
 
   @discardableResult
   func sync(
-    _ kind: SyncRequest.Kind = .latest, want: Int = 0, in conversation: String? = nil
+    _ kind: SyncRequest.Kind = .latest, want: Int = 0, in conversation: String? = nil,
+    marksRead: Bool = false
   ) throws -> SyncStatus {
-    let request = SyncRequest(
+    var request = SyncRequest(
       conversation: Array((conversation ?? room).utf8), kind: kind, want: want)
+    request.marksRead = marksRead
     let id = try client.sync(request)
     try run()
     return try client.syncStatus(id)

@@ -79,6 +79,7 @@ class ClientConfig(ctypes.Structure):
         ("log", LogHook), ("log_context", c_void_p), ("log_drop", DropHook),
         ("clock", ClockHook), ("clock_context", c_void_p),
         ("seal", SealHook), ("seal_context", c_void_p), ("seal_drop", DropHook),
+        ("seen_ms", c_uint32), ("reserved", c_uint32),
     ]
 
 

@@ -53,7 +53,8 @@ class Client(Acts):
         profile: What is known of the server.
         existing: Fail with NotFoundError instead of creating the file.
         strict: Refuse a file whose log has a rejected tail.
-        auto_mark_read: Fetched messages of others are marked read.
+        auto_mark_read: Messages of others that were on a screen for ``seen_ms`` are marked read:
+            what ``Window.show`` says, and nothing else.
         auto_mark_delivered: Messages of others that arrive are marked delivered.
         seal: Seals payloads: gives the JSON value that goes out, or None when the key has not come.
         open: Opens payloads: gives the plaintext, a Plain, or None when the key has not come.
@@ -69,7 +70,7 @@ class Client(Acts):
         user_id: str, account: str = "", profile: Optional[Profile] = None,
         existing: bool = False, strict: bool = False, auto_mark_read: bool = False,
         auto_mark_delivered: bool = False, cache_bytes: int = 0, request_timeout_ms: int = 0,
-        requests_max: int = 0,
+        requests_max: int = 0, seen_ms: int = 0,
         open: Optional[OpenFunction] = None, seal: Optional[SealFunction] = None,
         log: Optional[LogFunction] = None, clock: Optional[ClockFunction] = None,
     ) -> None:
@@ -83,7 +84,7 @@ class Client(Acts):
             struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=c.view(texts[0]),
             key=c.view(texts[1]), account=c.view(texts[2]), user_id=c.view(texts[3]),
             cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
-            requests_max=requests_max)
+            requests_max=requests_max, seen_ms=seen_ms)
         if profile is not None:
             config.profile = ctypes.pointer(_profile(profile))
         # The library calls these for as long as it lives, so they are kept here.
@@ -186,12 +187,16 @@ class Client(Acts):
     def sync(
         self, conversation: str = "", kind: SyncKind = SyncKind.LATEST,
         policy: Policy = Policy.CACHE_THEN_NETWORK, *, want: int = 0, pages_max: int = 0,
+        mark_read: bool = False,
     ) -> int:
-        """Asks for a conversation, or the list of them, to be synced; gives the sync's number."""
+        """Asks for a conversation, or the list of them, to be synced; gives the sync's number.
+
+        With ``mark_read`` messages of others on its pages are marked read.
+        """
         text = conversation.encode()
         request = c.SyncRequest(
-            struct_size=ctypes.sizeof(c.SyncRequest), conversation=c.view(text), kind=kind,
-            policy=policy, want=want, pages_max=pages_max)
+            struct_size=ctypes.sizeof(c.SyncRequest), flags=int(mark_read),
+            conversation=c.view(text), kind=kind, policy=policy, want=want, pages_max=pages_max)
         number = ctypes.c_uint64()
         check(c.library.tl_client_sync(
             self._handle, ctypes.byref(request), ctypes.byref(number)))
@@ -324,15 +329,17 @@ class Client(Acts):
     def window(
         self, conversation: str, at: At = At.LATEST, count: int = 0, *, id: str = "",
         time_us: int = 0, rows_max: int = 0, cache_only: bool = False, refresh: bool = True,
-        hold_ms: int = 1_000,
+        hold_ms: int = 1_000, preload: bool = False,
     ) -> Window:
         """Opens a window on a conversation; its first ``poll`` brings what is cached.
 
         A gap that a catch-up under way will close is not drawn for ``hold_ms``; 0 draws all.
+        With ``preload`` the next page is loaded when ``show`` comes near an end.
         """
         texts = conversation.encode(), id.encode()
         config = c.WindowConfig(
-            struct_size=ctypes.sizeof(c.WindowConfig), flags=cache_only | (not refresh) << 1,
+            struct_size=ctypes.sizeof(c.WindowConfig),
+            flags=cache_only | (not refresh) << 1 | preload << 2,
             conversation=c.view(texts[0]), at=at, count=count, id=c.view(texts[1]),
             time_us=time_us, rows_max=rows_max, hold_ms=hold_ms or c.HOLD_NONE)
         return Window(self, config)
