@@ -75,7 +75,7 @@ extension ClientConfig {
     seenMs = Int64(
       try unsafe count(
         config.seen_ms, zero: 1_000, atMost: Limits.seenMsMax, "seen_ms is over 3,600,000"))
-    try unsafe mustBeZero(config.reserved)
+    try unsafe mustBeZero(config.reserved, "reserved is not zero")
     seed = .random(in: .min ... .max)
   }
 }

@@ -6,7 +6,9 @@ internal import Engine
 extension SyncRequest {
   init(_ request: tl_sync_request) throws(Failure) {
     let marks = UInt32(truncatingIfNeeded: TL_SYNC_MARK_READ)
-    guard unsafe request.flags & ~marks == 0 else { throw .invalid("flags has an unknown flag of a sync") }
+    guard unsafe request.flags & ~marks == 0 else {
+      throw .invalid("flags has an unknown flag of a sync")
+    }
     let kind: Kind
     switch unsafe Int(request.kind) {
     case TL_SYNC_LATEST: kind = .latest
