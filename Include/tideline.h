@@ -326,7 +326,8 @@ enum {
   TL_OPEN_EXISTING = 1u << 1,       /**< Fail with #TL_E_NOT_FOUND instead of creating the file. */
   TL_OPEN_STRICT = 1u << 2,         /**< Refuse a file whose log has a rejected tail (#TL_E_DAMAGED). */
   TL_OPEN_AUTO_MARK_READ = 1u << 3, /**< Messages of others that were on a screen for `seen_ms` are marked read: see #tl_window_show. */
-  TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4 /**< Messages of others that arrive are marked delivered. */
+  TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4, /**< Messages of others that arrive are marked delivered. */
+  TL_OPEN_CATCH_UP_ALL = 1u << 5    /**< Each connection catches up with all conversations, as #TL_SYNC_ALL does. */
 };
 
 /** How to open a client. Zero it, set `struct_size`, then what you need. */
@@ -420,6 +421,20 @@ TL_API TL_CHECK tl_status tl_client_connected(tl_client *client);
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
  */
 TL_API TL_CHECK tl_status tl_client_disconnected(tl_client *client);
+
+/**
+ * @brief Says that nothing sent on an earlier connection reaches the server any more.
+ *
+ * A send that was never answered may still be on its way when its connection is
+ * gone, so the library looks only after a time-out of the next connection whether
+ * it has arrived, and holds back what is behind it. A host that knows better (the
+ * transport said that the peer has closed) says so here: the look begins at once on
+ * the present connection, or with the next one when there is none. Where the host
+ * is wrong a message may be called not sent that arrives later.
+ * @param client The client.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status tl_client_connection_dead(tl_client *client);
 
 /**
  * @brief Hands in one frame from the server, whole.
@@ -553,7 +568,8 @@ enum {
   TL_SYNC_LATEST = 0, /**< Catch up: everything newer than what is known, and deletions. */
   TL_SYNC_OLDER = 1,  /**< Older messages below the newest known range, filling gaps. */
   TL_SYNC_LIVE = 2,   /**< Only the newest messages, mostly one page, and deletions: a gap may stay below, recorded. */
-  TL_SYNC_CONVERSATIONS = 3 /**< The list of conversations with their last messages; `conversation` is empty. */
+  TL_SYNC_CONVERSATIONS = 3, /**< The list of conversations with their last messages; `conversation` is empty. */
+  TL_SYNC_ALL = 4 /**< Each conversation that is known here, as #TL_SYNC_LIVE; `conversation` is empty. */
 };
 
 /** Where a sync may look. */
@@ -584,6 +600,12 @@ typedef struct tl_sync_request {
  *
  * Returns at once. While offline the sync waits for a connection. An identical
  * sync that is already waiting or running is joined: its number is returned.
+ *
+ * #TL_SYNC_ALL goes through the conversations of open windows first, then through the
+ * others as a list has them, two at a time, and all that screens wait for goes before
+ * it; `done` and `total` of #tl_sync_status say how far it is. Conversations that the
+ * server refuses do not stop it. It ends with #TL_E_INCOMPLETE where any other did not
+ * end well. On another connection it goes on with those that are left.
  *
  * A sync comes to an end whatever the server answers: with #TL_E_INCOMPLETE after
  * so many pages as its count of messages or conversations needs and 64 more, or
@@ -626,6 +648,8 @@ typedef struct tl_sync_status {
   uint32_t inserted;    /**< Messages that were new. */
   uint32_t removed;     /**< Messages removed. */
   uint32_t reserved;    /**< Zero. */
+  uint32_t done;        /**< Of #TL_SYNC_ALL: conversations that are done. */
+  uint32_t total;       /**< Of #TL_SYNC_ALL: conversations there are, 0 before it began. */
 } tl_sync_status;
 
 /**
@@ -1919,6 +1943,26 @@ tl_client_forget(tl_client *client, tl_view conversation, tl_view id);
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
+
+/**
+ * @brief Takes a message, or all of a conversation, out of the cache, so that it may
+ *        come anew.
+ *
+ * For a message a gap opens at its place: a window that comes there, or
+ * #TL_SYNC_OLDER, asks for it again. For a conversation its messages and what is
+ * known of their completeness go, as with #tl_client_clear: operations, drafts, read
+ * markers, marks, and what was forgotten here stay. Nothing is remembered as deleted,
+ * and the server is told nothing. Windows are told by their next poll. Unlike
+ * #tl_client_forget it does not keep the message away.
+ * @param client The client.
+ * @param conversation Conversation id.
+ * @param id Message id; empty for all of the conversation.
+ * @return #TL_OK, or #TL_E_NOT_FOUND (no such message or conversation here, or the
+ *         conversation is yet to be made), #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status
+tl_client_drop(tl_client *client, tl_view conversation, tl_view id);
 
 /** Counters. Those of frames and requests count since the opening. */
 typedef struct tl_stats {

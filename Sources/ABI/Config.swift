@@ -30,7 +30,7 @@ private func opened(_ config: tl_client_config, _ hooks: Hooks) throws(Failure) 
 
 private let knownFlags = UInt32(
   TL_OPEN_MEMORY | TL_OPEN_EXISTING | TL_OPEN_STRICT | TL_OPEN_AUTO_MARK_READ
-    | TL_OPEN_AUTO_MARK_DELIVERED)
+    | TL_OPEN_AUTO_MARK_DELIVERED | TL_OPEN_CATCH_UP_ALL)
 
 private func has(_ flags: UInt32, _ flag: Int) -> Bool {
   flags & UInt32(truncatingIfNeeded: flag) != 0
@@ -72,6 +72,7 @@ extension ClientConfig {
       config.requests_max, zero: 4, atMost: Limits.requestsMax, "requests_max is over 64")
     autoMarkRead = has(flags, TL_OPEN_AUTO_MARK_READ)
     autoMarkDelivered = has(flags, TL_OPEN_AUTO_MARK_DELIVERED)
+    catchesUpAll = has(flags, TL_OPEN_CATCH_UP_ALL)
     seenMs = Int64(
       try unsafe count(
         config.seen_ms, zero: 1_000, atMost: Limits.seenMsMax, "seen_ms is over 3,600,000"))

@@ -15,16 +15,17 @@ extension SyncRequest {
     case TL_SYNC_OLDER: kind = .older
     case TL_SYNC_LIVE: kind = .live
     case TL_SYNC_CONVERSATIONS: kind = .conversations
+    case TL_SYNC_ALL: kind = .all
     default: throw .invalid("kind is not one of a sync")
     }
     guard let policy = unsafe Policy(rawValue: request.policy) else {
       throw .invalid("policy is not a known one")
     }
     var conversation: [UInt8] = []
-    if kind != .conversations {
+    if kind != .conversations, kind != .all {
       conversation = try unsafe request.conversation.id("conversation", mayBeTooLarge: true)
     } else if unsafe request.conversation.size != 0 {
-      throw .invalid("conversation is not empty, and a sync of the list has none")
+      throw .invalid("conversation is not empty, and a sync of the list, or of all, has none")
     }
     self.init(
       conversation: conversation, kind: kind, policy: policy, want: unsafe Int(request.want),

@@ -230,7 +230,7 @@ extension tl_sync_status {
       result: status.trouble?.status ?? ABI.status(TL_OK),
       requests: UInt32(clamping: status.requests), received: UInt32(clamping: status.received),
       inserted: UInt32(clamping: status.inserted), removed: UInt32(clamping: status.removed),
-      reserved: 0)
+      reserved: 0, done: UInt32(clamping: status.done), total: UInt32(clamping: status.total))
   }
 }
 

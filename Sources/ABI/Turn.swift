@@ -21,6 +21,14 @@ public func tl_client_disconnected(_ client: OpaquePointer?) -> tl_status {
   }
 }
 
+@implementation @_cdecl("tl_client_connection_dead")
+public func tl_client_connection_dead(_ client: OpaquePointer?) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    try client.formerConnectionIsDead()
+    return status(TL_OK)
+  }
+}
+
 @implementation @_cdecl("tl_client_receive")
 public func tl_client_receive(_ client: OpaquePointer?, _ frame: tl_view) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in

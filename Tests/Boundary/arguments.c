@@ -244,6 +244,7 @@ static void nulls(tl_client *client, tl_status of_client) {
   EXPECT(tl_client_wipe(client), of_client);
   EXPECT(tl_client_connected(client), of_client);
   EXPECT(tl_client_disconnected(client), of_client);
+  EXPECT(tl_client_connection_dead(client), of_client);
   EXPECT(tl_client_receive(client, view("{\"type\":\"x\"}")), of_client);
   EXPECT(tl_client_next_frame(client, &frame), of_client);
   CHECK(frame == NULL);
@@ -261,6 +262,7 @@ static void nulls(tl_client *client, tl_status of_client) {
   EXPECT(tl_client_changes(client, 0, 0, &batch), of_client);
   EXPECT(tl_client_mark_read(client, c, &c, 1), of_client);
   EXPECT(tl_client_forget(client, c, c), of_client);
+  EXPECT(tl_client_drop(client, c, c), of_client);
   EXPECT(tl_client_stats(client, &stats), of_client);
 
   /* NULL and worse in every other place. */
@@ -279,6 +281,7 @@ static void nulls(tl_client *client, tl_status of_client) {
   EXPECT(tl_client_mark_read(client, c, NULL, 1), TL_E_INVALID);
   EXPECT(tl_client_mark_read(client, nothing, &c, 1), TL_E_INVALID);
   EXPECT(tl_client_forget(client, c, nothing), TL_E_INVALID);
+  EXPECT(tl_client_drop(client, nothing, c), TL_E_INVALID);
   EXPECT(tl_client_stats(client, NULL), TL_E_INVALID);
 }
 

@@ -374,6 +374,8 @@ static void marks_and_forgets(void) {
   tl_batch_free(batch);
   EXPECT(tl_client_forget(client, view("c"), view("a")), TL_OK);
   EXPECT(tl_client_forget(client, view("c"), view("nobody")), TL_E_NOT_FOUND);
+  EXPECT(tl_client_drop(client, view("c"), view("nobody")), TL_E_NOT_FOUND);
+  EXPECT(tl_client_drop(client, view("nowhere"), view("")), TL_E_NOT_FOUND);
   EXPECT(tl_client_message(client, view("c"), view("a"), &batch), TL_E_NOT_FOUND);
   CHECK(batch == NULL);
   CHECK(row_count(client) == 4);

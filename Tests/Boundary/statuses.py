@@ -47,6 +47,7 @@ ORDINARY = {
     "tl_client_wipe": lambda w, h: (),
     "tl_client_connected": lambda w, h: (),
     "tl_client_disconnected": lambda w, h: (),
+    "tl_client_connection_dead": lambda w, h: (),
     "tl_client_receive": lambda w, h: (w.view(push()),),
     "tl_client_next_frame": lambda w, h: (w.out(FRAME),),
     "tl_client_frame_sent": lambda w, h: (taken(h),),
@@ -69,6 +70,7 @@ ORDINARY = {
     "tl_client_mark_read": lambda w, h: (w.view(ROOM), w.views(FIRST), 1),
     "tl_client_mark_listened": lambda w, h: (w.view(ROOM), w.views(FIRST), 1),
     "tl_client_forget": lambda w, h: (w.view(ROOM), w.view(FIRST)),
+    "tl_client_drop": lambda w, h: (w.view(ROOM), w.view(FIRST)),
     "tl_client_typing": lambda w, h: (w.view(ROOM), 1),
     "tl_client_draft": lambda w, h: (w.view(ROOM), w.view(MARK), w.view()),
     "tl_client_clear": lambda w, h: (),
@@ -193,12 +195,13 @@ MAKE = {"tl_client_state": elsewhere, "tl_client_reopen_payloads": waiting_for_a
 OFFLINE = {"tl_client_changes", "tl_client_operations", "tl_client_operation",
            "tl_operation_progress"}
 READS = [name for name in ORDINARY if name not in {
-    "tl_client_connected", "tl_client_disconnected", "tl_client_frame_sent", "tl_client_advance",
+    "tl_client_connected", "tl_client_disconnected", "tl_client_connection_dead",
+    "tl_client_frame_sent", "tl_client_advance",
     "tl_client_event_fd", "tl_client_cancel", "tl_client_sync_status", "tl_client_typing",
     "tl_client_wipe", "tl_window_find", "tl_window_fill", "tl_window_show", "tl_window_trim",
     "tl_window_state", "tl_list_find", "tl_list_state"}]
 WRITES = ["tl_client_receive", "tl_client_next_frame", "tl_client_mark_delivered",
-          "tl_client_mark_read", "tl_client_mark_listened", "tl_client_forget",
+          "tl_client_mark_read", "tl_client_mark_listened", "tl_client_forget", "tl_client_drop",
           "tl_client_draft", "tl_client_clear",
           "tl_client_perform", "tl_client_send", "tl_operation_retry", "tl_operation_cancel",
           "tl_operation_edit", "tl_operation_uploaded", "tl_operation_upload_failed",
@@ -337,6 +340,9 @@ on("tl_client_conversation", "TL_E_NOT_FOUND", "an id that is not known",
 for name in ("tl_client_mark_delivered", "tl_client_mark_read", "tl_client_mark_listened"):
     on(name, "TL_E_TOO_LARGE", "10,001 ids",
        lambda w, h: (w.view(ROOM), w.views(*[FIRST] * 10_001), 10_001))
+on("tl_client_drop", "TL_OK", "all of a conversation", lambda w, h: (w.view(ROOM), w.view()))
+on("tl_client_drop", "TL_E_NOT_FOUND", "an id that is not known",
+   lambda w, h: (w.view(ROOM), w.view(NOBODY)))
 on("tl_client_forget", "TL_E_NOT_FOUND", "an id that is not known",
    lambda w, h: (w.view(ROOM), w.view(NOBODY)))
 on("tl_client_typing", "TL_NONE", "not connected", ORDINARY["tl_client_typing"], offline)

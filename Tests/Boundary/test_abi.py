@@ -342,6 +342,25 @@ class Use(unittest.TestCase):
                 client.receive('{"type":"weather"}')
             self.assertTrue(raised.exception.is_transient)
 
+    def test_all_conversations_and_what_is_dropped(self):
+        with tideline.Client(user_id="me", catch_up_all=True) as client:
+            client.connected()
+            client.sync("c")
+            serve(client, [message(n) for n in range(1, 6)])
+            client.connection_dead()
+            client.drop("c", "m3")
+            self.assertEqual([m.id for m in client.messages("c").messages],
+                             ["m1", "m2", "m4", "m5"])
+            all_of_them = client.sync("", tideline.SyncKind.ALL)
+            serve(client, [message(n) for n in range(1, 6)])
+            status = client.sync_status(all_of_them)
+            self.assertEqual((status.phase, status.result, status.done, status.total),
+                             (tideline.SyncPhase.ENDED, tideline.Status.OK, 1, 1))
+            client.drop("c")
+            self.assertEqual(client.messages("c").messages, ())
+            with self.assertRaises(tideline.NotFoundError):
+                client.drop("nowhere")
+
     def test_what_was_on_a_screen_is_read(self):
         now = [0]
         with tideline.Client(user_id="me", auto_mark_read=True, seen_ms=500,

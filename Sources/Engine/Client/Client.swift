@@ -153,6 +153,10 @@ package final class Client: Sendable {
     try input { engine, now throws(Failure) in engine.disconnected(now) }
   }
 
+  package func formerConnectionIsDead() throws(Failure) {
+    try input { engine, now throws(Failure) in engine.formerConnectionIsDead(now) }
+  }
+
   package func receive(_ bytes: [UInt8]) throws(Failure) -> Receipt {
     try take(bytes).receipt
   }
@@ -246,10 +250,11 @@ package final class Client: Sendable {
   package func state() throws(Failure) -> ClientState {
     try input { engine, _ throws(Failure) in
       var state = ClientState()
-      var isDone = engine.jobs.isEmpty
-      if !isDone { isDone = try engine.waitsForUser() }
+      let isAll = engine.catchUpAll != nil
+      var isDone = engine.jobs.isEmpty && !isAll
+      if !isDone, !isAll { isDone = try engine.waitsForUser() }
       state.phase = engine.tracker.isUp ? (isDone ? .upToDate : .catchingUp) : .offline
-      state.syncsLeft = engine.jobs.count
+      state.syncsLeft = engine.jobs.count + (isAll ? 1 : 0)
       state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
       state.reconnectWanted = engine.tracker.link == .void
@@ -269,7 +274,7 @@ package final class Client: Sendable {
   }
 
   package func sync(_ request: SyncRequest) throws(Failure) -> UInt64 {
-    if request.kind != .conversations { try check(request.conversation) }
+    if request.kind != .conversations, request.kind != .all { try check(request.conversation) }
     return try input { engine, now throws(Failure) in try engine.sync(request, at: now) }
   }
 

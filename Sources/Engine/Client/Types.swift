@@ -91,6 +91,8 @@ package struct ClientConfig: Sendable {
   /// What was on a screen for so long is marked read.
   package var autoMarkRead = false
   package var seenMs: Int64 = 1_000
+  /// Each connection catches up with all conversations.
+  package var catchesUpAll = false
   /// Tells senders that their messages have arrived.
   package var autoMarkDelivered = false
   package var requestTimeoutMs: Int64 = 30_000
@@ -186,6 +188,8 @@ package struct SyncRequest: Equatable, Sendable {
     case refresh(Position, Position)
     /// The server's list of conversations; `conversation` is empty.
     case conversations
+    /// Each conversation that is known, as `live`; `conversation` is empty.
+    case all
   }
   package enum Policy: Int32, Sendable {
     case cacheThenNetwork = 0
@@ -238,6 +242,9 @@ package struct SyncStatus: Equatable, Sendable {
   package var received = 0
   package var inserted = 0
   package var removed = 0
+  /// Of `.all`: how many conversations are done, of how many.
+  package var done = 0
+  package var total = 0
 }
 
 /// Which messages to read.

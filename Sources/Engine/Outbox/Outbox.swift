@@ -26,6 +26,8 @@ struct Outbox {
   var pending: Set<[UInt8]> = []
   /// Requests that have ended while the store could not be written.
   var loose: [UInt64: Bool] = [:]
+  /// The host has said that nothing of an earlier connection reaches the server any more.
+  var isFormerDead = false
   /// Whether the last request out was an operation's, where there is room for one.
   var wasLast = false
   /// The server was seen to tell client ids.
@@ -92,8 +94,16 @@ struct Outbox {
   /// A new connection: only what a server asked for is still waited for.
   mutating func connect(checksAfterMs: Int64) {
     for seq in notBeforeMs.keys.sorted() where !isTold.contains(seq) { calm(seq) }
-    for seq in checks.keys where checks[seq]?.notBeforeMs == nil {
+    for seq in checks.keys where checks[seq]?.notBeforeMs == nil || isFormerDead {
       checks[seq]?.notBeforeMs = checksAfterMs
+    }
+    isFormerDead = false
+  }
+
+  /// No request of an earlier connection arrives any more: looks need not wait for that.
+  mutating func hurryChecks(at nowMs: Int64) {
+    for seq in checks.keys where checks[seq]?.attempts == 0 {
+      checks[seq]?.notBeforeMs = nowMs
     }
   }
 

@@ -38,6 +38,14 @@ extension SyncEngine {
     }
   }
 
+  /// Nothing that went out on an earlier connection reaches the server any more.
+  func formerConnectionIsDead(_ now: Instant) {
+    outbox.isFormerDead = !tracker.isUp
+    guard tracker.isUp else { return }
+    outbox.hurryChecks(at: now.monotonicMs)
+    pump(now)
+  }
+
   /// A catch-up looks for all unknown ones that were to be looked for.
   func checkEnded(_ job: SyncJob, trouble: Failure?) {
     for seq in outbox.checks.keys.sorted() where outbox.checks[seq]?.sync == job.id {

@@ -24,6 +24,8 @@ final class SyncEngine {
   private var ended: [UInt64: SyncStatus] = [:]
   private var endedOrder: [UInt64] = []
   var nextSync: UInt64 = 1
+  /// All conversations are being caught up with.
+  var catchUpAll: CatchUpAll?
   /// Conversations whose catch-up ended well on this connection.
   var caughtUp = IDSet()
   var fresh = FreshRanges()
@@ -152,12 +154,14 @@ final class SyncEngine {
     subscriptions.connect { attempt in
       now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
     }
-    outbox.connect(checksAfterMs: now.monotonicMs + tracker.pacing.timeoutMs)
+    let waitMs = outbox.isFormerDead ? 0 : tracker.pacing.timeoutMs
+    outbox.connect(checksAfterMs: now.monotonicMs + waitMs)
     clearTyping()
     connectedLSN = lastLSN
     beganLSN = lastLSN
     wakeLists(now)
     wakeWindows(now)
+    catchUpWithAllAgain()
     checkRestores(now)
     pump(now)
   }
@@ -247,6 +251,12 @@ final class SyncEngine {
   }
 
   func sync(_ asked: SyncRequest, at now: Instant) throws(Failure) -> UInt64 {
+    if asked.kind == .all {
+      let all = catchUpWithAll(
+        marksRead: asked.marksRead, isCacheOnly: asked.policy == .cacheOnly)
+      pump(now)
+      return all
+    }
     var request = asked
     request.conversation = try storing { () throws(StoreFailure) in
       try canonical(asked.conversation)
@@ -278,6 +288,7 @@ final class SyncEngine {
 
   /// False when the sync had ended.
   func cancel(_ id: UInt64, at now: Instant) throws(Failure) -> Bool {
+    if cancelCatchUp(id, at: now) { return true }
     guard let job = jobs.first(where: { $0.id == id }) else {
       guard ended[id] != nil else { throw .notFound }
       return false
@@ -301,6 +312,7 @@ final class SyncEngine {
 
   func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
     if let job = jobs.first(where: { $0.id == id }) { return job.status }
+    if let status = catchUpStatus(id) { return status }
     guard let status = ended[id] else { throw .notFound }
     return status
   }
@@ -316,6 +328,7 @@ final class SyncEngine {
     if trouble == .incomplete { stats.walksIncomplete += 1 }
     log(end: job.status, trouble: trouble)
     remember(job)
+    catchUpEnded(job, trouble: trouble)
     windows.ended(job.id, trouble: trouble)
     checkEnded(job, trouble: trouble)
     hasNews = true
@@ -331,9 +344,11 @@ final class SyncEngine {
     }
   }
 
-  private func remember(_ job: SyncJob) {
-    ended[job.id] = job.status
-    endedOrder.append(job.id)
+  private func remember(_ job: SyncJob) { remember(job.id, job.status) }
+
+  func remember(_ id: UInt64, _ status: SyncStatus) {
+    ended[id] = status
+    endedOrder.append(id)
     if endedOrder.count > Limits.syncsRemembered {
       ended[endedOrder.removeFirst()] = nil
     }
@@ -349,27 +364,6 @@ final class SyncEngine {
     }
     jobs.append(SyncJob(id: nextSync, request: request))
     nextSync += 1
-  }
-
-  /// A catch-up beside those that were asked for, of which all down to a place is wanted,
-  /// gaps below the newest page included; its number.
-  func startLook(_ conversation: [UInt8], downTo floor: Position) -> UInt64 {
-    let id = nextSync
-    nextSync += 1
-    var job = SyncJob(id: id, request: SyncRequest(conversation: conversation))
-    job.floor = floor
-    job.isBounded = floor == .min
-    jobs.append(job)
-    return id
-  }
-
-  /// A catch-up that reads everything from a place on once more.
-  func startRecheck(_ conversation: [UInt8], from lowest: Position) {
-    guard jobs.count < Limits.syncsMax else { return }
-    var job = SyncJob(id: nextSync, request: SyncRequest(conversation: conversation))
-    nextSync += 1
-    job.recheckFrom = lowest
-    jobs.append(job)
   }
 
   /// A request failed for now: try again later, or give up.
@@ -412,7 +406,7 @@ final class SyncEngine {
     sendOperations(now)
     sendMarks(now)
     recount(now)
-    sendSyncs(now)
+    repeat { sendSyncs(now) } while feedCatchUp()
   }
 
   private func sendSyncs(_ now: Instant) {

@@ -202,7 +202,7 @@ extension PageMerge {
         return askAgain()
       }
       return try endGoal()
-    case .at, .near, .time, .live, .conversations:
+    case .at, .near, .time, .live, .conversations, .all:
       return try endGoal()
     case .latest, .older, .below, .above, .refresh:
       return try walkOn(from: rows, rawCount: page.items.count)
@@ -252,7 +252,7 @@ extension PageMerge {
     switch job.request.kind {
     case .at(let id):
       return ingested.ids.contains(id) ? try endGoal() : .ended(.notFound)
-    case .marker, .near, .time, .live, .refresh, .conversations:
+    case .marker, .near, .time, .live, .refresh, .conversations, .all:
       return try endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return try endGoal() }

@@ -59,7 +59,7 @@ extension SyncEngine {
   private func needsNoCatchUp(_ job: SyncJob, of record: ConversationRecord?) -> Bool {
     if job.caughtUp { return true }
     switch job.request.kind {
-    case .latest, .live, .conversations:
+    case .latest, .live, .conversations, .all:
       return false
     case .older:
       // A count that differs is looked at again.

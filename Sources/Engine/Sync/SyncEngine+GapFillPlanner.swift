@@ -31,7 +31,7 @@ extension SyncEngine {
     // One page at least: it shares a few messages with what is known.
     job.wanted = max(job.wanted, 1)
     switch job.request.kind {
-    case .live, .conversations:
+    case .live, .conversations, .all:
       return .ended(nil)
     case .latest, .older:
       guard let newest = known.newest, !newest.reachesStart else { return .ended(nil) }

@@ -166,7 +166,8 @@ struct SyncJob {
   var stopsAtPage: Bool {
     switch request.kind {
     case .latest, .older: false
-    case .live, .below, .above, .at, .marker, .near, .time, .refresh, .conversations: true
+    case .live, .below, .above, .at, .marker, .near, .time, .refresh, .conversations, .all:
+      true
     }
   }
 
@@ -210,7 +211,7 @@ struct SyncJob {
   var hasGoal: Bool {
     switch request.kind {
     case .latest: floor != nil
-    case .live, .conversations: false
+    case .live, .conversations, .all: false
     case .older, .below, .above, .at, .marker, .near, .time, .refresh: true
     }
   }

@@ -32,18 +32,23 @@ extension WriteTransaction {
     let row = try connection.statement(Queries.toldMarks, RowFlags.mine.union(.forgotten).rawValue)
     var found: [ToldMarks] = []
     while found.count < Limits.waitingKept, try row.step() {
-      let flags = RowFlags(rawValue: row.int(2))
-      let known = ReceiptLists(row, from: 3)
-      var lists = ReceiptLists()
-      if flags.contains(.readByMe) { lists.add(user, .read) }
-      if let names = known.deliveredBy, ReaderList.contains(user, list: names) {
-        lists.add(user, .delivered)
+      guard let lists = told(RowFlags(rawValue: row.int(2)), ReceiptLists(row, from: 3)) else {
+        continue
       }
-      if flags.contains(.listenedByMe) { lists.add(user, .listened) }
-      guard lists != ReceiptLists() else { continue }
       found.append(ToldMarks(cid: row.int(0), id: row.bytes(1), lists: lists))
     }
     return found
+  }
+
+  /// This user's part of the marks of a message; nil where there is none.
+  func told(_ flags: RowFlags, _ known: ReceiptLists) -> ReceiptLists? {
+    var lists = ReceiptLists()
+    if flags.contains(.readByMe) { lists.add(user, .read) }
+    if let names = known.deliveredBy, ReaderList.contains(user, list: names) {
+      lists.add(user, .delivered)
+    }
+    if flags.contains(.listenedByMe) { lists.add(user, .listened) }
+    return lists == ReceiptLists() ? nil : lists
   }
 
   /// Takes out all that is known of a conversation. Its operations and its draft are the

@@ -179,6 +179,13 @@ extension WriteTransaction {
     var lists: ReceiptLists
   }
 
+  /// What the server was told of a message of another.
+  func toldLists(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> ReceiptLists? {
+    guard let row = try markedRow(id, in: cid), row.flags.isDisjoint(with: [.mine, .forgotten])
+    else { return nil }
+    return told(row.flags, row.lists)
+  }
+
   private func markedRow(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> MarkedRow? {
     let row = try connection.statement(
       """

@@ -87,4 +87,11 @@ extension Client {
       _ = try check(tl_client_forget(handle, views[0], views[1]))
     }
   }
+
+  /// Takes a message, or all of the conversation, out of the cache, so that it may come anew.
+  public func drop(_ conversation: String, _ id: String = "") throws {
+    try withViews([conversation, id]) { views in
+      _ = try check(tl_client_drop(handle, views[0], views[1]))
+    }
+  }
 }

@@ -83,6 +83,11 @@ extension Client {
     try check(tl_client_disconnected(handle))
   }
 
+  /// Says that nothing sent on an earlier connection reaches the server any more.
+  public func connectionIsDead() throws {
+    try check(tl_client_connection_dead(handle))
+  }
+
   /// Hands in one frame from the server.
   @discardableResult
   public func receive(_ frame: String) throws -> Status {

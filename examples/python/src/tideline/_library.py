@@ -116,7 +116,7 @@ class SyncStatus(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32), ("phase", c_int32), ("result", c_int32),
         ("requests", c_uint32), ("received", c_uint32), ("inserted", c_uint32),
-        ("removed", c_uint32), ("reserved", c_uint32),
+        ("removed", c_uint32), ("reserved", c_uint32), ("done", c_uint32), ("total", c_uint32),
     ]
 
 
@@ -356,6 +356,7 @@ _FUNCTIONS = {
     "tl_client_wipe": (c_int32, [_client]),
     "tl_client_connected": (c_int32, [_client]),
     "tl_client_disconnected": (c_int32, [_client]),
+    "tl_client_connection_dead": (c_int32, [_client]),
     "tl_client_receive": (c_int32, [_client, View]),
     "tl_client_next_frame": (c_int32, [_client, POINTER(POINTER(Frame))]),
     "tl_client_frame_sent": (c_int32, [_client, c_uint64]),
@@ -384,6 +385,7 @@ _FUNCTIONS = {
     "tl_batch_coverage": (c_int32, [_batch, POINTER(Coverage)]),
     "tl_batch_block": (c_int32, [_batch, POINTER(View)]),
     "tl_batch_free": (None, [_batch]),
+    "tl_client_drop": (c_int32, [_client, View, View]),
     "tl_client_mark_read": (c_int32, [_client, View, POINTER(View), c_size_t]),
     "tl_client_mark_listened": (c_int32, [_client, View, POINTER(View), c_size_t]),
     "tl_client_mark_delivered": (c_int32, [_client, View, POINTER(View), c_size_t]),

@@ -55,6 +55,7 @@ class Client(Acts):
         strict: Refuse a file whose log has a rejected tail.
         auto_mark_read: Messages of others that were on a screen for ``seen_ms`` are marked read:
             what ``Window.show`` says, and nothing else.
+        catch_up_all: Each connection catches up with all conversations.
         auto_mark_delivered: Messages of others that arrive are marked delivered.
         seal: Seals payloads: gives the JSON value that goes out, or None when the key has not come.
         open: Opens payloads: gives the plaintext, a Plain, or None when the key has not come.
@@ -70,7 +71,7 @@ class Client(Acts):
         user_id: str, account: str = "", profile: Optional[Profile] = None,
         existing: bool = False, strict: bool = False, auto_mark_read: bool = False,
         auto_mark_delivered: bool = False, cache_bytes: int = 0, request_timeout_ms: int = 0,
-        requests_max: int = 0, seen_ms: int = 0,
+        requests_max: int = 0, seen_ms: int = 0, catch_up_all: bool = False,
         open: Optional[OpenFunction] = None, seal: Optional[SealFunction] = None,
         log: Optional[LogFunction] = None, clock: Optional[ClockFunction] = None,
     ) -> None:
@@ -79,7 +80,7 @@ class Client(Acts):
         texts = [os.fsencode(path) if path is not None else b"", key or b"", account.encode(),
                  user_id.encode()]
         flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
-                 | auto_mark_delivered << 4)
+                 | auto_mark_delivered << 4 | catch_up_all << 5)
         config = c.ClientConfig(
             struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=c.view(texts[0]),
             key=c.view(texts[1]), account=c.view(texts[2]), user_id=c.view(texts[3]),
@@ -135,6 +136,10 @@ class Client(Acts):
     def disconnected(self) -> None:
         """Says that the connection is gone."""
         check(c.library.tl_client_disconnected(self._handle))
+
+    def connection_dead(self) -> None:
+        """Says that nothing sent on an earlier connection reaches the server any more."""
+        check(c.library.tl_client_connection_dead(self._handle))
 
     def receive(self, frame: Union[bytes, str]) -> Status:
         """Hands in one frame from the server. Gives OK, IGNORED or QUARANTINED, of which
@@ -212,7 +217,7 @@ class Client(Acts):
         check(c.library.tl_client_sync_status(self._handle, sync, ctypes.byref(out)))
         return SyncStatus(
             SyncPhase(out.phase), Status(out.result), out.requests, out.received, out.inserted,
-            out.removed)
+            out.removed, out.done, out.total)
 
     # Read.
 
@@ -356,6 +361,11 @@ class Client(Acts):
     def clear(self) -> None:
         """Empties the cache. Operations, drafts, read markers and what was forgotten stay."""
         check(c.library.tl_client_clear(self._handle))
+
+    def drop(self, conversation: str, id: str = "") -> None:
+        """Takes a message, or all of a conversation, out of the cache, so that it may come anew."""
+        texts = conversation.encode(), id.encode()
+        check(c.library.tl_client_drop(self._handle, c.view(texts[0]), c.view(texts[1])))
 
     def stats(self) -> Stats:
         """Counters."""

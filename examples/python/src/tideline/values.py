@@ -135,6 +135,7 @@ class SyncKind(enum.IntEnum):
     OLDER = 1
     LIVE = 2
     CONVERSATIONS = 3
+    ALL = 4
 
 
 class Policy(enum.IntEnum):
@@ -162,6 +163,8 @@ class SyncStatus:
     received: int
     inserted: int
     removed: int
+    done: int = 0
+    total: int = 0
 
 
 class MessageState(enum.IntEnum):

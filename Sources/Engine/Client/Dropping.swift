@@ -1,0 +1,65 @@
+/// Taking one message or one conversation out of the cache, so that it may come anew.
+///
+/// Rule protected: where a row was taken out nothing is called whole, and nothing remembers it as
+/// deleted: the server is asked for it like for all that was never here.
+internal import Base
+internal import Store
+internal import Timeline
+
+extension Client {
+  /// An empty id is all of the conversation.
+  package func drop(conversation: [UInt8], id: [UInt8]) throws(Failure) {
+    try check(conversation)
+    if !id.isEmpty { try check(id) }
+    try input { engine, now throws(Failure) in
+      let found = try engine.storing { () throws(StoreFailure) in
+        id.isEmpty
+          ? try engine.drop(conversation, at: now) : try engine.drop(id, of: conversation)
+      }
+      if !found { throw .notFound }
+    }
+  }
+}
+
+extension SyncEngine {
+  /// False where there is no such message.
+  fileprivate func drop(_ id: [UInt8], of conversation: [UInt8]) throws(StoreFailure) -> Bool {
+    try commit { tx throws(StoreFailure) in
+      guard let record = try tx.conversation(conversation),
+        let place = try tx.drop(id, in: record.cid)
+      else { return false }
+      let stored = try tx.spans(record.cid)
+      var spans = stored
+      spans.remove(place, place.successor)
+      spans.keepNewest(Limits.spansMax)
+      try tx.save(spans: spans, replacing: stored, in: record.cid)
+      return true
+    }
+  }
+
+  /// False where there is no such conversation.
+  fileprivate func drop(_ conversation: [UInt8], at now: Instant) throws(StoreFailure) -> Bool {
+    let record = try commit { tx throws(StoreFailure) -> ConversationRecord? in
+      guard var record = try tx.conversation(conversation), !record.isPending else { return nil }
+      try tx.dropMessages(record.cid)
+      try self.forgetClaims(&record, in: tx)
+      record.totalCount = nil
+      try tx.save(record)
+      return record
+    }
+    guard let record else { return false }
+    fresh.remove(record.cid)
+    offsets = OffsetHints()
+    for job in jobs where job.request.conversation == record.id { tracker.abandon(.sync(job.id)) }
+    for index in jobs.indices where jobs[index].request.conversation == record.id {
+      // Where an answer cannot be told from the next one, it is still waited for.
+      jobs[index].inFlight = tracker.isPending(.sync(jobs[index].id))
+      jobs[index].status.phase = .waiting
+    }
+    if windows.windows.values.contains(where: { $0.conversation == record.id && $0.isFollowing }) {
+      catchUp(record.id)
+    }
+    pump(now)
+    return true
+  }
+}

@@ -1,0 +1,169 @@
+/// Catching up with all conversations, a few at a time.
+///
+/// Rule protected: however many conversations there are, two of its syncs are open at most, what a
+/// screen waits for goes before them, and one that is refused does not stop the others.
+internal import Base
+internal import Store
+
+struct CatchUpAll {
+  static let syncsMax = 2
+
+  let id: UInt64
+  /// Its syncs mark what they bring.
+  var marksRead: Bool
+  /// Whose turn is still to come, the next one last; nil until there is a connection.
+  var left: [[UInt8]]?
+  /// Its syncs that have not ended.
+  var syncs: Set<UInt64> = []
+  var isIncomplete = false
+  var status = SyncStatus()
+
+  /// One of its syncs is over.
+  mutating func take(_ ended: SyncStatus, trouble: Failure?) {
+    status.done += 1
+    status.requests += ended.requests
+    status.received += ended.received
+    status.inserted += ended.inserted
+    status.removed += ended.removed
+    switch trouble {
+    case nil, .refused, .notFound, .cancelled: break
+    default: isIncomplete = true
+    }
+  }
+}
+
+extension SyncEngine {
+  /// Begins it, or joins the one that is under way.
+  func catchUpWithAll(marksRead: Bool, isCacheOnly: Bool = false) -> UInt64 {
+    if let all = catchUpAll, !isCacheOnly {
+      if marksRead { catchUpAll?.marksRead = true }
+      return all.id
+    }
+    var all = CatchUpAll(id: nextSync, marksRead: marksRead)
+    nextSync += 1
+    if isCacheOnly {
+      all.status.phase = .ended
+      remember(all.id, all.status)
+      hasNews = true
+    } else {
+      if !tracker.isUp { all.status.trouble = .offline }
+      catchUpAll = all
+    }
+    return all.id
+  }
+
+  /// A new connection: what an earlier one has brought is asked for again where each connection
+  /// catches up by itself.
+  func catchUpWithAllAgain() {
+    guard config.catchesUpAll else { return }
+    if catchUpAll == nil { _ = catchUpWithAll(marksRead: false) }
+    catchUpAll?.left = nil
+  }
+
+  /// False where it is another sync.
+  func cancelCatchUp(_ id: UInt64, at now: Instant) -> Bool {
+    guard let all = catchUpAll, all.id == id else { return false }
+    endCatchUp(trouble: .cancelled)
+    for sync in all.syncs.sorted() { release(sync, at: now) }
+    return true
+  }
+
+  /// How far it is; nil where it is another sync.
+  func catchUpStatus(_ id: UInt64) -> SyncStatus? {
+    guard let all = catchUpAll, all.id == id else { return nil }
+    var status = all.status
+    status.phase = tracker.isUp && all.left != nil ? .running : .waiting
+    if !tracker.isUp { status.trouble = .offline }
+    for job in jobs where all.syncs.contains(job.id) {
+      status.requests += job.status.requests
+      status.received += job.status.received
+      status.inserted += job.status.inserted
+      status.removed += job.status.removed
+    }
+    return status
+  }
+
+  /// Begins the next of its syncs; true where one was begun.
+  func feedCatchUp() -> Bool {
+    guard tracker.isUp, var all = catchUpAll else { return false }
+    defer {
+      catchUpAll = all
+      if all.left?.isEmpty ?? false, all.syncs.isEmpty {
+        endCatchUp(trouble: all.isIncomplete ? .incomplete : nil)
+      }
+    }
+    if all.left == nil {
+      do throws(StoreFailure) {
+        let left = try conversationsByActivity()
+        all.left = left
+        all.status.trouble = nil
+        all.status.done = 0
+        all.status.total = left.count + all.syncs.count
+      } catch {
+        logLines.append((.warn, "the conversations could not be read"))
+        return false
+      }
+    }
+    var began = false
+    while all.syncs.count < CatchUpAll.syncsMax, jobs.count < Limits.syncsMax,
+      let next = all.left?.popLast()
+    {
+      if outbox.pending.contains(next) {
+        // Nobody but this device knows it.
+        all.status.done += 1
+        continue
+      }
+      all.syncs.insert(join(next, marksRead: all.marksRead))
+      began = true
+    }
+    return began
+  }
+
+  /// One of its syncs has ended, perhaps.
+  func catchUpEnded(_ job: SyncJob, trouble: Failure?) {
+    guard catchUpAll?.syncs.remove(job.id) != nil else { return }
+    catchUpAll?.take(job.status, trouble: trouble)
+  }
+
+  private func endCatchUp(trouble: Failure?) {
+    guard var status = catchUpAll?.status, let id = catchUpAll?.id else { return }
+    catchUpAll = nil
+    status.phase = .ended
+    status.trouble = trouble
+    remember(id, status)
+    hasNews = true
+  }
+
+  /// The sync of one of them; who asked for the same already is joined.
+  private func join(_ conversation: [UInt8], marksRead: Bool) -> UInt64 {
+    var request = SyncRequest(conversation: conversation, kind: .live)
+    request.marksRead = marksRead
+    if let index = jobs.firstIndex(where: { !$0.isBounded && $0.request.isTwin(of: request) }) {
+      jobs[index].holders += 1
+      return jobs[index].id
+    }
+    let id = nextSync
+    nextSync += 1
+    jobs.append(SyncJob(id: id, request: request))
+    return id
+  }
+
+  /// Those of open windows first, then the others as they stand in a list; the next one last.
+  private func conversationsByActivity() throws(StoreFailure) -> [[UInt8]] {
+    let all = try store.read { rx throws(StoreFailure) in
+      var found: [ConversationSummary] = []
+      var last = Int64.min
+      while true {
+        let some = try rx.summaries(after: last, limit: Limits.readRowsMax)
+        found += some.filter { $0.isListed && !$0.isPending }
+        guard some.count == Limits.readRowsMax, let end = some.last?.cid else { break }
+        last = end
+      }
+      return found
+    }
+    let shown = Set(windows.windows.values.map(\.conversation))
+    return all.map { (isShown: shown.contains($0.id), place: $0.position, id: $0.id) }
+      .sorted { $0.isShown != $1.isShown ? $1.isShown : $0.place > $1.place }
+      .map(\.id)
+  }
+}
