@@ -9,8 +9,8 @@ public func tl_client_drop(
   _ client: OpaquePointer?, _ conversation: tl_view, _ id: tl_view
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    let id = try unsafe id.size == 0 ? [] : id.id()
-    try client.drop(conversation: try unsafe conversation.id(), id: id)
+    let id = try unsafe id.size == 0 ? [] : id.id("id")
+    try client.drop(conversation: try unsafe conversation.id("conversation"), id: id)
     return status(TL_OK)
   }
 }
