@@ -44,7 +44,6 @@ package final class TidelineClient: SimulatedClient {
     var config = ClientConfig(
       file: .memory, account: Array("simulated".utf8), user: Array(World.me.utf8))
     config.profile = Self.profile(knobs)
-    config.autoMarkRead = knobs.autoMarkRead
     marksRead = knobs.autoMarkRead
     config.autoMarkDelivered = knobs.operations.tellsDelivery
     if knobs.operations.seals {
