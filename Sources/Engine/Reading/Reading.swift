@@ -330,9 +330,10 @@ struct Reading {
   private func fill(
     _ coverage: inout Coverage, _ record: ConversationRecord
   ) throws(StoreFailure) {
-    coverage.deletionsAsOfUs = record.deletions?.timeUs ?? 0
+    // Below 1970 stands only what begins before all that there is.
+    coverage.deletionsAsOfUs = max(0, record.deletions?.timeUs ?? 0)
     coverage.contentAsOfUs = scheme.stamp(record.fetch)?.timeUs ?? 0
-    coverage.marksAsOfUs = record.marks?.timeUs ?? 0
+    coverage.marksAsOfUs = max(0, record.marks?.timeUs ?? 0)
     coverage.totalCount = record.totalCount ?? -1
     coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
     // Numbers prove themselves that none is missing, whatever is counted.

@@ -165,7 +165,7 @@ extension PageMerge {
     let isAllSeen = job.isFresh && job.suspects.isEmpty
     if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.top) {
       // All that is stored was read just now: older deletions and marks are in it.
-      let time = stamp.timeUs.saturating(minus: scheme.overlapUs)
+      let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs)
       let known = Watermark(timeUs: time, text: stamp.printed(time))
       record.deletions = known
       record.lowestSinceUs = time

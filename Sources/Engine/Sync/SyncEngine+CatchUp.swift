@@ -50,7 +50,9 @@ extension SyncEngine {
     }
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
-    job.stage = provesLittle ? .newest : .tail(bound)
+    // A watermark that no stamp bore out asks for everything, from the newest page on.
+    let asksForAll = fetch.timeUs == 0 && !scheme.isSequence
+    job.stage = provesLittle || asksForAll ? .newest : .tail(bound)
     return .next
   }
 

@@ -21,7 +21,9 @@ extension SyncEngine {
     var since = isAhead(record.marks) ? nil : record.marks?.text
     if since == nil {
       let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
-      since = oldest.first.map { form.printed($0.timeUs.saturating(minus: overlapUs)) }
+      since = oldest.first.map {
+        form.printed(WatermarkPolicy.below($0.timeUs, overlapUs: overlapUs))
+      }
     }
     guard let since else { return try finish(&job, of: &record, in: tx) }
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)

@@ -31,7 +31,7 @@ extension SyncEngine {
       // A stamp ahead of the server's clock does not say since when the row is there. Where
       // that is not known the device's may send the question further back, never on.
       let isAhead = (known ?? clock.wallUs).map { $0 < oldest.timeUs } ?? true
-      sinceUs = (isAhead ? 0 : oldest.timeUs).saturating(minus: overlapUs)
+      sinceUs = WatermarkPolicy.below(isAhead ? 0 : oldest.timeUs, overlapUs: overlapUs)
     }
     let horizon = config.profile.deletionHorizonUs
     if horizon > 0, let now = serverTimeAtLeast(), now.saturating(minus: sinceUs) > horizon {

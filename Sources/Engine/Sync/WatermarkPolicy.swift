@@ -46,6 +46,11 @@ package enum WatermarkPolicy {
       after: watermark.printed(time.saturating(minus: unit)))
   }
 
+  /// The overlap below a time, and no time before 1970 where that one is none.
+  package static func below(_ time: Int64, overlapUs: Int64) -> Int64 {
+    max(time.saturating(minus: overlapUs), min(time, 0))
+  }
+
   /// Rounds down to a multiple of `unit`, also below zero.
   package static func floor(_ time: Int64, to unit: Int64) -> Int64 {
     let rest = time % unit
