@@ -853,12 +853,15 @@ enum {
  * Flags of #tl_change and #tl_event.
  *
  * An entry with #TL_CHANGE_NOTIFY offers its messages for a notification: they are new, of
- * another user, unread, and neither deleted nor events. Each message is offered once, for
- * ever: not again when it is fetched after its push, edited, or when its update comes
- * twice; and not at all once an update of it was silent. A push offers a message; under
- * #TL_SERVER_ENVELOPE only a push does, since the update may still say that it is silent.
- * Elsewhere what a catch-up brings is offered too, where the conversation was fetched
- * before. History is not. Whoever reads an entry late looks at the rows: one that was read
+ * another user, unread, and neither deleted nor events. Each message is offered once, as
+ * long as it is stored: not again when it is fetched after its push, edited, or when its
+ * update comes twice; and not at all once an update of it was silent. A push offers a
+ * message; under #TL_SERVER_ENVELOPE only a push does, since the update may still say that
+ * it is silent. Elsewhere what a catch-up (#TL_SYNC_LATEST, #TL_SYNC_LIVE, #TL_SYNC_ALL, a
+ * window) brings is offered too, where the conversation was fetched before, also if a list
+ * showed it first. What the first fetch of a conversation and older pages bring is not. One
+ * that is #TL_MESSAGE_SEALED is offered as it is. All messages of the conversation between
+ * `first` and `last` are meant. Whoever reads an entry late looks at the rows: one that was read
  * meanwhile has no #TL_MESSAGE_UNREAD, one that an update has silenced has
  * #TL_MESSAGE_SILENT.
  */

@@ -181,6 +181,23 @@ import Testing
     }
   }
 
+  /// Ids are drawn, so a server that began its chance anew with each start would give them again.
+  @Test func noIDIsGivenTwiceAcrossStarts() throws {
+    try withPath { path in
+      var given: [String] = []
+      for _ in 0..<3 {
+        let server = ReferenceServer(seed: 7)
+        let file = try ServerFile(path: path, server: server)
+        for _ in 0..<110 {
+          given.append(server.post(conversation: "c", sender: "jan", payload: "1"))
+        }
+        try file.save()
+        #expect(server.truth("c").count == given.count)
+      }
+      #expect(Set(given).count == given.count)
+    }
+  }
+
   @Test func anotherProgramsFileIsRefusedUnchangedAndOneInUseToo() throws {
     try withPath { path in
       do {

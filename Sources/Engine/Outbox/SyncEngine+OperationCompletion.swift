@@ -15,17 +15,18 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Receipt {
     let now = arrival.now
     var outcome = response.outcome
-    // A message that cannot be read says nothing.
-    if case .message(.bad(_, let reason)) = outcome { outcome = .malformed(reason.text) }
+    guard
+      let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
+    else { return ignore("the operation of this answer is gone") }
+    if case .message(let item) = outcome, let reason = wrong(item, for: record) {
+      outcome = .malformed(reason)
+    }
     let ending: OutboxPolicy.Ending =
       switch outcome {
       case .failed(let error, let retryAfterMs): .failed(error, retryAfterMs: retryAfterMs)
       case .malformed: .malformed
       default: .ok
       }
-    guard
-      let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
-    else { return ignore("the operation of this answer is gone") }
     let verdict = OutboxPolicy.verdict(
       ending, verb: pending.verb, isRepeatable: true, wasTaken: true)
     do {
@@ -42,6 +43,23 @@ extension SyncEngine {
       // It was answered, but that is not known any more.
       outbox.loose[seq] = true
       throw error
+    }
+  }
+
+  /// Why the message of an answer says nothing of the operation; nil where it does. One that is
+  /// clearly another message would take the text of a send away.
+  private func wrong(_ item: PageItem, for record: OperationRecord) -> StaticText? {
+    switch item {
+    case .bad(_, let reason):
+      return reason.text
+    case .message(let message) where record.verb == .sendMessage:
+      if message.sender != config.user { return StaticText("sender_id", "is another user") }
+      if let name = message.clientID, name != record.clientID {
+        return StaticText("client_id", "is not the one that was sent")
+      }
+      return nil
+    case .message:
+      return nil
     }
   }
 

@@ -117,20 +117,28 @@ struct CopyCounter {
 }
 
 /// Which messages are offered for a notification: each once, by who tells it first as new. The
-/// store keeps that it was, and does not offer this user's, what is read, deleted or an event.
+/// store keeps that it was, or that a page showed it as nothing new, and does not offer this
+/// user's, what is read, deleted or an event.
 enum Offer {
   case none
   /// Those that a push tells as new.
   case pushed(isSilent: Bool)
   /// What a catch-up brings from here on: what lies below is history.
   case above(Position)
+  /// What another page shows below here is history; the rest is for the catch-up to come.
+  case historyBelow(Position)
 
   func flags(_ message: WireMessage, at order: Int64, isNew: Bool) -> RowFlags {
     switch self {
     case .none: []
     case .pushed(let isSilent): isSilent ? .silent : isNew ? .offered : []
-    case .above(let bound): Position(time: order, id: message.id) >= bound ? .offered : []
+    case .above(let bound): isBelow(bound, message, order) ? .history : .offered
+    case .historyBelow(let bound): isBelow(bound, message, order) ? .history : []
     }
+  }
+
+  private func isBelow(_ bound: Position, _ message: WireMessage, _ order: Int64) -> Bool {
+    Position(time: order, id: message.id) < bound
   }
 }
 

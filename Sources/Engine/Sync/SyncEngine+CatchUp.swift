@@ -108,7 +108,7 @@ extension SyncEngine {
         return try distrust(&draft, of: &record, in: tx)
       }
       var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
-      var ingested = try ingest.of(draft, self).page(page.items, of: record, in: tx)
+      var ingested = try ingest.of(draft, record, self).page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       badItems = ingested.bad.count
@@ -306,11 +306,15 @@ extension SyncEngine {
 
 extension Ingest {
   /// The same, told what the job knows of its page.
-  fileprivate func of(_ job: SyncJob, _ engine: SyncEngine) -> Ingest {
+  fileprivate func of(
+    _ job: SyncJob, _ record: ConversationRecord, _ engine: SyncEngine
+  ) -> Ingest {
     var ingest = self
     ingest.placesBehind = learnsTies && engine.ties.isUnstable
     // Where updates are replied to, each message has one, which may be silent.
-    if !engine.can(.envelope), let bound = job.newFrom { ingest.offer = .above(bound) }
+    if engine.can(.envelope) { return ingest }
+    let known = record.fetch.flatMap { engine.scheme.bound($0)?.position }
+    ingest.offer = job.newFrom.map { .above($0) } ?? .historyBelow(known ?? .max)
     return ingest
   }
 }

@@ -122,6 +122,8 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   package static let moderated = RowFlags(rawValue: 1 << 16)
   /// It was offered for a notification, or would have been; only grows.
   package static let offered = RowFlags(rawValue: 1 << 17)
+  /// A page showed it as nothing new; only grows.
+  package static let history = RowFlags(rawValue: 1 << 19)
   /// An update of it asked not to notify the user; only grows.
   package static let silent = RowFlags(rawValue: 1 << 18)
 
@@ -144,7 +146,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   package static let listened = RowFlags(rawValue: 1 << 9 | 1 << 12)
   static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.
-  static let growing: RowFlags = [.readByMe, .listenedByMe, .offered, .silent]
+  static let growing: RowFlags = [.readByMe, .listenedByMe, .offered, .silent, .history]
   /// What follows the stamp of the request rather than the content's version.
   static let marks: RowFlags = [.pinned]
 }

@@ -59,8 +59,11 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> Applied {
     var stored = known
     var copy = copy
-    // What is stored is no news where a page shows it again; a push says that it is.
-    if feed.origin != .pushed { copy.flags.remove(.offered) }
+    // What a page has shown is no news where another shows it again; a push says that it is. What
+    // came another way, as with a list, is news for the first page that could have brought it.
+    if feed.origin != .pushed, !stored.message.flags.isDisjoint(with: [.offered, .history]) {
+      copy.flags.subtract([.offered, .history])
+    }
     if copy.order == stored.message.order { appliedRank = stored.message.rank }
     let restored = try restoredLSN(cid)
     let isLost = stored.lsn < restored

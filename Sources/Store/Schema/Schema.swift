@@ -191,7 +191,8 @@ enum Schema {
     try connection.execute("PRAGMA user_version = 9")
   }
 
-  /// Events name what they are about, and a conversation made here is found by the number of it.
+  /// Events name what they are about, a conversation made here is found by the number of it, and
+  /// what is stored is history for who is to be notified.
   /// An older cache is made anew in any case.
   private static func addEventID(
     _ connection: Connection, cacheForm form: Int64
@@ -201,7 +202,11 @@ enum Schema {
       "SELECT 1 WHERE 'id' NOT IN (SELECT name FROM pragma_table_info('event'))"
       as StaticString
     if form == cacheForm, try connection.number(isOld) != nil {
-      try connection.execute("ALTER TABLE event ADD COLUMN id BLOB NOT NULL DEFAULT x''")
+      try connection.execute(
+        """
+        ALTER TABLE event ADD COLUMN id BLOB NOT NULL DEFAULT x'';
+        UPDATE message SET flags = flags | 524288;
+        """)
     }
     try connection.execute(
       """

@@ -35,6 +35,32 @@ import Testing
     )
   }
 
+  /// An answer with another message than the one that was sent takes nothing away: the send is told
+  /// again, to a server that knows it by its client id.
+  @Test(arguments: [
+    (#""sender_id":"me""#, #""sender_id":"you""#), (#""client_id":"k1""#, #""client_id":"k2""#),
+  ])
+  func anAnswerWithAnotherMessageSettlesNothing(_ told: String, _ wrong: String) throws {
+    let world = try World.idempotent()
+    try world.connect()
+    let (operation, _) = try world.say("one", as: "k1")
+    var isFirst = true
+    world.alter = { request, answer in
+      defer { if request.contains("send_message") { isFirst = false } }
+      guard isFirst, request.contains("send_message") else { return answer }
+      return answer.replacing(told, with: wrong).replacing(
+        #""message_id":""#, with: #""message_id":"0"#)
+    }
+    try world.run()
+    #expect(!isFirst)
+    #expect(try world.texts() == ["one"])
+    #expect(try world.standing(operation) != .done)
+    try world.wait(ms: 60_000)
+    #expect(try world.standing(operation) == .done)
+    #expect(try world.texts() == ["one"])
+    #expect(world.served() == ["one"])
+  }
+
   private func isNotSent(_ world: World, _ operation: UInt64) throws -> Bool {
     try world.standing(operation) == .refused
       && world.said(operation, \.errorCode) == "not_sent"

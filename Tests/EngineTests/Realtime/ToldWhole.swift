@@ -178,6 +178,43 @@ import Testing
     #expect(try offered(world, after: after) == [])
   }
 
+  /// A list, or a look around a message, shows what a catch-up has not brought yet: it is offered
+  /// all the same, when the catch-up proves it new, and once.
+  @Test(arguments: ["list", "around", "edit"]) func whatWasShownBeforeItsCatchUpIsOffered(
+    _ way: String
+  ) throws {
+    var profile = Profile()
+    profile.capabilities.insert(.around)
+    var knobs = ServerKnobs()
+    knobs.takesAround = true
+    let world = try World(knobs: knobs, profile: profile)
+    world.post(120)
+    try world.connect()
+    try world.sync()
+    let seen = try last(world)
+    try world.client.disconnected()
+    let ids = world.post(3)
+    try world.connect()
+    switch way {
+    case "list":
+      let list = try TestList(world.client)
+      try list.settle(world)
+    case "around":
+      let screen = try TestScreen(world, .message(Array(ids[2].utf8)))
+      try screen.settle(world)
+    default:
+      try world.hand(Frames.edit(Frames.message(ids[2], atUs: world.server.nowUs)))
+    }
+    try world.sync()
+    #expect(try offered(world, after: seen).sorted() == ids.sorted())
+    let after = try last(world)
+    try world.client.disconnected()
+    try world.connect()
+    try world.sync()
+    try world.hand(Frames.push(Frames.message(ids[2], atUs: world.server.nowUs)))
+    #expect(try offered(world, after: after) == [])
+  }
+
   /// A silent update keeps a message from being offered, whichever came first.
   @Test(arguments: [false, true]) func aSilentUpdateIsNeverOffered(_ isFetchedFirst: Bool) throws {
     var profile = Profile()

@@ -17,7 +17,7 @@ from .conversations import ConversationList
 from .errors import Status, check
 from .values import (
     Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
-    Profile, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
+    Profile, Quarantined, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
 from .views import At, Conversation
 from .window import Window
 

@@ -248,6 +248,10 @@ public final class ReferenceServer {
     self.refs = refs
     self.arrivals = arrivals
     self.posted = posted
+    // Chance goes on from what the file holds, or ids that were given would be given again.
+    for count in [posted, arrivals, conversationIDs.count] where posted > 0 {
+      dice.goOn(from: UInt64(truncatingIfNeeded: count))
+    }
   }
 
   var counters: (arrivals: Int, posted: Int) { (arrivals, posted) }

@@ -122,6 +122,12 @@ public struct ServerDice: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
+  /// Leaves for a place of its own that `count` names.
+  mutating func goOn(from count: UInt64) {
+    state ^= count
+    state = next()
+  }
+
   /// A number in `0..<bound`; 0 for a bound of 0.
   public mutating func below(_ bound: Int) -> Int {
     bound <= 0 ? 0 : Int(next() % UInt64(bound))
