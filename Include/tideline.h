@@ -336,7 +336,7 @@ typedef struct tl_client_config {
   uint32_t flags;             /**< `TL_OPEN_` flags. */
   tl_view path;               /**< UTF-8 path of the file; at most 1,024 bytes. */
   tl_view key;                /**< Exactly #TL_KEY_BYTES random bytes; empty in memory. Copied, wiped when the opening ends. */
-  tl_view account;            /**< Name of the account, at most 512 bytes, or empty; bound to the file. */
+  tl_view account;            /**< Name of the account, at most 512 bytes, or empty; bound to the file. A frame that names another one is refused, so greet the server with this one. */
   tl_view user_id;            /**< The user's id on the server; bound to the file. */
   const tl_profile *profile;  /**< The server, or NULL for the default one. */
   uint64_t cache_bytes;       /**< Memory for decrypted pages; 0 is 16 MiB, at most 1 TiB. */
@@ -1248,7 +1248,7 @@ TL_API TL_CHECK tl_status tl_window_load(tl_window *window, const tl_load *load)
 /** One step of a difference. */
 typedef int32_t tl_op_kind;
 enum {
-  TL_OP_INSERT = 1, /**< `count` new rows stand from `row` on. */
+  TL_OP_INSERT = 1, /**< `count` new rows stand from `row` on. Read them when all steps are applied. */
   TL_OP_REMOVE = 2, /**< `count` rows from `row` on are gone. */
   TL_OP_UPDATE = 3, /**< `count` rows from `row` on changed: content, flags, or the split before. */
   TL_OP_MOVE = 4    /**< The row at `from` is taken out, then put in at `row`. */
@@ -1285,8 +1285,8 @@ typedef struct tl_diff {
  * follows the present and lost the newest, loads again by itself while there is more.
  * @param window The window.
  * @param out The difference on #TL_OK, NULL otherwise. Free it with #tl_diff_free.
- * @return #TL_OK, #TL_NONE when nothing changed, or #TL_E_INVALID,
- *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ * @return #TL_OK, #TL_NONE when no row changed (what #tl_window_state tells may have),
+ *         or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
  */
 TL_API TL_CHECK tl_status tl_window_poll(tl_window *window, tl_diff **out);
 
@@ -1654,6 +1654,9 @@ typedef struct tl_send {
 
 /**
  * @brief Sends a message: #tl_client_perform of `send_message`, typed.
+ *
+ * A window that follows the present shows it at once; one that was opened elsewhere does
+ * after a load of #TL_LOAD_LAST.
  * @param client The client.
  * @param send The message. Borrowed for the call.
  * @param operation The operation, 0 on failure. NULL is allowed.
