@@ -30,7 +30,7 @@ import Tideline
     let client = try Client()
     try await withThrowingTaskGroup(of: Set<String>.self) { group in
       let calls: [(String, @Sendable () throws -> Void)] = [
-        ("there is no connection to the server", { try client.receive("{}") }),
+        ("the frame is not JSON", { try client.receive("{") }),
         ("conversation is empty", { _ = try client.messages("") }),
         (
           "there is no such message, conversation, sync or file", { _ = try client.cancel(sync: 9) }
