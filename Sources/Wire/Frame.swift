@@ -55,7 +55,7 @@ extension Frame {
 
   /// Whether frames of a type are understood, where they are well formed.
   private static func isOfProtocol(_ type: [UInt8]) -> Bool {
-    type == Name.reply || type == Name.update || Verb(name: type) != nil
+    type == Name.reply || type == Name.update || type == Name.command || Verb(name: type) != nil
       || PushReader.isPush(type)
   }
 

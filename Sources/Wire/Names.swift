@@ -20,6 +20,7 @@ enum Name {
   static let entity = bytes("entity")
   static let items = bytes("items")
   static let reply = bytes("reply")
+  static let command = bytes("command")
   static let new = bytes("new")
   static let update = bytes("update")
   static let delete = bytes("delete")

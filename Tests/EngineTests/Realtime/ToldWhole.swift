@@ -361,7 +361,7 @@ import Testing
     // What the protocol has is not foreign when it is malformed.
     for frame in [
       #"{"type":"message_new"}"#, #"{"type":"update","payload":{}}"#, #"{"type":"reply"}"#,
-      #"{"type":"get_messages","request_id":"9"}"#,
+      #"{"type":"get_messages","request_id":"9"}"#, #"{"type":"command","payload":{}}"#,
     ] { #expect(try world.hand(frame) == .ignored) }
     let page = try world.client.events(after: 0, limit: 1_000)
     guard isAsked else {
