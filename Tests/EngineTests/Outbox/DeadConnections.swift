@@ -11,14 +11,7 @@ import Testing
     world.post(20)
     try world.connect()
     try world.sync()
-    let (operation, _) = try world.say("hello")
-    if arrives {
-      world.lose("send_message")
-      try world.run()
-      world.hear()
-    } else {
-      _ = try world.client.nextFrame()
-    }
+    let (operation, _) = try world.sayUnanswered("hello", arrives: arrives)
     try world.say("behind")
     try world.client.disconnected()
     world.reset()

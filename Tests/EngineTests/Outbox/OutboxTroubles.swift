@@ -111,14 +111,7 @@ import Testing
     world.post(110)
     try world.connect()
     try world.sync()
-    let (operation, number) = try world.say("hello")
-    if arrives {
-      world.lose("send_message")
-      try world.run()
-      world.hear()
-    } else {
-      _ = try world.client.nextFrame()
-    }
+    let (operation, number) = try world.sayUnanswered("hello", arrives: arrives)
     try world.say("behind")
     try world.breakConnection()
     #expect(try world.standing(operation) == .unknown)

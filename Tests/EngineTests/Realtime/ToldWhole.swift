@@ -215,8 +215,8 @@ import Testing
     #expect(try offered(world, after: after) == [])
   }
 
-  /// A silent update keeps a message from being offered, whichever came first.
-  @Test(arguments: [false, true]) func aSilentUpdateIsNeverOffered(_ isFetchedFirst: Bool) throws {
+  /// Under updates that are replied to: one message is fetched, and another is on the server.
+  private func enveloped() throws -> (World, seen: UInt64, ReferenceServer.TrueRow) {
     var profile = Profile()
     profile.capabilities.insert(.envelope)
     let world = try World(profile: profile)
@@ -225,7 +225,12 @@ import Testing
     try world.sync()
     let seen = try last(world)
     world.post(1)
-    let posted = try #require(world.server.truth("room").last)
+    return (world, seen, try #require(world.server.truth("room").last))
+  }
+
+  /// A silent update keeps a message from being offered, whichever came first.
+  @Test(arguments: [false, true]) func aSilentUpdateIsNeverOffered(_ isFetchedFirst: Bool) throws {
+    let (world, seen, posted) = try enveloped()
     let message = Frames.message(posted.id, atUs: world.server.nowUs)
     if isFetchedFirst { try world.sync() }
     try world.hand(Frames.update("r1", "message", silent: true, [message]))
@@ -237,15 +242,7 @@ import Testing
 
   /// Under updates that are replied to only these offer: what was fetched may still be silent.
   @Test func underAnEnvelopeTheUpdateOffers() throws {
-    var profile = Profile()
-    profile.capabilities.insert(.envelope)
-    let world = try World(profile: profile)
-    world.post(1)
-    try world.connect()
-    try world.sync()
-    let seen = try last(world)
-    world.post(1)
-    let posted = try #require(world.server.truth("room").last)
+    let (world, seen, posted) = try enveloped()
     try world.sync()
     #expect(try offered(world, after: seen) == [])
     let message = Frames.message(posted.id, atUs: world.server.nowUs)

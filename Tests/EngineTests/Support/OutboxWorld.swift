@@ -67,6 +67,21 @@ extension World {
       """)
   }
 
+  /// A send that is not answered, whether or not it reaches the server.
+  func sayUnanswered(
+    _ text: String, arrives: Bool
+  ) throws -> (operation: UInt64, number: UInt64) {
+    let said = try say(text)
+    if arrives {
+      lose("send_message")
+      try run()
+      hear()
+    } else {
+      _ = try client.nextFrame()
+    }
+    return said
+  }
+
   /// Something done to one message.
   @discardableResult
   func act(_ verb: String, _ message: String, _ more: String = "") throws -> UInt64 {
