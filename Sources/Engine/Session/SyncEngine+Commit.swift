@@ -7,7 +7,7 @@ extension SyncEngine {
   func commit<Result>(
     _ body: (WriteTransaction) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
-    let before = facts
+    let before = (facts: facts, ties: ties.untaught)
     var changed: [(UInt64, OpenOperation?)] = []
     do {
       let result = try store.write { tx throws(StoreFailure) in
@@ -32,7 +32,8 @@ extension SyncEngine {
       }
       return result
     } catch {
-      facts = before
+      facts = before.facts
+      ties.takeBack(to: before.ties)
       throw error
     }
   }

@@ -55,6 +55,8 @@ extension PageMerge {
       shown.isClosedAbove = end < rows.count || .after(timestampGroup: time) <= shownHigh
       shown.ids = rows[start..<end].compactMap { $0?.id }
       if let run, run.time == time { shown.run = run.seen }
+      // Asked for once more as the lowest one, which after arrivals it need not be.
+      if shown.ids.count == 1, shown.run.contains(shown.ids[0]) { continue }
       shown.climbs = climbs
       if isUnknown {
         var page = TieLearner.Waiting(

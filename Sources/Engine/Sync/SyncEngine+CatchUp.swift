@@ -98,6 +98,7 @@ extension SyncEngine {
     var badItems = 0
     var ingestedDuplicates = 0
     var shown: (cid: Int64, ranges: SpanSet)?
+    var passed: (ingested: Ingested, record: ConversationRecord)?
     var moved: [(from: Position, to: Position)] = []
     var left = (bound: Position.min, isTop: false)
     let step = try commit { tx throws(StoreFailure) in
@@ -126,7 +127,7 @@ extension SyncEngine {
       if draft.isLive, !job.isLive, !windows.asksList {
         try tx.outliveCount(from: beganLSN, in: record.cid)
       }
-      pass(ingested, of: record, shownTo: &draft, at: tx.lsn)
+      passed = (ingested, record)
       let first = ingested.items.first { $0 != nil } ?? nil
       let last = ingested.items.last { $0 != nil } ?? nil
       let isFirst = draft.budget.isFirst(from: first?.id, to: last?.id)
@@ -140,6 +141,7 @@ extension SyncEngine {
     }
     stats.quarantined += UInt64(badItems)
     stats.duplicates += UInt64(ingestedDuplicates)
+    if let passed { pass(passed.ingested, of: passed.record, shownTo: &draft, at: store.lsn) }
     if let shown {
       for (from, to) in moved where fresh[shown.cid].holds(from) {
         fresh.insert(SpanSet.Span(low: to, high: to.successor), shown.cid)

@@ -6,6 +6,7 @@ import Base
 import Engine
 import Foundation
 import ReferenceServer
+import TestSupport
 import Testing
 
 @Suite struct TieTests {
@@ -16,13 +17,23 @@ import Testing
     seed: UInt64 = 1, limit: Int = 50, file: ClientConfig.File = .memory,
     _ change: (inout ServerKnobs, inout Profile) -> Void = { _, _ in }
   ) throws -> World {
-    var knobs = ServerKnobs()
-    knobs.ties = .arrival
-    var profile = Profile()
-    profile.ties = .arrival
+    var knobs = arrivalKnobs()
+    var profile = arrivalProfile()
     profile.pageLimit = limit
     change(&knobs, &profile)
     return try World(knobs: knobs, profile: profile, seed: seed, file: file)
+  }
+
+  private func arrivalKnobs() -> ServerKnobs {
+    var knobs = ServerKnobs()
+    knobs.ties = .arrival
+    return knobs
+  }
+
+  private func arrivalProfile() -> Profile {
+    var profile = Profile()
+    profile.ties = .arrival
+    return profile
   }
 
   private func check(_ world: World) throws {
@@ -238,6 +249,86 @@ import Testing
       try world.sync()
       #expect(try world.cached() == listed(world), "seed \(seed)")
     }
+  }
+
+  /// The disk is full when a page comes: what it taught is not stored, and when it comes again it
+  /// contradicts nothing.
+  @Test func aPageThatIsNotStoredHasTaughtNothing() throws {
+    let folder = try TrapsRestart.Folder()
+    let disk = FaultVFS()
+    let world = try World(
+      knobs: arrivalKnobs(), profile: arrivalProfile(), file: folder.file()
+    ) { $0.baseVFS = disk.name }
+    world.post(20)
+    try world.connect()
+    try world.sync()
+    // Four seconds of lines come the other way round, by push.
+    for _ in 0..<4 {
+      world.timestampGroup(ms: 2_000)
+      let atUs = world.server.nowUs / 1_000_000 * 1_000_000
+      for id in world.post(3, everyMs: 0).reversed() {
+        _ = try world.hand(Frames.push(Frames.message(id, atUs: atUs)))
+      }
+    }
+    #expect(try world.cached() != listed(world))
+    var isFirst = true
+    world.before = { _, request in
+      if isFirst, request.contains("get_messages") { disk.fillDisk() }
+      isFirst = false
+    }
+    #expect(throws: Failure.full) { try world.sync() }
+    disk.fillDisk(false)
+    try world.disconnect()
+    try world.connect()
+    try world.sync(.live)
+    #expect(try world.cached() == listed(world))
+  }
+
+  /// Where page sizes vary, a walk asks for the lowest message once more to prove that it is at
+  /// the beginning. Others have come since it asked for more, so a neighbour of it is shown alone.
+  @Test func theProofOfTheBeginningMovesNothing() throws {
+    for seed in 1...8 as ClosedRange<UInt64> {
+      let world = try world(seed: seed) { knobs, profile in
+        profile.ties = .unknown
+        profile.pageSizeVaries = true
+      }
+      world.post(3, everyMs: 0)
+      world.post(5, everyMs: 5_000)
+      var wasEmpty = false
+      var proofs = 0
+      world.before = { _, request in
+        do {
+          let known = try world.cached()
+          #expect(known == self.listed(world).filter(known.contains), "seed \(seed)")
+        } catch {
+          Issue.record(error)
+        }
+        if wasEmpty, proofs == 0, request.contains("get_messages") { world.post(2) }
+      }
+      world.alter = { request, answer in
+        guard request.contains("get_messages") else { return answer }
+        defer { wasEmpty = answer.contains("\"messages\":[]") }
+        if !wasEmpty { return answer }
+        proofs += 1
+        return proofs == 1 ? Self.newestAlone(answer) : answer
+      }
+      try world.connect()
+      try world.sync()
+      try world.sync(.older, want: 100)
+      #expect(proofs > 0)
+      try check(world)
+    }
+  }
+
+  private static func newestAlone(_ answer: String) -> String {
+    guard var frame = try? JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any],
+      var data = frame["data"] as? [String: Any],
+      let messages = data["messages"] as? [[String: Any]]
+    else { return answer }
+    data["messages"] = Array(messages.suffix(1))
+    frame["data"] = data
+    guard let bytes = try? JSONSerialization.data(withJSONObject: frame) else { return answer }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// How pages from a time on are listed is told in another conversation. The next page of this
