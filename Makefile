@@ -23,7 +23,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py \
-  statuses types swift-boundary sim sim-bin sim-test sim-smoke sim-faults sim-long sim-traces hostile faults \
+  statuses types swift-boundary sim sim-bin sim-test sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo install clean
 
@@ -125,6 +125,10 @@ sim: sim-bin
 sim-test: sim-bin
 	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix \
 	  --twice 1
+
+## Seeds that failed once.
+sim-known: sim-bin
+	.build-sim/release/tideline-sim known Simulator/seeds.txt
 
 sim-smoke: sim-bin
 	.build-sim/release/tideline-sim run --seeds 100 --jobs $(JOBS) --worlds mix

@@ -9,6 +9,7 @@ func usage() -> Never {
                                                        run N seeds; exit 1 where one fails;
                                                        each, or each Kth, in two processes
     tideline-sim seed S [--trace|--frames]             replay one seed; frames as they are
+    tideline-sim known FILE                            the seeds that begin the file's lines
     tideline-sim draw --seeds N [--from S] [--worlds W] what N seeds draw; nothing runs
     tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME]
                                                        planted faults; exit 1 where one hides
@@ -158,6 +159,25 @@ func lookForFaults() {
   exit(searches.hidden == 0 ? 0 : 1)
 }
 
+/// Runs the seeds that begin the lines of a file, and tells the story of each that fails.
+func runKnown(_ path: String) throws -> Never {
+  Runner.prepare()
+  var sums = (passed: 0, failed: 0)
+  for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
+    guard let word = line.split(separator: " ").first, word != "#" else { continue }
+    guard let seed = UInt64(word) else { usage() }
+    let verdict = Runner.run(seed, .tideline, recording: .last(Runner.linesKept))
+    if verdict.violation == nil {
+      sums.passed += 1
+    } else {
+      sums.failed += 1
+      print("\(line)\n\(verdict.story)")
+    }
+  }
+  print("\(sums.passed) passed, \(sums.failed) failed")
+  exit(sums.failed == 0 && sums.passed > 0 ? 0 : 1)
+}
+
 let arguments = CommandLine.arguments
 switch arguments.count > 1 ? arguments[1] : "" {
 case "run":
@@ -175,6 +195,9 @@ case "part":
   guard arguments.count > 2, let part = Int(arguments[2]) else { usage() }
   let kind: ClientKind = arguments.contains("control") ? .control : .tideline
   try runPart(part, of: plan(kind), kind, worlds())
+case "known":
+  guard arguments.count > 2 else { usage() }
+  try runKnown(arguments[2])
 case "draw":
   let seed = worlds()
   let first = UInt64(option("--from", 1))

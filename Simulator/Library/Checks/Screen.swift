@@ -129,7 +129,8 @@ final class Screen {
     if old.gone != new.gone { return "gone" }
     if old.row.unverified != new.row.unverified { return "unverified \(old.row.unverified)" }
     if old.stale, !new.stale { return "still stale" }
-    return "other content, \(World.text(old.row.payload)) and \(World.text(new.row.payload))"
+    let members = old.row.differences(from: new.row).joined(separator: ", ")
+    return "other \(members), \(World.text(old.row.payload)) and \(World.text(new.row.payload))"
   }
 
   /// The formula of the header, written from its words.

@@ -434,7 +434,8 @@ extension World {
       var end = index
       while end < rows.count, rows[end].order == rows[index].order { end += 1 }
       let isSame = zip(rows[index..<end], shown[index..<end]).allSatisfy { $0.id == $1.id }
-      if !isSame, end - index < knobs.pageSize / 2 {
+      let isShown = rows[index..<end].allSatisfy { !$0.unverified }
+      if !isSame, isShown, end - index < knobs.pageSize / 2 {
         throw Violation("the messages of \(rows[index].timeUs) are in another order")
       }
       index = end

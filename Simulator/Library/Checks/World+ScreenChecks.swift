@@ -148,6 +148,8 @@ extension World {
     if high + 1 == page.rows.count, !state.atEnd {
       // Behind what is in no whole range anything may follow, and it does not come by itself.
       if knobs.horizonUs > 0 { return }
+      // A row that an answer of a restored server lacked is in doubt inside of a whole range.
+      if findings.restores > 0, page.rows[high].unverified { return }
       isGap = isGap || page.rows[high].unverified
     }
     if state.gapAfter != isGap {

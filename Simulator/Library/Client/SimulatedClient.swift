@@ -84,6 +84,19 @@ package final class SimRow: Equatable {
         && a.marks == b.marks && a.isPending == b.isPending
         && a.operation == b.operation
   }
+
+  /// The names of the members in which two rows differ.
+  func differences(from other: SimRow) -> [String] {
+    let members: [(String, Bool)] = [
+      ("number", number == other.number), ("time", timeUs == other.timeUs),
+      ("order", order == other.order), ("id", id == other.id), ("sender", sender == other.sender),
+      ("payload", payload == other.payload), ("unread", unread == other.unread),
+      ("unverified", unverified == other.unverified), ("sealed", isSealed == other.isSealed),
+      ("marks", marks == other.marks), ("pending", isPending == other.isPending),
+      ("operation", operation == other.operation),
+    ]
+    return members.filter { !$0.1 }.map(\.0)
+  }
 }
 
 /// What others did to a message, as it came; an empty text means none.

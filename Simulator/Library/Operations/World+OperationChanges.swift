@@ -19,7 +19,12 @@ extension World {
     if shown != nil, let row = try probe.row(Array(act.room.utf8), Array(own.name.utf8)),
       row.payload != payload
     {
-      throw Violation("\(own.name) was edited (\(made)) and shows the old text")
+      let all = try probe.allOperations().filter {
+        $0.message == own.name || $0.clientID == own.name || $0.seq == made
+      }
+      throw Violation(
+        "\(own.name) was edited (\(made)) and shows \(Self.text(row.payload)): "
+          + all.map { "\($0.seq) \($0.verb) \($0.standing)" }.joined(separator: ", "))
     }
     try pump()
   }

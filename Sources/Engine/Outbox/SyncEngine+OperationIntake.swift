@@ -230,14 +230,16 @@ extension SyncEngine {
     _ record: OperationRecord, draft: Draft, in tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord? {
     guard !record.target.isEmpty, record.verb.isChange else { return nil }
-    for var older in try tx.operations(on: record.target, in: record.cid) where older.isUntold {
+    var edited: OperationRecord?
+    for older in try tx.operations(on: record.target, in: record.cid) where older.isUntold {
       if older.state == .refused { continue }
       switch (record.verb, older.verb) {
       case (.deleteMessage, .deleteMessage):
         return older
       case (.editMessage, .editMessage):
-        try rewrite(&older, plain: record.plain, draft: draft, isFit: !draft.isSealedAsSend, in: tx)
-        return older
+        // Two can wait: what a send is to say since it was rewritten follows as an edit by itself.
+        if let edited { try tx.removeOperation(edited.seq) }
+        edited = older
       case (.deleteMessage, .editMessage), (.deleteMessage, .reactMessage),
         (.deleteMessage, .unreactMessage), (.deleteMessage, .pinMessage),
         (.deleteMessage, .unpinMessage), (.pinMessage, .pinMessage),
@@ -251,7 +253,9 @@ extension SyncEngine {
         break
       }
     }
-    return nil
+    guard var last = edited else { return nil }
+    try rewrite(&last, plain: record.plain, draft: draft, isFit: !draft.isSealedAsSend, in: tx)
+    return last
   }
 
   /// 26 characters of 128 random bits.

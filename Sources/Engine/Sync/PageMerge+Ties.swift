@@ -56,7 +56,7 @@ extension PageMerge {
       shown.ids = rows[start..<end].compactMap { $0?.id }
       if let run, run.time == time { shown.run = run.seen }
       // Asked for once more as the lowest one, which after arrivals it need not be.
-      if shown.ids.count == 1, shown.run.contains(shown.ids[0]) { continue }
+      if rows.count == 1, let id = shown.ids.first, shown.run.contains(id) { continue }
       shown.climbs = climbs
       if isUnknown {
         var page = TieLearner.Waiting(
@@ -95,13 +95,15 @@ extension PageMerge {
         // Of a page that waited whatever was stored since came later, edited or not.
         isLate: engine.pushed.lsn(of: id).map { $0 > issued }
           ?? waited.map { !$0.known.contains(id.id) } ?? false,
-        isPlaced: waited?.placed.contains(id.id) ?? false)
+        isPlaced: waited?.placed.contains(id.id) ?? false,
+        isAhead: waited?.ahead.contains(id.id) ?? false)
     }
     let order = TieOrder.arranged(rows, by: page)
     let onPage = Set(page.ids)
     let shown = order.filter { onPage.contains($0.position.id) }
     let places = order.map(\.position)
-    engine.ties.place(page.ids, at: time, in: record.cid)
+    let isAhead = page.isClosedBelow && !page.isClosedAbove
+    engine.ties.place(page.ids, isAhead: isAhead, at: time, in: record.cid)
     let isWhole = page.isClosedAbove && page.isClosedBelow
     guard engine.ties.teaches(shown, in: record.cid, isWhole: isWhole) else {
       return try tx.note(orderOf: time, isKnown: false, in: record.cid)

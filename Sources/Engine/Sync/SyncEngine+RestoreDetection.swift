@@ -89,7 +89,15 @@ extension SyncEngine {
     record.auditedCount = nil
     try tx.save(record)
     try tx.save(spans: SpanSet(), replacing: try tx.spans(record.cid), in: record.cid)
-    try tx.save(unverified: SpanSet(), replacing: try tx.unverified(record.cid), in: record.cid)
+    // What one answer has lacked stays in doubt until another one speaks of it.
+    let unverified = try tx.unverified(record.cid)
+    var doubted = SpanSet()
+    if config.profile.deletionHorizonUs == 0 { doubted = unverified }
+    for id in restores.doubted(in: record.id) {
+      guard let place = try tx.row(id, record.cid)?.position else { continue }
+      doubted.insert(place, place.successor)
+    }
+    try tx.save(unverified: doubted, replacing: unverified, in: record.cid)
     try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), in: record.cid)
     try tx.clearQuarantine(record.cid, low: .min, high: .max)
   }

@@ -31,8 +31,9 @@ struct TieLearner {
     var shown: TieOrder.Shown
     /// What was stored of the group when it came.
     var known = IDSet()
-    /// What other pages have placed since.
+    /// What other pages have placed since, and what of it before all that is stored.
     var placed = IDSet()
+    var ahead = IDSet()
   }
 
   private struct Group: Hashable {
@@ -90,11 +91,12 @@ struct TieLearner {
   }
 
   /// Another page has placed rows of a group meanwhile.
-  mutating func place(_ ids: [[UInt8]], at time: Int64, in cid: Int64) {
+  mutating func place(_ ids: [[UInt8]], isAhead: Bool, at time: Int64, in cid: Int64) {
     for listing in waiting.keys {
       for index in waiting[listing, default: []].indices
       where waiting[listing]?[index].cid == cid && waiting[listing]?[index].time == time {
         waiting[listing]?[index].placed.insert(all: ids)
+        if isAhead { waiting[listing]?[index].ahead.insert(all: ids) }
       }
     }
   }

@@ -9,9 +9,9 @@ internal import Timeline
 
 extension WindowState {
   /// Lets every wish load what it can, and forgets those that have what they want.
-  mutating func grow(_ loader: inout CacheLoader) throws(StoreFailure) {
-    let pending = wishes
-    wishes = []
+  mutating func grow(_ loader: inout CacheLoader, from first: Int = 0) throws(StoreFailure) {
+    let pending = wishes[first...]
+    wishes.removeSubrange(first...)
     for wish in pending { try grow(wish, loader: &loader) }
   }
 

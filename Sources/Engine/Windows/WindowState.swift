@@ -354,19 +354,23 @@ struct WindowState: LiveQueryState {
     forgetEvicted()
     let known = wishes.count
     refill()
-    if wishes.count > known { ops += try growAgain(rx, of: record, nowMs: nowMs) }
+    if wishes.count > known {
+      ops += try grow(wishesFrom: known, rx, of: record, nowMs: nowMs)
+    }
+    ops += healAgain(record, spans, nowMs: nowMs)
     if change.spans != nil || !ops.isEmpty || wasLoaded != list.loaded {
       try noteEdges(rx, in: record.cid)
     }
     return ops
   }
 
-  /// What the cache has of a wish that only the change itself gave cause for.
-  private mutating func growAgain(
-    _ rx: ReadTransaction, of record: ConversationRecord, nowMs: Int64
+  /// What the cache has of a wish that only the change itself gave cause for. The others wait for
+  /// what they have just found missing, which nobody has asked for yet.
+  private mutating func grow(
+    wishesFrom first: Int, _ rx: ReadTransaction, of record: ConversationRecord, nowMs: Int64
   ) throws(StoreFailure) -> [DiffOp] {
     var loader = try CacheLoader(rx, of: record, spans: list.spans, loaded: list.loaded, isUp: isUp)
-    try grow(&loader)
+    try grow(&loader, from: first)
     read += loader.keys.count
     var change = WindowChange()
     if loader.loaded != list.loaded { change.loaded = loader.loaded }
@@ -376,6 +380,19 @@ struct WindowState: LiveQueryState {
     let ops = list.apply(change)
     forgetEvicted()
     return ops
+  }
+
+  /// Wishes came and went with the change itself: what they settle is other splits now.
+  private mutating func healAgain(
+    _ record: ConversationRecord, _ spans: SpanSet, nowMs: Int64
+  ) -> [DiffOp] {
+    let healing = healing(record, spans)
+    if healing == list.healing { return [] }
+    var change = WindowChange()
+    change.focus = focus
+    change.healing = healing
+    (change.nowMs, change.holdMs) = (nowMs, config.holdMs)
+    return list.apply(change)
   }
 
   /// What settles splits: a catch-up those above what it starts from, a fill those in its gap.

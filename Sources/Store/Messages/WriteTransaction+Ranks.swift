@@ -48,13 +48,15 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-  /// Gives rows of one time other ranks: those that stand elsewhere than they did are told.
+  /// Gives all rows of one time their ranks, new or not: those that stand elsewhere than they did
+  /// are told, and those that another one passes with the read marker.
   package func rerank(
     _ rows: [(row: StoredRow, rank: Int)], at time: Int64, in cid: Int64
   ) throws(StoreFailure) {
     let changed = rows.filter { $0.row.position.rank != $0.rank }
     if changed.isEmpty { return }
     var tally = try tally(cid)
+    let marker = tally.marker
     let counts = try unreadOfGroup(time, by: tally, in: cid)
     var places: [[UInt8]: Position] = [:]
     for (row, rank) in changed {
@@ -69,6 +71,13 @@ extension WriteTransaction {
     inserted.spoil()
     memo?.entry(cid).summary = nil
     try moveMarkers(to: places, at: time, &tally, in: cid)
+    if let marker, let moved = tally.marker, moved != marker {
+      for (row, rank) in rows where row.position.rank == rank && row.flags.isDisjoint(with: .hidden)
+      {
+        let place = row.position
+        if (marker < place) != (moved < place) { feed.add(.updated, cid, row.number...row.number) }
+      }
+    }
     let now = try unreadOfGroup(time, by: tally, in: cid)
     if now != counts {
       tally.unread &+= now.unread &- counts.unread

@@ -33,14 +33,18 @@ package enum TieOrder {
     package var isLate = false
     /// Another page has placed it while this one waited for its direction.
     package var isPlaced = false
+    /// That page showed that nothing of the group stands before it.
+    package var isAhead = false
 
     package init(
-      position: Position, isNew: Bool = false, isLate: Bool = false, isPlaced: Bool = false
+      position: Position, isNew: Bool = false, isLate: Bool = false, isPlaced: Bool = false,
+      isAhead: Bool = false
     ) {
       self.position = position
       self.isNew = isNew
       self.isLate = isLate
       self.isPlaced = isPlaced
+      self.isAhead = isAhead
     }
   }
 
@@ -51,7 +55,7 @@ package enum TieOrder {
     let onPage = Set(page.ids)
     func isAnchor(_ row: Row) -> Bool { row.isPlaced && onPage.contains(row.position.id) }
     guard rows.contains(where: isAnchor) else {
-      return arrangedAlone(keepingPlaced(rows), by: page)
+      return arrangedBeside(keepingPlaced(rows), by: page, onPage: onPage)
     }
     // What was placed beside rows of the page stays on its side of them.
     var apart: [(row: Row, anchor: Position?)] = []
@@ -71,6 +75,20 @@ package enum TieOrder {
         ?? result.lastIndex { onPage.contains($0.position.id) || $0.isPlaced }.map { $0 + 1 }
       result.insert(row, at: place ?? result.count)
     }
+    return result
+  }
+
+  /// What came late and was placed before all that the page shows stays before it.
+  private static func arrangedBeside(
+    _ rows: [Row], by page: Shown, onPage: Set<[UInt8]>
+  ) -> [Row] {
+    let first = rows.firstIndex { onPage.contains($0.position.id) } ?? 0
+    let ahead = rows[..<first].filter { $0.isLate && $0.isAhead }
+    if ahead.isEmpty { return arrangedAlone(rows, by: page) }
+    let rest = rows[..<first].filter { !($0.isLate && $0.isAhead) } + rows[first...]
+    var result = arrangedAlone(rest, by: page)
+    let place = result.firstIndex { onPage.contains($0.position.id) } ?? 0
+    result.insert(contentsOf: ahead, at: place)
     return result
   }
 

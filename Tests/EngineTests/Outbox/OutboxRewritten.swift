@@ -1,5 +1,6 @@
 /// Sends that the user rewrote after the server was told of them: what the server has is
 /// shown as what it is, and what the user wrote last is not lost.
+import Base
 import Engine
 import ReferenceServer
 import Testing
@@ -149,6 +150,37 @@ import Testing
     #expect(world.served() == ["two"])
     #expect(try world.texts() == ["two"])
     #expect(try world.standing(said.operation) == .done)
+  }
+
+  /// Then two edits of the message wait, and the user's next one counts more than either.
+  @Test func anEditAfterTwoThatWaitIsTheLast() throws {
+    let hasKey = Lock(true)
+    let world = try World.idempotent(tellsClientIDs: false) { config in
+      config.seal = { sealable in
+        hasKey.withLock { $0 } ? .sealed(sealable.payload) : .notYet
+      }
+    }
+    try world.connect()
+    world.server.failNext("odd", verb: "send_message", isDone: true)
+    let said = try world.say("one", as: "q1")
+    try world.run()
+    try world.sync()
+    #expect(
+      try world.client.editOperation(said.operation, Array(#"{"payload":"two"}"#.utf8)))
+    hasKey.withLock { $0 = false }
+    try world.act("edit_message", try #require(world.truth().last), #","payload":"three""#)
+    try world.run()
+    #expect(try world.standing(said.operation) == .done)
+    #expect(try world.texts() == ["two"])
+    try world.act("edit_message", "q1", #","payload":"four""#)
+    #expect(try world.texts() == ["four"])
+    hasKey.withLock { $0 = true }
+    _ = try world.client.reopenPayloads(conversation: nil)
+    try world.run()
+    #expect(world.served() == ["four"])
+    #expect(try world.texts() == ["four"])
+    let state = try world.client.state()
+    #expect(state.operationsOpen + state.operationsStuck == 0)
   }
 
   /// A server that only says that there is such a message, and names none: the text stays, the

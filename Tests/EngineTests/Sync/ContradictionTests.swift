@@ -170,6 +170,27 @@ import Testing
     #expect(try world.lies() == [])
   }
 
+  /// What one answer lacked stays in doubt when everything that was proven is forgotten: the
+  /// present says nothing of it, and the next answer that does counts beside the first.
+  @Test func anUnknownCursorLeavesInDoubtWhatOneAnswerLacked() throws {
+    let world = try known()
+    let before = try world.cached()
+    let gone = Set(before[20..<40])
+    world.alter = { _, answer in self.without(gone, answer) }
+    try world.sync()
+    #expect(try world.cached() == before)
+    world.post(1)
+    world.server.failNext("unknown_cursor", verb: "get_messages")
+    try world.sync()
+    #expect(try world.cached().count == 131)
+    let doubted = try world.page().rows[20..<40].map { $0.flags & MessageBit.unverified }
+    #expect(doubted.allSatisfy { $0 != 0 })
+    try world.lookOnceMore()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.cached() == world.truth().filter { !gone.contains($0) })
+    #expect(try world.client.stats().restores == 1)
+  }
+
   /// A copy of the server that lags shows what was deleted, and lacks what is new: neither goes
   /// nor comes. One that only shows it is believed on the second connection that does.
   @Test(arguments: [false, true])

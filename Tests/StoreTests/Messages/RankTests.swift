@@ -41,6 +41,35 @@ import Timeline
     #expect(try order(fixture, cid) == "xmkab")
   }
 
+  /// The marker goes where its message goes: what stands on its other side then looks different,
+  /// and is told, though it has the rank that it had.
+  @Test func whatThePassingMarkerLeavesUnreadIsTold() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 7), message("b", at: 7), message("c", at: 7)], cid)
+    let (marked, passed) = try fixture.write { tx throws(StoreFailure) in
+      let rows = try tx.timestampGroup(7, cid)
+      try tx.moveReadMarker(cid, to: rows[2].position)
+      return (rows[2], rows[0])
+    }
+    let before = try fixture.read { rx throws(StoreFailure) in try rx.lastChange() }
+    try fixture.write { tx throws(StoreFailure) in
+      let rows = try tx.timestampGroup(7, cid)
+      try tx.rerank(rows.map { ($0, rank: $0.number == marked.number ? -16 : 0) }, at: 7, in: cid)
+    }
+    #expect(try order(fixture, cid) == "cab")
+    let entries = try fixture.read { rx throws(StoreFailure) in
+      try rx.changes(since: before, limit: 100)
+    }
+    guard case .entries(let told) = entries else {
+      Issue.record("\(entries)")
+      return
+    }
+    let numbers = told.filter { $0.kind == .updated && $0.cid == cid }.map { $0.first...$0.last }
+    #expect(numbers.contains { $0.contains(marked.number) })
+    #expect(numbers.contains { $0.contains(passed.number) })
+  }
+
   /// A file of the seventh form keeps its messages, by their ids. One with an id that begins with
   /// a zero byte opens as well: its cache is made anew.
   @Test(arguments: [["a", "b"], ["\u{0}abcX", "X"], ["\u{0}a", "\u{0}b"]])

@@ -7,12 +7,12 @@ import Timeline
   private func id(_ name: String) -> [UInt8] { Array(name.utf8) }
 
   private func rows(
-    _ names: String, new: String = "", late: String = "", placed: String = ""
+    _ names: String, new: String = "", late: String = "", placed: String = "", ahead: String = ""
   ) -> [TieOrder.Row] {
     names.map { name in
       TieOrder.Row(
         position: Position(time: 7, id: id(String(name))), isNew: new.contains(name),
-        isLate: late.contains(name), isPlaced: placed.contains(name))
+        isLate: late.contains(name), isPlaced: placed.contains(name), isAhead: ahead.contains(name))
     }
   }
 
@@ -103,6 +103,9 @@ import Timeline
     // Where both show nothing of the same, what came since stands behind.
     let apart = rows("abcd", late: "ab", placed: "ab")
     #expect(names(TieOrder.arranged(apart, by: shown("dc"))) == "dcab")
+    // But what was shown to be the first of all.
+    let first = rows("abcde", late: "abe", placed: "ab", ahead: "ab")
+    #expect(names(TieOrder.arranged(first, by: shown("dc", above: true, below: true))) == "abdce")
   }
 
   /// What came after the page was asked for stands behind all.
