@@ -143,8 +143,13 @@ extension World {
 
   /// What is said to heal heals by a request, and what is held back is drawn when its time is up.
   func judgeHealing(_ screen: Screen) throws {
-    guard let row = screen.rows.first(where: { $0.gapBefore && $0.healing }) else { return }
-    if try !link.isUp || !client.state().busy {
+    guard screen.rows.contains(where: { $0.gapBefore && $0.healing }) else { return }
+    if try link.isUp && client.state().busy { return }
+    // What the poll itself found to be of no use any more it has dropped; the next one tells.
+    if try link.isUp && screen.poll() {
+      trace.note(nowUs, "window \(screen.number): \(Pictures.screen(screen, self))")
+    }
+    if let row = screen.rows.first(where: { $0.gapBefore && $0.healing }) {
       throw Violation("the split before \(Self.text(row.row.id)) heals, and nothing is asked for")
     }
   }

@@ -275,6 +275,12 @@ extension World {
     for _ in 0..<60 {
       let state = try screen.window.state()
       if state.atStart || truth(screen.conversation).allSatisfy(\.hidden) { return }
+      // A split below a stamp ahead stays, also where all that stands below it is hidden.
+      if let first = screen.rows.first?.row, isAhead(first),
+        first.id == known(screen.conversation).shown.first?.id
+      {
+        return
+      }
       if isQuarantined(screen.conversation, nil, screen.rows.first?.row) {
         // Beyond what nobody can read lies nothing that a window could stand at.
         try load(screen, .before(0), count: 1_000, past: true)

@@ -97,7 +97,11 @@ extension World {
   /// It is told at most once, to a conversation that is there, and never on a later connection.
   func judgeTyping(_ request: [UInt8]) throws {
     let name = Frames.string("conversation_id", request) ?? ""
-    let at = acts.typing.firstIndex { $0 == name || acts.named[$0]?.contains(name) ?? false }
+    // What was made and answered with an error has a name that the client may hear otherwise.
+    let at = acts.typing.firstIndex {
+      $0 == name || acts.named[$0]?.contains(name) ?? false
+        || acts.rooms[$0]?.contains(name) ?? false
+    }
     if let at { acts.typing.remove(at: at) }
     let isKnown = conversations.contains { $0.name == name }
     if at == nil || !isKnown { throw Violation("typing in \(name) is told, and nobody types") }

@@ -58,12 +58,15 @@ extension WriteTransaction {
   }
 
   /// What is all stored is counted here: a count in doubt is never gone back to. One that is
-  /// greater holds what has not been heard of yet, and goes on.
+  /// greater holds what has not been heard of yet, and goes on. Nor is one of which nobody can tell
+  /// what came after it: a server may count what is never shown.
   func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
-    guard let counted = tally.counted, counted.isDoubted || counted.isOutlived,
+    guard let counted = tally.counted else { return }
+    let isVague = counted.isDoubted ? false : try isOrderUnknown(at: counted.top, cid)
+    guard isVague || counted.isDoubted || counted.isOutlived,
       let record = try conversation(cid: cid),
-      counted.isOutlived || counted.count &+ counted.arrived <= tally.unread,
+      isVague || counted.isOutlived || counted.count &+ counted.arrived <= tally.unread,
       try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid),
       try !isOrderUnknown(at: tally.marker, cid)
     else { return }

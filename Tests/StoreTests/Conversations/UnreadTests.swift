@@ -234,6 +234,29 @@ import Timeline
     #expect(try unread(fixture, cid) == Unread(5, isExact: false))
   }
 
+  /// Of what shares its time with the newest that the server counted nobody can tell what came
+  /// after it, and it may count what is never shown. Once all is counted here that is gone on from,
+  /// also when something is missing again.
+  @Test func aVagueCountIsNotGoneBackTo() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1), message("b", at: 5), message("c", at: 5)], cid)
+    try fixture.write { tx throws(StoreFailure) in
+      try tx.note(orderOf: 5, isKnown: false, in: cid)
+    }
+    try told(fixture, cid, 6, newest: position(5, "c"))
+    #expect(try unread(fixture, cid) == Unread(6, isExact: false))
+    try cover(fixture, cid, to: 9)
+    #expect(try unread(fixture, cid) == Unread(3, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      let old = try tx.spans(cid)
+      try tx.save(
+        spans: SpanSet().inserting(.min, high: .before(timestampGroup: 5)), replacing: old, in: cid)
+    }
+    try fixture.apply([message("d", at: 12)], cid)
+    #expect(try unread(fixture, cid) == Unread(4, isExact: false))
+  }
+
   @Test func theServersCountGoesOn() throws {
     let fixture = try Fixture(.file)
     let cid = try fixture.conversation()
