@@ -22,7 +22,7 @@ extension SyncEngine {
     }
     caughtUp = IDSet()
     fresh.empty()
-    dirty = []
+    scheduler.forgiveAll()
     doubted = []
     offsets = OffsetHints()
     pushed.forgetAll()
@@ -30,16 +30,12 @@ extension SyncEngine {
     leftCursors = [:]
     leftListing = nil
     listIsWhole = false
-    for index in jobs.indices {
-      tracker.abandon(.sync(jobs[index].id))
-      // Where an answer cannot be told from the next one, it is still waited for, and
-      // says nothing to a job that is at its start.
-      jobs[index].inFlight = tracker.isPending(.sync(jobs[index].id))
-      jobs[index].status.phase = .waiting
-      jobs[index].notBeforeMs = .min
-      jobs[index].beginAgain()
-    }
-    hasNews = true
+    for job in scheduler.jobs { tracker.abandon(.sync(job.id)) }
+    // An answer that is still waited for says nothing to a job that is at its start.
+    scheduler.letGo(of: nil) { tracker.isPending(.sync($0)) }
+    scheduler.wake()
+    scheduler.beginAgain()
+    report.tellHost()
     if tracker.isUp {
       wakeLists(now)
       wakeWindows(now)

@@ -50,13 +50,14 @@ extension SyncEngine {
   func log(end status: SyncStatus, trouble: Failure?) {
     switch trouble {
     case nil:
-      logLines.append(
+      report.logLines.append(
         .info, "a sync ended; messages received", Int64(clamping: status.received))
-    case .cancelled: logLines.append((.info, "a sync was cancelled"))
-    case .incomplete: logLines.append((.warn, "a sync ended with a recorded gap"))
+    case .cancelled: report.logLines.append((.info, "a sync was cancelled"))
+    case .incomplete: report.logLines.append((.warn, "a sync ended with a recorded gap"))
     case .refused:
-      logLines.append(.warn, "a sync ended in vain", because: "the server refused for good")
-    case let other?: logLines.append(.warn, "a sync ended in vain", because: other.reason.text)
+      report.logLines.append(.warn, "a sync ended in vain", because: "the server refused for good")
+    case let other?:
+      report.logLines.append(.warn, "a sync ended in vain", because: other.reason.text)
     }
   }
 }

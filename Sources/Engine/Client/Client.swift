@@ -125,12 +125,9 @@ package final class Client: Sendable {
     return try engine.withLock { engine throws(Failure) in
       try ensureOpen()
       defer {
-        if !engine.logLines.isEmpty {
-          lines += engine.logLines
-          engine.logLines = LogLines()
-        }
-        news = engine.hasNews
-        engine.hasNews = false
+        let told = engine.report.take()
+        if !told.lines.isEmpty { lines += told.lines }
+        news = told.hasNews
         engine.windows.post(engine)
       }
       return try body(engine, now)
@@ -179,11 +176,11 @@ package final class Client: Sendable {
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
     let (receipt, reason, mustSeal) = try input { engine, now throws(Failure) in
-      engine.stats.framesIn += 1
-      engine.stats.bytesIn += UInt64(bytes.count)
-      engine.stats.openFailures += failures
+      engine.report.stats.framesIn += 1
+      engine.report.stats.bytesIn += UInt64(bytes.count)
+      engine.report.stats.openFailures += failures
       if failures > 0 {
-        engine.logLines.append(
+        engine.report.logLines.append(
           .warn, "the open hook failed for payloads", Int64(clamping: failures))
       }
       guard engine.tracker.link != .void else { throw .offline }
@@ -206,10 +203,13 @@ package final class Client: Sendable {
   /// Counts a frame of which nothing is looked at.
   private func refuse(_ bytes: [UInt8], _ failure: Failure) throws(Failure) -> Failure {
     try input { engine, _ throws(Failure) in
-      engine.stats.framesIn += 1
-      engine.stats.framesBad += 1
-      if case .mismatch = failure {} else { engine.stats.bytesIn &+= UInt64(clamping: bytes.count) }
-      engine.logLines.append(.warn, "a frame was refused", because: failure.reason.text)
+      engine.report.stats.framesIn += 1
+      engine.report.stats.framesBad += 1
+      if case .mismatch = failure {
+      } else {
+        engine.report.stats.bytesIn &+= UInt64(clamping: bytes.count)
+      }
+      engine.report.logLines.append(.warn, "a frame was refused", because: failure.reason.text)
       return failure
     }
   }
@@ -222,8 +222,8 @@ package final class Client: Sendable {
       next = try engine.takeFrame(now)
       if next == nil { next = try engine.nextAcknowledgement() }
       guard let frame = next else { return nil }
-      engine.stats.framesOut += 1
-      engine.stats.bytesOut += UInt64(frame.bytes.count)
+      engine.report.stats.framesOut += 1
+      engine.report.stats.bytesOut += UInt64(frame.bytes.count)
       return frame
     }
   }
@@ -251,10 +251,10 @@ package final class Client: Sendable {
     try input { engine, _ throws(Failure) in
       var state = ClientState()
       let isAll = engine.catchUpAll != nil
-      var isDone = engine.jobs.isEmpty && !isAll
+      var isDone = engine.scheduler.jobs.isEmpty && !isAll
       if !isDone, !isAll { isDone = try engine.waitsForUser() }
       state.phase = engine.tracker.isUp ? (isDone ? .upToDate : .catchingUp) : .offline
-      state.syncsLeft = engine.jobs.count + (isAll ? 1 : 0)
+      state.syncsLeft = engine.scheduler.jobs.count + (isAll ? 1 : 0)
       state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
       state.reconnectWanted = engine.tracker.link == .void
@@ -384,7 +384,7 @@ package final class Client: Sendable {
 
   package func stats() throws(Failure) -> Stats {
     var stats = try input { engine, _ throws(Failure) in
-      var stats = engine.stats
+      var stats = engine.report.stats
       stats.overlapUs = engine.overlapUs
       stats.pageLimit = UInt32(clamping: engine.tracker.pacing.pageLimit)
       stats.requestTimeoutMs = UInt32(clamping: engine.tracker.pacing.timeoutMs)

@@ -50,12 +50,10 @@ extension SyncEngine {
     guard let record else { return false }
     fresh.remove(record.cid)
     offsets = OffsetHints()
-    for job in jobs where job.request.conversation == record.id { tracker.abandon(.sync(job.id)) }
-    for index in jobs.indices where jobs[index].request.conversation == record.id {
-      // Where an answer cannot be told from the next one, it is still waited for.
-      jobs[index].inFlight = tracker.isPending(.sync(jobs[index].id))
-      jobs[index].status.phase = .waiting
+    for job in scheduler.jobs where job.request.conversation == record.id {
+      tracker.abandon(.sync(job.id))
     }
+    scheduler.letGo(of: record.id) { tracker.isPending(.sync($0)) }
     if windows.windows.values.contains(where: { $0.conversation == record.id && $0.isFollowing }) {
       catchUp(record.id)
     }

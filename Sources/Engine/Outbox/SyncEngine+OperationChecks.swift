@@ -29,7 +29,7 @@ extension SyncEngine {
           continue
         }
         // One that began before may not show what has arrived since.
-        if jobs.contains(where: { $0.request.conversation == conversation }) { continue }
+        if scheduler.asks(conversation) { continue }
         check.sync = startLook(conversation, downTo: scheme.boundary(after: after))
         outbox.checks[seq] = check
       } catch {
@@ -66,7 +66,7 @@ extension SyncEngine {
   private func giveUp(_ seq: UInt64) throws(StoreFailure) {
     try commit { tx throws(StoreFailure) in try tx.giveUp(send: seq) }
     outbox.checks[seq] = nil
-    hasNews = true
+    report.tellHost()
   }
 
   private func lookAgain(_ seq: UInt64) {

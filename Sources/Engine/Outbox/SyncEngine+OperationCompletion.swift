@@ -127,7 +127,7 @@ extension SyncEngine {
     }
     // It is there, and has not been shown: a catch-up brings it.
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }
-    hasNews = true
+    report.tellHost()
     return effects.quarantined > 0 ? .quarantined : .applied
   }
 
@@ -159,11 +159,9 @@ extension SyncEngine {
   /// A conversation that was made here has its name from the server.
   func rename(_ old: [UInt8], _ new: [UInt8]) {
     outbox.pending.remove(old)
-    for index in jobs.indices where jobs[index].request.conversation == old {
-      jobs[index].request.conversation = new
-    }
+    scheduler.rename(old, new)
     windows.rename(old, new)
-    hasNews = true
+    report.tellHost()
   }
 }
 

@@ -122,7 +122,7 @@ extension SyncEngine {
       }
       subscriptions.remove(Subscription(conversation: name, body: record.members))
     }
-    hasNews = true
+    report.tellHost()
     pump(now)
     return record
   }
@@ -289,7 +289,7 @@ extension SyncEngine {
     }
     guard let found else { throw .notFound }
     if found {
-      hasNews = true
+      report.tellHost()
       pump(now)
     }
     return found
@@ -335,7 +335,7 @@ extension SyncEngine {
   /// Whether all syncs are of conversations whose making failed: nothing goes on before the user
   /// decides.
   func waitsForUser() throws(Failure) -> Bool {
-    guard jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) }) else {
+    guard scheduler.jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) }) else {
       return false
     }
     var stuck = Set<Int64>()
@@ -345,7 +345,7 @@ extension SyncEngine {
     if stuck.isEmpty { return false }
     return try storing { () throws(StoreFailure) in
       try store.read { rx throws(StoreFailure) in
-        for job in jobs {
+        for job in scheduler.jobs {
           guard let record = try rx.conversation(job.request.conversation),
             stuck.contains(record.cid)
           else { return false }
@@ -359,9 +359,9 @@ extension SyncEngine {
   func leave(_ conversation: [UInt8]) {
     outbox.pending.remove(conversation)
     caughtUp.remove(conversation)
-    dirty.remove(conversation)
+    scheduler.forgive(conversation)
     doubted.remove(conversation)
-    for job in jobs where job.request.conversation == conversation {
+    for job in scheduler.jobs where job.request.conversation == conversation {
       tracker.abandon(.sync(job.id))
       end(job, trouble: .notFound)
     }

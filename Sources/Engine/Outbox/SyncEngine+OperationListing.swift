@@ -92,7 +92,7 @@ extension SyncEngine {
       }
     }
     tracker.tell(.operation(request), account: commander)
-    hasNews = true
+    report.tellHost()
     return true
   }
 }

@@ -26,7 +26,7 @@ extension SyncEngine {
     if !outbox.loose.isEmpty { endLoose(now) }
     if !outbox.checks.isEmpty { runChecks(now) }
     guard !outbox.open.isEmpty else { return }
-    let screenWaits = jobs.contains {
+    let screenWaits = scheduler.jobs.contains {
       $0.request.isUrgent && !$0.inFlight && $0.notBeforeMs <= now.monotonicMs
         && !outbox.pending.contains($0.request.conversation)
     }
@@ -43,13 +43,13 @@ extension SyncEngine {
     for seq in next {
       do {
         guard let request = try request(of: seq) else { continue }
-        stats.requests += 1
+        report.stats.requests += 1
         tracker.send(
           .operation(request), for: .operation(seq), issued: lastLSN, account: commander)
         outbox.wasLast = true
-        hasNews = true
+        report.tellHost()
       } catch {
-        logLines.append((.error, "an operation could not be read"))
+        report.logLines.append((.error, "an operation could not be read"))
         return
       }
     }
@@ -85,7 +85,7 @@ extension SyncEngine {
   func takeFrame(_ now: Instant) throws(Failure) -> OutgoingFrame? {
     while let seq = tracker.nextOperation {
       let isReady = try storing { () throws(StoreFailure) in
-        hasNews = true
+        report.tellHost()
         return try begin(seq)
       }
       if isReady { break }
@@ -124,7 +124,7 @@ extension SyncEngine {
       try end(seq, ending: .none, refusal: nil, at: now, deadlineMs: pending.deadlineMs)
     } catch {
       outbox.loose[seq] = true
-      logLines.append((.error, "the end of an operation could not be stored"))
+      report.logLines.append((.error, "the end of an operation could not be stored"))
     }
   }
 
@@ -162,12 +162,12 @@ extension SyncEngine {
       record.errorText = refusal?.text
       try tx.saveOperation(record)
     }
-    hasNews = true
+    report.tellHost()
     switch verdict {
     case .done, .refused:
       break
     case .retry(let afterMs):
-      stats.retries += 1
+      report.stats.retries += 1
       // What a lost connection took is sent again on the next one.
       if ending == .none, !tracker.isUp { return }
       let pause = tracker.backoffMs(attempt: outbox.noteTrouble(seq), atLeast: afterMs)

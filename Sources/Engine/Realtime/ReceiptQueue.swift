@@ -86,7 +86,7 @@ extension SyncEngine {
       return
     }
     // Pages that go on bring more of them: fewer and larger requests say the same.
-    let goesOn = jobs.contains {
+    let goesOn = scheduler.jobs.contains {
       $0.asksPages && $0.attempts == 0 && ($0.inFlight || $0.notBeforeMs <= now.monotonicMs)
     }
     if goesOn, receipts.queued > 0, receipts.queued < Limits.markReadBatch { return }
@@ -110,7 +110,7 @@ extension SyncEngine {
           left = true
           receipts.queued += min(group.ids.count - ids.count, Limits.markReadBatch)
         }
-        stats.requests += 1
+        report.stats.requests += 1
         let request: Request =
           switch group.kind {
           case .read: .markRead(conversation: group.conversation, ids: ids)
@@ -120,11 +120,11 @@ extension SyncEngine {
         tracker.send(
           request, for: .marks(key, conversation: group.conversation, ids: ids),
           issued: lastLSN, account: commander)
-        hasNews = true
+        report.tellHost()
       }
       receipts.isWaiting = left
     } catch {
-      logLines.append((.error, "marks could not be read"))
+      report.logLines.append((.error, "marks could not be read"))
     }
   }
 
@@ -136,7 +136,7 @@ extension SyncEngine {
     receipts.isWaiting = true
     receipts.attempts += 1
     receipts.isSilent = failure == .timeout
-    let isRefusing = !receipts.isSilent && receipts.attempts > Self.attemptsMax
+    let isRefusing = !receipts.isSilent && receipts.attempts > SyncScheduler.attemptsMax
     let patience = isRefusing ? Self.markPauseMs : 0
     receipts.notBeforeMs =
       now.monotonicMs
@@ -180,7 +180,7 @@ extension SyncEngine {
         try commit { tx throws(StoreFailure) in
           try tx.dropMarks(group.kind, ids: ids, in: group.cid)
         }
-        logLines.append((.warn, "the server refused marks"))
+        report.logLines.append((.warn, "the server refused marks"))
       }
     }
     receipts.attempts = 0

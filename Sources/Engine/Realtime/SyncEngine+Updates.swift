@@ -31,8 +31,8 @@ extension SyncEngine {
     if let ref = update.ref {
       // Without a connection the file alone owes it: the next one hands it out.
       if tracker.isUp { acknowledgements.owe(ref) }
-      hasNews = true
-      if isRepeated { stats.updatesRepeated += 1 } else { stats.updates += 1 }
+      report.tellHost()
+      if isRepeated { report.stats.updatesRepeated += 1 } else { report.stats.updates += 1 }
     }
     if isRepeated { return .applied }
     tell(effects)
@@ -58,8 +58,8 @@ extension SyncEngine {
 
   /// What the memory learns once a delivery is committed.
   func tell(_ effects: UpdateApplier.Effects) {
-    stats.quarantined += UInt64(effects.quarantined)
-    stats.duplicates += UInt64(effects.duplicates)
+    report.stats.quarantined += UInt64(effects.quarantined)
+    report.stats.duplicates += UInt64(effects.duplicates)
     if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
     for (old, new) in effects.named { rename(old, new) }
     for conversation in effects.left { leave(conversation) }
@@ -72,9 +72,9 @@ extension SyncEngine {
     for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
-      let isAsking = jobs.contains { $0.request.conversation == conversation }
+      let isAsking = scheduler.asks(conversation)
       let wasLive =
-        caughtUp.contains(conversation) || dirty.contains(conversation)
+        caughtUp.contains(conversation) || scheduler.owed.contains(conversation)
         || doubted.contains(conversation)
       if isAsking || wasLive { catchUp(conversation) }
     }

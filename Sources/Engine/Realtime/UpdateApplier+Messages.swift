@@ -230,7 +230,7 @@ private struct PushedMessage {
 extension SyncEngine {
   /// Whether a catch-up of the conversation has not yet reached the present.
   func isCatchingUp(_ conversation: [UInt8]) -> Bool {
-    jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
+    scheduler.jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
   }
 
   /// Whether everything new of the conversation comes by push and nothing else can:

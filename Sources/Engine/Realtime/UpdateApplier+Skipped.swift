@@ -90,20 +90,16 @@ extension SyncEngine {
     if !doubts.all.isEmpty {
       if doubts.all.contains(.marks) { fresh.empty() }
       names += caughtUp.all.sorted { $0.lexicographicallyPrecedes($1) }
-      for index in jobs.indices { jobs[index].beginAgain() }
+      scheduler.beginAgain()
     }
     for name in names {
-      for index in jobs.indices where jobs[index].request.conversation == name {
-        jobs[index].beginAgain()
-      }
+      scheduler.beginAgain { $0.conversation == name }
       if caughtUp.remove(name) { doubted.insert(name) }
-      let isAsking = jobs.contains { $0.request.conversation == name }
-      if isAsking || dirty.contains(name) || doubted.contains(name) { catchUp(name) }
+      let isAsking = scheduler.asks(name)
+      if isAsking || scheduler.owed.contains(name) || doubted.contains(name) { catchUp(name) }
     }
     if doubts.list {
-      for index in jobs.indices where jobs[index].request.kind == .conversations {
-        jobs[index].beginAgain()
-      }
+      scheduler.beginAgain { $0.kind == .conversations }
       leftListing = nil
       wakeLists(now)
     }

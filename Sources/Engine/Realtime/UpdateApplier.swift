@@ -162,7 +162,7 @@ struct UpdateApplier {
     _ range: Range<Int>, reason: Int64, cid: Int64
   ) throws(StoreFailure) {
     effects.quarantined += 1
-    engine.aside.note(reason)
+    engine.report.aside.note(reason)
     try tx.quarantine(
       cid, bytes: Array(arrival.frame[range]), reason: reason, low: .min, high: .min)
   }

@@ -97,9 +97,9 @@ extension SyncEngine {
     acknowledgements.connect()
     do {
       try loadAcknowledgements()
-      if !acknowledgements.ready.isEmpty { hasNews = true }
+      if !acknowledgements.ready.isEmpty { report.tellHost() }
     } catch {
-      hasNews = true
+      report.tellHost()
     }
   }
 
@@ -123,7 +123,7 @@ extension SyncEngine {
       }
       let frame = tracker.newFrame()
       acknowledgements.handOut(frame)
-      stats.replies += 1
+      report.stats.replies += 1
       let account = config.account.isEmpty ? nil : config.account
       return OutgoingFrame(id: frame, bytes: encodedReply(ref: ref, account: account))
     }
@@ -132,7 +132,7 @@ extension SyncEngine {
   /// The host wrote a reply: false where the frame is none.
   func acknowledgementSent(_ frame: UInt64) -> Bool {
     guard acknowledgements.report(frame) else { return false }
-    if acknowledgements.hasMore, acknowledgements.ready.isEmpty { hasNews = true }
+    if acknowledgements.hasMore, acknowledgements.ready.isEmpty { report.tellHost() }
     if acknowledgements.settled.count >= Limits.repliesReady { rememberSent() }
     return true
   }
@@ -144,7 +144,7 @@ extension SyncEngine {
     do {
       try commit { _ throws(StoreFailure) in }
     } catch {
-      logLines.append((.warn, "sent replies could not be noted"))
+      report.logLines.append((.warn, "sent replies could not be noted"))
     }
   }
 }

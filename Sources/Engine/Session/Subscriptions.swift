@@ -161,12 +161,12 @@ extension SyncEngine {
   }
 
   private func ask(_ one: Subscription) {
-    stats.requests += 1
+    report.stats.requests += 1
     let request = OperationRequest(
       verb: .subscribe, conversation: one.conversation, body: one.body)
     tracker.send(
       .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
-    hasNews = true
+    report.tellHost()
   }
 
   func takeSubscription(_ one: Subscription, outcome: Outcome, at now: Instant) {
@@ -180,7 +180,7 @@ extension SyncEngine {
       subscribeAgain(one, atLeast: 0, at: now)
     case .failed(let error, _) where error != .exists:
       subscriptions.remove(one)
-      logLines.append((.warn, "the server refused a subscription"))
+      report.logLines.append((.warn, "the server refused a subscription"))
     default:
       if subscriptions.confirm(one) { hearFromNow(one, at: now) }
     }
@@ -198,9 +198,7 @@ extension SyncEngine {
   /// then may lack it, and is caught up anew.
   func hearFromNow(_ one: Subscription, at now: Instant) {
     if connectedLSN != nil { connectedLSN = lastLSN }
-    for index in jobs.indices where one.covers(jobs[index].request.conversation) {
-      jobs[index].beginAgain()
-    }
+    scheduler.beginAgain { one.covers($0.conversation) }
     let past = caughtUp.all.filter { one.covers($0) }
     for name in past.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       caughtUp.remove(name)

@@ -27,8 +27,8 @@ extension SyncEngine {
       for (seq, operation) in changed { follow(seq, operation) }
       if store.lsn != lastLSN {
         lastLSN = store.lsn
-        stats.commits += 1
-        hasNews = true
+        report.stats.commits += 1
+        report.tellHost()
       }
       return result
     } catch {

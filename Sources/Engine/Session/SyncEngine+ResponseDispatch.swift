@@ -9,32 +9,32 @@ extension SyncEngine {
   func take(
     _ frame: Frame, opened: [OpenedPayload], at now: Instant
   ) throws(Failure) -> (Receipt, StaticText?) {
-    aside = SetAside()
-    ignored = nil
+    report.beginInput()
     let receipt = try receive(frame, opened: opened, at: now)
     switch receipt {
     case .applied:
       return (receipt, nil)
     case .ignored:
-      logLines.append(.debug, "a frame was ignored", because: ignored)
-      return (receipt, ignored)
+      report.logLines.append(.debug, "a frame was ignored", because: report.ignored)
+      return (receipt, report.ignored)
     case .quarantined:
-      let reason = aside.first.flatMap { BadItem.text(code: $0) }
-      logLines.append(.warn, "items were set aside", Int64(clamping: aside.count), because: reason)
+      let reason = report.aside.first.flatMap { BadItem.text(code: $0) }
+      report.logLines.append(
+        .warn, "items were set aside", Int64(clamping: report.aside.count), because: reason)
       return (receipt, reason)
     }
   }
 
   /// An answer, or another frame, is of no use.
   func ignore(_ reason: StaticText) -> Receipt {
-    ignored = reason
+    report.ignored = reason
     return .ignored
   }
 
   /// An answer of the wrong shape.
   private func refuse(_ reason: StaticText) -> Failure {
-    stats.framesBad += 1
-    logLines.append(.warn, "a frame was refused", because: reason)
+    report.stats.framesBad += 1
+    report.logLines.append(.warn, "a frame was refused", because: reason)
     return .frame(reason)
   }
 
@@ -49,7 +49,7 @@ extension SyncEngine {
         try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
         return .applied
       }
-      stats.framesIgnored += 1
+      report.stats.framesIgnored += 1
       return ignore(reason)
     case .push(let push):
       return try receive(ServerUpdate(push), frame: frame.bytes, opened: opened, at: now)
@@ -57,11 +57,11 @@ extension SyncEngine {
       return try receive(ServerUpdate(update), frame: frame.bytes, opened: opened, at: now)
     case .response(let response):
       guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
-        stats.answersUnmatched += 1
+        report.stats.answersUnmatched += 1
         return ignore("the answer is to no open request")
       }
       if case .failed(let error, _) = response.outcome {
-        logLines.append(.warn, "the server answered with an error", because: error.text)
+        report.logLines.append(.warn, "the server answered with an error", because: error.text)
       }
       if receipts.isSilent {
         receipts.heard(
@@ -124,8 +124,8 @@ extension SyncEngine {
       pump(now)
       return receipt
     case (.sync(let id), _):
-      guard var job = jobs.first(where: { $0.id == id }) else {
-        stats.answersUnmatched += 1
+      guard var job = scheduler.job(id) else {
+        report.stats.answersUnmatched += 1
         return ignore("the sync of this answer has ended")
       }
       job.inFlight = false
@@ -134,7 +134,7 @@ extension SyncEngine {
       let ingest = Ingest(
         self, frame: frame, opened: opened[...], issued: pending.issued,
         autoMarkRead: job.request.marksRead, asked: pending.limit)
-      let bad = stats.quarantined
+      let bad = report.stats.quarantined
       do {
         try advance(&job, outcome: outcome, from: ingest, at: now)
       } catch {
@@ -145,7 +145,7 @@ extension SyncEngine {
       }
       pump(now)
       if isOld { return ignore("the sync of this answer has begun again") }
-      return stats.quarantined > bad ? .quarantined : .applied
+      return report.stats.quarantined > bad ? .quarantined : .applied
     }
   }
 
@@ -180,7 +180,7 @@ extension SyncEngine {
       (.older, .page(let page)), (.forward, .page(let page)), (.search, .page(let page)),
       (.spot, .page(let page)):
       if contradictsItself(page, to: job) {
-        logLines.append((.warn, "an empty page that says there is more"))
+        report.logLines.append((.warn, "an empty page that says there is more"))
         trouble(.sync(job.id), failure: .incomplete, retryAfterMs: 0, at: now)
         return
       }
@@ -199,7 +199,7 @@ extension SyncEngine {
     case .next where job.asksPages && job.budget.isSpent(pagesMax: config.profile.pagesMax):
       end(job, trouble: .incomplete)
     case .next:
-      replace(job)
+      scheduler.replace(job)
     case .ended(let failure):
       end(job, trouble: failure)
     }
@@ -226,7 +226,7 @@ extension SyncEngine {
         try forgetClaims(&record, in: tx)
       }
       job.beginAnew()
-      replace(job)
+      scheduler.replace(job)
     case .notFound:
       // Where a message was looked for, it is the message that is not found.
       if case .at = job.request.kind, case .spot = job.stage { return end(job, trouble: .notFound) }

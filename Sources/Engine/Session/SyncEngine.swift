@@ -19,11 +19,7 @@ final class SyncEngine {
   var toldClock = ToldClock()
   var lastLSN: UInt64
   var tracker: RequestTracker
-  /// Syncs that have not ended, in the order asked.
-  var jobs: [SyncJob] = []
-  private var ended: [UInt64: SyncStatus] = [:]
-  private var endedOrder: [UInt64] = []
-  var nextSync: UInt64 = 1
+  var scheduler = SyncScheduler()
   /// All conversations are being caught up with.
   var catchUpAll: CatchUpAll?
   /// Conversations whose catch-up ended well on this connection.
@@ -33,8 +29,6 @@ final class SyncEngine {
   var ties = TieLearner()
   /// How this server prints times, from the last page of any conversation.
   var form: Stamp?
-  /// Conversations in which something arrived by push since their last catch-up.
-  var dirty: Set<[UInt8]> = []
   /// Conversations that were live on this connection until a sync dropped what was claimed
   /// of them; it catches up anew by itself.
   var doubted: Set<[UInt8]> = []
@@ -77,14 +71,8 @@ final class SyncEngine {
   var connectedLSN: UInt64?
   /// The newest commit when this connection began.
   var beganLSN: UInt64 = 0
-  var stats = Stats()
-  var logLines = LogLines()
-  /// What the input that is being taken has set aside.
-  var aside = SetAside()
-  /// Why it is of no use.
-  var ignored: StaticText?
-  /// Whether the host should look.
-  var hasNews = false
+  /// What the host is told of: counters, lines, and whether it should look.
+  var report = Report()
   /// What `state` counts in the store, as of a commit.
   private var tally: (lsn: UInt64, counts: StoredCounts)?
 
@@ -138,7 +126,7 @@ final class SyncEngine {
   // MARK: Inputs
 
   func connected(_ now: Instant) {
-    logLines.append((.info, "connected"))
+    report.logLines.append((.info, "connected"))
     requeue(tracker.connect(), now)
     restores.connect(nowMs: now.monotonicMs)
     toldClock.connect()
@@ -149,7 +137,7 @@ final class SyncEngine {
     leftListing = nil
     fresh.empty()
     receipts.connect()
-    for index in jobs.indices { jobs[index].notBeforeMs = .min }
+    scheduler.wake()
     beginAcknowledgements()
     subscriptions.connect { attempt in
       now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
@@ -167,7 +155,7 @@ final class SyncEngine {
   }
 
   func disconnected(_ now: Instant) {
-    if tracker.link != .down { logLines.append((.info, "disconnected")) }
+    if tracker.link != .down { report.logLines.append((.info, "disconnected")) }
     requeue(tracker.disconnect(), now)
     subscriptions.disconnect()
     caughtUp = IDSet()
@@ -180,15 +168,11 @@ final class SyncEngine {
 
   /// What was unanswered is asked again on the next connection.
   private func requeue(_ lost: [PendingRequest], _ now: Instant) {
+    var syncs: [UInt64] = []
     for pending in lost {
       switch pending.purpose {
       case .sync(let id):
-        guard let index = jobs.firstIndex(where: { $0.id == id }) else { continue }
-        jobs[index].inFlight = false
-        jobs[index].status.phase = .waiting
-        jobs[index].status.trouble = .offline
-        // Offsets and bounds belong to the time they were asked in.
-        jobs[index].beginAgain()
+        syncs.append(id)
       case .marks:
         receipts.isWaiting = true
       case .operation:
@@ -200,14 +184,14 @@ final class SyncEngine {
         subscribeAgain(one, atLeast: 0, isSilent: true, at: now)
       }
     }
-    for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
-    if !lost.isEmpty || !windows.windows.isEmpty { hasNews = true }
+    scheduler.disconnect(losing: syncs)
+    if !lost.isEmpty || !windows.windows.isEmpty { report.tellHost() }
   }
 
   func advance(_ now: Instant) -> Int64 {
     let late = tracker.expire(nowMs: now.monotonicMs)
     for pending in late {
-      stats.timeouts += 1
+      report.stats.timeouts += 1
       if case .operation = pending.purpose {
         loseOperation(pending, at: now)
       } else {
@@ -215,8 +199,8 @@ final class SyncEngine {
       }
     }
     if tracker.link == .void, !late.isEmpty {
-      logLines.append((.warn, "no answer in time on a connection without request ids"))
-      hasNews = true
+      report.logLines.append((.warn, "no answer in time on a connection without request ids"))
+      report.tellHost()
     }
     expireTyping(now)
     checkRestores(now)
@@ -224,9 +208,7 @@ final class SyncEngine {
     pump(now)
     var next = min(tracker.deadlineMs ?? .max, typing.deadlineMs ?? .max)
     if tracker.isUp {
-      for job in jobs where !job.inFlight && job.notBeforeMs > now.monotonicMs {
-        next = min(next, job.notBeforeMs)
-      }
+      next = min(next, scheduler.deadlineMs(after: now.monotonicMs) ?? .max)
       if receipts.isWaiting, receipts.notBeforeMs > now.monotonicMs {
         next = min(next, receipts.notBeforeMs)
       }
@@ -245,7 +227,7 @@ final class SyncEngine {
       next = min(next, max(seen, now.monotonicMs))
     }
     let held = windows.takeHolds(at: now.monotonicMs, rest: next)
-    if held.isDue { hasNews = true }
+    if held.isDue { report.tellHost() }
     next = held.next
     return next == .max ? -1 : max(0, next - now.monotonicMs)
   }
@@ -261,27 +243,18 @@ final class SyncEngine {
     request.conversation = try storing { () throws(StoreFailure) in
       try canonical(asked.conversation)
     }
-    if let index = jobs.firstIndex(where: { !$0.isBounded && $0.request.isTwin(of: request) }) {
-      let id = jobs[index].id
-      jobs[index].holders += 1
-      if request.isUrgent, !jobs[index].request.isUrgent {
-        jobs[index].request.isUrgent = true
-        pump(now)
-      }
-      return id
+    if let twin = scheduler.join(request) {
+      if twin.isRaised { pump(now) }
+      return twin.id
     }
-    guard jobs.count < Limits.syncsMax else { throw .full }
-    let id = nextSync
-    nextSync += 1
-    var job = SyncJob(id: id, request: request)
+    guard scheduler.hasRoom else { throw .full }
     if request.policy == .cacheOnly {
-      job.status.phase = .ended
-      remember(job)
-      hasNews = true
+      let id = scheduler.number()
+      scheduler.remember(id, SyncStatus(phase: .ended))
+      report.tellHost()
       return id
     }
-    if !tracker.isUp { job.status.trouble = .offline }
-    jobs.append(job)
+    let id = scheduler.add(request, trouble: tracker.isUp ? nil : .offline)
     pump(now)
     return id
   }
@@ -289,8 +262,8 @@ final class SyncEngine {
   /// False when the sync had ended.
   func cancel(_ id: UInt64, at now: Instant) throws(Failure) -> Bool {
     if cancelCatchUp(id, at: now) { return true }
-    guard let job = jobs.first(where: { $0.id == id }) else {
-      guard ended[id] != nil else { throw .notFound }
+    guard let job = scheduler.job(id) else {
+      guard scheduler.status(id) != nil else { throw .notFound }
       return false
     }
     tracker.abandon(.sync(id))
@@ -302,18 +275,14 @@ final class SyncEngine {
   /// Says that one of those who asked for a sync wants it no more; the last one
   /// cancels it.
   func release(_ id: UInt64, at now: Instant) {
-    guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
-    jobs[index].holders -= 1
-    guard jobs[index].holders <= 0 else { return }
+    guard let job = scheduler.leave(id) else { return }
     tracker.abandon(.sync(id))
-    end(jobs[index], trouble: .cancelled)
+    end(job, trouble: .cancelled)
     pump(now)
   }
 
   func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
-    if let job = jobs.first(where: { $0.id == id }) { return job.status }
-    if let status = catchUpStatus(id) { return status }
-    guard let status = ended[id] else { throw .notFound }
+    guard let status = catchUpStatus(id) ?? scheduler.status(id) else { throw .notFound }
     return status
   }
 
@@ -321,22 +290,18 @@ final class SyncEngine {
 
   /// Takes a job out of the queue with its result.
   func end(_ job: SyncJob, trouble: Failure?) {
-    var job = job
-    jobs.removeAll { $0.id == job.id }
-    job.status.phase = .ended
-    job.status.trouble = trouble
-    if trouble == .incomplete { stats.walksIncomplete += 1 }
-    log(end: job.status, trouble: trouble)
-    remember(job)
-    catchUpEnded(job, trouble: trouble)
+    let status = scheduler.end(job, trouble: trouble)
+    if trouble == .incomplete { report.stats.walksIncomplete += 1 }
+    log(end: status, trouble: trouble)
+    catchUpEnded(job.id, status, trouble: trouble)
     windows.ended(job.id, trouble: trouble)
     checkEnded(job, trouble: trouble)
-    hasNews = true
+    report.tellHost()
     let conversation = job.request.conversation
     // What came by push beside it is closed all the same where all had been caught up.
     let isKept = caughtUp.contains(conversation) || doubted.contains(conversation)
-    if dirty.contains(conversation), trouble == nil || isKept, tracker.isUp {
-      dirty.remove(conversation)
+    if scheduler.owed.contains(conversation), trouble == nil || isKept, tracker.isUp {
+      scheduler.forgive(conversation)
       catchUp(conversation)
     } else if trouble == .cancelled, doubted.contains(conversation), tracker.isUp {
       // It was what brought back the claims that it had dropped, and nobody else does.
@@ -344,26 +309,11 @@ final class SyncEngine {
     }
   }
 
-  private func remember(_ job: SyncJob) { remember(job.id, job.status) }
-
-  func remember(_ id: UInt64, _ status: SyncStatus) {
-    ended[id] = status
-    endedOrder.append(id)
-    if endedOrder.count > Limits.syncsRemembered {
-      ended[endedOrder.removeFirst()] = nil
-    }
-  }
-
   /// Asks for a catch-up on the library's own account; one at a time.
   func catchUp(_ conversation: [UInt8]) {
-    guard jobs.count < Limits.syncsMax else { return }
-    let request = SyncRequest(conversation: conversation)
-    if jobs.contains(where: { $0.request.conversation == conversation }) {
-      dirty.insert(conversation)
-      return
-    }
-    jobs.append(SyncJob(id: nextSync, request: request))
-    nextSync += 1
+    guard scheduler.hasRoom else { return }
+    if scheduler.asks(conversation) { return scheduler.owe(conversation) }
+    scheduler.add(SyncRequest(conversation: conversation))
   }
 
   /// A request failed for now: try again later, or give up.
@@ -379,23 +329,13 @@ final class SyncEngine {
     case .marks:
       troubleMarks(failure, retryAfterMs: retryAfterMs, at: now)
     case .sync(let id):
-      guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
-      jobs[index].inFlight = false
-      jobs[index].attempts += 1
-      if jobs[index].attempts >= Self.attemptsMax {
-        end(jobs[index], trouble: failure)
-        return
+      let (isRetried, given) = scheduler.fail(id, failure, nowMs: now.monotonicMs) { attempts in
+        tracker.backoffMs(attempt: attempts, atLeast: retryAfterMs)
       }
-      stats.retries += 1
-      jobs[index].status.phase = .waiting
-      jobs[index].status.trouble = failure
-      jobs[index].notBeforeMs =
-        now.monotonicMs
-        + tracker.backoffMs(attempt: jobs[index].attempts, atLeast: retryAfterMs)
+      if isRetried { report.stats.retries += 1 }
+      if let given { end(given, trouble: failure) }
     }
   }
-
-  static let attemptsMax = 6
 
   /// Sends what may be sent now: subscriptions, whose first answers all else waits for, then
   /// what the user did and marks, then what a screen waits for, then the other syncs in the order
@@ -410,28 +350,22 @@ final class SyncEngine {
   }
 
   private func sendSyncs(_ now: Instant) {
-    if jobs.isEmpty { return }
-    var busy = Set(jobs.filter(\.inFlight).map(\.request.conversation))
+    if scheduler.jobs.isEmpty { return }
+    var busy = Set(scheduler.jobs.filter(\.inFlight).map(\.request.conversation))
     for isUrgent in [true, false] {
       var index = 0
-      while index < jobs.count {
-        guard tracker.hasRoom else { return }
-        let job = jobs[index]
-        let conversation = job.request.conversation
-        let waits =
-          job.inFlight || job.notBeforeMs > now.monotonicMs
-          || outbox.pending.contains(conversation)
-        if job.request.isUrgent != isUrgent || waits || !busy.insert(conversation).inserted {
-          index += 1
-          continue
-        }
+      while tracker.hasRoom,
+        let found = scheduler.ready(
+          from: index, isUrgent: isUrgent, nowMs: now.monotonicMs, besides: busy,
+          waitsFor: { outbox.pending.contains($0) })
+      {
+        let job = scheduler.jobs[found]
         launch(job, at: now)
-        if index < jobs.count, jobs[index].id == job.id {
-          index += 1
-        } else {
-          // It ended at once and has left the list; the next one may have its turn.
-          busy.remove(conversation)
-        }
+        index = found
+        // One that ended at once has left the list, and the next one may have its turn.
+        guard found < scheduler.jobs.count, scheduler.jobs[found].id == job.id else { continue }
+        busy.insert(job.request.conversation)
+        index += 1
       }
     }
   }
@@ -458,15 +392,10 @@ final class SyncEngine {
     job.inFlight = true
     job.status.phase = .running
     job.status.requests += 1
-    stats.requests += 1
-    replace(job)
+    report.stats.requests += 1
+    scheduler.replace(job)
     tracker.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
     outbox.wasLast = false
-    hasNews = true
-  }
-
-  func replace(_ job: SyncJob) {
-    guard let index = jobs.firstIndex(where: { $0.id == job.id }) else { return }
-    jobs[index] = job
+    report.tellHost()
   }
 }

@@ -39,12 +39,11 @@ extension SyncEngine {
       if marksRead { catchUpAll?.marksRead = true }
       return all.id
     }
-    var all = CatchUpAll(id: nextSync, marksRead: marksRead)
-    nextSync += 1
+    var all = CatchUpAll(id: scheduler.number(), marksRead: marksRead)
     if isCacheOnly {
       all.status.phase = .ended
-      remember(all.id, all.status)
-      hasNews = true
+      scheduler.remember(all.id, all.status)
+      report.tellHost()
     } else {
       if !tracker.isUp { all.status.trouble = .offline }
       catchUpAll = all
@@ -74,7 +73,7 @@ extension SyncEngine {
     var status = all.status
     status.phase = tracker.isUp && all.left != nil ? .running : .waiting
     if !tracker.isUp { status.trouble = .offline }
-    for job in jobs where all.syncs.contains(job.id) {
+    for job in scheduler.jobs where all.syncs.contains(job.id) {
       status.requests += job.status.requests
       status.received += job.status.received
       status.inserted += job.status.inserted
@@ -100,12 +99,12 @@ extension SyncEngine {
         all.status.done = 0
         all.status.total = left.count + all.syncs.count
       } catch {
-        logLines.append((.warn, "the conversations could not be read"))
+        report.logLines.append((.warn, "the conversations could not be read"))
         return false
       }
     }
     var began = false
-    while all.syncs.count < CatchUpAll.syncsMax, jobs.count < Limits.syncsMax,
+    while all.syncs.count < CatchUpAll.syncsMax, scheduler.hasRoom,
       let next = all.left?.popLast()
     {
       if outbox.pending.contains(next) {
@@ -120,9 +119,9 @@ extension SyncEngine {
   }
 
   /// One of its syncs has ended, perhaps.
-  func catchUpEnded(_ job: SyncJob, trouble: Failure?) {
-    guard catchUpAll?.syncs.remove(job.id) != nil else { return }
-    catchUpAll?.take(job.status, trouble: trouble)
+  func catchUpEnded(_ sync: UInt64, _ status: SyncStatus, trouble: Failure?) {
+    guard catchUpAll?.syncs.remove(sync) != nil else { return }
+    catchUpAll?.take(status, trouble: trouble)
   }
 
   private func endCatchUp(trouble: Failure?) {
@@ -130,22 +129,15 @@ extension SyncEngine {
     catchUpAll = nil
     status.phase = .ended
     status.trouble = trouble
-    remember(id, status)
-    hasNews = true
+    scheduler.remember(id, status)
+    report.tellHost()
   }
 
   /// The sync of one of them; who asked for the same already is joined.
   private func join(_ conversation: [UInt8], marksRead: Bool) -> UInt64 {
     var request = SyncRequest(conversation: conversation, kind: .live)
     request.marksRead = marksRead
-    if let index = jobs.firstIndex(where: { !$0.isBounded && $0.request.isTwin(of: request) }) {
-      jobs[index].holders += 1
-      return jobs[index].id
-    }
-    let id = nextSync
-    nextSync += 1
-    jobs.append(SyncJob(id: id, request: request))
-    return id
+    return scheduler.join(request)?.id ?? scheduler.add(request)
   }
 
   /// Those of open windows first, then the others as they stand in a list; the next one last.

@@ -89,7 +89,7 @@ extension SyncEngine {
     }
     if bad.isEmpty, listing.isWhole {
       listIsWhole = true
-      hasNews = true
+      report.tellHost()
       try settleList()
       return .ended(nil)
     }
@@ -124,7 +124,7 @@ extension SyncEngine {
       do {
         try askList(number, at: now)
       } catch {
-        logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
+        report.logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
       }
     }
     askOwedList()
@@ -133,11 +133,9 @@ extension SyncEngine {
   /// Asks for a list of which something was told that could not be read, also where nobody
   /// looks at it: nothing else would bring that.
   private func askOwedList() {
-    guard facts.owesList, tracker.isUp, jobs.count < Limits.syncsMax,
-      !jobs.contains(where: { $0.request.kind == .conversations })
+    guard facts.owesList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
     else { return }
-    jobs.append(SyncJob(id: nextSync, request: SyncRequest(kind: .conversations)))
-    nextSync += 1
+    scheduler.add(SyncRequest(kind: .conversations))
   }
 
   /// Asks once more for a list of which a count is in doubt, where somebody looks at it: once all
@@ -145,12 +143,11 @@ extension SyncEngine {
   /// to be made asks nothing, for as long as the user likes.
   func recount(_ now: Instant) {
     guard mustRecount, tracker.isUp, windows.asksList, now.monotonicMs >= recountsFromMs,
-      jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) })
+      scheduler.jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) })
     else { return }
     mustRecount = false
     recountsFromMs = now.monotonicMs.addingReportingOverflow(Limits.recountApartMs).partialValue
-    jobs.append(SyncJob(id: nextSync, request: SyncRequest(kind: .conversations)))
-    nextSync += 1
+    scheduler.add(SyncRequest(kind: .conversations))
   }
 
   private func settleList() throws(StoreFailure) {
@@ -189,7 +186,7 @@ extension SyncEngine {
       snapshot.typing[conversation] = users.isEmpty ? nil : users
       for number in snapshot.typed.keys { snapshot.typed[number]?.insert(conversation) }
     }
-    hasNews = true
+    report.tellHost()
   }
 }
 

@@ -252,7 +252,7 @@ extension PageMerge {
     _ ingested: Ingested, claim: PageClaim, frame: [UInt8]
   ) throws(StoreFailure) {
     for (order, bad) in ingested.bad.enumerated() {
-      engine.aside.note(bad.reason.code)
+      engine.report.aside.note(bad.reason.code)
       let hole =
         claim.holes.indices.contains(order)
         ? claim.holes[order]

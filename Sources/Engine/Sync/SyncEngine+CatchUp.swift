@@ -22,7 +22,7 @@ extension SyncEngine {
     }
     let conversation = job.request.conversation
     if job.request.kind == .live, config.profile.pushIsLossless,
-      caughtUp.contains(conversation), !dirty.contains(conversation)
+      caughtUp.contains(conversation), !scheduler.owed.contains(conversation)
     {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
@@ -139,8 +139,8 @@ extension SyncEngine {
       left = merge.linksLeft
       return step
     }
-    stats.quarantined += UInt64(badItems)
-    stats.duplicates += UInt64(ingestedDuplicates)
+    report.stats.quarantined += UInt64(badItems)
+    report.stats.duplicates += UInt64(ingestedDuplicates)
     if let passed { pass(passed.ingested, of: passed.record, shownTo: &draft, at: store.lsn) }
     if let shown {
       for (from, to) in moved where fresh[shown.cid].holds(from) {
@@ -153,7 +153,7 @@ extension SyncEngine {
       becameLive(draft)
     }
     if draft.isBehind {
-      dirty.insert(draft.request.conversation)
+      scheduler.owe(draft.request.conversation)
       draft.isBehind = false
     }
     job = draft
@@ -167,7 +167,7 @@ extension SyncEngine {
     at lsn: UInt64
   ) {
     let number = job.id
-    let isShared = jobs.contains {
+    let isShared = scheduler.jobs.contains {
       $0.id != number && $0.request.conversation == record.id && $0.runIssued != nil
     }
     if isShared {
@@ -209,15 +209,7 @@ extension SyncEngine {
     let conversation = job.request.conversation
     caughtUp.insert(conversation)
     doubted.remove(conversation)
-    for index in jobs.indices {
-      let other = jobs[index]
-      guard other.id != job.id, other.request.conversation == conversation, !other.caughtUp
-      else { continue }
-      if let left = job.left, !other.stopsAtPage {
-        jobs[index].floor = min(other.floor ?? left, left)
-      }
-      if other.isCatchingUp, !other.inFlight { jobs[index].beginAnew() }
-    }
+    scheduler.pass(job)
   }
 
   /// Whether the server says that it is no longer the one it was.

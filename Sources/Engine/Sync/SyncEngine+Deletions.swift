@@ -229,7 +229,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     if job.stopsAtPage, job.request.kind != .live {
       // It reached the beginning without a walk of its own: a catch-up looks into it.
-      if try difference(job, of: record, in: tx) != nil { dirty.insert(record.id) }
+      if try difference(job, of: record, in: tx) != nil { scheduler.owe(record.id) }
     } else if let step = try audit(&job, of: &record, in: tx) {
       return step
     }
@@ -285,8 +285,8 @@ extension SyncEngine {
       return .next
     }
     if !job.isRevalidation {
-      stats.auditMismatches += 1
-      logLines.append((.warn, "the server counts other messages than are here"))
+      report.stats.auditMismatches += 1
+      report.logLines.append((.warn, "the server counts other messages than are here"))
       job.isRevalidation = true
       job.beginAgain()
       job.bound = .min

@@ -111,7 +111,7 @@ extension SyncEngine {
     }
     if case .ended(let failure) = step { return end(draft, trouble: failure) }
     draft.attempts = 0
-    replace(draft)
+    scheduler.replace(draft)
   }
 
   /// The boundary below which to go on from a place that no range holds.

@@ -6,21 +6,15 @@ extension SyncEngine {
   /// A catch-up beside those that were asked for, of which all down to a place is wanted,
   /// gaps below the newest page included; its number.
   func startLook(_ conversation: [UInt8], downTo floor: Position) -> UInt64 {
-    let id = nextSync
-    nextSync += 1
-    var job = SyncJob(id: id, request: SyncRequest(conversation: conversation))
-    job.floor = floor
-    job.isBounded = floor == .min
-    jobs.append(job)
-    return id
+    scheduler.add(SyncRequest(conversation: conversation)) { job in
+      job.floor = floor
+      job.isBounded = floor == .min
+    }
   }
 
   /// A catch-up that reads everything from a place on once more.
   func startRecheck(_ conversation: [UInt8], from lowest: Position) {
-    guard jobs.count < Limits.syncsMax else { return }
-    var job = SyncJob(id: nextSync, request: SyncRequest(conversation: conversation))
-    nextSync += 1
-    job.recheckFrom = lowest
-    jobs.append(job)
+    guard scheduler.hasRoom else { return }
+    scheduler.add(SyncRequest(conversation: conversation)) { $0.recheckFrom = lowest }
   }
 }

@@ -50,8 +50,8 @@ extension SyncEngine {
   // MARK: Distrust
 
   func noteRestore() {
-    stats.restores &+= 1
-    logLines.append((.warn, "the server's copy is older than what is here: it was restored"))
+    report.stats.restores &+= 1
+    report.logLines.append((.warn, "the server's copy is older than what is here: it was restored"))
   }
 
   /// Whether the server was found restored since this conversation was last synced.
@@ -78,9 +78,7 @@ extension SyncEngine {
     // Nothing follows the present any more, so no push may go on from there.
     if caughtUp.remove(record.id) { doubted.insert(record.id) }
     // What other syncs of it were about to join is no more.
-    for index in jobs.indices where jobs[index].request.conversation == record.id {
-      jobs[index].beginAnew()
-    }
+    scheduler.beginAnew(in: record.id)
     record.fetch = nil
     record.deletions = nil
     record.marks = nil

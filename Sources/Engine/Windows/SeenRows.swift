@@ -125,7 +125,7 @@ extension SyncEngine {
         try mark(.read, in: group.conversation, ids: group.ids, at: now)
       } catch {
         windows.snapshot.withLock { $0.seen.putBack(group, at: now.monotonicMs) }
-        logLines.append((.warn, "what was seen could not be marked yet"))
+        report.logLines.append((.warn, "what was seen could not be marked yet"))
       }
     }
   }

@@ -114,9 +114,9 @@ package final class Window: Sendable {
   ) throws(Failure) {
     let live = try engine.askLive(number, at: now)
     screen.liveAsked = screen.connections
-    guard let live, engine.jobs.contains(where: { $0.id == live }) else {
+    guard let live, engine.scheduler.job(live) != nil else {
       // It is over already: wishes that waited for it are judged by another look.
-      engine.hasNews = true
+      engine.report.tellHost()
       return
     }
     screen.didAsk(

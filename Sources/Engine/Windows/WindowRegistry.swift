@@ -75,7 +75,7 @@ final class WindowRegistry {
   /// Tells windows how the connection stands after an input.
   func post(_ engine: SyncEngine) {
     let isUp = engine.tracker.isUp
-    let jobs = engine.jobs
+    let jobs = engine.scheduler.jobs
     let catchingUp = catchingUp(engine)
     snapshot.withLock { snapshot in
       snapshot.isUp = isUp
@@ -84,7 +84,7 @@ final class WindowRegistry {
       snapshot.caughtUp = engine.caughtUp
       engine.fresh.bring(to: &snapshot.fresh)
       snapshot.listIsWhole = engine.listIsWhole
-      snapshot.listIsAsked = isUp && jobs.contains { $0.request.kind == .conversations }
+      snapshot.listIsAsked = isUp && engine.scheduler.asksList
       snapshot.permille = engine.outbox.permille
     }
   }
@@ -92,9 +92,10 @@ final class WindowRegistry {
   private func catchingUp(_ engine: SyncEngine) -> [[UInt8]] {
     if windows.isEmpty || !engine.tracker.isUp { return [] }
     var found: [[UInt8]] = []
-    for job in engine.jobs {
+    for job in engine.scheduler.jobs {
       let conversation = job.request.conversation
-      if job.isCatchingUp || engine.dirty.contains(conversation), !found.contains(conversation),
+      if job.isCatchingUp || engine.scheduler.owed.contains(conversation),
+        !found.contains(conversation),
         windows.values.contains(where: { $0.conversation == conversation })
       {
         found.append(conversation)
@@ -198,7 +199,7 @@ extension SyncEngine {
     _ number: UInt64, _ request: SyncRequest, _ now: Instant
   ) throws(Failure) -> UInt64 {
     let sync = try sync(request, at: now)
-    if jobs.contains(where: { $0.id == sync }) {
+    if scheduler.job(sync) != nil {
       windows.windows[number]?.syncs.insert(sync)
     } else {
       // It had nothing to ask and ended at once.
@@ -236,16 +237,14 @@ extension SyncEngine {
   /// A new connection: what screens show comes first.
   func wakeWindows(_ now: Instant) {
     windows.snapshot.withLock { $0.connections += 1 }
-    if !windows.windows.isEmpty { hasNews = true }
+    if !windows.windows.isEmpty { report.tellHost() }
     for number in windows.windows.keys.sorted() {
-      if let live = windows.windows[number]?.live, jobs.contains(where: { $0.id == live }) {
-        continue
-      }
+      if let live = windows.windows[number]?.live, scheduler.job(live) != nil { continue }
       windows.windows[number]?.live = nil
       do {
         _ = try askLive(number, at: now)
       } catch {
-        logLines.append((.warn, "too many syncs wait for a window to ask for its own"))
+        report.logLines.append((.warn, "too many syncs wait for a window to ask for its own"))
       }
     }
   }

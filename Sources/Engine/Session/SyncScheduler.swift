@@ -1,0 +1,196 @@
+/// The syncs that have not ended, in the order asked; how the last ones ended; and what is owed.
+///
+/// Rules protected: one request at a time in each conversation, what a screen waits for first; who
+/// asks for what is asked already joins it, and the last who lets go of it ends it; what arrives
+/// beside a sync is caught up with when that ends.
+internal import Base
+
+struct SyncScheduler {
+  /// A request that fails for now is tried so many times.
+  static let attemptsMax = 6
+
+  private(set) var jobs: [SyncJob] = []
+  private var ended: [UInt64: SyncStatus] = [:]
+  private var endedOrder: [UInt64] = []
+  private var next: UInt64 = 1
+  /// Conversations in which something came beside a sync: another one is to follow.
+  private(set) var owed: Set<[UInt8]> = []
+
+  // MARK: Looking
+
+  var hasRoom: Bool { jobs.count < Limits.syncsMax }
+
+  func job(_ id: UInt64) -> SyncJob? { jobs.first { $0.id == id } }
+
+  func asks(_ conversation: [UInt8]) -> Bool {
+    jobs.contains { $0.request.conversation == conversation }
+  }
+
+  var asksList: Bool { jobs.contains { $0.request.kind == .conversations } }
+
+  /// How it stands, or how it ended; nil where nothing is known of it any more.
+  func status(_ id: UInt64) -> SyncStatus? { job(id)?.status ?? ended[id] }
+
+  /// When the next of those that rest may go on.
+  func deadlineMs(after nowMs: Int64) -> Int64? {
+    jobs.lazy.filter { !$0.inFlight && $0.notBeforeMs > nowMs }.map(\.notBeforeMs).min()
+  }
+
+  // MARK: Coming and going
+
+  mutating func number() -> UInt64 {
+    defer { next += 1 }
+    return next
+  }
+
+  /// One more at the end of the queue.
+  @discardableResult
+  mutating func add(
+    _ request: SyncRequest, trouble: Failure? = nil, setUp: (inout SyncJob) -> Void = { _ in }
+  ) -> UInt64 {
+    var job = SyncJob(id: number(), request: request)
+    job.status.trouble = trouble
+    setUp(&job)
+    jobs.append(job)
+    return job.id
+  }
+
+  /// Joins one that asks for the same; `isRaised` where it goes before others only now.
+  mutating func join(_ request: SyncRequest) -> (id: UInt64, isRaised: Bool)? {
+    guard let index = jobs.firstIndex(where: { !$0.isBounded && $0.request.isTwin(of: request) })
+    else { return nil }
+    jobs[index].holders += 1
+    let isRaised = request.isUrgent && !jobs[index].request.isUrgent
+    if isRaised { jobs[index].request.isUrgent = true }
+    return (jobs[index].id, isRaised)
+  }
+
+  /// One of those who asked wants it no more; gives it where that was the last.
+  mutating func leave(_ id: UInt64) -> SyncJob? {
+    guard let index = jobs.firstIndex(where: { $0.id == id }) else { return nil }
+    jobs[index].holders -= 1
+    return jobs[index].holders <= 0 ? jobs[index] : nil
+  }
+
+  mutating func replace(_ job: SyncJob) {
+    guard let index = jobs.firstIndex(where: { $0.id == job.id }) else { return }
+    jobs[index] = job
+  }
+
+  /// Takes a job out of the queue with its result, and gives that.
+  mutating func end(_ job: SyncJob, trouble: Failure?) -> SyncStatus {
+    jobs.removeAll { $0.id == job.id }
+    var status = job.status
+    status.phase = .ended
+    status.trouble = trouble
+    remember(job.id, status)
+    return status
+  }
+
+  mutating func remember(_ id: UInt64, _ status: SyncStatus) {
+    ended[id] = status
+    endedOrder.append(id)
+    if endedOrder.count > Limits.syncsRemembered {
+      ended[endedOrder.removeFirst()] = nil
+    }
+  }
+
+  /// A request failed for now; `pauseMs` says for how long after that many attempts. Gives the job
+  /// where it was the last attempt.
+  mutating func fail(
+    _ id: UInt64, _ failure: Failure, nowMs: Int64, pauseMs: (_ attempts: Int) -> Int64
+  ) -> (isRetried: Bool, given: SyncJob?) {
+    guard let index = jobs.firstIndex(where: { $0.id == id }) else { return (false, nil) }
+    jobs[index].inFlight = false
+    jobs[index].attempts += 1
+    if jobs[index].attempts >= Self.attemptsMax { return (false, jobs[index]) }
+    jobs[index].status.phase = .waiting
+    jobs[index].status.trouble = failure
+    jobs[index].notBeforeMs = nowMs + pauseMs(jobs[index].attempts)
+    return (true, nil)
+  }
+
+  /// The next one whose turn it is, from a place in the queue on: those that a screen waits for,
+  /// or the others. `busy` holds the conversations that are asked already.
+  func ready(
+    from first: Int, isUrgent: Bool, nowMs: Int64, besides busy: Set<[UInt8]>,
+    waitsFor isPending: ([UInt8]) -> Bool
+  ) -> Int? {
+    jobs.indices.dropFirst(first).first { index in
+      guard jobs[index].request.isUrgent == isUrgent, !jobs[index].inFlight,
+        jobs[index].notBeforeMs <= nowMs
+      else { return false }
+      let conversation = jobs[index].request.conversation
+      return !busy.contains(conversation) && !isPending(conversation)
+    }
+  }
+
+  // MARK: What happens to those under way
+
+  /// A connection is there: nothing rests any more.
+  mutating func wake() {
+    for index in jobs.indices { jobs[index].notBeforeMs = .min }
+  }
+
+  /// The connection is lost, and with it the requests of these: offsets and bounds belong to the
+  /// time they were asked in.
+  mutating func disconnect(losing lost: [UInt64]) {
+    for index in jobs.indices where lost.contains(jobs[index].id) {
+      jobs[index].inFlight = false
+      jobs[index].status.phase = .waiting
+      jobs[index].status.trouble = .offline
+    }
+    for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
+  }
+
+  /// What they know of the store, or of what is to come, holds no more.
+  mutating func beginAgain(where isMeant: (SyncRequest) -> Bool = { _ in true }) {
+    for index in jobs.indices where isMeant(jobs[index].request) { jobs[index].beginAgain() }
+  }
+
+  /// Nothing is claimed of a conversation any more: what its syncs were about to join is gone.
+  mutating func beginAnew(in conversation: [UInt8]) {
+    for index in jobs.indices where jobs[index].request.conversation == conversation {
+      jobs[index].beginAnew()
+    }
+  }
+
+  /// The requests of a conversation's syncs, or of all, are let go of: where an answer cannot be
+  /// told from the next one it is still waited for, as `isPending` says.
+  mutating func letGo(of conversation: [UInt8]?, isPending: (UInt64) -> Bool) {
+    for index in jobs.indices {
+      if let conversation, jobs[index].request.conversation != conversation { continue }
+      jobs[index].inFlight = isPending(jobs[index].id)
+      jobs[index].status.phase = .waiting
+    }
+  }
+
+  /// A catch-up ended well, and left a gap from its newest page down to `left`: the longer ones of
+  /// the conversation have it as their goal, and begin again at the watermark.
+  mutating func pass(_ job: SyncJob) {
+    for index in jobs.indices {
+      let other = jobs[index]
+      guard other.id != job.id, other.request.conversation == job.request.conversation,
+        !other.caughtUp
+      else { continue }
+      if let left = job.left, !other.stopsAtPage {
+        jobs[index].floor = min(other.floor ?? left, left)
+      }
+      if other.isCatchingUp, !other.inFlight { jobs[index].beginAnew() }
+    }
+  }
+
+  mutating func rename(_ old: [UInt8], _ new: [UInt8]) {
+    for index in jobs.indices where jobs[index].request.conversation == old {
+      jobs[index].request.conversation = new
+    }
+  }
+
+  // MARK: What is owed
+
+  mutating func owe(_ conversation: [UInt8]) { owed.insert(conversation) }
+
+  mutating func forgive(_ conversation: [UInt8]) { owed.remove(conversation) }
+
+  mutating func forgiveAll() { owed = [] }
+}
