@@ -2,6 +2,7 @@
 ///
 /// Keys carry no content, so a list of ten thousand rows stays small and a screen
 /// reads only the rows it draws.
+internal import Base
 
 /// One visible stored row, without its content.
 package struct RowKey: Equatable, Sendable {
@@ -111,14 +112,6 @@ package struct DiffOp: Equatable, Sendable {
     self.from = from
     self.count = count
   }
-}
-
-/// The finalizer of SplitMix64 over two neighbours: one term of the checksum.
-func checksumTerm(_ previous: UInt64, number: UInt64) -> UInt64 {
-  var z = previous &* 0x9E37_79B9_7F4A_7C15 &+ number
-  z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-  z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-  return z ^ (z >> 31)
 }
 
 /// The checksum of a list of row numbers, as hosts compute it.

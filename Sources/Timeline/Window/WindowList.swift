@@ -6,6 +6,8 @@
 /// slots that never move, their order is a list of slot numbers, and two tables find
 /// a slot by number and by id. What comes out of `apply` are the very steps that were
 /// made, so replaying them gives this list.
+internal import Base
+
 package struct WindowList: Sendable {
   package struct Item: Equatable, Sendable {
     package var number: UInt64
