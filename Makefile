@@ -8,6 +8,7 @@ JOBS ?= $(shell nproc)
 SEED ?= 1
 SEEDS ?= 5000
 LONG_SEEDS ?= 200000
+SCREEN_STEPS ?= 1000000
 HOSTILE_SEEDS ?= 800
 HOSTILE_FRAMES ?= 400
 TARGET ?= frame
@@ -23,7 +24,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py \
-  statuses types swift-boundary sim sim-bin sim-test sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
+  statuses types swift-boundary screens sim sim-bin sim-test sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo install clean
 
@@ -150,6 +151,11 @@ sim-long: sim-bin
 hostile: sim-bin
 	.build-sim/release/tideline-sim hostile --seeds $(HOSTILE_SEEDS) --frames $(HOSTILE_FRAMES) \
 	  --jobs $(JOBS)
+
+## A million random steps of what a screen shows, each beside a slow and obvious reference;
+## `make test` does 50,000.
+screens: setup
+	TL_SCREEN_STEPS=$(SCREEN_STEPS) $(SWIFT) test -j $(JOBS) --filter 'ViewportTests.PropertyTests'
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup

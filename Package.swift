@@ -70,6 +70,7 @@ let package = Package(
     .target(name: "BaseC"),
     room("Base", ["BaseC"]),
     room("Timeline", ["Base"]),
+    room("Viewport", ["Base"]),
     room("Wire", ["Base"]),
     room("Vault", ["Base", "CSQLite", "CSodium", "Support"]),
     room("Store", ["Base", "Timeline", "Vault", "CSQLite", "Support"]),
@@ -106,6 +107,7 @@ let package = Package(
 
     tests("BaseTests", ["Base"]),
     tests("TimelineTests", ["Timeline", "Base"]),
+    tests("ViewportTests", ["Viewport", "Base"]),
     tests("WireTests", ["Wire", "Base"]),
     .testTarget(
       name: "VaultTests",

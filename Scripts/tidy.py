@@ -28,6 +28,7 @@ MADE = re.compile(r"/(\.build[^/]*|\.git|\.venv|out|__pycache__|[^/]*\.egg-info)
 ROOMS = {
     "Base": {"BaseC", "Glibc"},
     "Timeline": {"Base"},
+    "Viewport": {"Base"},
     "Wire": {"Base"},
     "Vault": {"Base", "CSQLite", "CSodium", "Support", "Glibc", "Synchronization"},
     "Store": {"Base", "Timeline", "Vault", "CSQLite", "Support", "Glibc"},

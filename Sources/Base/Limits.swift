@@ -108,4 +108,16 @@ package enum Limits {
   package static let resultBytesMax = 256 << 10
   /// Bytes of a client id.
   package static let clientIDBytesMax = 128
+  /// Rows of a viewport, and the greatest length it is told: their product has no overflow.
+  package static let viewportRowsMax = 1 << 20
+  package static let viewportLengthMax: Int64 = 1 << 40
+  /// Classes of rows that are estimated apart. `ClassCounts` has as many fields.
+  package static let viewportClasses = 8
+  /// Rows of one layout, and layouts after which one is complete with what is known.
+  package static let viewportPlacedMax = 4_096
+  package static let viewportRoundsMax = 16
+  /// How far rows are pulled beyond an end at most.
+  package static let viewportPullMax: Int64 = 1 << 30
+  /// The longest animation.
+  package static let viewportAnimationMsMax: Int64 = 60_000
 }
