@@ -81,8 +81,7 @@ extension World {
 
   /// Looks at the counts of all conversations after an input. A count changes for a cause only.
   func lookAtBadges() throws {
-    // What the user does with markers here, and the server of it meanwhile, is not followed.
-    guard knobs.looksAtBadges, !knobs.operations.isOn, let probe else { return }
+    guard knobs.looksAtBadges, let probe else { return }
     let losses = findings.kills + findings.powerCuts + findings.diskFailures + findings.restores
     if losses != eyes.losses { eyes.free() }
     eyes.losses = losses
@@ -105,8 +104,9 @@ extension World {
   /// What is stored and unread is counted. Nothing else is, where the server has told no count:
   /// one that it tells holds also what is not shown, and what the device has not heard of yet.
   private func checkBadge(_ conversation: Int, _ badge: Eyes.Badge) throws {
-    // What another device has read and what a restore took back may be known to the count alone.
-    guard !knobs.otherDeviceReads, findings.restores == 0 else { return }
+    // What another device has read, what a restore took back and what a marker did that the user
+    // took back may be known to the count alone.
+    guard !knobs.otherDeviceReads, !knobs.operations.isOn, findings.restores == 0 else { return }
     let page = try client.page(conversations[conversation].bytes, limit: 10_000)
     let stored = page.rows.count(where: \.unread)
     if badge.unread < stored || badge.isExact && !eyes.hasCounts && badge.unread != stored {

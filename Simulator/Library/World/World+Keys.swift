@@ -73,6 +73,8 @@ extension World {
   func bringKey() throws {
     guard knobs.operations.seals, let probe else { return }
     trace.note(nowUs, "host: has a key")
+    // What opens may be none that is to be read.
+    eyes.free()
     probe.keys.isThere = true
     // The second time for what needs two.
     for _ in 0..<2 {

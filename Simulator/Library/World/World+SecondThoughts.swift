@@ -63,6 +63,12 @@ extension World {
     if answer != false, one.standing != .queued {
       acts.all[index].tries += 1
       acts.all[index].isLoose = true
+      // An older edit that the user has sent again comes after what he wrote since.
+      if one.verb == "edit_message", let serial = serial(of: one.message),
+        let send = acts.sends[serial]
+      {
+        acts.all[send].rewrittenAs = 0
+      }
     }
     try pump()
   }

@@ -57,11 +57,24 @@ struct UnreadCounters: Equatable {
     var isOutlived = false
     /// It counted from the message that is named as read and not stored.
     var isFromNamed = false
+    /// So many rows are unread here that it had counted as read, while it was beyond doubt:
+    /// another device has read them, and which ones they are is not known.
+    var surplus: Int64 = 0
 
-    /// The facts as they are stored.
+    /// The facts as they are stored, and the surplus above them.
     var bits: Int64 {
-      (isSharp ? 1 : 0) + (isWhole ? 2 : 0) + (isLow ? 4 : 0) + (isDoubted ? 8 : 0)
+      let facts: Int64 =
+        (isSharp ? 1 : 0) + (isWhole ? 2 : 0) + (isLow ? 4 : 0) + (isDoubted ? 8 : 0)
         + (isFromNamed ? 16 : 0) + (isOutlived ? 32 : 0)
+      return facts | surplus &<< Self.surplusShift
+    }
+
+    static let surplusShift: Int64 = 8
+
+    /// Where it is beyond doubt it says what of the unread rows is read already.
+    mutating func noteSurplus(of unread: Int64) {
+      if isDoubted || isLow { return }
+      surplus = min(max(0, unread &- count &- arrived), Limits.countMax)
     }
   }
 
@@ -109,7 +122,8 @@ extension ReadTransaction {
     // A greater count of the server's holds what has not been heard of yet.
     let isGreater = tally.counted?.isDoubted ?? false && known ?? 0 > tally.unread
     let isAllHere = isGreater ? false : try isCovered(above: tally.marker, of: record)
-    let count = isAllHere ? tally.unread : Swift.max(tally.unread, known ?? 0)
+    let surplus = tally.counted?.surplus ?? 0
+    let count = isAllHere ? tally.unread : Swift.max(tally.unread &- surplus, known ?? 0)
     // What was read elsewhere makes nothing of nothing.
     let isOutlived = tally.counted?.isOutlived ?? false
     return Unread(Int(clamping: count), isExact: isAllHere && (!isOutlived || count == 0))

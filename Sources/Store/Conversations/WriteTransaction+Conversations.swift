@@ -52,6 +52,7 @@ extension WriteTransaction {
     unverified new: SpanSet, replacing old: SpanSet, in cid: Int64
   ) throws(StoreFailure) {
     try save(new, replacing: old, in: cid, kind: .unverified)
+    try settleDoubt(cid)
   }
 
   /// The same for the ranges of which changes may have been missed; `old` is what `stale`

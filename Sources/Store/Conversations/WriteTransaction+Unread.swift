@@ -42,6 +42,7 @@ extension WriteTransaction {
       // missed, and which rows they are is not known.
       let known = tally.unread + (low == nil ? 0 : 1) - (high == nil ? 0 : 1)
       let isDoubtful = known - counted.arrived > counted.count
+      counted.noteSurplus(of: known)
       let isKept = counted.applyChange(
         low, new: high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       // Where its marker stands is not known: a row below the top was counted or not.
@@ -59,11 +60,13 @@ extension WriteTransaction {
 
   /// What is all stored is counted here: a count in doubt is never gone back to. One that is
   /// greater holds what has not been heard of yet, and goes on. Nor is one of which nobody can tell
-  /// what came after it: a server may count what is never shown.
+  /// what came after it, since a server may count what is never shown, or how much of what was read
+  /// here it held.
   func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard let counted = tally.counted else { return }
-    let isVague = counted.isDoubted ? false : try isOrderUnknown(at: counted.top, cid)
+    let isVague =
+      counted.isDoubted ? false : try isOrderUnknown(at: counted.top, cid) || counted.isLow
     guard isVague || counted.isDoubted || counted.isOutlived,
       let record = try conversation(cid: cid),
       isVague || counted.isOutlived || counted.count &+ counted.arrived <= tally.unread,
@@ -73,6 +76,7 @@ extension WriteTransaction {
     if counted.isOutlived {
       // It is exact no more, and goes on from what is counted here.
       tally.counted?.count = tally.unread &- counted.arrived
+      tally.counted?.surplus = 0
     } else {
       tally.counted = nil
     }
@@ -103,6 +107,7 @@ extension WriteTransaction {
     var tally = try tally(cid)
     if var counted = tally.counted {
       if !counted.isDoubted { change(.conversations, in: cid, numbers: nil) }
+      counted.noteSurplus(of: tally.unread)
       doubt(&counted)
       tally.counted = counted
     }
@@ -136,6 +141,7 @@ extension WriteTransaction {
         tally.counted = counted
       } else {
         let isCovered = try spans(cid).covers(low, high: position.successor)
+        counted.noteSurplus(of: tally.unread)
         counted.count -= passed
         // What stood between was read too, and is not known; nor is what of it was counted.
         if countedFromNamed || !isCovered || counted.count < 0 { doubt(&counted) }
@@ -289,6 +295,7 @@ extension WriteTransaction {
       isFromNamed: isFromNamed)
     if tally != before { change(.conversations, in: cid, numbers: nil) }
     change(cid, to: tally)
+    try settleDoubt(cid)
   }
 
   /// The server's count is of a state that is lost.

@@ -81,7 +81,8 @@ extension UnreadCounters {
       count: count, top: top, isSharp: bits & 1 != 0, isLow: bits & 4 != 0,
       isWhole: bits & 2 != 0, arrived: arrived, lsn: row.uint(column + 9),
       isDoubted: bits & 8 != 0, isOutlived: bits & 32 != 0,
-      isFromNamed: bits & 16 != 0)
+      isFromNamed: bits & 16 != 0,
+      surplus: min(max(0, bits &>> Counted.surplusShift), Limits.countMax))
   }
 }
 

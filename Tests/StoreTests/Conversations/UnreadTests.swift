@@ -257,6 +257,51 @@ import Timeline
     #expect(try unread(fixture, cid) == Unread(4, isExact: false))
   }
 
+  /// A count that may be too low is exact no more. Once all is counted here it is not gone back to,
+  /// whichever of the two came first.
+  @Test(arguments: [false, true], [false, true])
+  func aLowCountIsNotGoneBackTo(_ isToldFirst: Bool, _ isVerifiedLast: Bool) throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.enqueueMark(.read, id: bytes("m2"), in: cid)
+    }
+    if isToldFirst { try told(fixture, cid, 9, newest: position(5, "m5")) }
+    let doubted = SpanSet().inserting(position(1, ""), high: position(2, ""))
+    if isVerifiedLast {
+      try fixture.write { tx throws(StoreFailure) in
+        try tx.save(unverified: doubted, replacing: SpanSet(), in: cid)
+      }
+    }
+    try cover(fixture, cid, to: 9)
+    if isVerifiedLast {
+      try fixture.write { tx throws(StoreFailure) in
+        try tx.save(unverified: SpanSet(), replacing: doubted, in: cid)
+      }
+    }
+    if !isToldFirst { try told(fixture, cid, 9, newest: position(5, "m5")) }
+    #expect(try unread(fixture, cid) == Unread(4, isExact: true))
+    try fixture.apply([message("m12", at: 12)], cid)
+    #expect(try unread(fixture, cid) == Unread(5, isExact: false))
+  }
+
+  /// Where the server counts fewer than are unread here, another device has read some of them. A
+  /// push that takes the count its exactness does not bring them back.
+  @Test func whatAnotherDeviceHasReadDoesNotComeBack() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
+    try told(fixture, cid, 6, newest: nil)
+    try fixture.apply([message("m8b", at: 8)], cid)
+    #expect(try unread(fixture, cid) == Unread(6, isExact: true))
+    try fixture.apply([message("m12", at: 12)], cid)
+    #expect(try unread(fixture, cid) == Unread(7, isExact: false))
+    try fixture.reopen()
+    try fixture.apply([message("m13", at: 13)], cid)
+    #expect(try unread(fixture, cid) == Unread(8, isExact: false))
+  }
+
   @Test func theServersCountGoesOn() throws {
     let fixture = try Fixture(.file)
     let cid = try fixture.conversation()
