@@ -23,7 +23,7 @@ RELEASE := .build-rel/release
 LIB := out/lib
 
 .DEFAULT_GOAL := lib
-.PHONY: lib setup check fmt format tidy header build test symbols abi abi-accept c py \
+.PHONY: lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
   statuses types swift-boundary screens sim sim-bin sim-test sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo install clean
@@ -63,6 +63,11 @@ build: setup
 .PHONY: test-swift
 test-swift: setup
 	$(SWIFT) test -j $(JOBS)
+
+## What is known of Unicode, and what the tests expect of it, from a Python with that version.
+tables:
+	$(PYTHON) Scripts/unicode_tables.py
+	$(PYTHON) Tests/TextTests/reference.py
 
 ## Everything that must pass; the last line sums what ran.
 test: setup

@@ -72,6 +72,7 @@ let package = Package(
     room("Timeline", ["Base"]),
     room("Viewport", ["Base"]),
     room("Wire", ["Base"]),
+    room("Text", ["Base"]),
     room("Vault", ["Base", "CSQLite", "CSodium", "Support"]),
     room("Store", ["Base", "Timeline", "Vault", "CSQLite", "Support"]),
     room("Engine", ["Base", "Timeline", "Wire", "Store"]),
@@ -109,6 +110,8 @@ let package = Package(
     tests("TimelineTests", ["Timeline", "Base"]),
     tests("ViewportTests", ["Viewport", "Base"]),
     tests("WireTests", ["Wire", "Base"]),
+    .testTarget(
+      name: "TextTests", dependencies: ["Text", "Base"], exclude: ["Data", "reference.py"]),
     .testTarget(
       name: "VaultTests",
       dependencies: ["Vault", "TestSupport", "Base", "CSQLite", "CSodium", "Support"],

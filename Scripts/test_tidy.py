@@ -44,6 +44,8 @@ class Tidy(unittest.TestCase):
         self.assert_kept("Tests/a.swift", "x" * 100 + "\n")
         self.assert_broken("Tests/a.swift", "x\n" * 501, "501 lines")
         self.assert_kept("Tests/a.swift", "x\n" * 500)
+        self.assert_kept("Sources/Text/UnicodeTables.swift", HEAD + "x\n" * 501)
+        self.assert_broken("Sources/Text/Tokenizer.swift", HEAD + "x\n" * 501, "502 lines")
 
     def test_functions(self):
         def body(lines):

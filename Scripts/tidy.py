@@ -21,6 +21,8 @@ FILE_MAX = 500
 FOLDER_MAX = 22
 BYTES_MAX = 200_000
 SUBJECT_MAX = 72
+# Tables that a script writes: nobody reads them by the line.
+TABLES = {"Sources/Text/UnicodeTables.swift"}
 # Folders that git ignores, for a folder without git.
 MADE = re.compile(r"/(\.build[^/]*|\.git|\.venv|out|__pycache__|[^/]*\.egg-info)/")
 
@@ -30,6 +32,7 @@ ROOMS = {
     "Timeline": {"Base"},
     "Viewport": {"Base"},
     "Wire": {"Base"},
+    "Text": {"Base"},
     "Vault": {"Base", "CSQLite", "CSodium", "Support", "Glibc", "Synchronization"},
     "Store": {"Base", "Timeline", "Vault", "CSQLite", "Support", "Glibc"},
     "Engine": {"Base", "Timeline", "Wire", "Store", "Vault", "Support", "Glibc"},
@@ -41,6 +44,7 @@ UNSAFE = {
     "Store": "columns of SQLite",
     "Vault": "pages and keys",
     "Wire": "the scanner",
+    "Text": "the tables in the library",
     "Base": "locks and clocks",
     "Engine": "the event descriptor",
 }
@@ -120,7 +124,7 @@ def lengths(path, text):
     if path.suffix not in (".swift", ".c", ".h", ".py"):
         return
     lines = text.split("\n")
-    if path.suffix == ".swift" and len(lines) - 1 > FILE_MAX:
+    if path.suffix == ".swift" and str(path) not in TABLES and len(lines) - 1 > FILE_MAX:
         yield 0, f"{len(lines) - 1} lines, {FILE_MAX} are allowed"
     for number, line in enumerate(lines, 1):
         if len(line) > LINE_MAX and path.name != "tideline.h":

@@ -120,4 +120,10 @@ package enum Limits {
   package static let viewportPullMax: Int64 = 1 << 30
   /// The longest animation.
   package static let viewportAnimationMsMax: Int64 = 60_000
+  /// Characters of a word that are searched for, and characters that may be composed together.
+  package static let wordCharactersMax = 64
+  package static let segmentCharactersMax = 64
+  /// Pieces of a query, and tokens of all of them.
+  package static let queryPiecesMax = 32
+  package static let queryTokensMax = 256
 }

@@ -1,0 +1,64 @@
+/// What Tests/TextTests/reference.py has written down, and how it is summed.
+
+import Base
+import Glibc
+import Text
+
+/// The tokens of a text, all of them.
+func tokens(_ text: String, _ purpose: Tokenizer.Purpose = .text(.common)) -> TokenList {
+  let bytes = Array(text.utf8)
+  return Tokenizer.tokens(bytes.span, purpose)
+}
+
+/// A file of the test's data, by lines.
+func lines(_ name: String) -> [String] {
+  let folder = #filePath.split(separator: "/").dropLast().joined(separator: "/")
+  guard let file = fopen("/\(folder)/Data/\(name)", "r") else { return [] }
+  defer { fclose(file) }
+  var bytes: [UInt8] = []
+  var part = [UInt8](repeating: 0, count: 65_536)
+  while true {
+    let count = fread(&part, 1, part.count, file)
+    if count == 0 { break }
+    bytes += part[..<count]
+  }
+  return String(decoding: bytes, as: UTF8.self).split(
+    separator: "\n", omittingEmptySubsequences: true
+  ).map(String.init)
+}
+
+/// FNV-1a, 64 bits.
+struct Sum {
+  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  mutating func add(_ byte: UInt8) {
+    value = (value ^ UInt64(byte)) &* 0x100_0000_01B3
+  }
+
+  mutating func addTokens(_ text: String, _ purpose: Tokenizer.Purpose) {
+    let list = tokens(text, purpose)
+    for entry in list.entries {
+      add(entry.kind.rawValue * 2 + (entry.isColocated ? 1 : 0))
+      for byte in list[entry] { add(byte) }
+      add(10)
+    }
+    add(10)
+  }
+
+  var hex: String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
+
+/// The random numbers of reference.py.
+struct Dice {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func roll(_ sides: Int) -> Int {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return Int((state >> 33) % UInt64(sides))
+  }
+}
