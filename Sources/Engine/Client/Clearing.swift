@@ -20,16 +20,9 @@ extension SyncEngine {
       // A power cut would bring the old cache back, which was to be gone.
       try store.syncDurable()
     }
-    caughtUp = IDSet()
-    fresh.empty()
+    memory.clear()
     scheduler.forgiveAll()
-    doubted = []
-    offsets = OffsetHints()
-    pushed.forgetAll()
-    ties.forgetTaught()
-    leftCursors = [:]
-    leftListing = nil
-    listIsWhole = false
+    list.expire()
     for job in scheduler.jobs { tracker.abandon(.sync(job.id)) }
     // An answer that is still waited for says nothing to a job that is at its start.
     scheduler.letGo(of: nil) { tracker.isPending(.sync($0)) }

@@ -214,7 +214,7 @@ extension Client {
       let found = try engine.storing { () throws(StoreFailure) in try engine.operation(operation) }
       guard let found else { throw .notFound }
       guard found.record.waits == .upload, found.record.state == .queued else { return false }
-      engine.outbox.permille[operation] = permille
+      engine.outbox.note(permille: permille, of: operation)
       return true
     }
   }

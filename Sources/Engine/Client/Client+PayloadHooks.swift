@@ -25,7 +25,7 @@ extension Client {
       }
     } else {
       if draft.request.clientID == nil {
-        draft.request.clientID = try input { engine, _ throws(Failure) in engine.newClientID() }
+        draft.request.clientID = try input { engine, _ throws(Failure) in engine.names.next() }
       }
       sealable.clientID = draft.request.clientID ?? []
     }

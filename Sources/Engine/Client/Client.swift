@@ -137,7 +137,7 @@ package final class Client: Sendable {
   /// Whether pages have told in which way each kind of them is listed, for the simulator: until
   /// then they teach no order.
   package func knowsListings() throws(Failure) -> Bool {
-    try input { engine, _ throws(Failure) in engine.ties.isKnown }
+    try input { engine, _ throws(Failure) in engine.memory.ties.isKnown }
   }
 
   // MARK: Turn
@@ -185,8 +185,7 @@ package final class Client: Sendable {
       }
       guard engine.tracker.link != .void else { throw .offline }
       let (receipt, reason) = try engine.take(frame, opened: opened, at: now)
-      defer { engine.mustSeal = false }
-      return (receipt, reason, engine.mustSeal)
+      return (receipt, reason, engine.outbox.takeSeal())
     }
     do throws(Failure) {
       if mustSeal { _ = try sealWaiting(nil) }
@@ -258,7 +257,7 @@ package final class Client: Sendable {
       state.requestsInFlight = engine.tracker.inFlight
       state.framesWaiting = engine.tracker.outbox.count + engine.acknowledgements.ready.count
       state.reconnectWanted = engine.tracker.link == .void
-      state.asOfUs = engine.facts.serverTimeUs ?? 0
+      state.asOfUs = engine.memory.server.timeUs ?? 0
       let counts = try engine.countStored()
       state.readsPending = counts.readsPending
       state.changeSeq = counts.changeSeq

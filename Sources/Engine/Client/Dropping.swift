@@ -48,8 +48,7 @@ extension SyncEngine {
       return record
     }
     guard let record else { return false }
-    fresh.remove(record.cid)
-    offsets = OffsetHints()
+    memory.drop(record.cid)
     for job in scheduler.jobs where job.request.conversation == record.id {
       tracker.abandon(.sync(job.id))
     }

@@ -20,18 +20,21 @@ struct Outbox {
   /// Of those, the ones that the server gave a time.
   private var isTold: Set<UInt64> = []
   private var troubles: [UInt64: Int] = [:]
-  var checks: [UInt64: Check] = [:]
-  var permille: [UInt64: UInt32] = [:]
+  private(set) var checks: [UInt64: Check] = [:]
+  /// By operation, how much of its attachment is uploaded.
+  private(set) var permille: [UInt64: UInt32] = [:]
   /// Conversations that the server does not know yet, by the names they have here.
-  var pending: Set<[UInt8]> = []
+  private var unmade: Set<[UInt8]> = []
   /// Requests that have ended while the store could not be written.
-  var loose: [UInt64: Bool] = [:]
+  private var loose: Set<UInt64> = []
   /// The host has said that nothing of an earlier connection reaches the server any more.
-  var isFormerDead = false
+  private(set) var isFormerDead = false
   /// Whether the last request out was an operation's, where there is room for one.
-  var wasLast = false
+  private(set) var wasLast = false
   /// The server was seen to tell client ids.
-  var tellsClientIDs = false
+  private(set) var tellsClientIDs = false
+  /// An edit that followed by itself is to be sealed.
+  private var mustSeal = false
 
   mutating func load(_ all: [OpenOperation]) {
     open = all
@@ -54,7 +57,7 @@ struct Outbox {
     calm(seq)
     checks[seq] = nil
     permille[seq] = nil
-    loose[seq] = nil
+    loose.remove(seq)
   }
 
   func operation(_ seq: UInt64) -> OpenOperation? {
@@ -91,17 +94,83 @@ struct Outbox {
     isTold.remove(seq)
   }
 
-  /// A new connection: only what a server asked for is still waited for.
-  mutating func connect(checksAfterMs: Int64) {
+  /// A new connection: only what a server asked for is still waited for, and looks wait for what is
+  /// under way, where that may still arrive.
+  mutating func connect(at nowMs: Int64, timeoutMs: Int64) {
     for seq in notBeforeMs.keys.sorted() where !isTold.contains(seq) { calm(seq) }
+    let checksAfterMs = nowMs + (isFormerDead ? 0 : timeoutMs)
     for seq in checks.keys where checks[seq]?.notBeforeMs == nil || isFormerDead {
       checks[seq]?.notBeforeMs = checksAfterMs
     }
     isFormerDead = false
   }
 
+  /// A request went out: an operation's, or another one.
+  mutating func noteSent(isOperation: Bool) { wasLast = isOperation }
+
+  /// A message of this user's came with its client id.
+  mutating func noteClientIDs() { tellsClientIDs = true }
+
+  mutating func note(permille: UInt32, of seq: UInt64) { self.permille[seq] = permille }
+
+  // MARK: Conversations that are made here
+
+  func isUnmade(_ conversation: [UInt8]) -> Bool { unmade.contains(conversation) }
+
+  /// It is to be made, and the server does not know it yet.
+  mutating func make(_ conversation: [UInt8]) { unmade.insert(conversation) }
+
+  /// The server knows it, or it is not made after all.
+  mutating func settle(_ conversation: [UInt8]) { unmade.remove(conversation) }
+
+  // MARK: Payloads to be sealed
+
+  mutating func noteSeal() { mustSeal = true }
+
+  mutating func takeSeal() -> Bool {
+    defer { mustSeal = false }
+    return mustSeal
+  }
+
+  // MARK: Ends that are not written yet
+
+  /// A request has ended, and the store could not be written.
+  mutating func noteLoose(_ seq: UInt64) { loose.insert(seq) }
+
+  mutating func endLoose(_ seq: UInt64) { loose.remove(seq) }
+
+  var looseEnds: [UInt64] { loose.sorted() }
+
+  // MARK: Looks at the server
+
+  /// Whether it has arrived is to be looked at, not before a time; without one, once connected.
+  mutating func check(_ seq: UInt64, notBeforeMs: Int64? = nil) {
+    checks[seq] = Check(notBeforeMs: notBeforeMs)
+  }
+
+  /// The catch-up that looks has begun.
+  mutating func look(_ seq: UInt64, by sync: UInt64) { checks[seq]?.sync = sync }
+
+  /// The operations that a catch-up looked for, oldest first.
+  func looked(by sync: UInt64) -> [UInt64] {
+    checks.filter { $0.value.sync == sync }.keys.sorted()
+  }
+
+  /// The look came to nothing: once more, after a pause that grows.
+  mutating func lookAgain(_ seq: UInt64, pauseMs: (_ attempts: Int) -> Int64) {
+    guard var check = checks[seq] else { return }
+    check.sync = nil
+    check.attempts += 1
+    check.notBeforeMs = (check.notBeforeMs ?? 0) + pauseMs(check.attempts)
+    checks[seq] = check
+  }
+
+  mutating func endCheck(_ seq: UInt64) { checks[seq] = nil }
+
   /// No request of an earlier connection arrives any more: looks need not wait for that.
-  mutating func hurryChecks(at nowMs: Int64) {
+  mutating func formerConnectionIsDead(isUp: Bool, at nowMs: Int64) {
+    isFormerDead = !isUp
+    guard isUp else { return }
     for seq in checks.keys where checks[seq]?.attempts == 0 {
       checks[seq]?.notBeforeMs = nowMs
     }

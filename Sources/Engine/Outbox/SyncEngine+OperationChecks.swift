@@ -13,11 +13,11 @@ extension SyncEngine {
   func runChecks(_ now: Instant) {
     guard tracker.isUp else { return }
     for seq in outbox.checks.keys.sorted() {
-      guard var check = outbox.checks[seq], check.sync == nil,
+      guard let check = outbox.checks[seq], check.sync == nil,
         let due = check.notBeforeMs, due <= now.monotonicMs
       else { continue }
       guard let operation = outbox.operation(seq) else {
-        outbox.checks[seq] = nil
+        outbox.endCheck(seq)
         continue
       }
       do {
@@ -30,8 +30,7 @@ extension SyncEngine {
         }
         // One that began before may not show what has arrived since.
         if scheduler.asks(conversation) { continue }
-        check.sync = startLook(conversation, downTo: scheme.boundary(after: after))
-        outbox.checks[seq] = check
+        outbox.look(seq, by: startLook(conversation, downTo: scheme.boundary(after: after)))
       } catch {
         return
       }
@@ -40,15 +39,13 @@ extension SyncEngine {
 
   /// Nothing that went out on an earlier connection reaches the server any more.
   func formerConnectionIsDead(_ now: Instant) {
-    outbox.isFormerDead = !tracker.isUp
-    guard tracker.isUp else { return }
-    outbox.hurryChecks(at: now.monotonicMs)
-    pump(now)
+    outbox.formerConnectionIsDead(isUp: tracker.isUp, at: now.monotonicMs)
+    if tracker.isUp { pump(now) }
   }
 
   /// A catch-up looks for all unknown ones that were to be looked for.
   func checkEnded(_ job: SyncJob, trouble: Failure?) {
-    for seq in outbox.checks.keys.sorted() where outbox.checks[seq]?.sync == job.id {
+    for seq in outbox.looked(by: job.id) {
       switch trouble {
       case nil, .refused, .notFound, .incomplete:
         do {
@@ -65,16 +62,11 @@ extension SyncEngine {
   /// It was not there, or nobody may look: the user's to decide.
   private func giveUp(_ seq: UInt64) throws(StoreFailure) {
     try commit { tx throws(StoreFailure) in try tx.giveUp(send: seq) }
-    outbox.checks[seq] = nil
+    outbox.endCheck(seq)
     report.tellHost()
   }
 
   private func lookAgain(_ seq: UInt64) {
-    guard var check = outbox.checks[seq] else { return }
-    check.sync = nil
-    check.attempts += 1
-    check.notBeforeMs =
-      (check.notBeforeMs ?? 0) + tracker.backoffMs(attempt: check.attempts, atLeast: 0)
-    outbox.checks[seq] = check
+    outbox.lookAgain(seq) { attempts in tracker.backoffMs(attempt: attempts, atLeast: 0) }
   }
 }

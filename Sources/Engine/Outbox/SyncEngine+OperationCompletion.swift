@@ -41,7 +41,7 @@ extension SyncEngine {
       return try finish(record, outcome: outcome, response: response, for: pending, from: arrival)
     } catch {
       // It was answered, but that is not known any more.
-      outbox.loose[seq] = true
+      outbox.noteLoose(seq)
       throw error
     }
   }
@@ -158,7 +158,7 @@ extension SyncEngine {
 
   /// A conversation that was made here has its name from the server.
   func rename(_ old: [UInt8], _ new: [UInt8]) {
-    outbox.pending.remove(old)
+    outbox.settle(old)
     scheduler.rename(old, new)
     windows.rename(old, new)
     report.tellHost()

@@ -28,14 +28,12 @@ extension SyncEngine {
     outbox.load(open)
     // Mostly nothing was left, and opening is to be quick.
     if open.isEmpty { return }
-    outbox.pending = try store.read { rx throws(StoreFailure) in
-      var pending: Set<[UInt8]> = []
+    try store.read { rx throws(StoreFailure) in
       for operation in open where operation.verb == .createConversation {
         if let conversation = try rx.conversation(cid: operation.cid), conversation.isPending {
-          pending.insert(conversation.id)
+          outbox.make(conversation.id)
         }
       }
-      return pending
     }
     do throws(StoreFailure) {
       try commit { tx throws(StoreFailure) in
@@ -53,7 +51,7 @@ extension SyncEngine {
     }
     for operation in outbox.open
     where operation.state == .unknown && operation.verb == .sendMessage {
-      outbox.checks[operation.seq] = Outbox.Check()
+      outbox.check(operation.seq)
     }
   }
 
@@ -68,7 +66,7 @@ extension SyncEngine {
     }
     outbox.load(open.filter { !$0.verb.isFetch })
     for operation in outbox.open where operation.state == .inFlight {
-      outbox.loose[operation.seq] = true
+      outbox.noteLoose(operation.seq)
     }
   }
 
@@ -109,7 +107,7 @@ extension SyncEngine {
       return record
     }
     if verb == .createConversation, record.state != .done, let name = record.clientID {
-      outbox.pending.insert(name)
+      outbox.make(name)
       windows.note(name, isUnmade: false)
     }
     if record.verb != verb, record.verb == .createConversation, let name = record.clientID {
@@ -134,7 +132,7 @@ extension SyncEngine {
     var name = request.clientID
     if let name, let known = try tx.operation(clientID: name) { return known }
     while verb.isNew, name == nil {
-      let made = newClientID()
+      let made = names.next()
       if try tx.operation(clientID: made) == nil { name = made }
     }
     var record = OperationRecord(
@@ -258,20 +256,6 @@ extension SyncEngine {
     return last
   }
 
-  /// 26 characters of 128 random bits.
-  func newClientID() -> [UInt8] {
-    let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
-    var name: [UInt8] = []
-    for _ in 0..<2 {
-      var bits = random.next()
-      for _ in 0..<13 {
-        name.append(letters[Int(bits & 31)])
-        bits >>= 5
-      }
-    }
-    return name
-  }
-
   // MARK: The host's decisions
 
   /// Changes an operation that the store has: false where `body` says so.
@@ -335,7 +319,7 @@ extension SyncEngine {
   /// Whether all syncs are of conversations whose making failed: nothing goes on before the user
   /// decides.
   func waitsForUser() throws(Failure) -> Bool {
-    guard scheduler.jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) }) else {
+    guard scheduler.jobs.allSatisfy({ outbox.isUnmade($0.request.conversation) }) else {
       return false
     }
     var stuck = Set<Int64>()
@@ -357,10 +341,9 @@ extension SyncEngine {
 
   /// Nothing more is asked of a conversation.
   func leave(_ conversation: [UInt8]) {
-    outbox.pending.remove(conversation)
-    caughtUp.remove(conversation)
+    outbox.settle(conversation)
+    memory.live.leave(conversation)
     scheduler.forgive(conversation)
-    doubted.remove(conversation)
     for job in scheduler.jobs where job.request.conversation == conversation {
       tracker.abandon(.sync(job.id))
       end(job, trouble: .notFound)

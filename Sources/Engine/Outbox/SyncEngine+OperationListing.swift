@@ -84,7 +84,7 @@ extension SyncEngine {
     var request = request
     if let name = request.conversation {
       // The server does not know one that was not made yet.
-      if outbox.pending.contains(name) { return false }
+      if outbox.isUnmade(name) { return false }
       do {
         request.conversation = try canonical(name)
       } catch {

@@ -23,12 +23,12 @@ extension SyncEngine {
   /// Sends what has its turn. Where one request at a time goes out, a screen that waits
   /// gets every second one.
   func sendOperations(_ now: Instant) {
-    if !outbox.loose.isEmpty { endLoose(now) }
+    endLoose(now)
     if !outbox.checks.isEmpty { runChecks(now) }
     guard !outbox.open.isEmpty else { return }
     let screenWaits = scheduler.jobs.contains {
       $0.request.isUrgent && !$0.inFlight && $0.notBeforeMs <= now.monotonicMs
-        && !outbox.pending.contains($0.request.conversation)
+        && !outbox.isUnmade($0.request.conversation)
     }
     var room = tracker.room
     if screenWaits, room > 1 || outbox.wasLast { room -= 1 }
@@ -46,7 +46,7 @@ extension SyncEngine {
         report.stats.requests += 1
         tracker.send(
           .operation(request), for: .operation(seq), issued: lastLSN, account: commander)
-        outbox.wasLast = true
+        outbox.noteSent(isOperation: true)
         report.tellHost()
       } catch {
         report.logLines.append((.error, "an operation could not be read"))
@@ -103,7 +103,7 @@ extension SyncEngine {
       record.state = .inFlight
       if record.verb == .sendMessage, record.attempts == 0 {
         let newest = try tx.newest(record.cid)?.time
-        record.toldAfter = scheme.isSequence ? newest : facts.serverTimeUs
+        record.toldAfter = scheme.isSequence ? newest : memory.server.timeUs
       }
       record.attempts &+= 1
       try tx.saveOperation(record)
@@ -123,16 +123,16 @@ extension SyncEngine {
     do {
       try end(seq, ending: .none, refusal: nil, at: now, deadlineMs: pending.deadlineMs)
     } catch {
-      outbox.loose[seq] = true
+      outbox.noteLoose(seq)
       report.logLines.append((.error, "the end of an operation could not be stored"))
     }
   }
 
   private func endLoose(_ now: Instant) {
-    for seq in outbox.loose.keys.sorted() {
+    for seq in outbox.looseEnds {
       do {
         try end(seq, ending: .none, refusal: nil, at: now, deadlineMs: nil)
-        outbox.loose[seq] = nil
+        outbox.endLoose(seq)
       } catch {
         return
       }
@@ -175,7 +175,7 @@ extension SyncEngine {
     case .unknown:
       guard outbox.operation(seq)?.verb == .sendMessage else { return }
       // Until then it may still arrive.
-      outbox.checks[seq] = Outbox.Check(notBeforeMs: deadlineMs ?? now.monotonicMs)
+      outbox.check(seq, notBeforeMs: deadlineMs ?? now.monotonicMs)
     }
   }
 }

@@ -17,15 +17,15 @@ struct ReceiptGroup: Hashable {
 /// What the process remembers of the receipts that the file owes the server.
 struct ReceiptQueue {
   /// Whether some may be waiting, and when to try again after trouble.
-  var isWaiting = true
-  var attempts = 0
-  var notBeforeMs: Int64 = .min
+  private(set) var isWaiting = true
+  private var attempts = 0
+  private(set) var notBeforeMs: Int64 = .min
   /// The trouble was that no answer came.
-  var isSilent = false
+  private(set) var isSilent = false
   /// How many pages have queued since some were sent.
-  var queued = 0
+  private var queued = 0
   /// How many go into one request where the server refused a larger one.
-  var batches: [ReceiptGroup: Int] = [:]
+  private var batches: [ReceiptGroup: Int] = [:]
 
   /// A new connection: all are tried again.
   mutating func connect() {
@@ -42,12 +42,59 @@ struct ReceiptQueue {
     queued += min(count, Limits.markReadBatch)
   }
 
+  /// Some may be waiting again.
+  mutating func wake() { isWaiting = true }
+
+  /// Whether those that are queued wait for pages to come: fewer and larger requests say the same.
+  var areFew: Bool { queued > 0 && queued < Limits.markReadBatch }
+
+  /// All that wait are looked through.
+  mutating func beginSending() { queued = 0 }
+
+  /// How many of those that wait go into one request.
+  func batch(_ group: ReceiptGroup) -> Int { batches[group] ?? Limits.markReadBatch }
+
+  /// So many of a group have to wait for another request.
+  mutating func leave(_ count: Int) { queued += min(count, Limits.markReadBatch) }
+
+  mutating func endSending(areLeft: Bool) { isWaiting = areLeft }
+
   /// Something else was answered: what was lost is not lost because nobody hears.
   mutating func heard(at nowMs: Int64, backoffMs: Int64) {
     guard isSilent else { return }
     isSilent = false
     attempts = min(attempts, 1)
     notBeforeMs = min(notBeforeMs, nowMs + backoffMs)
+  }
+
+  /// How long marks wait that a server refuses again and again.
+  private static let pauseMs: Int64 = 15 * 60_000
+
+  /// Marks were not taken: they are tried again.
+  mutating func fail(
+    isSilent: Bool, at nowMs: Int64, pauseMs: (_ attempts: Int, _ atLeast: Int64) -> Int64
+  ) {
+    isWaiting = true
+    attempts += 1
+    self.isSilent = isSilent
+    let isRefusing = !isSilent && attempts > SyncScheduler.attemptsMax
+    notBeforeMs = nowMs + pauseMs(attempts, isRefusing ? Self.pauseMs : 0)
+  }
+
+  /// Marks were taken, and a request may be larger again.
+  mutating func succeed(_ group: ReceiptGroup) {
+    batches[group] = batches[group].flatMap { size in
+      size < Limits.markReadBatch / 2 ? size * 2 : nil
+    }
+  }
+
+  /// One of so many may be the reason why the server refused them, and the others are still owed.
+  mutating func halve(_ group: ReceiptGroup, of count: Int) { batches[group] = count / 2 }
+
+  /// An answer came, whatever it says.
+  mutating func answered() {
+    attempts = 0
+    isWaiting = true
   }
 }
 
@@ -89,13 +136,13 @@ extension SyncEngine {
     let goesOn = scheduler.jobs.contains {
       $0.asksPages && $0.attempts == 0 && ($0.inFlight || $0.notBeforeMs <= now.monotonicMs)
     }
-    if goesOn, receipts.queued > 0, receipts.queued < Limits.markReadBatch { return }
+    if goesOn, receipts.areFew { return }
     do {
       let groups = try store.read { rx throws(StoreFailure) in
         try rx.pendingMarks(limit: Limits.markReadMax)
       }
       var left = false
-      receipts.queued = 0
+      receipts.beginSending()
       for group in groups {
         let key = ReceiptGroup(kind: group.kind, cid: group.cid)
         let isPending = tracker.pendingRequests.contains { pending in
@@ -105,10 +152,10 @@ extension SyncEngine {
           left = true
           continue
         }
-        let ids = Array(group.ids.prefix(receipts.batches[key] ?? Limits.markReadBatch))
+        let ids = Array(group.ids.prefix(receipts.batch(key)))
         if ids.count < group.ids.count {
           left = true
-          receipts.queued += min(group.ids.count - ids.count, Limits.markReadBatch)
+          receipts.leave(group.ids.count - ids.count)
         }
         report.stats.requests += 1
         let request: Request =
@@ -122,25 +169,17 @@ extension SyncEngine {
           issued: lastLSN, account: commander)
         report.tellHost()
       }
-      receipts.isWaiting = left
+      receipts.endSending(areLeft: left)
     } catch {
       report.logLines.append((.error, "marks could not be read"))
     }
   }
 
-  /// How long marks wait that a server refuses again and again.
-  private static let markPauseMs: Int64 = 15 * 60_000
-
   /// Marks were not taken: they are tried again.
   func troubleMarks(_ failure: Failure, retryAfterMs: Int64, at now: Instant) {
-    receipts.isWaiting = true
-    receipts.attempts += 1
-    receipts.isSilent = failure == .timeout
-    let isRefusing = !receipts.isSilent && receipts.attempts > SyncScheduler.attemptsMax
-    let patience = isRefusing ? Self.markPauseMs : 0
-    receipts.notBeforeMs =
-      now.monotonicMs
-      + tracker.backoffMs(attempt: receipts.attempts, atLeast: max(retryAfterMs, patience))
+    receipts.fail(isSilent: failure == .timeout, at: now.monotonicMs) { attempts, atLeast in
+      tracker.backoffMs(attempt: attempts, atLeast: max(retryAfterMs, atLeast))
+    }
   }
 
   /// Takes the answer to marks.
@@ -167,14 +206,11 @@ extension SyncEngine {
         trouble(purpose, failure: .storage(0), retryAfterMs: 0, at: now)
         throw error
       }
-      receipts.batches[group] = receipts.batches[group].flatMap { size in
-        size < Limits.markReadBatch / 2 ? size * 2 : nil
-      }
+      receipts.succeed(group)
     case .failed(let error, _):
       let isOfAll = error == .forbidden || error == .unsupported
       if ids.count > 1, !isOfAll {
-        // One of them may be the reason, and the others are still owed.
-        receipts.batches[group] = ids.count / 2
+        receipts.halve(group, of: ids.count)
       } else {
         // Refused for good: asking again would be refused again.
         try commit { tx throws(StoreFailure) in
@@ -183,8 +219,7 @@ extension SyncEngine {
         report.logLines.append((.warn, "the server refused marks"))
       }
     }
-    receipts.attempts = 0
-    receipts.isWaiting = true
+    receipts.answered()
     return .applied
   }
 }

@@ -21,7 +21,7 @@ extension SyncEngine {
       }
       tx.isSilent = update.isSilent
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
-        tx.heardSince = self.connectedLSN
+        tx.heardSince = self.memory.live.heardSince
       }
       var applier = UpdateApplier(self, in: tx, update: update, from: arrival)
       try applier.run()
@@ -47,9 +47,7 @@ extension SyncEngine {
   ) throws(StoreFailure) {
     // Without a clock a ref does not age; there are only so many of them.
     try tx.owe(ref, wallUs: now.wallUs ?? .max)
-    acknowledgements.untrimmed += 1
-    guard acknowledgements.untrimmed >= Acknowledgements.trimEvery else { return }
-    acknowledgements.untrimmed = 0
+    guard acknowledgements.mustTrim() else { return }
     let memoryUs = Int64(clamping: config.profile.refDays) &* WatermarkPolicy.dayUs
     try tx.trimRefs(
       kept: config.profile.refsMax, beforeUs: now.wallUs?.saturating(minus: memoryUs) ?? .min,
@@ -63,19 +61,18 @@ extension SyncEngine {
     if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
     for (old, new) in effects.named { rename(old, new) }
     for conversation in effects.left { leave(conversation) }
-    for row in effects.pushed { pushed.insert(row) }
-    for (cid, span) in effects.linked { linked.insert(span, cid) }
+    for row in effects.pushed { memory.pushed.insert(row) }
+    for (cid, span) in effects.linked { memory.linked.insert(span, cid) }
     // Without a connection nothing is fresh, and whatever waits for one asks after it.
     guard tracker.isUp else { return }
-    for (cid, span) in effects.shown { fresh.insert(span, cid) }
+    for (cid, span) in effects.shown { memory.fresh.insert(span, cid) }
     if effects.behind.isEmpty { return }
     for conversation in effects.behind.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
       // What was lost before this push is asked for, also where a catch-up is under
       // way: its first page may be older than the push.
       let isAsking = scheduler.asks(conversation)
       let wasLive =
-        caughtUp.contains(conversation) || scheduler.owed.contains(conversation)
-        || doubted.contains(conversation)
+        memory.live.wasLive(conversation) || scheduler.owed.contains(conversation)
       if isAsking || wasLive { catchUp(conversation) }
     }
   }

@@ -46,7 +46,7 @@ extension UpdateApplier {
     copies = ingested.copies
     effects.duplicates += ingested.duplicates
     effects.queuedMarks = effects.queuedMarks || ingested.queuedMarks
-    if ingested.sawClientID { engine.outbox.tellsClientIDs = true }
+    if ingested.sawClientID { engine.outbox.noteClientIDs() }
     var areTooMany = false
     for bad in ingested.bad {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)
@@ -77,9 +77,9 @@ extension UpdateApplier {
     try place(pushed, &record)
     if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
     if engine.tracker.isUp {
-      for time in times { engine.learnTime(time, at: arrival.now) }
+      for time in times { engine.memory.server.learnTime(time, at: arrival.now) }
     }
-    try tx.save(engine.facts)
+    try tx.save(engine.memory.server.facts)
   }
 
   /// Sees what each message joins, and what must be asked for where it joins nothing.
@@ -160,7 +160,8 @@ extension UpdateApplier {
     // Without a watermark nothing is believed that could be joined.
     guard let fetch = record.fetch, let newest = spans.newest else { return nil }
     let position = pushed.position
-    let isLive = isLive && engine.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
+    let isLive =
+      isLive && engine.memory.server.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
     let proven =
       if let live = Joining.pushed(position, onto: newest, isLive: isLive) {
         live
@@ -211,7 +212,7 @@ extension UpdateApplier {
   private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
     guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
-      engine.isBorneOut(stamp.timeUs, at: arrival.now)
+      engine.memory.server.isBorneOut(stamp.timeUs, at: arrival.now)
     else { return }
     record.fetch = Watermark(timeUs: pushed.position.time, text: stamp.text)
   }
@@ -237,25 +238,14 @@ extension SyncEngine {
   /// a catch-up ended well on this connection, nothing was put in doubt since, and no
   /// subscription waits for an answer.
   func isLive(_ record: ConversationRecord) -> Bool {
-    hearsAll(record) && caughtUp.contains(record.id)
-      && record.fetch != nil && facts.serverTimeUs != nil && !mustDistrust(record)
+    hearsAll(record) && memory.live.isLive(record.id)
+      && record.fetch != nil && memory.server.timeUs != nil && !memory.server.mustDistrust(record)
       && !isCatchingUp(record.id)
   }
 
   /// Whether whatever is committed in the conversation now comes by push.
   func hearsAll(_ record: ConversationRecord) -> Bool {
     config.profile.pushIsLossless && tracker.isUp && isHeard(record.id, in: record.cid)
-  }
-
-  /// Whether a lone stamp may move what will be asked from: one ahead of the server's
-  /// clock would hide what arrives until then.
-  func isBorneOut(_ time: Int64, at now: Instant) -> Bool {
-    guard let known = facts.serverTimeUs else { return false }
-    let (ahead, overflow) = time.subtractingReportingOverflow(known)
-    guard !overflow, ahead <= WatermarkPolicy.dayUs else { return false }
-    return WatermarkPolicy.greatestPlausible(
-      [time], known: known, serverTime: nil, wallUs: now.wallUs)
-      != nil
   }
 
   /// A row that came from no page may have been deleted before the lowest time that
@@ -286,17 +276,5 @@ extension SyncEngine {
       time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
     spans.endTrust(at: boundary, watermark: fetch)
     try tx.doubtQuarantine(record.cid, above: boundary)
-  }
-
-  /// A lone stamp has nothing to bear it out, so a push moves the known server time
-  /// on but never sets the first one.
-  func learnTime(_ time: Int64, at now: Instant) {
-    guard facts.serverTimeUs != nil else { return }
-    let plausible = WatermarkPolicy.greatestPlausible(
-      [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
-    if let plausible {
-      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible)
-      noteClock(plausible, isTold: false, at: now)
-    }
   }
 }

@@ -58,9 +58,9 @@ extension UpdateApplier {
   /// The list is asked for, by this process or the next one, until it was read whole.
   private mutating func oweList() throws(StoreFailure) {
     effects.doubts.list = true
-    guard !engine.facts.owesList else { return }
-    engine.facts.owesList = true
-    try tx.save(engine.facts)
+    guard !engine.memory.server.facts.owesList else { return }
+    engine.memory.server.owe(list: true)
+    try tx.save(engine.memory.server.facts)
   }
 }
 
@@ -86,21 +86,23 @@ extension SyncEngine {
   /// these conversations live: its pages may be older.
   func ask(_ doubts: UpdateApplier.Doubts, at now: Instant) {
     var names = doubts.conversations.filter { !$0.topics.isEmpty }.map(\.id)
-    for one in doubts.conversations where one.topics.contains(.marks) { fresh.remove(one.cid) }
+    for one in doubts.conversations where one.topics.contains(.marks) {
+      memory.fresh.remove(one.cid)
+    }
     if !doubts.all.isEmpty {
-      if doubts.all.contains(.marks) { fresh.empty() }
-      names += caughtUp.all.sorted { $0.lexicographicallyPrecedes($1) }
+      if doubts.all.contains(.marks) { memory.fresh.empty() }
+      names += memory.live.caughtUp.all.sorted { $0.lexicographicallyPrecedes($1) }
       scheduler.beginAgain()
     }
     for name in names {
       scheduler.beginAgain { $0.conversation == name }
-      if caughtUp.remove(name) { doubted.insert(name) }
+      memory.live.doubt(name)
       let isAsking = scheduler.asks(name)
-      if isAsking || scheduler.owed.contains(name) || doubted.contains(name) { catchUp(name) }
+      if isAsking || scheduler.owed.contains(name) || memory.live.isDoubted(name) { catchUp(name) }
     }
     if doubts.list {
       scheduler.beginAgain { $0.kind == .conversations }
-      leftListing = nil
+      memory.left.forgetListing()
       wakeLists(now)
     }
   }

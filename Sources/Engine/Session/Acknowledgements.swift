@@ -21,9 +21,9 @@ struct Acknowledgements {
   /// for the host's reports.
   private var isHeldBack = false
   /// The newest commit that is known to be on disk.
-  var syncedLSN: UInt64 = 0
+  private var syncedLSN: UInt64 = 0
   /// Updates applied since refs were last trimmed.
-  var untrimmed = Acknowledgements.trimEvery
+  private var untrimmed = Acknowledgements.trimEvery
   static let trimEvery = 256
 
   /// A new connection: whatever is owed is to be handed out again.
@@ -89,6 +89,19 @@ struct Acknowledgements {
   mutating func flushed() {
     settled = []
   }
+
+  /// An update was applied. Whether refs are to be trimmed with it.
+  mutating func mustTrim() -> Bool {
+    untrimmed += 1
+    guard untrimmed >= Self.trimEvery else { return false }
+    untrimmed = 0
+    return true
+  }
+
+  /// Whether effects up to a commit are to be brought to disk first.
+  func isUnsynced(_ lsn: UInt64) -> Bool { syncedLSN < lsn }
+
+  mutating func synced(_ lsn: UInt64) { syncedLSN = lsn }
 }
 
 extension SyncEngine {
@@ -117,9 +130,9 @@ extension SyncEngine {
     return try storing { () throws(StoreFailure) in
       try loadAcknowledgements()
       guard let ref = acknowledgements.ready.first else { return nil }
-      if acknowledgements.syncedLSN < lastLSN {
+      if acknowledgements.isUnsynced(lastLSN) {
         try store.syncDurable()
-        acknowledgements.syncedLSN = lastLSN
+        acknowledgements.synced(lastLSN)
       }
       let frame = tracker.newFrame()
       acknowledgements.handOut(frame)

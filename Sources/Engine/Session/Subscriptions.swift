@@ -197,12 +197,11 @@ extension SyncEngine {
   /// What came before a subscription took hold was not pushed: what was caught up until
   /// then may lack it, and is caught up anew.
   func hearFromNow(_ one: Subscription, at now: Instant) {
-    if connectedLSN != nil { connectedLSN = lastLSN }
+    memory.live.hear(from: lastLSN)
     scheduler.beginAgain { one.covers($0.conversation) }
-    let past = caughtUp.all.filter { one.covers($0) }
+    let past = memory.live.caughtUp.all.filter { one.covers($0) }
     for name in past.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-      caughtUp.remove(name)
-      doubted.insert(name)
+      memory.live.doubt(name)
       catchUp(name)
     }
     if one.conversation == nil { wakeLists(now) }

@@ -7,7 +7,7 @@ extension SyncEngine {
   func commit<Result>(
     _ body: (WriteTransaction) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
-    let before = (facts: facts, ties: ties.untaught)
+    let before = (facts: memory.server.facts, ties: memory.ties.untaught)
     var changed: [(UInt64, OpenOperation?)] = []
     do {
       let result = try store.write { tx throws(StoreFailure) in
@@ -16,8 +16,8 @@ extension SyncEngine {
         // First, since the body may owe one of them again.
         if !acknowledgements.settled.isEmpty { try tx.settleReplies(acknowledgements.settled) }
         let result = try body(tx)
-        if tx.mustSeal { mustSeal = true }
-        if tx.doubtsCounts { mustRecount = true }
+        if tx.mustSeal { outbox.noteSeal() }
+        if tx.doubtsCounts { list.doubtCount() }
         for seq in tx.changedOperations.sorted() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }
@@ -32,8 +32,8 @@ extension SyncEngine {
       }
       return result
     } catch {
-      facts = before.facts
-      ties.takeBack(to: before.ties)
+      memory.server.takeBack(to: before.facts)
+      memory.ties.takeBack(to: before.ties)
       throw error
     }
   }

@@ -153,7 +153,7 @@ extension SyncEngine {
   private func advance(
     _ job: inout SyncJob, outcome: Outcome, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) {
-    clock = now
+    memory.server.hear(at: now)
     let step: Step
     switch (job.stage, outcome) {
     case (.start, .failed(.rateLimited, let retryAfterMs)),
@@ -164,10 +164,10 @@ extension SyncEngine {
     case (.start, _):
       step = .next
     case (.deletions(_, let sinceUs, let knownUs), .deleted(var page)):
-      if !isBorneOut(page.serverTime) { page.serverTime = nil }
+      if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
       step = try takeDeletions(&job, page: page, sinceUs: sinceUs, knownUs: knownUs)
     case (.changes(let since, let knownUs), .changed(var page)):
-      if !isBorneOut(page.serverTime) { page.serverTime = nil }
+      if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
       step = try takeChanges(&job, page: page, from: ingest, since: since, knownUs: knownUs)
     case (.changes, .failed(.unknownCursor, _)):
       step = try loseMarks(&job)

@@ -11,39 +11,12 @@ internal import Wire
 final class SyncEngine {
   let config: ClientConfig
   let store: MessageStore
-  var facts: ServerFacts
-  /// The device's clocks at the last page, and by how much the server's was seen to be ahead
-  /// of the one that runs since the device's start.
-  var clock = Instant(monotonicMs: 0)
-  var aheadOfStartUs: Int64?
-  var toldClock = ToldClock()
+  var memory: SyncMemory
   var lastLSN: UInt64
   var tracker: RequestTracker
   var scheduler = SyncScheduler()
   /// All conversations are being caught up with.
   var catchUpAll: CatchUpAll?
-  /// Conversations whose catch-up ended well on this connection.
-  var caughtUp = IDSet()
-  var fresh = FreshRanges()
-  /// How this server lists messages, as far as seen.
-  var ties = TieLearner()
-  /// How this server prints times, from the last page of any conversation.
-  var form: Stamp?
-  /// Conversations that were live on this connection until a sync dropped what was claimed
-  /// of them; it catches up anew by itself.
-  var doubted: Set<[UInt8]> = []
-  /// Where walks without an end were left: through deletions and changes, whose cursors are
-  /// no times, and through the list of conversations.
-  var leftCursors: [LeftCursor.Walk: LeftCursor] = [:]
-  var leftListing: Listing?
-  /// At which offsets what is known stands on the server.
-  var offsets = OffsetHints()
-  /// What speaks for a server that was restored.
-  var restores = RestoreDetection()
-  /// Messages that came by push and that no page has shown yet.
-  var pushed = PushedRows()
-  /// What they have linked, and no catch-up has gone over yet.
-  var linked = LinkedRanges()
   /// What the user did may be committed and not synced, by an earlier process too.
   var owesSync = true
   /// Receipts owed to the server.
@@ -53,24 +26,15 @@ final class SyncEngine {
   /// What the user did and the server has not confirmed.
   var outbox = Outbox()
   var subscriptions = Subscriptions()
-  /// An edit that followed by itself is to be sealed.
-  var mustSeal = false
   /// Names of what the user makes.
-  var random: Random
+  var names: ClientNames
   /// The open windows: what they ask goes first.
   let windows = WindowRegistry()
-  /// The server's list of conversations was fetched whole on this connection.
-  var listIsWhole = false
-  /// A count of unread messages is in doubt, and when the list may be asked for it.
-  var mustRecount = false
+  /// The server's list of conversations, as far as this connection has read it.
+  var list = ListFreshness()
   /// Where what is committed now comes from: the host, but while a frame is taken.
   var origin = ChangeOrigin.own
-  var recountsFromMs = Int64.min
   var typing = Typing()
-  /// The newest commit when the connection began; nil while there is none.
-  var connectedLSN: UInt64?
-  /// The newest commit when this connection began.
-  var beganLSN: UInt64 = 0
   /// What the host is told of: counters, lines, and whether it should look.
   var report = Report()
   /// What `state` counts in the store, as of a commit.
@@ -79,7 +43,8 @@ final class SyncEngine {
   init(_ config: ClientConfig, in store: MessageStore) throws(StoreFailure) {
     self.config = config
     self.store = store
-    facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
+    let facts = try store.read { rx throws(StoreFailure) in try rx.facts() }
+    memory = SyncMemory(ServerKnowledge(config.profile, facts: facts))
     lastLSN = store.lsn
     tracker = RequestTracker(
       seed: config.seed,
@@ -87,9 +52,7 @@ final class SyncEngine {
         configuredMs: config.requestTimeoutMs,
         pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
       pendingMax: config.requestsMax)
-    // Other names in each process, also where the host gives the seed.
-    var mixed = Random(seed: config.seed ^ lastLSN)
-    random = Random(seed: mixed.next())
+    names = ClientNames(seed: config.seed ^ lastLSN)
     try recoverOperations()
   }
 
@@ -119,34 +82,22 @@ final class SyncEngine {
     config.profile.capabilities.contains(.envelope) ? config.account : nil
   }
 
-  var overlapUs: Int64 {
-    max(config.profile.overlapUs, facts.overlapUs)
-  }
+  var overlapUs: Int64 { memory.server.overlapUs }
 
   // MARK: Inputs
 
   func connected(_ now: Instant) {
     report.logLines.append((.info, "connected"))
     requeue(tracker.connect(), now)
-    restores.connect(nowMs: now.monotonicMs)
-    toldClock.connect()
-    caughtUp = IDSet()
-    doubted = []
-    offsets = OffsetHints()
-    leftCursors = [:]
-    leftListing = nil
-    fresh.empty()
+    memory.connect(at: lastLSN, nowMs: now.monotonicMs)
     receipts.connect()
     scheduler.wake()
     beginAcknowledgements()
     subscriptions.connect { attempt in
       now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
     }
-    let waitMs = outbox.isFormerDead ? 0 : tracker.pacing.timeoutMs
-    outbox.connect(checksAfterMs: now.monotonicMs + waitMs)
+    outbox.connect(at: now.monotonicMs, timeoutMs: tracker.pacing.timeoutMs)
     clearTyping()
-    connectedLSN = lastLSN
-    beganLSN = lastLSN
     wakeLists(now)
     wakeWindows(now)
     catchUpWithAllAgain()
@@ -158,10 +109,8 @@ final class SyncEngine {
     if tracker.link != .down { report.logLines.append((.info, "disconnected")) }
     requeue(tracker.disconnect(), now)
     subscriptions.disconnect()
-    caughtUp = IDSet()
-    fresh.empty()
-    listIsWhole = false
-    connectedLSN = nil
+    memory.disconnect()
+    list.expire()
     clearTyping()
     acknowledgements.disconnect()
   }
@@ -174,7 +123,7 @@ final class SyncEngine {
       case .sync(let id):
         syncs.append(id)
       case .marks:
-        receipts.isWaiting = true
+        receipts.wake()
       case .operation:
         loseOperation(pending, at: now)
       case .subscription(let one):
@@ -213,9 +162,9 @@ final class SyncEngine {
         next = min(next, receipts.notBeforeMs)
       }
       next = min(next, outbox.deadlineMs(after: now.monotonicMs) ?? .max)
-      if let check = restores.nextMs, check > now.monotonicMs { next = min(next, check) }
-      if mustRecount, windows.asksList, recountsFromMs > now.monotonicMs {
-        next = min(next, recountsFromMs)
+      if let check = memory.restores.nextMs, check > now.monotonicMs { next = min(next, check) }
+      if let recount = list.recountMs, windows.asksList, recount > now.monotonicMs {
+        next = min(next, recount)
       }
       if let again = subscriptions.nextMs, again > now.monotonicMs {
         next = min(next, again)
@@ -299,11 +248,11 @@ final class SyncEngine {
     report.tellHost()
     let conversation = job.request.conversation
     // What came by push beside it is closed all the same where all had been caught up.
-    let isKept = caughtUp.contains(conversation) || doubted.contains(conversation)
+    let isKept = memory.live.wasLive(conversation)
     if scheduler.owed.contains(conversation), trouble == nil || isKept, tracker.isUp {
       scheduler.forgive(conversation)
       catchUp(conversation)
-    } else if trouble == .cancelled, doubted.contains(conversation), tracker.isUp {
+    } else if trouble == .cancelled, memory.live.isDoubted(conversation), tracker.isUp {
       // It was what brought back the claims that it had dropped, and nobody else does.
       catchUp(conversation)
     }
@@ -357,7 +306,7 @@ final class SyncEngine {
       while tracker.hasRoom,
         let found = scheduler.ready(
           from: index, isUrgent: isUrgent, nowMs: now.monotonicMs, besides: busy,
-          waitsFor: { outbox.pending.contains($0) })
+          waitsFor: { outbox.isUnmade($0) })
       {
         let job = scheduler.jobs[found]
         launch(job, at: now)
@@ -395,7 +344,7 @@ final class SyncEngine {
     report.stats.requests += 1
     scheduler.replace(job)
     tracker.send(request, for: .sync(job.id), issued: lastLSN, account: commander)
-    outbox.wasLast = false
+    outbox.noteSent(isOperation: false)
     report.tellHost()
   }
 }

@@ -107,7 +107,7 @@ extension SyncEngine {
     while all.syncs.count < CatchUpAll.syncsMax, scheduler.hasRoom,
       let next = all.left?.popLast()
     {
-      if outbox.pending.contains(next) {
+      if outbox.isUnmade(next) {
         // Nobody but this device knows it.
         all.status.done += 1
         continue

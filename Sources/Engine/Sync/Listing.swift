@@ -81,14 +81,14 @@ extension SyncEngine {
       found.map(\.id), count: found.count + bad.count, total: total)
     guard isOver else {
       if listing.isSpent(pagesMax: config.profile.pagesMax) {
-        leftListing = listing.left
+        memory.left.leave(listing.left)
         return .ended(.incomplete)
       }
       job.stage = .listing(listing)
       return .next
     }
     if bad.isEmpty, listing.isWhole {
-      listIsWhole = true
+      list.becameWhole()
       report.tellHost()
       try settleList()
       return .ended(nil)
@@ -118,8 +118,7 @@ extension SyncEngine {
 
   /// A new connection: open lists ask for theirs, all of them once.
   func wakeLists(_ now: Instant) {
-    listIsWhole = false
-    recountsFromMs = .min
+    list.begin()
     for number in windows.windows.keys.sorted() {
       do {
         try askList(number, at: now)
@@ -133,7 +132,7 @@ extension SyncEngine {
   /// Asks for a list of which something was told that could not be read, also where nobody
   /// looks at it: nothing else would bring that.
   private func askOwedList() {
-    guard facts.owesList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
+    guard memory.server.facts.owesList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
     else { return }
     scheduler.add(SyncRequest(kind: .conversations))
   }
@@ -142,18 +141,17 @@ extension SyncEngine {
   /// that may put others in doubt is done, and once a minute at most. What waits for a conversation
   /// to be made asks nothing, for as long as the user likes.
   func recount(_ now: Instant) {
-    guard mustRecount, tracker.isUp, windows.asksList, now.monotonicMs >= recountsFromMs,
-      scheduler.jobs.allSatisfy({ outbox.pending.contains($0.request.conversation) })
+    guard let due = list.recountMs, tracker.isUp, windows.asksList, now.monotonicMs >= due,
+      scheduler.jobs.allSatisfy({ outbox.isUnmade($0.request.conversation) })
     else { return }
-    mustRecount = false
-    recountsFromMs = now.monotonicMs.addingReportingOverflow(Limits.recountApartMs).partialValue
+    list.recount(at: now.monotonicMs)
     scheduler.add(SyncRequest(kind: .conversations))
   }
 
   private func settleList() throws(StoreFailure) {
-    guard facts.owesList else { return }
-    facts.owesList = false
-    try commit { tx throws(StoreFailure) in try tx.save(self.facts) }
+    guard memory.server.facts.owesList else { return }
+    memory.server.owe(list: false)
+    try commit { tx throws(StoreFailure) in try tx.save(memory.server.facts) }
   }
 
   // MARK: Typing
@@ -165,7 +163,7 @@ extension SyncEngine {
         sign.event.map { event in
           typing.receive(
             event, of: sign.user, in: sign.conversation, atUs: sign.atUs,
-            serverUs: facts.serverTimeUs, nowMs: now.monotonicMs)
+            serverUs: memory.server.timeUs, nowMs: now.monotonicMs)
         } ?? typing.spoke(sign.user, in: sign.conversation)
       if isNews { postTyping(sign.conversation) }
     }

@@ -4,6 +4,7 @@
 /// from there.
 internal import Base
 internal import Store
+internal import Timeline
 
 /// Pages taken of one list, in one walk through it.
 struct PageBudget {
@@ -17,9 +18,13 @@ struct PageBudget {
   /// The first and the last message of the pages taken, which tell one that comes again.
   private var ends: Set<[UInt8]> = []
 
-  /// Whether no page of the walk had these ends.
-  mutating func isFirst(from first: [UInt8]?, to last: [UInt8]?) -> Bool {
-    ends.insert((first ?? []) + [0] + (last ?? [])).inserted
+  /// Takes a page of messages.
+  mutating func take(_ page: Ingested, total: Int64?) {
+    let first = page.items.first { $0 != nil } ?? nil
+    let last = page.items.last { $0 != nil } ?? nil
+    let isFirst = ends.insert((first?.id ?? []) + [0] + (last?.id ?? [])).inserted
+    take(
+      count: page.distinct, total: total, isNew: isFirst || !page.insertedAt.isEmpty)
   }
 
   /// - Parameters:
@@ -49,18 +54,6 @@ struct PageBudget {
 
   /// Whether it ended for want of news and not of pages.
   var isIdle: Bool { idle >= Limits.idleAnswersMax }
-}
-
-/// Where a walk through deletions or changes was left.
-struct LeftCursor {
-  struct Walk: Hashable {
-    let conversation: [UInt8]
-    let areChanges: Bool
-  }
-
-  /// What was asked first. Where something else is asked first, it is another walk.
-  let from: [UInt8]
-  let next: [UInt8]
 }
 
 extension SyncJob {

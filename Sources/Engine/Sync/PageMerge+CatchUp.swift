@@ -112,7 +112,7 @@ extension PageMerge {
   /// What the first page of this catch-up showed was read just now: of that stays what was settled
   /// when it was made, by the server's time as this page tells it.
   private mutating func keepTail(at now: Instant) throws(StoreFailure) {
-    guard let tail = job.tail, let known = engine.facts.serverTimeUs else { return }
+    guard let tail = job.tail, let known = engine.memory.server.timeUs else { return }
     var passedMs = now.monotonicMs.saturating(minus: tail.taken.monotonicMs)
     if let wall = now.wallUs, let then = tail.taken.wallUs {
       passedMs = max(passedMs, wall.saturating(minus: then) / 1_000)
@@ -140,7 +140,7 @@ extension PageMerge {
     if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
       last = ordinary
     } else if !scheme.isSequence, let time = job.knownUs, time < first.time,
-      engine.clock.wallUs.map({ $0 < first.time }) ?? true
+      engine.memory.server.clock.wallUs.map({ $0 < first.time }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
       // Where the device's clock has passed the stamps, it is the server's that stands still.
@@ -217,7 +217,7 @@ extension PageMerge {
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
     guard !scheme.isSequence, topIsOpen, job.borneOutUs == nil,
-      let time = engine.facts.serverTimeUs
+      let time = engine.memory.server.timeUs
     else { return false }
     return ingested.stamps.contains {
       $0.stamp.timeUs > job.knownUs ?? .min && $0.stamp.timeUs <= time
@@ -232,7 +232,7 @@ extension PageMerge {
     // stamps may be one of few.
     let known = job.knownUs ?? .min
     let isAll = ingested.stamps.allSatisfy { $0.stamp.timeUs > known }
-    job.borneOutUs = isAll ? engine.facts.serverTimeUs : known
+    job.borneOutUs = isAll ? engine.memory.server.timeUs : known
     job.key = nil
     job.stage = .newest
     return .next
@@ -242,11 +242,12 @@ extension PageMerge {
   private mutating func noteTop(
     _ page: Page, from ingested: Ingested, at now: Instant
   ) throws(StoreFailure) {
-    job.knownUs = [engine.facts.serverTimeUs, job.borneOutUs].compactMap { $0 }.max()
+    job.knownUs = [engine.memory.server.timeUs, job.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
     job.present = times.max().map { .after(timestampGroup: $0) }
-    let plausible = engine.plausibleTop(page, from: ingested, at: now, borneOutUs: job.borneOutUs)
+    let plausible = engine.memory.server.plausibleTop(
+      page, from: ingested, at: now, borneOutUs: job.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
     if scheme.isSequence {
       // A number needs nothing to bear it out; only the time beside it does.
@@ -274,7 +275,7 @@ extension PageMerge {
     // What pages have shown before was there when this one was made, whatever changed in it since.
     let isOlder = above.contains {
       $0.lsn > job.issued && !ingested.ids.contains($0.position.id)
-        && engine.pushed.contains(PushedID(cid: record.cid, id: $0.position.id))
+        && engine.memory.pushed.contains(PushedID(cid: record.cid, id: $0.position.id))
     }
     if isOlder { job.present = low }
   }

@@ -127,7 +127,7 @@ extension PageMerge {
   ) -> Position? {
     // Where all that is committed is pushed, nothing can have come beside what was.
     if engine.hearsAll(record) { return nil }
-    return engine.pushed.lowest(
+    return engine.memory.pushed.lowest(
       in: record.cid, from: low, to: high, after: issued, besides: shownIDs, or: job.shownPushes
     ).map { .before(timestampGroup: $0.time) }
   }
@@ -140,7 +140,7 @@ extension PageMerge {
     let reaches = job.stage.isReaching
     guard !scheme.isSequence, let top = reaches ? .max : job.present else { return }
     var late = ingested.insertedAt
-    if !engine.pushed.isEmpty {
+    if !engine.memory.pushed.isEmpty {
       late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
     }
     late = late.filter { passed <= $0 && $0 < top }
@@ -173,7 +173,7 @@ extension PageMerge {
   /// Whether a row came another way since the run began, and no page of it has shown it before.
   private func isPushedLate(_ id: [UInt8]) -> Bool {
     let pushed = PushedID(cid: record.cid, id: id)
-    guard let lsn = engine.pushed.lsn(of: pushed), !job.shownPushes.contains(pushed) else {
+    guard let lsn = engine.memory.pushed.lsn(of: pushed), !job.shownPushes.contains(pushed) else {
       return false
     }
     return lsn > job.runIssued ?? job.issued
@@ -242,7 +242,7 @@ extension PageMerge {
 
   /// Up to where no message can come to be stamped any more.
   private var settledNow: Position {
-    engine.facts.serverTimeUs.map {
+    engine.memory.server.timeUs.map {
       .before(timestampGroup: $0.saturating(minus: engine.overlapUs))
     } ?? .min
   }
@@ -299,18 +299,18 @@ extension PageMerge {
     // What contradicts itself takes nothing away.
     if job.isContradicted { return }
     if !isLeftover, row.timeUs >= settledUs,
-      engine.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
+      engine.memory.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {
       // A push may be faster than the commit behind it.
       job.unsettled.insert(row.position.id)
     } else if isLeftover || engine.config.profile.absenceIsDeletion
       || unverified.span(holding: row.position) != nil
-        && !engine.restores.isDoubted(row.position.id, in: record.id)
+        && !engine.memory.restores.isDoubted(row.position.id, in: record.id)
     {
       // No tombstone: an answer that shows it again is believed.
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
     } else if job.suspects.count < Limits.pageItemsMax {
-      if engine.restores.isDoubted(row.position.id, in: record.id) {
+      if engine.memory.restores.isDoubted(row.position.id, in: record.id) {
         // What was claimed around it says nothing of a row that is in doubt.
         stillUnverified.insert(row.position, row.position.successor)
       }
@@ -321,7 +321,7 @@ extension PageMerge {
   /// Messages stamped from here on may still be committing on the server: any of them,
   /// while its time is not known.
   private var settledUs: Int64 {
-    engine.facts.serverTimeUs?.saturating(minus: engine.overlapUs) ?? .min
+    engine.memory.server.timeUs?.saturating(minus: engine.overlapUs) ?? .min
   }
 
   /// Judges the timestamp group that a run's low end cut, once the run has passed it, and

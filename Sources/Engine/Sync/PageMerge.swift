@@ -41,7 +41,7 @@ struct PageMerge {
   ) throws(StoreFailure) {
     self.engine = engine
     scheme = engine.scheme
-    knownUs = engine.facts.serverTimeUs
+    knownUs = engine.memory.server.timeUs
     self.record = record
     self.job = job
     self.tx = tx
@@ -63,7 +63,7 @@ struct PageMerge {
   /// one that an earlier process heard.
   private func recallDoubts() throws(StoreFailure) {
     guard !unverified.isEmpty, engine.config.profile.deletionHorizonUs == 0,
-      engine.restores.mustRecall(record.id)
+      engine.memory.restores.mustRecall(record.id)
     else { return }
     var missing: [Position] = []
     for span in unverified.spans where missing.count < Limits.pageItemsMax {
@@ -71,7 +71,7 @@ struct PageMerge {
         record.cid, from: span.low, to: span.high, limit: Limits.readRowsMax, newestFirst: false)
       missing.append(contentsOf: rows.map(\.position))
     }
-    engine.restores.recall(missing, in: record.id)
+    engine.memory.restores.recall(missing, in: record.id)
   }
 
   mutating func merge(
@@ -83,14 +83,15 @@ struct PageMerge {
     job.status.received += ingested.items.count
     job.status.inserted += ingested.insertedAt.count
     job.sawBuried = job.sawBuried || ingested.sawBuried
-    engine.noteLateness(lateness(ingested))
+    engine.memory.server.noteLateness(lateness(ingested))
     if let total = page.totalCount {
       try noteGrowth(total)
       record.totalCount = total
     }
     job.total = page.totalCount ?? job.total
     let isWhole = Joining.isWhole(
-      items: page.items.count, asked: job.asked, largestPage: engine.facts.largestPage,
+      items: page.items.count, asked: job.asked,
+      largestPage: engine.memory.server.facts.largestPage,
       sizesVary: engine.config.profile.pageSizeVaries, hasMore: page.hasMore,
       counted: job.selects || engine.config.profile.countsHidden
         ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
@@ -101,7 +102,7 @@ struct PageMerge {
     }
     if isWhole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
     if !job.selects {
-      engine.offsets.remember(
+      engine.memory.offsets.remember(
         ingested.items.compactMap { $0 }.sorted(), at: job.offset, in: record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
@@ -145,7 +146,7 @@ struct PageMerge {
       let row = try tx.rows(record.cid, from: .min, to: high, limit: 1, newestFirst: true).first
     else { return }
     // What a server says is kept far from where sums overflow.
-    engine.offsets.remember(
+    engine.memory.offsets.remember(
       [row.position], at: Int(min(max(0, total &- known), 1 << 40)), in: record.cid)
   }
 
@@ -191,7 +192,9 @@ struct PageMerge {
       settled = max(bound, .before(timestampGroup: knownUs.saturating(minus: scheme.overlapUs)))
     }
     spans.remove(settled, .max)
-    for link in engine.linked.above(bound, record.cid).spans { spans.remove(link.low, link.high) }
+    for link in engine.memory.linked.above(bound, record.cid).spans {
+      spans.remove(link.low, link.high)
+    }
   }
 
   /// From where on links may be left, and whether no range stands above the newest one.

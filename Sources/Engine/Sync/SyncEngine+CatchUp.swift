@@ -16,13 +16,12 @@ extension SyncEngine {
   /// Decides the first request of a job.
   func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     if job.request.kind == .conversations {
-      job.stage = .listing(leftListing ?? Listing())
-      leftListing = nil
+      job.stage = .listing(memory.left.takeListing())
       return .next
     }
     let conversation = job.request.conversation
     if job.request.kind == .live, config.profile.pushIsLossless,
-      caughtUp.contains(conversation), !scheduler.owed.contains(conversation)
+      memory.live.isLive(conversation), !scheduler.owed.contains(conversation)
     {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
@@ -33,7 +32,7 @@ extension SyncEngine {
         try self.planGapFill(&job, of: try tx.conversation(creating: conversation), in: tx)
       }
     }
-    if var record, mustDistrust(record) {
+    if var record, memory.server.mustDistrust(record) {
       try commit { tx throws(StoreFailure) in try self.distrust(&record, in: tx) }
       job.stage = .newest
       return .next
@@ -65,15 +64,15 @@ extension SyncEngine {
       return false
     case .older:
       // A count that differs is looked at again.
-      return caughtUp.contains(job.request.conversation) && record?.auditedTotal == nil
+      return memory.live.isLive(job.request.conversation) && record?.auditedTotal == nil
     case .below, .above, .at, .marker, .near, .time, .refresh:
-      return record.map { $0.fetch != nil && !mustDistrust($0) } ?? false
+      return record.map { $0.fetch != nil && !memory.server.mustDistrust($0) } ?? false
     }
   }
 
-  func stamp(_ watermark: Watermark?) -> Stamp? { scheme.stamp(watermark) }
+  func stamp(_ watermark: Watermark?) -> Stamp? { memory.server.stamp(watermark) }
 
-  var scheme: PositionScheme { PositionScheme(config.profile, overlapUs: overlapUs) }
+  var scheme: PositionScheme { memory.server.scheme }
 
   func can(_ capability: Profile.Capabilities) -> Bool {
     config.profile.capabilities.contains(capability)
@@ -113,27 +112,23 @@ extension SyncEngine {
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       badItems = ingested.bad.count
-      if ingested.sawClientID { outbox.tellsClientIDs = true }
+      if ingested.sawClientID { outbox.noteClientIDs() }
       ingestedDuplicates = ingested.duplicates
       var page = page
-      let shownUs = plausibleTime(ingested, told: nil, at: now)
-      if !isBorneOut(page.serverTime, shownUs: shownUs) { page.serverTime = nil }
-      learn(page, from: ingested, at: now)
+      let shownUs = memory.server.plausibleTime(ingested, told: nil, at: now)
+      if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) { page.serverTime = nil }
+      memory.server.learn(page, from: ingested, at: now)
+      if ingested.queuedMarks { receipts.queue(max(1, ingested.insertedAt.count)) }
       let step = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
       shown = (record.cid, merge.job.shown)
       moved = merge.moved
-      try tx.save(facts)
+      try tx.save(memory.server.facts)
       draft = merge.job
       if draft.isLive, !job.isLive, !windows.asksList {
-        try tx.outliveCount(from: beganLSN, in: record.cid)
+        try tx.outliveCount(from: memory.live.beganLSN, in: record.cid)
       }
       passed = (ingested, record)
-      let first = ingested.items.first { $0 != nil } ?? nil
-      let last = ingested.items.last { $0 != nil } ?? nil
-      let isFirst = draft.budget.isFirst(from: first?.id, to: last?.id)
-      draft.budget.take(
-        count: ingested.distinct, total: page.totalCount,
-        isNew: isFirst || !ingested.insertedAt.isEmpty)
+      draft.budget.take(ingested, total: page.totalCount)
       record = merge.record
       try tx.save(record)
       left = merge.linksLeft
@@ -143,13 +138,13 @@ extension SyncEngine {
     report.stats.duplicates += UInt64(ingestedDuplicates)
     if let passed { pass(passed.ingested, of: passed.record, shownTo: &draft, at: store.lsn) }
     if let shown {
-      for (from, to) in moved where fresh[shown.cid].holds(from) {
-        fresh.insert(SpanSet.Span(low: to, high: to.successor), shown.cid)
+      for (from, to) in moved where memory.fresh[shown.cid].holds(from) {
+        memory.fresh.insert(SpanSet.Span(low: to, high: to.successor), shown.cid)
       }
-      fresh.insert(shown.ranges, shown.cid)
+      memory.fresh.insert(shown.ranges, shown.cid)
     }
     if draft.isLive, !job.isLive {
-      if let shown { linked.forget(below: left.bound, isTop: left.isTop, shown.cid) }
+      if let shown { memory.linked.forget(below: left.bound, isTop: left.isTop, shown.cid) }
       becameLive(draft)
     }
     if draft.isBehind {
@@ -172,18 +167,18 @@ extension SyncEngine {
     }
     if isShared {
       for position in ingested.insertedAt {
-        pushed.insert(
+        memory.pushed.insert(
           PushedRow(
             id: PushedID(cid: record.cid, id: position.id), position: position, lsn: lsn))
       }
     }
     // A set that is empty hashes what it is asked for, too.
-    if pushed.isEmpty { return }
+    if memory.pushed.isEmpty { return }
     for id in ingested.ids.all {
       let id = PushedID(cid: record.cid, id: id)
       if !isShared {
-        pushed.remove(id)
-      } else if pushed.contains(id) {
+        memory.pushed.remove(id)
+      } else if memory.pushed.contains(id) {
         job.shownPushes.insert(id)
       }
     }
@@ -193,8 +188,8 @@ extension SyncEngine {
   private func order(
     _ ingested: inout Ingested, of listing: TieLearner.Listing, frame: [UInt8]
   ) -> Bool {
-    ties.learn(ingested.items.lazy.compactMap { $0?.time }, of: listing)
-    let descends = ties.descends(listing)
+    memory.ties.learn(ingested.items.lazy.compactMap { $0?.time }, of: listing)
+    let descends = memory.ties.descends(listing)
     ingested.noteUnread(frame, descends: descends)
     if descends == true { ingested.items.reverse() }
     return descends != nil
@@ -206,95 +201,19 @@ extension SyncEngine {
   /// Others of the conversation that are under way begin again at the watermark: what was still
   /// to come within the overlap below it, they would take for known.
   private func becameLive(_ job: SyncJob) {
-    let conversation = job.request.conversation
-    caughtUp.insert(conversation)
-    doubted.remove(conversation)
+    memory.live.follow(job.request.conversation)
     scheduler.pass(job)
   }
 
   /// Whether the server says that it is no longer the one it was.
   private func newEpoch(_ page: Page, in tx: WriteTransaction) throws(StoreFailure) -> Bool {
-    guard let epoch = page.epoch, epoch != facts.epoch else { return false }
-    let isChange = facts.epoch != nil
-    facts.epoch = epoch
+    guard let isChange = memory.server.enter(epoch: page.epoch, at: tx.lsn) else { return false }
     if isChange {
-      facts.restoredLSN = tx.lsn
       noteRestore()
-      ties = TieLearner()
+      memory.ties = TieLearner()
     }
-    try tx.save(facts)
+    try tx.save(memory.server.facts)
     return isChange
-  }
-
-  /// What a page tells about the server as a whole.
-  private func learn(_ page: Page, from ingested: Ingested, at now: Instant) {
-    facts.largestPage = max(facts.largestPage, ingested.distinct)
-    if let stamp = ingested.stamps.last?.stamp { form = stamp }
-    // The server's own word on its clock also mends what a lone stamp had set.
-    if let serverTime = page.serverTime?.timeUs {
-      facts.serverTimeUs = serverTime
-      noteClock(serverTime, isTold: true, at: now)
-    }
-    if let time = plausibleTime(ingested, told: page.serverTime, at: now) {
-      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
-      noteClock(time, isTold: false, at: now)
-    }
-    if ingested.queuedMarks { receipts.queue(max(1, ingested.insertedAt.count)) }
-  }
-
-  /// Whether what an answer tells of the server's clock is taken for it.
-  func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {
-    guard let serverTime else { return true }
-    return toldClock.isBorneOut(
-      serverTime.timeUs, known: serverTimeAtLeast(), shownUs: shownUs,
-      connection: restores.connection, nowMs: clock.monotonicMs)
-  }
-
-  /// The server's clock is past `time`, or shows it where the server says so.
-  func noteClock(_ time: Int64, isTold: Bool, at now: Instant) {
-    guard config.profile.deletionHorizonUs > 0 else { return }
-    func ahead(of clockUs: Int64, before: Int64?) -> Int64 {
-      let seen = time &- clockUs
-      return isTold ? seen : max(seen, before ?? seen)
-    }
-    if let wall = now.wallUs { facts.clockAheadUs = ahead(of: wall, before: facts.clockAheadUs) }
-    aheadOfStartUs = ahead(of: now.monotonicMs &* 1_000, before: aheadOfStartUs)
-  }
-
-  /// What the server's clock shows at least. Where nothing new is told only the device's
-  /// clocks say how long ago the last was; they lower trust and move no watermark.
-  func serverTimeAtLeast() -> Int64? {
-    guard let known = facts.serverTimeUs else { return nil }
-    let byWall = clock.wallUs.flatMap { wall in facts.clockAheadUs.map { wall &+ $0 } }
-    let byStart = aheadOfStartUs.map { clock.monotonicMs &* 1_000 &+ $0 }
-    return max(known, byWall ?? known, byStart ?? known)
-  }
-
-  /// A message that appeared below a watermark shows how late this server commits.
-  func noteLateness(_ latenessUs: Int64) {
-    if latenessUs > 0 {
-      facts.overlapUs = WatermarkPolicy.widened(overlapUs, latenessUs: latenessUs)
-    }
-  }
-
-  /// The greatest stamp that the other server times bear out.
-  private func plausibleTime(
-    _ ingested: Ingested, told serverTime: Stamp?, at now: Instant
-  ) -> Int64? {
-    WatermarkPolicy.greatestPlausible(
-      ingested.stamps.map(\.stamp.timeUs).sorted(), known: facts.serverTimeUs,
-      serverTime: serverTime?.timeUs, wallUs: now.wallUs)
-  }
-
-  /// The newest row whose stamp the other server times bear out, or another page has.
-  func plausibleTop(
-    _ page: Page, from ingested: Ingested, at now: Instant, borneOutUs: Int64?
-  ) -> (position: Position, stamp: Stamp)? {
-    let told = page.serverTime
-    let times = [plausibleTime(ingested, told: told, at: now), borneOutUs].compactMap { $0 }
-    guard let greatest = times.max() else { return nil }
-    return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
-      .max { $0.position < $1.position }
   }
 }
 
@@ -304,7 +223,7 @@ extension Ingest {
     _ job: SyncJob, _ record: ConversationRecord, _ engine: SyncEngine
   ) -> Ingest {
     var ingest = self
-    ingest.placesBehind = learnsTies && engine.ties.isUnstable
+    ingest.placesBehind = learnsTies && engine.memory.ties.isUnstable
     // Where updates are replied to, each message has one, which may be silent.
     if engine.can(.envelope) { return ingest }
     let known = record.fetch.flatMap { engine.scheme.bound($0)?.position }

@@ -4,7 +4,7 @@
 /// Asked only of servers that keep such a log, and with a watermark of its own. After a
 /// whole answer all that is claimed is fresh, but for what was stored when a watermark was
 /// lost and no page has shown since; on other servers only what a page of this connection
-/// showed is, see `SyncEngine.fresh`.
+/// showed is, see `SyncMemory.fresh`.
 internal import Base
 internal import Store
 internal import Timeline
@@ -18,7 +18,7 @@ extension SyncEngine {
     guard can(.changedSince), job.isLive, !job.changesAreDone,
       let form = stamp(record.fetch)
     else { return try finish(&job, of: &record, in: tx) }
-    var since = isAhead(record.marks) ? nil : record.marks?.text
+    var since = memory.server.isAhead(record.marks) ? nil : record.marks?.text
     if since == nil {
       let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
       since = oldest.first.map {
@@ -28,8 +28,8 @@ extension SyncEngine {
     guard let since else { return try finish(&job, of: &record, in: tx) }
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)
     job.stage = .changes(
-      since: job.beginCursors(since, left: leftCursors.removeValue(forKey: walk)),
-      knownUs: facts.serverTimeUs)
+      since: job.beginCursors(since, left: memory.left.take(walk)),
+      knownUs: memory.server.timeUs)
     return .next
   }
 
@@ -80,7 +80,7 @@ extension SyncEngine {
       return step
     }
     if isDone, let claims {
-      fresh.insert(claims.ranges, claims.cid)
+      memory.fresh.insert(claims.ranges, claims.cid)
     }
     if isBehind { catchUp(job.request.conversation) }
     job = draft
@@ -102,7 +102,7 @@ extension SyncEngine {
           stale: stale.inserting(.min, high: last.successor), replacing: stale, in: record.cid)
       }
       record.marks = nil
-      if let form = self.stamp(record.fetch), let known = self.facts.serverTimeUs {
+      if let form = self.stamp(record.fetch), let known = memory.server.timeUs {
         let time = known.saturating(minus: self.overlapUs)
         record.marks = Watermark(timeUs: time, text: form.printed(time))
       }
@@ -131,7 +131,7 @@ extension SyncEngine {
       let base = nextUs ?? page.serverTime?.timeUs ?? knownUs
     else { return }
     let time = base.saturating(minus: overlapUs)
-    if record.marks.map({ $0.timeUs < time || isAhead($0) }) ?? true {
+    if record.marks.map({ $0.timeUs < time || memory.server.isAhead($0) }) ?? true {
       record.marks = Watermark(timeUs: time, text: form.printed(time))
     }
   }

@@ -14,14 +14,14 @@ extension SyncEngine {
   func askDeletions(
     _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    let known = facts.serverTimeUs
+    let known = memory.server.timeUs
     let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
     guard let form = try deletionForm(record, in: tx) else {
       // No time can be asked from, so what a whole answer did not show is not there.
       try dropSuspects(&job, of: record, in: tx)
       return try finish(&job, of: &record, in: tx)
     }
-    let watermark = isAhead(record.deletions) ? nil : record.deletions
+    let watermark = memory.server.isAhead(record.deletions) ? nil : record.deletions
     var text = watermark?.text
     var sinceUs: Int64
     if let watermark {
@@ -30,11 +30,11 @@ extension SyncEngine {
       guard let oldest else { return try finish(&job, of: &record, in: tx) }
       // A stamp ahead of the server's clock does not say since when the row is there. Where
       // that is not known the device's may send the question further back, never on.
-      let isAhead = (known ?? clock.wallUs).map { $0 < oldest.timeUs } ?? true
+      let isAhead = (known ?? memory.server.clock.wallUs).map { $0 < oldest.timeUs } ?? true
       sinceUs = WatermarkPolicy.below(isAhead ? 0 : oldest.timeUs, overlapUs: overlapUs)
     }
     let horizon = config.profile.deletionHorizonUs
-    if horizon > 0, let now = serverTimeAtLeast(), now.saturating(minus: sinceUs) > horizon {
+    if horizon > 0, let now = memory.server.timeAtLeast, now.saturating(minus: sinceUs) > horizon {
       try passHorizon(&job, of: record, in: tx)
     }
     if horizon > 0, let known, known.saturating(minus: sinceUs) > horizon {
@@ -44,17 +44,10 @@ extension SyncEngine {
     }
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
     let since = job.beginCursors(
-      text ?? form.printed(sinceUs), left: leftCursors.removeValue(forKey: walk))
+      text ?? form.printed(sinceUs), left: memory.left.take(walk))
     job.stage = .deletions(since: since, sinceUs: sinceUs, knownUs: known)
     record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
     return .next
-  }
-
-  /// Whether a watermark stands ahead of the server's clock, which was wrong then and is right
-  /// now: what happened since the clock was wrong is not known, so all is asked for.
-  func isAhead(_ watermark: Watermark?) -> Bool {
-    guard let known = toldClock.surelyUs, let watermark else { return false }
-    return watermark.timeUs > known.saturating(plus: WatermarkPolicy.dayUs)
   }
 
   /// How this server prints times; nil where it has printed none here. Rows that came by
@@ -139,7 +132,7 @@ extension SyncEngine {
   ) {
     guard let next = job.leftCursor else { return }
     if let stamp = Stamp(next, zoneOffsetMinutes: config.profile.zoneOffsetMinutes), let form,
-      facts.serverTimeUs.map({ stamp.timeUs <= $0.saturating(plus: WatermarkPolicy.dayUs) })
+      memory.server.timeUs.map({ stamp.timeUs <= $0.saturating(plus: WatermarkPolicy.dayUs) })
         ?? false
     {
       let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
@@ -149,7 +142,7 @@ extension SyncEngine {
       }
     }
     let walk = LeftCursor.Walk(conversation: conversation, areChanges: areChanges)
-    leftCursors[walk] = LeftCursor(from: job.firstCursor, next: next)
+    memory.left.leave(walk, at: LeftCursor(from: job.firstCursor, next: next))
   }
 
   private func moveDeletions(
@@ -157,7 +150,7 @@ extension SyncEngine {
   ) {
     guard let base = page.serverTime?.timeUs ?? knownUs else { return }
     let time = base.saturating(minus: overlapUs)
-    if record.deletions.map({ $0.timeUs < time || isAhead($0) }) ?? true {
+    if record.deletions.map({ $0.timeUs < time || memory.server.isAhead($0) }) ?? true {
       record.deletions = Watermark(timeUs: time, text: form.printed(time))
     }
   }
@@ -176,24 +169,24 @@ extension SyncEngine {
       guard job.restores == 0 else { return .ended(.incomplete) }
       // What contradicts itself is no evidence.
       if job.isContradicted { return try askChanges(&job, of: &record, in: tx) }
-      let isBelieved = restores.confirms(
+      let isBelieved = memory.restores.confirms(
         missing.map(\.position.id), unseen: try unseen(record, in: tx), lowest: lowest,
-        in: record.id, askedMs: job.beganMs, nowMs: clock.monotonicMs)
+        in: record.id, askedMs: job.beganMs, nowMs: memory.server.clock.monotonicMs)
       guard isBelieved else {
         // The rows stay until another answer lacks them too.
         try doubt(missing, of: record, in: tx)
         return try askChanges(&job, of: &record, in: tx)
       }
-      guard restores.mayBelieve(record.id, nowMs: clock.monotonicMs) else {
+      guard memory.restores.mayBelieve(record.id, nowMs: memory.server.clock.monotonicMs) else {
         return .ended(.incomplete)
       }
       noteRestore()
       // A restore is the whole server's: every conversation must be looked at.
-      facts.restoredLSN = tx.lsn
-      try tx.save(facts)
+      memory.server.noteRestore(at: tx.lsn)
+      try tx.save(memory.server.facts)
       return try distrust(&job, of: &record, in: tx)
     }
-    restores.keep(try unseen(record, in: tx), in: record.id)
+    memory.restores.keep(try unseen(record, in: tx), in: record.id)
     return try askChanges(&job, of: &record, in: tx)
   }
 
@@ -201,7 +194,7 @@ extension SyncEngine {
   private func unseen(
     _ record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Set<[UInt8]> {
-    let doubted = restores.doubted(in: record.id)
+    let doubted = memory.restores.doubted(in: record.id)
     if doubted.isEmpty { return [] }
     let unverified = try tx.unverified(record.cid)
     var unseen: Set<[UInt8]> = []
@@ -265,15 +258,15 @@ extension SyncEngine {
     if count == total {
       record.auditedTotal = nil
       record.auditedCount = nil
-      restores.forgetBuried(record.id)
+      memory.restores.forgetBuried(record.id)
       return nil
     }
     if !job.sawBuried, try difference(job, of: record, in: tx) == nil { return nil }
     // Noted before all is looked at once more, since that need not go as far down again.
     if job.sawBuried, job.restores == 0,
-      restores.confirmsBuried(
-        in: record.id, askedMs: job.beganMs, nowMs: clock.monotonicMs),
-      restores.mayBelieve(record.id, nowMs: clock.monotonicMs)
+      memory.restores.confirmsBuried(
+        in: record.id, askedMs: job.beganMs, nowMs: memory.server.clock.monotonicMs),
+      memory.restores.mayBelieve(record.id, nowMs: memory.server.clock.monotonicMs)
     {
       // The server shows what it said was deleted: it was restored.
       noteRestore()

@@ -56,7 +56,7 @@ extension SyncEngine {
       let place = try onServer(wanted, of: record, in: tx)
       job.goal.endsJoined = true
       let span = known.touching(place)
-      if let span, span == known.newest, job.isLive || caughtUp.contains(record.id),
+      if let span, span == known.newest, job.isLive || memory.live.isLive(record.id),
         let fetch = record.fetch, span.high >= .after(timestampGroup: fetch.timeUs)
       {
         // This is the range that follows the present.
@@ -141,7 +141,7 @@ extension SyncEngine {
       job.stage = .older(BackwardPagination(low: low, above: 0, ties: scheme.ties))
       return .next
     }
-    if let span, span == known.newest, job.isLive || caughtUp.contains(record.id) {
+    if let span, span == known.newest, job.isLive || memory.live.isLive(record.id) {
       let above = try tx.count(record.cid, from: edge, to: .max)
       job.stage = .older(BackwardPagination(low: edge, above: above, ties: scheme.ties))
       return .next
@@ -155,7 +155,8 @@ extension SyncEngine {
       return .next
     }
     // So that the page shows a few rows of the range, too.
-    let below = try offsets.offset(below: edge, in: span, of: record, tx: tx).map { max(0, $0 - 4) }
+    let below = try memory.offsets.offset(below: edge, in: span, of: record, tx: tx)
+      .map { max(0, $0 - 4) }
     search(&job, target: edge, of: record, first: below)
     return .next
   }
@@ -163,7 +164,7 @@ extension SyncEngine {
   /// The selection for the page below a boundary, on servers that page by keys.
   func key(below edge: Position, _ record: ConversationRecord) -> PositionScheme.Key? {
     guard can(.before), !scheme.isSequence, edge != .max, edge != .min,
-      let form = form ?? stamp(record.fetch)
+      let form = memory.server.form ?? stamp(record.fetch)
     else { return nil }
     return scheme.key(below: edge, form: form)
   }
@@ -185,7 +186,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
     if config.profile.truncates == .oldest, !scheme.isSequence, !job.goal.isStuck,
-      let form = form ?? stamp(record.fetch)
+      let form = memory.server.form ?? stamp(record.fetch)
     {
       job.stage = .spot(.after(scheme.tail(above: edge, form: form)))
       return .next
@@ -204,7 +205,7 @@ extension SyncEngine {
     }
     // Without a known range the run is empty and begins with the timestamp group.
     let high = span == nil && scheme.ties == .unknown ? .before(timestampGroup: edge.time) : edge
-    let guess = try offsets.offset(below: high, in: span, of: record, tx: tx)
+    let guess = try memory.offsets.offset(below: high, in: span, of: record, tx: tx)
     if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
       job.stage = .spot(.before(key))
       return .next
@@ -305,7 +306,7 @@ extension SyncEngine {
         job.stage = .spot(.aroundID(place.id))
         return .next
       }
-      if !scheme.isSequence, let form = form ?? stamp(record.fetch) {
+      if !scheme.isSequence, let form = memory.server.form ?? stamp(record.fetch) {
         job.stage = .spot(.aroundTime(form.printed(place.time)))
         return .next
       }
@@ -334,7 +335,7 @@ extension SyncEngine {
       return try planAround(
         &job, place: .before(timestampGroup: time), known: known, of: record, in: tx)
     }
-    if can(.around), let form = form ?? stamp(record.fetch) {
+    if can(.around), let form = memory.server.form ?? stamp(record.fetch) {
       job.stage = .spot(.aroundTime(form.printed(time)))
       return .next
     }

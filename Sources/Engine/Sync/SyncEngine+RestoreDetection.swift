@@ -17,8 +17,8 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Bool {
     guard job.trustedSize, !job.isSecondLook else { return false }
     job.isSecondLook = true
-    facts.largestPage = 0
-    try tx.save(facts)
+    memory.server.forgetPageSize()
+    try tx.save(memory.server.facts)
     beginAgain(&job)
     return true
   }
@@ -26,14 +26,13 @@ extension SyncEngine {
   func beginAgain(_ job: inout SyncJob) {
     job.beginAgain()
     job.goalIsDone = false
-    let conversation = job.request.conversation
-    if caughtUp.remove(conversation) { doubted.insert(conversation) }
+    memory.live.doubt(job.request.conversation)
   }
 
   /// Looks once more at conversations of which one answer lacked rows: down to the lowest of them.
   func checkRestores(_ now: Instant) {
     guard tracker.isUp else { return }
-    for check in restores.takeDue(nowMs: now.monotonicMs) {
+    for check in memory.restores.takeDue(nowMs: now.monotonicMs) {
       startRecheck(check.conversation, from: check.lowest)
     }
   }
@@ -54,18 +53,13 @@ extension SyncEngine {
     report.logLines.append((.warn, "the server's copy is older than what is here: it was restored"))
   }
 
-  /// Whether the server was found restored since this conversation was last synced.
-  func mustDistrust(_ record: ConversationRecord) -> Bool {
-    record.fetch != nil && record.restoredLSN < facts.restoredLSN
-  }
-
   /// Drops what is claimed of a conversation; its rows stay readable until a whole
   /// answer shows which of them are gone.
   func distrust(
     _ record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
     try forgetClaims(&record, in: tx)
-    ties.forgetTaught()
+    memory.ties.forgetTaught()
     record.restoredLSN = tx.lsn
     try tx.save(record)
     try tx.clearTombstones(record.cid)
@@ -76,7 +70,7 @@ extension SyncEngine {
     _ record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
     // Nothing follows the present any more, so no push may go on from there.
-    if caughtUp.remove(record.id) { doubted.insert(record.id) }
+    memory.live.doubt(record.id)
     // What other syncs of it were about to join is no more.
     scheduler.beginAnew(in: record.id)
     record.fetch = nil
@@ -91,7 +85,7 @@ extension SyncEngine {
     let unverified = try tx.unverified(record.cid)
     var doubted = SpanSet()
     if config.profile.deletionHorizonUs == 0 { doubted = unverified }
-    for id in restores.doubted(in: record.id) {
+    for id in memory.restores.doubted(in: record.id) {
       guard let place = try tx.row(id, record.cid)?.position else { continue }
       doubted.insert(place, place.successor)
     }

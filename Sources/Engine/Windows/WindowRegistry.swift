@@ -81,9 +81,9 @@ final class WindowRegistry {
       snapshot.isUp = isUp
       snapshot.catchingUp = catchingUp
       snapshot.isSilent = jobs.contains { $0.attempts > 0 }
-      snapshot.caughtUp = engine.caughtUp
-      engine.fresh.bring(to: &snapshot.fresh)
-      snapshot.listIsWhole = engine.listIsWhole
+      snapshot.caughtUp = engine.memory.live.caughtUp
+      engine.memory.fresh.bring(to: &snapshot.fresh)
+      snapshot.listIsWhole = engine.list.isWhole
       snapshot.listIsAsked = isUp && engine.scheduler.asksList
       snapshot.permille = engine.outbox.permille
     }

@@ -33,7 +33,7 @@ struct RestoreDetection {
   /// By conversation, when a restore was believed.
   private var believed: [[UInt8]: [Int64]] = [:]
   /// How many connections there were.
-  private(set) var connection: UInt64 = 0
+  private var connection: UInt64 = 0
 
   /// Whether a whole answer has lacked this row, and another one has not been heard yet.
   func isDoubted(_ id: [UInt8], in conversation: [UInt8]) -> Bool {

@@ -1,0 +1,180 @@
+/// What is known of the server as a whole: its clock, how it prints times, how late it commits, and
+/// how large its pages are.
+///
+/// Rules protected: the server's time is set by what bears a stamp out, never by a lone one; the
+/// device's clocks lower trust and move no watermark.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+struct ServerKnowledge {
+  let profile: Profile
+  /// What is in the file, too.
+  private(set) var facts: ServerFacts
+  /// How this server prints times, from the last page of any conversation.
+  private(set) var form: Stamp?
+  /// The device's clocks at the last answer.
+  private(set) var clock = Instant(monotonicMs: 0)
+  /// By how much the server's clock was seen to be ahead of the one that runs since the device's
+  /// start.
+  private var aheadOfStartUs: Int64?
+  private var toldClock = ToldClock()
+  /// How many connections there were.
+  private var connection: UInt64 = 0
+
+  init(_ profile: Profile, facts: ServerFacts) {
+    self.profile = profile
+    self.facts = facts
+  }
+
+  // MARK: Looking
+
+  var overlapUs: Int64 { max(profile.overlapUs, facts.overlapUs) }
+
+  var scheme: PositionScheme { PositionScheme(profile, overlapUs: overlapUs) }
+
+  /// The greatest server time that is known.
+  var timeUs: Int64? { facts.serverTimeUs }
+
+  func stamp(_ watermark: Watermark?) -> Stamp? { scheme.stamp(watermark) }
+
+  func can(_ capability: Profile.Capabilities) -> Bool { profile.capabilities.contains(capability) }
+
+  /// What the server's clock shows at least. Where nothing new is told only the device's
+  /// clocks say how long ago the last was; they lower trust and move no watermark.
+  var timeAtLeast: Int64? {
+    guard let known = facts.serverTimeUs else { return nil }
+    let byWall = clock.wallUs.flatMap { wall in facts.clockAheadUs.map { wall &+ $0 } }
+    let byStart = aheadOfStartUs.map { clock.monotonicMs &* 1_000 &+ $0 }
+    return max(known, byWall ?? known, byStart ?? known)
+  }
+
+  /// Whether a watermark stands ahead of the server's clock, which was wrong then and is right
+  /// now: what happened since the clock was wrong is not known, so all is asked for.
+  func isAhead(_ watermark: Watermark?) -> Bool {
+    guard let known = toldClock.surelyUs, let watermark else { return false }
+    return watermark.timeUs > known.saturating(plus: WatermarkPolicy.dayUs)
+  }
+
+  /// Whether the server was found restored since this conversation was last synced.
+  func mustDistrust(_ record: ConversationRecord) -> Bool {
+    record.fetch != nil && record.restoredLSN < facts.restoredLSN
+  }
+
+  /// Whether a lone stamp may move what will be asked from: one ahead of the server's
+  /// clock would hide what arrives until then.
+  func isBorneOut(_ time: Int64, at now: Instant) -> Bool {
+    guard let known = facts.serverTimeUs else { return false }
+    let (ahead, overflow) = time.subtractingReportingOverflow(known)
+    guard !overflow, ahead <= WatermarkPolicy.dayUs else { return false }
+    return WatermarkPolicy.greatestPlausible(
+      [time], known: known, serverTime: nil, wallUs: now.wallUs)
+      != nil
+  }
+
+  /// The greatest stamp of a page that the other server times bear out.
+  func plausibleTime(
+    _ ingested: Ingested, told serverTime: Stamp?, at now: Instant
+  ) -> Int64? {
+    WatermarkPolicy.greatestPlausible(
+      ingested.stamps.map(\.stamp.timeUs).sorted(), known: facts.serverTimeUs,
+      serverTime: serverTime?.timeUs, wallUs: now.wallUs)
+  }
+
+  /// The newest row whose stamp the other server times bear out, or another page has.
+  func plausibleTop(
+    _ page: Page, from ingested: Ingested, at now: Instant, borneOutUs: Int64?
+  ) -> (position: Position, stamp: Stamp)? {
+    let told = page.serverTime
+    let times = [plausibleTime(ingested, told: told, at: now), borneOutUs].compactMap { $0 }
+    guard let greatest = times.max() else { return nil }
+    return ingested.stamps.filter { $0.stamp.timeUs <= greatest }
+      .max { $0.position < $1.position }
+  }
+
+  // MARK: Learning
+
+  mutating func connect() {
+    connection &+= 1
+    toldClock.connect()
+  }
+
+  /// An answer came now.
+  mutating func hear(at now: Instant) { clock = now }
+
+  /// Whether what an answer tells of the server's clock is taken for it.
+  mutating func isBorneOut(_ serverTime: Stamp?, shownUs: Int64? = nil) -> Bool {
+    guard let serverTime else { return true }
+    return toldClock.isBorneOut(
+      serverTime.timeUs, known: timeAtLeast, shownUs: shownUs, connection: connection,
+      nowMs: clock.monotonicMs)
+  }
+
+  /// What a page tells about the server as a whole.
+  mutating func learn(_ page: Page, from ingested: Ingested, at now: Instant) {
+    facts.largestPage = max(facts.largestPage, ingested.distinct)
+    if let stamp = ingested.stamps.last?.stamp { form = stamp }
+    // The server's own word on its clock also mends what a lone stamp had set.
+    if let serverTime = page.serverTime?.timeUs {
+      facts.serverTimeUs = serverTime
+      noteClock(serverTime, isTold: true, at: now)
+    }
+    if let time = plausibleTime(ingested, told: page.serverTime, at: now) {
+      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, time)
+      noteClock(time, isTold: false, at: now)
+    }
+  }
+
+  /// A lone stamp has nothing to bear it out, so a push moves the known server time
+  /// on but never sets the first one.
+  mutating func learnTime(_ time: Int64, at now: Instant) {
+    guard facts.serverTimeUs != nil else { return }
+    let plausible = WatermarkPolicy.greatestPlausible(
+      [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
+    if let plausible {
+      facts.serverTimeUs = max(facts.serverTimeUs ?? .min, plausible)
+      noteClock(plausible, isTold: false, at: now)
+    }
+  }
+
+  /// The server's clock is past `time`, or shows it where the server says so.
+  private mutating func noteClock(_ time: Int64, isTold: Bool, at now: Instant) {
+    guard profile.deletionHorizonUs > 0 else { return }
+    func ahead(of clockUs: Int64, before: Int64?) -> Int64 {
+      let seen = time &- clockUs
+      return isTold ? seen : max(seen, before ?? seen)
+    }
+    if let wall = now.wallUs { facts.clockAheadUs = ahead(of: wall, before: facts.clockAheadUs) }
+    aheadOfStartUs = ahead(of: now.monotonicMs &* 1_000, before: aheadOfStartUs)
+  }
+
+  /// A message that appeared below a watermark shows how late this server commits.
+  mutating func noteLateness(_ latenessUs: Int64) {
+    if latenessUs > 0 {
+      facts.overlapUs = WatermarkPolicy.widened(overlapUs, latenessUs: latenessUs)
+    }
+  }
+
+  /// Takes the epoch that a page names: nil where it is the known one, else whether there was
+  /// another one before.
+  mutating func enter(epoch: [UInt8]?, at lsn: UInt64) -> Bool? {
+    guard let epoch, epoch != facts.epoch else { return nil }
+    let isChange = facts.epoch != nil
+    facts.epoch = epoch
+    if isChange { facts.restoredLSN = lsn }
+    return isChange
+  }
+
+  /// The server was found restored in the commit that is being made.
+  mutating func noteRestore(at lsn: UInt64) { facts.restoredLSN = lsn }
+
+  /// Nothing is known of how large its pages are.
+  mutating func forgetPageSize() { facts.largestPage = 0 }
+
+  /// Whether something told of the list of conversations was not read.
+  mutating func owe(list isOwed: Bool) { facts.owesList = isOwed }
+
+  /// The facts as they were before a transaction that failed.
+  mutating func takeBack(to before: ServerFacts) { facts = before }
+}

@@ -1,0 +1,56 @@
+/// What the process knows beside the file of the server and of its conversations. All of it can be
+/// lost with the process.
+internal import Base
+internal import Store
+internal import Timeline
+
+struct SyncMemory {
+  var server: ServerKnowledge
+  /// How this server lists messages, as far as seen.
+  var ties = TieLearner()
+  var live = LiveConversations()
+  var left = LeftWalks()
+  /// At which offsets what is known stands on the server.
+  var offsets = OffsetHints()
+  /// What speaks for a server that was restored.
+  var restores = RestoreDetection()
+  /// Messages that came by push and that no page has shown yet.
+  var pushed = PushedRows()
+  /// What they have linked, and no catch-up has gone over yet.
+  var linked = LinkedRanges()
+  /// Where a page or a push of this connection showed all marks.
+  var fresh = FreshRanges()
+
+  init(_ server: ServerKnowledge) { self.server = server }
+
+  /// Nothing is known of what another connection showed.
+  mutating func connect(at lsn: UInt64, nowMs: Int64) {
+    restores.connect(nowMs: nowMs)
+    server.connect()
+    live.connect(at: lsn)
+    offsets = OffsetHints()
+    left = LeftWalks()
+    fresh.empty()
+  }
+
+  mutating func disconnect() {
+    live.disconnect()
+    fresh.empty()
+  }
+
+  /// Nothing that the server said is stored any more.
+  mutating func clear() {
+    live.forgetAll()
+    fresh.empty()
+    offsets = OffsetHints()
+    pushed.forgetAll()
+    ties.forgetTaught()
+    left = LeftWalks()
+  }
+
+  /// Nothing of one conversation is stored any more.
+  mutating func drop(_ cid: Int64) {
+    fresh.remove(cid)
+    offsets = OffsetHints()
+  }
+}

@@ -1,0 +1,116 @@
+/// What is known of the server as a whole, by itself: its time, its epoch, how late it commits.
+import Base
+import Store
+import Testing
+import Timeline
+import Wire
+
+@testable import Engine
+
+@Suite struct ServerKnowledgeTests {
+  private static let second: Int64 = 1_000_000
+  private static let day: Int64 = 24 * 3_600 * second
+  private static let noonUs: Int64 = 1_771_200_000 * second
+
+  private func knowledge(
+    at timeUs: Int64? = ServerKnowledgeTests.noonUs, _ change: (inout Profile) -> Void = { _ in }
+  ) -> ServerKnowledge {
+    var profile = Profile()
+    change(&profile)
+    var facts = ServerFacts()
+    facts.serverTimeUs = timeUs
+    return ServerKnowledge(profile, facts: facts)
+  }
+
+  private func instant(_ ms: Int64, wallUs: Int64? = nil) -> Instant {
+    var instant = Instant(monotonicMs: ms)
+    instant.wallUs = wallUs
+    return instant
+  }
+
+  @Test func aLoneStampSetsNoFirstTime() {
+    var server = knowledge(at: nil)
+    server.learnTime(Self.noonUs, at: instant(0))
+    #expect(server.timeUs == nil)
+    server = knowledge()
+    server.learnTime(Self.noonUs + Self.second, at: instant(0))
+    #expect(server.timeUs == Self.noonUs + Self.second)
+    server.learnTime(Self.noonUs - Self.second, at: instant(0))
+    #expect(server.timeUs == Self.noonUs + Self.second)
+  }
+
+  /// One that is a day ahead of the server's clock moves nothing that will be asked from.
+  @Test func aStampAheadIsNotBorneOut() {
+    let server = knowledge()
+    #expect(server.isBorneOut(Self.noonUs + Self.day, at: instant(0)))
+    #expect(!server.isBorneOut(Self.noonUs + Self.day + 1, at: instant(0)))
+    #expect(!server.isBorneOut(.max, at: instant(0)))
+    #expect(!knowledge(at: nil).isBorneOut(Self.noonUs, at: instant(0)))
+  }
+
+  @Test func theOverlapOnlyWidens() {
+    var server = knowledge { $0.overlapUs = 5 * Self.second }
+    server.noteLateness(0)
+    #expect(server.overlapUs == 5 * Self.second)
+    server.noteLateness(9 * Self.second)
+    #expect(server.overlapUs == 18 * Self.second)
+    server.noteLateness(3 * Self.second)
+    #expect(server.overlapUs == 18 * Self.second)
+    server.noteLateness(Self.day)
+    #expect(server.overlapUs == WatermarkPolicy.overlapUsMax)
+  }
+
+  @Test func anEpochIsNewOnce() {
+    var server = knowledge()
+    let first = [server.enter(epoch: nil, at: 3), server.enter(epoch: [1], at: 3)]
+    #expect(first == [nil, false] && server.facts.restoredLSN == 0)
+    let second = [server.enter(epoch: [1], at: 4), server.enter(epoch: [2], at: 5)]
+    #expect(second == [nil, true])
+    #expect(server.facts.restoredLSN == 5)
+  }
+
+  @Test func aRestoreIsDistrustedUntilTheConversationIsSynced() {
+    var server = knowledge()
+    var record = ConversationRecord(cid: 1, id: [1])
+    record.restoredLSN = 3
+    server.noteRestore(at: 5)
+    // Nothing is claimed of it that could be distrusted.
+    #expect(!server.mustDistrust(record))
+    record.fetch = Watermark(timeUs: 1, text: [])
+    #expect(server.mustDistrust(record))
+    record.restoredLSN = 5
+    #expect(!server.mustDistrust(record))
+  }
+
+  /// Where deletions are forgotten the device's clocks say how long ago the last time was told.
+  @Test func theDevicesClocksLowerTrust() throws {
+    let frame = try Frame(
+      Array(
+        """
+        {"type":"get_messages","status":"ok","data":{"messages":[],"total_count":0,\
+        "server_time":"2026-02-16T00:00:00Z","has_more":false}}
+        """.utf8), zoneOffsetMinutes: 0)
+    guard case .response(let response) = frame.body, case .page(let page) = response.outcome else {
+      Issue.record("no page")
+      return
+    }
+    func later(_ server: ServerKnowledge) -> Int64? {
+      var server = server
+      server.learn(page, from: Ingested(), at: instant(1_000))
+      server.hear(at: instant(61_000))
+      return server.timeAtLeast
+    }
+    let told = page.serverTime?.timeUs
+    #expect(later(knowledge { $0.deletionHorizonUs = 1 }) == told.map { $0 + 60 * Self.second })
+    #expect(later(knowledge()) == told)
+  }
+
+  @Test func aTransactionThatFailedHasToldNothing() {
+    var server = knowledge()
+    let before = server.facts
+    server.noteLateness(9 * Self.second)
+    server.owe(list: true)
+    server.takeBack(to: before)
+    #expect(server.facts == before)
+  }
+}
