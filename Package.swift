@@ -74,7 +74,7 @@ let package = Package(
     room("Wire", ["Base"]),
     room("Text", ["Base"]),
     room("Vault", ["Base", "CSQLite", "CSodium", "Support"]),
-    room("Store", ["Base", "Timeline", "Vault", "CSQLite", "Support"]),
+    room("Store", ["Base", "Timeline", "Text", "Vault", "CSQLite", "Support"]),
     room("Engine", ["Base", "Timeline", "Wire", "Store"]),
     room("ABI", ["Base", "Engine", "CTideline"]),
 
@@ -111,12 +111,13 @@ let package = Package(
     tests("ViewportTests", ["Viewport", "Base"]),
     tests("WireTests", ["Wire", "Base"]),
     .testTarget(
-      name: "TextTests", dependencies: ["Text", "Base"], exclude: ["Data", "reference.py"]),
+      name: "TextTests", dependencies: ["Text", "TestSupport", "Base"],
+      exclude: ["Data", "reference.py"]),
     .testTarget(
       name: "VaultTests",
       dependencies: ["Vault", "TestSupport", "Base", "CSQLite", "CSodium", "Support"],
       exclude: ["read_vault.py"]),
-    tests("StoreTests", ["Store", "Timeline", "Vault", "TestSupport", "Base"]),
+    tests("StoreTests", ["Store", "Timeline", "Text", "Vault", "TestSupport", "Base"]),
     tests(
       "EngineTests",
       [

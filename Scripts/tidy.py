@@ -34,7 +34,7 @@ ROOMS = {
     "Wire": {"Base"},
     "Text": {"Base"},
     "Vault": {"Base", "CSQLite", "CSodium", "Support", "Glibc", "Synchronization"},
-    "Store": {"Base", "Timeline", "Vault", "CSQLite", "Support", "Glibc"},
+    "Store": {"Base", "Timeline", "Text", "Vault", "CSQLite", "Support", "Glibc"},
     "Engine": {"Base", "Timeline", "Wire", "Store", "Vault", "Support", "Glibc"},
     "ABI": {"Base", "Engine", "CTideline", "Glibc"},
 }

@@ -1,33 +1,36 @@
 /// What people find in texts of many languages, and what they do not.
 
+import TestSupport
 import Testing
 import Text
 
 @Suite struct CorpusTests {
-  static let corpus = Corpus(lines("corpus.tsv"))
+  static let corpus = Corpus()
 
   /// Protects: each query finds the texts that it should find and no other.
   @Test func hitsAndMisses() {
     let corpus = Self.corpus
     #expect(corpus.texts.count > 40 && corpus.queries.count > 150)
     let indexed = corpus.texts.map { Posting(Tokenizer.tokens($0.bytes.span, .text(.common))) }
-    for (bytes, names, line) in corpus.queries {
-      let query = Query(bytes.span, prefixes: .common)
+    for question in corpus.queries {
+      let query = Query(question.query.span, prefixes: .common)
       let found = corpus.texts.indices.filter { indexed[$0].holds(query) }
-      #expect(Set(found.map { corpus.texts[$0].name }) == Set(names), "\(line)")
+      #expect(Set(found.map { corpus.texts[$0].name }) == question.names, "\(question.line)")
     }
   }
 
   /// Protects: each hit of the corpus is marked, and what is marked is found for itself.
   @Test func hitsAreMarked() {
     let corpus = Self.corpus
-    for (bytes, names, line) in corpus.queries where !names.isEmpty {
-      let query = Query(bytes.span, prefixes: .common)
-      for (name, text) in corpus.texts where names.contains(name) && text.count < 20_000 {
-        let marks = Highlights(text.span, query)
+    for question in corpus.queries where !question.names.isEmpty {
+      let query = Query(question.query.span, prefixes: .common)
+      let line = question.line
+      for text in corpus.texts where question.names.contains(text.name) {
+        guard text.bytes.count < 20_000 else { continue }
+        let marks = Highlights(text.bytes.span, query)
         #expect(!marks.utf8.isEmpty, "\(line)")
         for range in marks.utf8 {
-          let part = Array(text[range])
+          let part = Array(text.bytes[range])
           let posting = Posting(Tokenizer.tokens(part.span, .text(.common)))
           let holds = query.pieces.contains(where: posting.holds)
           #expect(holds, "\(line): \(String(decoding: part, as: UTF8.self))")

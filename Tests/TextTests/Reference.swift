@@ -1,30 +1,11 @@
 /// What Tests/TextTests/reference.py has written down, and how it is summed.
 
-import Base
-import Glibc
 import Text
 
 /// The tokens of a text, all of them.
 func tokens(_ text: String, _ purpose: Tokenizer.Purpose = .text(.common)) -> TokenList {
   let bytes = Array(text.utf8)
   return Tokenizer.tokens(bytes.span, purpose)
-}
-
-/// A file of the test's data, by lines.
-func lines(_ name: String) -> [String] {
-  let folder = #filePath.split(separator: "/").dropLast().joined(separator: "/")
-  guard let file = fopen("/\(folder)/Data/\(name)", "r") else { return [] }
-  defer { fclose(file) }
-  var bytes: [UInt8] = []
-  var part = [UInt8](repeating: 0, count: 65_536)
-  while true {
-    let count = fread(&part, 1, part.count, file)
-    if count == 0 { break }
-    bytes += part[..<count]
-  }
-  return String(decoding: bytes, as: UTF8.self).split(
-    separator: "\n", omittingEmptySubsequences: true
-  ).map(String.init)
 }
 
 /// FNV-1a, 64 bits.

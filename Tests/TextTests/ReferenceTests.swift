@@ -1,5 +1,6 @@
 /// The tokenizer against an independent one in Python, which goes by unicodedata.
 
+import TestSupport
 import Testing
 import Text
 
@@ -8,7 +9,7 @@ import Text
   /// Unicode says.
   @Test func eachCodePoint() {
     var blocks = 0
-    for line in lines("code-points.txt") {
+    for line in Corpus.lines("code-points.txt") {
       let parts = line.split(separator: " ")
       guard parts.count == 3, let first = UInt32(parts[0], radix: 16),
         let last = UInt32(parts[1], radix: 16)
@@ -32,7 +33,7 @@ import Text
 
   /// Protects: marks put in order, composition, runs and sequences, in texts that mix scripts.
   @Test func randomTexts() {
-    let sums = lines("texts.txt")
+    let sums = Corpus.lines("texts.txt")
     #expect(sums.count == 200)
     var dice = Dice(14)
     for (place, expected) in sums.enumerated() {
@@ -48,7 +49,7 @@ import Text
 
   /// Protects: the part of the expected results that people can read is what is compared.
   @Test func sampleForPeople() {
-    let samples = lines("sample.tsv").filter { !$0.hasPrefix("#") }
+    let samples = Corpus.lines("sample.tsv").filter { !$0.hasPrefix("#") }
     #expect(samples.count > 100)
     for line in samples {
       let parts = line.split(separator: "\t", omittingEmptySubsequences: false)

@@ -51,6 +51,13 @@ internal import Support
       handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0)
   }
 
+  /// Makes the tokenizer of Text known to the full-text search of this connection.
+  func registerTokenizer() throws(StoreFailure) {
+    guard let handle = unsafe handle else { throw .closed }
+    let code = unsafe SearchTokenizer.register(handle)
+    guard code == SQLITE_OK else { throw StoreFailure(sqlite: code) }
+  }
+
   /// Whether no transaction is open.
   var isAutocommit: Bool {
     guard let handle = unsafe handle else { return true }
