@@ -76,7 +76,7 @@ let package = Package(
     room("Vault", ["Base", "CSQLite", "CSodium", "Support"]),
     room("Store", ["Base", "Timeline", "Text", "Vault", "CSQLite", "Support"]),
     room("Engine", ["Base", "Timeline", "Wire", "Store"]),
-    room("ABI", ["Base", "Engine", "CTideline"]),
+    room("ABI", ["Base", "Engine", "Viewport", "CTideline"]),
 
     // The shared library: everything above, linked statically.
     .target(name: "Library", dependencies: ["ABI"], linkerSettings: libraryLink),

@@ -10,7 +10,7 @@
  * complete they are, or watches a window of a conversation and applies the
  * differences. The library opens no socket and starts no thread.
  *
- * The sections: library, open, turn, read, watch, act, keep.
+ * The sections: library, open, turn, read, watch, act, keep, viewport.
  *
  * @par Threads
  * Any function may be called from any thread; calls on one client serialize
@@ -2012,6 +2012,335 @@ typedef struct tl_stats {
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
  */
 TL_API TL_CHECK tl_status tl_client_stats(tl_client *client, tl_stats *out);
+
+/* ------------------------------------------------------------------------ */
+/* Viewport: where the rows of a list stand                                   */
+/* ------------------------------------------------------------------------ */
+
+/**
+ * The arithmetic of an endless list on a screen: which rows to place where, for rows
+ * of different heights of which few are measured, while rows come and go. It needs no
+ * client, draws nothing and reads no clock. Opaque.
+ *
+ * A host tells the steps of its list (#tl_viewport_update), scrolls
+ * (#tl_viewport_scroll, #tl_viewport_scroll_to, #tl_viewport_animate_to), and after
+ * each of these asks for a layout (#tl_viewport_layout).
+ *
+ * The *anchor* is the first visible row: the highest, or in a bottom-up list the
+ * lowest. It stays where it is whatever comes, goes or changes its height, and every
+ * other row stands where the heights in between put it. So what comes above or below
+ * the view moves nothing in it, and what comes between visible rows pushes those below
+ * it down, in a bottom-up list those above it up. A list that is held to an end which
+ * is in view has that end for an anchor. An anchor that is removed or moved leaves its
+ * place to the nearest visible row that was neither, first away from it in the
+ * direction of the list. Nothing shows what lies beyond an end, so near one rows move.
+ *
+ * @par Lengths
+ * Every length and place is a whole number of a unit that the host chooses: a cell of
+ * a terminal, a pixel, a 64th of one. They are exact, with no rounding anywhere but in
+ * estimates, frames of an animation and what is pulled beyond an end. Places count
+ * from the top of the view down. A length of the host's is 0 to 2^40; a negative one is
+ * #TL_E_INVALID, a longer one #TL_E_TOO_LARGE.
+ *
+ * @par Keys
+ * A row has a key of the host's, 64 bits that no other row of the list has: the
+ * `number` of a message, or what #tl_checksum takes.
+ *
+ * @par Threads
+ * Calls on one viewport take turns inside the library, from whichever threads.
+ */
+typedef struct tl_viewport tl_viewport;
+
+/** Flags of #tl_viewport_config. */
+enum {
+  TL_VIEWPORT_BOTTOM_UP = 1u << 0,  /**< The anchor is the lowest visible row, and a short list hangs at the bottom. */
+  TL_VIEWPORT_REVERSED = 1u << 1,   /**< Row 0 is the lowest: the newest message has index 0. */
+  TL_VIEWPORT_HOLD_TOP = 1u << 2,   /**< The top end, once in view, stays in view when rows come there. */
+  TL_VIEWPORT_HOLD_BOTTOM = 1u << 3 /**< The bottom end, once in view, stays in view when rows come there. */
+};
+
+/** How to make a viewport. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_viewport_config {
+  uint32_t struct_size;   /**< `sizeof(tl_viewport_config)` of the caller. */
+  uint32_t flags;         /**< `TL_VIEWPORT_` flags. */
+  int64_t extent;         /**< Height of the view; 0 until #tl_viewport_resize shows nothing. */
+  int64_t margin;         /**< Rows so far outside the view are placed as well. */
+  int64_t estimate;       /**< Height of a row until one of its class is measured; 0 is 64. */
+  int64_t height_min;     /**< No row that is shown is less high; 0 is a quarter of `estimate`, at least 1. */
+  int64_t overscroll_max; /**< Rows are pulled less far than this beyond an end, at most 2^30; 0 is not at all. */
+  int64_t near;           /**< What counts as near an end; 0 is `extent` as it is then. */
+  int64_t speed;          /**< Units a second of an animation; 0 is 4,096. */
+  uint32_t animation_ms;  /**< The longest animation; 0 is 600, at most 60,000. */
+  uint32_t reserved;      /**< Must be zero. */
+} tl_viewport_config;
+
+/**
+ * @brief Makes a viewport of an empty list.
+ * @param config How. Borrowed for the call.
+ * @param out The viewport on success, NULL otherwise. Free it with #tl_viewport_free.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_TOO_NEW, #TL_E_TOO_LARGE (a length).
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_new(const tl_viewport_config *config, tl_viewport **out);
+
+/**
+ * @brief Releases a viewport. Nobody may be using it.
+ * @param viewport The viewport, or NULL.
+ */
+TL_API void tl_viewport_free(tl_viewport *viewport);
+
+/**
+ * @brief Takes the steps from the list to the next one.
+ *
+ * The steps of a #tl_diff go straight in, with the keys of which its checksum is. A row
+ * that is updated has to be measured again when it is shown. What was scrolled to, or is
+ * being scrolled to in frames, is followed; where that row is removed, the row that
+ * stands at its place is.
+ * A step costs O(log n) and the rows that it touches. Where something is refused
+ * nothing changes.
+ * @param viewport The viewport.
+ * @param steps The steps, to be applied in order. Borrowed for the call.
+ * @param step_count How many, at most 1,048,576.
+ * @param keys The key of each row after the steps, in order. Only those of new rows are
+ *        read. Where no row is new it may be NULL, with a `row_count` of 0.
+ * @param classes The class of each row after the steps, 0 to 7, by which heights are
+ *        estimated; or NULL for 0 of each.
+ * @param row_count Rows after the steps, at most 1,048,576.
+ * @return #TL_OK, or #TL_E_INVALID (a step that such a list has not, two rows of one
+ *         key, a class over 7), #TL_E_TOO_LARGE.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_update(tl_viewport *viewport, const tl_op *steps, size_t step_count,
+                   const uint64_t *keys, const uint32_t *classes, size_t row_count);
+
+/**
+ * @brief Takes measured heights, of rows that a layout asks for or of others.
+ *
+ * A row of height 0 is hidden: it is placed nowhere, and measured again only once it
+ * is updated.
+ * @param viewport The viewport.
+ * @param keys Which rows. Those that are not in the list are left out.
+ * @param heights The height of each.
+ * @param count How many, at most 1,048,576.
+ * @return #TL_OK, #TL_NONE when no row is in the list, or #TL_E_INVALID, #TL_E_TOO_LARGE.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_measure(tl_viewport *viewport, const uint64_t *keys, const int64_t *heights,
+                    size_t count);
+
+/** Flags of #tl_viewport_resize. */
+enum {
+  TL_RESIZE_MEASURE = 1u << 0 /**< All rows are to be measured again: the width is another one. */
+};
+
+/**
+ * @brief The view has another height from now on.
+ *
+ * A top-down list stays at the view's top, a bottom-up list at its bottom.
+ * @param viewport The viewport.
+ * @param extent The height of the view.
+ * @param flags `TL_RESIZE_` flags.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_TOO_LARGE.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_resize(tl_viewport *viewport, int64_t extent, uint32_t flags);
+
+/** Flags of #tl_placed. */
+enum {
+  TL_PLACED_VISIBLE = 1u << 0,  /**< It is in the view, at least in part. */
+  TL_PLACED_MEASURED = 1u << 1  /**< Its height is measured, otherwise estimated or old. */
+};
+
+/** One row of a layout. */
+typedef struct tl_placed {
+  uint64_t key;    /**< Its key. */
+  uint32_t row;    /**< Its index in the list. */
+  uint32_t flags;  /**< `TL_PLACED_` flags. */
+  int64_t top;     /**< Its top, below the view's top; with what is pulled beyond an end. */
+  int64_t height;  /**< Its height. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
+} tl_placed;
+
+/** One round between host and viewport, in one allocation. */
+typedef struct tl_layout {
+  uint64_t layouts;         /**< Complete layouts so far, with this one. */
+  uint32_t row_count;       /**< Rows to place. */
+  uint32_t missing_count;   /**< Rows to measure first; 0 when the layout is complete. */
+  const tl_placed *rows;    /**< The rows in the view and its margins, from top to bottom. */
+  const tl_placed *missing; /**< The rows to measure, from top to bottom. */
+} tl_layout;
+
+/**
+ * @brief Says which rows stand where, and which have to be measured for that.
+ *
+ * Where rows are missing the host measures them, tells by #tl_viewport_measure, and
+ * calls again; it draws what a complete layout has. Two rounds are enough where no row
+ * is less high than `height_min`: the first asks for all rows that may turn out to be in
+ * the view. After 16 rounds a layout is complete with what is known. At most 4,096 rows
+ * are placed.
+ * It costs O(log n) and the rows that it gives.
+ * @param viewport The viewport.
+ * @param out The layout on success, NULL otherwise. Free it with #tl_layout_free.
+ * @return #TL_OK, or #TL_E_INVALID.
+ */
+TL_API TL_CHECK tl_status tl_viewport_layout(tl_viewport *viewport, tl_layout **out);
+
+/** @brief Releases a layout. @param layout The layout, or NULL. */
+TL_API void tl_layout_free(tl_layout *layout);
+
+/** Flags of #tl_viewport_scroll. */
+enum {
+  TL_SCROLL_FINGER = 1u << 0 /**< A finger holds the list: it may be pulled beyond an end. */
+};
+
+/**
+ * @brief Scrolls by a length. Ends an animation, and a spring back if a finger does it.
+ * @param viewport The viewport.
+ * @param delta How far the view goes down the list, up for less than 0; any number.
+ * @param flags `TL_SCROLL_` flags.
+ * @return #TL_OK, or #TL_E_INVALID.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_scroll(tl_viewport *viewport, int64_t delta, uint32_t flags);
+
+/** What a target is about. */
+typedef int32_t tl_edge;
+enum {
+  TL_EDGE_TOP = 0,        /**< The row's top comes `inset` below the view's top. */
+  TL_EDGE_BOTTOM = 1,     /**< The row's bottom comes `inset` above the view's bottom. */
+  TL_EDGE_TOP_END = 2,    /**< The top end of the list, whichever row is there then. */
+  TL_EDGE_BOTTOM_END = 3  /**< The bottom end of the list. */
+};
+
+/** Where to scroll. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_target {
+  uint32_t struct_size; /**< `sizeof(tl_target)` of the caller. */
+  tl_edge edge;         /**< What comes where. */
+  uint64_t key;         /**< The row; 0 for an end. */
+  int64_t inset;        /**< How far inside the view, outside for less than 0; 0 for an end. */
+} tl_target;
+
+/**
+ * @brief Scrolls to a row or an end at once.
+ *
+ * The next complete layout has it there exactly, whatever heights turn out to be, unless
+ * the list ends before.
+ * @param viewport The viewport.
+ * @param target Where. Borrowed for the call.
+ * @return #TL_OK, #TL_NONE when no row has the key and nothing changed, or
+ *         #TL_E_INVALID, #TL_E_TOO_NEW, #TL_E_TOO_LARGE.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_scroll_to(tl_viewport *viewport, const tl_target *target);
+
+/**
+ * @brief Scrolls to a row or an end in frames, which #tl_viewport_tick makes.
+ *
+ * It starts and ends slowly, is as fast up as down, and ends where #tl_viewport_scroll_to
+ * would, also where the list changes meanwhile. A scroll and another target end it.
+ * @param viewport The viewport.
+ * @param target Where. Borrowed for the call.
+ * @param speed Units a second; 0 is that of the configuration. It takes no longer than
+ *        `animation_ms`, however far it is.
+ * @param time_ms A monotonic time; any number.
+ * @return As #tl_viewport_scroll_to.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_animate_to(tl_viewport *viewport, const tl_target *target, int64_t speed,
+                       int64_t time_ms);
+
+/**
+ * @brief Goes to the frame of a time, of an animation and of a spring back.
+ * @param viewport The viewport.
+ * @param time_ms The time, as given when it began. One that goes back stands still.
+ * @return #TL_OK when there are more frames, #TL_NONE when nothing moves any more, or
+ *         #TL_E_INVALID.
+ */
+TL_API TL_CHECK tl_status tl_viewport_tick(tl_viewport *viewport, int64_t time_ms);
+
+/**
+ * @brief The finger has left: what is pulled beyond an end springs back, in frames.
+ * @param viewport The viewport.
+ * @param time_ms A monotonic time.
+ * @return #TL_OK, #TL_NONE when nothing is pulled, or #TL_E_INVALID.
+ */
+TL_API TL_CHECK tl_status tl_viewport_release(tl_viewport *viewport, int64_t time_ms);
+
+/**
+ * @brief Ends an animation where it is.
+ * @param viewport The viewport.
+ * @return #TL_OK, #TL_NONE when there is none, or #TL_E_INVALID.
+ */
+TL_API TL_CHECK tl_status tl_viewport_stop(tl_viewport *viewport);
+
+/**
+ * @brief Finds a row by its key, in the view or not.
+ * @param viewport The viewport.
+ * @param key The key.
+ * @param out Filled on success, zero otherwise.
+ * @return #TL_OK, #TL_NONE when it is not in the list, or #TL_E_INVALID.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_find(tl_viewport *viewport, uint64_t key, tl_placed *out);
+
+/**
+ * @brief Finds the row that is drawn at a place of the view.
+ * @param viewport The viewport.
+ * @param place Below the view's top; any number.
+ * @param out Filled on success, zero otherwise.
+ * @return #TL_OK, #TL_NONE when no row is there, or #TL_E_INVALID.
+ */
+TL_API TL_CHECK tl_status
+tl_viewport_at(tl_viewport *viewport, int64_t place, tl_placed *out);
+
+/** Flags of #tl_viewport_status. */
+enum {
+  TL_VIEWPORT_NEAR_TOP = 1u << 0,       /**< The view is near the top end: load more. */
+  TL_VIEWPORT_NEAR_BOTTOM = 1u << 1,    /**< The view is near the bottom end. */
+  TL_VIEWPORT_HELD_TOP = 1u << 2,       /**< The list is held to its top end. */
+  TL_VIEWPORT_HELD_BOTTOM = 1u << 3,    /**< The list is held to its bottom end. */
+  TL_VIEWPORT_MOVING = 1u << 4          /**< #tl_viewport_tick has frames. */
+};
+
+/** The length of the track of a scroll bar. */
+#define TL_BAR_TRACK 1000000
+
+/**
+ * How a viewport stands. Set `struct_size` before the call.
+ *
+ * Of the last complete layout are `layouts`, `visible_` and `placed_`, with indices of
+ * the list as it was then; all else is of now. The bar's thumb never goes back while
+ * one scrolls one way, though heights become known and rows are loaded; it stands at
+ * an end of its track where the list was scrolled to its end.
+ */
+typedef struct tl_viewport_status {
+  uint32_t struct_size;   /**< `sizeof(tl_viewport_status)` of the caller. */
+  uint32_t flags;         /**< `TL_VIEWPORT_` flags of the status. */
+  uint32_t row_count;     /**< Rows of the list. */
+  uint32_t visible_first; /**< The least index of a visible row. */
+  uint32_t visible_count; /**< Visible rows. */
+  uint32_t placed_first;  /**< The least index of a placed row. */
+  uint32_t placed_count;  /**< Placed rows, with hidden ones between them. */
+  uint32_t anchor_row;    /**< Index of the anchor; 0 in an empty list. */
+  uint64_t anchor_key;    /**< Its key. */
+  int64_t anchor_top;     /**< Its top, below the view's top. */
+  uint64_t checksum;      /**< #tl_checksum of the keys. */
+  uint64_t layouts;       /**< Complete layouts so far: it counts up after every one. */
+  int64_t total;          /**< Height of all rows, as far as it is known. */
+  int64_t above;          /**< How far one can scroll up. */
+  int64_t below;          /**< How far one can scroll down. */
+  int64_t overscroll;     /**< How far rows are pulled down beyond the top end, or, below 0, up beyond the bottom end. */
+  uint32_t bar_start;     /**< Where the thumb begins, of #TL_BAR_TRACK. */
+  uint32_t bar_size;      /**< How long it is; all of the track where there is nothing to scroll. */
+} tl_viewport_status;
+
+/**
+ * @brief Reads how a viewport stands.
+ * @param viewport The viewport.
+ * @param out Filled on success.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_TOO_NEW.
+ */
+TL_API TL_CHECK tl_status tl_viewport_state(tl_viewport *viewport, tl_viewport_status *out);
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@ if [ -z "$server" ]; then
   }
   server=out/tideline-server
 fi
-for name in first quickstart poll window outbox; do
+for name in first quickstart poll window outbox viewport; do
   gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
     -o "$out/$name" "examples/c/$name.c" -L"$lib" -ltideline -Wl,-rpath,"$lib"
 done
@@ -56,6 +56,10 @@ for run in 1 2; do
   want "$out/alone-$run.txt" "^1 known, whole"
 done
 want "$out/alone-2.txt" "after_ts"
+"$out/viewport" >"$out/viewport.txt"
+want "$out/viewport.txt" "^message 1485 moved by 0$"
+want "$out/viewport.txt" "message 1200 is at line 0$"
+[ "$(grep -c 'held to the end' "$out/viewport.txt")" = 2 ] || { cat "$out/viewport.txt"; exit 1; }
 file=$out/eva.tideline
 "$out/quickstart" "$tcp" eva "$conversation" "$file" >"$out/first.txt"
 want "$out/first.txt" "^sync: TL_OK"
@@ -116,4 +120,4 @@ for server in "" "$tcp eva $conversation"; do
   want "$out/interleaved.txt" "^interleaved: one state change and two inserts"
 done
 grep -h '^sync:\|^page:' "$out"/first.txt "$out"/second.txt "$out"/offline.txt "$out"/live.txt
-echo "examples: 12 passed, 0 failed"
+echo "examples: 13 passed, 0 failed"

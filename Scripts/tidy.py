@@ -36,7 +36,7 @@ ROOMS = {
     "Vault": {"Base", "CSQLite", "CSodium", "Support", "Glibc", "Synchronization"},
     "Store": {"Base", "Timeline", "Text", "Vault", "CSQLite", "Support", "Glibc"},
     "Engine": {"Base", "Timeline", "Wire", "Store", "Vault", "Support", "Glibc"},
-    "ABI": {"Base", "Engine", "CTideline", "Glibc"},
+    "ABI": {"Base", "Engine", "Viewport", "CTideline", "Glibc"},
 }
 # Where memory is handled by hand, and why.
 UNSAFE = {

@@ -1,8 +1,9 @@
-/// What a `tl_frame`, a `tl_diff` or a `tl_text` pointer points to: the struct, a
+/// What a `tl_frame`, a `tl_diff`, a `tl_text` or a `tl_layout` pointer points to: the struct, a
 /// magic word and the bytes that it points to in one block, so that only what the
 /// library gave out is ever released.
 internal import CTideline
 internal import Engine
+internal import Viewport
 
 @safe struct Block<Head> {
   private var head: Head
@@ -78,4 +79,27 @@ extension Block<tl_diff> {
   }
 
   static func free(_ diff: UnsafeMutablePointer<tl_diff>?) { unsafe free(word, diff) }
+}
+
+extension Block<tl_layout> {
+  /// "a layout" in ASCII, read as a number.
+  private static var word: UInt64 { 0x7475_6F79_616C_2061 }
+
+  static func new(_ layout: Layout, layouts: UInt64) -> UnsafeMutablePointer<tl_layout> {
+    let count = layout.rows.count + layout.missing.count
+    return unsafe new(word, count * MemoryLayout<tl_placed>.stride) { bytes in
+      let rows = unsafe bytes.bindMemory(to: tl_placed.self, capacity: count)
+      for (index, row) in (layout.rows + layout.missing).enumerated() {
+        unsafe (rows + index).initialize(to: tl_placed(row))
+      }
+      let missing = unsafe rows + layout.rows.count
+      return unsafe tl_layout(
+        layouts: layouts, row_count: UInt32(clamping: layout.rows.count),
+        missing_count: UInt32(clamping: layout.missing.count),
+        rows: layout.rows.isEmpty ? nil : UnsafePointer(rows),
+        missing: layout.missing.isEmpty ? nil : UnsafePointer(missing))
+    }
+  }
+
+  static func free(_ layout: UnsafeMutablePointer<tl_layout>?) { unsafe free(word, layout) }
 }

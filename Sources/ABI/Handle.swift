@@ -1,4 +1,4 @@
-/// What a `tl_client`, a `tl_window` or a `tl_list` pointer points to.
+/// What a `tl_client`, a `tl_window`, a `tl_list` or a `tl_viewport` pointer points to.
 ///
 /// A small block of plain memory that begins with a magic word, so that NULL, a
 /// batch or any other readable memory is refused before it is taken for an
@@ -15,6 +15,8 @@ internal import Engine
   private static let window: UInt64 = 0x776F_646E_6977_2061
   /// "the list" in ASCII, read as a number.
   private static let list: UInt64 = 0x7473_696C_2065_6874
+  /// "viewport" in ASCII, read as a number.
+  private static let viewport: UInt64 = 0x7472_6F70_7765_6976
 
   private var word: UInt64
   private var object: Unmanaged<AnyObject>
@@ -43,6 +45,11 @@ internal import Engine
   /// Puts a list behind a new handle.
   static func new(_ list: ConversationList) -> OpaquePointer {
     unsafe new(Self.list, list)
+  }
+
+  /// Puts a viewport behind a new handle.
+  static func new(_ viewport: LockedViewport) -> OpaquePointer {
+    unsafe new(Self.viewport, viewport)
   }
 
   private static func new(_ word: UInt64, _ object: AnyObject) -> OpaquePointer {
@@ -75,6 +82,14 @@ internal import Engine
     return list
   }
 
+  /// The viewport behind a handle.
+  static func viewport(_ handle: OpaquePointer?) throws(Failure) -> LockedViewport {
+    guard let block = unsafe block(handle, viewport),
+      let viewport = unsafe block.pointee.object.takeUnretainedValue() as? LockedViewport
+    else { throw .invalid("viewport is not a viewport") }
+    return viewport
+  }
+
   /// Closes the client, lets its hooks go, and gives the memory back.
   static func freeClient(_ handle: OpaquePointer?) {
     guard let occupant = unsafe claim(handle, client) as? Occupant else { return }
@@ -92,6 +107,11 @@ internal import Engine
   static func freeList(_ handle: OpaquePointer?) {
     guard let list = unsafe claim(handle, list) as? ConversationList else { return }
     list.close()
+  }
+
+  /// Gives the memory of a viewport back.
+  static func freeViewport(_ handle: OpaquePointer?) {
+    _ = unsafe claim(handle, viewport)
   }
 
   private static func claim(_ handle: OpaquePointer?, _ word: UInt64) -> AnyObject? {

@@ -28,23 +28,25 @@ extension Viewport {
     if isPlanted(.barByOffset) { bar.jump(to: room, extent: extent) }
   }
 
-  /// Scrolls to a target at once. The next complete layout has it there.
-  package mutating func scroll(to target: Target) throws(ViewportError) {
-    let goal = try goal(target)
+  /// Scrolls to a target at once. The next complete layout has it there. False, and nothing is
+  /// done, where its row is not in the list.
+  package mutating func scroll(to target: Target) throws(ViewportError) -> Bool {
+    guard let goal = try goal(target) else { return false }
     overscroll.drop()
     animation = nil
     rounds = 0
     self.goal = goal
     settle()
     bar.jump(to: room, extent: extent)
+    return true
   }
 
   /// Scrolls to a target in frames, which `tick` makes. A speed of 0 is that of the settings.
   package mutating func animate(
     to target: Target, speed: Int64, nowMs: Int64
-  ) throws(ViewportError) {
+  ) throws(ViewportError) -> Bool {
     try checkLength(speed)
-    let goal = try goal(target)
+    guard let goal = try goal(target) else { return false }
     self.goal = nil
     overscroll.release(nowMs)
     let distance = distance(to: goal)
@@ -54,16 +56,19 @@ extension Viewport {
     let isLong = way / speed > Limits.viewportAnimationMsMax / 1_000
     let duration = isLong ? config.animationMs : min(way &* 1_000 / speed, config.animationMs)
     animation = Animation(goal: goal, pace: Pace(from: nowMs, durationMs: duration))
+    return true
   }
 
-  /// The finger has left: what is pulled beyond an end springs back.
-  package mutating func release(nowMs: Int64) {
+  /// The finger has left: what is pulled beyond an end springs back. False where nothing is.
+  package mutating func release(nowMs: Int64) -> Bool {
     overscroll.release(nowMs)
+    return overscroll.isSpringing
   }
 
-  /// Whatever moves stays where it is.
-  package mutating func stop() {
-    animation = nil
+  /// An animation ends where it is. False where there is none.
+  package mutating func stop() -> Bool {
+    defer { animation = nil }
+    return animation != nil
   }
 
   /// Goes to the frame of a time. False when nothing moves any more.
@@ -98,7 +103,7 @@ extension Viewport {
   }
 
   /// Finds the row of a target.
-  private func goal(_ target: Target) throws(ViewportError) -> Goal {
+  private func goal(_ target: Target) throws(ViewportError) -> Goal? {
     let kind: Goal.Kind
     let (key, inset): (UInt64, Int64)
     switch target {
@@ -107,9 +112,9 @@ extension Viewport {
     case .top(let of, let by): (kind, key, inset) = (.top, of, by)
     case .bottom(let of, let by): (kind, key, inset) = (.bottom, of, by)
     }
-    guard inset > .min else { throw .tooLarge("a length is over 2^40") }
+    guard inset > .min else { throw .tooLarge("a length is over 1,099,511,627,776") }
     try checkLength(inset < 0 ? 0 &- inset : inset)
-    guard let node = index[key] else { throw .notFound }
+    guard let node = index[key] else { return nil }
     return Goal(kind: kind, node: node, inset: inset)
   }
 }

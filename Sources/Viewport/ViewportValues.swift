@@ -8,7 +8,6 @@ package import Base
 package enum ViewportError: Error, Equatable {
   case invalid(StaticText)
   case tooLarge(StaticText)
-  case notFound
 }
 
 /// Where a short list hangs, and which visible row stays where it is.
@@ -53,7 +52,9 @@ package struct ViewportConfig: Sendable {
       try checkLength(length)
       if length == 0 { throw .invalid("a height or a speed is 0") }
     }
-    if overscrollMax > Limits.viewportPullMax { throw .tooLarge("overscroll_max is over 2^30") }
+    if overscrollMax > Limits.viewportPullMax {
+      throw .tooLarge("overscroll_max is over 1,073,741,824")
+    }
     guard animationMs >= 0, animationMs <= Limits.viewportAnimationMsMax else {
       throw .invalid("an animation is longer than a minute, or less than nothing")
     }
@@ -63,7 +64,7 @@ package struct ViewportConfig: Sendable {
 /// A length of the host's: none is negative, and each has a bound.
 func checkLength(_ length: Int64) throws(ViewportError) {
   if length < 0 { throw .invalid("a length is negative") }
-  if length > Limits.viewportLengthMax { throw .tooLarge("a length is over 2^40") }
+  if length > Limits.viewportLengthMax { throw .tooLarge("a length is over 1,099,511,627,776") }
 }
 
 /// One step from a list to the next one, as windows and items give them.

@@ -4,6 +4,7 @@ import ctypes
 import json
 import pathlib
 
+import tideline
 from tideline import _library as c
 
 from statuses import OTHERS, TEXT, gives
@@ -91,3 +92,102 @@ for name in ("tl_merge_messages", "tl_merge_deltas"):
           lambda w: (w.view("{}"), w.view("[]"), w.out(TEXT)))
     gives(name, "TL_E_TOO_LARGE", "a list over 16 MiB",
           lambda w: (w.view(BIG), w.view("[]"), w.out(TEXT)))
+
+
+def viewport(w):
+    """A viewport of three rows; the second has a height."""
+    view = w.keep(tideline.Viewport(100, overscroll_max=50))
+    view.update([tideline.Op(tideline.OpKind.INSERT, 0, 0, 3)], [1, 2, 3])
+    view.measure({2: 90})
+    return view
+
+
+def inserting(count, *keys):
+    """The arguments of an update that puts rows in at the top."""
+    def arguments(w, view):
+        step = w.keep(c.Op(1, 0, 0, count))
+        return ctypes.byref(step), 1, w.keep((ctypes.c_uint64 * len(keys))(*keys)), None, len(keys)
+    return arguments
+
+
+def pulled(w, view):
+    view.scroll(-10, finger=True)
+    return (0,)
+
+
+def moving(w, view):
+    view.animate_to(0, 3)
+    return ()
+
+
+def measuring(key, height):
+    return lambda w, view: (
+        ctypes.byref(w.keep(ctypes.c_uint64(key))), ctypes.byref(w.keep(ctypes.c_int64(height))), 1)
+
+
+LAYOUT, FAR, PLACED = c.POINTER(c.ViewportLayout), 1 << 41, c.Placed
+VIEWPORT = {
+    "update": inserting(1, 4, 1, 2, 3),
+    "measure": measuring(1, 30),
+    "resize": lambda w, view: (50, 1),
+    "layout": lambda w, view: (w.out(LAYOUT),),
+    "scroll": lambda w, view: (10, 1),
+    "scroll_to": lambda w, view: (w.struct(c.Target, key=2),),
+    "animate_to": lambda w, view: (w.struct(c.Target, key=2), 0, 0),
+    "tick": lambda w, view: (*moving(w, view), 1),
+    "release": pulled,
+    "stop": moving,
+    "find": lambda w, view: (2, w.out(PLACED)),
+    "at": lambda w, view: (50, w.out(PLACED)),
+    "state": lambda w, view: (w.struct(c.ViewportStatus),),
+}
+
+
+def on_viewport(name, status, words, arguments):
+    def setup(w):
+        view = viewport(w)
+        return view._handle, *arguments(w, view)
+    gives(f"tl_viewport_{name}", status, words, setup)
+
+
+gives("tl_viewport_new", "TL_OK", "an ordinary call",
+      lambda w: (w.struct(c.ViewportConfig, extent=100), w.out()))
+gives("tl_viewport_new", "TL_E_INVALID", "a negative margin",
+      lambda w: (w.struct(c.ViewportConfig, margin=-1), w.out()))
+gives("tl_viewport_new", "TL_E_INVALID", "an unknown flag",
+      lambda w: (w.struct(c.ViewportConfig, flags=16), w.out()))
+gives("tl_viewport_new", "TL_E_TOO_LARGE", "an extent over 2^40",
+      lambda w: (w.struct(c.ViewportConfig, extent=FAR), w.out()))
+gives("tl_viewport_new", "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+      lambda w: (w.longer(c.ViewportConfig), w.out()))
+for name, arguments in VIEWPORT.items():
+    on_viewport(name, "TL_OK", "an ordinary call", arguments)
+    gives(f"tl_viewport_{name}", "TL_E_INVALID", "NULL for the viewport",
+          lambda w, arguments=arguments: (None, *arguments(w, viewport(w))))
+on_viewport("update", "TL_E_INVALID", "two rows with one key", inserting(1, 2, 1, 2, 3))
+on_viewport("update", "TL_E_INVALID", "too few keys", inserting(2, 4, 1, 2, 3))
+on_viewport("update", "TL_E_TOO_LARGE", "a list of over 1,048,576 rows",
+            inserting(1 << 20, 4, 1, 2, 3))
+on_viewport("measure", "TL_NONE", "a key that no row has", measuring(9, 30))
+on_viewport("measure", "TL_E_INVALID", "a negative height", measuring(1, -1))
+on_viewport("measure", "TL_E_TOO_LARGE", "a height over 2^40", measuring(1, FAR))
+on_viewport("resize", "TL_E_INVALID", "a negative extent", lambda w, view: (-1, 0))
+on_viewport("resize", "TL_E_TOO_LARGE", "an extent over 2^40", lambda w, view: (FAR, 0))
+on_viewport("scroll", "TL_E_INVALID", "an unknown flag", lambda w, view: (1, 2))
+for name in ("scroll_to", "animate_to"):
+    more = (0, 0) if name == "animate_to" else ()
+
+    def to(kind="struct", more=more, **fields):
+        return lambda w, view: (getattr(w, kind)(c.Target, **fields), *more)
+    on_viewport(name, "TL_NONE", "a key that no row has", to(key=9))
+    on_viewport(name, "TL_E_INVALID", "an end with a key", to(edge=2, key=1))
+    on_viewport(name, "TL_E_TOO_LARGE", "an inset over 2^40", to(key=1, inset=FAR))
+    on_viewport(name, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+                to("longer", key=1))
+on_viewport("tick", "TL_NONE", "nothing moves", lambda w, view: (0,))
+on_viewport("release", "TL_NONE", "nothing is pulled", lambda w, view: (0,))
+on_viewport("stop", "TL_NONE", "no animation", lambda w, view: ())
+on_viewport("find", "TL_NONE", "a key that no row has", lambda w, view: (9, w.out(PLACED)))
+on_viewport("at", "TL_NONE", "a place below the view", lambda w, view: (100, w.out(PLACED)))
+on_viewport("state", "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+            lambda w, view: (w.longer(c.ViewportStatus),))

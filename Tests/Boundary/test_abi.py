@@ -37,7 +37,10 @@ class Layout(unittest.TestCase):
                  "tl_unsealed": c.Unsealed, "tl_list_config": c.ListConfig,
                  "tl_conversation": c.Conversation, "tl_list_status": c.ListStatus,
                  "tl_send": c.Send, "tl_operation": c.Operation,
-                 "tl_operation_query": c.OperationQuery}
+                 "tl_operation_query": c.OperationQuery,
+                 "tl_viewport_config": c.ViewportConfig, "tl_placed": c.Placed,
+                 "tl_layout": c.ViewportLayout, "tl_target": c.Target,
+                 "tl_viewport_status": c.ViewportStatus}
         seen = set()
         for part in text.split("\nstruct ")[1:]:
             head, *fields = part.splitlines()
@@ -63,6 +66,7 @@ class Layout(unittest.TestCase):
                  "OP": tideline.OpKind, "AT": tideline.At, "LOAD": tideline.LoadKind,
                  "FROM": tideline.From, "STOP": tideline.Stop, "EVENT": tideline.EventKind,
                  "ENTITY": tideline.EntityKind, "ORIGIN": tideline.Origin,
+                 "EDGE": tideline.Edge,
                  "ACTION": tideline.Action, "WAITING": tideline.Waiting, "PHASE": tideline.Phase}
         values = {}
         for prefix, name, value in re.findall(r"^constant TL_([A-Z]+)_(\w+) = (\d+)$", text, re.M):

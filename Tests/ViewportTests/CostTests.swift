@@ -95,7 +95,7 @@ import Testing
   @Test func aJump() throws {
     try staysSmall("a scroll to a row and its layouts") { viewport, time in
       let key = UInt64(1 + (time * 7_919) % viewport.count)
-      try viewport.scroll(to: .top(of: key, inset: 0))
+      _ = try viewport.scroll(to: .top(of: key, inset: 0))
       try Self.settle(&viewport)
     }
   }
@@ -106,7 +106,7 @@ import Testing
       if time == 0 {
         let hidden = (1...viewport.count - 40).map { (key: UInt64($0), height: Int64(0)) }
         _ = try viewport.measure(hidden)
-        try viewport.scroll(to: .topEnd)
+        _ = try viewport.scroll(to: .topEnd)
         try Self.settle(&viewport)
         viewport.tree.work = 0
         return

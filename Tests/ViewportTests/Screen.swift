@@ -56,7 +56,9 @@ struct Screen {
     reference = Reference(config)
     rowsMax = random.chance(0.15) ? 200 : 30
     isTall = random.chance(0.2)
-    viewport.planted = planted
+    #if DEBUG
+      viewport.planted = planted
+    #endif
   }
 
   private mutating func height() -> Int64 {
@@ -184,7 +186,7 @@ struct Screen {
 
   private mutating func jump() throws {
     guard let target = target() else { return }
-    try viewport.scroll(to: target)
+    _ = try viewport.scroll(to: target)
     reference.scroll(to: target)
     (asked, way) = (target, 0)
   }
@@ -194,7 +196,7 @@ struct Screen {
     guard let target = target() else { return }
     // A scroll to what is asked for already is nothing.
     (asked, reference.goal) = (nil, nil)
-    try viewport.animate(to: target, speed: Int64(100 + random.below(4_000)), nowMs: nowMs)
+    _ = try viewport.animate(to: target, speed: Int64(100 + random.below(4_000)), nowMs: nowMs)
     var goal: Target? = target
     let isInterrupted = random.chance(0.2)
     for frame in 0..<200 {
@@ -295,13 +297,13 @@ struct Screen {
     follow()
     let most = viewport.config.overscrollMax
     try must(abs(viewport.overscroll.shift) <= most, "nothing is pulled farther than is allowed")
-    if random.chance(0.5) { viewport.release(nowMs: nowMs) }
+    if random.chance(0.5) { _ = viewport.release(nowMs: nowMs) }
   }
 
   private mutating func wait() throws {
     nowMs += Int64(random.below(300))
     let before = abs(viewport.overscroll.shift)
-    if viewport.overscroll.pull != 0, random.chance(0.5) { viewport.release(nowMs: nowMs) }
+    if viewport.overscroll.pull != 0, random.chance(0.5) { _ = viewport.release(nowMs: nowMs) }
     _ = viewport.tick(nowMs: nowMs)
     try must(abs(viewport.overscroll.shift) <= before, "what was let go springs back")
     if viewport.overscroll.shift != reference.shift { follow() }

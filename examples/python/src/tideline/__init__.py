@@ -25,6 +25,7 @@ from .values import (
 from .views import (
     At, Conversation, ConversationFlags, Diff, ListState, LoadKind, Op, OpKind, Waiting,
     WindowState)
+from .viewport import Edge, Layout, Placed, Viewport, ViewportState
 from .window import Rows, Window, apply, checksum
 
 __all__ = [
@@ -40,5 +41,6 @@ __all__ = [
     "Page", "Performed", "Phase", "Plain", "Policy", "Profile", "Quarantined", "SealedMessage",
     "State", "Stats", "Stop", "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing",
     "Unsealed", "Waiting", "WindowState",
+    "Edge", "Layout", "Placed", "Viewport", "ViewportState",
     "ConversationList", "Rows", "Window", "apply", "checksum", "last_error",
 ]

@@ -306,6 +306,55 @@ class Send(ctypes.Structure):
     ]
 
 
+class ViewportConfig(ctypes.Structure):
+    """``tl_viewport_config``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("extent", c_int64), ("margin", c_int64),
+        ("estimate", c_int64), ("height_min", c_int64), ("overscroll_max", c_int64),
+        ("near", c_int64), ("speed", c_int64), ("animation_ms", c_uint32), ("reserved", c_uint32),
+    ]
+
+
+class Placed(ctypes.Structure):
+    """``tl_placed``."""
+
+    _fields_ = [
+        ("key", c_uint64), ("row", c_uint32), ("flags", c_uint32), ("top", c_int64),
+        ("height", c_int64), ("reserved_words", c_uint64 * 8),
+    ]
+
+
+class ViewportLayout(ctypes.Structure):
+    """``tl_layout``."""
+
+    _fields_ = [
+        ("layouts", c_uint64), ("row_count", c_uint32), ("missing_count", c_uint32),
+        ("rows", POINTER(Placed)), ("missing", POINTER(Placed)),
+    ]
+
+
+class Target(ctypes.Structure):
+    """``tl_target``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("edge", c_int32), ("key", c_uint64), ("inset", c_int64),
+    ]
+
+
+class ViewportStatus(ctypes.Structure):
+    """``tl_viewport_status``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("row_count", c_uint32),
+        ("visible_first", c_uint32), ("visible_count", c_uint32), ("placed_first", c_uint32),
+        ("placed_count", c_uint32), ("anchor_row", c_uint32), ("anchor_key", c_uint64),
+        ("anchor_top", c_int64), ("checksum", c_uint64), ("layouts", c_uint64),
+        ("total", c_int64), ("above", c_int64), ("below", c_int64), ("overscroll", c_int64),
+        ("bar_start", c_uint32), ("bar_size", c_uint32),
+    ]
+
+
 class Operation(ctypes.Structure):
     """``tl_operation``."""
 
@@ -343,6 +392,7 @@ class Stats(ctypes.Structure):
 
 
 _client, _batch, _window, _list = c_void_p, c_void_p, c_void_p, c_void_p
+_viewport = c_void_p
 _FUNCTIONS = {
     "tl_abi": (c_uint32, []),
     "tl_version": (c_uint32, []),
@@ -429,6 +479,24 @@ _FUNCTIONS = {
     "tl_list_state": (c_int32, [_list, POINTER(ListStatus)]),
     "tl_list_close": (None, [_list]),
     "tl_list_free": (None, [_list]),
+    "tl_viewport_new": (c_int32, [POINTER(ViewportConfig), POINTER(_viewport)]),
+    "tl_viewport_free": (None, [_viewport]),
+    "tl_viewport_update": (c_int32, [
+        _viewport, POINTER(Op), c_size_t, POINTER(c_uint64), POINTER(c_uint32), c_size_t]),
+    "tl_viewport_measure": (
+        c_int32, [_viewport, POINTER(c_uint64), POINTER(c_int64), c_size_t]),
+    "tl_viewport_resize": (c_int32, [_viewport, c_int64, c_uint32]),
+    "tl_viewport_layout": (c_int32, [_viewport, POINTER(POINTER(ViewportLayout))]),
+    "tl_layout_free": (None, [POINTER(ViewportLayout)]),
+    "tl_viewport_scroll": (c_int32, [_viewport, c_int64, c_uint32]),
+    "tl_viewport_scroll_to": (c_int32, [_viewport, POINTER(Target)]),
+    "tl_viewport_animate_to": (c_int32, [_viewport, POINTER(Target), c_int64, c_int64]),
+    "tl_viewport_tick": (c_int32, [_viewport, c_int64]),
+    "tl_viewport_release": (c_int32, [_viewport, c_int64]),
+    "tl_viewport_stop": (c_int32, [_viewport]),
+    "tl_viewport_find": (c_int32, [_viewport, c_uint64, POINTER(Placed)]),
+    "tl_viewport_at": (c_int32, [_viewport, c_int64, POINTER(Placed)]),
+    "tl_viewport_state": (c_int32, [_viewport, POINTER(ViewportStatus)]),
     "tl_client_conversations": (c_int32, [_client, c_uint32, c_uint32, POINTER(_batch)]),
     "tl_client_conversation": (c_int32, [_client, View, POINTER(_batch)]),
 }
