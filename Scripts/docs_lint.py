@@ -16,6 +16,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINES_MAX = 450
+# Made from the calls that give each status: a table to look things up in, as long as they are many.
+MADE = {"docs/statuses.md"}
 README_LINES_MAX = 220
 COLUMNS_MAX = 100
 LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[.,;:]?"
@@ -114,7 +116,8 @@ def page(path, header_names, targets, package, verb_names):
     titles = re.findall(r"^# ", plain, re.MULTILINE)
     if len(titles) != 1:
         yield f"{len(titles)} titles, one is wanted"
-    if len(text.splitlines()) > LINES_MAX:
+    made = path.is_relative_to(ROOT) and str(path.relative_to(ROOT)) in MADE
+    if len(text.splitlines()) > LINES_MAX and not made:
         yield f"{len(text.splitlines())} lines, {LINES_MAX} are allowed"
     for number, line in prose(text):
         if len(line) > COLUMNS_MAX and not re.fullmatch(LINK_ALONE, line):
