@@ -38,8 +38,8 @@ struct CharacterRecord {
   let continues: Bool
   /// The place of its combining class; of what becomes other characters, their number.
   let order: UInt8
-  /// The character it becomes, or where those are in the pool.
-  let value: UInt32
+  /// Where it is among the records.
+  let place: Int
 }
 
 /// A literal made of digits to the base 64, from `0` to `o`.
@@ -83,15 +83,16 @@ struct CharacterTables {
     let flags = UInt8(truncatingIfNeeded: head &>> 6)
     return CharacterRecord(
       kind: CharacterKind(rawValue: flags & 15) ?? .splitter, joins: flags & 16 != 0,
-      continues: flags & 32 != 0, order: UInt8(truncatingIfNeeded: head & 63),
-      value: records.number(at: record &+ 2, width: 4))
+      continues: flags & 32 != 0, order: UInt8(truncatingIfNeeded: head & 63), place: record)
   }
 
   /// One of the characters that a `mapped`, `letters` or `symbol` becomes.
   @inline(__always)
   func replacement(_ record: CharacterRecord, _ place: Int) -> UInt32 {
-    if record.order == 1 { return record.value }
-    return pool.number(at: (Int(record.value) &+ place) &* 4, width: 4)
+    // The character, or where the characters are in the pool.
+    let value = records.number(at: record.place &+ 2, width: 4)
+    if record.order == 1 { return value }
+    return pool.number(at: (Int(value) &+ place) &* 4, width: 4)
   }
 
   /// The character that two are composed to, where folding leaves it alone.

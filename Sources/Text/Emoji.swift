@@ -25,10 +25,10 @@ extension Tokenizer {
   mutating func takeKeycap(_ text: Span<UInt8>, _ place: Int) -> Bool {
     guard let end = keycapEnd(text, place) else { return false }
     close()
-    let first = list.bytes.count
-    list.bytes.append(text[place])
-    list.bytes.append(scalar: Emoji.keycap)
-    addEmoji(first..<list.bytes.count, place..<end, isColocated: false)
+    let first = list.count
+    list.append(text[place])
+    list.append(scalar: Emoji.keycap)
+    addEmoji(first..<list.count, place..<end, isColocated: false)
     if purpose != .query, ASCII.isDigit(text[place]) {
       addEmoji(first..<first &+ 1, place..<end, isColocated: true)
     }
@@ -37,14 +37,14 @@ extension Tokenizer {
   }
 
   mutating func takeEmoji(_ text: Span<UInt8>, _ scalar: DecodedScalar, _ kind: CharacterKind) {
-    let (start, first) = (at, list.bytes.count)
+    let (start, first) = (at, list.count)
     var count = 1
     var hasTone = false
-    list.bytes.append(scalar: scalar.code)
+    list.append(scalar: scalar.code)
     at &+= scalar.count
     if kind == .indicator {
       if let second = self.scalar(text, at), tables.record(second.code).kind == .indicator {
-        list.bytes.append(scalar: second.code)
+        list.append(scalar: second.code)
         at &+= second.count
       }
       at = skipStyle(text, at)
@@ -57,7 +57,7 @@ extension Tokenizer {
         takeModifiers(text, &count, &hasTone)
       }
     }
-    let place = first..<list.bytes.count
+    let place = first..<list.count
     addEmoji(place, start..<at, isColocated: false)
     if hasTone, purpose != .query { addBare(place, start..<at) }
   }
@@ -89,14 +89,14 @@ extension Tokenizer {
 
   /// The sequence without tones, for those who look for the picture.
   private mutating func addBare(_ place: Range<Int>, _ source: Range<Int>) {
-    let first = list.bytes.count
+    let first = list.count
     var next = place.lowerBound
     while next < place.upperBound {
-      let scalar = DecodedScalar(list.bytes.span, at: next)
-      if !Emoji.tones.contains(scalar.code) { list.bytes.append(scalar: scalar.code) }
+      let scalar = list.scalar(next)
+      if !Emoji.tones.contains(scalar.code) { list.append(scalar: scalar.code) }
       next &+= scalar.count
     }
-    addEmoji(first..<list.bytes.count, source, isColocated: true)
+    addEmoji(first..<list.count, source, isColocated: true)
   }
 
   private mutating func addEmoji(
@@ -106,8 +106,8 @@ extension Tokenizer {
   }
 
   private mutating func appendToEmoji(_ code: UInt32, _ count: inout Int) {
-    guard count < Limits.wordCharactersMax else { return }
-    list.bytes.append(scalar: code)
+    guard count < wordMax else { return }
+    list.append(scalar: code)
     count &+= 1
   }
 

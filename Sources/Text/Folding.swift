@@ -64,5 +64,5 @@ struct Element {
 
 extension CharacterRecord {
   static let plainLetter = CharacterRecord(
-    kind: .letter, joins: false, continues: false, order: 0, value: 0)
+    kind: .letter, joins: false, continues: false, order: 0, place: 0)
 }

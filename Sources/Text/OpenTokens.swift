@@ -45,22 +45,22 @@ extension Tokenizer {
   mutating func openWord(_ start: Int) {
     if open == .word { return }
     close()
-    list.bytes.append(TokenMark.prefix)
-    word = OpenWord(place: list.bytes.count, source: start..<start)
+    list.append(TokenMark.prefix)
+    word = OpenWord(place: list.count, source: start..<start)
     open = .word
   }
 
   mutating func takeSingle(_ code: UInt32, _ source: Range<Int>) {
     if open == .run {
-      endPair(list.bytes.count)
+      endPair(list.count)
       run.previous = run.last
     } else {
       close()
       run.previous = nil
       open = .run
     }
-    run.last = OpenRun.Unit(place: list.bytes.count, source: source)
-    list.bytes.append(scalar: code)
+    run.last = OpenRun.Unit(place: list.count, source: source)
+    list.append(scalar: code)
   }
 
   mutating func extendOpen(to end: Int) {
@@ -85,13 +85,13 @@ extension Tokenizer {
   }
 
   private mutating func closeWord() {
-    let place = word.place..<list.bytes.count
+    let place = word.place..<list.count
     add(TokenEntry(kind: .word, isColocated: false, source: word.source, place: place))
     var (characters, end) = (0, place.lowerBound)
     for length in lengths where length <= word.count {
       while characters < length, end < place.upperBound {
         end &+= 1
-        while end < place.upperBound, list.bytes[end] & 0xC0 == 0x80 { end &+= 1 }
+        while end < place.upperBound, list.byte(end) & 0xC0 == 0x80 { end &+= 1 }
         characters &+= 1
       }
       add(
@@ -114,7 +114,7 @@ extension Tokenizer {
   }
 
   private mutating func closeRun() {
-    let end = list.bytes.count
+    let end = list.count
     endPair(end)
     if purpose == .query, run.previous != nil {
       deferred = TokenEntry(

@@ -31,17 +31,83 @@ package struct TokenEntry: Equatable, Sendable {
 }
 
 package struct TokenList {
-  package internal(set) var bytes: [UInt8] = []
+  /// The bytes of tokens, and room for more behind them.
+  private var room: [UInt8] = []
+  /// Bytes of tokens.
+  private(set) var count = 0
   package internal(set) var entries: [TokenEntry] = []
 
   package init() {}
 
+  /// The bytes of all tokens.
+  package var bytes: ArraySlice<UInt8> { room[..<count] }
+
   /// The bytes of a token.
-  package subscript(_ entry: TokenEntry) -> ArraySlice<UInt8> { bytes[entry.place] }
+  package subscript(_ entry: TokenEntry) -> ArraySlice<UInt8> { room[entry.place] }
 
   /// Lets go of all tokens, and of all bytes but the last ones.
-  mutating func restart(keeping count: Int) {
+  mutating func restart(keeping kept: Int) {
     entries.removeAll(keepingCapacity: true)
-    bytes.removeSubrange(0..<bytes.count &- min(max(count, 0), bytes.count))
+    let first = count &- min(max(kept, 0), count)
+    for place in first..<count { room[place &- first] = room[place] }
+    count &-= first
+  }
+
+  @inline(__always)
+  func byte(_ place: Int) -> UInt8 { room[place] }
+
+  @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    if count == room.count { grow(1) }
+    room[count] = byte
+    count &+= 1
+  }
+
+  /// Appends letters and digits of ASCII in lower case.
+  @inline(__always)
+  mutating func appendFolded(_ text: Span<UInt8>, _ range: Range<Int>) {
+    if range.count > room.count &- count { grow(range.count) }
+    var place = count
+    var span = room.mutableSpan
+    for at in range {
+      span[place] = ASCII.folded(text[at])
+      place &+= 1
+    }
+    count = place
+  }
+
+  /// Appends a code point.
+  @inline(__always)
+  mutating func append(scalar code: UInt32) {
+    func tail(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: code &>> shift & 0x3F | 0x80) }
+    func head(_ shift: UInt32, _ mark: UInt32) -> UInt8 {
+      UInt8(truncatingIfNeeded: code &>> shift | mark)
+    }
+    if code < 0x80 {
+      append(UInt8(truncatingIfNeeded: code))
+    } else if code < 0x800 {
+      append(head(6, 0xC0))
+      append(tail(0))
+    } else if code < 0x10000 {
+      append(head(12, 0xE0))
+      append(tail(6))
+      append(tail(0))
+    } else {
+      append(head(18, 0xF0))
+      append(tail(12))
+      append(tail(6))
+      append(tail(0))
+    }
+  }
+
+  /// Takes back the last bytes.
+  mutating func removeLast(_ removed: Int) { count &-= min(removed, count) }
+
+  /// The code point that begins at a place.
+  func scalar(_ place: Int) -> DecodedScalar { DecodedScalar(room.span, at: place) }
+
+  @inline(never)
+  private mutating func grow(_ added: Int) {
+    room += [UInt8](repeating: 0, count: max(added, room.count, 256))
   }
 }

@@ -16,6 +16,7 @@ package struct Tokenizer {
   let purpose: Purpose
   let tables = CharacterTables()
   let lengths: [Int]
+  let wordMax = Limits.wordCharactersMax
   /// Of the text.
   var at = 0
   var isEnded = false
@@ -79,7 +80,7 @@ package struct Tokenizer {
   /// Lets go of the tokens that were given, but not of what is not ended.
   private mutating func forget() {
     let first = openPlace
-    list.restart(keeping: list.bytes.count &- first)
+    list.restart(keeping: list.count &- first)
     word.place &-= first
     run.shift(first)
   }
@@ -87,7 +88,7 @@ package struct Tokenizer {
   /// Where the bytes begin that no token was made of yet.
   private var openPlace: Int {
     switch open {
-    case .nothing: list.bytes.count
+    case .nothing: list.count
     case .word: word.place &- 1
     case .run: run.place
     }
@@ -120,10 +121,10 @@ package struct Tokenizer {
   @inline(__always)
   private mutating func takeASCIIWord(_ text: Span<UInt8>, _ end: Int) {
     openWord(at)
-    let room = Limits.wordCharactersMax &- word.count
+    let room = wordMax &- word.count
     let count = min(room, end &- at)
     if count > 0 {
-      for place in at..<at &+ count { list.bytes.append(ASCII.folded(text[place])) }
+      list.appendFolded(text, at..<at &+ count)
       word.count &+= count
     }
     word.isStripping = !ASCII.isDigit(text[end &- 1])
@@ -275,8 +276,8 @@ package struct Tokenizer {
     case .word where word.isStripping:
       if let kept = Marks.kept(word.keepable, code) {
         // Both take two bytes.
-        list.bytes.removeLast(2)
-        list.bytes.append(scalar: kept)
+        list.removeLast(2)
+        list.append(scalar: kept)
         word.keepable = 0
       } else if order == 0 || order == UnicodeTables.aboveOrder {
         word.keepable = 0
@@ -284,8 +285,8 @@ package struct Tokenizer {
     case .word:
       appendToWord(code)
     case .run:
-      if run.last.count < Limits.wordCharactersMax {
-        list.bytes.append(scalar: code)
+      if run.last.count < wordMax {
+        list.append(scalar: code)
         run.last.count &+= 1
       }
     }
@@ -294,7 +295,7 @@ package struct Tokenizer {
 
   private mutating func takeWord(_ code: UInt32, _ source: Range<Int>, isLetter: Bool) {
     openWord(source.lowerBound)
-    let isCounted = word.count < Limits.wordCharactersMax
+    let isCounted = word.count < wordMax
     appendToWord(code)
     word.isStripping = isLetter
     word.keepable = isLetter && isCounted ? code : 0
@@ -302,8 +303,8 @@ package struct Tokenizer {
   }
 
   private mutating func appendToWord(_ code: UInt32) {
-    guard word.count < Limits.wordCharactersMax else { return }
-    list.bytes.append(scalar: code)
+    guard word.count < wordMax else { return }
+    list.append(scalar: code)
     word.count &+= 1
   }
 }

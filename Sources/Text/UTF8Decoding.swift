@@ -1,4 +1,4 @@
-/// Reading and writing UTF-8 by the code point.
+/// Reading UTF-8 by the code point.
 
 /// A code point of a text, and how many bytes it takes.
 struct DecodedScalar {
@@ -56,30 +56,4 @@ struct DecodedScalar {
 
   /// Code units of UTF-16 that it takes.
   var utf16Count: Int { code >= 0x10000 ? 2 : 1 }
-}
-
-extension [UInt8] {
-  /// Appends a code point.
-  @inline(__always)
-  mutating func append(scalar code: UInt32) {
-    func tail(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: code &>> shift & 0x3F | 0x80) }
-    func head(_ shift: UInt32, _ mark: UInt32) -> UInt8 {
-      UInt8(truncatingIfNeeded: code &>> shift | mark)
-    }
-    if code < 0x80 {
-      append(UInt8(truncatingIfNeeded: code))
-    } else if code < 0x800 {
-      append(head(6, 0xC0))
-      append(tail(0))
-    } else if code < 0x10000 {
-      append(head(12, 0xE0))
-      append(tail(6))
-      append(tail(0))
-    } else {
-      append(head(18, 0xF0))
-      append(tail(12))
-      append(tail(6))
-      append(tail(0))
-    }
-  }
 }

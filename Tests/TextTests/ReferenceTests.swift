@@ -18,14 +18,21 @@ import Text
         return
       }
       for block in first...last {
-        var sum = Sum()
+        blocks += 1
         let scalars = (block << 8...block << 8 | 255).compactMap(Unicode.Scalar.init)
-        for (before, after) in [("", ""), ("A", "b"), ("अ", "अ"), ("か", "か"), ("1", "ا")] {
+        let alone = scalars.map { String(Character($0)) }.joined(separator: "\n")
+        // Blocks of equal sums are those without a token: only the ends are gone through in full.
+        if block > first, block < last {
+          #expect(tokens(alone).entries.isEmpty, "block \(String(block, radix: 16))")
+          continue
+        }
+        var sum = Sum()
+        sum.addTokens(alone, .text(.common))
+        for (before, after) in [("A", "b"), ("अ", "अ"), ("か", "か"), ("1", "ا")] {
           let texts = scalars.map { "\(before)\(Character($0))\(after)" }
           sum.addTokens(texts.joined(separator: "\n"), .text(.common))
         }
         #expect(sum.hex == parts[2], "block \(String(block, radix: 16))")
-        blocks += 1
       }
     }
     #expect(blocks == 0x1100)
