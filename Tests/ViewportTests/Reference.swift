@@ -184,7 +184,7 @@ struct Reference {
           heir ?? gap(pin.key).map { Pin(key: $0, isBottom: pin.isBottom, place: pin.place) }
       }
     }
-    if let key = goal?.key, at(key) == nil { goal = gap(key).map { goal!.to($0) } }
+    if let key = goal?.key, at(key) == nil { goal = gap(key, isLast: true).map { goal!.to($0) } }
     for at in rows.indices { rows[at].isMoved = false }
     settle()
   }
@@ -194,9 +194,11 @@ struct Reference {
 
   private func isMarked(_ key: UInt64) -> Bool { marks.contains { $0.key == key } }
 
-  /// The row that stands where one was taken out.
-  func gap(_ key: UInt64) -> UInt64? {
-    guard let mark = marks.first(where: { $0.key == key }), !rows.isEmpty else { return nil }
+  /// The row that stands where one was taken out. Of one that was moved first, an anchor stays
+  /// where it was moved from, and a target goes along to where it was removed.
+  func gap(_ key: UInt64, isLast: Bool = false) -> UInt64? {
+    let marks = marks.filter { $0.key == key }
+    guard let mark = isLast ? marks.last : marks.first, !rows.isEmpty else { return nil }
     let at = isBottomUp ? mark.at - 1 : mark.at
     return rows[min(max(at, 0), rows.count - 1)].key
   }
