@@ -26,7 +26,8 @@ LIB := out/lib
 .PHONY: lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
   statuses types swift-boundary screens sim sim-bin sim-test sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
-  bench-page bench-setup server examples docs-lint demo install clean
+  bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
+  install clean
 
 ## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
 ## nothing in its own folder, which would be a dozen calls of the system at each load.
@@ -216,6 +217,18 @@ docs-lint:
 
 demo: setup
 	@sh Scripts/demo.sh
+
+## The chat client in the terminal, with a server and its data; both are built where they are missing.
+terminal: setup
+	@sh Scripts/terminal.sh run
+
+## What a person does with it, in a pseudo-terminal and in virtual time; WORD=jump chooses.
+terminal-test: setup lib server
+	@sh Scripts/terminal.sh test $(WORD)
+
+## The pictures of it in docs/, anew.
+screenshots: setup lib server
+	@sh Scripts/terminal.sh shots
 
 install: lib
 	@sh Scripts/install.sh "$(RELEASE)/libtideline.so" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"

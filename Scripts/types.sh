@@ -1,6 +1,6 @@
 #!/bin/sh
-# The types of the Python package, by mypy in an environment of its own. One version, since each
-# complains of other things.
+# The types of the Python package and of the client in the terminal, by mypy in an environment of its
+# own. One version, since each complains of other things.
 set -eu
 cd "$(dirname "$0")/.."
 environment=.build/types
@@ -8,4 +8,9 @@ if [ ! -x "$environment/bin/mypy" ]; then
   python3 -m venv "$environment"
   "$environment/bin/pip" install --quiet mypy==2.4.1
 fi
-exec "$environment/bin/mypy" --strict --cache-dir "$environment/cache" examples/python/src/tideline
+if ! cmp -s examples/terminal/requirements.txt "$environment/requirements.txt"; then
+  "$environment/bin/pip" install --quiet -r examples/terminal/requirements.txt
+  cp examples/terminal/requirements.txt "$environment/requirements.txt"
+fi
+exec "$environment/bin/mypy" --strict --cache-dir "$environment/cache" \
+  examples/python/src/tideline examples/terminal/tideline_terminal

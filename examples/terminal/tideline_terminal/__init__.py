@@ -1,0 +1,1 @@
+"""A chat client in the terminal, on Tideline: see README.md beside this package."""

@@ -1,0 +1,169 @@
+"""Entries as lines of text: what one looks like at a width. No widget, no terminal."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Callable, Optional
+
+from rich.console import Console
+from rich.text import Text
+from tideline import Message, MessageFlags, MessageState
+
+from . import palette
+from .entries import Entry, EntryKind
+from .thread import reactions_of, text_of
+
+INDENT = 3
+_STATES = {
+    MessageState.QUEUED: ("◷ waits to be sent", palette.WARNING),
+    MessageState.IN_FLIGHT: ("↑ is being sent", palette.SOFT),
+    MessageState.UNKNOWN: ("? may have arrived · t tries again", palette.WARNING),
+    MessageState.REFUSED: ("✗ not sent · t tries again, d drops it", palette.ERROR),
+}
+
+
+class Drawing:
+    """Draws entries at a width, and remembers what it drew for as long as nothing changes."""
+
+    def __init__(self, user: str, find: Callable[[str], Optional[Message]],
+                 today: Callable[[], date]) -> None:
+        self._user = user
+        self._find = find
+        self._today = today
+        self._console = Console(width=80, legacy_windows=False, color_system="truecolor")
+        self._drawn: dict[str, tuple[object, list[Text]]] = {}
+        self._width = 0
+        self._quotes_nothing = False
+
+    def lines(self, entry: Entry, width: int) -> list[Text]:
+        """The lines of an entry; at least one."""
+        if width != self._width or len(self._drawn) > 4_000:
+            self._drawn.clear()
+            self._width = width
+        # A row that changed is another object, since it is read anew.
+        state = (id(entry.message), entry.first, entry.open, entry.healing, entry.count)
+        before = self._drawn.get(entry.key)
+        if before is not None and before[0] == state:
+            return before[1]
+        self._quotes_nothing = False
+        lines = self._draw(entry, width)
+        # What a row quotes may come later, so a row that lacks it is drawn each time.
+        if not self._quotes_nothing:
+            self._drawn[entry.key] = state, lines
+        return lines
+
+    def _draw(self, entry: Entry, width: int) -> list[Text]:
+        message = entry.message
+        if entry.kind == EntryKind.MESSAGE and message is not None:
+            return self._message(message, entry.first, width)
+        if entry.kind == EntryKind.EVENT and message is not None:
+            return [_centred(event_text(message), width, palette.SOFT)]
+        if entry.kind == EntryKind.GROUP:
+            sign = "▾" if entry.open else "▸"
+            return [_centred(f"{sign} {entry.count} events", width, palette.SOFT)]
+        if entry.kind == EntryKind.DAY and entry.day is not None:
+            return [Text(""), _rule(palette.day_title(entry.day, self._today()), width,
+                                    palette.FAINT, palette.SOFT)]
+        if entry.kind == EntryKind.UNREAD:
+            return [_rule("new messages", width, palette.ERROR, palette.ERROR)]
+        if entry.kind == EntryKind.GAP:
+            return _gap(entry, width)
+        return [_centred("· the beginning of the conversation ·", width, palette.FAINT)]
+
+    def _message(self, message: Message, first: bool, width: int) -> list[Text]:
+        mine = MessageFlags.MINE in message.flags
+        colour = palette.MINE if mine else palette.colour_of(message.sender)
+        lines: list[Text] = []
+        if first:
+            head = Text("  ")
+            head.append("you" if mine else message.sender, style=f"bold {colour}")
+            head.append(f"  {palette.clock(message.time_us)}", style=palette.FAINT)
+            lines += [Text(""), head]
+        if message.reply_to:
+            lines.append(self._quote(message.reply_to, width))
+        body = Text(text_of(message), style=palette.TEXT)
+        if message.state != MessageState.CONFIRMED:
+            body.stylize(palette.SOFT)
+        if MessageFlags.EDITED in message.flags:
+            body.append(" (edited)", style=palette.FAINT)
+        if MessageFlags.PINNED in message.flags:
+            body.append(" 📌")
+        if mine and message.state == MessageState.CONFIRMED:
+            body.append(" ✓✓" if _read_by_others(message, self._user) else " ✓",
+                        style=palette.ACCENT)
+        for line in body.wrap(self._console, max(8, width - INDENT - 2)):
+            line.rstrip()
+            lines.append(Text.assemble(("▎ ", colour), " ", line))
+        lines += self._below(message)
+        return lines
+
+    def _below(self, message: Message) -> list[Text]:
+        """Reactions, and how far a message of the user's is."""
+        lines = []
+        chips = Text(" " * INDENT)
+        for reaction, users in reactions_of(message).items():
+            if users:
+                style = f"{palette.TEXT} on {palette.RAISED}"
+                if self._user in users:
+                    style = f"bold {palette.ACCENT} on {palette.RAISED}"
+                chips.append(f" {reaction} {len(users)} ", style=style)
+                chips.append(" ")
+        if len(chips) > INDENT:
+            lines.append(chips)
+        if message.state in _STATES:
+            label, colour = _STATES[message.state]
+            lines.append(Text(" " * INDENT + label, style=f"italic {colour}"))
+        return lines
+
+    def _quote(self, id: str, width: int) -> Text:
+        quoted = self._find(id)
+        line = Text(" " * INDENT + "↪ ", style=palette.SOFT)
+        if quoted is None:
+            self._quotes_nothing = True
+            line.append("a message that is not here", style=f"italic {palette.SOFT}")
+        else:
+            who = "you" if MessageFlags.MINE in quoted.flags else quoted.sender
+            line.append(f"{who} ", style=f"bold {palette.SOFT}")
+            line.append(" ".join(text_of(quoted).split()), style=palette.SOFT)
+        line.truncate(max(8, width - 2), overflow="ellipsis")
+        return line
+
+
+def _read_by_others(message: Message, user: str) -> bool:
+    readers = json.loads(message.read_by) if message.read_by else []
+    return any(reader != user for reader in readers)
+
+
+def event_text(message: Message) -> str:
+    """What an event says on its one line."""
+    if MessageFlags.DELETED in message.flags:
+        return f"{message.sender} deleted a message"
+    if MessageFlags.MODERATED in message.flags:
+        return f"a message of {message.sender} was hidden"
+    return text_of(message)
+
+
+def _centred(text: str, width: int, colour: str) -> Text:
+    line = Text(text, style=colour, no_wrap=True)
+    line.truncate(max(1, width - 2), overflow="ellipsis")
+    line.pad_left(max(0, (width - line.cell_len) // 2))
+    return line
+
+
+def _rule(title: str, width: int, line: str, colour: str) -> Text:
+    side = max(1, (width - len(title) - 6) // 2)
+    return Text.assemble(("  " + "─" * (side - 1), line), (f" {title} ", colour),
+                         ("─" * (side - 1), line))
+
+
+def _gap(entry: Entry, width: int) -> list[Text]:
+    label = "loading what lies here" if entry.healing else "messages may be missing · g fills"
+    if entry.key == "gap before" and not entry.healing:
+        label = "older messages are on the server · g fills"
+    elif entry.key == "gap after" and not entry.healing:
+        label = "newer messages are on the server · g fills"
+    side = max(1, (width - len(label) - 6) // 2)
+    return [Text.assemble(("  " + "╌" * (side - 1), palette.WARNING),
+                          (f" {label} ", f"italic {palette.WARNING}"),
+                          ("╌" * (side - 1), palette.WARNING))]

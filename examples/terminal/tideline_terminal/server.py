@@ -1,0 +1,52 @@
+"""Starts the reference server as a process of its own, for the demonstration and the tests."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+from typing import Optional, Sequence
+
+CAPABILITIES = ("before", "around", "idempotent_send")
+
+
+class Server:
+    """A server that runs; ``port`` is where it speaks TCP."""
+
+    def __init__(self, program: pathlib.Path, options: Sequence[str], port: int = 0) -> None:
+        words = [os.fspath(program), "--ws-port", "0", "--tcp-port", str(port), "--server-time"]
+        for name in CAPABILITIES:
+            words += ["--capability", name]
+        self._process: Optional[subprocess.Popen[str]] = subprocess.Popen(
+            [*words, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            stdin=subprocess.DEVNULL, start_new_session=True)
+        self.port = self._ready()
+
+    def _ready(self) -> int:
+        """Reads until the server listens; its last words are the error where it does not."""
+        assert self._process is not None and self._process.stdout is not None
+        said = []
+        for line in self._process.stdout:
+            said.append(line)
+            if match := re.match(r"tideline-server ready tcp=(\d+)", line):
+                return int(match.group(1))
+        self.kill()
+        raise RuntimeError("the server did not start: " + "".join(said[-5:]))
+
+    def kill(self) -> None:
+        """Ends it at once, as a power cut would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ends it in order."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(number)
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
