@@ -44,8 +44,8 @@ internal import Engine
     guard let log = unsafe config.log else { return }
     var text = text
     text.withUTF8 { bytes in
-      let view = unsafe tl_view(data: bytes.baseAddress, size: bytes.count)
-      unsafe log(config.log_context, level.rawValue, view)
+      var view = unsafe tl_view(data: bytes.baseAddress, size: bytes.count)
+      unsafe log(config.log_context, level.rawValue, &view)
     }
   }
 

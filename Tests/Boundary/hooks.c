@@ -117,8 +117,9 @@ static int64_t tick(void *context) {
   return time_ms += 10;
 }
 
-static void take_line(void *context, tl_log_level level, tl_view text) {
-  (void)context, (void)level, (void)text;
+static void take_line(void *context, tl_log_level level, const tl_view *text) {
+  (void)context, (void)level;
+  CHECK(text != NULL && text->size > 0 && text->data[0] != 0);
   world.logged++;
   call_back();
 }

@@ -82,6 +82,16 @@ class Layout(unittest.TestCase):
             self.assertEqual(given, {name: value for name, value in values[prefix].items()
                                      if name not in other}, prefix)
 
+    def test_no_hook_takes_a_struct_by_value(self):
+        """Many FFIs can call with a struct, but cannot be called with one."""
+        text = (ROOT / "Scripts" / "abi" / "tideline.layout").read_text()
+        structs = set(re.findall(r"^struct (\w+) ", text, re.M))
+        hooks = re.findall(r"^typedef (tl_\w+_hook) = (.*) \(\*\)\((.*)\)$", text, re.M)
+        self.assertEqual(len(hooks), 5)
+        for name, result, parameters in hooks:
+            for kind in [result, *parameters.split(", ")]:
+                self.assertNotIn(kind.removeprefix("const "), structs, name)
+
     def test_every_function_is_bound(self):
         header = (ROOT / "Include" / "tideline.h").read_text()
         declared = set(re.findall(r"\b(tl_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))

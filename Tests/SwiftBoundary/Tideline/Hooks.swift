@@ -116,7 +116,8 @@ final class HookContext: Sendable {
       config.log_context = Unmanaged.passRetained(self).toOpaque()
       config.log_drop = drop
       config.log = { context, level, line in
-        HookContext.from(context)?.hooks.log?(level, line.string)
+        guard let line else { return }
+        HookContext.from(context)?.hooks.log?(level, line.pointee.string)
       }
     }
     if hooks.clock != nil {

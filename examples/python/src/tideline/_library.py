@@ -63,7 +63,7 @@ class Unsealed(ctypes.Structure):
 
 OpenHook = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Sealed), POINTER(Opened))
 SealHook = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Unsealed), POINTER(Opened))
-LogHook = ctypes.CFUNCTYPE(None, c_void_p, c_int32, View)
+LogHook = ctypes.CFUNCTYPE(None, c_void_p, c_int32, POINTER(View))
 ClockHook = ctypes.CFUNCTYPE(c_int64, c_void_p)
 DropHook = ctypes.CFUNCTYPE(None, c_void_p)
 

@@ -431,9 +431,10 @@ class Client(Acts):
         return c.SealHook(hook)
 
     def _log_hook(self, function: Optional[LogFunction]) -> Any:
-        def hook(_: object, level: int, text: c.View) -> None:
+        def hook(_: object, level: int, text: ctypes._Pointer[c.View]) -> None:
             try:
-                (function or _log.log)(_FROM_C.get(level, logging.INFO), _bytes(text).decode())
+                line = _bytes(text.contents).decode()
+                (function or _log.log)(_FROM_C.get(level, logging.INFO), line)
             except Exception:
                 _log.exception("the log hook failed")
 
