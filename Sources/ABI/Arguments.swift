@@ -59,7 +59,9 @@ private func checkedSize<Value>(
   let known = MemoryLayout<Value>.size
   if size > known {
     let tail = unsafe UnsafeRawBufferPointer(start: pointer + known, count: size - known)
-    guard unsafe tail.allSatisfy({ $0 == 0 }) else { throw .tooNew }
+    guard unsafe tail.allSatisfy({ $0 == 0 }) else {
+      throw .tooNew("a struct is of a later version")
+    }
   }
   return size
 }

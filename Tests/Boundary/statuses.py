@@ -343,6 +343,8 @@ for name in ("tl_client_mark_delivered", "tl_client_mark_read", "tl_client_mark_
 on("tl_client_drop", "TL_OK", "all of a conversation", lambda w, h: (w.view(ROOM), w.view()))
 on("tl_client_drop", "TL_E_NOT_FOUND", "an id that is not known",
    lambda w, h: (w.view(ROOM), w.view(NOBODY)))
+on("tl_client_drop", "TL_E_NOT_FOUND", "a conversation that is not known",
+   lambda w, h: (w.view(NOBODY), w.view()))
 on("tl_client_forget", "TL_E_NOT_FOUND", "an id that is not known",
    lambda w, h: (w.view(ROOM), w.view(NOBODY)))
 on("tl_client_typing", "TL_NONE", "not connected", ORDINARY["tl_client_typing"], offline)

@@ -28,7 +28,7 @@ extension TidelineClient {
     do {
       page = try client.message(conversation: conversation, id: id)
     } catch {
-      if error == .notFound { return nil }
+      if case .notFound = error { return nil }
       throw error
     }
     return page.rows.first.map { spoiled(Self.row($0, page, isSequence: isSequence)) }

@@ -291,7 +291,7 @@ package final class TidelineClient: SimulatedClient {
     do {
       page = try client.conversation(conversation)
     } catch {
-      if error == .notFound { return nil }
+      if case .notFound = error { return nil }
       throw error
     }
     guard let row = page.rows.first else { return nil }

@@ -167,7 +167,7 @@ extension Client {
   package func operation(_ id: UInt64) throws(Failure) -> OperationPage {
     try input { engine, now throws(Failure) in
       let found = try engine.storing { () throws(StoreFailure) in try engine.operation(id) }
-      guard let found else { throw .notFound }
+      guard let found else { throw .noOperation }
       return engine.page([found], now)
     }
   }
@@ -212,7 +212,7 @@ extension Client {
     guard permille <= 1_000 else { throw .invalid("permille is over 1,000") }
     return try input { engine, _ throws(Failure) in
       let found = try engine.storing { () throws(StoreFailure) in try engine.operation(operation) }
-      guard let found else { throw .notFound }
+      guard let found else { throw .noOperation }
       guard found.record.waits == .upload, found.record.state == .queued else { return false }
       engine.outbox.note(permille: permille, of: operation)
       return true

@@ -79,7 +79,7 @@ extension Client {
   package func editOperation(_ operation: UInt64, _ json: [UInt8]) throws(Failure) -> Bool {
     if json.count > Limits.requestBytesMax { throw .tooLarge("request is over 1 MiB") }
     let known = try record { rx throws(StoreFailure) in try rx.operation(operation) }
-    guard let known else { throw .notFound }
+    guard let known else { throw .noOperation }
     guard known.isOpenToEdits else { return false }
     let request = try parsed(try merged(known, json: json))
     var sealed: [UInt8]?

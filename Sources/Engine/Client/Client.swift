@@ -319,7 +319,7 @@ package final class Client: Sendable {
           return true
         }
       }
-      if !found { throw .notFound }
+      if !found { throw .noMessage }
     }
   }
 

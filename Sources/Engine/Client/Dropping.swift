@@ -16,7 +16,7 @@ extension Client {
         id.isEmpty
           ? try engine.drop(conversation, at: now) : try engine.drop(id, of: conversation)
       }
-      if !found { throw .notFound }
+      if !found { throw id.isEmpty ? .noConversation : .noMessage }
     }
   }
 }

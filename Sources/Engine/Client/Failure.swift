@@ -10,15 +10,15 @@ package enum Failure: Error, Equatable, Sendable {
   case storage(Int32)
   /// Another name leads to the file.
   case linked
-  case full
+  case full(StaticText)
   case key
-  case tooNew
+  case tooNew(StaticText)
   case damaged
   case locked
   case notOurs
   case frame(StaticText)
   case tooLarge(StaticText)
-  case notFound
+  case notFound(StaticText)
   case mismatch(StaticText)
   case unsupported(StaticText)
   case offline
@@ -31,6 +31,12 @@ package enum Failure: Error, Equatable, Sendable {
 }
 
 extension Failure {
+  package static let noMessage = Failure.notFound("there is no such message")
+  package static let noConversation = Failure.notFound("there is no such conversation")
+  package static let noOperation = Failure.notFound("there is no such operation")
+  package static let noSync = Failure.notFound("there is no such sync")
+  package static let noRoomOnDisk = Failure.full("the disk is full; nothing changed")
+
   /// One sentence for the host's log, and the result code that belongs to it.
   package var reason: (text: StaticText, code: Int32?) {
     if case .storage(let code) = self { return ("SQLite or the file system refused", code) }
@@ -40,18 +46,15 @@ extension Failure {
   private var words: StaticText {
     switch self {
     case .invalid(let text), .frame(let text), .tooLarge(let text), .mismatch(let text),
-      .unsupported(let text):
+      .unsupported(let text), .notFound(let text), .full(let text), .tooNew(let text):
       text
     case .closed: "the client, window or list is closed"
     case .storage: "SQLite or the file system refused"
     case .linked: "more than one name leads to the file (a hard link)"
-    case .full: "there is no room left; nothing changed"
     case .key: "no key slot opens with this key"
-    case .tooNew: "this comes from a later version"
     case .damaged: "stored bytes were changed or lost"
     case .locked: "the file is open elsewhere"
     case .notOurs: "the file is not a Tideline file"
-    case .notFound: "there is no such message, conversation, sync or file"
     case .offline: "there is no connection to the server"
     case .timeout: "the server did not answer in time"
     case .refused: "the seal hook failed; nothing was kept"

@@ -10,14 +10,16 @@ extension Failure {
     switch failure {
     case .vault(let failure): self = Failure(failure)
     case .sqlite(let code): self = .storage(code)
-    case .full: self = .full
+    case .full: self = .noRoomOnDisk
     case .damaged: self = .damaged
-    case .mismatch:
-      self = .mismatch("the file is of another account, user or kind of position")
-    case .tooNew: self = .tooNew
+    case .mismatch(.account): self = .mismatch("the file is of another account")
+    case .mismatch(.user): self = .mismatch("the file is of another user")
+    case .mismatch(.positionKind):
+      self = .mismatch("the file and the profile differ in TL_SERVER_SEQUENCE")
+    case .tooNew: self = .tooNew("the file is of a later version")
     case .notOurs: self = .notOurs
     case .closed: self = .closed
-    case .notFound: self = .notFound
+    case .notFound: self = .notFound("there is no file at path")
     case .broken(let text): self = .internal(StaticText(text))
     }
   }
@@ -27,11 +29,11 @@ extension Failure {
     case .notOurs: self = .notOurs
     case .damaged: self = .damaged
     case .wrongKey: self = .key
-    case .tooNew: self = .tooNew
+    case .tooNew: self = .tooNew("the file is of a later version")
     case .locked: self = .locked
     case .linked: self = .linked
-    case .notFound: self = .notFound
-    case .full: self = .full
+    case .notFound: self = .notFound("there is no file at path")
+    case .full: self = .noRoomOnDisk
     case .io(let code): self = .storage(code)
     }
   }

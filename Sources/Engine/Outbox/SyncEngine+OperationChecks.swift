@@ -47,7 +47,7 @@ extension SyncEngine {
   func checkEnded(_ job: SyncJob, trouble: Failure?) {
     for seq in outbox.looked(by: job.id) {
       switch trouble {
-      case nil, .refused, .notFound, .incomplete:
+      case nil, .refused, .notFound, .unsupported, .incomplete:
         do {
           try giveUp(seq)
         } catch {

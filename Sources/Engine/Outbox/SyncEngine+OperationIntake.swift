@@ -96,7 +96,9 @@ extension SyncEngine {
     guard let verb = OperationVerb(draft.request.verb), !verb.isMark else {
       throw .unsupported("a verb that is not performed")
     }
-    guard outbox.open.count < Limits.operationsMax else { throw .full }
+    guard outbox.open.count < Limits.operationsMax else {
+      throw .full("100,000 operations are not done")
+    }
     let record = try storing { () throws(StoreFailure) in
       let record = try commit { tx throws(StoreFailure) in
         let record = try enqueue(draft, verb: verb, at: now, in: tx)
@@ -271,7 +273,7 @@ extension SyncEngine {
       if found == true { try syncOwn() }
       return found
     }
-    guard let found else { throw .notFound }
+    guard let found else { throw .noOperation }
     if found {
       report.tellHost()
       pump(now)
@@ -346,7 +348,7 @@ extension SyncEngine {
     scheduler.forgive(conversation)
     for job in scheduler.jobs where job.request.conversation == conversation {
       tracker.abandon(.sync(job.id))
-      end(job, trouble: .notFound)
+      end(job, trouble: .noConversation)
     }
   }
 }

@@ -44,8 +44,8 @@ struct Reading {
         try rx.conversation(query.conversation)
       })
     else {
-      if case .before = query.from { throw .notFound }
-      if case .after = query.from { throw .notFound }
+      if case .before = query.from { throw .noConversation }
+      if case .after = query.from { throw .noConversation }
       return .unknown(query.conversation)
     }
     let start = try start(query, of: record)
@@ -72,7 +72,7 @@ struct Reading {
       return try assemble(
         record, found: found, older: true, anchor: nil, full: true, descending: false)
     }
-    guard let page else { throw .notFound }
+    guard let page else { throw .noMessage }
     return page
   }
 
@@ -275,7 +275,9 @@ struct Reading {
     let position = try storing { rx throws(StoreFailure) in
       try rx.position(ofNumber: number, in: record.cid)
     }
-    guard let position else { throw .notFound }
+    guard let position else {
+      throw .notFound("no message of the conversation has this number")
+    }
     return position
   }
 

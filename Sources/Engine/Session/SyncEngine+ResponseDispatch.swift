@@ -229,11 +229,15 @@ extension SyncEngine {
       scheduler.replace(job)
     case .notFound:
       // Where a message was looked for, it is the message that is not found.
-      if case .at = job.request.kind, case .spot = job.stage { return end(job, trouble: .notFound) }
+      if case .at = job.request.kind, case .spot = job.stage {
+        return end(job, trouble: .noMessage)
+      }
       if job.request.kind == .marker { return end(job, trouble: nil) }
-      guard case .spot(.aroundID) = job.stage else { return end(job, trouble: .refused) }
+      guard case .spot(.aroundID) = job.stage else { return end(job, trouble: .noConversation) }
       try planWithoutSpot(job)
-    case .forbidden, .invalid, .tooLarge, .conflict, .exists, .unsupported:
+    case .unsupported:
+      end(job, trouble: .unsupported("the server does not know the request"))
+    case .forbidden, .invalid, .tooLarge, .conflict, .exists:
       end(job, trouble: .refused)
     case .other:
       guard let retryAfterMs else { return end(job, trouble: .refused) }

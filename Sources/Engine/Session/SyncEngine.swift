@@ -196,7 +196,7 @@ final class SyncEngine {
       if twin.isRaised { pump(now) }
       return twin.id
     }
-    guard scheduler.hasRoom else { throw .full }
+    guard scheduler.hasRoom else { throw .full("4,096 syncs wait") }
     if request.policy == .cacheOnly {
       let id = scheduler.number()
       scheduler.remember(id, SyncStatus(phase: .ended))
@@ -212,7 +212,7 @@ final class SyncEngine {
   func cancel(_ id: UInt64, at now: Instant) throws(Failure) -> Bool {
     if cancelCatchUp(id, at: now) { return true }
     guard let job = scheduler.job(id) else {
-      guard scheduler.status(id) != nil else { throw .notFound }
+      guard scheduler.status(id) != nil else { throw .noSync }
       return false
     }
     tracker.abandon(.sync(id))
@@ -231,7 +231,7 @@ final class SyncEngine {
   }
 
   func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
-    guard let status = catchUpStatus(id) ?? scheduler.status(id) else { throw .notFound }
+    guard let status = catchUpStatus(id) ?? scheduler.status(id) else { throw .noSync }
     return status
   }
 

@@ -26,7 +26,7 @@ struct CatchUpAll {
     status.inserted += ended.inserted
     status.removed += ended.removed
     switch trouble {
-    case nil, .refused, .notFound, .cancelled: break
+    case nil, .refused, .notFound, .unsupported, .cancelled: break
     default: isIncomplete = true
     }
   }

@@ -251,7 +251,7 @@ extension PageMerge {
     try insert(claim, ingested, frame, low: claim.low, .apart)
     switch job.request.kind {
     case .at(let id):
-      return ingested.ids.contains(id) ? try endGoal() : .ended(.notFound)
+      return ingested.ids.contains(id) ? try endGoal() : .ended(.noMessage)
     case .marker, .near, .time, .live, .refresh, .conversations, .all:
       return try endGoal()
     case .above:

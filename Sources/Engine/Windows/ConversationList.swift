@@ -120,7 +120,7 @@ extension Client {
         let summary = try rx.summary(record)
         return summary.isListed || summary.isLeft ? record.cid : nil
       }
-      guard let cid else { throw .notFound }
+      guard let cid else { throw .noConversation }
       return try reading.conversations([cid], typing: typing, isNamed: true)
     }
   }

@@ -103,8 +103,9 @@ package final class Window: Sendable {
           let sync = try engine.ask(number, request, now)
           screen.didAsk(sync, request: request)
         }
-      } catch .full {
-        screen.trouble = .full
+      } catch {
+        guard case .full = error else { throw error }
+        screen.trouble = error
       }
     }
   }

@@ -122,9 +122,12 @@ final class WindowRegistry {
     }
   }
 
+  /// Why no more are opened; windows and lists count together.
+  static let isFull: StaticText = "1,024 windows and lists are open"
+
   /// A list of conversations, which is one window more.
   func openList(asks: Bool) throws(Failure) -> UInt64 {
-    guard windows.count < Limits.windowsMax else { throw .full }
+    guard windows.count < Limits.windowsMax else { throw .full(WindowRegistry.isFull) }
     let number = next
     next += 1
     windows[number] = Entry(conversation: [], isFollowing: false, asksList: asks)
@@ -161,7 +164,9 @@ final class WindowRegistry {
 
 extension SyncEngine {
   func openWindow(_ config: WindowConfig) throws(Failure) -> UInt64 {
-    guard windows.windows.count < Limits.windowsMax else { throw .full }
+    guard windows.windows.count < Limits.windowsMax else {
+      throw .full(WindowRegistry.isFull)
+    }
     let number = windows.next
     windows.next += 1
     let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)

@@ -44,7 +44,7 @@ extension WindowState {
   /// All rows leave.
   mutating func letGo(_ nowMs: Int64) -> [DiffOp] {
     forgetWishes()
-    trouble = .notFound
+    trouble = .noConversation
     edges = Edges()
     anchor = 0
     guard !list.isEmpty || !list.loaded.isEmpty else { return [] }

@@ -231,10 +231,10 @@ extension WindowState {
         try grow(.newest(wish.want), loader: &loader)
       }
     case .message(let id):
-      if !mayAsk { trouble = trouble ?? .notFound }
+      if !mayAsk { trouble = trouble ?? .noMessage }
       try resolve(wish, kind: .at(id), want: 0, mayAsk: mayAsk, loader: &loader)
     case .time(let time):
-      if !mayAsk { trouble = trouble ?? .notFound }
+      if !mayAsk { trouble = trouble ?? .notFound("there is no message at this time") }
       try resolve(wish, kind: .time(time), want: 0, mayAsk: mayAsk, loader: &loader)
     }
   }
@@ -252,7 +252,7 @@ extension WindowState {
       if wishes[index].hasGivenUp || config.isCacheOnly { continue }
       if wishes[index].tried.contains(kind), !asked.contains(where: { $0.request.kind == kind }) {
         wishes[index].hasGivenUp = true
-        trouble = trouble ?? .notFound
+        trouble = trouble ?? .noMessage
         continue
       }
       if isUp { wishes[index].remember(tried: kind) }

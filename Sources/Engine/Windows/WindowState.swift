@@ -207,7 +207,9 @@ struct WindowState: LiveQueryState {
   private(set) var isReplaced = false
 
   private func row(_ number: UInt64) throws(Failure) -> Int {
-    guard let row = list.row(ofNumber: number) else { throw .notFound }
+    guard let row = list.row(ofNumber: number) else {
+      throw .notFound("no row of the window has this number")
+    }
     return row
   }
 

@@ -248,9 +248,9 @@ enum Schema {
 
     /// Compares what a file says in three columns of a row with what the host does.
     func check(_ row: borrowing Statement, from column: Int32) throws(StoreFailure) {
-      guard row.isEqual(column, to: account), row.isEqual(column + 1, to: user),
-        row.int(column + 2) == positionKind
-      else { throw .mismatch }
+      guard row.isEqual(column, to: account) else { throw .mismatch(.account) }
+      guard row.isEqual(column + 1, to: user) else { throw .mismatch(.user) }
+      guard row.int(column + 2) == positionKind else { throw .mismatch(.positionKind) }
     }
   }
 

@@ -16,8 +16,8 @@ package enum StoreFailure: Error, Equatable, Sendable {
   case full
   /// Stored bytes were changed or lost.
   case damaged
-  /// The file belongs to another account, user or kind of position.
-  case mismatch
+  /// The file is bound to something else than the host says.
+  case mismatch(Bound)
   /// The file was written by a later version.
   case tooNew
   /// A database, but not one of ours.
@@ -29,12 +29,16 @@ package enum StoreFailure: Error, Equatable, Sendable {
   /// A rule that the code itself guarantees does not hold.
   case broken(StaticString)
 
+  /// What a file is bound to for life.
+  package enum Bound: Sendable { case account, user, positionKind }
+
   package static func == (a: StoreFailure, b: StoreFailure) -> Bool {
     switch (a, b) {
     case (.vault(let x), .vault(let y)): x == y
     case (.sqlite(let x), .sqlite(let y)): x == y
-    case (.full, .full), (.damaged, .damaged), (.mismatch, .mismatch), (.tooNew, .tooNew): true
+    case (.full, .full), (.damaged, .damaged), (.tooNew, .tooNew): true
     case (.notOurs, .notOurs), (.closed, .closed), (.notFound, .notFound): true
+    case (.mismatch(let x), .mismatch(let y)): x == y
     case (.broken(let x), .broken(let y)): x.description == y.description
     default: false
     }

@@ -33,7 +33,7 @@ import Testing
     // That it may have arrived is to be written down, and is once something can be.
     let states = try world.states().suffix(2)
     #expect(Array(states) == [.inFlight, .queued])
-    #expect(throws: Failure.full) { try world.say("three", as: "c3") }
+    #expect(throws: Failure.noRoomOnDisk) { try world.say("three", as: "c3") }
     #expect(try world.seen().map(\.text) == before)
     // What goes out is written down first, so nothing goes.
     try world.connect()
@@ -43,7 +43,7 @@ import Testing
         frames.append(String(decoding: next.bytes, as: UTF8.self))
       }
     } catch {
-      #expect(error == .full)
+      #expect(error == .noRoomOnDisk)
     }
     #expect(!frames.contains { $0.contains("send_message") })
     disk.fillDisk(false)

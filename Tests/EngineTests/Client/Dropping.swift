@@ -139,8 +139,8 @@ import Testing
 
   @Test func whatIsNotThereIsNotFound() throws {
     let world = try caughtUp()
-    #expect(throws: Failure.notFound) { try drop("nobody", world) }
-    #expect(throws: Failure.notFound) {
+    #expect(throws: Failure.noMessage) { try drop("nobody", world) }
+    #expect(throws: Failure.noConversation) {
       try world.client.drop(conversation: Array("nowhere".utf8), id: [])
     }
     // Offline as well.

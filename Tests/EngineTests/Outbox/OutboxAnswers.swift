@@ -225,7 +225,7 @@ import Testing
     #expect(try world.open() == [b.operation])
     #expect(try isNotSent(world, b.operation))
     #expect(try world.texts() == ["answer"])
-    #expect(throws: Failure.notFound) { try world.standing(a.operation) }
+    #expect(throws: Failure.noOperation) { try world.standing(a.operation) }
   }
 
   @Test func aDeletionOfWhatWasNotFoundTakesItBack() throws {

@@ -122,7 +122,7 @@ import Testing
     let operation = try create(world, "mine")
     let said = try world.say("hello", in: "mine")
     #expect(try world.client.cancel(operation: operation))
-    #expect(throws: Failure.notFound) { try world.standing(said.operation) }
+    #expect(throws: Failure.noOperation) { try world.standing(said.operation) }
     #expect(try world.texts(in: "mine").isEmpty)
     try world.connect()
     try world.run()
@@ -148,8 +148,8 @@ import Testing
     world.reset()
     let gone = try world.perform(#"{"type":"\#(verb)","conversation_id":"mine"}"#).operation
     #expect(gone == made)
-    #expect(throws: Failure.notFound) { try world.standing(made) }
-    #expect(throws: Failure.notFound) { try world.standing(said.operation) }
+    #expect(throws: Failure.noOperation) { try world.standing(made) }
+    #expect(throws: Failure.noOperation) { try world.standing(said.operation) }
     if !isRefused { try world.connect() }
     try list.settle(world)
     #expect(try list.ids() == ["room"])
@@ -201,7 +201,7 @@ import Testing
     world.post(3)
     let stale = try world.perform(#"{"type":"get_conversations"}"#).operation
     try folder.kill(world)
-    #expect(throws: Failure.notFound) { try world.standing(stale) }
+    #expect(throws: Failure.noOperation) { try world.standing(stale) }
     try world.connect()
     let list = try world.perform(
       #"{"type":"get_conversations","include_last_message":true}"#

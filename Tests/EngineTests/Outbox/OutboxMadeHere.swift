@@ -166,7 +166,7 @@ import Testing
     try screen.poll()
     try list.poll()
     #expect(screen.numbers.isEmpty)
-    #expect(try screen.state().trouble == .notFound)
+    #expect(try screen.state().trouble == .noConversation)
     #expect(try screen.state().waiting == .nothing)
     #expect(try !screen.state().hasGapBefore)
     #expect(try !list.ids().contains("mine"))
@@ -178,7 +178,7 @@ import Testing
     try screen.settle(world)
     #expect(!world.requests.contains { $0.contains("\"mine\"") })
     #expect(screen.numbers.isEmpty)
-    #expect(try screen.state().trouble == .notFound)
+    #expect(try screen.state().trouble == .noConversation)
     // Made once more under its name it is shown again.
     try create(world)
     try world.say("at last", in: "mine")

@@ -151,7 +151,7 @@ import Testing
     if kind == 1 {
       #expect(try world.standing(subscribe.operation) == .done)
     } else {
-      #expect(throws: Failure.notFound) { try world.standing(subscribe.operation) }
+      #expect(throws: Failure.noOperation) { try world.standing(subscribe.operation) }
     }
     #expect(world.asked("subscribe").isEmpty)
     try world.breakConnection()

@@ -34,7 +34,7 @@ import Testing
     try world.run()
     let id = try #require(world.truth().last)
     try forgetSends(world)
-    #expect(throws: Failure.notFound) { try world.standing(first.operation) }
+    #expect(throws: Failure.noOperation) { try world.standing(first.operation) }
     let page = try world.client.message(conversation: Array("room".utf8), id: Array("c1".utf8))
     #expect(page.rows.map(\.number) == [first.number])
     let window = try world.window()

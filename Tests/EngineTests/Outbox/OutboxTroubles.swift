@@ -176,7 +176,7 @@ import Testing
     try world.act("react_message", "c1", #","reaction":"+""#)
     try world.say("other")
     #expect(try world.client.cancel(operation: operation))
-    #expect(throws: Failure.notFound) { try world.standing(operation) }
+    #expect(throws: Failure.noOperation) { try world.standing(operation) }
     #expect(try world.texts() == ["other"])
     #expect(try world.open().count == 1)
     try world.connect()

@@ -228,7 +228,7 @@ import Testing
     #expect(page.rows.count == 100)
     #expect(page.coverage.knownCount == (try world.cached().count) + control.count)
     let id = try #require(control.first)
-    #expect(throws: Failure.notFound) {
+    #expect(throws: Failure.noMessage) {
       try world.client.message(conversation: Array("room".utf8), id: Array(id.utf8))
     }
   }

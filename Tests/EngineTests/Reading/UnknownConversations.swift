@@ -51,7 +51,7 @@ import Testing
     try world.connect()
     let id = try world.client.sync(SyncRequest(conversation: Array("nobody's".utf8)))
     try world.run()
-    #expect(try world.client.syncStatus(id).trouble == .refused)
+    #expect(try world.client.syncStatus(id).trouble == .noConversation)
     try everywhere(world, "nobody's")
     try expectGap(world, "nobody's")
   }

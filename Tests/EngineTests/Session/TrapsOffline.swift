@@ -242,14 +242,24 @@ import Testing
     #expect(try world.isWhole())
   }
 
-  @Test(arguments: ServerKind.few, ["forbidden", "not_found", "invalid", "unsupported"])
-  func anErrorAnswerEndsTheSyncAndHarmsNothing(_ kind: ServerKind, _ code: String) throws {
+  /// docs/errors.md: what a sync ends with, by the code of the server.
+  private static let ends: [(code: String, trouble: Failure)] = [
+    ("not_found", .noConversation),
+    ("unsupported", .unsupported("the server does not know the request")),
+    ("forbidden", .refused), ("invalid", .refused), ("conflict", .refused),
+    ("too_large", .refused), ("exists", .refused), ("odd", .refused),
+  ]
+
+  @Test(arguments: ServerKind.few, ends)
+  func anErrorAnswerEndsTheSyncAndHarmsNothing(
+    _ kind: ServerKind, _ end: (code: String, trouble: Failure)
+  ) throws {
     let world = try caughtUp(kind)
     let cached = try world.cached()
     try world.missing(130)
-    world.server.failNext(code)
+    world.server.failNext(end.code)
     let status = try world.sync()
-    #expect(status.trouble == .refused)
+    #expect(status.trouble == end.trouble)
     #expect(world.requests.count == 1)
     #expect(try world.cached() == cached)
     #expect(try world.isWhole())

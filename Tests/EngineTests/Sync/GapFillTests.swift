@@ -186,7 +186,7 @@ import Timeline
     if kind.capabilities.contains(.around) {
       #expect(status.trouble == nil)
       #expect(try world.cached().contains(truth[50]))
-      #expect(try world.reach(.at(Array("nobody".utf8))).trouble == .notFound)
+      #expect(try world.reach(.at(Array("nobody".utf8))).trouble == .noMessage)
     } else {
       guard case .unsupported = status.trouble else {
         Issue.record("\(String(describing: status.trouble))")

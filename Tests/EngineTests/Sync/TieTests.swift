@@ -276,7 +276,7 @@ import Testing
       if isFirst, request.contains("get_messages") { disk.fillDisk() }
       isFirst = false
     }
-    #expect(throws: Failure.full) { try world.sync() }
+    #expect(throws: Failure.noRoomOnDisk) { try world.sync() }
     disk.fillDisk(false)
     try world.disconnect()
     try world.connect()

@@ -170,7 +170,7 @@ import Timeline
           WindowConfig(conversation: Array(world.room.utf8)))
         window.close()
       } catch {
-        #expect(error == .full)
+        #expect(error == .full("1,024 windows and lists are open"))
       }
     }
     var quiet = WindowConfig(conversation: Array(world.room.utf8))

@@ -94,7 +94,9 @@ import Timeline
     #expect(try screen.window.load(Load(.initial, count: 10)))
     try screen.settle(world)
     #expect(try screen.ids() == Array(truth.suffix(10)))
-    #expect(throws: Failure.notFound) { try screen.window.load(Load(.before(row.number))) }
+    #expect(throws: Failure.notFound("no row of the window has this number")) {
+      try screen.window.load(Load(.before(row.number)))
+    }
   }
 
   /// Rows that a load is about to replace may be trimmed meanwhile: what it brings stays.
@@ -131,7 +133,7 @@ import Timeline
     try world.connect()
     let screen = try world.window(.message(Array("nobody".utf8)))
     #expect(try screen.ids().isEmpty)
-    #expect(try screen.state().trouble == .notFound)
+    #expect(try screen.state().trouble == .noMessage)
     #expect(try screen.state().waiting == .nothing)
   }
 
@@ -314,7 +316,9 @@ import Timeline
     var windows: [Window] = []
     let config = WindowConfig(conversation: Array(world.room.utf8))
     for _ in 0..<Limits.windowsMax { windows.append(try world.client.openWindow(config)) }
-    #expect(throws: Failure.full) { try world.client.openWindow(config) }
+    #expect(throws: Failure.full("1,024 windows and lists are open")) {
+      try world.client.openWindow(config)
+    }
     windows.removeLast()
     windows.append(try world.client.openWindow(config))
   }

@@ -55,13 +55,13 @@ import Testing
       case nil:
         var other = config
         other.user = bytes("another")
-        try expectRefusal(.mismatch, path, other)
+        try expectRefusal(.mismatch(.user), path, other)
         other = config
         other.account = bytes("another")
-        try expectRefusal(.mismatch, path, other)
+        try expectRefusal(.mismatch(.account), path, other)
         other = config
         other.positionKind = 1
-        try expectRefusal(.mismatch, path, other)
+        try expectRefusal(.mismatch(.positionKind), path, other)
       case "PRAGMA user_version = 99; COMMIT": try expectRefusal(.tooNew, path, config)
       default: try expectRefusal(.notOurs, path, config)
       }

@@ -176,14 +176,14 @@ import Timeline
     let fixture = try Fixture(.file)
     fixture.store.close()
     let before = try Data(contentsOf: URL(fileURLWithPath: fixture.path))
-    for change in [
-      { (c: inout StoreConfig) in c.account = bytes("Work") },
-      { c in c.user = [] },
-      { c in c.positionKind = 1 },
-    ] {
+    for bound in [StoreFailure.Bound.account, .user, .positionKind] {
       var config = fixture.config
-      change(&config)
-      #expect(throws: StoreFailure.mismatch) { try MessageStore.open(config) }
+      switch bound {
+      case .account: config.account = bytes("Work")
+      case .user: config.user = []
+      case .positionKind: config.positionKind = 1
+      }
+      #expect(throws: StoreFailure.mismatch(bound)) { try MessageStore.open(config) }
     }
     #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
     try fixture.reopen()
@@ -223,7 +223,7 @@ import Timeline
     // Nobody else's file is made anew.
     var other = fixture.config
     other.account = bytes("another")
-    #expect(throws: expected ?? .mismatch) { try MessageStore.open(other) }
+    #expect(throws: expected ?? .mismatch(.account)) { try MessageStore.open(other) }
     #expect(try Data(contentsOf: URL(fileURLWithPath: fixture.path)) == before)
     if let expected {
       #expect(throws: expected) { try MessageStore.open(fixture.config) }

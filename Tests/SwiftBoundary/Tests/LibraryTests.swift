@@ -59,7 +59,7 @@ import Tideline
     let client = try caughtUp([message(1)])
     let missing = try error { _ = try client.message("c", "nobody") }
     #expect(missing.status == Status(TL_E_NOT_FOUND))
-    #expect(missing.reason == "there is no such message, conversation, sync or file")
+    #expect(missing.reason == "there is no such message")
     let frame = try error { try client.receive("{") }
     #expect(frame.status == Status(TL_E_FRAME))
     let long = try error { try client.sync(String(repeating: "x", count: 513)) }

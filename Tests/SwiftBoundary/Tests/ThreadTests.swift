@@ -33,7 +33,7 @@ import Tideline
         ("the frame is not JSON", { try client.receive("{") }),
         ("conversation is empty", { _ = try client.messages("") }),
         (
-          "there is no such message, conversation, sync or file", { _ = try client.cancel(sync: 9) }
+          "there is no such sync", { _ = try client.cancel(sync: 9) }
         ),
       ]
       for (reason, call) in calls {
