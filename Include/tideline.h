@@ -302,9 +302,9 @@ enum {
 
 /**
  * Takes one log line, UTF-8; `text` is never NULL and is valid until the hook returns.
- * Runs inside a call of the host, with no lock of the library held. Lines hold no key, path, id or message text: constants, and a
- * number at most. Of one kind of line 10 are written in a minute; the next one says
- * how many were left out.
+ * Runs inside a call of the host, with no lock of the library held. Lines hold no key,
+ * path, id or message text: constants, and a number at most. Of one kind of line 10 are
+ * written in a minute; the next one says how many were left out.
  */
 typedef void (*tl_log_hook)(void *context, tl_log_level level, const tl_view *text);
 
