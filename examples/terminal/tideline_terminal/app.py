@@ -212,7 +212,7 @@ class ChatApp(App[None]):
                  f"{palette.size(stats.bytes_out)} out"]
         percent = self.session.arrivals.cached_percent
         if percent is not None:
-            parts.append(f"{percent} % of {self.session.arrivals.shown:,} rows from the cache")
+            parts.append(f"{percent} % of {self.session.arrivals.shown:,} from the cache")
         if state.operations_open:
             parts.append(f"{state.operations_open} to send")
         for part in parts:

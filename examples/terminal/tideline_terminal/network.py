@@ -12,6 +12,7 @@ from .session import Session
 
 LINE_MAX = 32 << 20
 RETRY_SECONDS = 0.5
+FRAME_SECONDS = 1 / 30
 
 
 class Network:
@@ -120,5 +121,5 @@ class Network:
                 await asyncio.wait_for(self._wake.wait(), None if wait is None else wait / 1_000)
             except asyncio.TimeoutError:
                 pass
-            # Others have a turn although news come without end.
-            await asyncio.sleep(0)
+            # Hundreds of messages a second make one frame at a time, and keys have their turn.
+            await asyncio.sleep(FRAME_SECONDS)

@@ -29,8 +29,10 @@ class Lines(Widget, can_focus=True):
         """A line over the whole width."""
         ground = Style(bgcolor=background, color=palette.TEXT)
         width = self.size.width
-        strip = Strip(text.render(self.app.console)).adjust_cell_length(width)
-        return Strip(strip.apply_style(ground).crop(0, width)._segments, width)
+        # A text renders its own style only where it is part of another one.
+        whole = Text.assemble(text)
+        strip = Strip(whole.render(self.app.console)).adjust_cell_length(width)
+        return strip.apply_style(ground).crop(0, width)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
