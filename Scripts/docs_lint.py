@@ -22,7 +22,7 @@ README_LINES_MAX = 220
 COLUMNS_MAX = 100
 LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[.,;:]?"
 # A newcomer follows so many steps and no more.
-HOPS_MAX = 15
+HOPS_MAX = 10
 FIRST_BLOCK = "examples/c/first.c"
 NUMBERS = r"\d{3}(?:, \d{3})*"
 NOTE_HEAD = re.compile("\n".join([

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 import unittest.mock
 
+import owners
 import tidy
 
 
@@ -121,6 +122,45 @@ class Tidy(unittest.TestCase):
                             ("# counts\n" + line + line, "listed twice"),
                             ("# counts\n" + line + "a\n", "neither")):
             self.assertIn(why, " ".join(found(listed, "a += 1")), listed)
+
+    def owned(self, listed="", **files):
+        paths = {name.replace("__", "/").replace("_", "+") + ".swift": text
+                 for name, text in files.items()}
+        sources = [(pathlib.Path(f"Sources/{name}"), text) for name, text in paths.items()]
+        return list(owners.complaints(sources, tidy.swift_code, listed))
+
+    def test_owners_names(self):
+        code = "extension SyncEngine {\n}\n"
+        self.assertEqual(self.owned(Engine__Sync__Part=code), [
+            "Engine/Sync/Part.swift:0: 1 times it names SyncEngine, and a component names none"])
+        self.assertEqual(self.owned(Engine__Sync__SyncEngine_Part=code), [])
+        self.assertEqual(self.owned(Engine__Client__Client=code), [])
+        self.assertEqual(self.owned(Engine__Sync__Part="// SyncEngine\n"), [])
+
+    def test_owners_stored(self):
+        def body(count):
+            fields = "".join(f"  private(set) var a{number} = 0\n" for number in range(count - 1))
+            computed = ("  var b: Int { 1 }\n  static let c = 1\n"
+                        "  struct In {\n    let d: Int\n  }\n")
+            local = "  func e() {\n    let f = 1\n  }\n"
+            return f"struct Type {{\n{fields}  let last: Int\n{computed}{local}}}\n"
+        self.assertEqual(self.owned(Engine__A=body(15), Wire__B=body(99)), [])
+        self.assertEqual(self.owned(Engine__A=body(16)),
+                         ["Type:0: 16 stored properties, 15 are allowed"])
+        self.assertEqual(self.owned("stored Type 16", Engine__A=body(16)), [])
+        self.assertEqual(self.owned("stored Type any", Engine__A=body(99)), [])
+        self.assertEqual(self.owned("stored Type 16", Store__A=body(17)),
+                         ["Type:0: 17 stored properties, 15 are allowed"])
+        self.assertEqual(self.owned("stored Type 18", Store__A=body(17)),
+                         ["Scripts/owners.txt:0: stored Type is 17 by now: the list only shrinks"])
+        self.assertEqual(self.owned("stored Type 18", Store__A=body(15)), [
+            "Scripts/owners.txt:0: stored Type is within the rule by now: the list only shrinks"])
+
+    def test_owners_files(self):
+        def many(count):
+            return {f"Store__File{number}": "extension Type {\n}\n" for number in range(count)}
+        self.assertEqual(self.owned(**many(8)), [])
+        self.assertEqual(self.owned(**many(9)), ["Type:0: 9 files extend it, 8 are allowed"])
 
     def test_subject(self):
         for line in ("Store: rows are written once", "Docs, Tests: x", "C/Python 3.x-y: x",

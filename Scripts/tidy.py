@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 
+import owners
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 LINE_MAX = 100
@@ -351,6 +353,7 @@ def main():
     files = [path for path in tracked(ROOT) if (ROOT / path).is_file()]
     found += folders(files)
     found += overflows(sources(ROOT, files), (ROOT / ARITHMETIC).read_text())
+    found += owners.complaints(sources(ROOT, files), swift_code, (ROOT / owners.LIST).read_text())
     for path in files:
         data = (ROOT / path).read_bytes()
         if len(data) > BYTES_MAX:
