@@ -109,28 +109,34 @@ internal import Engine
   static func new(_ page: ConversationPage) throws(Failure) -> OpaquePointer {
     let rows = unsafe try extent(of: tl_conversation.self, page.rows.count)
     let lasts = unsafe try extent(of: tl_message.self, page.rows.count)
-    let block = try unsafe allocate([rows, lasts, page.bytes.count])
+    let block = try unsafe allocate([rows, lasts, page.bytes.count, page.messages.textBytes])
     let body = unsafe start(of: block)
     let bytes = unsafe body + rows + lasts
     unsafe fill(bytes, page.bytes)
+    let texts = unsafe bytes + page.bytes.count
+    unsafe page.messages.copyTexts(to: texts)
     let target = unsafe body.bindMemory(to: tl_conversation.self, capacity: page.rows.count)
     let messages = unsafe (body + rows).bindMemory(
       to: tl_message.self, capacity: page.rows.count)
-    for (index, row) in page.rows.enumerated() {
-      guard row.fits(page.bytes.count) else {
-        unsafe block.deallocate()
-        throw .internal("a conversation lies outside of its page")
+    let isWhole = unsafe page.messages.withRows { shown in
+      for (index, row) in page.rows.enumerated() {
+        guard row.fits(page.bytes.count) else { return false }
+        var last: UnsafePointer<tl_message>?
+        if let message = row.last, shown.indices.contains(message) {
+          let id = unsafe view(bytes, row.id)
+          unsafe (messages + index).initialize(to: tl_message(shown[message], id, texts))
+          unsafe last = UnsafePointer(messages + index)
+        } else {
+          // All bytes of a batch are set: a host may copy the whole block.
+          unsafe (messages + index).initialize(to: tl_message())
+        }
+        unsafe (target + index).initialize(to: tl_conversation(row, last, bytes))
       }
-      var last: UnsafePointer<tl_message>?
-      if let message = row.last {
-        let id = unsafe view(bytes, row.id)
-        unsafe (messages + index).initialize(to: tl_message(message, id, bytes))
-        unsafe last = UnsafePointer(messages + index)
-      } else {
-        // All bytes of a batch are set: a host may copy the whole block.
-        unsafe (messages + index).initialize(to: tl_message())
-      }
-      unsafe (target + index).initialize(to: tl_conversation(row, last, bytes))
+      return true
+    }
+    guard isWhole else {
+      unsafe block.deallocate()
+      throw .internal("a conversation lies outside of its page")
     }
     unsafe block.pointee.kind = .conversations
     unsafe block.pointee.count = page.rows.count

@@ -140,17 +140,17 @@ extension tl_operation {
 }
 
 extension ConversationRow {
-  /// Tells whether all ranges lie within `count` bytes.
+  /// Tells whether all ranges lie within `count` bytes; they begin at 0 or behind.
   func fits(_ count: Int) -> Bool {
-    let own = [id, title, body, lastRead, draft, draftReplyTo, typing, clientID]
-      .allSatisfy { $0.lowerBound >= 0 && $0.upperBound <= count }
-    let its = last.map { last in
-      last.clientID.lowerBound >= 0 && last.clientID.upperBound <= count
-        && (0..<MessageTexts.count).allSatisfy {
-          last.texts[$0].lowerBound >= 0 && last.texts[$0].upperBound <= count
-        }
-    }
-    return own && its != false
+    let ends = max(
+      max(id.upperBound, title.upperBound, body.upperBound),
+      max(lastRead.upperBound, draft.upperBound, draftReplyTo.upperBound),
+      max(typing.upperBound, clientID.upperBound))
+    let starts = min(
+      min(id.lowerBound, title.lowerBound, body.lowerBound),
+      min(lastRead.lowerBound, draft.lowerBound, draftReplyTo.lowerBound),
+      min(typing.lowerBound, clientID.lowerBound))
+    return starts >= 0 && ends <= count
   }
 }
 

@@ -95,11 +95,13 @@
     }
   }
 
-  /// Appends all bytes to others.
-  package func copyBytes(to arena: inout [UInt8]) {
-    if isGiven { return }
+  /// How many bytes its texts take; none once the block was given away.
+  package var textBytes: Int { isGiven ? 0 : byteCount }
+
+  /// Copies all of its texts to where there is room for them.
+  package func copyTexts(to target: UnsafeMutableRawPointer) {
     withExtendedLifetime(self) {
-      unsafe arena.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: byteCount))
+      unsafe target.copyMemory(from: bytes, byteCount: textBytes)
     }
   }
 

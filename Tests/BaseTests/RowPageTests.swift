@@ -33,9 +33,11 @@ private func usableSize(_ block: UnsafeMutableRawPointer) -> Int
     #expect(page.rows.map { page[$0.id] } == [[2], [1], [0]])
     let fewer = RowPage([page[2], page[0]], over: page)
     #expect(fewer.rows.map { fewer[$0.id] } == [[0], [2]])
-    var bytes: [UInt8] = [9]
-    fewer.copyBytes(to: &bytes)
-    #expect(bytes == [9, 0, 1, 2])
+    var bytes = [UInt8](repeating: 9, count: fewer.textBytes + 1)
+    bytes.withUnsafeMutableBytes { room in
+      if let start = room.baseAddress { unsafe fewer.copyTexts(to: start) }
+    }
+    #expect(bytes == [0, 1, 2, 9])
     #expect(RowPage().rows.isEmpty)
   }
 
@@ -55,8 +57,6 @@ private func usableSize(_ block: UnsafeMutableRawPointer) -> Int
       #expect(unsafe (block.bytes + row.id.lowerBound).load(as: UInt8.self) == UInt8(index))
     }
     #expect(unsafe page.give(extra: 8) == nil)
-    var bytes: [UInt8] = []
-    page.copyBytes(to: &bytes)
-    #expect(page.rows.isEmpty && page[0..<1].isEmpty && bytes.isEmpty)
+    #expect(page.rows.isEmpty && page[0..<1].isEmpty && page.textBytes == 0)
   }
 }

@@ -37,9 +37,8 @@ package struct ConversationRow: Sendable {
   /// JSON array of the ids of those who type, in the order in which they began.
   package var typing: Range<Int> = 0..<0
   package var clientID: Range<Int> = 0..<0
-  /// The newest visible message, pending ones included; its ranges, too, point into
-  /// the page's bytes.
-  package var last: MessageRow?
+  /// Which of the page's messages is the newest visible one, pending ones included.
+  package var last: Int?
 
   package init() {}
 }
@@ -51,10 +50,11 @@ package enum ConversationFlags {
   package static let hasStuck: UInt32 = 1 << 3
 }
 
-/// Rows of a list with the bytes behind them.
+/// Rows of a list with the bytes behind them, and their messages.
 package struct ConversationPage: Sendable {
   package var rows: [ConversationRow] = []
   package var bytes: [UInt8] = []
+  package var messages = RowPage()
 
   package init() {}
 }

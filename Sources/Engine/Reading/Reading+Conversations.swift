@@ -13,29 +13,74 @@ extension Reading {
   func conversations(
     _ cids: [Int64], typing: [[UInt8]: [[UInt8]]], isNamed: Bool = false
   ) throws(Failure) -> ConversationPage {
-    var page = ConversationPage()
-    for cid in cids {
-      try storing { rx throws(StoreFailure) in
+    try storing { rx throws(StoreFailure) in
+      var page = ConversationPage()
+      page.rows.reserveCapacity(cids.count)
+      var lasts: [Last] = []
+      lasts.reserveCapacity(cids.count)
+      for (index, cid) in cids.enumerated() {
         var row = ConversationRow()
         row.number = UInt64(clamping: cid)
         if let record = try rx.conversation(cid: cid) {
           let entry = try rx.entry(record)
           if entry.summary.isListed || isNamed {
-            try fill(
-              &row, of: record, entry: entry, typing: typing[record.id] ?? [], arena: &page.bytes)
+            fill(&row, entry: entry, typing: typing[record.id] ?? [], arena: &page.bytes)
+            if let last = Last(entry, row: index) { lasts.append(last) }
           }
         }
         page.rows.append(row)
       }
+      try addMessages(lasts, to: &page)
+      return page
     }
-    return page
+  }
+
+  /// The newest message of a row that is to be shown.
+  private struct Last {
+    let row: Int
+    let cid: Int64
+    let position: Position
+    let isVerified: Bool
+    let marker: Position?
+
+    init?(_ entry: ConversationEntry, row: Int) {
+      guard let newest = entry.summary.newest else { return nil }
+      self.row = row
+      cid = entry.summary.cid
+      position = newest.position
+      isVerified = entry.summary.isVerified
+      marker = entry.marker
+    }
+  }
+
+  private func addMessages(
+    _ lasts: [Last], to page: inout ConversationPage
+  ) throws(StoreFailure) {
+    if lasts.isEmpty { return }
+    let found = try rx.messages(at: lasts.map { ($0.cid, $0.position) })
+    for (last, message) in zip(lasts, found.rows) {
+      guard let message else { continue }
+      let isForgotten =
+        last.isVerified ? false : try rx.unverified(last.cid).holds(last.position)
+      let bits = RowAnnotator.bits(
+        isAboveMarker: last.marker.map { $0 < last.position } ?? true,
+        isVerified: last.isVerified,
+        isStale: isForgotten || !fresh[last.cid].holds(last.position))
+      page.rows[last.row].last = message
+      unsafe found.page.withRows { rows in
+        unsafe mark(&rows[message], RowAnnotator.flags(rows[message].rowFlags, bits))
+        unsafe page.rows[last.row].activityUs = rows[message].timeUs
+      }
+    }
+    page.messages = found.page
   }
 
   private func fill(
-    _ row: inout ConversationRow, of record: ConversationRecord, entry: ConversationEntry,
-    typing: [[UInt8]], arena: inout [UInt8]
-  ) throws(StoreFailure) {
-    func add(_ bytes: [UInt8]) -> Range<Int> {
+    _ row: inout ConversationRow, entry: ConversationEntry, typing: [[UInt8]],
+    arena: inout [UInt8]
+  ) {
+    func add(_ bytes: [UInt8]?) -> Range<Int> {
+      guard let bytes, !bytes.isEmpty else { return 0..<0 }
       let start = arena.count
       arena += bytes
       return start..<arena.count
@@ -55,19 +100,14 @@ extension Reading {
       row.title = add(entry.savedTitle ?? shown.title)
       row.memberCount = shown.memberCount
     }
-    row.clientID = add(entry.clientID ?? [])
-    row.lastRead = add(entry.lastRead ?? [])
-    row.draft = add(entry.draft?.body ?? [])
-    row.draftReplyTo = add(entry.draft?.replyTo ?? [])
+    row.clientID = add(entry.clientID)
+    row.lastRead = add(entry.marker?.id)
+    row.draft = add(entry.draft?.body)
+    row.draftReplyTo = add(entry.draft?.replyTo)
     if !typing.isEmpty { row.typing = add(jsonArray(typing)) }
-    guard let newest = summary.newest else {
+    if summary.newest == nil {
       row.activityUs = max(0, summary.isPending ? 0 : summary.activity)
-      return
     }
-    guard let page = try message(record, at: newest.position) else { return }
-    row.activityUs = page[0].timeUs
-    row.last = page[0].shifted(by: arena.count)
-    page.copyBytes(to: &arena)
   }
 }
 
@@ -75,19 +115,6 @@ extension ConversationEntry {
   /// The title that the user gave it and the server has not confirmed.
   fileprivate var savedTitle: [UInt8]? {
     saved.flatMap { operationText("title", in: Array($0.dropFirst().dropLast())) }
-  }
-}
-
-extension MessageRow {
-  /// The same message in an arena in which its bytes begin later.
-  fileprivate func shifted(by offset: Int) -> MessageRow {
-    var row = self
-    for text in 0..<MessageTexts.count {
-      let range = texts[text]
-      row.texts[text] = range.lowerBound + offset..<range.upperBound + offset
-    }
-    row.clientID = clientID.lowerBound + offset..<clientID.upperBound + offset
-    return row
   }
 }
 

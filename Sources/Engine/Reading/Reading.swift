@@ -8,9 +8,9 @@ internal import Timeline
 internal import Wire
 
 struct Reading {
-  private let rx: ReadTransaction
+  let rx: ReadTransaction
   /// Where all marks were verified on this connection.
-  private let fresh: FreshRanges
+  let fresh: FreshRanges
   /// By operation, how much of its attachment is uploaded.
   private let permille: [UInt64: UInt32]
   private let scheme: PositionScheme
@@ -74,20 +74,6 @@ struct Reading {
     }
     guard let page else { throw .noMessage }
     return page
-  }
-
-  /// A page of the one row at a place; nil where none is seen there.
-  func message(
-    _ record: ConversationRecord, at place: Position
-  ) throws(StoreFailure) -> RowPage? {
-    let found = try rx.messages(record.cid, keys: [place])
-    if found.count == 0 { return nil }
-    let spans = record.trusted(try rx.spans(record.cid))
-    try mark(found, RowAnnotator(rx, of: record, spans: spans, fresh: fresh[record.cid], ends: nil))
-    { _ in
-      place
-    }
-    return found
   }
 
   /// Rows of a window with content as it is now. A row that went keeps its place.
@@ -316,15 +302,18 @@ struct Reading {
         if unsafe rows[index].flags & MessageFlags.gone != 0 { continue }
         let flags = unsafe marks.flags(rows[index].rowFlags, place(index))
         if flags & MessageFlags.stale != 0 { stale += 1 }
-        unsafe rows[index].flags = flags
-        let operation = unsafe rows[index].operation
-        if operation != 0 {
-          unsafe rows[index].uploadPermille = permille[operation] ?? 1_000
-        } else if isNumbered {
-          unsafe rows[index].sequence = UInt64(clamping: rows[index].order)
-        }
+        unsafe mark(&rows[index], flags)
       }
       return stale
+    }
+  }
+
+  func mark(_ row: inout MessageRow, _ flags: UInt32) {
+    row.flags = flags
+    if row.operation != 0 {
+      row.uploadPermille = permille[row.operation] ?? 1_000
+    } else if isNumbered {
+      row.sequence = UInt64(clamping: row.order)
     }
   }
 
@@ -412,7 +401,7 @@ extension Coverage {
 }
 
 /// What is known about the rows of one conversation beside their content.
-private struct RowAnnotator {
+struct RowAnnotator {
   private let spans: SpanSet
   private let unverified: SpanSet
   private let fresh: SpanSet
@@ -445,18 +434,26 @@ private struct RowAnnotator {
 
   /// Those flags of a row that its place decides.
   private func bits(at position: Position) -> UInt32 {
-    var bits: UInt32 = marker.map { $0 < position } ?? true ? Self.unread : 0
     let isForgotten = unverified.holds(position)
-    if isForgotten || !spans.holds(position) { bits |= 1 << 7 }
-    if isForgotten || !fresh.holds(position) { bits |= MessageFlags.stale }
-    return bits
+    return Self.bits(
+      isAboveMarker: marker.map { $0 < position } ?? true,
+      isVerified: !isForgotten && spans.holds(position),
+      isStale: isForgotten || !fresh.holds(position))
+  }
+
+  static func bits(isAboveMarker: Bool, isVerified: Bool, isStale: Bool) -> UInt32 {
+    (isAboveMarker ? unread : 0) | (isVerified ? 0 : 1 << 7) | (isStale ? MessageFlags.stale : 0)
   }
 
   /// `TL_MESSAGE_` flags of the header.
   func flags(_ flags: RowFlags, _ position: @autoclosure () -> Position) -> UInt32 {
-    var bits = common ?? bits(at: position())
-    if !flags.isDisjoint(with: .ownOrRead) { bits &= ~Self.unread }
-    bits |= UInt32(truncatingIfNeeded: flags.rawValue & Self.same)
+    Self.flags(flags, common ?? bits(at: position()))
+  }
+
+  static func flags(_ flags: RowFlags, _ bits: UInt32) -> UInt32 {
+    var bits = bits
+    if !flags.isDisjoint(with: .ownOrRead) { bits &= ~unread }
+    bits |= UInt32(truncatingIfNeeded: flags.rawValue & same)
     if !flags.isDisjoint(with: .listened) { bits |= 1 << 10 }
     if flags.contains(.moderated) { bits |= MessageFlags.moderated }
     if flags.contains(.silent) { bits |= MessageFlags.silent }

@@ -5,6 +5,23 @@ extension Queries {
   static let conversationsAfter: StaticString =
     "SELECT cid FROM conversation WHERE cid > ? ORDER BY cid LIMIT ?"
 
+  static let spansBetween: StaticString = """
+    SELECT cid, kind, low_time, low_id, high_time, high_id FROM span
+    WHERE cid >= ? AND cid <= ? ORDER BY cid, kind, low_time, low_id
+    """
+
+  static let entitiesOfConversations: StaticString = """
+    SELECT cid FROM entity WHERE kind = 1 AND cid >= ? AND cid <= ? ORDER BY cid
+    """
+
+  /// Who reads passes over hidden rows and ends by himself.
+  static let newestKeys: StaticString = """
+    SELECT number, time, key, lsn, flags FROM message WHERE cid = ?
+    ORDER BY time DESC, key DESC
+    """
+
+  static let someDraft: StaticString = "SELECT 1 FROM draft LIMIT 1"
+
   static let entityOfConversation: StaticString =
     "SELECT body FROM entity WHERE kind = 1 AND cid = ? LIMIT 1"
 
@@ -12,12 +29,6 @@ extension Queries {
     "SELECT made_us, told_lsn FROM conversation WHERE cid = ?"
 
   static let draft: StaticString = "SELECT body, reply_to FROM draft WHERE cid = ?"
-
-  static let tally: StaticString = """
-    SELECT read_time, read_id, read_named, unread_count, server_unread, counted_time, counted_id,
-      counted_flags, counted_arrived, counted_lsn, unread_fewer, unread_more, message_count
-    FROM conversation WHERE cid = ?
-    """
 
   static let countUnread: StaticString = """
     SELECT count(*) FROM message
@@ -82,7 +93,8 @@ extension Queries {
     """
 
   static let listQueries: [StaticString] = [
-    conversationsAfter, entityOfConversation, listing, draft, tally, countUnread, unreadNumbers,
+    conversationsAfter, spansBetween, entitiesOfConversations, newestKeys,
+    entityOfConversation, listing, draft, countUnread, unreadNumbers,
     markerQueued, markersKept, markerTold, pendingSends, askedOfConversation, leavesConversation,
   ]
 }

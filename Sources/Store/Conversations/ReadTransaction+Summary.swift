@@ -35,8 +35,8 @@ extension ReadTransaction {
     let cid = record.cid
     if let kept = try known?.entry(cid).summary { return kept }
     let connection = try connection
-    let newest = try keys(cid, before: Self.beyond, limit: 1, from: nil).first
-    let isTold = try connection.statement(Queries.entityOfConversation, cid).step()
+    let (newest, topmost) = try newestKey(cid)
+    let isTold = try isTold(cid)
     var isLeft = try hasOperations()
     if isLeft { isLeft = try connection.statement(Queries.leavesConversation, cid).step() }
     let summary = ConversationSummary(
@@ -44,9 +44,36 @@ extension ReadTransaction {
       isListed: !isLeft && (newest != nil || isTold || record.isPending), isLeft: isLeft,
       activity: try activity(cid, newest: newest?.position, isPending: record.isPending),
       newest: newest, isVerified: try isVerified(newest?.position, of: record),
-      unread: try unread(record), isPending: record.isPending)
+      unread: try unread(record, topmost: .some(topmost)), isPending: record.isPending)
     memo?.entry(cid).summary = summary
     return summary
+  }
+
+  /// The newest message that is seen, pending ones included, and where the newest row stands that
+  /// the server has, hidden or not.
+  private func newestKey(_ cid: Int64) throws(StoreFailure) -> (seen: RowKey?, topmost: Position?) {
+    var seen = try pendingKeys(
+      cid, from: .min, to: Self.beyond, limit: 1, newestFirst: true
+    ).first
+    var topmost: Position?
+    let row = try connection.statement(Queries.newestKeys, cid)
+    while try row.step() {
+      let position = Position(time: row.int(1), key: row.bytes(2))
+      topmost = topmost ?? position
+      if seen != nil { break }
+      guard RowFlags(rawValue: row.int(4)).isDisjoint(with: .hidden) else { continue }
+      seen = RowKey(number: row.uint(0), position: position, revision: row.uint(3))
+    }
+    return (seen, topmost)
+  }
+
+  /// Whether the server told the conversation's object.
+  private func isTold(_ cid: Int64) throws(StoreFailure) -> Bool {
+    let entry = try known?.entry(cid)
+    if let kept = entry?.isTold { return kept }
+    let isTold = try connection.statement(Queries.entityOfConversation, cid).step()
+    entry?.isTold = isTold
+    return isTold
   }
 
   private func isVerified(
@@ -74,6 +101,7 @@ extension ReadTransaction {
     let row = try connection.statement(Queries.conversationsAfter, cid, Swift.max(0, limit))
     var cids: [Int64] = []
     while try row.step() { cids.append(row.int(0)) }
+    try prepareSummaries(cids)
     var found: [ConversationSummary] = []
     found.reserveCapacity(cids.count)
     for cid in cids {
@@ -114,7 +142,8 @@ package struct ConversationEntry: Equatable, Sendable {
   package var user: [UInt8]?
   /// Those of the newest request that is to change it and was not refused.
   package var saved: [UInt8]?
-  package var lastRead: [UInt8]?
+  /// The last message that this user has read.
+  package var marker: Position?
   /// The client id under which it was made here.
   package var clientID: [UInt8]?
   package var draft: StoredDraft?
@@ -126,10 +155,12 @@ package struct ConversationEntry: Equatable, Sendable {
 extension ReadTransaction {
   package func entry(_ record: ConversationRecord) throws(StoreFailure) -> ConversationEntry {
     var entry = ConversationEntry(
-      summary: try summary(record), body: nil, lastRead: try tally(record.cid).marker?.id,
+      summary: try summary(record), body: nil, marker: try tally(record.cid).marker,
       draft: try draft(record.cid), hasPending: false, hasStuck: false)
-    let entity = try connection.statement(Queries.entityOfConversation, record.cid)
-    if try entity.step() { entry.body = entity.bytes(0) }
+    if try isTold(record.cid) {
+      let entity = try connection.statement(Queries.entityOfConversation, record.cid)
+      if try entity.step() { entry.body = entity.bytes(0) }
+    }
     guard try hasOperations() else { return entry }
     let alias = try connection.statement(Queries.aliasOf, record.cid)
     entry.clientID = record.isPending ? record.id : try alias.step() ? alias.bytes(0) : nil

@@ -97,6 +97,11 @@ extension RowState {
 extension ReadTransaction {
   /// The unread messages of a conversation.
   package func unread(_ record: ConversationRecord) throws(StoreFailure) -> Unread {
+    try unread(record, topmost: nil)
+  }
+
+  /// - Parameter topmost: where the newest row stands, hidden or not, for who knows it.
+  func unread(_ record: ConversationRecord, topmost: Position??) throws(StoreFailure) -> Unread {
     let tally = try tally(record.cid)
     var known = tally.counted.map { $0.count &+ $0.arrived }
     if let counted = tally.counted, try isOrderUnknown(at: counted.top, record.cid) {
@@ -105,7 +110,8 @@ extension ReadTransaction {
         record.cid, from: .after(timestampGroup: counted.top.time), to: Self.beyond)
       known = counted.count &+ later
     } else if let counted = tally.counted {
-      let isWhole = counted.isWhole ? true : try isCovered(above: counted.top, of: record)
+      let isWhole =
+        counted.isWhole ? true : try isCovered(above: counted.top, of: record, topmost: topmost)
       if isWhole, !counted.isLow, !counted.isDoubted,
         !counted.isOutlived || known == 0
       {
@@ -121,7 +127,8 @@ extension ReadTransaction {
     }
     // A greater count of the server's holds what has not been heard of yet.
     let isGreater = tally.counted?.isDoubted ?? false && known ?? 0 > tally.unread
-    let isAllHere = isGreater ? false : try isCovered(above: tally.marker, of: record)
+    let isAllHere =
+      isGreater ? false : try isCovered(above: tally.marker, of: record, topmost: topmost)
     let surplus = tally.counted?.surplus ?? 0
     let count = isAllHere ? tally.unread : Swift.max(tally.unread &- surplus, known ?? 0)
     // What was read elsewhere makes nothing of nothing.
@@ -179,15 +186,17 @@ extension ReadTransaction {
 
   /// Whether the trusted ranges hold everything from a place up to what is known of the
   /// present.
+  ///
+  /// - Parameter topmost: where the newest row stands, hidden or not, for who knows it.
   func isCovered(
-    above low: Position?, of record: ConversationRecord
+    above low: Position?, of record: ConversationRecord, topmost: Position?? = nil
   ) throws(StoreFailure) -> Bool {
     var spans = try spans(record.cid)
     // A newest range that ends below the watermark was cut out of what was once whole.
     guard let fetch = record.fetch, let high = spans.newest?.high, high.time >= fetch.timeUs
     else { return false }
-    let beyond = try rows(record.cid, from: high, to: Self.beyond, limit: 1, newestFirst: false)
-    guard beyond.isEmpty else { return false }
+    let newest = if let topmost { topmost } else { try newest(record.cid) }
+    if let newest, newest >= high { return false }
     spans = spans.without(try unverified(record.cid))
     let low = low.map(\.successor) ?? .min
     // Behind the newest range there is nothing to be read.
@@ -198,22 +207,26 @@ extension ReadTransaction {
   func tally(_ cid: Int64) throws(StoreFailure) -> UnreadCounters {
     let kept = try known
     if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
-    let tally = try storedTally(cid, on: connection)
-    memo?.entry(cid).tally = tally
-    return tally
+    let row = try connection.statement(Queries.conversationsBetween, cid, cid)
+    guard try row.step() else { return UnreadCounters() }
+    _ = try conversation(row)
+    if let tally = memo?.entry(cid).tally { return tally }
+    return try storedTally(row, from: Self.recordColumns, of: cid)
+  }
+
+  /// Takes what a row counts into what is known: unread messages, and behind them all.
+  func noteCounts(
+    _ row: borrowing Statement, from column: Int32, in entry: ReadCache.Entry
+  ) throws(StoreFailure) {
+    entry.tally = try storedTally(row, from: column, of: entry.cid)
+    let count = row.int(column + UnreadCounters.columns)
+    entry.count = Int(clamping: Swift.max(0, count &+ (try keptRows(entry.cid))))
   }
 
   private func storedTally(
-    _ cid: Int64, on connection: Connection
+    _ row: borrowing Statement, from column: Int32, of cid: Int64
   ) throws(StoreFailure) -> UnreadCounters {
-    let row = try connection.statement(Queries.tally, cid)
-    guard try row.step() else { return UnreadCounters() }
-    let tally = UnreadCounters(row, from: 0)
-    let count = row.int(UnreadCounters.columns)
-    let kept = try kept()
-    let isKept = kept?.record.cid == cid
-    memo?.entry(cid).count = Int(
-      clamping: Swift.max(0, count &+ (isKept ? kept?.rows ?? 0 : 0)))
-    return isKept ? kept?.tally ?? tally : tally
+    if let kept = try kept(), kept.record.cid == cid { return kept.tally }
+    return UnreadCounters(row, from: column)
   }
 }

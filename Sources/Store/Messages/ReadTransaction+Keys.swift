@@ -101,6 +101,28 @@ extension ReadTransaction {
     return page.page()
   }
 
+  /// The messages at these places, each of a conversation of its own, and which row is which; nil
+  /// where none is seen. However large they are, all of them come.
+  package func messages(
+    at places: [(cid: Int64, position: Position)]
+  ) throws(StoreFailure) -> (page: RowPage, rows: [Int?]) {
+    var page = RowBuilder(places.count, bytesMax: .max)
+    var rows: [Int?] = []
+    rows.reserveCapacity(places.count)
+    for (cid, position) in places {
+      let count = page.count
+      if position.isPending {
+        _ = try appendPending(to: &page, at: position, in: cid)
+      } else {
+        let row = try connection.statement(Queries.at, cid, position.time, position.key)
+        if try row.step() { _ = page.append(row, RowFlags(rawValue: row.int(2))) }
+      }
+      rows.append(page.count > count ? count : nil)
+      try lay(over: &page, from: count, in: cid)
+    }
+    return (page.page(), rows)
+  }
+
   /// Appends the rows at the next places; gives how many places were dealt with, one at
   /// least. Mostly nothing lies between them, so that one statement finds them all.
   private func append(

@@ -6,9 +6,13 @@ internal import Base
 
 extension ReadTransaction {
   /// Lays pins, edits and reactions over the rows of a page.
-  func lay(over page: inout RowBuilder, in cid: Int64) throws(StoreFailure) {
+  ///
+  /// - Parameter first: the first row of this conversation.
+  func lay(
+    over page: inout RowBuilder, from first: Int = 0, in cid: Int64
+  ) throws(StoreFailure) {
     guard !page.flags.isDisjoint(with: .laidOver) else { return }
-    for index in 0..<page.count {
+    for index in first..<page.count {
       let flags = page[index]
       if flags.contains(.pinQueued) { page[index].insert(.pinned) }
       if flags.contains(.unpinQueued) { page[index].remove(.pinned) }

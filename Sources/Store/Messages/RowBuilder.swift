@@ -22,9 +22,11 @@ internal import Timeline
   /// In the block the rows, and behind room for all of them the bytes.
   private var rows: UnsafeMutablePointer<MessageRow>
   private var bytes: UnsafeMutableRawPointer
+  private let bytesMax: Int
 
   /// - Parameter limit: rows at most; room is made for those of a screen.
-  init(_ limit: Int) {
+  init(_ limit: Int, bytesMax: Int = Self.bytesMax) {
+    self.bytesMax = bytesMax
     rowRoom = Swift.max(1, Swift.min(limit, 64))
     byteRoom = rowRoom * Self.textBytes
     unsafe start = Self.block(rowRoom, bytes: byteRoom)
@@ -94,7 +96,7 @@ internal import Timeline
 
   private mutating func appendAll(_ row: borrowing Statement, _ flags: RowFlags) -> Bool {
     // Long before that no row is asked how large it is.
-    if byteCount > Self.bytesMax / 2, byteCount + row.size(7) + row.size(11) > Self.bytesMax {
+    if byteCount > bytesMax / 2, byteCount + row.size(7) + row.size(11) > bytesMax {
       isCut = true
       return false
     }

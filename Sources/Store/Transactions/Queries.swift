@@ -20,6 +20,12 @@ enum Queries {
     FROM message WHERE cid = ? AND (time, key) >= (?, ?) ORDER BY time, key
     """
 
+  static let at: StaticString = """
+    SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
+      rest, sent_us, delivered_by, listened_by, edited_us, client_id
+    FROM message WHERE cid = ? AND time = ? AND key = ? AND flags & 1408 = 0
+    """
+
   static let one: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
       rest, sent_us, delivered_by, listened_by, edited_us, client_id
@@ -116,18 +122,24 @@ enum Queries {
     WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?)
     """
 
+  /// A conversation's own row: its record, and behind that what is counted of it.
   static let conversation: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, marks_us, marks_text,
       top_time, top_id, lowest_since_us, total_count, restored_lsn, audited_total, audited_count,
-      is_pending, deleted_lsn
+      is_pending, deleted_lsn, read_time, read_id, read_named, unread_count, server_unread,
+      counted_time, counted_id, counted_flags, counted_arrived, counted_lsn, unread_fewer,
+      unread_more, message_count
     FROM conversation WHERE id = ?
     """
 
-  static let conversationByCID: StaticString = """
+  /// The same of all that have these numbers.
+  static let conversationsBetween: StaticString = """
     SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, marks_us, marks_text,
       top_time, top_id, lowest_since_us, total_count, restored_lsn, audited_total, audited_count,
-      is_pending, deleted_lsn
-    FROM conversation WHERE cid = ?
+      is_pending, deleted_lsn, read_time, read_id, read_named, unread_count, server_unread,
+      counted_time, counted_id, counted_flags, counted_arrived, counted_lsn, unread_fewer,
+      unread_more, message_count
+    FROM conversation WHERE cid >= ? AND cid <= ? ORDER BY cid
     """
 
   static let pinnedOlder: StaticString = """
@@ -222,10 +234,10 @@ enum Queries {
 
   static let all: [StaticString] =
     [
-      older, latest, newer, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, rangeUntil,
+      older, latest, newer, at, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, rangeUntil,
       stored, oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks,
       pendingMarkCount, spans, quarantined, someQuarantined, hidden, quarantinedItems,
-      count, conversation, conversationByCID, pinnedOlder, pinnedNewer, keysDown, keysUp,
+      count, conversation, conversationsBetween, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
       entitiesOfKind, aliasOf, seen,
       greatestRef, owed, owedCount, lastEvent, alias,

@@ -9,6 +9,7 @@ internal import Timeline
 final class ReadCache {
   /// What is known of one conversation; nil where it was not asked yet.
   final class Entry {
+    let cid: Int64
     var record: ConversationRecord?
     var spans: SpanSet?
     var unverified: SpanSet?
@@ -18,24 +19,37 @@ final class ReadCache {
     var tally: UnreadCounters?
     var count: Int?
     var summary: ConversationSummary?
+    /// Whether the server told its object.
+    var isTold: Bool?
     /// Whether any message of it was deleted, and whether any could not be read.
     var someDeleted: Bool?
     var someQuarantined: Bool?
+
+    init(_ cid: Int64) {
+      self.cid = cid
+    }
+  }
+
+  private struct Named {
+    let name: [UInt8]
+    let entry: Entry
   }
 
   /// Conversations kept at most.
   private static let entriesMax = 1_024
 
   private var lsn: UInt64?
-  // Each kind of key that is hashed costs the first opening of a process a tenth of a
-  // millisecond, so there is one kind.
-  private var entries: [UInt64: Entry] = [:]
+  // No dictionary: the first one of its kind looks through all conformances of the process, which
+  // was a seventh of the first window of a file that is opened.
+  private var entries: [Entry] = []
+  private var numbers = SlotTable()
   /// The one that was asked for last, which is mostly asked for again.
-  private var last: (cid: Int64, entry: Entry)?
-  /// Names by what they hash to; of two with one hash the later is known.
-  private var cids: [UInt64: (name: [UInt8], cid: Int64)] = [:]
+  private var last: Entry?
+  private var named: [Named] = []
+  private var names = SlotTable()
   var somePending: Bool?
   var someOperations: Bool?
+  var someDrafts: Bool?
   /// Whether any operation is open, any mark waits for its message, any row was erased here.
   var someOpen: Bool?
   var someWait: Bool?
@@ -64,38 +78,54 @@ final class ReadCache {
     inserted = InsertedRows()
     somePending = nil
     someOperations = nil
+    someDrafts = nil
     someOpen = nil
     someWait = nil
     someForgotten = nil
-    if !entries.isEmpty { entries = [:] }
     last = nil
-    if !cids.isEmpty { cids = [:] }
+    if entries.isEmpty { return }
+    entries = []
+    numbers = SlotTable()
+    named = []
+    names = SlotTable()
   }
 
   func entry(_ cid: Int64) -> Entry {
-    if let last, last.cid == cid { return last.entry }
-    let key = UInt64(bitPattern: cid)
-    if let entry = entries[key] {
-      last = (cid, entry)
-      return entry
+    if let last, last.cid == cid { return last }
+    let hash = Self.hash(cid)
+    if let slot = numbers.find(hash, { entries[$0].cid == cid }) {
+      last = entries[slot]
+      return entries[slot]
     }
-    let entry = Entry()
-    entries[key] = entry
-    last = (cid, entry)
+    let entry = Entry(cid)
+    let slot = entries.count
+    entries.append(entry)
+    numbers.insert(slot, hash) { Self.hash(entries[$0].cid) }
+    last = entry
     return entry
   }
 
   func record(named name: [UInt8]) -> ConversationRecord? {
-    guard let known = cids[Self.hash(name)], known.name == name else { return nil }
-    return entry(known.cid).record
+    let slot = names.find(SlotTable.hash(name)) { named[$0].name == name }
+    return slot.flatMap { named[$0].entry.record }
   }
 
   func remember(_ record: ConversationRecord, named name: [UInt8]) {
-    entry(record.cid).record = record
-    cids[Self.hash(name)] = (name, record.cid)
+    let entry = entry(record.cid)
+    entry.record = record
+    let hash = SlotTable.hash(name)
+    let known = Named(name: name, entry: entry)
+    if let slot = names.find(hash, { named[$0].name == name }) {
+      named[slot] = known
+      return
+    }
+    let slot = named.count
+    named.append(known)
+    names.insert(slot, hash) { SlotTable.hash(named[$0].name) }
   }
 
-  private static func hash(_ name: [UInt8]) -> UInt64 {
-    name.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
+  private static func hash(_ cid: Int64) -> UInt64 {
+    // The lower bits of what is found depend on all of the number.
+    (UInt64(bitPattern: cid) &* 0x9E37_79B9_7F4A_7C15).byteSwapped
   }
 }

@@ -139,11 +139,7 @@ package class ReadTransaction {
     _ id: [UInt8], on connection: Connection
   ) throws(StoreFailure) -> ConversationRecord? {
     let statement = try connection.statement(Queries.conversation, id)
-    if try statement.step() {
-      let record = Self.record(statement)
-      if let changed = changedRecord(record.cid) { return changed }
-      return try laid(over: record)
-    }
+    if try statement.step() { return try conversation(statement) }
     // The name that this user gave it before the server did.
     guard let cid = try connection.number(Queries.alias, id) else { return nil }
     return try conversation(cid: cid)
@@ -152,9 +148,17 @@ package class ReadTransaction {
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
     let entry = try known?.entry(cid)
     if let kept = changedRecord(cid) ?? entry?.record { return kept }
-    let statement = try connection.statement(Queries.conversationByCID, cid)
-    guard try statement.step() else { return nil }
-    let record = try laid(over: Self.record(statement))
+    let statement = try connection.statement(Queries.conversationsBetween, cid, cid)
+    return try statement.step() ? try conversation(statement) : nil
+  }
+
+  /// What a conversation's own row says, which is known from then on.
+  func conversation(_ row: borrowing Statement) throws(StoreFailure) -> ConversationRecord {
+    let cid = row.int(0)
+    let entry = memo?.entry(cid)
+    if let entry, entry.tally == nil { try noteCounts(row, from: Self.recordColumns, in: entry) }
+    if let changed = changedRecord(cid) { return changed }
+    let record = try laid(over: Self.record(row))
     entry?.record = record
     return record
   }
@@ -162,6 +166,9 @@ package class ReadTransaction {
   private func laid(over record: ConversationRecord) throws(StoreFailure) -> ConversationRecord {
     try kept()?.laid(over: record) ?? record
   }
+
+  /// How many columns a record has.
+  static let recordColumns = 4 + ConversationRecord.stateColumns
 
   private static func record(_ row: borrowing Statement) -> ConversationRecord {
     var record = ConversationRecord(cid: row.int(0), id: row.bytes(1))
@@ -243,9 +250,14 @@ package class ReadTransaction {
     _ cid: Int64, kind: SpanKind, on connection: Connection, top: Position? = nil
   ) throws(StoreFailure) -> SpanSet {
     let statement = try connection.statement(Queries.spans, cid, kind.rawValue)
-    var stored = try Self.ranges(statement)
-    if let top, !stored.isEmpty { stored[stored.count - 1].high = top }
-    return SpanSet(stored: stored) ?? kind.unknown
+    return set(try Self.ranges(statement), of: kind, top: top)
+  }
+
+  /// - Parameter top: where the newest one ends, which its row is not told each time.
+  func set(_ ranges: [SpanSet.Span], of kind: SpanKind, top: Position? = nil) -> SpanSet {
+    var ranges = ranges
+    if let top, let newest = ranges.indices.last { ranges[newest].high = top }
+    return SpanSet(stored: ranges) ?? kind.unknown
   }
 
   /// Where unreadable items were set aside, oldest first; `seen` leaves out the places
@@ -285,13 +297,14 @@ package class ReadTransaction {
     _ statement: borrowing Statement
   ) throws(StoreFailure) -> [SpanSet.Span] {
     var ranges: [SpanSet.Span] = []
-    while try statement.step() {
-      ranges.append(
-        SpanSet.Span(
-          low: Position(time: statement.int(0), key: statement.bytes(1)),
-          high: Position(time: statement.int(2), key: statement.bytes(3))))
-    }
+    while try statement.step() { ranges.append(range(statement, from: 0)) }
     return ranges
+  }
+
+  static func range(_ row: borrowing Statement, from column: Int32) -> SpanSet.Span {
+    SpanSet.Span(
+      low: Position(time: row.int(column), key: row.bytes(column + 1)),
+      high: Position(time: row.int(column + 2), key: row.bytes(column + 3)))
   }
 
   // MARK: Counts

@@ -5,19 +5,21 @@
 /// hostile server can make look-ups slow, within the bound on a window's rows.
 internal import Base
 
-struct SlotTable: Sendable {
+package struct SlotTable: Sendable {
   /// 0 for an empty cell, else the slot plus one.
   private(set) var cells: [UInt32] = []
   private var used = 0
 
-  static func hash(_ id: [UInt8]) -> UInt64 { checksumTerm(foldedBytes(of: id), number: 0) }
+  package init() {}
 
-  func find(_ hash: UInt64, _ isMeant: (Int) -> Bool) -> Int? {
+  package static func hash(_ id: [UInt8]) -> UInt64 { checksumTerm(foldedBytes(of: id), number: 0) }
+
+  package func find(_ hash: UInt64, _ isMeant: (Int) -> Bool) -> Int? {
     guard let cell = cell(hash, isMeant) else { return nil }
     return Int(cells[cell]) - 1
   }
 
-  mutating func insert(_ slot: Int, _ hash: UInt64, rehash: (Int) -> UInt64) {
+  package mutating func insert(_ slot: Int, _ hash: UInt64, rehash: (Int) -> UInt64) {
     if (used + 1) * 4 > cells.count * 3 {
       let old = cells
       cells = [UInt32](repeating: 0, count: max(16, old.count * 2))

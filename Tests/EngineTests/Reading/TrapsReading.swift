@@ -259,8 +259,7 @@ import Testing
     let page = try world.page()
     #expect(page.coverage.stop == .start)
     #expect(page.coverage.gaps.isEmpty)
-    var bytes: [UInt8] = []
-    page.page.copyBytes(to: &bytes)
+    let bytes = page.page[0..<page.page.textBytes]
     #expect(bytes.count > 100 && !String(decoding: bytes, as: UTF8.self).contains("edited"))
   }
 }

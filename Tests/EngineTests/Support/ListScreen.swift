@@ -86,6 +86,7 @@ final class TestList {
     var typing: String
     var lastRead: String
     var row: ConversationRow
+    var message: MessageRow?
     /// The last message as it is drawn. Whether its marks are of this connection is no step.
     var lastText: String
     var lastFlags: UInt32
@@ -103,31 +104,37 @@ final class TestList {
       "\(title) \(last) \(lastText) flags \(lastFlags) \(row.flags) unread \(unread)"
     }
 
-    init(_ row: ConversationRow, _ bytes: [UInt8]) {
-      func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+    init(_ row: ConversationRow, _ page: ConversationPage) {
+      func text(_ range: Range<Int>) -> String {
+        String(decoding: page.bytes[range], as: UTF8.self)
+      }
+      message = row.last.map { page.messages[$0] }
+      func text(ofMessage range: Range<Int>) -> String {
+        String(decoding: page.messages[range], as: UTF8.self)
+      }
       id = text(row.id)
       title = text(row.title)
-      last = row.last.map { text($0.id) } ?? ""
+      last = message.map { text(ofMessage: $0.id) } ?? ""
       unread = row.unread
       isExact = row.flags & ConversationFlags.unreadExact != 0
       draft = text(row.draft)
       typing = text(row.typing)
       lastRead = text(row.lastRead)
-      lastText = row.last.map { text($0.payload) } ?? ""
-      lastFlags = (row.last?.flags ?? 0) & ~(1 << 9)
+      lastText = message.map { text(ofMessage: $0.payload) } ?? ""
+      lastFlags = (message?.flags ?? 0) & ~(1 << 9)
       self.row = row
     }
   }
 
   func rows() throws -> [Row] {
     guard let page = try list.rows(first: 0, count: 10_000) else { return [] }
-    return page.rows.map { Row($0, page.bytes) }
+    return page.rows.map { Row($0, page) }
   }
 
   func row(_ id: String) throws -> Row {
     let place = try #require(try list.find(Array(id.utf8)))
     let page = try #require(try list.rows(first: place, count: 1))
-    return Row(page.rows[0], page.bytes)
+    return Row(page.rows[0], page)
   }
 
   func ids() throws -> [String] { try rows().map(\.id) }

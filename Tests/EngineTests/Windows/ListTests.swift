@@ -17,7 +17,7 @@ import Testing
     let row = try list.row("r1")
     #expect(row.title == "Room 1" && row.unread == 1 && row.isExact)
     #expect(row.last == world.truth(in: "r1").last && row.row.memberCount == 2)
-    #expect(row.row.activityUs == row.row.last?.timeUs)
+    #expect(row.row.activityUs == row.message?.timeUs)
     #expect(!row.row.body.isEmpty && row.lastRead.isEmpty && row.row.flags == 2)
     var state = try list.list.state()
     #expect(state.unread == 3 && state.isUnreadExact && state.isWhole && state.trouble == nil)
@@ -249,11 +249,11 @@ import Testing
     #expect(try list.ids() == ["r1", "r0", "r2", "room"])
     let row = try list.row("r0")
     #expect(row.last == "one" && row.row.flags & ConversationFlags.hasPending != 0)
-    let number = row.row.last?.number
+    let number = row.message?.number
     try world.connectListening()
     try list.settle(world)
     #expect(try list.row("r0").last == world.truth(in: "r0").last)
-    #expect(try list.row("r0").row.last?.number == number)
+    #expect(try list.row("r0").message?.number == number)
     #expect(try list.row("r0").row.flags & ConversationFlags.hasPending == 0)
     world.tell("later", in: "r2")
     try list.settle(world)
