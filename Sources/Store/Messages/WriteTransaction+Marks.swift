@@ -269,12 +269,21 @@ extension WriteTransaction {
   package func dropMarks(
     _ kind: ReceiptKind, ids: [[UInt8]], in cid: Int64
   ) throws(StoreFailure) {
-    for id in ids {
+    for id in ids where try owesMarks() {
       try dropMark(kind.verb, id: id, in: cid)
+      if kind.queuedFlag.isEmpty { continue }
       guard let row = try markedRow(id, in: cid), !row.flags.isDisjoint(with: kind.queuedFlag)
       else { continue }
       try setFlags(row, flags: row.flags.subtracting(kind.queuedFlag), id: id, in: cid)
     }
+  }
+
+  /// Whether any mark is owed: mostly none is, and each message that goes asks, three times.
+  func owesMarks() throws(StoreFailure) -> Bool {
+    if let known = memo?.someMarks { return known }
+    let isSome = try connection.number(Queries.someMark) != nil
+    memo?.someMarks = isSome
+    return isSome
   }
 
   /// Drops a mark; the flag of the row is the caller's.

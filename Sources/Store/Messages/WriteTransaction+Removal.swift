@@ -15,13 +15,14 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> UInt64? {
     let found = try place(id, cid)
     if let newer = found?.version, let version, newer > version { return nil }
-    try connection.run(
+    try connection.runNoted(
       """
       INSERT INTO tombstone (cid, id, version, lsn) VALUES (?, ?, ?, ?)
       ON CONFLICT (cid, id) DO UPDATE SET version = excluded.version, lsn = excluded.lsn
       WHERE excluded.version IS NOT NULL
         AND (tombstone.version IS NULL OR excluded.version > tombstone.version)
       """, cid, id, version, lsn)
+    memo?.entry(cid).someDeleted = true
     guard let found else {
       if try connection.changes > 0 { try noteUnreadUnknown(cid) }
       _ = try takeWaiting(id, in: cid)
@@ -95,12 +96,15 @@ extension WriteTransaction {
   }
 
   private func delete(_ place: Place, id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    try connection.run(
+    try connection.runNoted(
       "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, place.position.time,
       place.position.key)
+    memo?.entry(cid).summary = nil
     // There is nothing left to be marked.
-    try connection.run(
-      "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
+    if try owesMarks() {
+      try connection.run(
+        "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
+    }
     noteRows(cid, change: -1)
     try noteChange(
       cid, number: place.number, was: RowState(position: place.position, flags: place.flags),

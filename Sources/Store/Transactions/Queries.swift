@@ -90,6 +90,9 @@ enum Queries {
     WHERE verb = ? AND verb < 10 ORDER BY operation.seq LIMIT ?
     """
 
+  static let someMark: StaticString =
+    "SELECT 1 FROM operation WHERE verb IN (1, 2, 3) AND verb < 10 LIMIT 1"
+
   static let pendingMarkCount: StaticString =
     "SELECT count(*) FROM operation WHERE verb IN (1, 2, 3) AND verb < 10"
 
@@ -235,7 +238,7 @@ enum Queries {
   static let all: [StaticString] =
     [
       older, latest, newer, at, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, rangeUntil,
-      stored, oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks,
+      stored, oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks, someMark,
       pendingMarkCount, spans, quarantined, someQuarantined, hidden, quarantinedItems,
       count, conversation, conversationsBetween, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,

@@ -50,6 +50,7 @@ final class ReadCache {
   var somePending: Bool?
   var someOperations: Bool?
   var someDrafts: Bool?
+  var someMarks: Bool?
   /// Whether any operation is open, any mark waits for its message, any row was erased here.
   var someOpen: Bool?
   var someWait: Bool?
@@ -79,6 +80,7 @@ final class ReadCache {
     somePending = nil
     someOperations = nil
     someDrafts = nil
+    someMarks = nil
     someOpen = nil
     someWait = nil
     someForgotten = nil

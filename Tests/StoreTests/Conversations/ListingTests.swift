@@ -94,4 +94,26 @@ import Timeline
     }
     try fixture.read { rx throws(StoreFailure) in #expect(try rx.draft(cid)?.body == bytes("a")) }
   }
+
+  /// A mark that is owed for a message goes with it, whoever has seen before that none was owed.
+  @Test func aMarkGoesWithItsMessage() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...3).map { message("m\($0)", at: Int64($0)) }, cid)
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.tombstone(bytes("m1"), in: cid, version: nil)
+      try tx.dropMarks(.read, ids: [bytes("m1")], in: cid)
+      #expect(try tx.enqueueMark(.read, id: bytes("m2"), in: cid))
+      #expect(try tx.enqueueMark(.read, id: bytes("m3"), in: cid))
+      _ = try tx.tombstone(bytes("m2"), in: cid, version: nil)
+      #expect(try tx.pendingMarkCount() == 1)
+      try tx.dropMarks(.read, ids: [bytes("m3")], in: cid)
+      #expect(try tx.pendingMarkCount() == 0)
+    }
+    #expect(try fixture.message("m3", cid)?.flags.contains(.readQueued) == false)
+    try fixture.read { rx throws(StoreFailure) in
+      #expect(try rx.count(cid, from: .min, to: .max) == 1)
+      #expect(try rx.isDeleted(bytes("m1"), in: cid))
+    }
+  }
 }
