@@ -45,11 +45,12 @@ package struct Document: Sendable {
 
   /// Parses a whole text.
   ///
+  /// - Parameter depth: arrays and objects that it is to stand in.
   /// - Throws: `tooLarge`, `notUTF8`, `syntax` or `tooDeep`.
-  package init(_ bytes: [UInt8]) throws(WireFailure) {
+  package init(_ bytes: [UInt8], inside depth: Int = 0) throws(WireFailure) {
     guard bytes.count <= Limits.frameBytesMax else { throw .tooLarge }
     guard isUTF8(bytes) else { throw .notUTF8 }
-    var scanner = Scanner(expecting: bytes.count)
+    var scanner = Scanner(expecting: bytes.count, inside: depth)
     try scanner.scan(bytes.span)
     self.bytes = bytes
     tape = scanner.tape

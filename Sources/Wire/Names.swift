@@ -1,6 +1,7 @@
 /// The words of the protocol, in one place.
 ///
 /// Members not listed in `Member` belong to the host and are kept verbatim.
+internal import Base
 
 /// Names of members of frames and of their data.
 enum Name {
@@ -63,7 +64,7 @@ enum Name {
 
   @inline(never)
   static func bytes(_ text: StaticString) -> [UInt8] {
-    Array("\(text)".utf8)
+    text.bytes
   }
 }
 

@@ -53,6 +53,43 @@ package func parseOperation(_ json: [UInt8]) throws(WireFailure) -> OperationReq
   return reader.request
 }
 
+extension OperationRequest {
+  /// `send_message` of parts that a host gave one by one: what is read off a request object of
+  /// them. Each is looked at where it lies, so that nothing is printed to be parsed again.
+  ///
+  /// - Throws: as `parseOperation`.
+  package static func send(
+    conversation: [UInt8], clientID: [UInt8], replyTo: [UInt8], payload: [UInt8],
+    attachment: [UInt8], metadata: [UInt8]
+  ) throws(WireFailure) -> OperationRequest {
+    func value(_ json: [UInt8]) throws(WireFailure) -> [UInt8]? {
+      if json.isEmpty { return nil }
+      let document = try Document(json, inside: 1)
+      return Array(document.bytes[document.range(document.root)])
+    }
+    func id(_ text: [UInt8], _ parameter: Parameter) throws(WireFailure) -> [UInt8]? {
+      if text.isEmpty { return nil }
+      let id = isUTF8(text) ? text : Array(String(decoding: text, as: UTF8.self).utf8)
+      guard id.count <= Limits.idBytesMax else { throw .badMember(parameter) }
+      return id
+    }
+    let (payload, attachment) = (try value(payload), try value(attachment))
+    let metadata = try value(metadata)
+    var request = OperationRequest(verb: .sendMessage)
+    request.conversation = try id(conversation, .conversationID)
+    request.clientID = try id(clientID, .clientID)
+    var members = JSONObject()
+    if let replyTo = try id(replyTo, .replyTo) { members.add("reply_to", replyTo) }
+    guard let payload else { throw .missingMember(.payload) }
+    if let attachment { members.add("attachment", json: attachment) }
+    if let metadata { members.add("metadata", json: metadata) }
+    request.payload = payload
+    request.body = members.members
+    guard payload.count + request.body.count <= Limits.messageBytesMax else { throw .tooLarge }
+    return request
+  }
+}
+
 /// Reads the members of one request.
 private struct OperationReader {
   private let document: Document
@@ -188,27 +225,18 @@ package func operationBody(
 ) -> [UInt8] {
   guard let document = opened(body) else { return body }
   let wanted = Name.bytes(name)
-  var out: [UInt8] = []
+  var out = JSONObject()
   var child = document.firstChild(of: document.root)
   while let key = child, let value = document.next(after: key, in: document.root) {
     if document.string(key) != wanted {
-      if !out.isEmpty { out.append(ASCII.comma) }
-      out += document.bytes[document.range(key).lowerBound..<document.range(value).upperBound]
+      out.add(
+        members: document.bytes[
+          document.range(key).lowerBound..<document.range(value).upperBound])
     }
     child = document.next(after: value, in: document.root)
   }
-  guard let json else { return out }
-  if !out.isEmpty { out.append(ASCII.comma) }
-  appendQuoted(wanted, to: &out)
-  out.append(ASCII.colon)
-  return out + json
-}
-
-/// Text as a JSON string.
-package func quoted(_ text: [UInt8]) -> [UInt8] {
-  var json: [UInt8] = []
-  appendQuoted(text, to: &json)
-  return json
+  if let json { out.add(wanted, json: json) }
+  return out.members
 }
 
 /// A stored body as the object it was cut from.

@@ -24,13 +24,7 @@ package func mergedReadBy(stored: [UInt8]?, adding: [[UInt8]]) -> [UInt8] {
     all.append(id)
   }
   if let stored, let known, known.count == all.count { return stored }
-  var json: [UInt8] = [ASCII.openBracket]
-  for id in all {
-    if json.count > 1 { json.append(ASCII.comma) }
-    appendQuoted(id, to: &json)
-  }
-  json.append(ASCII.closeBracket)
-  return json
+  return JSONList(all).closed()
 }
 
 /// The users of a `read_by` value; nil where it is no array.

@@ -2,6 +2,7 @@
 ///
 /// A request is one line of JSON with its members in a fixed order, so that the
 /// same request is the same bytes.
+internal import Base
 
 package enum Request: Sendable {
   /// Which messages a page is to hold.
@@ -40,7 +41,7 @@ package enum Request: Sendable {
   /// The frame to send, under the id that the answer is to echo: bare, or as a
   /// command of an account.
   package func encoded(id: [UInt8], account: [UInt8]? = nil) -> [UInt8] {
-    var line = Line()
+    var line = JSONObject()
     line.add("type", Name.bytes(verb.name))
     line.add("request_id", id)
     switch self {
@@ -67,7 +68,7 @@ package enum Request: Sendable {
 
 /// The frame that says that an update has been applied and is on disk.
 package func encodedReply(ref: [UInt8], account: [UInt8]?) -> [UInt8] {
-  var line = Line()
+  var line = JSONObject()
   line.add("ref", ref)
   return enveloped("reply", payload: line.closed(), account: account)
 }
@@ -75,43 +76,15 @@ package func encodedReply(ref: [UInt8], account: [UInt8]?) -> [UInt8] {
 private func enveloped(
   _ type: StaticString, payload: [UInt8], account: [UInt8]?
 ) -> [UInt8] {
-  var line = Line()
+  var line = JSONObject()
   if let account { line.add("account", account) }
   line.add("type", Name.bytes(type))
   line.add("payload", json: payload)
   return line.closed()
 }
 
-/// A JSON object under construction.
-private struct Line {
-  private var json: [UInt8] = []
-
-  mutating func add(_ name: StaticString, _ text: [UInt8]) {
-    begin(name)
-    appendQuoted(text, to: &json)
-  }
-
-  mutating func add(_ name: StaticString, _ number: Int) {
-    begin(name)
-    json += Array("\(number)".utf8)
-  }
-
-  mutating func add(_ name: StaticString, _ texts: [[UInt8]]) {
-    begin(name)
-    json.append(ASCII.openBracket)
-    for (index, text) in texts.enumerated() {
-      if index > 0 { json.append(ASCII.comma) }
-      appendQuoted(text, to: &json)
-    }
-    json.append(ASCII.closeBracket)
-  }
-
-  mutating func add(_ name: StaticString, json value: [UInt8]) {
-    begin(name)
-    json += value
-  }
-
-  mutating func add(_ place: Request.Place) {
+extension JSONObject {
+  fileprivate mutating func add(_ place: Request.Place) {
     switch place {
     case .offset(let offset, let after):
       add("offset", offset)
@@ -128,24 +101,12 @@ private struct Line {
   }
 
   /// What the host gave follows what is known, as it came.
-  mutating func add(_ operation: OperationRequest) {
+  fileprivate mutating func add(_ operation: OperationRequest) {
     if let conversation = operation.conversation { add("conversation_id", conversation) }
     if let message = operation.message { add("message_id", message) }
     if let clientID = operation.clientID { add("client_id", clientID) }
     if !operation.messageIDs.isEmpty { add("message_ids", operation.messageIDs) }
     if let payload = operation.payload { add("payload", json: payload) }
-    guard !operation.body.isEmpty else { return }
-    json.append(json.isEmpty ? ASCII.openBrace : ASCII.comma)
-    json += operation.body
-  }
-
-  func closed() -> [UInt8] {
-    json + [ASCII.closeBrace]
-  }
-
-  private mutating func begin(_ name: StaticString) {
-    json.append(json.isEmpty ? ASCII.openBrace : ASCII.comma)
-    appendQuoted(Name.bytes(name), to: &json)
-    json.append(ASCII.colon)
+    add(members: operation.body)
   }
 }

@@ -61,8 +61,11 @@ struct Scanner {
   private var at = 0
   /// Places on the tape of the arrays and objects that are still open.
   private var open: [Int] = []
+  private let depthMax: Int
 
-  init(expecting count: Int) {
+  /// - Parameter depth: arrays and objects that the text is to stand in.
+  init(expecting count: Int, inside depth: Int) {
+    depthMax = Limits.jsonDepthMax - depth
     tape.reserveCapacity(count / 12 + 8)
     open.reserveCapacity(16)
   }
@@ -148,7 +151,7 @@ struct Scanner {
   }
 
   private mutating func opening() throws(WireFailure) {
-    guard open.count < Limits.jsonDepthMax else { throw .tooDeep }
+    guard open.count < depthMax else { throw .tooDeep }
     open.append(tape.count)
     tape.append(Entry(start: at, stop: at, next: 0))
     at += 1
@@ -303,14 +306,4 @@ func marks(below limit: UInt8, word: UInt64) -> UInt64 {
 
 func isDigit(_ byte: UInt8) -> Bool {
   byte >= ASCII.zero && byte <= ASCII.nine
-}
-
-/// The value of a hexadecimal digit, or nil.
-func hexDigit(_ byte: UInt8) -> UInt32? {
-  switch byte {
-  case ASCII.zero...ASCII.nine: UInt32(byte - ASCII.zero)
-  case UInt8(ascii: "a")...ASCII.f: UInt32(byte - UInt8(ascii: "a")) + 10
-  case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A")) + 10
-  default: nil
-  }
 }

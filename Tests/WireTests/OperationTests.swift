@@ -200,6 +200,41 @@ import Wire
     #expect(operationText("x", in: bytes("}{")) == nil && !operationFlag("x", in: []))
   }
 
+  /// What a host gives in parts is what a request object of them would be; no part can say more
+  /// than itself.
+  @Test func aSendInPartsIsReadAsItsObject() throws {
+    func send(
+      _ payload: String, attachment: String = "", metadata: String = "", replyTo: String = "",
+      clientID: String = ""
+    ) throws(WireFailure) -> OperationRequest {
+      try OperationRequest.send(
+        conversation: bytes("c\""), clientID: bytes(clientID), replyTo: bytes(replyTo),
+        payload: bytes(payload), attachment: bytes(attachment), metadata: bytes(metadata))
+    }
+    let whole = try send(
+      #" {"a":1} "#, attachment: "null", metadata: " [2]", replyTo: "r\n", clientID: "k")
+    let json =
+      #"{"type":"send_message","conversation_id":"c\"","client_id":"k","reply_to":"r\u000a","#
+      + #""payload":{"a":1},"attachment":null,"metadata":[2]}"#
+    #expect(try whole == parsed(json))
+    #expect(try send("null").payload == bytes("null") && send("null").body.isEmpty)
+    #expect(throws: WireFailure.missingMember(.payload)) { try send("") }
+    for wrong in ["1,\"reply_to\":\"x\"", "1}", "{", "tru"] {
+      #expect(throws: WireFailure.syntax) { try send(wrong) }
+      #expect(throws: WireFailure.syntax) { try send("1", metadata: wrong) }
+    }
+    let long = String(repeating: "k", count: Limits.idBytesMax + 1)
+    #expect(throws: WireFailure.badMember(.clientID)) { try send("1", clientID: long) }
+    func nested(_ depth: Int) -> String {
+      String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+    _ = try send(nested(Limits.jsonDepthMax - 1))
+    #expect(throws: WireFailure.tooDeep) { try send(nested(Limits.jsonDepthMax)) }
+    let large = "\"" + String(repeating: "x", count: Limits.messageBytesMax - 2) + "\""
+    _ = try send(large)
+    #expect(throws: WireFailure.tooLarge) { try send(large, metadata: "1") }
+  }
+
   /// No bytes trap, and what is read goes out as one line that reads the same.
   @Test func anyBytesAreTakenOrRefused() throws {
     var random = Random(seed: 11)

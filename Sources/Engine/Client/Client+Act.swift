@@ -42,22 +42,18 @@ extension Client {
     _ message: Outgoing, _ options: PerformOptions = PerformOptions()
   ) throws(Failure) -> (operation: UInt64, number: UInt64) {
     try check(message.conversation)
-    var json = Array(#"{"type":"send_message","conversation_id":"#.utf8)
-    json += quoted(message.conversation)
-    func add(_ name: StaticString, _ value: [UInt8]) {
-      if value.isEmpty { return }
-      json.append(UInt8(ascii: ","))
-      json += quoted(bytes(name))
-      json.append(UInt8(ascii: ":"))
-      json += value
+    let size = [
+      message.conversation, message.clientID, message.replyTo, message.payload,
+      message.attachment, message.metadata,
+    ].reduce(0) { $0 + $1.count }
+    if size > Limits.requestBytesMax { throw .tooLarge("request is over 1 MiB") }
+    let request = try request { () throws(WireFailure) in
+      try OperationRequest.send(
+        conversation: message.conversation, clientID: message.clientID,
+        replyTo: message.replyTo, payload: message.payload, attachment: message.attachment,
+        metadata: message.metadata)
     }
-    add("client_id", message.clientID.isEmpty ? [] : quoted(message.clientID))
-    add("reply_to", message.replyTo.isEmpty ? [] : quoted(message.replyTo))
-    add("payload", message.payload)
-    add("attachment", message.attachment)
-    add("metadata", message.metadata)
-    json.append(UInt8(ascii: "}"))
-    return try perform(json, options)
+    return try perform(request, options)
   }
 
   package func markDelivered(conversation: [UInt8], ids: [[UInt8]]) throws(Failure) {
@@ -73,8 +69,10 @@ extension Client {
       case .pause: "pause"
       case .finished: "finished"
       }
-    let body = Array(#""event":"#.utf8) + quoted(bytes(name))
-    return try tell(OperationRequest(verb: .typing, conversation: conversation, body: body))
+    var members = JSONObject()
+    members.add("event", bytes(name))
+    return try tell(
+      OperationRequest(verb: .typing, conversation: conversation, body: members.members))
   }
 
   private func tell(_ request: OperationRequest) throws(Failure) -> Bool {
@@ -131,8 +129,14 @@ extension Client {
   }
 
   func parsed(_ json: [UInt8]) throws(Failure) -> OperationRequest {
+    try request { () throws(WireFailure) in try parseOperation(json) }
+  }
+
+  private func request(
+    _ read: () throws(WireFailure) -> OperationRequest
+  ) throws(Failure) -> OperationRequest {
     do {
-      return try parseOperation(json)
+      return try read()
     } catch .tooLarge {
       throw .tooLarge("a part of the request is too large")
     } catch .ownVerb {
@@ -237,9 +241,7 @@ extension Client {
   }
 }
 
-func bytes(_ text: StaticString) -> [UInt8] {
-  unsafe Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-}
+func bytes(_ text: StaticString) -> [UInt8] { text.bytes }
 
 /// Whether bytes are one JSON value.
 func isJSON(_ bytes: [UInt8]) -> Bool {

@@ -133,16 +133,12 @@ extension Client {
     let fixed: [StaticString] = [
       "type", "request_id", "client_id", "conversation_id", "message_id", "message_ids",
     ]
-    var all: [UInt8] = []
+    var all = JSONObject()
     var names: [[UInt8]] = fixed.map { bytes($0) }
-    func add(_ json: ArraySlice<UInt8>) {
-      if !all.isEmpty { all.append(UInt8(ascii: ",")) }
-      all += json
-    }
     try eachMember(given) { name, member throws(Failure) in
       if names.contains(name) { throw .invalid("a member that may not change, or twice") }
       names.append(name)
-      add(member)
+      all.add(members: member)
     }
     let current = try request(of: record)
     let old: Document
@@ -152,9 +148,9 @@ extension Client {
       throw .internal("a stored operation is not JSON")
     }
     try eachMember(old) { name, member throws(Failure) in
-      if !names.dropFirst(fixed.count).contains(name) { add(member) }
+      if !names.dropFirst(fixed.count).contains(name) { all.add(members: member) }
     }
-    return [UInt8(ascii: "{")] + all + [UInt8(ascii: "}")]
+    return all.closed()
   }
 
   private func eachMember(
@@ -170,28 +166,20 @@ extension Client {
 
   /// The request of an operation as the host would give it.
   private func request(of record: OperationRecord) throws(Failure) -> [UInt8] {
-    var json = Array(#"{"type":"#.utf8) + quoted(bytes(record.verb.onWire.name))
-    func add(_ name: StaticString, _ value: [UInt8]) {
-      json.append(UInt8(ascii: ","))
-      json += quoted(bytes(name))
-      json.append(UInt8(ascii: ":"))
-      json += value
-    }
+    var json = JSONObject()
+    json.add("type", bytes(record.verb.onWire.name))
     let conversation = try reading { reading throws(Failure) in
       try reading.storing { rx throws(StoreFailure) in try rx.conversation(cid: record.cid)?.id }
     }
     if let conversation, record.verb != .createConversation {
-      add("conversation_id", quoted(conversation))
+      json.add("conversation_id", conversation)
     }
     if !record.target.isEmpty, record.verb != .sendMessage {
-      add("message_id", quoted(record.target))
+      json.add("message_id", record.target)
     }
-    if record.verb.hasPayload, let plain = record.plain { add("payload", plain) }
-    if !record.members.isEmpty {
-      json.append(UInt8(ascii: ","))
-      json += record.members
-    }
-    return json + [UInt8(ascii: "}")]
+    if record.verb.hasPayload, let plain = record.plain { json.add("payload", json: plain) }
+    json.add(members: record.members)
+    return json.closed()
   }
 
   // MARK: Keys have come
@@ -319,13 +307,15 @@ extension ReadTransaction {
       let page = try message(row.position.id, row.cid)
       let sender = page.rows.first.map { page[$0.sender] } ?? []
       let stamp = page.rows.first.map { page[$0.stamp] } ?? []
-      var json = Array("{\"message_id\":".utf8) + quoted(row.position.id)
-      json += Array(",\"conversation_id\":".utf8) + quoted(conversation)
-      json += Array(",\"sender_id\":".utf8) + quoted(sender)
-      json += Array(",\"created_at\":".utf8) + quoted(stamp)
-      json += Array(",\"payload\":".utf8)
-      let payload = json.count..<json.count + row.raw.count
-      json += row.raw + [UInt8(ascii: "}")]
+      var object = JSONObject()
+      object.add("message_id", row.position.id)
+      object.add("conversation_id", conversation)
+      object.add("sender_id", sender)
+      object.add("created_at", stamp)
+      object.add("payload", json: row.raw)
+      let json = object.closed()
+      // The payload is its last member.
+      let payload = json.count - 1 - row.raw.count..<json.count - 1
       found.append(
         SealedMessage(
           row: row,

@@ -112,32 +112,41 @@ private struct MergeList {
   /// names no conversation is a push in `conversation`.
   func updates(_ name: String, in conversation: [UInt8]) -> [[UInt8]] {
     var frames: [[UInt8]] = []
-    var items: [UInt8] = []
-    var count = 0
+    var items = JSONList()
+    var (count, size) = (0, 0)
     func end() {
       guard count > 0 else { return }
-      let head =
-        #"{"type":"update","payload":{"ref":"\u0001\#(name)\#(frames.count)","action":"new","#
-        + #""payload":{"entity":"message","items":["#
-      frames.append(Array(head.utf8) + items + Array("]}}}".utf8))
-      items = []
-      count = 0
+      var payload = JSONObject()
+      payload.add("entity", bytes("message"))
+      payload.add("items", json: items.closed())
+      var update = JSONObject()
+      update.add("ref", [1] + Array("\(name)\(frames.count)".utf8))
+      update.add("action", bytes("new"))
+      update.add("payload", json: payload.closed())
+      var frame = JSONObject()
+      frame.add("type", bytes("update"))
+      frame.add("payload", json: update.closed())
+      frames.append(frame.closed())
+      items = JSONList()
+      (count, size) = (0, 0)
     }
     var child = document.firstChild(of: document.root)
     while let element = child {
       child = document.next(after: element, in: document.root)
-      let bytes = document.bytes[document.range(element)]
+      let item = document.bytes[document.range(element)]
       if document.kind(element) == .object, named(element) == nil {
         end()
-        frames.append(
-          Array(#"{"type":"message_new","conversation_id":"#.utf8) + quoted(conversation)
-            + Array(#","message":"#.utf8) + bytes + [UInt8(ascii: "}")])
+        var push = JSONObject()
+        push.add("type", Array("message_new".utf8))
+        push.add("conversation_id", conversation)
+        push.add("message", json: Array(item))
+        frames.append(push.closed())
         continue
       }
-      if count > 0 { items.append(UInt8(ascii: ",")) }
-      items += bytes
+      items.add(json: item)
       count += 1
-      if count == 500 || items.count > 4 << 20 { end() }
+      size += item.count
+      if count == 500 || size > 4 << 20 { end() }
     }
     end()
     return frames
@@ -175,40 +184,38 @@ extension Client {
       }
     }
     found.sort { $0.position < $1.position }
-    var list = [UInt8(ascii: "[")]
-    for (index, item) in found.enumerated() {
-      if index > 0 { list.append(UInt8(ascii: ",")) }
-      list += item.object
-    }
-    return list + [UInt8(ascii: "]")]
+    var list = JSONList()
+    for item in found { list.add(json: item.object) }
+    return list.closed()
   }
 
   /// The newer copy of a message, with the marks of both.
   private func mergedObject(_ row: MessageRow, page: MessagePage) throws(Failure) -> [UInt8] {
-    var object = [UInt8(ascii: "{")]
-    func add(_ member: some Sequence<UInt8>) {
-      if object.count > 1 { object.append(UInt8(ascii: ",")) }
-      object += member
-    }
+    var object = JSONObject()
     let marks = ["reactions", "pinned", "read_by", "delivered_by", "listened_by"]
     try eachChild(page[row.payload]) { document, key, value in
       let name = document.string(key).map { String(decoding: $0, as: UTF8.self) }
       if let name, marks.contains(name) { return }
-      add(document.bytes[document.range(key).lowerBound..<document.range(value).upperBound])
+      object.add(
+        members: document.bytes[
+          document.range(key).lowerBound..<document.range(value).upperBound])
     }
-    if !row.reactions.isEmpty { add(Array(#""reactions":"#.utf8) + page[row.reactions]) }
-    if row.flags & MessageFlags.pinned != 0 { add(Array(#""pinned":true"#.utf8)) }
-    for (name, range) in zip(marks[2...], [row.readBy, row.deliveredBy, row.listenedBy])
-    where !range.isEmpty {
-      var users: [UInt8] = []
+    if !row.reactions.isEmpty { object.add("reactions", json: page[row.reactions]) }
+    if row.flags & MessageFlags.pinned != 0 { object.add("pinned", json: bytes("true")) }
+    let lists: [(StaticString, Range<Int>)] = [
+      ("read_by", row.readBy), ("delivered_by", row.deliveredBy),
+      ("listened_by", row.listenedBy),
+    ]
+    for (name, range) in lists where !range.isEmpty {
+      var users = JSONList()
       try eachChild(page[range]) { document, user, _ in
-        if !users.isEmpty { users.append(UInt8(ascii: ",")) }
-        users += Array(#"{"user_id":"#.utf8) + document.bytes[document.range(user)]
-        users.append(UInt8(ascii: "}"))
+        var reader = JSONObject()
+        reader.add("user_id", json: Array(document.bytes[document.range(user)]))
+        users.add(json: reader.closed())
       }
-      add(Array("\"\(name)\":[".utf8) + users + [UInt8(ascii: "]")])
+      object.add(name, json: users.closed())
     }
-    return object + [UInt8(ascii: "}")]
+    return object.closed()
   }
 
   /// The members of an object as key and value, or the elements of an array, twice each.

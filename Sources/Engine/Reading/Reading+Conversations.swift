@@ -104,7 +104,7 @@ extension Reading {
     row.lastRead = add(entry.marker?.id)
     row.draft = add(entry.draft?.body)
     row.draftReplyTo = add(entry.draft?.replyTo)
-    if !typing.isEmpty { row.typing = add(jsonArray(typing)) }
+    if !typing.isEmpty { row.typing = add(JSONList(typing).closed()) }
     if summary.newest == nil {
       row.activityUs = max(0, summary.isPending ? 0 : summary.activity)
     }
@@ -150,14 +150,4 @@ func participants(
     child = document.next(after: member, in: members)
   }
   return found
-}
-
-private func jsonArray(_ texts: [[UInt8]]) -> [UInt8] {
-  var json = [UInt8(ascii: "[")]
-  for text in texts {
-    if json.count > 1 { json.append(UInt8(ascii: ",")) }
-    json += quoted(text)
-  }
-  json.append(UInt8(ascii: "]"))
-  return json
 }

@@ -75,14 +75,8 @@ enum ReactionSet {
   }
 
   private static func encode(_ groups: [(name: [UInt8], users: [[UInt8]])]) -> [UInt8] {
-    var text: [UInt8] = [UInt8(ascii: "{")]
-    for (index, group) in groups.enumerated() {
-      if index > 0 { text.append(UInt8(ascii: ",")) }
-      ReaderList.append(group.name, to: &text)
-      text.append(UInt8(ascii: ":"))
-      text += ReaderList.encode(group.users)
-    }
-    text.append(UInt8(ascii: "}"))
-    return text
+    var text = JSONObject()
+    for group in groups { text.add(group.name, json: JSONList(group.users).closed()) }
+    return text.closed()
   }
 }

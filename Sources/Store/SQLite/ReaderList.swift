@@ -32,41 +32,8 @@ enum ReaderList {
     var all = old
     for user in new where known.insert(user).inserted { all.append(user) }
     guard all.count > old.count else { return nil }
-    let text = encode(all)
+    let text = JSONList(all).closed()
     return text.count <= Limits.messageBytesMax ? text : nil
-  }
-
-  static func encode(_ users: [[UInt8]]) -> [UInt8] {
-    var text: [UInt8] = [UInt8(ascii: "[")]
-    for (index, user) in users.enumerated() {
-      if index > 0 { text.append(UInt8(ascii: ",")) }
-      append(user, to: &text)
-    }
-    text.append(UInt8(ascii: "]"))
-    return text
-  }
-
-  /// Appends text as a JSON string.
-  static func append(_ user: [UInt8], to text: inout [UInt8]) {
-    text.append(UInt8(ascii: "\""))
-    for byte in user {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        text.append(UInt8(ascii: "\\"))
-        text.append(byte)
-      case 0..<0x20:
-        text.append(contentsOf: Array("\\u00".utf8))
-        text.append(hexDigit(byte >> 4))
-        text.append(hexDigit(byte & 15))
-      default:
-        text.append(byte)
-      }
-    }
-    text.append(UInt8(ascii: "\""))
-  }
-
-  private static func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 
   /// The users of a list; nil where the text is anything else.
@@ -129,60 +96,18 @@ enum ReaderList {
       return true
     }
 
-    private mutating func next() -> UInt8? {
-      guard place < text.count else { return nil }
-      defer { place += 1 }
-      return text[place]
-    }
-
     private mutating func string() -> [UInt8]? {
       guard consume(UInt8(ascii: "\"")) else { return nil }
-      var user: [UInt8] = []
-      while let byte = next() {
-        switch byte {
-        case UInt8(ascii: "\""): return user
-        case UInt8(ascii: "\\"):
-          guard let scalar = escape() else { return nil }
-          user.append(contentsOf: Array(String(Character(scalar)).utf8))
-        case 0..<0x20: return nil
-        default: user.append(byte)
-        }
+      let start = place
+      while place < text.count, text[place] >= 0x20 {
+        let byte = text[place]
+        place += byte == UInt8(ascii: "\\") ? 2 : 1
+        guard byte == UInt8(ascii: "\"") else { continue }
+        let found = unescape(text[start..<place - 1])
+        // Two users may become one where a character is put in for what is none.
+        return found.repaired ? nil : found.text
       }
       return nil
-    }
-
-    private mutating func escape() -> Unicode.Scalar? {
-      switch next() {
-      case UInt8(ascii: "\""): return "\""
-      case UInt8(ascii: "\\"): return "\\"
-      case UInt8(ascii: "/"): return "/"
-      case UInt8(ascii: "b"): return "\u{8}"
-      case UInt8(ascii: "f"): return "\u{c}"
-      case UInt8(ascii: "n"): return "\n"
-      case UInt8(ascii: "r"): return "\r"
-      case UInt8(ascii: "t"): return "\t"
-      case UInt8(ascii: "u"): return unicode()
-      default: return nil
-      }
-    }
-
-    private mutating func unicode() -> Unicode.Scalar? {
-      guard let first = hex4() else { return nil }
-      guard (0xD800..<0xDC00).contains(first) else { return Unicode.Scalar(first) }
-      guard next() == UInt8(ascii: "\\"), next() == UInt8(ascii: "u"), let second = hex4(),
-        (0xDC00..<0xE000).contains(second)
-      else { return nil }
-      return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-    }
-
-    private mutating func hex4() -> UInt32? {
-      var value: UInt32 = 0
-      for _ in 0..<4 {
-        guard let byte = next(), let digit = Character(Unicode.Scalar(byte)).hexDigitValue
-        else { return nil }
-        value = value << 4 | UInt32(digit)
-      }
-      return value
     }
   }
 }

@@ -381,9 +381,9 @@ private struct Model {
     for kind in [ReceiptKind.read, .delivered, .listened] where random.chance(0.3) {
       lists[kind] = [users[random.below(3)]]
     }
-    new.readBy = lists[.read].map(ReaderList.encode)
-    new.deliveredBy = lists[.delivered].map(ReaderList.encode)
-    new.listenedBy = lists[.listened].map(ReaderList.encode)
+    new.readBy = lists[.read].map { JSONList($0).closed() }
+    new.deliveredBy = lists[.delivered].map { JSONList($0).closed() }
+    new.listenedBy = lists[.listened].map { JSONList($0).closed() }
     let outcome = try tx.apply(new, cid, issued: stamp)
     new.readBy = nil
     new.deliveredBy = nil
