@@ -88,9 +88,9 @@ extension ReadTransaction {
   /// is asked for its own.
   private func hasOperations() throws(StoreFailure) -> Bool {
     guard let memo else { return true }
-    if let known = memo.someOperations { return known }
+    if let known = memo.some.operations { return known }
     let isSome = try connection.number("SELECT 1 FROM operation LIMIT 1") != nil
-    memo.someOperations = isSome
+    memo.some.operations = isSome
     return isSome
   }
 

@@ -280,9 +280,9 @@ extension WriteTransaction {
 
   /// Whether any mark is owed: mostly none is, and each message that goes asks, three times.
   func owesMarks() throws(StoreFailure) -> Bool {
-    if let known = memo?.someMarks { return known }
+    if let known = memo?.some.marks { return known }
     let isSome = try connection.number(Queries.someMark) != nil
-    memo?.someMarks = isSome
+    memo?.some.marks = isSome
     return isSome
   }
 

@@ -207,10 +207,10 @@ extension WriteTransaction {
 
   /// Mostly nothing was forgotten, which is asked once a transaction.
   func hasForgotten() throws(StoreFailure) -> Bool {
-    if let known = someForgotten ?? memo?.someForgotten { return known }
+    if let known = someForgotten ?? memo?.some.forgotten { return known }
     let isSome = try connection.number("SELECT 1 FROM forgotten LIMIT 1") != nil
     someForgotten = isSome
-    memo?.someForgotten = isSome
+    memo?.some.forgotten = isSome
     return isSome
   }
 

@@ -93,10 +93,10 @@ extension WriteTransaction {
 
   /// Mostly nothing waits, which is asked once a transaction.
   func hasWaiting() throws(StoreFailure) -> Bool {
-    if let known = someWait ?? memo?.someWait { return known }
+    if let known = someWait ?? memo?.some.wait { return known }
     let isSome = try connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
     someWait = isSome
-    memo?.someWait = isSome
+    memo?.some.wait = isSome
     return isSome
   }
 

@@ -68,7 +68,7 @@ extension ReadTransaction {
           waits: waits, attempts: Int(clamping: row.int(6))))
     }
     // A message that is pending is that of an open operation.
-    if found.isEmpty, limit > 0 { memo?.somePending = false }
+    if found.isEmpty, limit > 0 { memo?.some.pending = false }
     return found
   }
 

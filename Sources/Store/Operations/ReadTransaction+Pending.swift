@@ -9,10 +9,10 @@ internal import Timeline
 extension ReadTransaction {
   func hasPending() throws(StoreFailure) -> Bool {
     let kept = try known
-    if let isSome = somePending ?? kept?.somePending { return isSome }
+    if let isSome = somePending ?? kept?.some.pending { return isSome }
     let isSome = try connection.number(Queries.somePending) != nil
     somePending = isSome
-    memo?.somePending = isSome
+    memo?.some.pending = isSome
     return isSome
   }
 

@@ -58,9 +58,9 @@ extension ReadTransaction {
 
   /// Mostly nothing is being written, and each row of a list asks.
   private func hasDrafts() throws(StoreFailure) -> Bool {
-    if let kept = try known?.someDrafts { return kept }
+    if let kept = try known?.some.drafts { return kept }
     let isSome = try connection.number(Queries.someDraft) != nil
-    memo?.someDrafts = isSome
+    memo?.some.drafts = isSome
     return isSome
   }
 }

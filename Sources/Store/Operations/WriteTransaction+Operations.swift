@@ -116,10 +116,10 @@ extension WriteTransaction {
 
   /// Whether any operation is open, asked once a transaction: mostly none is.
   func hasOpen() throws(StoreFailure) -> Bool {
-    if let known = someOpen ?? memo?.someOpen { return known }
+    if let known = someOpen ?? memo?.some.open { return known }
     let isOpen = try connection.number(Queries.someOpen) != nil
     someOpen = isOpen
-    memo?.someOpen = isOpen
+    memo?.some.open = isOpen
     return isOpen
   }
 

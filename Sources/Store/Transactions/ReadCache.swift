@@ -30,6 +30,20 @@ final class ReadCache {
     }
   }
 
+  /// Whether there is anything of a kind at all; nil where it was not asked yet. Mostly there is
+  /// not, and each row of a screen, or each message that comes, asks.
+  struct Some {
+    /// Sends that no page has shown, what this user did, marks that are owed.
+    var pending: Bool?
+    var operations: Bool?
+    var marks: Bool?
+    /// Operations that are open, marks that wait for their message, rows that were erased here.
+    var open: Bool?
+    var wait: Bool?
+    var forgotten: Bool?
+    var drafts: Bool?
+  }
+
   private struct Named {
     let name: [UInt8]
     let entry: Entry
@@ -47,14 +61,7 @@ final class ReadCache {
   private var last: Entry?
   private var named: [Named] = []
   private var names = SlotTable()
-  var somePending: Bool?
-  var someOperations: Bool?
-  var someDrafts: Bool?
-  var someMarks: Bool?
-  /// Whether any operation is open, any mark waits for its message, any row was erased here.
-  var someOpen: Bool?
-  var someWait: Bool?
-  var someForgotten: Bool?
+  var some = Some()
   var facts: ServerFacts?
   /// The last of all refs of the table by their bytes; empty where there is none.
   var greatestRef: [UInt8]?
@@ -77,13 +84,7 @@ final class ReadCache {
     facts = nil
     greatestRef = nil
     inserted = InsertedRows()
-    somePending = nil
-    someOperations = nil
-    someDrafts = nil
-    someMarks = nil
-    someOpen = nil
-    someWait = nil
-    someForgotten = nil
+    some = Some()
     last = nil
     if entries.isEmpty { return }
     entries = []
