@@ -110,7 +110,7 @@ def targets(measured):
          measured.exponent("one conversation", "Tideline", "live_normal")),
         ("the same (instructions)", 0.05,
          measured.exponent("instructions", "Tideline, instructions", "live_normal")),
-        ("cold: open and first window, to plain", 1.1, ratio("cold")),
+        ("cold: open and first window, to plain", 1.6, ratio("cold")),
         ("warm window of 50 to C, to plain", 1.0, ratio("warm")),
         ("windows in turns, page cache of 2 MiB, to plain", 3.0, ratio("spread_2mib")),
         ("warm window of 50 to Python, to `json.loads`", 1.0,
