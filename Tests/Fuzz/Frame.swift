@@ -3,6 +3,7 @@
 ///
 /// A trap is a finding, and so is a value that breaks its promise: a message whose
 /// ranges hold no JSON, or text that is not UTF-8.
+import Base
 import Wire
 
 @_cdecl("LLVMFuzzerTestOneInput")
