@@ -1,5 +1,6 @@
 /// A conversation list as a host keeps it: its own list of row numbers, kept up by
 /// differences alone and checked against the list after each of them.
+import Base
 import Engine
 import ReferenceServer
 import Testing

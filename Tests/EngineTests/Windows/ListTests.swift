@@ -47,7 +47,7 @@ import Testing
     let list = try TestList(world.client)
     try list.settle(world)
     let page = try world.client.conversations(offset: 1, limit: 3)
-    #expect(page.rows.map { TestList.Row($0, page.bytes) } == Array(try list.rows()[1...3]))
+    #expect(page.rows.map { TestList.Row($0, page) } == Array(try list.rows()[1...3]))
     #expect(try world.client.conversations(offset: 6, limit: 9).rows.isEmpty)
     let one = try world.client.conversation(Array("r3".utf8))
     #expect(one.rows.map { TestList.Row($0, one.bytes) } == [try list.row("r3")])
