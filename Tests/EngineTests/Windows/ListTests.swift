@@ -50,7 +50,7 @@ import Testing
     #expect(page.rows.map { TestList.Row($0, page) } == Array(try list.rows()[1...3]))
     #expect(try world.client.conversations(offset: 6, limit: 9).rows.isEmpty)
     let one = try world.client.conversation(Array("r3".utf8))
-    #expect(one.rows.map { TestList.Row($0, one.bytes) } == [try list.row("r3")])
+    #expect(one.rows.map { TestList.Row($0, one) } == [try list.row("r3")])
     #expect(throws: Failure.noConversation) { try world.client.conversation(Array("no".utf8)) }
     #expect(throws: Failure.invalid("limit is not between 1 and 10,000")) {
       try world.client.conversations(offset: -1, limit: 1)
