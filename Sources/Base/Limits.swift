@@ -95,6 +95,10 @@ package enum Limits {
   package static let windowRowsMin = 100
   package static let windowRowsMax = 200_000
   package static let windowLoadMax = 1_000
+  /// Lists of items over one window, rows that are read at once for them, and minutes of a gap.
+  package static let itemsMax = 8
+  package static let itemRowsRead = 256
+  package static let gapMinutesMax = 527_040
   /// Entries of the feed that a window follows one by one; beyond, it reads itself anew.
   package static let windowChangesMax = 5_000
   /// Conversations that are read from the server's list.

@@ -8,7 +8,7 @@ internal import Store
 package import Timeline
 
 package final class Window: Sendable {
-  private let live: LiveQuery<WindowState>
+  let live: LiveQuery<WindowState>
 
   fileprivate init(_ client: Client, number: UInt64, config: WindowConfig) {
     live = LiveQuery(client, number: number, seen: WindowState(config))
@@ -36,6 +36,7 @@ package final class Window: Sendable {
           try screen.look(rx, fresh: fresh, nowMs: now.monotonicMs)
         }
       }
+      screen.tellItems(ops)
       isEarlier = hold(screen)
       if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh, at: now)

@@ -320,7 +320,7 @@ extension WindowState {
     }
   }
 
-  private var waiting: Waiting {
+  var waiting: Waiting {
     if config.isCacheOnly || making.isUnmade { return .nothing }
     let kinds = asked.map(\.request.kind) + wishes.compactMap(\.next?.kind)
     if !isUp { return isFollowing || !kinds.isEmpty ? .connection : .nothing }

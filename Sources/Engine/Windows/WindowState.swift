@@ -42,6 +42,8 @@ struct WindowState: LiveQueryState {
   var preloaded: (above: Position?, below: Position?)
   /// Gaps that opened below the newest messages, and are not loaded until they are whole.
   var opened = SpanSet()
+  /// Lists of items that stand over it.
+  var items: [ItemsState] = []
   var trouble: Failure?
   var logLines = LogLines()
   /// What it was that failed; the same going well again takes the trouble away.
