@@ -1594,6 +1594,285 @@ tl_client_conversation(tl_client *client, tl_view conversation, tl_batch **out);
 TL_API const tl_conversation *tl_batch_conversations(const tl_batch *batch, size_t *count);
 
 /* ------------------------------------------------------------------------ */
+/* Items: what a person sees of a window                                      */
+/* ------------------------------------------------------------------------ */
+
+/**
+ * A list of items over one window. An item is one row on screen: a message, or a
+ * group of neighbouring messages that fold together. Opaque. Used by the thread
+ * that uses its window; at most 8 stand over one.
+ *
+ * Neighbours fold together where they have the same fold value and no drawn split,
+ * no other day and not the unread line lies between them. Two or more are a group;
+ * it is one item, or, once it was opened, each of its messages is one.
+ *
+ * Each item has a key, which no other item of the list ever has. An item keeps its
+ * key while its group grows at either end, shrinks, or loses its first message; a
+ * split makes one new key, and the older part keeps the old one. Where two items
+ * become one, the older one's key stays. A group that is opened leaves its key to its
+ * oldest message, and has that one's key when it is closed.
+ */
+typedef struct tl_items tl_items;
+
+/** Flags of #tl_items_config. */
+enum {
+  TL_ITEMS_REVERSED = 1u << 0,       /**< The newest item is 0, the newest message of an item and the newest range are first. */
+  TL_ITEMS_FOLD_DELETED = 1u << 1,   /**< Messages with #TL_MESSAGE_DELETED fold, with the value 1. */
+  TL_ITEMS_FOLD_MODERATED = 1u << 2, /**< Others with #TL_MESSAGE_MODERATED fold, with the value 2. */
+  TL_ITEMS_FOLD_EVENTS = 1u << 3,    /**< Others with #TL_MESSAGE_EVENT fold, with the value 3. */
+  TL_ITEMS_FOLD_MIXED = 1u << 4,     /**< All of these fold with the value 1, so with one another. */
+  TL_ITEMS_UNREAD_LINE = 1u << 5     /**< The unread line is put before the first unread message: see #tl_items_unread. */
+};
+
+/** What a host's function says of one message. What it holds when called would be said without it. */
+typedef struct tl_fold {
+  uint32_t fold;           /**< Neighbours with one value fold together; 0 folds with none. */
+  int32_t zone_offset_min; /**< Minutes that the host's days are east of UTC at the message's time; cut to less than a day. */
+  uint64_t bits;           /**< The host's own, given back by #tl_items_bits and in #tl_item. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
+} tl_fold;
+
+/**
+ * A host's function over one message: whether it folds, and 64 bits of the host's. It
+ * must answer by the message alone, and is called again when the message changes. It is
+ * called by #tl_items_poll while nothing is locked, and must not poll the window or the
+ * items.
+ */
+typedef void (*tl_fold_hook)(void *context, const tl_message *message, tl_fold *answer);
+
+/** How to open a list of items. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_items_config {
+  uint32_t struct_size;    /**< `sizeof(tl_items_config)` of the caller. */
+  uint32_t flags;          /**< `TL_ITEMS_` flags. */
+  uint32_t gap_min;        /**< More minutes than this between two messages are drawn; 0 is none, at most 527,040. */
+  int32_t zone_offset_min; /**< Minutes that the host's days are east of UTC, less than a day. */
+  tl_fold_hook fold;       /**< What folds, or NULL to go by the flags alone. */
+  void *fold_context;      /**< Handed to `fold`. */
+  tl_drop_hook fold_drop;  /**< Releases `fold_context`, or NULL: once, when the items are freed or their opening fails. */
+} tl_items_config;
+
+/**
+ * @brief Opens a list of items over a window.
+ *
+ * It begins empty at version 0: the first #tl_items_poll brings what the window has.
+ * @param window The window. The items keep it alive until they are freed.
+ * @param config How to open it. Borrowed for the call.
+ * @param out The items on success, NULL otherwise.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_FULL (over 8 on
+ *         one window).
+ */
+TL_API TL_CHECK tl_status
+tl_items_open(tl_window *window, const tl_items_config *config, tl_items **out);
+
+/**
+ * @brief Polls the window and tells what changed of the items.
+ *
+ * The difference is as that of #tl_window_poll, but its rows are items, and its checksum
+ * is that of their keys. A key stays with its item through every step. An update says that
+ * messages of the item came, went or changed, or that what #tl_item says of it changed,
+ * but for rows, ranges, and places and counts in an open group: these are as of the read.
+ * Poll the items and not the window; who polls both polls the items last.
+ * @param items The items.
+ * @param out The difference on #TL_OK, NULL otherwise. Free it with #tl_diff_free.
+ * @return #TL_OK, #TL_NONE when no item changed, or #TL_E_INVALID (also: from inside of
+ *         `fold`, or `fold` has polled the window), #TL_E_CLOSED, #TL_E_STORAGE,
+ *         #TL_E_DAMAGED. After a failure the next call goes on.
+ */
+TL_API TL_CHECK tl_status tl_items_poll(tl_items *items, tl_diff **out);
+
+/** What is drawn of an item. Before and first are older, also where the newest item is 0. */
+enum {
+  TL_ITEM_GROUP = 1u << 0,        /**< A group that is closed. */
+  TL_ITEM_OPENED = 1u << 1,       /**< One message of a group that is open. */
+  TL_ITEM_GROUP_FIRST = 1u << 2,  /**< The oldest message of an open group. */
+  TL_ITEM_GROUP_LAST = 1u << 3,   /**< The newest message of an open group. */
+  TL_ITEM_RUN_FIRST = 1u << 4,    /**< The item before is of another sender or kind, or something is drawn in between. */
+  TL_ITEM_RUN_LAST = 1u << 5,     /**< The same of the item behind. */
+  TL_ITEM_NEW_DAY = 1u << 6,      /**< The message before is of another day, or there is none. */
+  TL_ITEM_TIME_GAP = 1u << 7,     /**< More than `gap_min` lies between it and the message before. */
+  TL_ITEM_SPLIT_BEFORE = 1u << 8, /**< A split lies before it, as #TL_MESSAGE_GAP_BEFORE. */
+  TL_ITEM_SPLIT_HEALING = 1u << 9, /**< Beside it: as #TL_MESSAGE_GAP_HEALING. */
+  TL_ITEM_UNREAD_BEFORE = 1u << 10 /**< The unread line lies before it. */
+};
+
+/** No item, and no range. */
+#define TL_ITEM_NONE 0xFFFFFFFFu
+
+/** One item, as of the last poll. */
+typedef struct tl_item {
+  uint64_t key;         /**< Its key. */
+  uint32_t flags;       /**< `TL_ITEM_` flags. */
+  uint32_t row;         /**< Row of the window of its oldest message. */
+  uint32_t row_count;   /**< Messages. */
+  uint32_t range;       /**< The range of #tl_items_range in which it lies, or #TL_ITEM_NONE. */
+  uint32_t place;       /**< Its place in its open group, in the order of the list. */
+  uint32_t group_count; /**< Messages of its group, also where that is open; otherwise 1. */
+  int64_t day;          /**< Days since 1970-01-01 where the host is; INT64_MIN where the server has given no time yet. */
+  int64_t gap_us;       /**< For #TL_ITEM_TIME_GAP: the time since the message before, otherwise 0. */
+  uint64_t number;      /**< Local number of its oldest message. */
+  uint64_t bits;        /**< What `fold` gave for that message. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
+} tl_item;
+
+/**
+ * @brief Reads items.
+ * @param items The items.
+ * @param first First item.
+ * @param count How many, at most 10,000; fewer are given at the end.
+ * @param out The batch on success, NULL otherwise: see #tl_batch_items. Free it with
+ *            #tl_batch_free.
+ * @return #TL_OK, #TL_NONE when no item is there, or #TL_E_INVALID (also: the window was
+ *         polled since), #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status
+tl_items_read(tl_items *items, uint32_t first, uint32_t count, tl_batch **out);
+
+/**
+ * @brief Items of a batch.
+ * @param batch The batch, or NULL.
+ * @param count How many; 0 where the batch holds none.
+ * @return The items, or NULL. Valid until the batch is freed.
+ */
+TL_API const tl_item *tl_batch_items(const tl_batch *batch, size_t *count);
+
+/**
+ * @brief Reads messages of an item, in the order of the list, as #tl_window_rows does.
+ * @param items The items.
+ * @param item The item.
+ * @param first First message of it.
+ * @param count How many, at most 10,000; 0 is all, as many as one read gives.
+ * @param out The batch on success, NULL otherwise. Free it with #tl_batch_free.
+ * @return #TL_OK, #TL_NONE when no message is there, or #TL_E_INVALID (as
+ *         #tl_items_read), #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_items_messages(tl_items *items, uint32_t item, uint32_t first, uint32_t count,
+                  tl_batch **out);
+
+/**
+ * @brief Finds the item of a message by id, without a scan.
+ * @param items The items.
+ * @param id Message id.
+ * @param item The item, 0 on failure.
+ * @param place The place of the message inside of it, 0 on failure. NULL is allowed.
+ * @return #TL_OK, #TL_NONE when it is not loaded, or #TL_E_INVALID (as #tl_items_read),
+ *         #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_items_find(tl_items *items, tl_view id, uint32_t *item, uint32_t *place);
+
+/**
+ * @brief Finds an item by its key, without a scan.
+ * @param items The items.
+ * @param key The key.
+ * @param item The item, 0 on failure.
+ * @return #TL_OK, #TL_NONE when no item has it, or #TL_E_INVALID (as #tl_items_read),
+ *         #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status tl_items_find_key(tl_items *items, uint64_t key, uint32_t *item);
+
+/**
+ * @brief Reads what `fold` gave for one message of an item.
+ * @param items The items.
+ * @param item The item.
+ * @param place The message, as #tl_items_find gives it.
+ * @param out The bits, 0 on failure.
+ * @return #TL_OK, #TL_NONE when no message is there, or #TL_E_INVALID (as
+ *         #tl_items_read), #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status
+tl_items_bits(tl_items *items, uint32_t item, uint32_t place, uint64_t *out);
+
+/**
+ * @brief Reads one of the ranges of items that end at a split.
+ *
+ * The items behind the newest split are a range too, unless the window follows the
+ * present: then they lie in none.
+ * @param items The items.
+ * @param range The range, from 0 on.
+ * @param first Its first item, 0 on failure.
+ * @param count How many items it has, 0 on failure.
+ * @return #TL_OK, #TL_NONE when there is no such range, or #TL_E_INVALID (as
+ *         #tl_items_read), #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status
+tl_items_range(tl_items *items, uint32_t range, uint32_t *first, uint32_t *count);
+
+/**
+ * @brief Opens or closes the group of an item. The next #tl_items_poll shows it, and the
+ *        event descriptor is readable.
+ *
+ * What comes to an open group is shown as its messages are. Where a group becomes part of
+ * an open one it is open.
+ * @param items The items.
+ * @param item The item: the group, or any message of one that is open.
+ * @param open 1 to open it, 0 to close it.
+ * @return #TL_OK, #TL_NONE when it is no group or already is so, or #TL_E_INVALID (as
+ *         #tl_items_read), #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status tl_items_set_open(tl_items *items, uint32_t item, int32_t open);
+
+/**
+ * @brief Puts the unread line before a message, or takes it away. The next
+ *        #tl_items_poll shows it, and the event descriptor is readable.
+ *
+ * It stays at that place in the conversation, also when the message goes. With
+ * #TL_ITEMS_UNREAD_LINE it is put there by itself, once: before the oldest message that
+ * was unread when it was read, as soon as the window has what it asked for, where a
+ * message that is read or the start of the conversation lies before it.
+ * @param items The items.
+ * @param number Local number of a message of the window, or 0 for no line.
+ * @return #TL_OK, or #TL_E_NOT_FOUND (no row has it), #TL_E_INVALID, #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status tl_items_unread(tl_items *items, uint64_t number);
+
+/**
+ * @brief Says which items are on screen: #tl_window_show of all their messages.
+ * @param items The items.
+ * @param first First item on screen.
+ * @param count How many; 0 when none is.
+ * @return #TL_OK, or #TL_E_INVALID (as #tl_items_read), #TL_E_CLOSED, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_items_show(tl_items *items, uint32_t first, uint32_t count);
+
+/** Flags of #tl_items_status. */
+enum {
+  TL_ITEMS_BEHIND = 1u << 0 /**< The window was polled since: poll the items. */
+};
+
+/** How a list of items stands, as of its last poll. Set `struct_size` before the call. */
+typedef struct tl_items_status {
+  uint32_t struct_size; /**< `sizeof(tl_items_status)` of the caller. */
+  uint32_t flags;       /**< #TL_ITEMS_BEHIND or 0. */
+  uint64_t version;     /**< Version after the last poll. */
+  uint64_t checksum;    /**< #tl_checksum of the keys. */
+  uint32_t item_count;  /**< Items. */
+  uint32_t row_count;   /**< Rows of the window. */
+  uint32_t range_count; /**< Ranges of #tl_items_range. */
+  uint32_t unread_item; /**< The item with the unread line before it, or #TL_ITEM_NONE. */
+} tl_items_status;
+
+/**
+ * @brief Reads how a list of items stands.
+ * @param items The items.
+ * @param out Filled on success.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW.
+ */
+TL_API TL_CHECK tl_status tl_items_state(tl_items *items, tl_items_status *out);
+
+/**
+ * @brief Closes a list of items: later calls on it fail. The window stays open.
+ * @param items The items, or NULL. Twice is allowed.
+ */
+TL_API void tl_items_close(tl_items *items);
+
+/**
+ * @brief Closes a list of items if it is open and releases its memory.
+ * @param items The items, or NULL. No other thread may be using them.
+ */
+TL_API void tl_items_free(tl_items *items);
+
+/* ------------------------------------------------------------------------ */
 /* Act                                                                        */
 /* ------------------------------------------------------------------------ */
 

@@ -1,8 +1,8 @@
 /// What a `tl_batch` pointer points to: one block of memory.
 ///
-/// A header, then the records (messages, changes, events, entities, operations, conversations
-/// or quarantined items), then the bytes that the views point into. Plain memory with one owner,
-/// the host: it needs no client, so batches and clients may be freed in any order.
+/// A header, then the records (messages, changes, events, entities, operations, conversations,
+/// items or quarantined items), then the bytes that the views point into. Plain memory with one
+/// owner, the host: it needs no client, so batches and clients may be freed in any order.
 internal import Base
 internal import CTideline
 internal import Engine
@@ -13,7 +13,7 @@ internal import Engine
 
   /// What the records are.
   private enum Kind {
-    case messages, changes, events, entities, operations, conversations, quarantined
+    case messages, changes, events, entities, operations, conversations, quarantined, items
   }
 
   private var word: UInt64
@@ -81,6 +81,16 @@ internal import Engine
       to: tl_quarantined.self, capacity: items.count)
     for (index, item) in items.enumerated() {
       unsafe (target + index).initialize(to: tl_quarantined(item, views[(3 * index)...]))
+    }
+    return OpaquePointer(block)
+  }
+
+  /// Puts items into a new batch.
+  static func new(_ items: [ItemView]) throws(Failure) -> OpaquePointer {
+    let (block, _) = unsafe try records(.items, of: tl_item.self, items.map { _ in [] })
+    let target = unsafe start(of: block).bindMemory(to: tl_item.self, capacity: items.count)
+    for (index, item) in items.enumerated() {
+      unsafe (target + index).initialize(to: tl_item(item))
     }
     return OpaquePointer(block)
   }
@@ -183,6 +193,10 @@ internal import Engine
 
   static func quarantined(_ handle: OpaquePointer?) -> (UnsafePointer<tl_quarantined>?, Int) {
     unsafe contents(handle, .quarantined)
+  }
+
+  static func items(_ handle: OpaquePointer?) -> (UnsafePointer<tl_item>?, Int) {
+    unsafe contents(handle, .items)
   }
 
   static func entities(_ handle: OpaquePointer?) -> (UnsafePointer<tl_entity>?, Int) {

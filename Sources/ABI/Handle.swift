@@ -1,4 +1,5 @@
-/// What a `tl_client`, a `tl_window`, a `tl_list` or a `tl_viewport` pointer points to.
+/// What a `tl_client`, a `tl_window`, a `tl_items`, a `tl_list` or a `tl_viewport` pointer points
+/// to.
 ///
 /// A small block of plain memory that begins with a magic word, so that NULL, a
 /// batch or any other readable memory is refused before it is taken for an
@@ -18,6 +19,9 @@ internal import Engine
   /// "viewport" in ASCII, read as a number.
   private static let viewport: UInt64 = 0x7472_6F70_7765_6976
 
+  /// "an items" in ASCII, read as a number.
+  private static let items: UInt64 = 0x736D_6574_6920_6E61
+
   private var word: UInt64
   private var object: Unmanaged<AnyObject>
 
@@ -30,6 +34,22 @@ internal import Engine
       self.client = client
       self.hooks = hooks
     }
+  }
+
+  /// Items with what must be released after them.
+  private final class ItemsOccupant {
+    let items: Items
+    let hook: FoldHook
+
+    init(items: Items, hook: FoldHook) {
+      self.items = items
+      self.hook = hook
+    }
+  }
+
+  /// Puts items behind a new handle.
+  static func new(_ items: Items, _ hook: FoldHook) -> OpaquePointer {
+    unsafe new(Self.items, ItemsOccupant(items: items, hook: hook))
   }
 
   /// Puts a client behind a new handle.
@@ -88,6 +108,21 @@ internal import Engine
       let viewport = unsafe block.pointee.object.takeUnretainedValue() as? LockedViewport
     else { throw .invalid("viewport is not a viewport") }
     return viewport
+  }
+
+  /// The items behind a handle.
+  static func items(_ handle: OpaquePointer?) throws(Failure) -> Items {
+    guard let block = unsafe block(handle, items),
+      let occupant = unsafe block.pointee.object.takeUnretainedValue() as? ItemsOccupant
+    else { throw .invalid("items is not a list of items") }
+    return occupant.items
+  }
+
+  /// Closes the items, lets their function go, and gives the memory back.
+  static func freeItems(_ handle: OpaquePointer?) {
+    guard let occupant = unsafe claim(handle, items) as? ItemsOccupant else { return }
+    occupant.items.close()
+    occupant.hook.drop()
   }
 
   /// Closes the client, lets its hooks go, and gives the memory back.

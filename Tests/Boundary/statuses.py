@@ -26,6 +26,7 @@ UNREACHED = {
     ("tl_operation_progress", "TL_E_FULL"): "it writes nothing",
     ("tl_window_fill", "TL_E_STORAGE"): "it notes what the next poll asks for",
     ("tl_window_show", "TL_E_STORAGE"): "what its request needs to know is in memory by then",
+    ("tl_items_show", "TL_E_STORAGE"): "as `tl_window_show`",
 }
 FRAME, DIFF, TEXT = c.POINTER(c.Frame), c.POINTER(c.Diff), c.POINTER(c.Text)
 NOBODY, NEVER = f"{MARK}-nobody", 1 << 40
@@ -96,6 +97,19 @@ ORDINARY = {
     "tl_window_show": lambda w, h: (0, 10),
     "tl_window_trim": lambda w, h: (0, 10),
     "tl_window_state": lambda w, h: (w.struct(c.WindowStatus),),
+    "tl_items_open": lambda w, h: (w.struct(c.ItemsConfig), w.out()),
+    "tl_items_poll": lambda w, h: (w.out(DIFF),),
+    "tl_items_read": lambda w, h: (0, 20, w.out()),
+    "tl_items_messages": lambda w, h: (0, 0, 0, w.out()),
+    "tl_items_find": lambda w, h: (
+        w.view(f"{MARK}-{ROWS - 1}"), w.out(c.c_uint32), w.out(c.c_uint32)),
+    "tl_items_find_key": lambda w, h: (h.read()[0].key, w.out(c.c_uint32)),
+    "tl_items_bits": lambda w, h: (0, 0, w.out(c.c_uint64)),
+    "tl_items_range": lambda w, h: (0, w.out(c.c_uint32), w.out(c.c_uint32)),
+    "tl_items_set_open": lambda w, h: (0, 1),
+    "tl_items_unread": lambda w, h: (h.read()[0].number,),
+    "tl_items_show": lambda w, h: (0, 1),
+    "tl_items_state": lambda w, h: (w.struct(c.ItemsStatus),),
     "tl_list_open": lambda w, h: (w.struct(c.ListConfig), w.out()),
     "tl_list_poll": lambda w, h: (w.out(DIFF),),
     "tl_list_rows": lambda w, h: (0, 10, w.out()),
@@ -113,6 +127,8 @@ def gap(window):
 
 def owner(function):
     """Whose function it is, by the type of its first argument."""
+    if function.startswith("tl_items_"):
+        return "window" if function == "tl_items_open" else "items"
     if function.endswith("_open"):
         return "client"
     return {"tl_window": "window", "tl_list": "list"}.get(function.rsplit("_", 1)[0], "client")
@@ -123,8 +139,18 @@ def handle(w, client, function):
     kind = owner(function)
     if kind == "client":
         return client
-    if function == "tl_window_fill":
+    if function in ("tl_window_fill", "tl_items_range"):
         client.receive(push(ROWS + 100))
+    if kind == "items":
+        # All that the window shows is one group, but where a split lies in it.
+        window = w.keep(client.window(ROOM, count=20, hold_ms=0))
+        items = w.keep(tideline.Items(window, fold=lambda message: tideline.Fold(1)))
+        if not function.endswith("_poll"):
+            items.poll()
+        if function == "tl_items_messages":
+            # The poll has read them: other pages take their place in memory.
+            client.messages(ROOM, limit=ROWS)
+        return items
     if function == "tl_window_show":
         screen = w.keep(client.window(ROOM, count=200))
         screen.poll()
@@ -199,7 +225,9 @@ READS = [name for name in ORDINARY if name not in {
     "tl_client_frame_sent", "tl_client_advance",
     "tl_client_event_fd", "tl_client_cancel", "tl_client_sync_status", "tl_client_typing",
     "tl_client_wipe", "tl_window_find", "tl_window_fill", "tl_window_show", "tl_window_trim",
-    "tl_window_state", "tl_list_find", "tl_list_state"}]
+    "tl_window_state", "tl_list_find", "tl_list_state", "tl_items_open", "tl_items_read",
+    "tl_items_find", "tl_items_find_key", "tl_items_bits", "tl_items_range", "tl_items_set_open",
+    "tl_items_unread", "tl_items_show", "tl_items_state"}]
 WRITES = ["tl_client_receive", "tl_client_next_frame", "tl_client_mark_delivered",
           "tl_client_mark_read", "tl_client_mark_listened", "tl_client_forget", "tl_client_drop",
           "tl_client_draft", "tl_client_clear",
@@ -255,6 +283,8 @@ LATER = {
     "tl_window_open": lambda w, h: (w.longer(c.WindowConfig, conversation=ROOM), w.out()),
     "tl_window_load": lambda w, h: (w.longer(c.Load, kind=1),),
     "tl_window_state": lambda w, h: (w.longer(c.WindowStatus),),
+    "tl_items_open": lambda w, h: (w.longer(c.ItemsConfig), w.out()),
+    "tl_items_state": lambda w, h: (w.longer(c.ItemsStatus),),
     "tl_list_open": lambda w, h: (w.longer(c.ListConfig), w.out()),
     "tl_list_state": lambda w, h: (w.longer(c.ListStatus),),
 }
@@ -440,11 +470,40 @@ def lost(w, h):
 
 
 on("tl_window_fill", "TL_E_OFFLINE", "not connected", lost)
-for name in ("tl_window_poll", "tl_list_poll"):
+for name in ("tl_window_poll", "tl_list_poll", "tl_items_poll"):
     on(name, "TL_NONE", "nothing has changed", lambda w, h: (h.poll() and None, w.out(DIFF))[1:],
        offline)
-for name in ("tl_window_rows", "tl_list_rows"):
+for name in ("tl_window_rows", "tl_list_rows", "tl_items_read"):
     on(name, "TL_NONE", "behind the last row", lambda w, h: (5_000, 10, w.out()))
 for name in ("tl_window_find", "tl_list_find"):
     on(name, "TL_NONE", "an id that is in no row",
        lambda w, h: (w.view(NOBODY), w.out(c.c_uint32)))
+
+# Items.
+def eight(w, h):
+    """The arguments, with as many lists of items over the window as there may be."""
+    for _ in range(8):
+        w.keep(tideline.Items(h))
+    return ORDINARY["tl_items_open"](w, h)
+
+
+def nowhere(w, h):
+    return w.view(NOBODY), w.out(c.c_uint32), None
+
+
+on("tl_items_open", "TL_E_FULL", "over 8 on one window", eight)
+on("tl_items_find", "TL_NONE", "an id that is in no row", nowhere)
+for fault in ("the disk cannot be read", "the disk gives other bytes"):
+    status = "TL_E_STORAGE" if "read" in fault else "TL_E_DAMAGED"
+    gives("tl_items_find", status, f"an id that is in no row, and {fault}",
+          call("tl_items_find", connected, nowhere), fault)
+on("tl_items_find_key", "TL_NONE", "a key that no item has",
+   lambda w, h: (NEVER, w.out(c.c_uint32)))
+on("tl_items_messages", "TL_NONE", "behind the last message",
+   lambda w, h: (0, 5_000, 10, w.out()))
+on("tl_items_bits", "TL_NONE", "behind the last message",
+   lambda w, h: (0, 5_000, w.out(c.c_uint64)))
+on("tl_items_range", "TL_NONE", "no such range",
+   lambda w, h: (9, w.out(c.c_uint32), w.out(c.c_uint32)))
+on("tl_items_set_open", "TL_NONE", "it is closed already", lambda w, h: (0, 0))
+on("tl_items_unread", "TL_E_NOT_FOUND", "a number that no row has", lambda w, h: (NEVER,))

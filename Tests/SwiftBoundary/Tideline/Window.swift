@@ -4,7 +4,7 @@
 import CTidelineShared
 
 public final class Window {
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
   /// Hooks run inside calls of the client only, so the window needs it for its life alone.
   private let client: Client
 

@@ -16,6 +16,7 @@ from .errors import (
     ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
     MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status, StorageError,
     TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError, last_error)
+from .items import Items
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .values import (
     Action, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
@@ -23,8 +24,8 @@ from .values import (
     Phase, Plain, Policy, Profile, Quarantined, SealedMessage, State, Stats, Stop, SyncKind,
     SyncPhase,    SyncStatus, Ties, Truncates, Unsealed)
 from .views import (
-    At, Conversation, ConversationFlags, Diff, ListState, LoadKind, Op, OpKind, Waiting,
-    WindowState)
+    At, Conversation, ConversationFlags, Diff, Fold, Item, ItemFlags, ItemsState, ListState,
+    LoadKind, Op, OpKind, Waiting, WindowState)
 from .viewport import Edge, Layout, Placed, Viewport, ViewportState
 from .window import Rows, Window, apply, checksum
 
@@ -33,14 +34,13 @@ __all__ = [
     "ClosedError", "DamagedError", "FrameError", "FullError", "InternalError", "InvalidError",
     "LockedError", "MismatchError", "NotFoundError", "NotOursError", "OfflineError", "RefusedError",
     "Status", "StorageError", "TidelineError", "TooLargeError", "TooNewError", "UnsupportedError",
-    "WrongKeyError",
-    "Action", "At", "Capabilities", "Change", "ChangeKind", "Changes", "Conversation",
-    "ConversationFlags", "Coverage", "Diff", "Entity", "EntityKind", "Event", "EventKind",
-    "Events", "Frame", "From", "Gap", "ListState", "LoadKind", "Message", "MessageFlags",
-    "MessageState", "Op", "Operation", "OperationState", "OperationWait", "OpKind", "Origin",
-    "Page", "Performed", "Phase", "Plain", "Policy", "Profile", "Quarantined", "SealedMessage",
-    "State", "Stats", "Stop", "SyncKind", "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing",
-    "Unsealed", "Waiting", "WindowState",
-    "Edge", "Layout", "Placed", "Viewport", "ViewportState",
-    "ConversationList", "Rows", "Window", "apply", "checksum", "last_error",
+    "WrongKeyError", "Action", "At", "Capabilities", "Change", "ChangeKind", "Changes",
+    "Conversation", "ConversationFlags", "Coverage", "Diff", "Entity", "EntityKind", "Event",
+    "EventKind", "Events", "Fold", "Frame", "From", "Gap", "Item", "ItemFlags", "ItemsState",
+    "ListState", "LoadKind", "Message", "MessageFlags", "MessageState", "Op", "Operation",
+    "OperationState", "OperationWait", "OpKind", "Origin", "Page", "Performed", "Phase", "Plain",
+    "Policy", "Profile", "Quarantined", "SealedMessage", "State", "Stats", "Stop", "SyncKind",
+    "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting", "WindowState",
+    "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
+    "Layout", "Placed", "Viewport", "ViewportState",
 ]

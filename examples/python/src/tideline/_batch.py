@@ -15,7 +15,8 @@ from .operations import Operation, OperationState, OperationWait
 from .values import (
     Action, Change, ChangeKind, Coverage, Entity, EntityKind, Event, EventKind, Gap, Message,
     MessageFlags, MessageState, Origin, Page, Quarantined, Stop)
-from .views import Conversation, ConversationFlags, Diff, Op, OpKind
+from .views import (
+    Conversation, ConversationFlags, Diff, Item, ItemFlags, Op, OpKind)
 
 # `tl_message` and its fellows, each view as an address and a size.
 _MESSAGE = struct.Struct("=QqiI22QQQIIq2Q64x")
@@ -206,6 +207,37 @@ def messages(batch: ctypes.c_void_p) -> tuple[Message, ...]:
     count = ctypes.c_size_t()
     c.library.tl_batch_rows(batch, ctypes.byref(count))
     return _messages(_content(batch), count.value)
+
+
+def message_at(address: int) -> Message:
+    """One message that is lent for a call, as a hook is handed it: nothing of it is kept."""
+    record = ctypes.string_at(address, _MESSAGE.size)
+    values = _MESSAGE.unpack(record)
+    # The texts lie apart from one another: each is copied, and put behind the record.
+    content, moved = bytearray(record), list(values)
+    for index in [*range(4, 26, 2), len(values) - 2]:
+        start, size = values[index:index + 2]
+        moved[index] = len(content)
+        content += ctypes.string_at(start, size) if size else b""
+    content[:len(record)] = _MESSAGE.pack(*moved)
+    made: dict[str, Any] = {}
+    _fill(made, _Block(bytes(content), 0), 0)
+    return Message(**made)
+
+
+def items(batch: ctypes.c_void_p) -> tuple[Item, ...]:
+    """The items of a batch."""
+    count = ctypes.c_size_t()
+    found = c.library.tl_batch_items(batch, ctypes.byref(count))
+    if not found:
+        return ()
+    rows = ctypes.cast(found, ctypes.POINTER(c.Item))[:count.value]
+    return tuple([
+        Item(
+            row.key, ItemFlags(row.flags), row.row, row.row_count,
+            None if row.range == c.ITEM_NONE else row.range, row.place, row.group_count,
+            None if row.day == c.NO_DAY else row.day, row.gap_us, row.number, row.bits)
+        for row in rows])
 
 
 def page(batch: ctypes.c_void_p) -> Page:

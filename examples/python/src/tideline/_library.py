@@ -13,6 +13,8 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_size_t, c_uint32, c_ui
 
 ABI = 1
 HOLD_NONE = 0xFFFFFFFF
+ITEM_NONE = 0xFFFFFFFF
+NO_DAY = -(1 << 63)
 
 
 class View(ctypes.Structure):
@@ -265,6 +267,49 @@ class WindowStatus(ctypes.Structure):
     ]
 
 
+class Fold(ctypes.Structure):
+    """``tl_fold``."""
+
+    _fields_ = [
+        ("fold", c_uint32), ("zone_offset_min", c_int32), ("bits", c_uint64),
+        ("reserved_words", c_uint64 * 8),
+    ]
+
+
+FoldHook = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, POINTER(Fold))
+
+
+class ItemsConfig(ctypes.Structure):
+    """``tl_items_config``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("gap_min", c_uint32),
+        ("zone_offset_min", c_int32), ("fold", FoldHook), ("fold_context", c_void_p),
+        ("fold_drop", DropHook),
+    ]
+
+
+class Item(ctypes.Structure):
+    """``tl_item``."""
+
+    _fields_ = [
+        ("key", c_uint64), ("flags", c_uint32), ("row", c_uint32), ("row_count", c_uint32),
+        ("range", c_uint32), ("place", c_uint32), ("group_count", c_uint32), ("day", c_int64),
+        ("gap_us", c_int64), ("number", c_uint64), ("bits", c_uint64),
+        ("reserved_words", c_uint64 * 8),
+    ]
+
+
+class ItemsStatus(ctypes.Structure):
+    """``tl_items_status``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("version", c_uint64),
+        ("checksum", c_uint64), ("item_count", c_uint32), ("row_count", c_uint32),
+        ("range_count", c_uint32), ("unread_item", c_uint32),
+    ]
+
+
 class ListConfig(ctypes.Structure):
     """``tl_list_config``."""
 
@@ -393,6 +438,7 @@ class Stats(ctypes.Structure):
 
 _client, _batch, _window, _list = c_void_p, c_void_p, c_void_p, c_void_p
 _viewport = c_void_p
+_items = c_void_p
 _FUNCTIONS = {
     "tl_abi": (c_uint32, []),
     "tl_version": (c_uint32, []),
@@ -472,6 +518,21 @@ _FUNCTIONS = {
     "tl_window_state": (c_int32, [_window, POINTER(WindowStatus)]),
     "tl_window_close": (None, [_window]),
     "tl_window_free": (None, [_window]),
+    "tl_items_open": (c_int32, [_window, POINTER(ItemsConfig), POINTER(_items)]),
+    "tl_items_poll": (c_int32, [_items, POINTER(POINTER(Diff))]),
+    "tl_items_read": (c_int32, [_items, c_uint32, c_uint32, POINTER(_batch)]),
+    "tl_batch_items": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_items_messages": (c_int32, [_items, c_uint32, c_uint32, c_uint32, POINTER(_batch)]),
+    "tl_items_find": (c_int32, [_items, View, POINTER(c_uint32), POINTER(c_uint32)]),
+    "tl_items_find_key": (c_int32, [_items, c_uint64, POINTER(c_uint32)]),
+    "tl_items_bits": (c_int32, [_items, c_uint32, c_uint32, POINTER(c_uint64)]),
+    "tl_items_range": (c_int32, [_items, c_uint32, POINTER(c_uint32), POINTER(c_uint32)]),
+    "tl_items_set_open": (c_int32, [_items, c_uint32, c_int32]),
+    "tl_items_unread": (c_int32, [_items, c_uint64]),
+    "tl_items_show": (c_int32, [_items, c_uint32, c_uint32]),
+    "tl_items_state": (c_int32, [_items, POINTER(ItemsStatus)]),
+    "tl_items_close": (None, [_items]),
+    "tl_items_free": (None, [_items]),
     "tl_list_open": (c_int32, [_client, POINTER(ListConfig), POINTER(_list)]),
     "tl_list_poll": (c_int32, [_list, POINTER(POINTER(Diff))]),
     "tl_list_rows": (c_int32, [_list, c_uint32, c_uint32, POINTER(_batch)]),

@@ -144,3 +144,65 @@ class WindowState:
     waiting: Waiting
     trouble: Status
     anchor: int
+
+
+class ItemFlags(enum.IntFlag):
+    """What is drawn of an item. Before and first are older, whichever way the list is read."""
+
+    GROUP = 1 << 0
+    OPENED = 1 << 1
+    GROUP_FIRST = 1 << 2
+    GROUP_LAST = 1 << 3
+    RUN_FIRST = 1 << 4
+    RUN_LAST = 1 << 5
+    NEW_DAY = 1 << 6
+    TIME_GAP = 1 << 7
+    SPLIT_BEFORE = 1 << 8
+    SPLIT_HEALING = 1 << 9
+    UNREAD_BEFORE = 1 << 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """One row on screen: a message, or a group that folds together."""
+
+    key: int
+    flags: ItemFlags
+    #: The window's row of its oldest message, and how many messages there are.
+    row: int
+    row_count: int
+    #: In which range of splits it lies; None for those that go on to the present.
+    range: Optional[int]
+    #: Its place in its open group.
+    place: int
+    group_count: int
+    #: Days since 1970-01-01 where the host is; None where the server has given no time yet.
+    day: Optional[int]
+    gap_us: int
+    #: Of its oldest message.
+    number: int
+    bits: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ItemsState:
+    """How a list of items stands, as of its last poll."""
+
+    behind: bool
+    version: int
+    checksum: int
+    item_count: int
+    row_count: int
+    range_count: int
+    unread_item: Optional[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Fold:
+    """What a function says of one message: ``fold`` other than 0 folds with neighbours that have
+    the same; ``bits`` are the host's own."""
+
+    fold: int = 0
+    bits: int = 0
+    #: Minutes that the host's days are east of UTC then; None for those of the items.
+    zone_offset_min: Optional[int] = None
