@@ -89,7 +89,7 @@ class Layout(unittest.TestCase):
         text = (ROOT / "Scripts" / "abi" / "tideline.layout").read_text()
         structs = set(re.findall(r"^struct (\w+) ", text, re.M))
         hooks = re.findall(r"^typedef (tl_\w+_hook) = (.*) \(\*\)\((.*)\)$", text, re.M)
-        self.assertEqual(len(hooks), 5)
+        self.assertEqual(len(hooks), 6)
         for name, result, parameters in hooks:
             for kind in [result, *parameters.split(", ")]:
                 self.assertNotIn(kind.removeprefix("const "), structs, name)

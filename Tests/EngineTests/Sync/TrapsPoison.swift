@@ -99,7 +99,7 @@ import Timeline
       world.reset()
       let place = try world.window(.time(world.server.nowUs - 500_000), count: 6)
       try place.settle(world)
-      #expect(try place.state().trouble == .noMessage)
+      #expect(try place.state().trouble == .notFound("there is no message at this time"))
       #expect(world.asked("get_messages").count <= 6)
     }
     let screen = try world.window(count: 22)

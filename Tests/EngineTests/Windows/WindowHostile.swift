@@ -170,7 +170,7 @@ import Timeline
           WindowConfig(conversation: Array(world.room.utf8)))
         window.close()
       } catch {
-        #expect(error == .full("1,024 windows and lists are open"))
+        #expect(error == .full("4,096 syncs wait"))
       }
     }
     var quiet = WindowConfig(conversation: Array(world.room.utf8))
