@@ -162,8 +162,12 @@ extension UpdateApplier {
     let position = pushed.position
     let isLive =
       isLive && engine.memory.server.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
+    // Where what the catch-up showed lies in the place of an unreadable item, no range reaches up
+    // to the watermark. What it missed is below.
     let proven =
-      if let live = Joining.pushed(position, onto: newest, isLive: isLive) {
+      if let live = Joining.pushed(
+        position, onto: max(newest.high, .after(timestampGroup: fetch.timeUs)), isLive: isLive)
+      {
         live
       } else if engine.scheme.isSequence {
         try numbered(position, spans: spans, in: record)

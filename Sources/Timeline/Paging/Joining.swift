@@ -73,13 +73,13 @@ package enum Joining {
     return !sizesVary && items < limit && items < largestPage
   }
 
-  /// What a pushed message above the newest range proves where that is live: nothing between
-  /// them is unknown here.
+  /// What a pushed message above `present` proves, up to where a live conversation is known:
+  /// nothing between the two is unknown here.
   package static func pushed(
-    _ position: Position, onto newest: SpanSet.Span, isLive: Bool
+    _ position: Position, onto present: Position, isLive: Bool
   ) -> SpanSet.Span? {
-    guard isLive, newest.high <= position else { return nil }
-    return SpanSet.Span(low: newest.high, high: .after(timestampGroup: position.time))
+    guard isLive, present <= position else { return nil }
+    return SpanSet.Span(low: present, high: .after(timestampGroup: position.time))
   }
 
   /// What a message proves that names `previous` as the one before it.

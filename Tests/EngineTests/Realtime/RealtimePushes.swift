@@ -87,6 +87,33 @@ import Testing
     #expect(try world.lies() == [])
   }
 
+  /// All that the catch-up showed of the present lies in the place of an item that cannot be read:
+  /// a push goes on from where the catch-up was made, not from what was known before the absence.
+  @Test func aPushAfterPoisonJoinsNothingThatWasMissed() throws {
+    var knobs = ServerKnobs()
+    knobs.pageCap = 3
+    knobs.timeResolutionUs = 1_000
+    var profile = Profile()
+    profile.pushIsLossless = true
+    let world = try World(knobs: knobs, profile: profile)
+    world.post(30)
+    try world.connect()
+    try world.sync()
+    try world.client.disconnected()
+    world.post(40)
+    let bad = world.put(flaw: .numberForID)
+    world.timestampGroup(ms: 700)
+    for _ in 0..<3 { world.put() }
+    try world.client.connected()
+    try world.sync(.live)
+    world.timestampGroup(ms: 700)
+    try world.push { world.post(1) }
+    #expect(try world.lies() == [])
+    try world.sync(.older, want: 100)
+    #expect(try world.lies() == [])
+    #expect(try world.tailFaults(70, but: [bad]) == [])
+  }
+
   /// A push that comes before the catch-up of its connection proves nothing.
   @Test func aLosslessPushBeforeTheCatchUpIsAnIsland() throws {
     let world = try caughtUp(try World.lossless())

@@ -76,12 +76,12 @@ import Timeline
   @Test func aPushJoinsByALiveLineANextNumberOrItsPredecessor() {
     let range = SpanSet.Span(low: at(2, "b"), high: .after(timestampGroup: 5))
     let new = at(6, "m")
-    #expect(Joining.pushed(new, onto: range, isLive: false) == nil)
+    #expect(Joining.pushed(new, onto: range.high, isLive: false) == nil)
     #expect(
-      Joining.pushed(new, onto: range, isLive: true)
+      Joining.pushed(new, onto: range.high, isLive: true)
         == SpanSet.Span(low: range.high, high: .after(timestampGroup: 6)))
     // The message lies inside the range.
-    #expect(Joining.pushed(at(4, "x"), onto: range, isLive: true) == nil)
+    #expect(Joining.pushed(at(4, "x"), onto: range.high, isLive: true) == nil)
     #expect(
       Joining.named(new, after: at(5, "z"))
         == SpanSet.Span(low: at(5, "z"), high: new.successor))
