@@ -45,8 +45,10 @@ extension World {
       }
       return
     }
+    let isKnown = Frames.string("ref", bytes).map { heard.knows($0) } ?? false
     guard let told = heard.learn(bytes, ledger.posted) else { return }
-    if let ref = told.ref, let probe { heard.writes[ref] = probe.logWrites }
+    // The effect of one that comes again has been on the disk since the first time.
+    if !isKnown, let ref = told.ref, let probe { heard.writes[ref] = probe.logWrites }
     for mark in told.contents + told.reactions where mark.serial < ledger.posted.count {
       try checkFact(ledger.posted[mark.serial].id)
     }
