@@ -215,9 +215,82 @@ static size_t read_rows(tl_window *window, uint32_t first, uint32_t count) {
   return found;
 }
 
+/* Items over a window and where they stand, with the list of keys that a host has. */
+typedef struct {
+  tl_items *items;
+  tl_viewport *viewport;
+  uint64_t keys[4096];
+  size_t count;
+} screen;
+
+static void open_screen(tl_window *window, screen *made) {
+  tl_items_config items = {.struct_size = sizeof items,
+                           .flags = TL_ITEMS_FOLD_DELETED | TL_ITEMS_FOLD_EVENTS, .gap_min = 5};
+  tl_viewport_config viewport = {.struct_size = sizeof viewport, .extent = 1000, .estimate = 40,
+                                 .flags = TL_VIEWPORT_BOTTOM_UP | TL_VIEWPORT_HOLD_BOTTOM};
+  memset(made, 0, sizeof *made);
+  must(tl_items_open(window, &items, &made->items), "items");
+  must(tl_viewport_new(&viewport, &made->viewport), "viewport");
+}
+
+/* A host's list of keys goes along with the steps. */
+static void follow(screen *screen, const tl_diff *diff) {
+  uint64_t *keys = screen->keys;
+  for (size_t i = 0; i < diff->op_count; i++) {
+    tl_op op = diff->ops[i];
+    size_t behind = screen->count - op.row;
+    if (op.kind == TL_OP_INSERT) {
+      memmove(keys + op.row + op.count, keys + op.row, behind * sizeof *keys);
+      memset(keys + op.row, 0, op.count * sizeof *keys);
+      screen->count += op.count;
+    } else if (op.kind == TL_OP_REMOVE) {
+      memmove(keys + op.row, keys + op.row + op.count, (behind - op.count) * sizeof *keys);
+      screen->count -= op.count;
+    } else if (op.kind == TL_OP_MOVE) fail("screen", "a move");
+  }
+  for (size_t row = 0; row < screen->count; row++) {
+    tl_batch *batch = NULL;
+    size_t end = row;
+    while (end < screen->count && keys[end] == 0) end++;
+    if (end == row) continue;
+    must(tl_items_read(screen->items, (uint32_t)row, (uint32_t)(end - row), &batch), "items");
+    for (size_t at = row; at < end; at++) keys[at] = tl_batch_items(batch, NULL)[at - row].key;
+    tl_batch_free(batch);
+  }
+}
+
+/* Polls items and lays them out; gives how many there are, 0 where nothing is new. */
+static uint32_t poll_screen(screen *screen) {
+  tl_diff *diff = NULL;
+  tl_layout *layout = NULL;
+  int64_t heights[512];
+  uint64_t missing[512];
+  must(tl_items_poll(screen->items, &diff), "poll");
+  if (diff == NULL) return 0;
+  follow(screen, diff);
+  must(tl_viewport_update(screen->viewport, diff->ops, diff->op_count, screen->keys, NULL,
+                          screen->count), "update");
+  for (;;) {
+    must(tl_viewport_layout(screen->viewport, &layout), "layout");
+    if (layout->missing_count == 0) break;
+    for (size_t i = 0; i < layout->missing_count; i++) {
+      missing[i] = layout->missing[i].key;
+      heights[i] = 30 + (int64_t)(missing[i] % 40);
+    }
+    must(tl_viewport_measure(screen->viewport, missing, heights, layout->missing_count), "measure");
+    tl_layout_free(layout);
+  }
+  if (layout->row_count == 0) fail("screen", "an empty screen");
+  tl_layout_free(layout);
+  tl_diff_free(diff);
+  return (uint32_t)screen->count;
+}
+
 /* Pushes one message after the other into an open window. */
 static void live(const char *figure, uint32_t count) {
+  static screen screen;
   int is_full = strcmp(figure, "live_full") == 0;
+  int is_screen = strcmp(figure, "live_screen") == 0;
   stopwatch watch = {0}, aside = {.is_aside = 1};
   must(tl_client_connected(client), "connected");
   sync_room(0, TL_SYNC_LATEST, &aside, NULL);
@@ -226,6 +299,8 @@ static void live(const char *figure, uint32_t count) {
   poll_window(window);
   serve(&aside, NULL);
   poll_window(window);
+  if (is_screen) open_screen(window, &screen);
+  if (is_screen) poll_screen(&screen);
   mark();
   for (uint32_t i = 0; i < count; i++) {
     char head[256];
@@ -242,13 +317,16 @@ static void live(const char *figure, uint32_t count) {
     say("]}}}");
     start(&watch);
     must(tl_client_receive(client, (tl_view){(uint8_t *)server.answer, server.size}), "push");
-    if (poll_window(window) == 0) fail("live", "the window shows nothing new");
+    uint32_t shown = is_screen ? poll_screen(&screen) : poll_window(window);
+    if (shown == 0) fail("live", "the window shows nothing new");
     stop(&watch);
     /* Its reply is made only when it is on disk. Without `full` replies gather, as those of a
        burst do: a sync after each commit would leave the next one a cold cache. */
     if (is_full || i % BURST == BURST - 1) serve(is_full ? &watch : &aside, NULL);
   }
   serve(&aside, NULL);
+  tl_items_free(screen.items);
+  tl_viewport_free(screen.viewport);
   tl_window_free(window);
   told(figure, count, watch.total);
 }
@@ -396,7 +474,7 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     counted(argv[5], 50);
   } else if (strcmp(command, "ingest") == 0) ingest();
   else if (strcmp(command, "live_normal") == 0 || strcmp(command, "live_full") == 0 ||
-           strcmp(command, "live_facts") == 0) {
+           strcmp(command, "live_facts") == 0 || strcmp(command, "live_screen") == 0) {
     int is_full = strcmp(command, "live_full") == 0;
     server.more = is_full ? 10000 : strcmp(command, "live_facts") == 0 ? 20000 : 0;
     server.next_ref = server.total + 1000 * server.more;

@@ -24,6 +24,8 @@ LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[
 # A newcomer follows so many steps and no more.
 HOPS_MAX = 10
 FIRST_BLOCK = "examples/c/first.c"
+# A page shows a program whole: its block equals the file, which `make examples` runs.
+WHOLE = {"docs/screens.md": ("python", "examples/python/examples/screen.py", 150)}
 NUMBERS = r"\d{3}(?:, \d{3})*"
 NOTE_HEAD = re.compile("\n".join([
     r"# (?:\d{3} )?(?P<title>.+)",
@@ -156,6 +158,20 @@ def readme():
         yield "its first block of code is no C"
     elif block.group(2) != (ROOT / FIRST_BLOCK).read_text():
         yield f"its first block of code is not {FIRST_BLOCK}"
+
+
+def whole_programs():
+    """A block of a page's code is the program that it shows, which is short enough to be read."""
+    for page_name, (language, name, lines_max) in WHOLE.items():
+        program = (ROOT / name).read_text()
+        blocks = re.findall(r"^```(\w*)\n(.*?)^```", (ROOT / page_name).read_text(),
+                            re.MULTILINE | re.DOTALL)
+        if (language, program) not in blocks:
+            yield page_name, f"no block of code is {name}"
+        if len(program.splitlines()) > lines_max:
+            yield name, f"{len(program.splitlines())} lines, {lines_max} are allowed"
+        if pathlib.Path(name).name not in (ROOT / "Scripts" / "examples.sh").read_text():
+            yield name, "no example that is run"
 
 
 def notes(folder):
@@ -296,6 +312,7 @@ def main():
         trouble += [f"{path.relative_to(ROOT)}: {why}"
                     for why in page(path, names, targets, package, verb_names)]
     trouble += [f"README.md: {why}" for why in readme()]
+    trouble += [f"{path}: {why}" for path, why in whole_programs()]
     trouble += [f"ARCHITECTURE.md: {why}" for why in [*architecture(), *where()]]
     trouble += [f"{path}: {why}" for path, why in file_names()]
     trouble += [f"{path.relative_to(ROOT)}: {why}"

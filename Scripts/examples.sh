@@ -106,6 +106,15 @@ for name in window python-window; do
 done
 want "$out/window.txt" "^fill: TL_OK"
 want "$out/python-window.txt" "^fill: True"
+# A chat screen: scrolled back until pages load, a message sent, back to the newest ones.
+TIDELINE_LIBRARY=$lib/libtideline.so.1 timeout 60 out/venv/bin/python \
+  examples/python/examples/screen.py "$tcp" eva "$conversation" \
+  --keys "u u u u u u u u ahoj l q" >"$out/screen.txt"
+[ "$(grep -c '^====' "$out/screen.txt")" -ge 9 ] || { cat "$out/screen.txt"; exit 1; }
+tail -n 20 "$out/screen.txt" >"$out/screen-end.txt"
+want "$out/screen.txt" "^--- 20..-..-.. ---$"
+want "$out/screen-end.txt" "^    ahoj"
+want "$out/screen-end.txt" "^eva:"
 # What the user does: offline, over a restart, and between the messages of others.
 "$out/outbox" "$tcp" eva "$conversation" "$out/outbox.tideline" >"$out/outbox.txt"
 want "$out/outbox.txt" "^offline: 2 operations"
@@ -120,4 +129,4 @@ for server in "" "$tcp eva $conversation"; do
   want "$out/interleaved.txt" "^interleaved: one state change and two inserts"
 done
 grep -h '^sync:\|^page:' "$out"/first.txt "$out"/second.txt "$out"/offline.txt "$out"/live.txt
-echo "examples: 13 passed, 0 failed"
+echo "examples: 14 passed, 0 failed"
