@@ -20,7 +20,7 @@ quietly() { # quietly LOG COMMAND...: says nothing unless it fails
   }
 }
 install() { # install REQUIREMENTS: only where they have changed since the last time
-  mark=$environment/$(basename "$1")
+  mark=$environment/$(echo "$1" | tr / -)
   if ! cmp -s "$1" "$mark"; then
     [ -x "$environment/bin/pip" ] || python3 -m venv "$environment"
     echo "terminal: installing what $1 names"

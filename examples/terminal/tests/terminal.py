@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 60
 
 KEYS = {"enter": "\r", "escape": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B",
         "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "ctrl+o": "\x0f", "ctrl+l": "\x0c",
-        "ctrl+q": "\x11"}
+        "ctrl+q": "\x11", "backspace": "\x7f"}
 #: How the picture of the spans, which is drawn by time, is told apart.
 SPANS = set("▄█ ")
 
@@ -87,6 +87,11 @@ class Terminal:
         bottom = next(at for at, line in enumerate(main) if line.strip() and at > 2
                       and set(line) <= SPANS)
         return main[2:bottom]
+
+    @property
+    def composer(self):
+        """What stands in the line where one writes."""
+        return self.main[-4].strip("│").strip()
 
     # What is done.
 

@@ -1,69 +1,13 @@
 """The client as a person uses it, in a pseudo-terminal, against a server that runs."""
 
-import pathlib
-import tempfile
 import unittest
 
-from terminal import Terminal, program
-from tideline_terminal.scene import TITLE, Speaker, history, play
-from tideline_terminal.server import Server
-
-WORLD = ("--seed", "3", "--messages", "9000", "--conversations", "16")
+from life import Life
+from tideline_terminal.scene import history
 
 
-class Life(unittest.TestCase):
-    """Each test has a server with its world, and a file for the client."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.options = [*WORLD, "--db", str(self.folder / "server.db")]
-        self.server = Server(program(), self.options)
-        self.addCleanup(lambda: self.server.kill())
-        self.conversation = play(self.server.port)
-        self.admin = Speaker(self.server.port, "eva")
-        self.addCleanup(lambda: self.admin.close())
-
-    def start(self, *options):
-        terminal = Terminal(self.server.port, self.folder / "eva.tideline", "--conversation",
-                            TITLE, *options)
-        self.addCleanup(terminal.kill)
-        return terminal
-
-    def opened(self, *options):
-        """The client with the newest messages on its screen."""
-        terminal = self.start(*options)
-        terminal.until_text("up to date")
-        # It opens where the user left off, which may be above what is new.
-        terminal.until(lambda t: "▎" in "\n".join(t.messages), "messages")
-        terminal.press("ctrl+l")
-        terminal.until(lambda t: "Deal." in "\n".join(t.messages), "the newest message")
-        return terminal
-
-    def select(self, terminal, text):
-        """Goes up to a message, from the composer."""
-        terminal.press("escape")
-        terminal.until(lambda t: self.selected(t), "a message that is selected")
-        for _ in range(40):
-            before = self.selected(terminal)
-            if any(line.startswith(f"▎  {text}") for line in before):
-                return before
-            terminal.press("up")
-            terminal.until(lambda t: self.selected(t) != before, "another one that is selected")
-        raise AssertionError(f"no message: {text}\n{terminal.text}")
-
-    def post(self, text, who="jan"):
-        speaker = Speaker(self.server.port, who)
-        speaker.ask({"type": "send_message", "conversation_id": self.conversation,
-                     "payload": {"text": text}, "client_id": f"test {text}"})
-        speaker.close()
-
-    def kill_server(self):
-        self.admin.close()
-        self.server.kill()
-
-    def start_server(self):
-        self.server = Server(program(), self.options, self.server.port)
-        self.admin = Speaker(self.server.port, "eva")
+class Screens(Life):
+    """What a person sees through what happens to a connection."""
 
     def test_offline_and_back(self):
         terminal = self.opened()
@@ -113,9 +57,7 @@ class Life(unittest.TestCase):
         self.start_server()
         again.until(lambda t: "is anybody there? ✓" in t.text and "waits to be sent" not in t.text,
                     "the message as sent")
-        rows = history(self.admin, self.conversation, 0, 50)
-        sent = [row for row in rows if row["payload"].get("text") == "is anybody there?"]
-        self.assertEqual(len(sent), 1)
+        self.assertEqual(len(self.texts("is anybody there?")), 1)
 
     def test_jump_far_back_and_return(self):
         terminal = self.opened()
@@ -138,16 +80,6 @@ class Life(unittest.TestCase):
         self.assertIn("message that is not here", "\n".join(before))
         self.assertNotIn("message that is not here", "\n".join(self.selected(terminal)))
         self.assertNotIn("b goes back", terminal.text)
-
-    @staticmethod
-    def selected(terminal):
-        """The lines of the entry that is selected, told by their ground."""
-        found = []
-        for at in range(2, terminal.screen.lines - 6):
-            cell = terminal.screen.buffer[at][terminal.screen.columns - 2]
-            if cell.bg == "263149":
-                found.append(terminal.main[at])
-        return found
 
     def test_scroll_back_through_a_gap(self):
         """A jump leaves a gap; who scrolls up from the newest messages fills it and goes on."""

@@ -15,7 +15,6 @@ from tideline import Conversation, Message, MessageState, Phase, Status, Tidelin
 from tideline.spans import Spans, read_spans
 
 from . import palette, strip
-from .entries import EntryKind
 from .network import Network
 from .panes import ConversationPane, MessagePane
 from .session import Session
@@ -75,7 +74,8 @@ class ChatApp(App[None]):
                 yield MessagePane(self.session.user, self._today)
                 yield Static(id="spans")
                 yield Static(id="banner")
-                composer = Composer(placeholder="Write a message", id="composer")
+                composer = Composer(
+                    placeholder="Write a message", id="composer", select_on_focus=False)
                 composer.cursor_blink = False
                 yield composer
         yield Static(id="status")
@@ -85,7 +85,7 @@ class ChatApp(App[None]):
         self.conversations = self.query_one(ConversationPane)
         self.messages = self.query_one(MessagePane)
         self.composer = self.query_one(Composer)
-        self.composer.focus()
+        self.set_focus(self.composer)
         self.query_one("#account", Static).update(
             Text.assemble((" ≈ ", palette.ACCENT), ("Tideline ", f"bold {palette.TEXT}"),
                           (self.session.user, palette.SOFT)))
@@ -276,13 +276,13 @@ class ChatApp(App[None]):
         if self._editing is not None or self._answering is not None:
             self._let_go()
         else:
-            self.messages.focus()
+            self.set_focus(self.messages)
 
     # Keys.
 
     def on_conversation_pane_chosen(self, event: ConversationPane.Chosen) -> None:
         self.open(event.conversation)
-        self.composer.focus()
+        self.set_focus(self.composer)
 
     def on_message_pane_acted(self, event: MessagePane.Acted) -> None:
         thread = self.session.thread
@@ -294,11 +294,9 @@ class ChatApp(App[None]):
                 thread.back()
             elif event.key == "g":
                 self._fill()
-            elif entry is not None and entry.kind == EntryKind.GROUP and event.key == "enter":
+            elif event.key == "enter" and entry is not None and (
+                    entry.is_group or entry.is_opened):
                 thread.toggle(entry)
-                self.messages.bring()
-            elif entry is not None and entry.kind == EntryKind.GAP and event.key == "enter":
-                self._fill()
             elif (message := thread.message()) is not None:
                 self._act_on(message, event.key)
         except TidelineError as error:
@@ -312,13 +310,13 @@ class ChatApp(App[None]):
             thread.jump(message.reply_to)
         elif key == "r" and message.state == MessageState.CONFIRMED:
             self._editing, self._answering = None, message
+            self.set_focus(self.composer)
             self._draw_banner()
-            self.composer.focus()
         elif key == "e" and message.sender == self.session.user:
             self._editing, self._answering = message, None
             self._write(text_of(message))
+            self.set_focus(self.composer)
             self._draw_banner()
-            self.composer.focus()
         elif key == "d" and message.sender == self.session.user:
             thread.delete(message)
         elif key == "t":
@@ -328,10 +326,11 @@ class ChatApp(App[None]):
 
     def _fill(self) -> None:
         """Fills the gap that the user means."""
-        gap = self.messages.gap()
-        if gap is None or self.session.thread is None:
+        thread = self.session.thread
+        gap = thread.gap() if thread is not None else None
+        if thread is None or gap is None:
             self.notify("No gap is here: what is loaded is whole.")
-        elif not self.session.thread.fill(gap):
+        elif not thread.fill(gap):
             self.notify("This needs a connection.", severity="warning")
 
     def action_offline(self) -> None:

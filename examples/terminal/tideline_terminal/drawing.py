@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from datetime import date
 from typing import Callable, Optional
 
 from rich.console import Console
 from rich.text import Text
-from tideline import Message, MessageFlags, MessageState
+from tideline import ItemFlags, Message, MessageFlags, MessageState
 
 from . import palette
-from .entries import Entry, EntryKind
+from .entries import FOLDED, Entry
 from .thread import reactions_of, text_of
 
 INDENT = 3
@@ -21,6 +22,20 @@ _STATES = {
     MessageState.UNKNOWN: ("? may have arrived · t tries again", palette.WARNING),
     MessageState.REFUSED: ("✗ not sent · t tries again, d drops it", palette.ERROR),
 }
+_OLDER = "older messages are on the server · g fills"
+_MISSING = "messages may be missing · g fills"
+_NEWER = "newer messages are on the server · g fills"
+_HEALING = "loading what lies here"
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """An entry at a width. The lines from ``first`` to ``last`` are its own; what is drawn between
+    it and its neighbours stands before and behind them."""
+
+    lines: list[Text]
+    first: int
+    last: int
 
 
 class Drawing:
@@ -32,44 +47,63 @@ class Drawing:
         self._find = find
         self._today = today
         self._console = Console(width=80, legacy_windows=False, color_system="truecolor")
-        self._drawn: dict[str, tuple[object, list[Text]]] = {}
+        self._drawn: dict[int, tuple[Entry, Block]] = {}
         self._width = 0
         self._quotes_nothing = False
 
-    def lines(self, entry: Entry, width: int) -> list[Text]:
+    def block(self, entry: Entry, width: int) -> Block:
         """The lines of an entry; at least one."""
         if width != self._width or len(self._drawn) > 4_000:
             self._drawn.clear()
             self._width = width
-        # A row that changed is another object, since it is read anew.
-        state = (id(entry.message), entry.first, entry.open, entry.healing, entry.count)
-        before = self._drawn.get(entry.key)
-        if before is not None and before[0] == state:
+        before = self._drawn.get(entry.item.key)
+        # One that changed is another object.
+        if before is not None and before[0] is entry:
             return before[1]
         self._quotes_nothing = False
-        lines = self._draw(entry, width)
+        above, below = self._above(entry, width), self._below_all(entry, width)
+        own = self._own(entry, width)
+        block = Block([*above, *own, *below], len(above), len(above) + len(own))
         # What a row quotes may come later, so a row that lacks it is drawn each time.
         if not self._quotes_nothing:
-            self._drawn[entry.key] = state, lines
+            self._drawn[entry.item.key] = entry, block
+        return block
+
+    def _above(self, entry: Entry, width: int) -> list[Text]:
+        """What stands between an entry and the one before, from the top down."""
+        flags, ends, lines = entry.item.flags, entry.ends, []
+        if ends.start:
+            lines.append(_centred("· the beginning of the conversation ·", width, palette.FAINT))
+        if ends.gap_before:
+            lines.append(_gap(_HEALING if ends.healing else _OLDER, width))
+        if ItemFlags.SPLIT_BEFORE in flags:
+            lines.append(_gap(_HEALING if ItemFlags.SPLIT_HEALING in flags else _MISSING, width))
+        if ItemFlags.NEW_DAY in flags and entry.day is not None:
+            lines += [Text(""), _rule(palette.day_title(entry.day, self._today()), width,
+                                      palette.FAINT, palette.SOFT)]
+        if ItemFlags.UNREAD_BEFORE in flags:
+            lines.append(_rule("new messages", width, palette.ERROR, palette.ERROR))
         return lines
 
-    def _draw(self, entry: Entry, width: int) -> list[Text]:
-        message = entry.message
-        if entry.kind == EntryKind.MESSAGE and message is not None:
-            return self._message(message, entry.first, width)
-        if entry.kind == EntryKind.EVENT and message is not None:
-            return [_centred(event_text(message), width, palette.SOFT)]
-        if entry.kind == EntryKind.GROUP:
-            sign = "▾" if entry.open else "▸"
-            return [_centred(f"{sign} {entry.count} events", width, palette.SOFT)]
-        if entry.kind == EntryKind.DAY and entry.day is not None:
-            return [Text(""), _rule(palette.day_title(entry.day, self._today()), width,
-                                    palette.FAINT, palette.SOFT)]
-        if entry.kind == EntryKind.UNREAD:
-            return [_rule("new messages", width, palette.ERROR, palette.ERROR)]
-        if entry.kind == EntryKind.GAP:
-            return _gap(entry, width)
-        return [_centred("· the beginning of the conversation ·", width, palette.FAINT)]
+    @staticmethod
+    def _below_all(entry: Entry, width: int) -> list[Text]:
+        """What lies behind the last entry."""
+        if not entry.ends.gap_after:
+            return []
+        return [_gap(_HEALING if entry.ends.healing else _NEWER, width)]
+
+    def _own(self, entry: Entry, width: int) -> list[Text]:
+        if entry.is_group:
+            return [_centred(f"▸ {entry.item.row_count} events", width, palette.SOFT)]
+        if not entry.messages:
+            return [Text("")]
+        message = entry.messages[0]
+        if not message.flags & FOLDED:
+            return self._message(message, ItemFlags.RUN_FIRST in entry.item.flags, width)
+        lines = [_centred(event_text(message), width, palette.SOFT)]
+        if ItemFlags.GROUP_FIRST in entry.item.flags:
+            lines.insert(0, _centred(f"▾ {entry.item.group_count} events", width, palette.SOFT))
+        return lines
 
     def _message(self, message: Message, first: bool, width: int) -> list[Text]:
         mine = MessageFlags.MINE in message.flags
@@ -157,13 +191,8 @@ def _rule(title: str, width: int, line: str, colour: str) -> Text:
                          ("─" * (side - 1), line))
 
 
-def _gap(entry: Entry, width: int) -> list[Text]:
-    label = "loading what lies here" if entry.healing else "messages may be missing · g fills"
-    if entry.key == "gap before" and not entry.healing:
-        label = "older messages are on the server · g fills"
-    elif entry.key == "gap after" and not entry.healing:
-        label = "newer messages are on the server · g fills"
+def _gap(label: str, width: int) -> Text:
     side = max(1, (width - len(label) - 6) // 2)
-    return [Text.assemble(("  " + "╌" * (side - 1), palette.WARNING),
-                          (f" {label} ", f"italic {palette.WARNING}"),
-                          ("╌" * (side - 1), palette.WARNING))]
+    return Text.assemble(("  " + "╌" * (side - 1), palette.WARNING),
+                         (f" {label} ", f"italic {palette.WARNING}"),
+                         ("╌" * (side - 1), palette.WARNING))

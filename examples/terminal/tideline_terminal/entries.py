@@ -1,129 +1,75 @@
-"""What stands on the screen of a conversation: rows of a window with the lines between them.
-
-Pure: a list of rows and what the window says of its ends give a list of entries.
-"""
+"""One row on screen: an item of the list with its messages, and what is drawn around it."""
 
 from __future__ import annotations
 
 import dataclasses
-import enum
 from datetime import date, datetime, timezone
-from typing import Collection, Optional, Sequence
+from typing import Optional
 
-from tideline import Message, MessageFlags, MessageState, WindowState
+from tideline import Fold, Item, ItemFlags, Message, MessageFlags
 
 FOLDED = MessageFlags.EVENT | MessageFlags.DELETED | MessageFlags.MODERATED
 #: Messages of one sender that are closer than this stand under one name.
-RUN_US = 5 * 60 * 1_000_000
-
-
-class EntryKind(enum.Enum):
-    """What an entry is."""
-
-    MESSAGE = "message"
-    EVENT = "event"
-    GROUP = "group"
-    DAY = "day"
-    UNREAD = "unread"
-    GAP = "gap"
-    START = "start"
+RUN_MINUTES = 5
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
-    """One entry. ``key`` stays the same for as long as it is the same thing to a person; ``row`` is
-    the row of the window at which it stands, ``count`` how many rows it stands for."""
+class Ends:
+    """What lies beyond the first and the last item of the list."""
 
-    kind: EntryKind
-    key: str
-    row: int
-    count: int = 0
-    message: Optional[Message] = None
-    #: The first of a run of one sender; a group that is open; a gap that is being filled.
-    first: bool = False
-    open: bool = False
+    #: The conversation begins here.
+    start: bool = False
+    gap_before: bool = False
+    gap_after: bool = False
+    #: What lies there is on its way.
     healing: bool = False
-    day: Optional[date] = None
 
 
-def day_of(message: Message) -> date:
-    """The day of a message where the reader is; what is pending is of today."""
-    if message.state != MessageState.CONFIRMED or message.time_us <= 0:
-        return date.max
-    moment = datetime.fromtimestamp(message.time_us / 1_000_000, timezone.utc)
-    return moment.astimezone().date()
+NO_ENDS = Ends()
 
 
-def group_key(message: Message) -> str:
-    """Names a group by its newest message: it stays while older ones are loaded above."""
-    return f"group {message.number}"
+@dataclasses.dataclass(frozen=True, eq=False)
+class Entry:
+    """One item as it is drawn. It is another object once anything of it has changed."""
+
+    item: Item
+    messages: tuple[Message, ...]
+    #: For the first and the last item of the list; empty for all others.
+    ends: Ends
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it stands for several messages that are folded together."""
+        return ItemFlags.GROUP in self.item.flags
+
+    @property
+    def is_opened(self) -> bool:
+        """Whether it is one message of a group that is open."""
+        return ItemFlags.OPENED in self.item.flags
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether a gap is drawn beside it."""
+        return (ItemFlags.SPLIT_BEFORE in self.item.flags or self.ends.gap_before
+                or self.ends.gap_after)
+
+    @property
+    def message(self) -> Optional[Message]:
+        """Its message, unless it is a group or an event."""
+        if self.is_group or not self.messages or self.messages[0].flags & FOLDED:
+            return None
+        return self.messages[0]
+
+    @property
+    def day(self) -> Optional[date]:
+        """Its day where the reader is; None for what the server has not taken yet."""
+        return None if self.item.day is None else date.fromordinal(_EPOCH + self.item.day)
 
 
-def _breaks(before: Message, after: Message, unread: Optional[int]) -> bool:
-    """Whether something is drawn between two rows, so that no group spans them."""
-    return (MessageFlags.GAP_BEFORE in after.flags or after.number == unread
-            or day_of(before) != day_of(after))
-
-
-def _group_end(rows: Sequence[Message], row: int, unread: Optional[int]) -> int:
-    """The end of the run of folded rows that begins at a row."""
-    end = row + 1
-    while (end < len(rows) and rows[end].flags & FOLDED
-           and not _breaks(rows[end - 1], rows[end], unread)):
-        end += 1
-    return end
-
-
-def _lines_before(rows: Sequence[Message], row: int, unread: Optional[int]) -> list[Entry]:
-    """The gap, the day and the unread line above a row."""
-    message, lines = rows[row], []
-    if row > 0 and MessageFlags.GAP_BEFORE in message.flags:
-        lines.append(Entry(EntryKind.GAP, f"gap {message.number}", row,
-                           healing=MessageFlags.GAP_HEALING in message.flags))
-    day = day_of(message)
-    if day != date.max and (row == 0 or day != day_of(rows[row - 1])):
-        lines.append(Entry(EntryKind.DAY, f"day {day.isoformat()}", row, day=day))
-    if message.number == unread:
-        lines.append(Entry(EntryKind.UNREAD, "unread", row))
-    return lines
-
-
-def _starts_run(rows: Sequence[Message], row: int, lines: bool) -> bool:
-    if row == 0 or lines:
-        return True
-    before, message = rows[row - 1], rows[row]
-    if before.flags & FOLDED or before.sender != message.sender:
-        return True
-    return message.time_us - before.time_us > RUN_US > 0 and message.time_us > 0
-
-
-def entries(rows: Sequence[Message], state: WindowState, unread: Optional[int],
-            opened: Collection[str]) -> list[Entry]:
-    """The entries of a window, oldest first. ``unread`` is the number of the message that the
-    unread line stands above; ``opened`` are the keys of groups that are open."""
-    found: list[Entry] = []
-    if state.at_start and rows and not state.gap_before:
-        found.append(Entry(EntryKind.START, "start", 0))
-    elif state.gap_before:
-        found.append(Entry(EntryKind.GAP, "gap before", 0, healing=state.waiting > 0))
-    row = 0
-    while row < len(rows):
-        lines = _lines_before(rows, row, unread)
-        found += lines
-        end = _group_end(rows, row, unread) if rows[row].flags & FOLDED else row + 1
-        key = group_key(rows[end - 1])
-        if end - row > 1:
-            found.append(Entry(EntryKind.GROUP, key, row, end - row, rows[end - 1],
-                               open=key in opened))
-        if end - row == 1 or key in opened:
-            for index in range(row, end):
-                message = rows[index]
-                folded = bool(message.flags & FOLDED)
-                found.append(Entry(
-                    EntryKind.EVENT if folded else EntryKind.MESSAGE,
-                    f"message {message.number}", index, 1, message,
-                    first=_starts_run(rows, index, bool(lines) and index == row)))
-        row = end
-    if state.gap_after:
-        found.append(Entry(EntryKind.GAP, "gap after", len(rows), healing=state.waiting > 0))
-    return found
+def fold(message: Message) -> Fold:
+    """What folds, and how far the reader's days are from UTC then: a zone has two in a year."""
+    moment = datetime.fromtimestamp(max(0, message.time_us) / 1_000_000, timezone.utc)
+    offset = moment.astimezone().utcoffset()
+    minutes = int(offset.total_seconds()) // 60 if offset is not None else 0
+    return Fold(int(bool(message.flags & FOLDED)), zone_offset_min=minutes)

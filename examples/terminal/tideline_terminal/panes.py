@@ -15,8 +15,7 @@ from tideline import Conversation, ConversationFlags, MessageFlags
 
 from . import palette
 from .drawing import Drawing, event_text
-from .entries import FOLDED, Entry, EntryKind
-from .scroller import Scroller
+from .entries import FOLDED, Entry
 from .thread import Thread, text_of
 
 
@@ -181,70 +180,46 @@ class MessagePane(Lines):
         self.thread: Optional[Thread] = None
         self._drawing: Optional[Drawing] = None
         self._lines: list[tuple[Text, bool]] = []
-        self.scroller = Scroller(self._height_of)
+        self._width = 0
         self.seen_us: Optional[tuple[int, int]] = None
 
     def open(self, thread: Thread) -> None:
         """Shows another conversation."""
         self.thread = thread
         self._drawing = Drawing(self._user, thread.find, self._today)
-        self.scroller = Scroller(self._height_of)
         self.seen_us = None
         self.bring()
 
+    def _height_of(self, entry: Entry) -> int:
+        assert self._drawing is not None
+        return len(self._drawing.block(entry, self.size.width).lines)
+
     def bring(self) -> None:
-        """Takes the thread as it is now. What is on the screen stays where it is."""
-        thread = self.thread
-        if thread is None or self._drawing is None:
-            return
-        self.scroller.height = max(1, self.size.height)
-        self.scroller.update([entry.key for entry in thread.entries])
-        if thread.to_end and thread.state.at_end:
-            self.scroller.to_end()
-            thread.to_end = False
-        if thread.wanted is not None:
-            index = self.scroller.find(thread.wanted)
-            if index is not None:
-                thread.wanted = None
-                self.scroller.show(index, middle=True)
-        self._layout()
-
-    def _height_of(self, index: int) -> int:
-        assert self.thread is not None and self._drawing is not None
-        return len(self._drawing.lines(self.thread.entries[index], self.size.width))
-
-    def _layout(self) -> None:
-        """Draws the lines of the screen, and tells the window which rows are on it."""
+        """Draws the thread as it is now, and tells it which items are on the screen. What was there
+        stays where it was."""
         thread, drawing = self.thread, self._drawing
         if thread is None or drawing is None:
             return
-        height = self.size.height
+        height, width = self.size.height, self.size.width
         lines = [(Text(""), False)] * height
-        shown: list[Entry] = []
-        for index, top in self.scroller.place():
-            entry = thread.entries[index]
-            shown.append(entry)
-            chosen = self.has_focus and entry.key == thread.selected
-            for part, text in enumerate(drawing.lines(entry, self.size.width)):
-                if 0 <= top + part < height:
-                    blank = not text.plain
-                    lines[top + part] = (text, chosen and not blank)
+        shown = thread.place(height, self._height_of, width != self._width)
+        self._width = width
+        for entry, row in shown:
+            chosen = self.has_focus and row.key == thread.selected
+            block = drawing.block(entry, width)
+            for part, text in enumerate(block.lines):
+                if 0 <= row.top + part < height:
+                    own = block.first <= part < block.last and bool(text.plain)
+                    lines[row.top + part] = (text, chosen and own)
         self._lines = lines
-        self._tell(shown)
-        self.refresh()
-
-    def _tell(self, shown: list[Entry]) -> None:
-        thread = self.thread
-        rows = [entry.row for entry in shown if entry.count]
-        if thread is None:
-            return
-        if rows and self.app.app_focus:
-            thread.window.show(rows[0], rows[-1] - rows[0] + 1)
+        if shown and self.app.app_focus:
+            thread.items.show(shown[0][1].row, len(shown))
         else:
-            thread.window.show(0, 0)
-        times = [entry.message.time_us for entry in shown
-                 if entry.message is not None and entry.message.time_us > 0]
+            thread.items.show(0, 0)
+        times = [message.time_us for entry, _ in shown for message in entry.messages
+                 if message.time_us > 0]
         self.seen_us = (min(times), max(times)) if times else None
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         if y >= len(self._lines):
@@ -255,71 +230,47 @@ class MessagePane(Lines):
     def on_resize(self) -> None:
         self.bring()
 
-    def on_focus(self) -> None:
-        if self.thread is not None and self.thread.entry() is None:
-            self._select_at(self._placed_choices()[-1:])
-        self._layout()
-
-    def on_blur(self) -> None:
-        self._layout()
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        if has_focus and self.thread is not None and self.thread.entry() is None:
+            self._select_visible(last=True)
+        self.bring()
 
     def turn(self, lines: int) -> None:
-        self.scroller.scroll(lines)
-        self._layout()
+        if self.thread is not None:
+            self.thread.viewport.scroll(-lines)
+        self.bring()
 
     # The entry that is selected.
 
-    def _choices(self) -> list[int]:
-        assert self.thread is not None
-        kinds = (EntryKind.DAY, EntryKind.UNREAD, EntryKind.START)
-        return [at for at, entry in enumerate(self.thread.entries) if entry.kind not in kinds]
-
-    def _placed_choices(self) -> list[int]:
-        if self.thread is None or not self.thread.entries:
-            return []
-        choices = set(self._choices())
-        return [index for index, _ in self.scroller.place() if index in choices]
-
-    def gap(self) -> Optional[Entry]:
-        """The gap that a key fills: the one that is selected, else the first on the screen, else
-        the last one above or below."""
+    def _select_visible(self, last: bool) -> None:
+        """Selects the last or the first item on the screen."""
         thread = self.thread
-        if thread is None:
-            return None
-        chosen = thread.entry()
-        shown = [thread.entries[index] for index in self._placed_choices()]
-        every = [*thread.entries, *reversed(shown), *([chosen] if chosen else [])]
-        return next((entry for entry in reversed(every) if entry.kind == EntryKind.GAP), None)
-
-    def _select_at(self, indices: list[int]) -> None:
-        if self.thread is not None and indices:
-            self.thread.selected = self.thread.entries[indices[0]].key
+        visible = thread.viewport.state().visible if thread is not None else range(0)
+        if thread is not None and visible:
+            thread.selected = thread.items.current[visible[-1 if last else 0]].key
 
     def step(self, count: int) -> None:
         """Selects another entry, and scrolls to it."""
         thread = self.thread
-        if thread is None or not thread.entries:
+        if thread is None or not len(thread):
             return
-        choices = self._choices()
-        if not choices:
-            return
-        at = self.scroller.find(thread.selected) if thread.selected else None
-        if at is None or at not in choices:
-            self._select_at(self._placed_choices()[-1:])
+        at = None if thread.selected is None else thread.items.find_key(thread.selected)
+        if at is None:
+            self._select_visible(last=True)
         else:
-            place = max(0, min(len(choices) - 1, choices.index(at) + count))
-            thread.selected = thread.entries[choices[place]].key
-            # The first one shows what stands above it, too.
-            first = place == 0 and count < 0
-            self.scroller.show(0 if first else choices[place])
-        self._layout()
+            place = max(0, min(len(thread) - 1, at + count))
+            thread.selected = thread.items.current[place].key
+            thread.reveal(thread.selected, self.size.height, self._height_of)
+        self.bring()
 
     def page(self, screens: int) -> None:
         """Scrolls by screens; the selection follows into view."""
-        self.scroller.scroll(screens * max(1, self.size.height - 2))
-        visible = self._placed_choices()
-        self._select_at(visible[:1] if screens > 0 else visible[-1:])
-        self._layout()
+        if self.thread is not None:
+            self.thread.viewport.scroll(-screens * max(1, self.size.height - 2))
+            self.bring()
+            self._select_visible(last=screens < 0)
+        self.bring()
 
     def on_key(self, event: events.Key) -> None:
         steps = {"up": -1, "k": -1, "down": 1, "j": 1}

@@ -69,7 +69,7 @@ class Camera:
         session = self.app.session
         await self.until("all messages", lambda: (
             session.client.state().phase == Phase.UP_TO_DATE and session.thread is not None
-            and len(session.thread.rows.messages) > 0))
+            and len(session.thread) > 0))
         await self.press("ctrl+l")
         await self.until("the newest message", lambda: self.shows("Deal."))
 

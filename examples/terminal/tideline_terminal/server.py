@@ -16,7 +16,9 @@ class Server:
     """A server that runs; ``port`` is where it speaks TCP."""
 
     def __init__(self, program: pathlib.Path, options: Sequence[str], port: int = 0) -> None:
-        words = [os.fspath(program), "--ws-port", "0", "--tcp-port", str(port), "--server-time"]
+        # Fine times, so that what is said within one second keeps its order.
+        words = [os.fspath(program), "--ws-port", "0", "--tcp-port", str(port), "--server-time",
+                 "--resolution", "ms"]
         for name in CAPABILITIES:
             words += ["--capability", name]
         self._process: Optional[subprocess.Popen[str]] = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""One open conversation: its window, its entries, what is selected, and where jumps came from."""
+"""One open conversation: its window, the items over it, where they stand, and what is selected."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any, Callable, Optional
 
 import tideline
 from tideline import (
-    At, LoadKind, Message, MessageFlags, MessageState, OpKind, Status, Waiting, WindowState)
+    At, Edge, ItemFlags, LoadKind, Message, MessageState, OpKind, Placed, Status, Waiting,
+    WindowState)
 
-from .entries import Entry, EntryKind, entries
+from .entries import NO_ENDS, RUN_MINUTES, Ends, Entry, fold
 
 ROWS_MAX = 600
 PAGE = 40
+#: Entries that are remembered, many more than a screen shows.
+REMEMBERED = 2_000
 
 
 def text_of(message: Message) -> str:
@@ -36,76 +39,152 @@ class Thread:
         self.window = client.window(
             conversation, At.UNREAD if unread else At.LATEST, PAGE, rows_max=ROWS_MAX,
             hold_ms=hold_ms, preload=True)
-        self.rows = tideline.Rows(self.window)
+        self.items = tideline.Items(
+            self.window, gap_min=RUN_MINUTES, unread_line=unread, fold=fold)
+        #: A line of the terminal is its unit of length.
+        self.viewport = tideline.Viewport(
+            0, bottom_up=True, hold_bottom=True, estimate=3, height_min=1)
         self.state: WindowState = self.window.state()
-        self.entries: list[Entry] = []
-        self.opened: set[str] = set()
-        self.selected: Optional[str] = None
-        #: The key of an entry that the screen is to show in its middle, once.
-        self.wanted: Optional[str] = None
+        #: The key of the item that is selected.
+        self.selected: Optional[int] = None
+        #: The key of an item that the screen is to show in its middle, once.
+        self.wanted: Optional[int] = None
         self.to_end = not unread
         self.on_rows: Callable[[list[int]], None] = lambda numbers: None
-        self._unread: Optional[int] = None
+        self._entries: dict[int, Entry] = {}
+        self._shown: set[int] = set()
         self._looks_for_unread = unread
         self._target: Optional[str] = None
         self._came_from: list[str] = []
 
     def close(self) -> None:
         """Ends the watching."""
+        self.items.close()
         self.window.close()
 
     # The list.
 
     def poll(self) -> bool:
         """Moves to the newest state; False when nothing changed."""
-        known = {row.number for row in self.rows.messages}
-        diff = self.rows.poll()
+        diff = self.items.update()
         state = self.window.state()
         if diff is None and state == self.state:
             return False
         self.state = state
-        if diff is not None and any(op.kind == OpKind.INSERT for op in diff.ops):
-            self.on_rows([row.number for row in self.rows.messages if row.number not in known])
+        if diff is not None:
+            self.viewport.update(diff.ops, [item.key for item in self.items.current])
+            self._note_new(diff)
         self._find_unread()
-        self._build()
         self._arrive()
         return True
 
-    def _find_unread(self) -> None:
-        if self._looks_for_unread and self.rows.messages:
-            self._looks_for_unread = False
-            first = next((row for row in self.rows.messages if MessageFlags.UNREAD in row.flags),
-                         None)
-            if first is not None:
-                self._unread = first.number
-                self.wanted = f"message {first.number}"
-            else:
-                self.to_end = True
+    def _note_new(self, diff: tideline.Diff) -> None:
+        """Tells of messages that are shown for the first time."""
+        if not any(op.kind == OpKind.INSERT for op in diff.ops):
+            return
+        new = [item for item in self.items.current if item.number not in self._shown]
+        self._shown.update(item.number for item in new)
+        self.on_rows([item.number for item in new])
 
-    def _build(self) -> None:
-        self.entries = entries(self.rows.messages, self.state, self._unread, self.opened)
+    def _find_unread(self) -> None:
+        if not self._looks_for_unread or not self.items.current:
+            return
+        place = self.items.state().unread_item
+        if place is not None:
+            self.wanted = self.items.current[place].key
+        elif self.state.waiting in (Waiting.NOTHING, Waiting.CONNECTION):
+            self.to_end = True
+        self._looks_for_unread = place is None and not self.to_end
+
+    def __len__(self) -> int:
+        return len(self.items.current)
+
+    def __getitem__(self, place: int) -> Entry:
+        """The entry at a place: its messages are read when it is drawn."""
+        item = self.items.current[place]
+        ends = self._ends(place)
+        known = self._entries.get(item.key)
+        if known is not None and known.item is item and known.ends == ends:
+            return known
+        if len(self._entries) > REMEMBERED:
+            self._entries.clear()
+        entry = Entry(item, self.items.messages(place), ends)
+        self._entries[item.key] = entry
+        return entry
+
+    def _ends(self, place: int) -> Ends:
+        first, last = place == 0, place == len(self) - 1
+        if not first and not last:
+            return NO_ENDS
+        state = self.state
+        return Ends(
+            start=first and state.at_start and not state.gap_before,
+            gap_before=first and state.gap_before, gap_after=last and state.gap_after,
+            healing=state.waiting > 0)
 
     def toggle(self, entry: Entry) -> None:
-        """Opens or closes a group."""
-        self.opened ^= {entry.key}
-        self._build()
+        """Opens or closes the group that an entry is, or is a message of."""
+        place = self.items.find_key(entry.item.key)
+        if place is not None:
+            self.items.set_open(place, entry.is_group)
+
+    # Where things stand.
+
+    def place(self, height: int, height_of: Callable[[Entry], int],
+              measure: bool) -> list[tuple[Entry, Placed]]:
+        """The entries on a screen of so many lines, and where they stand. With ``measure`` all
+        have other heights now."""
+        self.viewport.resize(height, measure=measure)
+        if self.items.current:
+            # Steps do not tell what lies beyond the ends of the list.
+            ends = (self[0], self[len(self) - 1])
+            self.viewport.measure({entry.item.key: height_of(entry) for entry in ends})
+        if self.to_end and self.state.at_end:
+            self.viewport.scroll_to(edge=Edge.BOTTOM_END)
+            self.to_end = False
+        if self.wanted is not None:
+            self.reveal(self.wanted, height, height_of, middle=True)
+            self.wanted = None
+        rows = self.viewport.place(lambda row: height_of(self[row.row]))
+        return [(self[row.row], row) for row in rows if row.visible]
+
+    def reveal(self, key: int, height: int, height_of: Callable[[Entry], int],
+               middle: bool = False) -> None:
+        """Scrolls as little as shows an item whole, or puts it in the middle."""
+        place = self.items.find_key(key)
+        if place is None:
+            return
+        lines = height_of(self[place])
+        if middle:
+            self.viewport.scroll_to(key, Edge.TOP, max(0, height - lines) // 2)
+            return
+        visible = self.viewport.state().visible
+        found = self.viewport.find(key)
+        if found is None:
+            return
+        if place < visible.start or place in visible and found.top < 0:
+            self.viewport.scroll_to(key, Edge.TOP)
+        elif place >= visible.stop or found.top + lines > height:
+            # Of what is higher than the screen, the top is what one begins to read.
+            self.viewport.scroll_to(key, Edge.TOP if lines > height else Edge.BOTTOM)
 
     # Where the user is.
 
     def entry(self) -> Optional[Entry]:
         """The entry that is selected."""
-        return next((entry for entry in self.entries if entry.key == self.selected), None)
+        place = None if self.selected is None else self.items.find_key(self.selected)
+        return None if place is None else self[place]
 
     def message(self) -> Optional[Message]:
         """The message that is selected."""
         entry = self.entry()
-        return entry.message if entry and entry.kind == EntryKind.MESSAGE else None
+        return entry.message if entry is not None else None
 
     def find(self, id: str) -> Optional[Message]:
         """A message of this conversation that is stored, wherever it stands."""
-        row = self.window.find(id)
-        if row is not None and row < len(self.rows.messages):
-            return self.rows.messages[row]
+        found = self.items.find(id)
+        if found is not None:
+            return self.items.messages(*found, 1)[0]
         try:
             return self.client.message(self.id, id)
         except tideline.TidelineError:
@@ -118,7 +197,7 @@ class Thread:
             self._came_from.append(here.id)
         self._target = id
         self.to_end = False
-        if self.window.find(id) is None:
+        if self.items.find(id) is None:
             self.window.load(LoadKind.AROUND, PAGE, at=At.MESSAGE, id=id)
         self._arrive()
 
@@ -151,19 +230,42 @@ class Thread:
         """Selects what a jump looks for, once it is here; gives up where it cannot come."""
         if self._target is None:
             return
-        row = self.window.find(self._target)
-        if row is not None and row < len(self.rows.messages):
-            self.selected = self.wanted = f"message {self.rows.messages[row].number}"
+        found = self.items.find(self._target)
+        if found is not None:
+            self.selected = self.wanted = self.items.current[found[0]].key
             self._target = None
         elif self.state.waiting == Waiting.NOTHING and self.state.trouble == Status.NOT_FOUND:
             self._target = None
 
-    def fill(self, entry: Entry) -> bool:
+    def gap(self) -> Optional[int]:
+        """The place of the item beside the gap that a key fills: the one that is selected, else the
+        first on the screen, else the last one of all."""
+        chosen = None if self.selected is None else self.items.find_key(self.selected)
+        near: list[int] = list(self.viewport.state().visible)
+        if chosen is not None:
+            near.insert(0, chosen)
+        for place in near:
+            if self[place].has_gap:
+                return place
+        # Ranges end at splits: the last one begins, or what is behind it does, below the last gap.
+        for index in reversed(range(self.items.state().range_count)):
+            first, count = self.items.range(index) or (0, 0)
+            for place in (first + count, first):
+                if place < len(self) and self[place].has_gap:
+                    return place
+        ends = (len(self) - 1, 0) if len(self) else ()
+        return next((place for place in ends if self[place].has_gap), None)
+
+    def fill(self, place: int) -> bool:
         """Asks for what lies in a gap. False when nothing can be asked for."""
+        entry = self[place]
         try:
-            if entry.key == "gap before":
-                return self.window.before(PAGE)
-            return self.window.fill(entry.row)
+            if ItemFlags.SPLIT_BEFORE in entry.item.flags:
+                # Rows are as of the read.
+                return self.window.fill(self.items.read(place, 1)[0].row)
+            if entry.ends.gap_after:
+                return self.window.fill(self.state.row_count)
+            return self.window.before(PAGE)
         except tideline.OfflineError:
             return False
 
