@@ -41,6 +41,14 @@ struct ServerKnowledge {
 
   func can(_ capability: Profile.Capabilities) -> Bool { profile.capabilities.contains(capability) }
 
+  /// The selection for the page below a boundary, on servers that page by keys.
+  func key(below edge: Position, _ record: ConversationRecord) -> PositionScheme.Key? {
+    guard can(.before), !scheme.isSequence, edge != .max, edge != .min,
+      let form = form ?? stamp(record.fetch)
+    else { return nil }
+    return scheme.key(below: edge, form: form)
+  }
+
   /// What the server's clock shows at least. Where nothing new is told only the device's
   /// clocks say how long ago the last was; they lower trust and move no watermark.
   var timeAtLeast: Int64? {

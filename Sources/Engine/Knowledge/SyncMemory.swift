@@ -4,7 +4,7 @@ internal import Base
 internal import Store
 internal import Timeline
 
-struct SyncMemory {
+final class SyncMemory {
   var server: ServerKnowledge
   /// How this server lists messages, as far as seen.
   var ties = TieLearner()
@@ -24,7 +24,7 @@ struct SyncMemory {
   init(_ server: ServerKnowledge) { self.server = server }
 
   /// Nothing is known of what another connection showed.
-  mutating func connect(at lsn: UInt64, nowMs: Int64) {
+  func connect(at lsn: UInt64, nowMs: Int64) {
     restores.connect(nowMs: nowMs)
     server.connect()
     live.connect(at: lsn)
@@ -33,13 +33,13 @@ struct SyncMemory {
     fresh.empty()
   }
 
-  mutating func disconnect() {
+  func disconnect() {
     live.disconnect()
     fresh.empty()
   }
 
   /// Nothing that the server said is stored any more.
-  mutating func clear() {
+  func clear() {
     live.forgetAll()
     fresh.empty()
     offsets = OffsetHints()
@@ -49,7 +49,7 @@ struct SyncMemory {
   }
 
   /// Nothing of one conversation is stored any more.
-  mutating func drop(_ cid: Int64) {
+  func drop(_ cid: Int64) {
     fresh.remove(cid)
     offsets = OffsetHints()
   }

@@ -11,7 +11,7 @@ internal import Wire
 final class SyncEngine {
   let config: ClientConfig
   let store: MessageStore
-  var memory: SyncMemory
+  let memory: SyncMemory
   var lastLSN: UInt64
   var tracker: RequestTracker
   var scheduler = SyncScheduler()

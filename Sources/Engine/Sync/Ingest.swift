@@ -27,6 +27,11 @@ struct SetAside {
     count &+= 1
     first = first ?? reason
   }
+
+  mutating func add(_ other: SetAside) {
+    count &+= other.count
+    first = first ?? other.first
+  }
 }
 
 /// What a page brought.

@@ -12,7 +12,7 @@ extension PageMerge {
     _ page: Page, from ingested: Ingested, bound: WatermarkPolicy.Bound, whole: Bool,
     frame: [UInt8],
     at now: Instant
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     try noteTop(page, from: ingested, at: now)
     if whole || page.items.isEmpty, try isUnbroken(ingested, low: bound.position) {
       let claim = scheme.claim(ingested.items, low: bound.position, high: present)
@@ -21,11 +21,10 @@ extension PageMerge {
     }
     // Until the catch-up is over, trust in the known range ends at the bound.
     if !scheme.isSequence { try endTrust(atBound: bound.position) }
-    guard engine.config.profile.truncates == .newest, !scheme.isSequence else {
+    guard memory.server.profile.truncates == .newest, !scheme.isSequence else {
       // Which end was cut is not known, or it is the newer one: newest page first.
       try insertTail(ingested, bound: bound.position, frame: frame, at: now)
-      job.stage = .newest
-      return .next
+      return .mustSeeNewest
     }
     return try beginRun(page, from: ingested, frame: frame, at: now)
   }
@@ -35,12 +34,12 @@ extension PageMerge {
   private mutating func insertTail(
     _ ingested: Ingested, bound: Position, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) {
-    let keepsOldest = engine.config.profile.truncates == .oldest
+    let keepsOldest = memory.server.profile.truncates == .oldest
     let claim = scheme.claim(ingested.items, low: keepsOldest ? bound : nil, high: nil)
     guard !scheme.isSequence else {
       // It was selected by time, so only numbers in a row leave nothing out.
       for row in claim.rows {
-        spans.insert(.before(timestampGroup: row.time), .after(timestampGroup: row.time))
+        ranges.spans.insert(.before(timestampGroup: row.time), .after(timestampGroup: row.time))
       }
       return try setAside(ingested, claim: claim, frame: frame)
     }
@@ -69,12 +68,12 @@ extension PageMerge {
 
   mutating func takeNewest(
     _ page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8], at now: Instant
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     try noteTop(page, from: ingested, at: now)
     if whole || page.items.isEmpty {
       let claim = scheme.claim(ingested.items, low: .min, high: present)
       try insert(claim, ingested, frame, low: .min, .toPresent)
-      if page.items.isEmpty { spans.insert(.min, .before(timestampGroup: .min + 1)) }
+      if page.items.isEmpty { ranges.spans.insert(.min, .before(timestampGroup: .min + 1)) }
       return try contentIsWhole()
     }
     return try beginRun(page, from: ingested, frame: frame, at: now)
@@ -83,7 +82,7 @@ extension PageMerge {
   /// A page that claims up to the present and is cut at its older end.
   private mutating func beginRun(
     _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     let backward = BackwardPagination(
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
       unread: ingested.unread, ties: scheme.ties)
@@ -112,7 +111,7 @@ extension PageMerge {
   /// What the first page of this catch-up showed was read just now: of that stays what was settled
   /// when it was made, by the server's time as this page tells it.
   private mutating func keepTail(at now: Instant) throws(StoreFailure) {
-    guard let tail = job.tail, let known = engine.memory.server.timeUs else { return }
+    guard let tail = job.tail, let known = memory.server.timeUs else { return }
     var passedMs = now.monotonicMs.saturating(minus: tail.taken.monotonicMs)
     if let wall = now.wallUs, let then = tail.taken.wallUs {
       passedMs = max(passedMs, wall.saturating(minus: then) / 1_000)
@@ -120,13 +119,13 @@ extension PageMerge {
     let (agoUs, isFar) = max(0, passedMs).saturating(plus: tail.tookMs)
       .multipliedReportingOverflow(by: 1_000)
     if isFar { return }
-    let settled = known.saturating(minus: agoUs).saturating(minus: engine.overlapUs)
+    let settled = known.saturating(minus: agoUs).saturating(minus: memory.server.overlapUs)
     var high = min(tail.span.high, .before(timestampGroup: settled))
     if let pushed = lowestPushed(from: tail.span.low, to: high, after: tail.issued) {
       high = min(high, pushed)
     }
     guard tail.span.low < high else { return }
-    spans.insert(tail.span.low, high)
+    ranges.spans.insert(tail.span.low, high)
     try hideUnreadable(in: SpanSet().inserting(tail.span.low, high: high))
   }
 
@@ -140,7 +139,7 @@ extension PageMerge {
     if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
       last = ordinary
     } else if !scheme.isSequence, let time = job.knownUs, time < first.time,
-      engine.memory.server.clock.wallUs.map({ $0 < first.time }) ?? true
+      memory.server.clock.wallUs.map({ $0 < first.time }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
       // Where the device's clock has passed the stamps, it is the server's that stands still.
@@ -149,18 +148,17 @@ extension PageMerge {
     let timestampGroup = Position.before(timestampGroup: first.time)
     let isProven =
       scheme.endsAreExact || first.time != last.time
-      || spans.covers(timestampGroup, high: last.successor)
+      || ranges.spans.covers(timestampGroup, high: last.successor)
     return isProven ? nil : timestampGroup
   }
 
   /// The content is whole up to the present: the watermark moves, now and only now.
-  mutating func contentIsWhole() throws(StoreFailure) -> Step {
+  mutating func contentIsWhole() throws(StoreFailure) -> PageOutcome {
     if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
       record.fetch = top
     }
     job.caughtUp = true
     job.isLive = true
-    try flush()
     // What an earlier page of the same catch-up showed may be gone by now.
     let isAllSeen = job.isFresh && job.suspects.isEmpty
     if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.top) {
@@ -169,10 +167,10 @@ extension PageMerge {
       let known = Watermark(timeUs: time, text: stamp.printed(time))
       record.deletions = known
       record.lowestSinceUs = time
-      if engine.can(.changedSince) { record.marks = known }
-      return try engine.finish(&job, of: &record, in: tx)
+      if memory.server.can(.changedSince) { record.marks = known }
+      return .whole(isAllSeen: true)
     }
-    return try engine.askDeletions(&job, of: &record, in: tx)
+    return .whole(isAllSeen: false)
   }
 
   // MARK: Tops
@@ -189,7 +187,7 @@ extension PageMerge {
 
   /// Up to where the first page of this catch-up reached.
   var present: Position {
-    job.present ?? spans.newest?.high ?? .before(timestampGroup: .min + 1)
+    job.present ?? ranges.spans.newest?.high ?? .before(timestampGroup: .min + 1)
   }
 
   /// Up to where a walk of several pages speaks. A stamp years ahead puts every
@@ -217,7 +215,7 @@ extension PageMerge {
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
     guard !scheme.isSequence, topIsOpen, job.borneOutUs == nil,
-      let time = engine.memory.server.timeUs
+      let time = memory.server.timeUs
     else { return false }
     return ingested.stamps.contains {
       $0.stamp.timeUs > job.knownUs ?? .min && $0.stamp.timeUs <= time
@@ -225,28 +223,28 @@ extension PageMerge {
   }
 
   /// Begins anew with the newest page, once. Where the known range ends stays as it is.
-  mutating func lookAgain(_ ingested: Ingested, frame: [UInt8]) throws(StoreFailure) -> Step {
+  mutating func lookAgain(_ ingested: Ingested, frame: [UInt8]) throws(StoreFailure) -> PageOutcome
+  {
     try setAside(ingested, claim: scheme.claim(ingested.items, low: nil, high: nil), frame: frame)
     if job.stopsAtPage { job.bound = job.left }
     // A page of nothing but such stamps says that the clock is not theirs; one among ordinary
     // stamps may be one of few.
     let known = job.knownUs ?? .min
     let isAll = ingested.stamps.allSatisfy { $0.stamp.timeUs > known }
-    job.borneOutUs = isAll ? engine.memory.server.timeUs : known
+    job.borneOutUs = isAll ? memory.server.timeUs : known
     job.key = nil
-    job.stage = .newest
-    return .next
+    return .mustSeeNewest
   }
 
   /// The first page of a catch-up sets the watermark it will leave behind.
   private mutating func noteTop(
     _ page: Page, from ingested: Ingested, at now: Instant
   ) throws(StoreFailure) {
-    job.knownUs = [engine.memory.server.timeUs, job.borneOutUs].compactMap { $0 }.max()
+    job.knownUs = [memory.server.timeUs, job.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
     job.present = times.max().map { .after(timestampGroup: $0) }
-    let plausible = engine.memory.server.plausibleTop(
+    let plausible = memory.server.plausibleTop(
       page, from: ingested, at: now, borneOutUs: job.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
     if scheme.isSequence {
@@ -275,7 +273,7 @@ extension PageMerge {
     // What pages have shown before was there when this one was made, whatever changed in it since.
     let isOlder = above.contains {
       $0.lsn > job.issued && !ingested.ids.contains($0.position.id)
-        && engine.memory.pushed.contains(PushedID(cid: record.cid, id: $0.position.id))
+        && memory.pushed.contains(PushedID(cid: record.cid, id: $0.position.id))
     }
     if isOlder { job.present = low }
   }

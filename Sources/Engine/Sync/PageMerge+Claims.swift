@@ -47,7 +47,7 @@ extension PageMerge {
     case .run(let high):
       proven.insert(low, high)
       // What is joined below a range is as settled as that range: they are doubted together.
-      if spans.span(holding: high) != nil { highest = max(highest, high) }
+      if ranges.spans.span(holding: high) != nil { highest = max(highest, high) }
     case .extended(let from, let to):
       proven.insert(from, to)
     case .apart where !job.stage.isReaching && !scheme.isSequence:
@@ -63,15 +63,15 @@ extension PageMerge {
     for piece in proven.spans {
       let high = min(piece.high, highest)
       doubtTop(below: SpanSet.Span(low: piece.low, high: high))
-      spans.insert(piece.low, high)
+      ranges.spans.insert(piece.low, high)
     }
-    for hole in claim.holes { spans.remove(hole.low, hole.high) }
+    for hole in claim.holes { ranges.spans.remove(hole.low, hole.high) }
     for piece in claim.pieces {
       let high = min(piece.high, limit)
       claimed.insert(piece.low, high)
       job.shown.insert(piece.low, high)
-      stillUnverified.remove(piece.low, high)
-      stillStale.remove(piece.low, high)
+      ranges.unverified.remove(piece.low, high)
+      ranges.stale.remove(piece.low, high)
     }
     try setAside(ingested, claim: claim, frame: frame)
     if let hidden, hidden.low < hidden.high {
@@ -126,8 +126,8 @@ extension PageMerge {
     from low: Position, to high: Position, after issued: UInt64
   ) -> Position? {
     // Where all that is committed is pushed, nothing can have come beside what was.
-    if engine.hearsAll(record) { return nil }
-    return engine.memory.pushed.lowest(
+    if hearsAll { return nil }
+    return memory.pushed.lowest(
       in: record.cid, from: low, to: high, after: issued, besides: shownIDs, or: job.shownPushes
     ).map { .before(timestampGroup: $0.time) }
   }
@@ -140,7 +140,7 @@ extension PageMerge {
     let reaches = job.stage.isReaching
     guard !scheme.isSequence, let top = reaches ? .max : job.present else { return }
     var late = ingested.insertedAt
-    if !engine.memory.pushed.isEmpty {
+    if !memory.pushed.isEmpty {
       late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
     }
     late = late.filter { passed <= $0 && $0 < top }
@@ -150,7 +150,7 @@ extension PageMerge {
       if claim.low <= low, .after(timestampGroup: position.time) <= claim.high { continue }
       job.claimLimit = min(job.claimLimit ?? .max, low)
       if reaches {
-        spans.remove(low, .after(timestampGroup: position.time))
+        ranges.spans.remove(low, .after(timestampGroup: position.time))
       } else {
         job.isBehind = true
         try endTrust(at: low)
@@ -173,7 +173,7 @@ extension PageMerge {
   /// Whether a row came another way since the run began, and no page of it has shown it before.
   private func isPushedLate(_ id: [UInt8]) -> Bool {
     let pushed = PushedID(cid: record.cid, id: id)
-    guard let lsn = engine.memory.pushed.lsn(of: pushed), !job.shownPushes.contains(pushed) else {
+    guard let lsn = memory.pushed.lsn(of: pushed), !job.shownPushes.contains(pushed) else {
       return false
     }
     return lsn > job.runIssued ?? job.issued
@@ -189,7 +189,7 @@ extension PageMerge {
       let low = Position.before(timestampGroup: position.time)
       let high = Position.after(timestampGroup: position.time)
       if claimed.covers(low, high: high) { continue }
-      spans.remove(low, high)
+      ranges.spans.remove(low, high)
       guard let fetch = record.fetch, position.time >= fetch.timeUs else { continue }
       try endTrust(at: low)
       job.isBehind = true
@@ -203,16 +203,17 @@ extension PageMerge {
       let bound = scheme.bound(fetch)?.position
     else { return }
     let top = Position.after(timestampGroup: fetch.timeUs)
-    guard piece.low <= top, top < piece.high, let span = spans.touching(top), span.high == top
+    guard piece.low <= top, top < piece.high, let span = ranges.spans.touching(top),
+      span.high == top
     else { return }
-    spans.remove(max(bound, span.low), top)
+    ranges.spans.remove(max(bound, span.low), top)
   }
 
   /// Of what was inserted, the places of unreadable items stay gaps.
   mutating func hideUnreadable(in shown: SpanSet) throws(StoreFailure) {
     for span in shown.spans {
       for hole in try tx.quarantined(record.cid, from: span.low, to: span.high) {
-        spans.remove(hole.low, hole.high)
+        ranges.spans.remove(hole.low, hole.high)
       }
     }
   }
@@ -221,7 +222,7 @@ extension PageMerge {
   /// page, by those before it, or by what was known, such places among it.
   private mutating func passUnreadable(_ shown: SpanSet) throws(StoreFailure) {
     job.passed = job.passed.union(shown)
-    var known = job.passed.union(stored)
+    var known = job.passed.union(ranges.stored)
     for hole in try tx.quarantined(record.cid, seen: true) { known.insert(hole.low, hole.high) }
     for span in known.spans
     where shown.spans.contains(where: { $0.low <= span.high && span.low <= $0.high }) {
@@ -242,17 +243,17 @@ extension PageMerge {
 
   /// Up to where no message can come to be stamped any more.
   private var settledNow: Position {
-    engine.memory.server.timeUs.map {
-      .before(timestampGroup: $0.saturating(minus: engine.overlapUs))
+    memory.server.timeUs.map {
+      .before(timestampGroup: $0.saturating(minus: memory.server.overlapUs))
     } ?? .min
   }
 
   /// Keeps the unreadable items with their place.
-  func setAside(
+  mutating func setAside(
     _ ingested: Ingested, claim: PageClaim, frame: [UInt8]
   ) throws(StoreFailure) {
     for (order, bad) in ingested.bad.enumerated() {
-      engine.report.aside.note(bad.reason.code)
+      aside.note(bad.reason.code)
       let hole =
         claim.holes.indices.contains(order)
         ? claim.holes[order]
@@ -276,7 +277,7 @@ extension PageMerge {
     // since, but where that was before the server was restored.
     let last = max(issued, max(record.restoredLSN, 1) &- 1)
     // Deletions that are forgotten leave what was not judged in doubt: there it must be known.
-    let until = engine.config.profile.deletionHorizonUs > 0 ? UInt64(clamping: Int64.max) : last
+    let until = memory.server.profile.deletionHorizonUs > 0 ? UInt64(clamping: Int64.max) : last
     var top = high
     while low < top {
       let rows = try tx.rows(
@@ -299,20 +300,20 @@ extension PageMerge {
     // What contradicts itself takes nothing away.
     if job.isContradicted { return }
     if !isLeftover, row.timeUs >= settledUs,
-      engine.memory.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
+      memory.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {
       // A push may be faster than the commit behind it.
       job.unsettled.insert(row.position.id)
-    } else if isLeftover || engine.config.profile.absenceIsDeletion
-      || unverified.span(holding: row.position) != nil
-        && !engine.memory.restores.isDoubted(row.position.id, in: record.id)
+    } else if isLeftover || memory.server.profile.absenceIsDeletion
+      || ranges.unverifiedBefore.span(holding: row.position) != nil
+        && !memory.restores.isDoubted(row.position.id, in: record.id)
     {
       // No tombstone: an answer that shows it again is believed.
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
     } else if job.suspects.count < Limits.pageItemsMax {
-      if engine.memory.restores.isDoubted(row.position.id, in: record.id) {
+      if memory.restores.isDoubted(row.position.id, in: record.id) {
         // What was claimed around it says nothing of a row that is in doubt.
-        stillUnverified.insert(row.position, row.position.successor)
+        ranges.unverified.insert(row.position, row.position.successor)
       }
       job.suspects.append(row.position.id)
     }
@@ -321,7 +322,7 @@ extension PageMerge {
   /// Messages stamped from here on may still be committing on the server: any of them,
   /// while its time is not known.
   private var settledUs: Int64 {
-    engine.memory.server.timeUs?.saturating(minus: engine.overlapUs) ?? .min
+    memory.server.timeUs?.saturating(minus: memory.server.overlapUs) ?? .min
   }
 
   /// Judges the timestamp group that a run's low end cut, once the run has passed it, and
@@ -344,8 +345,8 @@ extension PageMerge {
       if top <= job.claimLimit ?? .max {
         claimed.insert(bottom, top)
         job.shown.insert(bottom, top)
-        stillUnverified.remove(bottom, top)
-        stillStale.remove(bottom, top)
+        ranges.unverified.remove(bottom, top)
+        ranges.stale.remove(bottom, top)
       }
     }
     guard !scheme.endsAreExact, let time = claim.rows.first?.time,

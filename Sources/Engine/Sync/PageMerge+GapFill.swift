@@ -14,7 +14,7 @@ extension PageMerge {
   mutating func takeBackward(
     _ before: BackwardPagination, page: Page, from ingested: Ingested, whole: Bool,
     frame: [UInt8]
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     var backward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
     let verdict = backward.extend(
@@ -47,7 +47,7 @@ extension PageMerge {
       try setAside(ingested, claim: claim, frame: frame)
     case .gaveUp:
       try setAside(ingested, claim: claim, frame: frame)
-      return .ended(.incomplete)
+      return .stuck
     }
     return try goOn(backward)
   }
@@ -65,46 +65,47 @@ extension PageMerge {
   }
 
   /// After a page of a walk: the run may have met a span; is the goal reached?
-  mutating func goOn(_ backward: BackwardPagination) throws(StoreFailure) -> Step {
+  mutating func goOn(_ backward: BackwardPagination) throws(StoreFailure) -> PageOutcome {
     var backward = backward
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
-      var passable = spans
+      var passable = ranges.spans
       for hole in try tx.quarantined(record.cid, seen: true) {
         passable.insert(hole.low, hole.high)
       }
       // A page cut inside its only timestamp group claims nothing yet, so it meets nothing.
       if let met = passable.spans.last(where: { $0.low < backward.low && backward.low <= $0.high })
       {
-        let isJoined = spans.spans.contains { $0.low < backward.low && backward.low <= $0.high }
+        let isJoined = ranges.spans.spans.contains {
+          $0.low < backward.low && backward.low <= $0.high
+        }
         let low = Joining.runLow(met.low, ties: scheme.ties)
         let between = try tx.count(record.cid, from: low, to: backward.low)
         backward.jump(to: low, skipping: between)
-        if isOlder, isJoined, job.goal.endsJoined { return try endGoal() }
+        if isOlder, isJoined, job.goal.endsJoined { return endGoal() }
         job.wanted -= between
       }
     }
     if isOlder {
-      if backward.low <= job.goal.floor || job.wanted <= 0 { return try endGoal() }
-      job.stage = .older(turned(backward))
+      if backward.low <= job.goal.floor || job.wanted <= 0 { return endGoal() }
+      return .extended(.older(turned(backward)))
     } else {
       // Pages of nothing but stamps ahead say nothing of the newest messages.
       let isBelow = job.bound.map { backward.low <= $0 } ?? true
       if backward.low == .min || isBelow && backward.low < claimedTop {
         let top = min(claimedTop, limit(from: backward.low, to: claimedTop))
-        spans.insert(backward.low, top)
+        ranges.spans.insert(backward.low, top)
         try hideUnreadable(in: SpanSet().inserting(backward.low, high: top))
         return try contentIsWhole()
       }
-      job.stage = .backward(turned(backward))
+      return .extended(.backward(turned(backward)))
     }
-    return askAgain()
   }
 
   /// On servers that page by keys, a run that reached a lower timestamp group goes on from there.
   private mutating func turned(_ backward: BackwardPagination) -> BackwardPagination {
     guard backward.low != .max, !job.isRevalidation,
-      let key = engine.key(below: backward.low, record), key != job.key
+      let key = memory.server.key(below: backward.low, record), key != job.key
     else { return backward }
     job.key = key
     return BackwardPagination(low: backward.low, above: 0, ties: scheme.ties)
@@ -114,7 +115,7 @@ extension PageMerge {
 
   mutating func takeForward(
     _ before: ForwardPagination, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     var forward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
     let isNewest = job.offset == 0 || page.hasMoreAfter == false
@@ -144,17 +145,16 @@ extension PageMerge {
       }
     case .gaveUp:
       try setAside(ingested, claim: claim, frame: frame)
-      return .ended(.incomplete)
+      return .stuck
     }
-    if isNewest, verdict != .apart { return try endGoal() }
-    if verdict == .extended || verdict == .resumed, try hasRisen(claim) { return try endGoal() }
-    job.stage = .forward(forward)
-    return askAgain()
+    if isNewest, verdict != .apart { return endGoal() }
+    if verdict == .extended || verdict == .resumed, try hasRisen(claim) { return endGoal() }
+    return .extended(.forward(forward))
   }
 
   /// After a page that may have raised the range: is the goal reached?
   private mutating func hasRisen(_ claim: PageClaim) throws(StoreFailure) -> Bool {
-    guard let span = spans.touching(job.goal.from), span.high > job.goal.from else {
+    guard let span = ranges.spans.touching(job.goal.from), span.high > job.goal.from else {
       return false
     }
     job.wanted -= try tx.count(record.cid, from: job.goal.from, to: span.high)
@@ -167,7 +167,7 @@ extension PageMerge {
 
   mutating func takeSearch(
     _ before: OffsetSearch, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     var search = before
     if scheme.learnsTies, !search.target.id.isEmpty,
       let row = try tx.row(search.target.id, record.cid)
@@ -189,21 +189,19 @@ extension PageMerge {
     case (.again, .marker), (.found, _), (.absent, _):
       break
     case (.again, _):
-      job.stage = .search(search)
-      return askAgain()
+      return .extended(.search(search))
     case (.gaveUp, _):
-      return .ended(.incomplete)
+      return .stuck
     }
     switch job.request.kind {
     case .marker:
       // What this user wrote is not counted as unread: the marker may stand further down.
       if verdict == .again, job.pages < 4, try tx.namedMarker(record.cid) != nil {
-        job.stage = .search(search)
-        return askAgain()
+        return .extended(.search(search))
       }
-      return try endGoal()
+      return endGoal()
     case .at, .near, .time, .live, .conversations, .all:
-      return try endGoal()
+      return endGoal()
     case .latest, .older, .below, .above, .refresh:
       return try walkOn(from: rows, rawCount: page.items.count)
     }
@@ -212,27 +210,26 @@ extension PageMerge {
   /// The page at an edge is found: a walk goes on from there, anchored.
   private mutating func walkOn(
     from rows: [Position], rawCount: Int
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     let edge = job.goal.from
     var low = edge
-    if job.goal.jumps, let span = spans.touching(edge) { low = span.low }
+    if job.goal.jumps, let span = ranges.spans.touching(edge) { low = span.low }
     job.wanted -= try tx.count(record.cid, from: low, to: edge)
     // The page may lie above the edge altogether; it is joined where a range goes deeper.
     let isAbove = low < (rows.first ?? low)
     let isJoined = isAbove && low < edge
     let isReached = low <= job.goal.floor || job.wanted <= 0
-    if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
+    if isReached || isJoined && job.goal.endsJoined { return endGoal() }
     var above = job.offset + rawCount - rows.prefix { $0 < low }.count
     if isAbove, let first = rows.first {
       above += try tx.count(record.cid, from: low, to: first)
     }
-    job.stage = .older(BackwardPagination(low: low, above: above, ties: scheme.ties))
-    return askAgain()
+    return .extended(.older(BackwardPagination(low: low, above: above, ties: scheme.ties)))
   }
 
   mutating func takeSpot(
     _ spot: Spot, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> PageOutcome {
     var low: Position? = page.hasMoreBefore == false ? .min : nil
     var isNewest = page.hasMoreAfter == false
     var high: Position?
@@ -251,65 +248,46 @@ extension PageMerge {
     try insert(claim, ingested, frame, low: claim.low, .apart)
     switch job.request.kind {
     case .at(let id):
-      return ingested.ids.contains(id) ? try endGoal() : .ended(.noMessage)
+      return ingested.ids.contains(id) ? endGoal() : .lacksMessage
     case .marker, .near, .time, .live, .refresh, .conversations, .all:
-      return try endGoal()
+      return endGoal()
     case .above:
-      if isNewest || page.items.isEmpty { return try endGoal() }
+      if isNewest || page.items.isEmpty { return endGoal() }
       let edge = job.goal.from
       let wanted = job.wanted
-      if try hasRisen(claim) { return try endGoal() }
+      if try hasRisen(claim) { return endGoal() }
       if case .before = spot {
         // Of the present nothing more can be claimed.
-        if claim.low <= edge, job.goal.from < claim.high { return try endGoal() }
+        if claim.low <= edge, job.goal.from < claim.high { return endGoal() }
         // Where messages do not come as they came before, how many tells more than when.
         job.goal.isStuck = job.wanted == wanted
-        return try goUp()
+        return .reachedUp(to: job.goal.from)
       }
       // The same page would come again where this one brought nothing.
       job.goal.isStuck = job.goal.from <= edge || job.goal.from != claim.high
-      return try goUp()
+      return .reachedUp(to: job.goal.from)
     case .latest, .older, .below:
       return try sink(claim)
     }
   }
 
-  private mutating func goUp() throws(StoreFailure) -> Step {
-    try flush()
-    let known = try engine.passable(record, in: tx)
-    let step = try engine.planAbove(&job, from: job.goal.from, known: known, of: record, in: tx)
-    if case .next = step { return askAgain() }
-    return step
-  }
-
   /// After a page around the low edge: is the goal reached, and if not, on from where?
-  private mutating func sink(_ claim: PageClaim) throws(StoreFailure) -> Step {
+  private mutating func sink(_ claim: PageClaim) throws(StoreFailure) -> PageOutcome {
     let edge = job.goal.from
-    let low = spans.touching(edge)?.low ?? edge
+    let low = ranges.spans.touching(edge)?.low ?? edge
     job.wanted -= try tx.count(record.cid, from: low, to: edge)
     job.goal.isStuck = low >= edge
     let isJoined = low < claim.low && low < edge
     let isReached = low <= job.goal.floor || job.wanted <= 0
-    if isReached || isJoined && job.goal.endsJoined { return try endGoal() }
-    try flush()
-    let known = try engine.passable(record, in: tx)
-    let step = try engine.planBelow(&job, from: low, known: known, of: record, in: tx)
-    if case .next = step { return askAgain() }
-    return step
+    if isReached || isJoined && job.goal.endsJoined { return endGoal() }
+    return .reachedDown(to: low)
   }
 
   // MARK: Ending
 
-  private func askAgain() -> Step {
-    let pagesMax = job.request.pagesMax
-    return pagesMax > 0 && job.pages >= pagesMax ? .ended(.incomplete) : .next
-  }
-
-  private mutating func endGoal() throws(StoreFailure) -> Step {
+  private mutating func endGoal() -> PageOutcome {
     job.wanted = 0
     job.goalIsDone = true
-    if !job.suspects.isEmpty { return try engine.askDeletions(&job, of: &record, in: tx) }
-    try flush()
-    return try engine.finish(&job, of: &record, in: tx)
+    return .complete
   }
 }

@@ -29,18 +29,18 @@ extension PageMerge {
     _ ingested: Ingested, of listing: TieLearner.Listing, run: OpenTimestampGroup?, climbs: Bool
   ) throws(StoreFailure) {
     guard scheme.learnsTies else { return }
-    if engine.memory.ties.isUnstable { return try noteUntaught(ingested) }
-    for page in engine.memory.ties.takeWaiting(in: record.cid) {
+    if memory.ties.isUnstable { return try noteUntaught(ingested) }
+    for page in memory.ties.takeWaiting(in: record.cid) {
       try arrange(page.time, by: page.shown, new: [], waited: page)
     }
     let rows = ingested.bad.isEmpty ? ingested.items : ingested.items.filter { $0 != nil }
     guard let first = rows.first??.time, let last = rows.last??.time else { return }
-    let isUnknown = engine.memory.ties.isUnknown(listing)
+    let isUnknown = memory.ties.isUnknown(listing)
     let isOne = rows.count > 1 && first == last && rows.allSatisfy { $0?.time == first }
-    guard isUnknown ? isOne : engine.memory.ties.descends(listing) != nil else {
+    guard isUnknown ? isOne : memory.ties.descends(listing) != nil else {
       return try noteUntaught(ingested)
     }
-    let pushedTimes = engine.memory.pushed.times(in: record.cid)
+    let pushedTimes = memory.pushed.times(in: record.cid)
     var start = 0
     while start < rows.count {
       let time = rows[start]?.time ?? first
@@ -62,7 +62,7 @@ extension PageMerge {
         var page = TieLearner.Waiting(
           cid: record.cid, time: time, issued: job.issued, shown: shown)
         page.known.insert(all: try tx.timestampGroup(time, record.cid).map(\.position.id))
-        engine.memory.ties.wait(page, listing)
+        memory.ties.wait(page, listing)
         try noteUntaught(ingested)
       } else {
         try arrange(time, by: shown, new: ingested.insertedAt)
@@ -93,7 +93,7 @@ extension PageMerge {
       return TieOrder.Row(
         position: row.position, isNew: new.contains(id.id),
         // Of a page that waited whatever was stored since came later, edited or not.
-        isLate: engine.memory.pushed.lsn(of: id).map { $0 > issued }
+        isLate: memory.pushed.lsn(of: id).map { $0 > issued }
           ?? waited.map { !$0.known.contains(id.id) } ?? false,
         isPlaced: waited?.placed.contains(id.id) ?? false,
         isAhead: waited?.ahead.contains(id.id) ?? false)
@@ -103,9 +103,9 @@ extension PageMerge {
     let shown = order.filter { onPage.contains($0.position.id) }
     let places = order.map(\.position)
     let isAhead = page.isClosedBelow && !page.isClosedAbove
-    engine.memory.ties.place(page.ids, isAhead: isAhead, at: time, in: record.cid)
+    memory.ties.place(page.ids, isAhead: isAhead, at: time, in: record.cid)
     let isWhole = page.isClosedAbove && page.isClosedBelow
-    guard engine.memory.ties.teaches(shown, in: record.cid, isWhole: isWhole) else {
+    guard memory.ties.teaches(shown, in: record.cid, isWhole: isWhole) else {
       return try tx.note(orderOf: time, isKnown: false, in: record.cid)
     }
     // A page that shows all that is stored of it has told the order of that.
@@ -122,9 +122,9 @@ extension PageMerge {
     let moves = changed.map { row, rank in
       (from: row.position, to: Position(time: time, rank: rank, id: row.position.id))
     }
-    stillUnverified.follow(moves, at: time)
-    stillStale.follow(moves, at: time)
-    spans.retreat(from: time)
+    ranges.unverified.follow(moves, at: time)
+    ranges.stale.follow(moves, at: time)
+    ranges.spans.retreat(from: time)
     moved.append(contentsOf: moves)
   }
 }

@@ -94,59 +94,34 @@ extension SyncEngine {
     var draft = job
     draft.issued = ingest.issued
     draft.asked = ingest.asked
-    var badItems = 0
-    var ingestedDuplicates = 0
-    var shown: (cid: Int64, ranges: SpanSet)?
-    var passed: (ingested: Ingested, record: ConversationRecord)?
-    var moved: [(from: Position, to: Position)] = []
-    var left = (bound: Position.min, isTop: false)
-    let step = try commit { tx throws(StoreFailure) in
+    let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, PageEffects?) in
       var record = try tx.conversation(creating: draft.request.conversation)
       if try newEpoch(page, in: tx) {
         // The page is the new server's: begin again with nothing believed.
-        guard draft.restores < 2 else { return Step.ended(.incomplete) }
-        return try distrust(&draft, of: &record, in: tx)
+        guard draft.restores < 2 else { return (.ended(.incomplete), nil) }
+        return (try distrust(&draft, of: &record, in: tx), nil)
       }
-      var merge = try PageMerge(engine: self, record: record, job: draft, tx: tx)
+      var merge = try PageMerge(
+        memory, hearsAll: hearsAll(record), record: record, job: draft, in: tx)
       var ingested = try ingest.of(draft, record, self).page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
-      badItems = ingested.bad.count
-      if ingested.sawClientID { outbox.noteClientIDs() }
-      ingestedDuplicates = ingested.duplicates
       var page = page
       let shownUs = memory.server.plausibleTime(ingested, told: nil, at: now)
       if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) { page.serverTime = nil }
       memory.server.learn(page, from: ingested, at: now)
-      if ingested.queuedMarks { receipts.queue(max(1, ingested.insertedAt.count)) }
-      let step = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
-      shown = (record.cid, merge.job.shown)
-      moved = merge.moved
+      let outcome = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
+      let step = try next(after: outcome, of: &merge.job, &merge.record, in: tx)
       try tx.save(memory.server.facts)
       draft = merge.job
       if draft.isLive, !job.isLive, !windows.asksList {
         try tx.outliveCount(from: memory.live.beganLSN, in: record.cid)
       }
-      passed = (ingested, record)
       draft.budget.take(ingested, total: page.totalCount)
-      record = merge.record
-      try tx.save(record)
-      left = merge.linksLeft
-      return step
+      try tx.save(merge.record)
+      return (step, PageEffects(merge, ingested))
     }
-    report.stats.quarantined += UInt64(badItems)
-    report.stats.duplicates += UInt64(ingestedDuplicates)
-    if let passed { pass(passed.ingested, of: passed.record, shownTo: &draft, at: store.lsn) }
-    if let shown {
-      for (from, to) in moved where memory.fresh[shown.cid].holds(from) {
-        memory.fresh.insert(SpanSet.Span(low: to, high: to.successor), shown.cid)
-      }
-      memory.fresh.insert(shown.ranges, shown.cid)
-    }
-    if draft.isLive, !job.isLive {
-      if let shown { memory.linked.forget(below: left.bound, isTop: left.isTop, shown.cid) }
-      becameLive(draft)
-    }
+    if let effects { follow(effects, in: &draft, wasLive: job.isLive) }
     if draft.isBehind {
       scheduler.owe(draft.request.conversation)
       draft.isBehind = false
@@ -155,27 +130,80 @@ extension SyncEngine {
     return step
   }
 
+  /// Brings memory to where a page brought the file.
+  private func follow(_ effects: PageEffects, in job: inout SyncJob, wasLive: Bool) {
+    let (cid, ingested) = (effects.conversation.cid, effects.ingested)
+    report.aside.add(effects.aside)
+    report.stats.quarantined += UInt64(ingested.bad.count)
+    report.stats.duplicates += UInt64(ingested.duplicates)
+    if ingested.sawClientID { outbox.noteClientIDs() }
+    if ingested.queuedMarks { receipts.queue(max(1, ingested.insertedAt.count)) }
+    pass(ingested, of: effects.conversation, shownTo: &job, at: store.lsn)
+    for (from, to) in effects.moved where memory.fresh[cid].holds(from) {
+      memory.fresh.insert(SpanSet.Span(low: to, high: to.successor), cid)
+    }
+    memory.fresh.insert(effects.shown, cid)
+    if job.isLive, !wasLive {
+      memory.linked.forget(below: effects.links.bound, isTop: effects.links.isTop, cid)
+      becameLive(job)
+    }
+  }
+
+  /// Decides what a sync asks next, after what a page did for it.
+  private func next(
+    after outcome: PageOutcome, of job: inout SyncJob, _ record: inout ConversationRecord,
+    in tx: WriteTransaction
+  ) throws(StoreFailure) -> Step {
+    switch outcome {
+    case .whole(let isAllSeen):
+      return isAllSeen
+        ? try finish(&job, of: &record, in: tx) : try askDeletions(&job, of: &record, in: tx)
+    case .complete:
+      return job.suspects.isEmpty
+        ? try finish(&job, of: &record, in: tx) : try askDeletions(&job, of: &record, in: tx)
+    case .mustSeeNewest:
+      job.stage = .newest
+      return .next
+    case .extended(let stage):
+      job.stage = stage
+    case .reachedDown(let low):
+      let known = try passable(record, in: tx)
+      let step = try planBelow(&job, from: low, known: known, of: record, in: tx)
+      if case .ended = step { return step }
+    case .reachedUp(let high):
+      let known = try passable(record, in: tx)
+      let step = try planAbove(&job, from: high, known: known, of: record, in: tx)
+      if case .ended = step { return step }
+    case .lacksMessage:
+      return .ended(.noMessage)
+    case .stuck:
+      return .ended(.incomplete)
+    }
+    return job.hasPagesLeft ? .next : .ended(.incomplete)
+  }
+
   /// A page has shown what came another way. To the other runs of the conversation that are under
   /// way it has not, and what this page brought came another way.
   private func pass(
-    _ ingested: Ingested, of record: ConversationRecord, shownTo job: inout SyncJob,
+    _ ingested: Ingested, of conversation: (id: [UInt8], cid: Int64), shownTo job: inout SyncJob,
     at lsn: UInt64
   ) {
     let number = job.id
     let isShared = scheduler.jobs.contains {
-      $0.id != number && $0.request.conversation == record.id && $0.runIssued != nil
+      $0.id != number && $0.request.conversation == conversation.id
+        && $0.runIssued != nil
     }
     if isShared {
       for position in ingested.insertedAt {
         memory.pushed.insert(
           PushedRow(
-            id: PushedID(cid: record.cid, id: position.id), position: position, lsn: lsn))
+            id: PushedID(cid: conversation.cid, id: position.id), position: position, lsn: lsn))
       }
     }
     // A set that is empty hashes what it is asked for, too.
     if memory.pushed.isEmpty { return }
     for id in ingested.ids.all {
-      let id = PushedID(cid: record.cid, id: id)
+      let id = PushedID(cid: conversation.cid, id: id)
       if !isShared {
         memory.pushed.remove(id)
       } else if memory.pushed.contains(id) {
@@ -214,6 +242,26 @@ extension SyncEngine {
     }
     try tx.save(memory.server.facts)
     return isChange
+  }
+}
+
+/// What a page changes in memory, once its transaction is committed.
+private struct PageEffects {
+  let conversation: (id: [UInt8], cid: Int64)
+  let ingested: Ingested
+  let aside: SetAside
+  let moved: [(from: Position, to: Position)]
+  /// What its run has shown, marks included.
+  let shown: SpanSet
+  let links: (bound: Position, isTop: Bool)
+
+  init(_ merge: PageMerge, _ ingested: Ingested) {
+    conversation = (merge.record.id, merge.record.cid)
+    self.ingested = ingested
+    aside = merge.aside
+    moved = merge.moved
+    shown = merge.job.shown
+    links = merge.linksLeft
   }
 }
 

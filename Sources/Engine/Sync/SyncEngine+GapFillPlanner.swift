@@ -134,7 +134,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     job.goal.from = edge
     let span = known.touching(edge)
-    if let key = key(below: edge, record) {
+    if let key = memory.server.key(below: edge, record) {
       job.key = key
       // Without a known range the selection itself is the upper end.
       let low = span == nil || !job.goal.jumps ? key.top : edge
@@ -159,14 +159,6 @@ extension SyncEngine {
       .map { max(0, $0 - 4) }
     search(&job, target: edge, of: record, first: below)
     return .next
-  }
-
-  /// The selection for the page below a boundary, on servers that page by keys.
-  func key(below edge: Position, _ record: ConversationRecord) -> PositionScheme.Key? {
-    guard can(.before), !scheme.isSequence, edge != .max, edge != .min,
-      let form = memory.server.form ?? stamp(record.fetch)
-    else { return nil }
-    return scheme.key(below: edge, form: form)
   }
 
   private func search(
@@ -229,7 +221,8 @@ extension SyncEngine {
       lived / Int64(clamping: rows.count)
       * Int64(clamping: max(1, tracker.pacing.pageLimit - 8))
     let (time, isFar) = edge.time.addingReportingOverflow(reach)
-    return isFar || reach <= 0 ? nil : key(below: .before(timestampGroup: time), record)
+    return isFar || reach <= 0
+      ? nil : memory.server.key(below: .before(timestampGroup: time), record)
   }
 
   // MARK: Anywhere
@@ -312,7 +305,7 @@ extension SyncEngine {
       }
     }
     // The place itself belongs to the page.
-    if let key = key(below: place.successor, record) {
+    if let key = memory.server.key(below: place.successor, record) {
       job.key = key
       job.stage = .older(BackwardPagination(low: key.top, above: 0, ties: scheme.ties))
       return .next

@@ -207,6 +207,9 @@ struct SyncJob {
     }
   }
 
+  /// Whether it may ask for more pages than it has.
+  var hasPagesLeft: Bool { request.pagesMax <= 0 || pages < request.pagesMax }
+
   /// Whether there is something to do beyond catching up.
   var hasGoal: Bool {
     switch request.kind {
