@@ -130,4 +130,8 @@ package enum Limits {
   /// Pieces of a query, and tokens of all of them.
   package static let queryPiecesMax = 32
   package static let queryTokensMax = 256
+  /// Bytes of what a person types to search for, hits of one answer, and a step of work.
+  package static let searchBytesMax = 4 << 20
+  package static let searchHitsMax = 1_000
+  package static let stepMsMax = 60_000
 }

@@ -10,6 +10,7 @@ internal import Support
   private let kept = StatementCache()
   let memo = ReadCache()
   private(set) lazy var room = Parameters.Room()
+  private var hasTokenizer = false
 
   /// Takes over an open handle.
   init(adopting handle: OpaquePointer) {
@@ -53,9 +54,22 @@ internal import Support
 
   /// Makes the tokenizer of Text known to the full-text search of this connection.
   func registerTokenizer() throws(StoreFailure) {
+    if hasTokenizer { return }
     guard let handle = unsafe handle else { throw .closed }
     let code = unsafe SearchTokenizer.register(handle)
     guard code == SQLITE_OK else { throw StoreFailure(sqlite: code) }
+    hasTokenizer = true
+  }
+
+  /// Whether there is a table, as the schema says that the connection has read: no statement runs.
+  func hasTable(_ name: StaticString) -> Bool {
+    guard let handle = unsafe handle else { return false }
+    return unsafe name.utf8Start.withMemoryRebound(
+      to: CChar.self, capacity: name.utf8CodeUnitCount
+    ) { name in
+      unsafe sqlite3_table_column_metadata(handle, nil, name, nil, nil, nil, nil, nil, nil)
+        == SQLITE_OK
+    }
   }
 
   /// Whether no transaction is open.

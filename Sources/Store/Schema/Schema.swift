@@ -281,6 +281,8 @@ enum Schema {
         unread_count = 0, server_unread = NULL, counted_arrived = 0, made_us = NULL;
       """)
     try createCache(connection)
+    let search = SearchIndex(connection: connection)
+    if search.isOn { try search.renew() }
     // Who follows the feed reads anew.
     try connection.run(
       """

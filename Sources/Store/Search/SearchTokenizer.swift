@@ -7,16 +7,19 @@ internal import CSQLite
 internal import Text
 
 /// The tokenizer of one full-text table. Its arguments are the lengths of words' beginnings that
-/// become tokens: `tokenize = 'tideline 2 3 4'`.
+/// become tokens: `tokenize = 'tideline 2 3 4'`. With `rows` before them what it cuts are the
+/// documents of `SearchableRow`.
 @safe final class SearchTokenizer {
   static let name: StaticString = "tideline"
   /// Tokens that are held at a time.
   private static let part = 512
 
   private var tokenizer: Tokenizer
+  private let cutsRows: Bool
 
-  private init(_ lengths: [Int]) {
+  private init(_ lengths: [Int], cutsRows: Bool) {
     tokenizer = Tokenizer(.text(PrefixLengths(lengths)))
+    self.cutsRows = cutsRows
   }
 
   /// Makes the tokenizer known to a connection; a result of SQLite.
@@ -55,7 +58,7 @@ internal import Text
   /// Calls with each token of a text; ends with the first result that is none of success.
   private func tokens(
     _ text: UnsafeBufferPointer<UInt8>, _ context: UnsafeMutableRawPointer?,
-    _ taken: TokenTaken
+    _ taken: TokenTaken, offset: Int = 0
   ) -> Int32 {
     let text = unsafe text.span
     tokenizer.reset()
@@ -68,8 +71,8 @@ internal import Text
             context, entry.isColocated ? FTS5_TOKEN_COLOCATED : 0,
             token.baseAddress?.assumingMemoryBound(to: CChar.self),
             Int32(truncatingIfNeeded: token.count),
-            Int32(truncatingIfNeeded: entry.source.lowerBound),
-            Int32(truncatingIfNeeded: entry.source.upperBound))
+            Int32(truncatingIfNeeded: entry.source.lowerBound &+ offset),
+            Int32(truncatingIfNeeded: entry.source.upperBound &+ offset))
           if code != SQLITE_OK { return code }
         }
         return SQLITE_OK
@@ -77,6 +80,44 @@ internal import Text
       if code != SQLITE_OK { return code }
     }
     return SQLITE_OK
+  }
+
+  /// The same for a document: its terms are tokens as they are, and a token stands between two
+  /// texts, so that no phrase crosses them.
+  private func rowTokens(
+    _ document: UnsafeBufferPointer<UInt8>, _ context: UnsafeMutableRawPointer?,
+    _ taken: TokenTaken
+  ) -> Int32 {
+    var first = 0
+    while first < document.count {
+      var end = first
+      while unsafe end < document.count && document[end] != DocumentMark.end { end &+= 1 }
+      let part = unsafe UnsafeBufferPointer(rebasing: document[first..<end])
+      var code = SQLITE_OK
+      if unsafe part.first == DocumentMark.term {
+        code = unsafe token(document, first..<end, context, taken)
+      } else {
+        code = unsafe tokens(part, context, taken, offset: first)
+        // What ends it.
+        if code == SQLITE_OK, end < document.count {
+          code = unsafe token(document, end..<end &+ 1, context, taken)
+        }
+      }
+      if code != SQLITE_OK { return code }
+      first = end &+ 1
+    }
+    return SQLITE_OK
+  }
+
+  private func token(
+    _ document: UnsafeBufferPointer<UInt8>, _ range: Range<Int>,
+    _ context: UnsafeMutableRawPointer?, _ taken: TokenTaken
+  ) -> Int32 {
+    let bytes = unsafe UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(document)[range])
+    return unsafe taken(
+      context, 0, bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+      Int32(truncatingIfNeeded: range.count), Int32(truncatingIfNeeded: range.lowerBound),
+      Int32(truncatingIfNeeded: range.upperBound))
   }
 
   // MARK: - What FTS5 calls
@@ -93,15 +134,21 @@ internal import Text
     ) -> Int32 = { _, arguments, count, made in
       guard let made = unsafe made else { return SQLITE_MISUSE }
       var lengths: [Int] = []
+      var cutsRows = false
       for place in 0..<Int(clamping: count) {
-        guard let argument = unsafe arguments?[place],
-          let length = unsafe Int(String(cString: argument)), length > 0,
+        guard let argument = unsafe arguments?[place] else { return SQLITE_ERROR }
+        let text = unsafe String(cString: argument)
+        if place == 0, text == "rows" {
+          cutsRows = true
+          continue
+        }
+        guard let length = Int(text), length > 0,
           length <= PrefixLengths.max
         else { return SQLITE_ERROR }
         lengths.append(length)
       }
       unsafe made.pointee = OpaquePointer(
-        Unmanaged.passRetained(SearchTokenizer(lengths)).toOpaque())
+        Unmanaged.passRetained(SearchTokenizer(lengths, cutsRows: cutsRows)).toOpaque())
       return SQLITE_OK
     }
 
@@ -121,6 +168,8 @@ internal import Text
       let bytes = unsafe UnsafeRawBufferPointer(start: text, count: Int(clamping: count))
       let tokenizer = unsafe Unmanaged<SearchTokenizer>.fromOpaque(UnsafeRawPointer(made))
         .takeUnretainedValue()
-      return unsafe tokenizer.tokens(bytes.assumingMemoryBound(to: UInt8.self), context, taken)
+      let source = unsafe bytes.assumingMemoryBound(to: UInt8.self)
+      if tokenizer.cutsRows { return unsafe tokenizer.rowTokens(source, context, taken) }
+      return unsafe tokenizer.tokens(source, context, taken)
     }
 }

@@ -117,6 +117,7 @@ package final class MessageStore: Sendable {
     try connection.execute("PRAGMA secure_delete = ON")
     try connection.execute("PRAGMA temp_store = MEMORY")
     let meta = try Schema.prepare(connection, binding: binding)
+    try SearchIndex(connection: connection).renewIfStale()
     connection.memo.see(meta.counters.lsn)
     connection.memo.facts = meta.facts
     return meta.counters

@@ -106,6 +106,8 @@ package final class WriteTransaction: ReadTransaction {
   /// committed and the sequence number is not used.
   func commit() throws(StoreFailure) -> Counters {
     let connection = try connection
+    let index = SearchIndex(connection: connection)
+    if connection.totalChanges != changesAtBegin, index.isOn { try index.takeUp() }
     try flushConversations()
     try flushFeed()
     let isNoted =

@@ -1,0 +1,145 @@
+/// Asking the index: hits newest first, and what was not searched.
+///
+/// Rule protected: what is asked is made of tokens. Pages go by time and number, so a message that
+/// was there all along comes exactly once.
+internal import Base
+internal import Text
+internal import Timeline
+
+extension ReadTransaction {
+  /// Words of the vocabulary that stand for a beginning at most.
+  private static let wordsMax = 64
+
+  /// Whether search is switched on.
+  package var hasSearch: Bool {
+    get throws(StoreFailure) { SearchIndex(connection: try connection).isOn }
+  }
+
+  /// The newest hits; nil where search is not switched on.
+  package func search(_ request: SearchRequest) throws(StoreFailure) -> SearchAnswer? {
+    let connection = try connection
+    guard SearchIndex(connection: connection).isOn else { return nil }
+    try connection.registerTokenizer()
+    var answer = SearchAnswer(Query(request.text.span, prefixes: .common))
+    answer.coverage = try coverage(request.cid)
+    guard answer.query.nothing == nil, request.limit > 0 else { return answer }
+    let words = try words(answer.query)
+    let limit = Swift.min(request.limit, Limits.searchHitsMax)
+    var hits = try hits(
+      request, request.expression(answer.query.expression(words: words)), limit: limit &+ 1)
+    answer.hasMore = hits.count > limit
+    if answer.hasMore { hits.removeLast(hits.count &- limit) }
+    answer.hits = hits
+    return answer
+  }
+
+  /// The words that begin as the last one of a query; nil where they are too many, or are not
+  /// looked up.
+  private func words(_ query: Query) throws(StoreFailure) -> [[UInt8]]? {
+    guard let last = query.pieces.last, last.beginning == .vocabulary, let token = last.tokens.last
+    else { return nil }
+    let row = try connection.statement(
+      Queries.searchWords, token, token + [0xFF], Self.wordsMax &+ 1)
+    var words: [[UInt8]] = []
+    while try row.step() { words.append(row.bytes(0)) }
+    return words.count > Self.wordsMax ? nil : words
+  }
+
+  private func hits(
+    _ request: SearchRequest, _ expression: [UInt8], limit: Int
+  ) throws(StoreFailure) -> [SearchHit] {
+    guard request.fromUs < request.beforeUs else { return [] }
+    let low = SearchPlace.all(at: request.fromUs).lowerBound
+    let last = request.beforeUs == .max ? .max : request.beforeUs &- 1
+    var high = SearchPlace.all(at: last).upperBound
+    if let after = request.after {
+      high = Swift.min(high, SearchPlace.all(at: after.timeUs).upperBound)
+    }
+    guard low <= high else { return [] }
+    let row = try connection.statement(Queries.searchHits, expression, low, high)
+    var hits: [SearchHit] = []
+    // Places of one millisecond: the order inside it is the counter's, and not that of a screen.
+    var group: [Int64] = []
+    while try row.step() {
+      let place = row.int(0)
+      if let other = group.last, SearchPlace.first(other) != SearchPlace.first(place) {
+        try append(group, request, last, to: &hits)
+        if hits.count >= limit { return Array(hits.prefix(limit)) }
+        group = []
+      }
+      group.append(place)
+    }
+    try append(group, request, last, to: &hits)
+    return Array(hits.prefix(limit))
+  }
+
+  /// Appends the hits at these places, the last at most at a time.
+  private func append(
+    _ places: [Int64], _ request: SearchRequest, _ last: Int64, to hits: inout [SearchHit]
+  ) throws(StoreFailure) {
+    var found: [SearchHit] = []
+    for place in places {
+      let row = try connection.statement(Queries.searchMessage, place)
+      guard try row.step() else { continue }
+      let key = SearchRequest.Place(timeUs: row.int(4), number: row.uint(0))
+      guard key.timeUs >= request.fromUs, key.timeUs <= last,
+        request.after.map({ key < $0 }) ?? true
+      else { continue }
+      found.append(
+        SearchHit(
+          cid: row.int(1), position: Position(time: row.int(2), key: row.bytes(3)), place: key))
+    }
+    hits += found.sorted { $1.place < $0.place }
+  }
+
+  // MARK: - What was not searched
+
+  private func coverage(_ cid: Int64?) throws(StoreFailure) -> SearchCoverage {
+    var coverage = SearchCoverage()
+    let row = try connection.statement(Queries.searchState)
+    guard try row.step() else { throw .damaged }
+    coverage.total = row.uint(0)
+    coverage.unbuilt = row.uint(1)
+    let most = SearchCoverage.sealedMax
+    let sealed: Int64?
+    if let cid {
+      sealed = try connection.number(Queries.searchSealedIn, cid, most)
+      coverage.partial = try spans(cid).covers(.min, high: conversationEnd(cid)) ? 0 : 1
+    } else {
+      sealed = try connection.number(Queries.searchSealed, most)
+      let partial = try connection.number(Queries.searchPartial)
+      coverage.partial = Int(clamping: partial ?? 0)
+    }
+    coverage.sealed = Int(clamping: sealed ?? 0)
+    return coverage
+  }
+
+  private func conversationEnd(_ cid: Int64) throws(StoreFailure) -> Position {
+    try spans(cid).newest?.high ?? .max
+  }
+}
+
+extension SearchRequest.Place: Comparable {
+  package static func < (a: Self, b: Self) -> Bool {
+    (a.timeUs, a.number) < (b.timeUs, b.number)
+  }
+}
+
+extension SearchRequest {
+  /// The same with the terms that all hits must have.
+  func expression(_ query: [UInt8]) -> [UInt8] {
+    var terms: [SearchTerm] = []
+    if let cid { terms.append(.conversation(cid)) }
+    if let sender { terms.append(.sender(sender)) }
+    if isMine { terms.append(.mine) }
+    if hasAttachment { terms.append(.attachment) }
+    if terms.isEmpty { return query }
+    var result = [UInt8(ascii: "(")] + query + [UInt8(ascii: ")")]
+    for term in terms {
+      result += " AND \"".utf8
+      result += term.token
+      result.append(UInt8(ascii: "\""))
+    }
+    return result
+  }
+}

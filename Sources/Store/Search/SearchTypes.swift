@@ -1,0 +1,106 @@
+/// What is asked of the index, and what it answers.
+internal import Text
+package import Timeline
+
+package struct SearchRequest: Sendable {
+  /// A hit, behind which the next page begins.
+  package struct Place: Equatable, Sendable {
+    package var timeUs: Int64
+    package var number: UInt64
+
+    package init(timeUs: Int64, number: UInt64) {
+      self.timeUs = timeUs
+      self.number = number
+    }
+  }
+
+  package var text: [UInt8]
+  package var cid: Int64?
+  package var sender: [UInt8]?
+  package var isMine = false
+  package var hasAttachment = false
+  /// Server times, the second one not included, but for the last that there is.
+  package var fromUs = Int64.min
+  package var beforeUs = Int64.max
+  package var after: Place?
+  package var limit: Int
+
+  package init(_ text: [UInt8], limit: Int) {
+    self.text = text
+    self.limit = limit
+  }
+}
+
+package struct SearchHit: Sendable {
+  package let cid: Int64
+  package let position: Position
+  package let place: SearchRequest.Place
+}
+
+/// How far the index is built.
+package struct SearchState: Equatable, Sendable {
+  /// Numbers of messages when it began, and how many of them were not looked at yet.
+  package var total: UInt64
+  package var unbuilt: UInt64
+  /// Nothing is left to be merged.
+  package var isMerged: Bool
+
+  package var isDone: Bool { unbuilt == 0 && isMerged }
+}
+
+/// How much of what there is was searched.
+package struct SearchCoverage: Equatable, Sendable {
+  /// Numbers of messages, and how many of them the build has not looked at.
+  package var total: UInt64 = 0
+  package var unbuilt: UInt64 = 0
+  /// Messages that are not opened yet, counted up to a bound.
+  package var sealed = 0
+  /// Conversations of which something is not here.
+  package var partial = 0
+
+  package static let sealedMax = 10_000
+}
+
+package struct SearchAnswer: Sendable {
+  /// Why nothing was asked.
+  package enum Nothing: Sendable {
+    case noWord
+    case onlyExclusions
+  }
+
+  /// Newest first.
+  package internal(set) var hits: [SearchHit] = []
+  /// There are more behind the last one.
+  package internal(set) var hasMore = false
+  package internal(set) var coverage = SearchCoverage()
+  let query: Query
+
+  init(_ query: Query) {
+    self.query = query
+  }
+
+  /// The query was longer than what is asked.
+  package var isCut: Bool { query.isCut }
+
+  package var nothing: Nothing? {
+    query.nothing.map { $0 == .noWord ? .noWord : .onlyExclusions }
+  }
+
+  /// What is marked in the payload of a hit, by member and place.
+  package func marks(_ payload: [UInt8]) -> [SearchMark] {
+    MemberTexts(payload).members.flatMap { member in
+      let found = Highlights(member.text.span, query)
+      return zip(found.utf8, found.utf16).map {
+        SearchMark(member: member.name, utf8: $0, utf16: $1)
+      }
+    }
+  }
+}
+
+/// What is marked in one member of a message.
+package struct SearchMark: Equatable, Sendable {
+  /// Empty where the payload itself is the text.
+  package let member: [UInt8]
+  package let utf8: Range<Int>
+  package let utf16: Range<Int>
+}
