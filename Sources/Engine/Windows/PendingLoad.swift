@@ -55,8 +55,10 @@ struct PendingLoad {
   }
 
   /// The newest messages: what is cached of them at once, then what lacks.
-  static func newest(_ want: Int) -> PendingLoad {
-    PendingLoad(.older(.max), want: want, atGap: .showAndAsk)
+  static func newest(_ want: Int, leads: Bool = false) -> PendingLoad {
+    var wish = PendingLoad(.older(.max), want: want, atGap: .showAndAsk)
+    wish.leads = leads
+    return wish
   }
 
   /// Notes what is asked for it. What turns in a circle turns in a small one.

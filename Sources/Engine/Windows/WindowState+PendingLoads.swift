@@ -53,7 +53,7 @@ extension WindowState {
       return
     }
     wish.grown = loader.ends(of: known)
-    if wish.leads { lead(wish, keys: loader.keys[known...]) }
+    if wish.leads { lead(&wish, keys: loader.keys[known...]) }
     guard case .gap(let kind, let want) = result.outcome, !result.isSatisfied else { return }
     try resolve(wish, kind: kind, want: want, mayAsk: mayAsk, loader: &loader)
   }
@@ -73,8 +73,14 @@ extension WindowState {
   }
 
   /// The bound keeps what was loaded now, and as much of where it was loaded from.
-  private mutating func lead(_ wish: PendingLoad, keys: ArraySlice<RowKey>) {
+  private mutating func lead(_ wish: inout PendingLoad, keys: ArraySlice<RowKey>) {
     guard !keys.isEmpty else { return }
+    if case .older(.max) = wish.aim {
+      // Once: they are there now, and where the user is, he says himself.
+      focus = nil
+      wish.leads = false
+      return
+    }
     let places = keys.map(\.position).sorted()
     let reach = min(places.count, config.rowsMax / 2) - 1
     if case .newer = wish.aim {

@@ -198,7 +198,7 @@ struct WindowState: LiveQueryState {
       shown = nil
       isReplaced = true
     }
-    replace(.newest(count))
+    replace(.newest(count, leads: true))
     // The present could not be had: once more.
     if troubled == .live { liveAsked = nil }
     focus = nil

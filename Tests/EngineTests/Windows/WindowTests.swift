@@ -218,6 +218,35 @@ import Timeline
     #expect(try screen.ids().last == world.truth().last)
   }
 
+  /// A full window that is read far from the newest messages is sent to them. The host draws once
+  /// more what it has before it polls: what it shows then does not send them away again.
+  @Test(arguments: [Load.Kind.last, .initial])
+  func theNewestStayThoughTheOldRowsWereShownOnceMore(_ kind: Load.Kind) throws {
+    let world = try World.exact(page: 100)
+    world.post(400)
+    try world.connect()
+    try world.sync(.older, want: 500)
+    let screen = try world.window(count: 80, rowsMax: 100)
+    #expect(try screen.window.load(Load(.before(0), count: 60)))
+    try screen.settle(world)
+    try screen.window.show(first: 0, count: 10)
+    world.post(50)
+    try world.sync()
+    try screen.settle(world)
+    #expect(!(try screen.state().isAtEnd))
+    #expect(try screen.window.load(Load(kind, count: 40)))
+    try screen.window.show(first: 0, count: 10)
+    try screen.poll()
+    #expect(try screen.state().isAtEnd)
+    #expect(try screen.ids().suffix(40) == world.truth().suffix(40))
+    // Who shows nothing more stays at the present.
+    world.post(150)
+    try world.sync()
+    try screen.settle(world)
+    #expect(try screen.state().isAtEnd)
+    #expect(try screen.ids().last == world.truth().last)
+  }
+
   /// What the bound sends away is not brought again by each poll while a load waits: a host
   /// that polls until nothing is told comes to an end without any answer.
   @Test func aFullWindowComesToRestWhileItWaits() throws {
