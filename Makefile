@@ -161,8 +161,7 @@ hostile: sim-bin
 ## A million random steps of what a screen shows, each beside a slow and obvious reference;
 ## `make test` does 50,000.
 screens: setup
-	TL_SCREEN_STEPS=$(SCREEN_STEPS) $(SWIFT) test -j $(JOBS) \
-	  --filter 'ViewportTests.PropertyTests|TimelineTests.ItemListTests'
+	@sh Scripts/screens.sh $(SCREEN_STEPS) $(JOBS)
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup

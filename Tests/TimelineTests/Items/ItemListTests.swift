@@ -23,6 +23,8 @@ private struct World {
   private var line: Position?
   private var lineRow: Int?
   private let times: Int
+  /// So many messages are kept, with those that the window does not have.
+  private let most: Int
   private let folds: Int
   /// The rows that a host knows, until they come or move; nil in the place of another one.
   private var still: [UInt64?] = []
@@ -36,6 +38,7 @@ private struct World {
     random = Random(seed: seed)
     self.isLong = isLong
     window = WindowList(rowsMax: rowsMax)
+    most = 2 * rowsMax + 40
     times = isLong ? 100_000 : [6, 40, 200][random.below(3)]
     folds = [1, 2, 3][random.below(3)]
     let gapUs: Int64 = [0, 5_400_000_000][random.below(2)]
@@ -46,6 +49,7 @@ private struct World {
   // MARK: One change of the window
 
   mutating func change() {
+    if store.count > most { forgetUnseen() }
     var change = WindowChange()
     for _ in 0...random.below(3) {
       switch random.below(20) {
@@ -69,6 +73,13 @@ private struct World {
     loaded = window.loaded
     list.take(steps)
     follow(steps)
+  }
+
+  /// What the window has let go of goes for good, or each load would bring more than the last.
+  private mutating func forgetUnseen() {
+    let shown = Set(window.items(0..<window.count).map(\.number))
+    store = store.filter { shown.contains($0.key) }
+    contents = contents.filter { shown.contains($0.key) }
   }
 
   private mutating func place() -> Position {
@@ -186,12 +197,11 @@ private struct World {
   /// one is made now and then, and hands out keys of its own.
   mutating func merge(rebuilding: Bool = true) -> String? {
     let rows = list.rowsWanted()
-    let kept = Set(still.compactMap { $0 })
     var facts: [ItemRow] = []
     for row in rows {
       guard let item = window[row] else { return "a row is wanted that is not there" }
       // Of one that stood still the content may have gone meanwhile.
-      let isGone = kept.contains(item.number) && random.chance(0.1)
+      let isGone = still[row] != nil && random.chance(0.1)
       if !isGone { told[item.number] = contents[item.number] }
       facts.append(
         ItemRow(
@@ -204,28 +214,37 @@ private struct World {
     if list.isBehind { return "it is behind" }
     if isLong, let wrong = compareKeys(steps) { return wrong }
     if rebuilding {
-      let numbers = window.items(0..<window.count)
-      let there = Set(numbers.map(\.number))
-      told = told.filter { there.contains($0.key) }
+      let rows = window.items(0..<window.count)
+      forget(rows)
       model.rebuild(
-        numbers.map {
+        rows.enumerated().map { row, item in
           ModelRow(
-            number: $0.number, split: $0.drawnSplit,
-            content: told[$0.number] ?? ItemContent(timeUs: nil))
-        }, line: lineRow, still: kept)
-      if let wrong = compare(steps) { return wrong }
+            number: item.number, split: item.drawnSplit,
+            content: told[item.number] ?? ItemContent(timeUs: nil), isStill: still[row] != nil)
+        }, line: lineRow)
+      if let wrong = compare(steps, rows.map(\.number)) { return wrong }
     }
-    still = (0..<window.count).map { window[$0]?.number }
+    // Those that did not stand still are known from now on.
+    for row in still.indices where still[row] == nil { still[row] = window[row]?.number }
+    if still.count != window.count { return "the steps of the window lead elsewhere" }
     return list.senderCount <= window.count ? nil : "senders of no row are kept"
   }
 
-  private mutating func compare(_ steps: [DiffOp]) -> String? {
+  /// What is known of rows that are gone, once it is much.
+  private mutating func forget(_ rows: [WindowList.Item]) {
+    guard told.count > 2 * rows.count + 20 else { return }
+    let there = Set(rows.map(\.number))
+    told = told.filter { there.contains($0.key) }
+  }
+
+  private mutating func compare(_ steps: [DiffOp], _ known: [UInt64]) -> String? {
     var read: [ModelItem] = []
     for index in 0..<list.count {
       guard let item = list.item(at: index) else { return "no item \(index)" }
       if list.index(ofKey: item.key) != index { return "key \(item.key) is not found" }
-      let rows = item.firstRow..<item.firstRow + item.rowCount
-      let numbers = window.items(rows).map(\.number)
+      guard item.firstRow >= 0, item.rowCount > 0, item.firstRow + item.rowCount <= known.count
+      else { return "item \(index) has rows that are not there" }
+      let numbers = Array(known[item.firstRow..<item.firstRow + item.rowCount])
       if numbers.first != item.number { return "item \(index) begins elsewhere" }
       // One in eight is looked up message by message.
       for place in 0..<(random.below(8) == 0 ? item.rowCount : 0) {
@@ -320,7 +339,10 @@ private let stepCount =
     _ seed: UInt64, steps: Int, _ prepare: (inout ItemList) -> Void = { _ in }
   ) -> String? {
     // Most are short: there the edges are, and a rebuild costs less.
-    let rowsMax = [5, 8, 12, 20, 20, 30, 60, 200][Int(seed / 4 % 8)]
+    let lengths = [
+      5, 8, 12, 20, 16, 30, 10, 60, 6, 20, 12, 25, 8, 30, 16, 20, 5, 60, 10, 40, 12, 20, 8, 30, 200,
+    ]
+    let rowsMax = lengths[Int(seed / 4) % lengths.count]
     var world = World(seed: seed, rowsMax: rowsMax)
     prepare(&world.list)
     for step in 0..<steps {

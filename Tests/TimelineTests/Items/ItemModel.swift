@@ -9,6 +9,8 @@ struct ModelRow: Equatable {
   var number: UInt64
   var split: DrawnSplit
   var content: ItemContent
+  /// It neither came nor moved since the last time.
+  var isStill: Bool
 }
 
 /// One item as a host draws it.
@@ -29,11 +31,9 @@ struct ItemModel {
   private var folds: [UInt64: UInt32] = [:]
   private var lastKey: UInt64 = 0
 
-  /// `still` are the numbers of rows that neither came nor moved since the last time.
-  mutating func rebuild(_ rows: [ModelRow], line: Int?, still: Set<UInt64>) {
+  mutating func rebuild(_ rows: [ModelRow], line: Int?) {
     let firm = Set(
-      rows.filter { still.contains($0.number) && folds[$0.number] == $0.content.fold }
-        .map(\.number))
+      rows.filter { $0.isStill && folds[$0.number] == $0.content.fold }.map(\.number))
     opened = opened.filter(firm.contains)
     let stretches = stretches(rows, line: line)
     opened = Set(
