@@ -53,7 +53,7 @@ want() { # want FILE TEXT
 }
 for run in 1 2; do
   (cd "$out" && ./first) >"$out/alone-$run.txt"
-  want "$out/alone-$run.txt" "^1 known, whole"
+  want "$out/alone-$run.txt" "^2 known, whole"
 done
 want "$out/alone-2.txt" "after_ts"
 "$out/viewport" >"$out/viewport.txt"

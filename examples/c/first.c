@@ -31,10 +31,11 @@ int main(void) {
     tl_frame_free(frame);
   }
   if (failed(tl_client_receive(client, text(
-          "{\"type\":\"get_messages\",\"status\":\"ok\",\"data\":{"
-          "\"messages\":[{\"message_id\":\"m1\",\"conversation_id\":\"general\","
-          "\"sender_id\":\"jan\",\"created_at\":\"2026-02-15T22:15:45\","
-          "\"payload\":{\"text\":\"ahoj\"}}],\"total_count\":1,\"has_more\":false}}"))))
+          "{\"type\":\"get_messages\",\"status\":\"ok\",\"data\":{\"messages\":["
+          "{\"message_id\":\"m1\",\"sender_id\":\"jan\",\"payload\":{\"text\":\"ahoj\"},"
+          "\"created_at\":\"2026-02-15T22:15:45\"},"
+          "{\"message_id\":\"m2\",\"sender_id\":\"eva\",\"payload\":{\"text\":\"hi\"},"
+          "\"created_at\":\"2026-02-15T22:16:10\"}],\"total_count\":2,\"has_more\":false}}"))))
     return 1;
   if (failed(tl_client_messages(client, &query, &page))) return 1;
   const tl_message *rows = tl_batch_rows(page, &count);
