@@ -25,7 +25,8 @@ extension Client {
       }
     } else {
       if draft.request.clientID == nil {
-        draft.request.clientID = try input { engine, _ throws(Failure) in engine.names.next() }
+        draft.request.clientID = try input { engine, _ throws(Failure) in engine.outbox.names.next()
+        }
       }
       sealable.clientID = draft.request.clientID ?? []
     }

@@ -249,7 +249,7 @@ package final class Client: Sendable {
   package func state() throws(Failure) -> ClientState {
     try input { engine, _ throws(Failure) in
       var state = ClientState()
-      let isAll = engine.catchUpAll != nil
+      let isAll = engine.scheduler.all != nil
       var isDone = engine.scheduler.jobs.isEmpty && !isAll
       if !isDone, !isAll { isDone = try engine.waitsForUser() }
       state.phase = engine.tracker.isUp ? (isDone ? .upToDate : .catchingUp) : .offline

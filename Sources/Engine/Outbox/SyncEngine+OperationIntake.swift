@@ -134,7 +134,7 @@ extension SyncEngine {
     var name = request.clientID
     if let name, let known = try tx.operation(clientID: name) { return known }
     while verb.isNew, name == nil {
-      let made = names.next()
+      let made = outbox.names.next()
       if try tx.operation(clientID: made) == nil { name = made }
     }
     var record = OperationRecord(

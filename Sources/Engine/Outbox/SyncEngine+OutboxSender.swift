@@ -27,7 +27,7 @@ extension SyncEngine {
     if !outbox.checks.isEmpty { runChecks(now) }
     guard !outbox.open.isEmpty else { return }
     let screenWaits = scheduler.jobs.contains {
-      $0.request.isUrgent && !$0.inFlight && $0.notBeforeMs <= now.monotonicMs
+      $0.request.isUrgent && !$0.turn.inFlight && $0.turn.notBeforeMs <= now.monotonicMs
         && !outbox.isUnmade($0.request.conversation)
     }
     var room = tracker.room

@@ -110,7 +110,7 @@ extension SyncEngine {
         for id in ids where try tx.enqueueMark(kind, id: id, in: record.cid) { queued = true }
         return queued
       }
-      if queued || owesSync { try syncOwn() }
+      if queued || outbox.owesSync { try syncOwn() }
       return queued
     }
     if queued {
@@ -122,9 +122,9 @@ extension SyncEngine {
   /// Brings to disk what the user did. Where that fails, or an earlier process was killed
   /// before it, what is found queued may not be called safe.
   func syncOwn() throws(StoreFailure) {
-    owesSync = true
+    outbox.beginSync()
     try store.syncDurable()
-    owesSync = false
+    outbox.endSync()
   }
 
   /// Sends what is queued, one request a conversation and kind.
@@ -134,7 +134,8 @@ extension SyncEngine {
     }
     // Pages that go on bring more of them: fewer and larger requests say the same.
     let goesOn = scheduler.jobs.contains {
-      $0.asksPages && $0.attempts == 0 && ($0.inFlight || $0.notBeforeMs <= now.monotonicMs)
+      $0.stage.asksPages && $0.turn.attempts == 0
+        && ($0.turn.inFlight || $0.turn.notBeforeMs <= now.monotonicMs)
     }
     if goesOn, receipts.areFew { return }
     do {

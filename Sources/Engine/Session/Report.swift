@@ -13,6 +13,8 @@ struct Report {
   var ignored: StaticText?
   /// Whether the host should look.
   private(set) var hasNews = false
+  /// What a host is told of the store, as of a commit.
+  private var counted: (lsn: UInt64, counts: StoredCounts)?
 
   mutating func beginInput() {
     aside = SetAside()
@@ -20,6 +22,13 @@ struct Report {
   }
 
   mutating func tellHost() { hasNews = true }
+
+  /// What was counted, where nothing was committed since.
+  func counts(asOf lsn: UInt64) -> StoredCounts? {
+    if let counted, counted.lsn == lsn { counted.counts } else { nil }
+  }
+
+  mutating func keep(_ counts: StoredCounts, asOf lsn: UInt64) { counted = (lsn, counts) }
 
   /// What was written since it was last taken, and whether the host should look.
   mutating func take() -> (lines: LogLines, hasNews: Bool) {
@@ -29,4 +38,11 @@ struct Report {
     }
     return (logLines, hasNews)
   }
+}
+
+/// What a host is told of the store.
+struct StoredCounts {
+  var readsPending: Int
+  var changeSeq: UInt64
+  var owed: Int
 }

@@ -128,7 +128,7 @@ extension SyncEngine {
         report.stats.answersUnmatched += 1
         return ignore("the sync of this answer has ended")
       }
-      job.inFlight = false
+      job.turn.inFlight = false
       // It has begun again since it asked.
       let isOld = if case .start = job.stage { true } else { false }
       let ingest = Ingest(
@@ -163,12 +163,12 @@ extension SyncEngine {
       return
     case (.start, _):
       step = .next
-    case (.deletions(_, let sinceUs, let knownUs), .deleted(var page)):
+    case (.deletions(let walk), .deleted(var page)):
       if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
-      step = try takeDeletions(&job, page: page, sinceUs: sinceUs, knownUs: knownUs)
-    case (.changes(let since, let knownUs), .changed(var page)):
+      step = try takeDeletions(&job, page: page, on: walk)
+    case (.changes(let walk), .changed(var page)):
       if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
-      step = try takeChanges(&job, page: page, from: ingest, since: since, knownUs: knownUs)
+      step = try takeChanges(&job, page: page, from: ingest, on: walk)
     case (.changes, .failed(.unknownCursor, _)):
       step = try loseMarks(&job)
     case (.listing(let listing), .conversations(let found, let bad, let total)):
@@ -176,9 +176,7 @@ extension SyncEngine {
         &job, listing: listing, found: found, bad: bad, total: total, from: ingest, at: now)
     case (.asking, .conversation(let known)):
       step = try takeAsked(&job, known, from: ingest, at: now)
-    case (.tail, .page(let page)), (.newest, .page(let page)), (.backward, .page(let page)),
-      (.older, .page(let page)), (.forward, .page(let page)), (.search, .page(let page)),
-      (.spot, .page(let page)):
+    case (.catchUp, .page(let page)), (.gap, .page(let page)):
       if contradictsItself(page, to: job) {
         report.logLines.append((.warn, "an empty page that says there is more"))
         trouble(.sync(job.id), failure: .incomplete, retryAfterMs: 0, at: now)
@@ -192,11 +190,11 @@ extension SyncEngine {
       trouble(.sync(job.id), failure: .unavailable, retryAfterMs: 0, at: now)
       return
     }
-    job.attempts = 0
-    job.notBeforeMs = .min
+    job.turn.attempts = 0
+    job.turn.notBeforeMs = .min
     job.status.trouble = nil
     switch step {
-    case .next where job.asksPages && job.budget.isSpent(pagesMax: config.profile.pagesMax):
+    case .next where job.stage.asksPages && job.budget.isSpent(pagesMax: config.profile.pagesMax):
       end(job, trouble: .incomplete)
     case .next:
       scheduler.replace(job)
@@ -229,11 +227,11 @@ extension SyncEngine {
       scheduler.replace(job)
     case .notFound:
       // Where a message was looked for, it is the message that is not found.
-      if case .at = job.request.kind, case .spot = job.stage {
+      if case .at = job.request.kind, job.stage.spot != nil {
         return end(job, trouble: .noMessage)
       }
       if job.request.kind == .marker { return end(job, trouble: nil) }
-      guard case .spot(.aroundID) = job.stage else { return end(job, trouble: .noConversation) }
+      guard case .aroundID? = job.stage.spot else { return end(job, trouble: .noConversation) }
       try planWithoutSpot(job)
     case .unsupported:
       end(job, trouble: .unsupported("the server does not know the request"))

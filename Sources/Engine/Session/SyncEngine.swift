@@ -15,19 +15,13 @@ final class SyncEngine {
   var lastLSN: UInt64
   var tracker: RequestTracker
   var scheduler = SyncScheduler()
-  /// All conversations are being caught up with.
-  var catchUpAll: CatchUpAll?
-  /// What the user did may be committed and not synced, by an earlier process too.
-  var owesSync = true
   /// Receipts owed to the server.
   var receipts = ReceiptQueue()
   /// Replies owed to updates.
   var acknowledgements = Acknowledgements()
   /// What the user did and the server has not confirmed.
-  var outbox = Outbox()
+  var outbox: Outbox
   var subscriptions = Subscriptions()
-  /// Names of what the user makes.
-  var names: ClientNames
   /// The open windows: what they ask goes first.
   let windows = WindowRegistry()
   /// The server's list of conversations, as far as this connection has read it.
@@ -37,8 +31,6 @@ final class SyncEngine {
   var typing = Typing()
   /// What the host is told of: counters, lines, and whether it should look.
   var report = Report()
-  /// What `state` counts in the store, as of a commit.
-  private var tally: (lsn: UInt64, counts: StoredCounts)?
 
   init(_ config: ClientConfig, in store: MessageStore) throws(StoreFailure) {
     self.config = config
@@ -52,14 +44,14 @@ final class SyncEngine {
         configuredMs: config.requestTimeoutMs,
         pageLimit: min(max(config.profile.pageLimit, 1), Limits.pageLimitMax)),
       pendingMax: config.requestsMax)
-    names = ClientNames(seed: config.seed ^ lastLSN)
+    outbox = Outbox(names: ClientNames(seed: config.seed ^ lastLSN))
     try recoverOperations()
   }
 
   /// Only a commit changes these, so they are counted once for each. A host asks after each turn.
   func countStored() throws(Failure) -> StoredCounts {
     let lsn = store.lsn
-    if let tally, tally.lsn == lsn { return tally.counts }
+    if let counts = report.counts(asOf: lsn) { return counts }
     let counts = try storing { () throws(StoreFailure) in
       try store.read { rx throws(StoreFailure) in
         StoredCounts(
@@ -67,14 +59,8 @@ final class SyncEngine {
           owed: try rx.owedCount())
       }
     }
-    tally = (lsn, counts)
+    report.keep(counts, asOf: lsn)
     return counts
-  }
-
-  struct StoredCounts {
-    var readsPending: Int
-    var changeSeq: UInt64
-    var owed: Int
   }
 
   /// The account that requests are commands of; nil where they go out bare.
@@ -300,7 +286,7 @@ final class SyncEngine {
 
   private func sendSyncs(_ now: Instant) {
     if scheduler.jobs.isEmpty { return }
-    var busy = Set(scheduler.jobs.filter(\.inFlight).map(\.request.conversation))
+    var busy = Set(scheduler.jobs.filter(\.turn.inFlight).map(\.request.conversation))
     for isUrgent in [true, false] {
       var index = 0
       while tracker.hasRoom,
@@ -322,7 +308,7 @@ final class SyncEngine {
   private func launch(_ job: SyncJob, at now: Instant) {
     var job = job
     if case .start = job.stage {
-      job.beganMs = now.monotonicMs
+      job.turn.beganMs = now.monotonicMs
       do {
         if case .ended(let trouble) = try begin(&job) {
           end(job, trouble: trouble)
@@ -338,7 +324,7 @@ final class SyncEngine {
       end(job, trouble: .internal("a job without a request"))
       return
     }
-    job.inFlight = true
+    job.turn.inFlight = true
     job.status.phase = .running
     job.status.requests += 1
     report.stats.requests += 1

@@ -15,6 +15,8 @@ struct SyncScheduler {
   private var next: UInt64 = 1
   /// Conversations in which something came beside a sync: another one is to follow.
   private(set) var owed: Set<[UInt8]> = []
+  /// All conversations are being caught up with.
+  var all: CatchUpAll?
 
   // MARK: Looking
 
@@ -33,7 +35,8 @@ struct SyncScheduler {
 
   /// When the next of those that rest may go on.
   func deadlineMs(after nowMs: Int64) -> Int64? {
-    jobs.lazy.filter { !$0.inFlight && $0.notBeforeMs > nowMs }.map(\.notBeforeMs).min()
+    jobs.lazy.filter { !$0.turn.inFlight && $0.turn.notBeforeMs > nowMs }.map(\.turn.notBeforeMs)
+      .min()
   }
 
   // MARK: Coming and going
@@ -57,7 +60,8 @@ struct SyncScheduler {
 
   /// Joins one that asks for the same; `isRaised` where it goes before others only now.
   mutating func join(_ request: SyncRequest) -> (id: UInt64, isRaised: Bool)? {
-    guard let index = jobs.firstIndex(where: { !$0.isBounded && $0.request.isTwin(of: request) })
+    guard
+      let index = jobs.firstIndex(where: { !$0.aim.isBounded && $0.request.isTwin(of: request) })
     else { return nil }
     jobs[index].holders += 1
     let isRaised = request.isUrgent && !jobs[index].request.isUrgent
@@ -101,12 +105,12 @@ struct SyncScheduler {
     _ id: UInt64, _ failure: Failure, nowMs: Int64, pauseMs: (_ attempts: Int) -> Int64
   ) -> (isRetried: Bool, given: SyncJob?) {
     guard let index = jobs.firstIndex(where: { $0.id == id }) else { return (false, nil) }
-    jobs[index].inFlight = false
-    jobs[index].attempts += 1
-    if jobs[index].attempts >= Self.attemptsMax { return (false, jobs[index]) }
+    jobs[index].turn.inFlight = false
+    jobs[index].turn.attempts += 1
+    if jobs[index].turn.attempts >= Self.attemptsMax { return (false, jobs[index]) }
     jobs[index].status.phase = .waiting
     jobs[index].status.trouble = failure
-    jobs[index].notBeforeMs = nowMs + pauseMs(jobs[index].attempts)
+    jobs[index].turn.notBeforeMs = nowMs + pauseMs(jobs[index].turn.attempts)
     return (true, nil)
   }
 
@@ -117,8 +121,8 @@ struct SyncScheduler {
     waitsFor isPending: ([UInt8]) -> Bool
   ) -> Int? {
     jobs.indices.dropFirst(first).first { index in
-      guard jobs[index].request.isUrgent == isUrgent, !jobs[index].inFlight,
-        jobs[index].notBeforeMs <= nowMs
+      guard jobs[index].request.isUrgent == isUrgent, !jobs[index].turn.inFlight,
+        jobs[index].turn.notBeforeMs <= nowMs
       else { return false }
       let conversation = jobs[index].request.conversation
       return !busy.contains(conversation) && !isPending(conversation)
@@ -129,18 +133,18 @@ struct SyncScheduler {
 
   /// A connection is there: nothing rests any more.
   mutating func wake() {
-    for index in jobs.indices { jobs[index].notBeforeMs = .min }
+    for index in jobs.indices { jobs[index].turn.notBeforeMs = .min }
   }
 
   /// The connection is lost, and with it the requests of these: offsets and bounds belong to the
   /// time they were asked in.
   mutating func disconnect(losing lost: [UInt64]) {
     for index in jobs.indices where lost.contains(jobs[index].id) {
-      jobs[index].inFlight = false
+      jobs[index].turn.inFlight = false
       jobs[index].status.phase = .waiting
       jobs[index].status.trouble = .offline
     }
-    for index in jobs.indices where !jobs[index].inFlight { jobs[index].beginAgain() }
+    for index in jobs.indices where !jobs[index].turn.inFlight { jobs[index].beginAgain() }
   }
 
   /// What they know of the store, or of what is to come, holds no more.
@@ -160,7 +164,7 @@ struct SyncScheduler {
   mutating func letGo(of conversation: [UInt8]?, isPending: (UInt64) -> Bool) {
     for index in jobs.indices {
       if let conversation, jobs[index].request.conversation != conversation { continue }
-      jobs[index].inFlight = isPending(jobs[index].id)
+      jobs[index].turn.inFlight = isPending(jobs[index].id)
       jobs[index].status.phase = .waiting
     }
   }
@@ -171,12 +175,12 @@ struct SyncScheduler {
     for index in jobs.indices {
       let other = jobs[index]
       guard other.id != job.id, other.request.conversation == job.request.conversation,
-        !other.caughtUp
+        other.caughtUp.isNone
       else { continue }
-      if let left = job.left, !other.stopsAtPage {
-        jobs[index].floor = min(other.floor ?? left, left)
+      if let left = job.caughtUp.left, !other.stopsAtPage {
+        jobs[index].aim.floor = min(other.aim.floor ?? left, left)
       }
-      if other.isCatchingUp, !other.inFlight { jobs[index].beginAnew() }
+      if other.isCatchingUp, !other.turn.inFlight { jobs[index].beginAnew() }
     }
   }
 

@@ -35,8 +35,8 @@ struct CatchUpAll {
 extension SyncEngine {
   /// Begins it, or joins the one that is under way.
   func catchUpWithAll(marksRead: Bool, isCacheOnly: Bool = false) -> UInt64 {
-    if let all = catchUpAll, !isCacheOnly {
-      if marksRead { catchUpAll?.marksRead = true }
+    if let all = scheduler.all, !isCacheOnly {
+      if marksRead { scheduler.all?.marksRead = true }
       return all.id
     }
     var all = CatchUpAll(id: scheduler.number(), marksRead: marksRead)
@@ -46,7 +46,7 @@ extension SyncEngine {
       report.tellHost()
     } else {
       if !tracker.isUp { all.status.trouble = .offline }
-      catchUpAll = all
+      scheduler.all = all
     }
     return all.id
   }
@@ -55,13 +55,13 @@ extension SyncEngine {
   /// catches up by itself.
   func catchUpWithAllAgain() {
     guard config.catchesUpAll else { return }
-    if catchUpAll == nil { _ = catchUpWithAll(marksRead: false) }
-    catchUpAll?.left = nil
+    if scheduler.all == nil { _ = catchUpWithAll(marksRead: false) }
+    scheduler.all?.left = nil
   }
 
   /// False where it is another sync.
   func cancelCatchUp(_ id: UInt64, at now: Instant) -> Bool {
-    guard let all = catchUpAll, all.id == id else { return false }
+    guard let all = scheduler.all, all.id == id else { return false }
     endCatchUp(trouble: .cancelled)
     for sync in all.syncs.sorted() { release(sync, at: now) }
     return true
@@ -69,7 +69,7 @@ extension SyncEngine {
 
   /// How far it is; nil where it is another sync.
   func catchUpStatus(_ id: UInt64) -> SyncStatus? {
-    guard let all = catchUpAll, all.id == id else { return nil }
+    guard let all = scheduler.all, all.id == id else { return nil }
     var status = all.status
     status.phase = tracker.isUp && all.left != nil ? .running : .waiting
     if !tracker.isUp { status.trouble = .offline }
@@ -84,9 +84,9 @@ extension SyncEngine {
 
   /// Begins the next of its syncs; true where one was begun.
   func feedCatchUp() -> Bool {
-    guard tracker.isUp, var all = catchUpAll else { return false }
+    guard tracker.isUp, var all = scheduler.all else { return false }
     defer {
-      catchUpAll = all
+      scheduler.all = all
       if all.left?.isEmpty ?? false, all.syncs.isEmpty {
         endCatchUp(trouble: all.isIncomplete ? .incomplete : nil)
       }
@@ -120,13 +120,13 @@ extension SyncEngine {
 
   /// One of its syncs has ended, perhaps.
   func catchUpEnded(_ sync: UInt64, _ status: SyncStatus, trouble: Failure?) {
-    guard catchUpAll?.syncs.remove(sync) != nil else { return }
-    catchUpAll?.take(status, trouble: trouble)
+    guard scheduler.all?.syncs.remove(sync) != nil else { return }
+    scheduler.all?.take(status, trouble: trouble)
   }
 
   private func endCatchUp(trouble: Failure?) {
-    guard var status = catchUpAll?.status, let id = catchUpAll?.id else { return }
-    catchUpAll = nil
+    guard var status = scheduler.all?.status, let id = scheduler.all?.id else { return }
+    scheduler.all = nil
     status.phase = .ended
     status.trouble = trouble
     scheduler.remember(id, status)

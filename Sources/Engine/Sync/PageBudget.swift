@@ -55,35 +55,3 @@ struct PageBudget {
   /// Whether it ended for want of news and not of pages.
   var isIdle: Bool { idle >= Limits.idleAnswersMax }
 }
-
-extension SyncJob {
-  /// Where the next deletions or changes are asked from; nil where the server leads nowhere: a
-  /// cursor that was asked before, none at all, or answers without an end. Then `leftCursor`
-  /// says from where the next sync may go on.
-  mutating func nextCursor(
-    _ next: [UInt8]?, after since: [UInt8], isIdle: Bool, isEmpty: Bool, pagesMax: Int
-  ) -> [UInt8]? {
-    idleAnswers = isIdle ? idleAnswers + 1 : 0
-    emptyAnswers = isEmpty ? emptyAnswers + 1 : 0
-    leftCursor = nil
-    cursors.insert(since)
-    guard let next, !cursors.contains(next) else { return nil }
-    guard idleAnswers < Limits.idleAnswersMax, emptyAnswers <= Limits.emptyAnswersMax,
-      cursors.count < pagesMax
-    else {
-      leftCursor = next
-      return nil
-    }
-    return next
-  }
-
-  /// Begins a walk: where it was left before, if it is the same one.
-  mutating func beginCursors(_ since: [UInt8], left: LeftCursor?) -> [UInt8] {
-    cursors = []
-    idleAnswers = 0
-    emptyAnswers = 0
-    firstCursor = since
-    guard let left, left.from == since else { return since }
-    return left.next
-  }
-}

@@ -48,9 +48,9 @@ extension PageMerge {
       return try setAside(ingested, claim: claim, frame: frame)
     }
     try insert(claim, ingested, frame, low: claim.low, .apart)
-    job.tail = CutTail(
-      span: SpanSet.Span(low: claim.low, high: min(claim.high, job.claimLimit ?? .max)),
-      issued: job.issued, tookMs: max(0, now.monotonicMs.saturating(minus: job.beganMs)),
+    job.catchUp.tail = CutTail(
+      span: SpanSet.Span(low: claim.low, high: min(claim.high, job.run.limit ?? .max)),
+      issued: answer.issued, tookMs: max(0, now.monotonicMs.saturating(minus: job.turn.beganMs)),
       taken: now)
   }
 
@@ -87,7 +87,7 @@ extension PageMerge {
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
       unread: ingested.unread, ties: scheme.ties)
     let claim = scheme.claim(ingested.items, low: nil, high: present)
-    if let bound = job.bound, !scheme.isSequence {
+    if let bound = job.catchUp.bound, !scheme.isSequence {
       // Until the walk is over, trust in the known range ends at the bound.
       try endTrust(atBound: bound)
       try keepTail(at: now)
@@ -95,23 +95,23 @@ extension PageMerge {
     let unproven = unprovenGroup(claim)
     if job.stopsAtPage {
       // What lies below is a gap, recorded; the newest messages must be whole though.
-      job.left = job.bound ?? job.left
-      job.bound = unproven
+      job.catchUp.left = job.catchUp.bound ?? job.catchUp.left
+      job.catchUp.bound = unproven
     } else if let unproven {
-      job.bound = min(job.bound ?? unproven, unproven)
+      job.catchUp.bound = min(job.catchUp.bound ?? unproven, unproven)
     }
-    guard job.bound != nil else {
+    guard job.catchUp.bound != nil else {
       try insert(claim, ingested, frame, low: claim.low, .toPresent)
       return try contentIsWhole()
     }
     try insert(claim, ingested, frame, low: claim.low, .runAtPresent)
-    return try goOn(backward)
+    return try goOn(BackwardWalk(pages: backward))
   }
 
   /// What the first page of this catch-up showed was read just now: of that stays what was settled
   /// when it was made, by the server's time as this page tells it.
   private mutating func keepTail(at now: Instant) throws(StoreFailure) {
-    guard let tail = job.tail, let known = memory.server.timeUs else { return }
+    guard let tail = job.catchUp.tail, let known = memory.server.timeUs else { return }
     var passedMs = now.monotonicMs.saturating(minus: tail.taken.monotonicMs)
     if let wall = now.wallUs, let then = tail.taken.wallUs {
       passedMs = max(passedMs, wall.saturating(minus: then) / 1_000)
@@ -134,11 +134,11 @@ extension PageMerge {
   /// walk must go on until the newest messages are whole.
   private func unprovenGroup(_ claim: PageClaim) -> Position? {
     guard let first = claim.rows.first, var last = claim.rows.last else {
-      return job.bound == nil || job.stopsAtPage ? .min : nil
+      return job.catchUp.bound == nil || job.stopsAtPage ? .min : nil
     }
-    if let ordinary = claim.rows.last(where: { $0.time <= job.top?.timeUs ?? .min }) {
+    if let ordinary = claim.rows.last(where: { $0.time <= job.catchUp.top?.timeUs ?? .min }) {
       last = ordinary
-    } else if !scheme.isSequence, let time = job.knownUs, time < first.time,
+    } else if !scheme.isSequence, let time = job.catchUp.knownUs, time < first.time,
       memory.server.clock.wallUs.map({ $0 < first.time }) ?? true
     {
       // Nothing but stamps ahead: the newest messages are those the server's time bears out.
@@ -157,11 +157,10 @@ extension PageMerge {
     if let top = provenTop, record.fetch.map({ $0.timeUs < top.timeUs }) ?? true {
       record.fetch = top
     }
-    job.caughtUp = true
-    job.isLive = true
+    job.caughtUp = .live(left: job.catchUp.left, changesAreDone: false)
     // What an earlier page of the same catch-up showed may be gone by now.
-    let isAllSeen = job.isFresh && job.suspects.isEmpty
-    if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.top) {
+    let isAllSeen = job.catchUp.isFresh == true && job.evidence.suspects.isEmpty
+    if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.catchUp.top) {
       // All that is stored was read just now: older deletions and marks are in it.
       let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs)
       let known = Watermark(timeUs: time, text: stamp.printed(time))
@@ -178,47 +177,47 @@ extension PageMerge {
   /// The watermark that the catch-up leaves: below where its claims had to end, so that the next
   /// one asks for all from there on.
   private var provenTop: Watermark? {
-    guard let top = job.top, let limit = job.claimLimit, limit.time <= top.timeUs,
+    guard let top = job.catchUp.top, let limit = job.run.limit, limit.time <= top.timeUs,
       let stamp = scheme.stamp(top)
-    else { return job.top }
+    else { return job.catchUp.top }
     let time = limit.time &- 1
     return Watermark(timeUs: time, text: stamp.printed(time))
   }
 
   /// Up to where the first page of this catch-up reached.
   var present: Position {
-    job.present ?? ranges.spans.newest?.high ?? .before(timestampGroup: .min + 1)
+    job.catchUp.present ?? ranges.spans.newest?.high ?? .before(timestampGroup: .min + 1)
   }
 
   /// Up to where a walk of several pages speaks. A stamp years ahead puts every
   /// message that arrived meanwhile below it, so that part is not claimed.
   var claimedTop: Position {
-    guard let top = job.top, top.timeUs > 0 else { return present }
+    guard let top = job.catchUp.top, top.timeUs > 0 else { return present }
     return min(present, .after(timestampGroup: top.timeUs))
   }
 
   /// Where no row of the first page could set the watermark, a later one may, as far
   /// as the server time that was known at the first.
   mutating func noteLaterTop(_ ingested: Ingested) {
-    guard topIsOpen, let known = job.knownUs else { return }
+    guard topIsOpen, let known = job.catchUp.knownUs else { return }
     let borneOut = ingested.stamps.filter { $0.stamp.timeUs <= known }
     guard let top = borneOut.max(by: { $0.position < $1.position }),
-      top.position.time > job.top?.timeUs ?? .min
+      top.position.time > job.catchUp.top?.timeUs ?? .min
     else { return }
-    job.top = Watermark(timeUs: top.position.time, text: top.stamp.text)
+    job.catchUp.top = Watermark(timeUs: top.position.time, text: top.stamp.text)
   }
 
   /// No row of the first page could set the watermark.
-  private var topIsOpen: Bool { job.top == record.fetch || job.top?.timeUs == 0 }
+  private var topIsOpen: Bool { job.catchUp.top == record.fetch || job.catchUp.top?.timeUs == 0 }
 
   /// Where the first page showed nothing but stamps ahead, what is newer than the server time
   /// known then cannot be claimed. Now that a page tells the time, the newest is asked again.
   func mustLookAgain(_ ingested: Ingested) -> Bool {
-    guard !scheme.isSequence, topIsOpen, job.borneOutUs == nil,
+    guard !scheme.isSequence, topIsOpen, job.catchUp.borneOutUs == nil,
       let time = memory.server.timeUs
     else { return false }
     return ingested.stamps.contains {
-      $0.stamp.timeUs > job.knownUs ?? .min && $0.stamp.timeUs <= time
+      $0.stamp.timeUs > job.catchUp.knownUs ?? .min && $0.stamp.timeUs <= time
     }
   }
 
@@ -226,13 +225,12 @@ extension PageMerge {
   mutating func lookAgain(_ ingested: Ingested, frame: [UInt8]) throws(StoreFailure) -> PageOutcome
   {
     try setAside(ingested, claim: scheme.claim(ingested.items, low: nil, high: nil), frame: frame)
-    if job.stopsAtPage { job.bound = job.left }
+    if job.stopsAtPage { job.catchUp.bound = job.catchUp.left }
     // A page of nothing but such stamps says that the clock is not theirs; one among ordinary
     // stamps may be one of few.
-    let known = job.knownUs ?? .min
+    let known = job.catchUp.knownUs ?? .min
     let isAll = ingested.stamps.allSatisfy { $0.stamp.timeUs > known }
-    job.borneOutUs = isAll ? memory.server.timeUs : known
-    job.key = nil
+    job.catchUp.borneOutUs = isAll ? memory.server.timeUs : known
     return .mustSeeNewest
   }
 
@@ -240,41 +238,44 @@ extension PageMerge {
   private mutating func noteTop(
     _ page: Page, from ingested: Ingested, at now: Instant
   ) throws(StoreFailure) {
-    job.knownUs = [memory.server.timeUs, job.borneOutUs].compactMap { $0 }.max()
+    job.catchUp.knownUs = [memory.server.timeUs, job.catchUp.borneOutUs].compactMap { $0 }.max()
     // A page that reaches the present says that nothing stands above its last row.
     let times = ingested.items.compactMap { $0?.time } + [record.fetch?.timeUs].compactMap { $0 }
-    job.present = times.max().map { .after(timestampGroup: $0) }
+    job.catchUp.present = times.max().map { .after(timestampGroup: $0) }
     let plausible = memory.server.plausibleTop(
-      page, from: ingested, at: now, borneOutUs: job.borneOutUs)
+      page, from: ingested, at: now, borneOutUs: job.catchUp.borneOutUs)
     let epoch = ingested.stamps.first.map { Watermark(timeUs: 0, text: $0.stamp.printed(0)) }
     if scheme.isSequence {
       // A number needs nothing to bear it out; only the time beside it does.
       let text = plausible?.stamp.text ?? record.fetch?.text ?? epoch?.text
-      job.top = text.flatMap { text in times.max().map { Watermark(timeUs: $0, text: text) } }
+      job.catchUp.top = text.flatMap { text in times.max().map { Watermark(timeUs: $0, text: text) }
+      }
     } else if let plausible {
-      job.top = Watermark(timeUs: plausible.position.time, text: plausible.stamp.text)
+      job.catchUp.top = Watermark(timeUs: plausible.position.time, text: plausible.stamp.text)
     } else {
       // Where no stamp can be borne out, a watermark that asks for everything again.
-      job.top = record.fetch ?? epoch
+      job.catchUp.top = record.fetch ?? epoch
     }
-    job.runIssued = job.issued
-    job.claimLimit = nil
+    job.run.issued = answer.issued
+    job.run.limit = nil
     try endBelowPushes(ingested)
   }
 
   /// Under a stamp years ahead stands also what was told while the page was under way:
   /// the page is older than that, so it does not speak up to the stamp.
   private mutating func endBelowPushes(_ ingested: Ingested) throws(StoreFailure) {
-    guard !scheme.isSequence, let top = job.top, let present = job.present else { return }
+    guard !scheme.isSequence, let top = job.catchUp.top, let present = job.catchUp.present else {
+      return
+    }
     let low = Position.after(timestampGroup: top.timeUs)
     guard low < present else { return }
     let above = try tx.rows(
       record.cid, from: low, to: present, limit: Limits.readRowsMax, newestFirst: true)
     // What pages have shown before was there when this one was made, whatever changed in it since.
     let isOlder = above.contains {
-      $0.lsn > job.issued && !ingested.ids.contains($0.position.id)
+      $0.lsn > answer.issued && !ingested.ids.contains($0.position.id)
         && memory.pushed.contains(PushedID(cid: record.cid, id: $0.position.id))
     }
-    if isOlder { job.present = low }
+    if isOlder { job.catchUp.present = low }
   }
 }

@@ -28,7 +28,7 @@ extension PageMerge {
     _ claim: PageClaim, _ ingested: Ingested, _ frame: [UInt8], low: Position,
     _ standing: Standing, hides hidden: SpanSet.Span? = nil
   ) throws(StoreFailure) {
-    (shownLow, shownHigh) = (claim.low, claim.high)
+    (answer.low, answer.high) = (claim.low, claim.high)
     try tx.clearQuarantine(record.cid, low: claim.low, high: claim.high)
     var proven = SpanSet()
     proven.insert(claim.low, claim.high)
@@ -40,10 +40,10 @@ extension PageMerge {
       highest = .max
       absentLow = low
       absentHigh = .max
-      (shownLow, shownHigh) = (low, .max)
+      (answer.low, answer.high) = (low, .max)
     case .runAtPresent:
       absentHigh = .max
-      shownHigh = .max
+      answer.high = .max
     case .run(let high):
       proven.insert(low, high)
       // What is joined below a range is as settled as that range: they are doubted together.
@@ -68,8 +68,8 @@ extension PageMerge {
     for hole in claim.holes { ranges.spans.remove(hole.low, hole.high) }
     for piece in claim.pieces {
       let high = min(piece.high, limit)
-      claimed.insert(piece.low, high)
-      job.shown.insert(piece.low, high)
+      answer.claimed.insert(piece.low, high)
+      job.evidence.shown.insert(piece.low, high)
       ranges.unverified.remove(piece.low, high)
       ranges.stale.remove(piece.low, high)
     }
@@ -83,7 +83,7 @@ extension PageMerge {
     try hideUnreadable(in: shown)
     try passUnreadable(shown)
     try judge(
-      from: absentLow, to: absentHigh, asOf: job.issued, seen: ingested.ids, holes: claim.holes)
+      from: absentLow, to: absentHigh, asOf: answer.issued, seen: ingested.ids, holes: claim.holes)
     switch standing {
     case .toPresent, .runAtPresent: try closeGroup(claim, low: low, runTop: .max)
     case .run(let high): try closeGroup(claim, low: low, runTop: high)
@@ -99,10 +99,10 @@ extension PageMerge {
     else { return .max }
     switch standing {
     case .toPresent, .runAtPresent, .begun:
-      job.runIssued = job.issued
-      job.claimLimit = nil
+      job.run.issued = answer.issued
+      job.run.limit = nil
     case .apart:
-      return lowestPushed(from: low, to: high, after: job.issued) ?? .max
+      return lowestPushed(from: low, to: high, after: answer.issued) ?? .max
     case .run, .extended:
       break
     }
@@ -112,13 +112,13 @@ extension PageMerge {
   /// The same for what the whole run claims now.
   mutating func limit(from low: Position, to high: Position) -> Position {
     guard !scheme.isSequence else { return .max }
-    let issued = job.runIssued ?? job.issued
-    job.runIssued = issued
+    let issued = job.run.issued ?? answer.issued
+    job.run.issued = issued
     if let boundary = lowestPushed(from: low, to: high, after: issued) {
-      job.claimLimit = min(job.claimLimit ?? .max, boundary)
-      job.isBehind = true
+      job.run.limit = min(job.run.limit ?? .max, boundary)
+      answer.isBehind = true
     }
-    return job.claimLimit ?? .max
+    return job.run.limit ?? .max
   }
 
   /// Up to where a claim reaches of what came another way since its page was asked for.
@@ -128,7 +128,8 @@ extension PageMerge {
     // Where all that is committed is pushed, nothing can have come beside what was.
     if hearsAll { return nil }
     return memory.pushed.lowest(
-      in: record.cid, from: low, to: high, after: issued, besides: shownIDs, or: job.shownPushes
+      in: record.cid, from: low, to: high, after: issued, besides: answer.ids,
+      or: job.run.shownPushes
     ).map { .before(timestampGroup: $0.time) }
   }
 
@@ -138,7 +139,7 @@ extension PageMerge {
     _ ingested: Ingested, claim: PageClaim, passed: Position
   ) throws(StoreFailure) {
     let reaches = job.stage.isReaching
-    guard !scheme.isSequence, let top = reaches ? .max : job.present else { return }
+    guard !scheme.isSequence, let top = reaches ? .max : job.catchUp.present else { return }
     var late = ingested.insertedAt
     if !memory.pushed.isEmpty {
       late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
@@ -148,11 +149,11 @@ extension PageMerge {
     for position in late {
       let low = Position.before(timestampGroup: position.time)
       if claim.low <= low, .after(timestampGroup: position.time) <= claim.high { continue }
-      job.claimLimit = min(job.claimLimit ?? .max, low)
+      job.run.limit = min(job.run.limit ?? .max, low)
       if reaches {
         ranges.spans.remove(low, .after(timestampGroup: position.time))
       } else {
-        job.isBehind = true
+        answer.isBehind = true
         try endTrust(at: low)
       }
     }
@@ -160,7 +161,7 @@ extension PageMerge {
 
   /// A row of the group that the run is walking, above all that this page shows again of it.
   private func lateInOpenGroup(_ ingested: Ingested) -> Position? {
-    guard let open = job.openGroup else { return nil }
+    guard let open = job.run.openGroup else { return nil }
     let group = ingested.items.compactMap { $0 }.filter { $0.time == open.time }
     guard let newest = group.lastIndex(where: { open.seen.contains($0.id) }),
       let above = group.dropFirst(newest).dropFirst().first
@@ -173,10 +174,10 @@ extension PageMerge {
   /// Whether a row came another way since the run began, and no page of it has shown it before.
   private func isPushedLate(_ id: [UInt8]) -> Bool {
     let pushed = PushedID(cid: record.cid, id: id)
-    guard let lsn = memory.pushed.lsn(of: pushed), !job.shownPushes.contains(pushed) else {
+    guard let lsn = memory.pushed.lsn(of: pushed), !job.run.shownPushes.contains(pushed) else {
       return false
     }
-    return lsn > job.runIssued ?? job.issued
+    return lsn > job.run.issued ?? answer.issued
   }
 
   /// A page that brings a row into a range that was whole, without claiming the row's timestamp
@@ -188,11 +189,11 @@ extension PageMerge {
     for position in ingested.insertedAt where whole.span(holding: position) != nil {
       let low = Position.before(timestampGroup: position.time)
       let high = Position.after(timestampGroup: position.time)
-      if claimed.covers(low, high: high) { continue }
+      if answer.claimed.covers(low, high: high) { continue }
       ranges.spans.remove(low, high)
       guard let fetch = record.fetch, position.time >= fetch.timeUs else { continue }
       try endTrust(at: low)
-      job.isBehind = true
+      answer.isBehind = true
     }
   }
 
@@ -221,8 +222,8 @@ extension PageMerge {
   /// Counts places of unreadable items as seen once all around them was shown: by this
   /// page, by those before it, or by what was known, such places among it.
   private mutating func passUnreadable(_ shown: SpanSet) throws(StoreFailure) {
-    job.passed = job.passed.union(shown)
-    var known = job.passed.union(ranges.stored)
+    job.evidence.passed = job.evidence.passed.union(shown)
+    var known = job.evidence.passed.union(ranges.stored)
     for hole in try tx.quarantined(record.cid, seen: true) { known.insert(hole.low, hole.high) }
     for span in known.spans
     where shown.spans.contains(where: { $0.low <= span.high && span.low <= $0.high }) {
@@ -237,7 +238,7 @@ extension PageMerge {
       guard !scheme.isSequence, let fetch = record.fetch else { return .max }
       return max(.after(timestampGroup: fetch.timeUs), settledNow)
     }
-    guard !job.caughtUp, job.bound != nil, let top = job.top else { return .max }
+    guard job.catchUp.bound != nil, let top = job.catchUp.top else { return .max }
     return scheme.settled(below: top)
   }
 
@@ -253,7 +254,7 @@ extension PageMerge {
     _ ingested: Ingested, claim: PageClaim, frame: [UInt8]
   ) throws(StoreFailure) {
     for (order, bad) in ingested.bad.enumerated() {
-      aside.note(bad.reason.code)
+      answer.aside.note(bad.reason.code)
       let hole =
         claim.holes.indices.contains(order)
         ? claim.holes[order]
@@ -284,7 +285,7 @@ extension PageMerge {
         record.cid, from: low, to: top, until: until, limit: Limits.readRowsMax)
       for row in rows where !seen.contains(row.position.id) {
         if row.lsn > last {
-          job.shown.remove(row.position, row.position.successor)
+          job.evidence.shown.remove(row.position, row.position.successor)
         } else if !holes.contains(where: { $0.contains(row.position) }) {
           try judge(row)
         }
@@ -298,24 +299,24 @@ extension PageMerge {
   private mutating func judge(_ row: StoredRow) throws(StoreFailure) {
     let isLeftover = row.lsn < record.restoredLSN
     // What contradicts itself takes nothing away.
-    if job.isContradicted { return }
+    if job.evidence.isContradicted { return }
     if !isLeftover, row.timeUs >= settledUs,
       memory.pushed.contains(PushedID(cid: record.cid, id: row.position.id))
     {
       // A push may be faster than the commit behind it.
-      job.unsettled.insert(row.position.id)
+      job.evidence.unsettled.insert(row.position.id)
     } else if isLeftover || memory.server.profile.absenceIsDeletion
       || ranges.unverifiedBefore.span(holding: row.position) != nil
         && !memory.restores.isDoubted(row.position.id, in: record.id)
     {
       // No tombstone: an answer that shows it again is believed.
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
-    } else if job.suspects.count < Limits.pageItemsMax {
+    } else if job.evidence.suspects.count < Limits.pageItemsMax {
       if memory.restores.isDoubted(row.position.id, in: record.id) {
         // What was claimed around it says nothing of a row that is in doubt.
         ranges.unverified.insert(row.position, row.position.successor)
       }
-      job.suspects.append(row.position.id)
+      job.evidence.suspects.append(row.position.id)
     }
   }
 
@@ -330,10 +331,12 @@ extension PageMerge {
   private mutating func closeGroup(
     _ claim: PageClaim, low: Position, runTop: Position
   ) throws(StoreFailure) {
-    if let open = job.openGroup, runTop < .after(timestampGroup: open.time) { job.openGroup = nil }
-    if var open = job.openGroup {
+    if let open = job.run.openGroup, runTop < .after(timestampGroup: open.time) {
+      job.run.openGroup = nil
+    }
+    if var open = job.run.openGroup {
       open.seen.insert(all: claim.rows.filter { $0.time == open.time }.map(\.id))
-      job.openGroup = open
+      job.run.openGroup = open
       guard low <= .before(timestampGroup: open.time) else { return }
       let (bottom, top) = (
         Position.before(timestampGroup: open.time), Position.after(timestampGroup: open.time)
@@ -341,10 +344,10 @@ extension PageMerge {
       try judge(
         from: bottom, to: top, asOf: open.issued, seen: open.seen,
         holes: try tx.quarantined(record.cid, from: bottom, to: top))
-      job.openGroup = nil
-      if top <= job.claimLimit ?? .max {
-        claimed.insert(bottom, top)
-        job.shown.insert(bottom, top)
+      job.run.openGroup = nil
+      if top <= job.run.limit ?? .max {
+        answer.claimed.insert(bottom, top)
+        job.evidence.shown.insert(bottom, top)
         ranges.unverified.remove(bottom, top)
         ranges.stale.remove(bottom, top)
       }
@@ -353,6 +356,6 @@ extension PageMerge {
       low == .after(timestampGroup: time)
     else { return }
     let seen = claim.rows.prefix { $0.time == time }.map(\.id)
-    job.openGroup = OpenTimestampGroup(time: time, issued: job.issued, seen: IDSet(seen))
+    job.run.openGroup = OpenTimestampGroup(time: time, issued: answer.issued, seen: IDSet(seen))
   }
 }

@@ -12,9 +12,10 @@ extension PageMerge {
   // MARK: Down
 
   mutating func takeBackward(
-    _ before: BackwardPagination, page: Page, from ingested: Ingested, whole: Bool,
+    _ walk: BackwardWalk, page: Page, from ingested: Ingested, whole: Bool,
     frame: [UInt8]
   ) throws(StoreFailure) -> PageOutcome {
+    let before = walk.pages
     var backward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
     let verdict = backward.extend(
@@ -30,9 +31,9 @@ extension PageMerge {
       // A way that begins at the end of time has no run above it: the page says where it ends.
       let standing = before.low == .max ? Standing.begun : .run(to: before.low)
       try insert(claim, ingested, frame, low: backward.low, standing)
-      job.wanted -= known
+      job.aim.wanted -= known
     case .resumed:
-      job.wanted -= try tx.count(record.cid, from: backward.low, to: before.low)
+      job.aim.wanted -= try tx.count(record.cid, from: backward.low, to: before.low)
       if before.low == .max {
         // Nothing above it could be read: up to where it hides something is not known.
         try insert(claim, ingested, frame, low: claim.low, .apart)
@@ -49,13 +50,13 @@ extension PageMerge {
       try setAside(ingested, claim: claim, frame: frame)
       return .stuck
     }
-    return try goOn(backward)
+    return try goOn(BackwardWalk(pages: backward, key: walk.key))
   }
 
   /// Where a page of a walk ends above: the selection's own end, or the present.
   private func upperEnd(_ ingested: Ingested) -> Position? {
-    guard job.offset == 0 else { return nil }
-    if let key = job.key { return key.top }
+    guard job.turn.offset == 0 else { return nil }
+    if let key = job.stage.walk?.key { return key.top }
     return job.stage.isReaching ? newestEnd(ingested) : nil
   }
 
@@ -65,8 +66,8 @@ extension PageMerge {
   }
 
   /// After a page of a walk: the run may have met a span; is the goal reached?
-  mutating func goOn(_ backward: BackwardPagination) throws(StoreFailure) -> PageOutcome {
-    var backward = backward
+  mutating func goOn(_ walk: BackwardWalk) throws(StoreFailure) -> PageOutcome {
+    var backward = walk.pages
     let isOlder = job.stage.isReaching
     if job.goal.jumps {
       var passable = ranges.spans
@@ -83,32 +84,41 @@ extension PageMerge {
         let between = try tx.count(record.cid, from: low, to: backward.low)
         backward.jump(to: low, skipping: between)
         if isOlder, isJoined, job.goal.endsJoined { return endGoal() }
-        job.wanted -= between
+        job.aim.wanted -= between
       }
     }
     if isOlder {
-      if backward.low <= job.goal.floor || job.wanted <= 0 { return endGoal() }
-      return .extended(.older(turned(backward)))
+      if backward.low <= job.goal.floor || job.aim.wanted <= 0 { return endGoal() }
+      return onward(.older(turned(backward, from: walk.key)))
     } else {
       // Pages of nothing but stamps ahead say nothing of the newest messages.
-      let isBelow = job.bound.map { backward.low <= $0 } ?? true
+      let isBelow = job.catchUp.bound.map { backward.low <= $0 } ?? true
       if backward.low == .min || isBelow && backward.low < claimedTop {
         let top = min(claimedTop, limit(from: backward.low, to: claimedTop))
         ranges.spans.insert(backward.low, top)
         try hideUnreadable(in: SpanSet().inserting(backward.low, high: top))
         return try contentIsWhole()
       }
-      return .extended(.backward(turned(backward)))
+      var catchUp = job.catchUp
+      catchUp.way = .backward(turned(backward, from: walk.key))
+      return .extended(.catchUp(catchUp))
     }
   }
 
   /// On servers that page by keys, a run that reached a lower timestamp group goes on from there.
-  private mutating func turned(_ backward: BackwardPagination) -> BackwardPagination {
-    guard backward.low != .max, !job.isRevalidation,
-      let key = memory.server.key(below: backward.low, record), key != job.key
-    else { return backward }
-    job.key = key
-    return BackwardPagination(low: backward.low, above: 0, ties: scheme.ties)
+  private func turned(
+    _ backward: BackwardPagination, from last: PositionScheme.Key?
+  ) -> BackwardWalk {
+    guard backward.low != .max, !job.suspicion.isRevalidation,
+      let key = memory.server.key(below: backward.low, record), key != last
+    else { return BackwardWalk(pages: backward, key: last) }
+    return BackwardWalk(
+      pages: BackwardPagination(low: backward.low, above: 0, ties: scheme.ties), key: key)
+  }
+
+  /// The way to the goal goes on like this.
+  private func onward(_ way: GapFill.Way) -> PageOutcome {
+    .extended(.gap(GapFill(goal: job.goal, way: way)))
   }
 
   // MARK: Up
@@ -118,9 +128,9 @@ extension PageMerge {
   ) throws(StoreFailure) -> PageOutcome {
     var forward = before
     let rows = ingested.items.compactMap { $0 }.sorted()
-    let isNewest = job.offset == 0 || page.hasMoreAfter == false
+    let isNewest = job.turn.offset == 0 || page.hasMoreAfter == false
     let verdict = forward.extend(
-      rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.offset,
+      rows: rows, rawCount: page.items.count, unread: ingested.unread, offset: job.turn.offset,
       endsAtStart: whole, endsAtPresent: page.hasMoreAfter == false)
     let claim = scheme.claim(
       ingested.items, low: whole ? .min : nil, high: isNewest ? newestEnd(ingested) : nil)
@@ -141,7 +151,7 @@ extension PageMerge {
     case .same:
       try setAside(ingested, claim: claim, frame: frame)
       if let top = rows.last?.successor {
-        forward.look(at: job.offset - (try tx.count(record.cid, from: top, to: forward.high)))
+        forward.look(at: job.turn.offset - (try tx.count(record.cid, from: top, to: forward.high)))
       }
     case .gaveUp:
       try setAside(ingested, claim: claim, frame: frame)
@@ -149,7 +159,7 @@ extension PageMerge {
     }
     if isNewest, verdict != .apart { return endGoal() }
     if verdict == .extended || verdict == .resumed, try hasRisen(claim) { return endGoal() }
-    return .extended(.forward(forward))
+    return onward(.forward(forward))
   }
 
   /// After a page that may have raised the range: is the goal reached?
@@ -157,10 +167,10 @@ extension PageMerge {
     guard let span = ranges.spans.touching(job.goal.from), span.high > job.goal.from else {
       return false
     }
-    job.wanted -= try tx.count(record.cid, from: job.goal.from, to: span.high)
+    job.aim.wanted -= try tx.count(record.cid, from: job.goal.from, to: span.high)
     job.goal.from = span.high
     job.goal.isStuck = false
-    return job.wanted <= 0 || span.high > max(claim.high, claim.low)
+    return job.aim.wanted <= 0 || span.high > max(claim.high, claim.low)
   }
 
   // MARK: To a place
@@ -183,21 +193,21 @@ extension PageMerge {
     let verdict = search.judge(rows: looked, rawCount: page.items.count, endsAtStart: whole)
     let claim = scheme.claim(
       ingested.items, low: whole ? .min : nil,
-      high: job.offset == 0 ? newestEnd(ingested) : nil)
+      high: job.turn.offset == 0 ? newestEnd(ingested) : nil)
     try insert(claim, ingested, frame, low: claim.low, .apart)
     switch (verdict, job.request.kind) {
     case (.again, .marker), (.found, _), (.absent, _):
       break
     case (.again, _):
-      return .extended(.search(search))
+      return onward(.search(search))
     case (.gaveUp, _):
       return .stuck
     }
     switch job.request.kind {
     case .marker:
       // What this user wrote is not counted as unread: the marker may stand further down.
-      if verdict == .again, job.pages < 4, try tx.namedMarker(record.cid) != nil {
-        return .extended(.search(search))
+      if verdict == .again, job.turn.pages < 4, try tx.namedMarker(record.cid) != nil {
+        return onward(.search(search))
       }
       return endGoal()
     case .at, .near, .time, .live, .conversations, .all:
@@ -214,17 +224,18 @@ extension PageMerge {
     let edge = job.goal.from
     var low = edge
     if job.goal.jumps, let span = ranges.spans.touching(edge) { low = span.low }
-    job.wanted -= try tx.count(record.cid, from: low, to: edge)
+    job.aim.wanted -= try tx.count(record.cid, from: low, to: edge)
     // The page may lie above the edge altogether; it is joined where a range goes deeper.
     let isAbove = low < (rows.first ?? low)
     let isJoined = isAbove && low < edge
-    let isReached = low <= job.goal.floor || job.wanted <= 0
+    let isReached = low <= job.goal.floor || job.aim.wanted <= 0
     if isReached || isJoined && job.goal.endsJoined { return endGoal() }
-    var above = job.offset + rawCount - rows.prefix { $0 < low }.count
+    var above = job.turn.offset + rawCount - rows.prefix { $0 < low }.count
     if isAbove, let first = rows.first {
       above += try tx.count(record.cid, from: low, to: first)
     }
-    return .extended(.older(BackwardPagination(low: low, above: above, ties: scheme.ties)))
+    let pages = BackwardPagination(low: low, above: above, ties: scheme.ties)
+    return onward(.older(BackwardWalk(pages: pages)))
   }
 
   mutating func takeSpot(
@@ -254,13 +265,13 @@ extension PageMerge {
     case .above:
       if isNewest || page.items.isEmpty { return endGoal() }
       let edge = job.goal.from
-      let wanted = job.wanted
+      let wanted = job.aim.wanted
       if try hasRisen(claim) { return endGoal() }
       if case .before = spot {
         // Of the present nothing more can be claimed.
         if claim.low <= edge, job.goal.from < claim.high { return endGoal() }
         // Where messages do not come as they came before, how many tells more than when.
-        job.goal.isStuck = job.wanted == wanted
+        job.goal.isStuck = job.aim.wanted == wanted
         return .reachedUp(to: job.goal.from)
       }
       // The same page would come again where this one brought nothing.
@@ -275,10 +286,10 @@ extension PageMerge {
   private mutating func sink(_ claim: PageClaim) throws(StoreFailure) -> PageOutcome {
     let edge = job.goal.from
     let low = ranges.spans.touching(edge)?.low ?? edge
-    job.wanted -= try tx.count(record.cid, from: low, to: edge)
+    job.aim.wanted -= try tx.count(record.cid, from: low, to: edge)
     job.goal.isStuck = low >= edge
     let isJoined = low < claim.low && low < edge
-    let isReached = low <= job.goal.floor || job.wanted <= 0
+    let isReached = low <= job.goal.floor || job.aim.wanted <= 0
     if isReached || isJoined && job.goal.endsJoined { return endGoal() }
     return .reachedDown(to: low)
   }
@@ -286,8 +297,8 @@ extension PageMerge {
   // MARK: Ending
 
   private mutating func endGoal() -> PageOutcome {
-    job.wanted = 0
-    job.goalIsDone = true
+    job.aim.wanted = 0
+    job.aim.isDone = true
     return .complete
   }
 }

@@ -11,8 +11,12 @@ extension PageMerge {
   /// Which requests are listed as this one.
   var listing: TieLearner.Listing {
     switch job.stage {
-    case .tail, .spot(.after): .afterTime
-    default: .others
+    case .catchUp(let catchUp):
+      if case .tail = catchUp.way { .afterTime } else { .others }
+    case .gap(let gap):
+      if case .spot(.after) = gap.way { .afterTime } else { .others }
+    case .start, .deletions, .changes, .listing, .asking:
+      .others
     }
   }
 
@@ -51,8 +55,8 @@ extension PageMerge {
       let isEnd = start == 0 || end == rows.count
       if end - start == 1, !isEnd, !pushedTimes.contains(time) { continue }
       var shown = TieOrder.Shown(ids: [])
-      shown.isClosedBelow = start > 0 || shownLow <= .before(timestampGroup: time)
-      shown.isClosedAbove = end < rows.count || .after(timestampGroup: time) <= shownHigh
+      shown.isClosedBelow = start > 0 || answer.low <= .before(timestampGroup: time)
+      shown.isClosedAbove = end < rows.count || .after(timestampGroup: time) <= answer.high
       shown.ids = rows[start..<end].compactMap { $0?.id }
       if let run, run.time == time { shown.run = run.seen }
       // Asked for once more as the lowest one, which after arrivals it need not be.
@@ -60,7 +64,7 @@ extension PageMerge {
       shown.climbs = climbs
       if isUnknown {
         var page = TieLearner.Waiting(
-          cid: record.cid, time: time, issued: job.issued, shown: shown)
+          cid: record.cid, time: time, issued: answer.issued, shown: shown)
         page.known.insert(all: try tx.timestampGroup(time, record.cid).map(\.position.id))
         memory.ties.wait(page, listing)
         try noteUntaught(ingested)
@@ -86,7 +90,7 @@ extension PageMerge {
     guard stored.count > 1, stored.count < Limits.readRowsMax else { return }
     // What came before this page was asked for is on the page where it belongs there, also where
     // the walk is older: another walk of the conversation may have brought it.
-    let issued = waited?.issued ?? job.issued
+    let issued = waited?.issued ?? answer.issued
     let new = Set(new.lazy.filter { $0.time == time }.map(\.id))
     let rows = stored.map { row in
       let id = PushedID(cid: record.cid, id: row.position.id)
@@ -125,7 +129,7 @@ extension PageMerge {
     ranges.unverified.follow(moves, at: time)
     ranges.stale.follow(moves, at: time)
     ranges.spans.retreat(from: time)
-    moved.append(contentsOf: moves)
+    answer.moved.append(contentsOf: moves)
   }
 }
 

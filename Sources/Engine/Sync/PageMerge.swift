@@ -18,36 +18,26 @@ struct PageMerge {
   var job: SyncJob
   /// What is claimed of the conversation, as this page changes it.
   var ranges: ClaimedRanges
-  /// What this page claims by itself.
-  var claimed = SpanSet()
-  /// The messages that this page shows.
-  var shownIDs = IDSet()
-  /// From where and up to where it shows all that there is.
-  var shownLow = Position.max
-  var shownHigh = Position.min
-  /// Rows that it gave another place within their time.
-  var moved: [(from: Position, to: Position)] = []
-  /// What of it could not be read.
-  var aside = SetAside()
+  var answer: PageAnswer
   /// The server's time as it was known before this page.
   private let knownUs: Int64?
 
   init(
     _ memory: SyncMemory, hearsAll: Bool, record: ConversationRecord, job: SyncJob,
-    in tx: WriteTransaction
+    answer: PageAnswer, in tx: WriteTransaction
   ) throws(StoreFailure) {
     self.memory = memory
     self.hearsAll = hearsAll
     self.tx = tx
     self.record = record
     self.job = job
+    self.answer = answer
     scheme = memory.server.scheme
     knownUs = memory.server.timeUs
     ranges = try ClaimedRanges(of: record, in: tx)
     try recallDoubts()
-    if job.isAtBeginning {
-      self.job.isAtBeginning = false
-      self.job.isFresh = try tx.oldest(record.cid) == nil
+    if case .catchUp(let catchUp) = job.stage, catchUp.isFresh == nil {
+      self.job.catchUp.isFresh = try tx.oldest(record.cid) == nil
     }
   }
 
@@ -69,67 +59,75 @@ struct PageMerge {
   mutating func merge(
     _ page: Page, from ingested: Ingested, frame: [UInt8], at now: Instant
   ) throws(StoreFailure) -> PageOutcome {
-    job.pages += 1
-    shownIDs = ingested.ids
+    job.turn.pages += 1
+    answer.ids = ingested.ids
     let before = ranges.stored
     job.status.received += ingested.items.count
     job.status.inserted += ingested.insertedAt.count
-    job.sawBuried = job.sawBuried || ingested.sawBuried
+    job.evidence.sawBuried = job.evidence.sawBuried || ingested.sawBuried
     memory.server.noteLateness(lateness(ingested))
     if let total = page.totalCount {
       try noteGrowth(total)
       record.totalCount = total
     }
-    job.total = page.totalCount ?? job.total
+    job.evidence.total = page.totalCount ?? job.evidence.total
     let isWhole = Joining.isWhole(
-      items: page.items.count, asked: job.asked,
+      items: page.items.count, asked: answer.asked,
       largestPage: memory.server.facts.largestPage,
       sizesVary: memory.server.profile.pageSizeVaries, hasMore: page.hasMore,
-      counted: job.selects || memory.server.profile.countsHidden
-        ? nil : page.totalCount.map { $0 &- Int64(job.offset) })
-    if page.hasMore == false, !job.selects, !memory.server.profile.countsHidden,
-      let total = page.totalCount, total > page.items.count + job.offset
+      counted: job.stage.selects || memory.server.profile.countsHidden
+        ? nil : page.totalCount.map { $0 &- Int64(job.turn.offset) })
+    if page.hasMore == false, !job.stage.selects, !memory.server.profile.countsHidden,
+      let total = page.totalCount, total > page.items.count + job.turn.offset
     {
-      job.isContradicted = true
+      job.evidence.isContradicted = true
     }
-    if isWhole, page.hasMore == nil, !page.items.isEmpty { job.trustedSize = true }
-    if !job.selects {
+    if isWhole, page.hasMore == nil, !page.items.isEmpty { job.evidence.trustedSize = true }
+    if !job.stage.selects {
       memory.offsets.remember(
-        ingested.items.compactMap { $0 }.sorted(), at: job.offset, in: record.cid)
+        ingested.items.compactMap { $0 }.sorted(), at: job.turn.offset, in: record.cid)
     }
     if job.stage.isReaching { try endTrustAboveWatermark(ingested) }
     if scheme.learnsTies, !ingested.bad.isEmpty { try noteRanks(ingested) }
-    let (listing, run, climbs) = (listing, job.openGroup, job.stage.climbs)
-    let outcome: PageOutcome
-    switch job.stage {
-    case .tail(let bound):
-      outcome = try takeTail(
-        page, from: ingested, bound: bound, whole: isWhole, frame: frame, at: now)
-    case .newest:
-      outcome = try takeNewest(page, from: ingested, whole: isWhole, frame: frame, at: now)
-    case .backward(let backward):
-      if mustLookAgain(ingested) {
-        outcome = try lookAgain(ingested, frame: frame)
-      } else {
-        noteLaterTop(ingested)
-        outcome = try takeBackward(
-          backward, page: page, from: ingested, whole: isWhole, frame: frame)
-      }
-    case .older(let backward):
-      outcome = try takeBackward(backward, page: page, from: ingested, whole: isWhole, frame: frame)
-    case .forward(let forward):
-      outcome = try takeForward(forward, page: page, from: ingested, whole: isWhole, frame: frame)
-    case .search(let search):
-      outcome = try takeSearch(search, page: page, from: ingested, whole: isWhole, frame: frame)
-    case .spot(let spot):
-      outcome = try takeSpot(spot, page: page, from: ingested, whole: isWhole, frame: frame)
-    case .start, .deletions, .changes, .listing, .asking:
-      outcome = .extended(job.stage)
-    }
+    let (listing, run, climbs) = (listing, job.run.openGroup, job.stage.climbs)
+    let outcome = try take(page, from: ingested, whole: isWhole, frame: frame, at: now)
     try doubtInsertions(ingested, into: before)
     try learnTies(ingested, of: listing, run: run, climbs: climbs)
     try ranges.flush(record.cid, in: tx)
     return outcome
+  }
+
+  /// Hands it to its stage.
+  private mutating func take(
+    _ page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8], at now: Instant
+  ) throws(StoreFailure) -> PageOutcome {
+    switch job.stage {
+    case .catchUp(let catchUp):
+      switch catchUp.way {
+      case .tail(let bound):
+        return try takeTail(
+          page, from: ingested, bound: bound, whole: whole, frame: frame, at: now)
+      case .newest:
+        return try takeNewest(page, from: ingested, whole: whole, frame: frame, at: now)
+      case .backward(let walk):
+        if mustLookAgain(ingested) { return try lookAgain(ingested, frame: frame) }
+        noteLaterTop(ingested)
+        return try takeBackward(walk, page: page, from: ingested, whole: whole, frame: frame)
+      }
+    case .gap(let gap):
+      switch gap.way {
+      case .older(let walk):
+        return try takeBackward(walk, page: page, from: ingested, whole: whole, frame: frame)
+      case .forward(let forward):
+        return try takeForward(forward, page: page, from: ingested, whole: whole, frame: frame)
+      case .search(let search):
+        return try takeSearch(search, page: page, from: ingested, whole: whole, frame: frame)
+      case .spot(let spot):
+        return try takeSpot(spot, page: page, from: ingested, whole: whole, frame: frame)
+      }
+    case .start, .deletions, .changes, .listing, .asking:
+      return .extended(job.stage)
+    }
   }
 
   /// What the server counts more than the last time came after the newest range, mostly: that

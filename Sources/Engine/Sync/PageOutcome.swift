@@ -6,7 +6,7 @@ enum PageOutcome {
   /// now, so that deletions and changes are in it.
   case whole(isAllSeen: Bool)
   /// What is known has grown, or the place is nearer: the walk goes on like this.
-  case extended(SyncJob.Stage)
+  case extended(SyncStage)
   /// It shows nothing to go on from: the newest page is asked for.
   case mustSeeNewest
   /// Around the low end, or the high end, of a range: the way goes on from there.

@@ -34,31 +34,30 @@ extension SyncEngine {
     }
     if var record, memory.server.mustDistrust(record) {
       try commit { tx throws(StoreFailure) in try self.distrust(&record, in: tx) }
-      job.stage = .newest
+      job.stage = .catchUp(CatchUp())
       return .next
     }
     guard let record, let fetch = record.fetch, let bound = scheme.bound(fetch) else {
-      job.stage = .newest
+      job.stage = .catchUp(CatchUp())
       return .next
     }
-    job.bound = bound.position
-    if let lowest = job.recheckFrom, lowest < bound.position {
-      job.bound = .before(timestampGroup: lowest.time)
-      job.stage = .newest
+    if let lowest = job.aim.recheckFrom, lowest < bound.position {
+      job.stage = .catchUp(CatchUp(bound: .before(timestampGroup: lowest.time)))
       return .next
     }
     // Where page sizes vary, an answer that starts at the bound proves little.
     let provesLittle = config.profile.pageSizeVaries && config.profile.truncates != .newest
     // A watermark that no stamp bore out asks for everything, from the newest page on.
     let asksForAll = fetch.timeUs == 0 && !scheme.isSequence
-    job.stage = provesLittle || asksForAll ? .newest : .tail(bound)
+    let way: CatchUp.Way = provesLittle || asksForAll ? .newest : .tail(bound)
+    job.stage = .catchUp(CatchUp(way: way, bound: bound.position))
     return .next
   }
 
   /// Whether a job may go for its goal at once. Where a watermark is missing nothing
   /// can be claimed, so a page of the present comes first.
   private func needsNoCatchUp(_ job: SyncJob, of record: ConversationRecord?) -> Bool {
-    if job.caughtUp { return true }
+    if !job.caughtUp.isNone { return true }
     switch job.request.kind {
     case .latest, .live, .conversations, .all:
       return false
@@ -92,8 +91,7 @@ extension SyncEngine {
     _ job: inout SyncJob, page: Page, from ingest: Ingest, at now: Instant
   ) throws(StoreFailure) -> Step {
     var draft = job
-    draft.issued = ingest.issued
-    draft.asked = ingest.asked
+    let answer = PageAnswer(issued: ingest.issued, asked: ingest.asked)
     let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, PageEffects?) in
       var record = try tx.conversation(creating: draft.request.conversation)
       if try newEpoch(page, in: tx) {
@@ -102,7 +100,8 @@ extension SyncEngine {
         return (try distrust(&draft, of: &record, in: tx), nil)
       }
       var merge = try PageMerge(
-        memory, hearsAll: hearsAll(record), record: record, job: draft, in: tx)
+        memory, hearsAll: hearsAll(record), record: record, job: draft,
+        answer: answer, in: tx)
       var ingested = try ingest.of(draft, record, self).page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
@@ -122,10 +121,6 @@ extension SyncEngine {
       return (step, PageEffects(merge, ingested))
     }
     if let effects { follow(effects, in: &draft, wasLive: job.isLive) }
-    if draft.isBehind {
-      scheduler.owe(draft.request.conversation)
-      draft.isBehind = false
-    }
     job = draft
     return step
   }
@@ -133,13 +128,13 @@ extension SyncEngine {
   /// Brings memory to where a page brought the file.
   private func follow(_ effects: PageEffects, in job: inout SyncJob, wasLive: Bool) {
     let (cid, ingested) = (effects.conversation.cid, effects.ingested)
-    report.aside.add(effects.aside)
+    report.aside.add(effects.answer.aside)
     report.stats.quarantined += UInt64(ingested.bad.count)
     report.stats.duplicates += UInt64(ingested.duplicates)
     if ingested.sawClientID { outbox.noteClientIDs() }
     if ingested.queuedMarks { receipts.queue(max(1, ingested.insertedAt.count)) }
     pass(ingested, of: effects.conversation, shownTo: &job, at: store.lsn)
-    for (from, to) in effects.moved where memory.fresh[cid].holds(from) {
+    for (from, to) in effects.answer.moved where memory.fresh[cid].holds(from) {
       memory.fresh.insert(SpanSet.Span(low: to, high: to.successor), cid)
     }
     memory.fresh.insert(effects.shown, cid)
@@ -147,6 +142,7 @@ extension SyncEngine {
       memory.linked.forget(below: effects.links.bound, isTop: effects.links.isTop, cid)
       becameLive(job)
     }
+    if effects.answer.isBehind { scheduler.owe(job.request.conversation) }
   }
 
   /// Decides what a sync asks next, after what a page did for it.
@@ -159,21 +155,19 @@ extension SyncEngine {
       return isAllSeen
         ? try finish(&job, of: &record, in: tx) : try askDeletions(&job, of: &record, in: tx)
     case .complete:
-      return job.suspects.isEmpty
+      return job.evidence.suspects.isEmpty
         ? try finish(&job, of: &record, in: tx) : try askDeletions(&job, of: &record, in: tx)
     case .mustSeeNewest:
-      job.stage = .newest
+      job.catchUp.way = .newest
       return .next
     case .extended(let stage):
       job.stage = stage
     case .reachedDown(let low):
       let known = try passable(record, in: tx)
-      let step = try planBelow(&job, from: low, known: known, of: record, in: tx)
-      if case .ended = step { return step }
+      job.stage = try planBelow(job.goal, of: job, from: low, known: known, of: record, in: tx)
     case .reachedUp(let high):
       let known = try passable(record, in: tx)
-      let step = try planAbove(&job, from: high, known: known, of: record, in: tx)
-      if case .ended = step { return step }
+      job.stage = try planAbove(job.goal, from: high, known: known, of: record, in: tx)
     case .lacksMessage:
       return .ended(.noMessage)
     case .stuck:
@@ -191,7 +185,7 @@ extension SyncEngine {
     let number = job.id
     let isShared = scheduler.jobs.contains {
       $0.id != number && $0.request.conversation == conversation.id
-        && $0.runIssued != nil
+        && $0.run.issued != nil
     }
     if isShared {
       for position in ingested.insertedAt {
@@ -207,7 +201,7 @@ extension SyncEngine {
       if !isShared {
         memory.pushed.remove(id)
       } else if memory.pushed.contains(id) {
-        job.shownPushes.insert(id)
+        job.run.shownPushes.insert(id)
       }
     }
   }
@@ -249,8 +243,7 @@ extension SyncEngine {
 private struct PageEffects {
   let conversation: (id: [UInt8], cid: Int64)
   let ingested: Ingested
-  let aside: SetAside
-  let moved: [(from: Position, to: Position)]
+  let answer: PageAnswer
   /// What its run has shown, marks included.
   let shown: SpanSet
   let links: (bound: Position, isTop: Bool)
@@ -258,9 +251,8 @@ private struct PageEffects {
   init(_ merge: PageMerge, _ ingested: Ingested) {
     conversation = (merge.record.id, merge.record.cid)
     self.ingested = ingested
-    aside = merge.aside
-    moved = merge.moved
-    shown = merge.job.shown
+    answer = merge.answer
+    shown = merge.job.evidence.shown
     links = merge.linksLeft
   }
 }

@@ -15,7 +15,7 @@ extension SyncEngine {
   func askChanges(
     _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    guard can(.changedSince), job.isLive, !job.changesAreDone,
+    guard can(.changedSince), job.isLive, !job.caughtUp.changesAreDone,
       let form = stamp(record.fetch)
     else { return try finish(&job, of: &record, in: tx) }
     var since = memory.server.isAhead(record.marks) ? nil : record.marks?.text
@@ -27,23 +27,20 @@ extension SyncEngine {
     }
     guard let since else { return try finish(&job, of: &record, in: tx) }
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)
-    job.stage = .changes(
-      since: job.beginCursors(since, left: memory.left.take(walk)),
-      knownUs: memory.server.timeUs)
+    let cursors = Cursors(since, left: memory.left.take(walk))
+    job.stage = .changes(ChangeWalk(cursors: cursors, knownUs: memory.server.timeUs))
     return .next
   }
 
   /// Takes the answer: the changed messages that are stored, or that belong into a
   /// range that is claimed.
   func takeChanges(
-    _ job: inout SyncJob, page: ChangedPage, from ingest: Ingest, since: [UInt8], knownUs: Int64?
+    _ job: inout SyncJob, page: ChangedPage, from ingest: Ingest, on walk: ChangeWalk
   ) throws(StoreFailure) -> Step {
     var draft = job
-    var isDone = false
-    var isBehind = false
-    var claims: (cid: Int64, ranges: SpanSet)?
-    let step = try commit { tx throws(StoreFailure) in
+    let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, ChangeEffects) in
       var record = try tx.conversation(creating: draft.request.conversation)
+      var effects = ChangeEffects(conversation: record.id, cid: record.cid)
       let stored = try tx.spans(record.cid)
       var spans = stored
       let ingested = try ingest.known(page.items, of: record, spans: spans, in: tx)
@@ -51,40 +48,48 @@ extension SyncEngine {
         let fetch = record.fetch, top > fetch.timeUs
       {
         // Where a claim reaches above the watermark, others may have arrived with these.
-        isBehind = true
+        effects.isBehind = true
         try self.endTrust(&spans, of: record, below: top, in: tx)
         try tx.save(spans: spans, replacing: stored, in: record.cid)
       }
-      claims = (record.cid, spans.without(try tx.stale(record.cid)))
+      let claims = spans.without(try tx.stale(record.cid))
       draft.status.received += page.items.count
       draft.status.inserted += ingested.insertedAt.count
-      if ingested.queuedMarks { receipts.queue(Limits.markReadBatch) }
+      effects.queuedMarks = ingested.queuedMarks
       if page.hasMore {
-        let next = draft.nextCursor(
-          page.nextSince, after: since, isIdle: page.items.isEmpty,
-          isEmpty: page.items.isEmpty, pagesMax: self.config.profile.pagesMax)
-        guard let next else {
-          self.leave(
-            draft, of: record.id, areChanges: true, at: &record.marks, self.stamp(record.fetch))
+        var walk = walk
+        let goesOn = walk.cursors.goOn(
+          to: page.nextSince, isIdle: page.items.isEmpty, isEmpty: page.items.isEmpty,
+          pagesMax: self.config.profile.pagesMax)
+        guard goesOn else {
+          effects.left = self.left(walk.cursors, at: &record.marks, self.stamp(record.fetch))
           try tx.save(record)
-          return Step.ended(.incomplete)
+          return (.ended(.incomplete), effects)
         }
-        draft.stage = .changes(since: next, knownUs: knownUs)
-        return Step.next
+        draft.stage = .changes(walk)
+        return (.next, effects)
       }
-      isDone = true
-      draft.changesAreDone = true
-      self.moveMarks(&record, page: page, knownUs: knownUs)
+      effects.fresh = claims
+      draft.caughtUp.noteChanges()
+      self.moveMarks(&record, page: page, knownUs: walk.knownUs)
       let step = try self.finish(&draft, of: &record, in: tx)
       try tx.save(record)
-      return step
+      return (step, effects)
     }
-    if isDone, let claims {
-      memory.fresh.insert(claims.ranges, claims.cid)
-    }
-    if isBehind { catchUp(job.request.conversation) }
+    follow(effects, of: job)
     job = draft
     return step
+  }
+
+  /// Brings memory to where changed messages brought the file.
+  private func follow(_ effects: ChangeEffects, of job: SyncJob) {
+    if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
+    if let left = effects.left {
+      memory.left.leave(
+        LeftCursor.Walk(conversation: effects.conversation, areChanges: true), at: left)
+    }
+    if let fresh = effects.fresh { memory.fresh.insert(fresh, effects.cid) }
+    if effects.isBehind { catchUp(job.request.conversation) }
   }
 
   /// The server no longer knows the watermark of changes: from now on, then. Of all that
@@ -94,7 +99,7 @@ extension SyncEngine {
     var draft = job
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
-      draft.changesAreDone = true
+      draft.caughtUp.noteChanges()
       let stale = try tx.stale(record.cid)
       let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
       if let last = newest.first?.position {
@@ -135,6 +140,19 @@ extension SyncEngine {
       record.marks = Watermark(timeUs: time, text: form.printed(time))
     }
   }
+}
+
+/// What changed messages change in memory, once their transaction is committed.
+private struct ChangeEffects {
+  let conversation: [UInt8]
+  let cid: Int64
+  var queuedMarks = false
+  /// Where a walk without an end was left.
+  var left: LeftCursor?
+  /// What is claimed, after the last answer: all of that is fresh now.
+  var fresh: SpanSet?
+  /// Others may have arrived with these.
+  var isBehind = false
 }
 
 extension Ingest {

@@ -43,9 +43,8 @@ extension SyncEngine {
       text = nil
     }
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
-    let since = job.beginCursors(
-      text ?? form.printed(sinceUs), left: memory.left.take(walk))
-    job.stage = .deletions(since: since, sinceUs: sinceUs, knownUs: known)
+    let cursors = Cursors(text ?? form.printed(sinceUs), left: memory.left.take(walk))
+    job.stage = .deletions(DeletionWalk(cursors: cursors, knownUs: known))
     record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
     return .next
   }
@@ -69,7 +68,8 @@ extension SyncEngine {
     var unverified = before
     let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
     if let last = newest.first { unverified.insert(.min, last.position.successor) }
-    try tx.save(unverified: unverified.without(job.shown), replacing: before, in: record.cid)
+    try tx.save(
+      unverified: unverified.without(job.evidence.shown), replacing: before, in: record.cid)
     try dropSuspects(&job, of: record, in: tx)
   }
 
@@ -77,18 +77,19 @@ extension SyncEngine {
   private func dropSuspects(
     _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
-    for id in job.suspects {
+    for id in job.evidence.suspects {
       guard let row = try tx.row(id, record.cid) else { continue }
       if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
     }
-    job.suspects = []
+    job.evidence.suspects = []
   }
 
   /// Takes the answer: tombstones and watermark in one transaction.
   func takeDeletions(
-    _ job: inout SyncJob, page: DeletedPage, sinceUs: Int64, knownUs: Int64?
+    _ job: inout SyncJob, page: DeletedPage, on walk: DeletionWalk
   ) throws(StoreFailure) -> Step {
     var draft = job
+    var leftWalk: (walk: LeftCursor.Walk, at: LeftCursor)?
     let step = try commit { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: draft.request.conversation)
       var isIdle = true
@@ -100,37 +101,39 @@ extension SyncEngine {
       try tx.dropMarks(.delivered, ids: page.ids, in: record.cid)
       try tx.dropMarks(.listened, ids: page.ids, in: record.cid)
       if page.hasMore {
-        guard case .deletions(let since, _, _) = draft.stage,
-          let next = draft.nextCursor(
-            page.nextSince, after: since, isIdle: isIdle, isEmpty: page.ids.isEmpty,
-            pagesMax: self.config.profile.pagesMax)
-        else {
+        var walk = walk
+        let goesOn = walk.cursors.goOn(
+          to: page.nextSince, isIdle: isIdle, isEmpty: page.ids.isEmpty,
+          pagesMax: self.config.profile.pagesMax)
+        guard goesOn else {
           let form = try self.deletionForm(record, in: tx)
-          self.leave(draft, of: record.id, areChanges: false, at: &record.deletions, form)
+          leftWalk = self.left(walk.cursors, at: &record.deletions, form).map {
+            (LeftCursor.Walk(conversation: record.id, areChanges: false), $0)
+          }
           try tx.save(record)
           return Step.ended(.incomplete)
         }
-        draft.stage = .deletions(since: next, sinceUs: sinceUs, knownUs: knownUs)
+        draft.stage = .deletions(walk)
         return Step.next
       }
       if let form = try self.deletionForm(record, in: tx) {
-        self.moveDeletions(&record, page: page, form: form, knownUs: knownUs)
+        self.moveDeletions(&record, page: page, form: form, knownUs: walk.knownUs)
       }
       let step = try self.afterDeletions(&draft, of: &record, in: tx)
       try tx.save(record)
       return step
     }
+    if let (walk, left) = leftWalk { memory.left.leave(walk, at: left) }
     job = draft
     return step
   }
 
   /// The next walk goes on where this one was left: for good where its cursor is a time, less
   /// the overlap, and otherwise as long as the process remembers it.
-  func leave(
-    _ job: SyncJob, of conversation: [UInt8], areChanges: Bool, at watermark: inout Watermark?,
-    _ form: Stamp?
-  ) {
-    guard let next = job.leftCursor else { return }
+  func left(
+    _ cursors: Cursors, at watermark: inout Watermark?, _ form: Stamp?
+  ) -> LeftCursor? {
+    guard let next = cursors.left else { return nil }
     if let stamp = Stamp(next, zoneOffsetMinutes: config.profile.zoneOffsetMinutes), let form,
       memory.server.timeUs.map({ stamp.timeUs <= $0.saturating(plus: WatermarkPolicy.dayUs) })
         ?? false
@@ -138,11 +141,10 @@ extension SyncEngine {
       let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
       if watermark.map({ $0.timeUs < time }) ?? true {
         watermark = Watermark(timeUs: time, text: form.printed(time))
-        return
+        return nil
       }
     }
-    let walk = LeftCursor.Walk(conversation: conversation, areChanges: areChanges)
-    memory.left.leave(walk, at: LeftCursor(from: job.firstCursor, next: next))
+    return LeftCursor(from: cursors.first, next: next)
   }
 
   private func moveDeletions(
@@ -160,18 +162,18 @@ extension SyncEngine {
     _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
     var missing: [StoredRow] = []
-    for id in job.suspects {
+    for id in job.evidence.suspects {
       if let row = try tx.row(id, record.cid) { missing.append(row) }
     }
-    job.suspects = []
+    job.evidence.suspects = []
     if let lowest = missing.map(\.position).min() {
       if try looksAgain(&job, in: tx) { return .next }
       guard job.restores == 0 else { return .ended(.incomplete) }
       // What contradicts itself is no evidence.
-      if job.isContradicted { return try askChanges(&job, of: &record, in: tx) }
+      if job.evidence.isContradicted { return try askChanges(&job, of: &record, in: tx) }
       let isBelieved = memory.restores.confirms(
         missing.map(\.position.id), unseen: try unseen(record, in: tx), lowest: lowest,
-        in: record.id, askedMs: job.beganMs, nowMs: memory.server.clock.monotonicMs)
+        in: record.id, askedMs: job.turn.beganMs, nowMs: memory.server.clock.monotonicMs)
       guard isBelieved else {
         // The rows stay until another answer lacks them too.
         try doubt(missing, of: record, in: tx)
@@ -226,8 +228,8 @@ extension SyncEngine {
     } else if let step = try audit(&job, of: &record, in: tx) {
       return step
     }
-    if let newest = try newestBelowRange(job, of: record, in: tx) { job.floor = newest }
-    guard job.hasGoal, !job.goalIsDone else { return .ended(nil) }
+    if let newest = try newestBelowRange(job, of: record, in: tx) { job.aim.floor = newest }
+    guard job.hasGoal, !job.aim.isDone else { return .ended(nil) }
     return try planGapFill(&job, of: record, in: tx)
   }
 
@@ -236,7 +238,7 @@ extension SyncEngine {
   private func newestBelowRange(
     _ job: SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Position? {
-    guard job.request.kind == .latest, !job.goalIsDone, job.floor == nil,
+    guard job.request.kind == .latest, !job.aim.isDone, job.aim.floor == nil,
       let range = try passable(record, in: tx).newest, !range.reachesStart,
       let last = try tx.keys(record.cid, before: .beforePending, limit: 1, from: nil).first
     else { return nil }
@@ -261,29 +263,26 @@ extension SyncEngine {
       memory.restores.forgetBuried(record.id)
       return nil
     }
-    if !job.sawBuried, try difference(job, of: record, in: tx) == nil { return nil }
+    if !job.evidence.sawBuried, try difference(job, of: record, in: tx) == nil { return nil }
     // Noted before all is looked at once more, since that need not go as far down again.
-    if job.sawBuried, job.restores == 0,
+    if job.evidence.sawBuried, job.restores == 0,
       memory.restores.confirmsBuried(
-        in: record.id, askedMs: job.beganMs, nowMs: memory.server.clock.monotonicMs),
+        in: record.id, askedMs: job.turn.beganMs, nowMs: memory.server.clock.monotonicMs),
       memory.restores.mayBelieve(record.id, nowMs: memory.server.clock.monotonicMs)
     {
       // The server shows what it said was deleted: it was restored.
       noteRestore()
       return try distrust(&job, of: &record, in: tx)
     }
-    if !job.isRecheck {
-      job.isRecheck = true
-      if try !looksAgain(&job, in: tx) { beginAgain(&job) }
-      return .next
-    }
-    if !job.isRevalidation {
-      report.stats.auditMismatches += 1
-      report.logLines.append((.warn, "the server counts other messages than are here"))
-      job.isRevalidation = true
-      job.beginAgain()
-      job.bound = .min
-      job.stage = .newest
+    if job.suspicion.rise() {
+      if job.suspicion.isRevalidation {
+        report.stats.auditMismatches += 1
+        report.logLines.append((.warn, "the server counts other messages than are here"))
+        job.beginAgain()
+        job.stage = .catchUp(CatchUp(bound: .min))
+      } else if try !looksAgain(&job, in: tx) {
+        beginAgain(&job)
+      }
       return .next
     }
     record.auditedTotal = total
@@ -297,12 +296,13 @@ extension SyncEngine {
   ) throws(StoreFailure) -> (total: Int64, stored: Int64)? {
     let spans = try tx.spans(record.cid)
     guard !config.profile.countsHidden else { return nil }
-    guard let total = job.total, spans.spans.count == 1, spans.newest?.reachesStart == true,
+    guard let total = job.evidence.total, spans.spans.count == 1,
+      spans.newest?.reachesStart == true,
       try tx.quarantined(record.cid).isEmpty
     else { return nil }
     let stored = Int64(try tx.count(record.cid, from: .min, to: .max))
     var unsettled: Int64 = 0
-    for id in job.unsettled where try tx.row(id, record.cid) != nil { unsettled += 1 }
+    for id in job.evidence.unsettled where try tx.row(id, record.cid) != nil { unsettled += 1 }
     return (total, stored - unsettled)
   }
 

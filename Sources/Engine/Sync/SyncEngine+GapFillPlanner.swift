@@ -22,66 +22,81 @@ extension SyncEngine {
   func planGapFill(
     _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) -> Step {
-    job.runIssued = nil
-    job.claimLimit = nil
-    job.caughtUp = true
-    job.goal = Goal()
-    job.key = nil
-    let known = try passable(record, in: tx)
+    job.run.issued = nil
+    job.run.limit = nil
+    if job.caughtUp.isNone { job.caughtUp = .passedOver }
     // One page at least: it shares a few messages with what is known.
-    job.wanted = max(job.wanted, 1)
+    job.aim.wanted = max(job.aim.wanted, 1)
+    if case .at(let id) = job.request.kind, !can(.around), try tx.row(id, record.cid) == nil {
+      return .ended(.unsupported("the server finds no message"))
+    }
+    guard let stage = try firstStage(&job, of: record, in: tx) else { return .ended(nil) }
+    job.stage = stage
+    return .next
+  }
+
+  /// The first stage of what a job is about; nil where that is known.
+  private func firstStage(
+    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> SyncStage? {
+    let known = try passable(record, in: tx)
+    var goal = Goal()
     switch job.request.kind {
     case .live, .conversations, .all:
-      return .ended(nil)
+      return nil
     case .latest, .older:
-      guard let newest = known.newest, !newest.reachesStart else { return .ended(nil) }
+      guard let newest = known.newest, !newest.reachesStart else { return nil }
       if job.request.kind == .latest {
-        job.goal.floor = job.floor ?? .min
-        job.wanted = job.isBounded ? Limits.lookMax : .max
-        guard newest.low > job.goal.floor else { return .ended(nil) }
+        goal.floor = job.aim.floor ?? .min
+        job.aim.wanted = job.aim.isBounded ? Limits.lookMax : .max
+        guard newest.low > goal.floor else { return nil }
       }
-      return try planBelow(&job, from: newest.low, known: known, of: record, in: tx)
+      return try planBelow(goal, of: job, from: newest.low, known: known, of: record, in: tx)
     case .below(let wanted):
       let place = try onServer(wanted, of: record, in: tx)
-      job.goal.endsJoined = true
+      goal.endsJoined = true
       let edge = known.touching(place)?.low ?? self.edge(above: place, known: known)
       if edge > place {
         // What stands between them is known already, and is not what was wanted.
         let known = try tx.count(record.cid, from: place, to: edge)
-        job.wanted = min(job.wanted, .max - known) + known
+        job.aim.wanted = min(job.aim.wanted, .max - known) + known
       }
       return edge == .min
-        ? .ended(nil) : try planBelow(&job, from: edge, known: known, of: record, in: tx)
+        ? nil : try planBelow(goal, of: job, from: edge, known: known, of: record, in: tx)
     case .above(let wanted):
       let place = try onServer(wanted, of: record, in: tx)
-      job.goal.endsJoined = true
+      goal.endsJoined = true
       let span = known.touching(place)
       if let span, span == known.newest, job.isLive || memory.live.isLive(record.id),
         let fetch = record.fetch, span.high >= .after(timestampGroup: fetch.timeUs)
       {
         // This is the range that follows the present.
-        return .ended(nil)
+        return nil
       }
-      let edge = span?.high ?? place
-      return try planAbove(&job, from: edge, known: known, of: record, in: tx)
+      return try planAbove(goal, from: span?.high ?? place, known: known, of: record, in: tx)
     case .at(let id):
-      guard let row = try tx.row(id, record.cid) else {
-        guard can(.around) else { return .ended(.unsupported("the server finds no message")) }
-        job.stage = .spot(.aroundID(id))
-        return .next
-      }
-      return try planAround(&job, place: row.position, known: known, of: record, in: tx)
+      guard let row = try tx.row(id, record.cid) else { return spot(.aroundID(id), goal) }
+      return try planAround(
+        goal, of: job, place: row.position, known: known, of: record, in: tx)
     case .marker:
       return try planAtMarker(&job, of: record, asks: true, in: tx)
     case .near(let place):
       return try planAround(
-        &job, place: try onServer(place, of: record, in: tx), known: known, of: record, in: tx)
+        goal, of: job, place: try onServer(place, of: record, in: tx), known: known, of: record,
+        in: tx)
     case .time(let time):
-      return try planAround(&job, time: time, known: known, of: record, in: tx)
+      return try planAround(goal, of: job, time: time, known: known, of: record, in: tx)
     case .refresh(let low, let wanted):
       let high = try onServer(wanted, of: record, in: tx)
-      return try planRefresh(&job, from: low, to: high, known: known, of: record, in: tx)
+      goal.floor = low
+      goal.jumps = false
+      job.aim.wanted = .max
+      return try planRefresh(goal, of: job, to: high, known: known, of: record, in: tx)
     }
+  }
+
+  private func spot(_ spot: Spot, _ goal: Goal) -> SyncStage {
+    .gap(GapFill(goal: goal, way: .spot(spot)))
   }
 
   /// What is on its way stands behind all that the server has: a window's place among it
@@ -96,21 +111,23 @@ extension SyncEngine {
   /// The message that a page was to be laid around is gone on the server: the longer way.
   func planWithoutSpot(_ job: SyncJob) throws(StoreFailure) {
     var draft = job
-    draft.goal.isStuck = true
-    let step = try commit { tx throws(StoreFailure) in
+    let stage = try commit { tx throws(StoreFailure) -> SyncStage? in
       let record = try tx.conversation(creating: draft.request.conversation)
       let known = try passable(record, in: tx)
+      var goal = draft.goal
+      goal.isStuck = true
       switch draft.request.kind {
       case .above:
-        return try planAbove(&draft, from: draft.goal.from, known: known, of: record, in: tx)
+        return try planAbove(goal, from: goal.from, known: known, of: record, in: tx)
       case .near(let place):
-        return try planAround(&draft, place: place, known: known, of: record, in: tx)
+        return try planAround(goal, of: draft, place: place, known: known, of: record, in: tx)
       default:
-        return try planBelow(&draft, from: draft.goal.from, known: known, of: record, in: tx)
+        return try planBelow(goal, of: draft, from: goal.from, known: known, of: record, in: tx)
       }
     }
-    if case .ended(let failure) = step { return end(draft, trouble: failure) }
-    draft.attempts = 0
+    guard let stage else { return end(draft, trouble: nil) }
+    draft.stage = stage
+    draft.turn.attempts = 0
     scheduler.replace(draft)
   }
 
@@ -129,59 +146,62 @@ extension SyncEngine {
 
   /// Goes on below a boundary.
   func planBelow(
-    _ job: inout SyncJob, from edge: Position, known: SpanSet, of record: ConversationRecord,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
-    job.goal.from = edge
+    _ goal: Goal, of job: SyncJob, from edge: Position, known: SpanSet,
+    of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> SyncStage {
+    var goal = goal
+    goal.from = edge
     let span = known.touching(edge)
     if let key = memory.server.key(below: edge, record) {
-      job.key = key
       // Without a known range the selection itself is the upper end.
-      let low = span == nil || !job.goal.jumps ? key.top : edge
-      job.stage = .older(BackwardPagination(low: low, above: 0, ties: scheme.ties))
-      return .next
+      let low = span == nil || !goal.jumps ? key.top : edge
+      return older(BackwardPagination(low: low, above: 0, ties: scheme.ties), by: key, goal)
     }
     if let span, span == known.newest, job.isLive || memory.live.isLive(record.id) {
       let above = try tx.count(record.cid, from: edge, to: .max)
-      job.stage = .older(BackwardPagination(low: edge, above: above, ties: scheme.ties))
-      return .next
+      return older(BackwardPagination(low: edge, above: above, ties: scheme.ties), goal)
     }
-    if can(.around), job.goal.jumps, !job.goal.isStuck,
+    if can(.around), goal.jumps, !goal.isStuck,
       let row = try tx.rows(
         record.cid, from: edge, to: .max, limit: 1, newestFirst: false
       ).first, span?.contains(row.position) ?? false
     {
-      job.stage = .spot(.aroundID(row.position.id))
-      return .next
+      return spot(.aroundID(row.position.id), goal)
     }
     // So that the page shows a few rows of the range, too.
     let below = try memory.offsets.offset(below: edge, in: span, of: record, tx: tx)
       .map { max(0, $0 - 4) }
-    search(&job, target: edge, of: record, first: below)
-    return .next
+    return search(goal, target: edge, of: record, first: below)
+  }
+
+  private func older(
+    _ pages: BackwardPagination, by key: PositionScheme.Key? = nil, _ goal: Goal
+  ) -> SyncStage {
+    .gap(GapFill(goal: goal, way: .older(BackwardWalk(pages: pages, key: key))))
   }
 
   private func search(
-    _ job: inout SyncJob, target: Position, of record: ConversationRecord, first: Int? = nil
-  ) {
+    _ goal: Goal, target: Position, of record: ConversationRecord, first: Int? = nil
+  ) -> SyncStage {
     let total = record.totalCount.map { Int(clamping: $0) }
-    job.stage = .search(
-      OffsetSearch(target: target, total: total, limit: tracker.pacing.pageLimit, first: first))
+    let limit = tracker.pacing.pageLimit
+    let search = OffsetSearch(target: target, total: total, limit: limit, first: first)
+    return .gap(GapFill(goal: goal, way: .search(search)))
   }
 
   // MARK: Up
 
   /// Goes on above a boundary.
   func planAbove(
-    _ job: inout SyncJob, from edge: Position, known: SpanSet, of record: ConversationRecord,
+    _ goal: Goal, from edge: Position, known: SpanSet, of record: ConversationRecord,
     in tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
-    job.goal.from = edge
-    if config.profile.truncates == .oldest, !scheme.isSequence, !job.goal.isStuck,
+  ) throws(StoreFailure) -> SyncStage {
+    var goal = goal
+    goal.from = edge
+    if config.profile.truncates == .oldest, !scheme.isSequence, !goal.isStuck,
       let form = memory.server.form ?? stamp(record.fetch)
     {
-      job.stage = .spot(.after(scheme.tail(above: edge, form: form)))
-      return .next
+      return spot(.after(scheme.tail(above: edge, form: form)), goal)
     }
     let span = known.touching(edge)
     // Without a range only the message that the edge names is surely beside it.
@@ -189,25 +209,22 @@ extension SyncEngine {
     let top = span == nil ? edge.successor : edge
     var rows = try tx.rows(record.cid, from: low, to: top, limit: 50, newestFirst: true)
       .map(\.position)
-    if can(.around), !job.goal.isStuck, let beside = rows.first,
+    if can(.around), !goal.isStuck, let beside = rows.first,
       span != nil || beside == edge || beside.successor == edge
     {
-      job.stage = .spot(.aroundID(beside.id))
-      return .next
+      return spot(.aroundID(beside.id), goal)
     }
     // Without a known range the run is empty and begins with the timestamp group.
     let high = span == nil && scheme.ties == .unknown ? .before(timestampGroup: edge.time) : edge
     let guess = try memory.offsets.offset(below: high, in: span, of: record, tx: tx)
-    if guess == nil, !job.goal.isStuck, let key = key(above: edge, rows, record) {
-      job.stage = .spot(.before(key))
-      return .next
+    if guess == nil, !goal.isStuck, let key = key(above: edge, rows, record) {
+      return spot(.before(key), goal)
     }
     if span == nil { rows = [] }
     let stored = try tx.count(record.cid, from: high, to: .max)
-    job.stage = .forward(
-      ForwardPagination(
-        high: high, index: guess ?? stored, rows: rows.sorted(), ties: scheme.ties))
-    return .next
+    let pages = ForwardPagination(
+      high: high, index: guess ?? stored, rows: rows.sorted(), ties: scheme.ties)
+    return .gap(GapFill(goal: goal, way: .forward(pages)))
   }
 
   /// The selection for the page above a boundary, on servers that page by keys: one that ends
@@ -231,43 +248,38 @@ extension SyncEngine {
   /// nothing is known of it the server is asked.
   private func planAtMarker(
     _ job: inout SyncJob, of record: ConversationRecord, asks: Bool, in tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
+  ) throws(StoreFailure) -> SyncStage? {
+    let goal = Goal()
     guard let id = try tx.namedMarker(record.cid) else {
-      guard asks, try tx.readMarker(record.cid) == nil else { return .ended(nil) }
-      job.stage = .asking
-      return .next
+      return asks ? try tx.readMarker(record.cid) == nil ? .asking : nil : nil
     }
     if can(.around) {
-      job.stage = .spot(.aroundID(id))
-      return .next
+      return spot(.aroundID(id), goal)
     }
-    guard let count = try tx.countedUnread(record.cid) else { return .ended(nil) }
-    job.pages = 0
+    guard let count = try tx.countedUnread(record.cid) else { return nil }
+    job.turn.pages = 0
     let limit = tracker.pacing.pageLimit
-    job.stage = .search(
-      OffsetSearch(target: .min, total: nil, limit: limit, first: count - limit / 2))
-    return .next
+    let search = OffsetSearch(target: .min, total: nil, limit: limit, first: count - limit / 2)
+    return .gap(GapFill(goal: goal, way: .search(search)))
   }
 
   /// What a window shows is asked for again. Rows that stand in a gap are few, and no range says
   /// at which offset.
   private func planRefresh(
-    _ job: inout SyncJob, from low: Position, to high: Position, known: SpanSet,
+    _ goal: Goal, of job: SyncJob, to high: Position, known: SpanSet,
     of record: ConversationRecord, in tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
-    job.goal.floor = low
-    job.goal.jumps = false
-    job.wanted = .max
-    guard low < high else { return .ended(nil) }
+  ) throws(StoreFailure) -> SyncStage? {
+    let low = goal.floor
+    guard low < high else { return nil }
     if can(.around), !can(.before),
       let row = try tx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: true).first,
       !known.holds(row.position)
     {
-      job.goal.from = high
-      job.stage = .spot(.aroundID(row.position.id))
-      return .next
+      var goal = goal
+      goal.from = high
+      return spot(.aroundID(row.position.id), goal)
     }
-    return try planBelow(&job, from: high, known: known, of: record, in: tx)
+    return try planBelow(goal, of: job, from: high, known: known, of: record, in: tx)
   }
 
   /// Takes what the server says of a conversation, and goes on to the marker that it names.
@@ -276,64 +288,60 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     var draft = job
     var effects = UpdateApplier.Effects()
-    let step = try commit { tx throws(StoreFailure) -> Step in
+    let stage = try commit { tx throws(StoreFailure) -> SyncStage? in
       let record = try tx.conversation(creating: draft.request.conversation)
-      guard record.id == known.id else { return .ended(nil) }
+      guard record.id == known.id else { return nil }
       var applier = UpdateApplier(self, in: tx, answer: .getConversation, from: ingest, at: now)
       try applier.told(known)
       effects = applier.effects
       return try planAtMarker(&draft, of: record, asks: false, in: tx)
     }
     tell(effects)
+    if let stage { draft.stage = stage }
     job = draft
-    return step
+    return stage == nil ? .ended(nil) : .next
   }
 
   private func planAround(
-    _ job: inout SyncJob, place: Position, known: SpanSet, of record: ConversationRecord,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
-    if let span = known.span(holding: place), span.low < place { return .ended(nil) }
+    _ goal: Goal, of job: SyncJob, place: Position, known: SpanSet,
+    of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> SyncStage? {
+    if let span = known.span(holding: place), span.low < place { return nil }
     if can(.around) {
-      if !place.id.isEmpty, !job.goal.isStuck, try tx.row(place.id, record.cid) != nil {
-        job.stage = .spot(.aroundID(place.id))
-        return .next
+      if !place.id.isEmpty, !goal.isStuck, try tx.row(place.id, record.cid) != nil {
+        return spot(.aroundID(place.id), goal)
       }
       if !scheme.isSequence, let form = memory.server.form ?? stamp(record.fetch) {
-        job.stage = .spot(.aroundTime(form.printed(place.time)))
-        return .next
+        return spot(.aroundTime(form.printed(place.time)), goal)
       }
     }
     // The place itself belongs to the page.
     if let key = memory.server.key(below: place.successor, record) {
-      job.key = key
-      job.stage = .older(BackwardPagination(low: key.top, above: 0, ties: scheme.ties))
-      return .next
+      return older(BackwardPagination(low: key.top, above: 0, ties: scheme.ties), by: key, goal)
     }
     let edge = self.edge(above: place, known: known)
-    if edge > place { return try planBelow(&job, from: edge, known: known, of: record, in: tx) }
-    search(&job, target: place, of: record)
-    return .next
+    if edge > place {
+      return try planBelow(goal, of: job, from: edge, known: known, of: record, in: tx)
+    }
+    return search(goal, target: place, of: record)
   }
 
   /// A page around a time. Under numbers a time is looked for among the times of pages,
   /// which follow the numbers closely enough to come near.
   private func planAround(
-    _ job: inout SyncJob, time wanted: Int64, known: SpanSet, of record: ConversationRecord,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
+    _ goal: Goal, of job: SyncJob, time wanted: Int64, known: SpanSet,
+    of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) -> SyncStage? {
     // What the host names may lie outside of all that can be printed.
     let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
     guard scheme.isSequence else {
       return try planAround(
-        &job, place: .before(timestampGroup: time), known: known, of: record, in: tx)
+        goal, of: job, place: .before(timestampGroup: time), known: known, of: record, in: tx)
     }
     if can(.around), let form = memory.server.form ?? stamp(record.fetch) {
-      job.stage = .spot(.aroundTime(form.printed(time)))
-      return .next
+      return spot(.aroundTime(form.printed(time)), goal)
     }
-    search(&job, target: .before(timestampGroup: time), of: record)
-    return .next
+    return search(goal, target: .before(timestampGroup: time), of: record)
   }
 }
 

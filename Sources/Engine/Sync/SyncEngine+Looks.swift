@@ -7,14 +7,14 @@ extension SyncEngine {
   /// gaps below the newest page included; its number.
   func startLook(_ conversation: [UInt8], downTo floor: Position) -> UInt64 {
     scheduler.add(SyncRequest(conversation: conversation)) { job in
-      job.floor = floor
-      job.isBounded = floor == .min
+      job.aim.floor = floor
+      job.aim.isBounded = floor == .min
     }
   }
 
   /// A catch-up that reads everything from a place on once more.
   func startRecheck(_ conversation: [UInt8], from lowest: Position) {
     guard scheduler.hasRoom else { return }
-    scheduler.add(SyncRequest(conversation: conversation)) { $0.recheckFrom = lowest }
+    scheduler.add(SyncRequest(conversation: conversation)) { $0.aim.recheckFrom = lowest }
   }
 }

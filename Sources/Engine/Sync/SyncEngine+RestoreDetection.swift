@@ -15,8 +15,7 @@ extension SyncEngine {
   func looksAgain(
     _ job: inout SyncJob, in tx: WriteTransaction
   ) throws(StoreFailure) -> Bool {
-    guard job.trustedSize, !job.isSecondLook else { return false }
-    job.isSecondLook = true
+    guard job.evidence.trustedSize, job.suspicion.lookAgain() else { return false }
     memory.server.forgetPageSize()
     try tx.save(memory.server.facts)
     beginAgain(&job)
@@ -25,7 +24,7 @@ extension SyncEngine {
 
   func beginAgain(_ job: inout SyncJob) {
     job.beginAgain()
-    job.goalIsDone = false
+    job.aim.isDone = false
     memory.live.doubt(job.request.conversation)
   }
 
@@ -42,7 +41,9 @@ extension SyncEngine {
   func contradictsItself(_ page: Page, to job: SyncJob) -> Bool {
     guard page.items.isEmpty else { return false }
     if page.hasMore == true { return true }
-    guard !job.selects, job.offset == 0, !config.profile.countsHidden else { return false }
+    guard !job.stage.selects, job.turn.offset == 0, !config.profile.countsHidden else {
+      return false
+    }
     return page.totalCount.map { $0 > 0 } ?? false
   }
 
@@ -100,7 +101,7 @@ extension SyncEngine {
     try distrust(&record, in: tx)
     job.beginAnew()
     job.restores += 1
-    job.stage = .newest
+    job.stage = .catchUp(CatchUp())
     return .next
   }
 }

@@ -80,7 +80,7 @@ final class WindowRegistry {
     snapshot.withLock { snapshot in
       snapshot.isUp = isUp
       snapshot.catchingUp = catchingUp
-      snapshot.isSilent = jobs.contains { $0.attempts > 0 }
+      snapshot.isSilent = jobs.contains { $0.turn.attempts > 0 }
       snapshot.caughtUp = engine.memory.live.caughtUp
       engine.memory.fresh.bring(to: &snapshot.fresh)
       snapshot.listIsWhole = engine.list.isWhole

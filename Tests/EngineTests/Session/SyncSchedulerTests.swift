@@ -16,14 +16,14 @@ import Testing
     var sent: [UInt64] = []
     for isUrgent in [true, false] {
       while true {
-        let busy = Set(scheduler.jobs.filter(\.inFlight).map(\.request.conversation))
+        let busy = Set(scheduler.jobs.filter(\.turn.inFlight).map(\.request.conversation))
         guard
           let index = scheduler.ready(
             from: 0, isUrgent: isUrgent, nowMs: nowMs, besides: busy,
             waitsFor: { $0 == Array("pending".utf8) })
         else { break }
         var job = scheduler.jobs[index]
-        job.inFlight = true
+        job.turn.inFlight = true
         scheduler.replace(job)
         sent.append(job.id)
       }
@@ -52,7 +52,7 @@ import Testing
     #expect(scheduler.join(request("a", isUrgent: true))?.isRaised == false)
     #expect(scheduler.join(request("b")) == nil)
     // A look of the library's own is nobody's to share.
-    scheduler.add(request("c")) { $0.isBounded = true }
+    scheduler.add(request("c")) { $0.aim.isBounded = true }
     #expect(scheduler.join(request("c")) == nil)
     #expect(scheduler.leave(first) == nil)
     #expect(scheduler.leave(first) == nil)
@@ -100,13 +100,13 @@ import Testing
     let (first, second) = (scheduler.add(request("a")), scheduler.add(request("b")))
     #expect(turns(&scheduler) == [first, second])
     var job = try #require(scheduler.job(first))
-    job.stage = .newest
-    job.notBeforeMs = 500
+    job.stage = .catchUp(CatchUp())
+    job.turn.notBeforeMs = 500
     scheduler.replace(job)
     scheduler.disconnect(losing: [first, second])
     let back = try #require(scheduler.job(first))
     if case .start = back.stage {} else { Issue.record("it goes on where it was") }
-    #expect(back.status.trouble == .offline && !back.inFlight)
+    #expect(back.status.trouble == .offline && !back.turn.inFlight)
     #expect(turns(&scheduler) == [second])
     scheduler.wake()
     #expect(turns(&scheduler) == [first])
@@ -123,13 +123,13 @@ import Testing
       scheduler.add(live), scheduler.add(older), scheduler.add(request("b"))
     )
     var done = try #require(scheduler.job(one))
-    done.left = .before(timestampGroup: 7)
+    done.caughtUp = .live(left: .before(timestampGroup: 7), changesAreDone: false)
     scheduler.pass(done)
-    #expect(scheduler.job(other)?.floor == .before(timestampGroup: 7))
-    #expect(scheduler.job(far)?.floor == nil)
-    done.left = .before(timestampGroup: 9)
+    #expect(scheduler.job(other)?.aim.floor == .before(timestampGroup: 7))
+    #expect(scheduler.job(far)?.aim.floor == nil)
+    done.caughtUp = .live(left: .before(timestampGroup: 9), changesAreDone: false)
     scheduler.pass(done)
-    #expect(scheduler.job(other)?.floor == .before(timestampGroup: 7))
+    #expect(scheduler.job(other)?.aim.floor == .before(timestampGroup: 7))
   }
 
   @Test func aConversationHasAnotherName() {
@@ -155,10 +155,10 @@ import Testing
     let (one, other) = (scheduler.add(request("a")), scheduler.add(request("b")))
     #expect(turns(&scheduler) == [one, other])
     scheduler.letGo(of: Array("a".utf8)) { _ in false }
-    #expect(scheduler.job(one)?.inFlight == false)
-    #expect(scheduler.job(other)?.inFlight == true)
+    #expect(scheduler.job(one)?.turn.inFlight == false)
+    #expect(scheduler.job(other)?.turn.inFlight == true)
     scheduler.letGo(of: nil) { $0 == one }
-    #expect(scheduler.job(one)?.inFlight == true)
-    #expect(scheduler.job(other)?.inFlight == false)
+    #expect(scheduler.job(one)?.turn.inFlight == true)
+    #expect(scheduler.job(other)?.turn.inFlight == false)
   }
 }
