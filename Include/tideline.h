@@ -10,7 +10,7 @@
  * complete they are, or watches a window of a conversation and applies the
  * differences. The library opens no socket and starts no thread.
  *
- * The sections: library, open, turn, read, watch, act, keep, viewport.
+ * The sections: library, open, turn, read, watch, act, find, keep, viewport.
  *
  * @par Threads
  * Any function may be called from any thread; calls on one client serialize
@@ -2213,6 +2213,156 @@ tl_client_mark_listened(tl_client *client, tl_view conversation, const tl_view *
  */
 TL_API TL_CHECK tl_status
 tl_client_forget(tl_client *client, tl_view conversation, tl_view id);
+
+/* ------------------------------------------------------------------------ */
+/* Find: messages by their words                                              */
+/* ------------------------------------------------------------------------ */
+
+/**
+ * Work that takes long, in steps. Opaque. What is done is in the file: after any end, of the
+ * process too, another one goes on where it was. Freeing it ends it.
+ */
+typedef struct tl_work tl_work;
+
+/** How far work is. Set `struct_size` before the call. */
+typedef struct tl_progress {
+  uint32_t struct_size; /**< `sizeof(tl_progress)` of the caller. */
+  uint32_t is_done;     /**< 1: nothing is left to do. */
+  uint64_t done;        /**< Of `total`; it may be reached while something is left to do. */
+  uint64_t total;       /**< In a unit that the work has chosen. */
+} tl_progress;
+
+/**
+ * @brief Works for a while, on the caller's thread.
+ *
+ * Other calls may come in between. At least a little is done.
+ * @param work The work.
+ * @param ms About how many milliseconds, at most 60,000; 0 is as little as possible.
+ * @param out Filled on success.
+ * @return #TL_OK, #TL_NONE when nothing is left to do, or #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_TOO_NEW, #TL_E_NOT_FOUND (search was switched off), #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
+
+/** @brief Releases work, done or not. @param work The work, or NULL. */
+TL_API void tl_work_free(tl_work *work);
+
+/**
+ * @brief Switches search on or off.
+ *
+ * It is off in a new file, and then costs nothing. Switched on, each message is found from the
+ * commit on that brings it; what was stored before is found once it is built (#tl_search_build).
+ * Switched off, the index goes out of the file.
+ * @param client The client.
+ * @param on 1 or 0.
+ * @return #TL_OK, #TL_NONE when it was so, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE,
+ *         #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status tl_search_switch(tl_client *client, int32_t on);
+
+/**
+ * @brief Gives the work that builds what of an older file is not in the index, newest first.
+ * @param client The client.
+ * @param out The work on success, NULL otherwise. Free it with #tl_work_free.
+ * @return #TL_OK, also where nothing is left to do, or #TL_E_NOT_FOUND (search is off),
+ *         #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_search_build(tl_client *client, tl_work **out);
+
+/** Flags of #tl_search. */
+enum {
+  TL_SEARCH_MINE = 1u << 0,      /**< Only messages of this user. */
+  TL_SEARCH_ATTACHMENT = 1u << 1 /**< Only messages with a member `attachment`. */
+};
+
+/**
+ * What is searched for: docs/search.md has the language of `text`, in which no bytes are a
+ * mistake. Zero it, set `struct_size`, then what you need.
+ */
+typedef struct tl_search {
+  uint32_t struct_size;  /**< `sizeof(tl_search)` of the caller. */
+  uint32_t flags;        /**< `TL_SEARCH_` flags. */
+  tl_view text;          /**< What a person typed: any bytes, at most 4 MiB. */
+  tl_view conversation;  /**< Only in this conversation, or empty for all. */
+  tl_view sender;        /**< Only of this sender, or empty for all. */
+  int64_t from_us;       /**< Only at or after this server time; 0 is no bound. */
+  int64_t before_us;     /**< Only before this server time; 0 is no bound. */
+  int64_t after_time_us; /**< For the next page: `time_us` of the last hit. */
+  uint64_t after_number; /**< For the next page: `number` of the last hit; 0 for the first one. */
+  uint32_t limit;        /**< How many hits at most; 0 is 50, at most 1,000. */
+  uint32_t reserved;     /**< Must be zero. */
+} tl_search;
+
+/** What is to be marked in a text. Both ranges are of the string that the member holds, unescaped. */
+typedef struct tl_mark {
+  tl_view member;        /**< Member of the payload, or empty where the payload is the text. */
+  uint32_t utf8_first;   /**< First byte, in UTF-8. */
+  uint32_t utf8_count;   /**< How many. */
+  uint32_t utf16_first;  /**< First code unit, in UTF-16; half a surrogate counts as U+FFFD. */
+  uint32_t utf16_count;  /**< How many. */
+} tl_mark;
+
+/** One hit. */
+typedef struct tl_hit {
+  tl_message message;    /**< The message. */
+  const tl_mark *marks;  /**< What is to be marked, by member and place; NULL for none. */
+  uint32_t mark_count;   /**< How many. */
+  uint32_t reserved;     /**< Zero. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
+} tl_hit;
+
+/** Why nothing was asked. */
+typedef int32_t tl_asked;
+enum {
+  TL_ASKED = 0,                /**< It was asked. */
+  TL_ASKED_NO_WORD = 1,        /**< The text has no letter, number or emoji. */
+  TL_ASKED_ONLY_EXCLUSIONS = 2 /**< It only says what is not to be found. */
+};
+
+/** What a search has looked at, and what not. Set `struct_size` before the call. */
+typedef struct tl_searched {
+  uint32_t struct_size;  /**< `sizeof(tl_searched)` of the caller. */
+  tl_asked asked;        /**< Whether anything was asked. */
+  uint32_t has_more;     /**< 1: there are more hits, behind the last one. */
+  uint32_t is_cut;       /**< 1: the text is longer than what is asked; the rest was left out. */
+  uint32_t sealed;       /**< Messages, of the conversation where one was named, that are not opened yet; counted up to 10,000. */
+  uint32_t partial;      /**< Conversations of which something is not here: gaps, or older messages. Of a named one, 1 or 0. */
+  uint64_t unbuilt;      /**< Of `total`: local numbers of messages that #tl_search_build has not come to. */
+  uint64_t total;        /**< Local numbers of messages there were when the build began. */
+} tl_searched;
+
+/**
+ * @brief Finds messages that are stored, newest first.
+ *
+ * The read runs beside the writer and sees one committed state. Pages neither repeat nor skip a
+ * message that was there all along and did not move. A message is found by what the server has:
+ * not while it is to be sent, and after an edit by the new text once that is confirmed. Hidden,
+ * deleted and sealed messages are not found. A window opens at a hit with #tl_window_load.
+ * @param client The client.
+ * @param search What is searched for. Borrowed for the call.
+ * @param out The batch on success, also without hits, NULL otherwise: see #tl_batch_hits and
+ *        #tl_batch_searched. Free it with #tl_batch_free.
+ * @return #TL_OK, or #TL_E_NOT_FOUND (search is off), #TL_E_TOO_LARGE (a text over 4 MiB),
+ *         #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status
+tl_client_search(tl_client *client, const tl_search *search, tl_batch **out);
+
+/**
+ * @brief Gives the hits of a batch.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The hits, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_hit *tl_batch_hits(const tl_batch *batch, size_t *count);
+
+/**
+ * @brief Tells what a search has looked at.
+ * @param batch A batch of hits.
+ * @param out Filled on success.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_TOO_NEW.
+ */
+TL_API TL_CHECK tl_status tl_batch_searched(const tl_batch *batch, tl_searched *out);
 
 /* ------------------------------------------------------------------------ */
 /* Keep                                                                       */

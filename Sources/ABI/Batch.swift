@@ -12,15 +12,15 @@ internal import Engine
   private static let magic: UInt64 = 0x666F_2068_6374_6162
 
   /// What the records are.
-  private enum Kind {
-    case messages, changes, events, entities, operations, conversations, quarantined, items
+  enum Kind {
+    case messages, changes, events, entities, operations, conversations, quarantined, items, hits
   }
 
   private var word: UInt64
   /// Bytes behind the header.
   private var size: Int
-  private var kind = Kind.messages
-  private var count = 0
+  var kind = Kind.messages
+  var count = 0
   private var coverage: tl_coverage?
 
   /// The header of messages, which the store has written behind it.
@@ -214,7 +214,7 @@ internal import Engine
   }
 
   /// The records, or NULL, and how many there are; none where it holds others.
-  private static func contents<Record>(
+  static func contents<Record>(
     _ handle: OpaquePointer?, _ kind: Kind
   ) -> (UnsafePointer<Record>?, Int) {
     guard let block = unsafe ours(handle), unsafe block.pointee.kind == kind,
@@ -241,7 +241,7 @@ internal import Engine
   }
 
   /// A block with room for parts of these sizes behind the header.
-  private static func allocate(_ sizes: [Int]) throws(Failure) -> UnsafeMutablePointer<Batch> {
+  static func allocate(_ sizes: [Int]) throws(Failure) -> UnsafeMutablePointer<Batch> {
     var size = 0
     for part in sizes {
       let (sum, overflow) = size.addingReportingOverflow(part)
@@ -258,18 +258,18 @@ internal import Engine
   /// Bytes of the header, so that what follows is aligned.
   static var header: Int { RowPage.headBytes }
 
-  private static func start(of block: UnsafeMutablePointer<Batch>) -> UnsafeMutableRawPointer {
+  static func start(of block: UnsafeMutablePointer<Batch>) -> UnsafeMutableRawPointer {
     unsafe UnsafeMutableRawPointer(block) + header
   }
 
   /// Bytes that `count` values take.
-  private static func extent<Row>(of type: Row.Type, _ count: Int) throws(Failure) -> Int {
+  static func extent<Row>(of type: Row.Type, _ count: Int) throws(Failure) -> Int {
     let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Row>.stride)
     if overflow { throw .internal("a page has too many rows") }
     return bytes
   }
 
-  private static func block(
+  static func block(
     _ handle: OpaquePointer?
   ) throws(Failure) -> UnsafeMutablePointer<Batch> {
     guard let block = unsafe ours(handle) else { throw .invalid("batch is not a batch") }

@@ -1,5 +1,5 @@
-/// What a `tl_client`, a `tl_window`, a `tl_items`, a `tl_list` or a `tl_viewport` pointer points
-/// to.
+/// What a `tl_client`, a `tl_window`, a `tl_items`, a `tl_list`, a `tl_work` or a `tl_viewport`
+/// pointer points to.
 ///
 /// A small block of plain memory that begins with a magic word, so that NULL, a
 /// batch or any other readable memory is refused before it is taken for an
@@ -21,6 +21,9 @@ internal import Engine
 
   /// "an items" in ASCII, read as a number.
   private static let items: UInt64 = 0x736D_6574_6920_6E61
+
+  /// "the work" in ASCII, read as a number.
+  private static let work: UInt64 = 0x6B72_6F77_2065_6874
 
   private var word: UInt64
   private var object: Unmanaged<AnyObject>
@@ -60,6 +63,11 @@ internal import Engine
   /// Puts a window behind a new handle.
   static func new(_ window: Window) -> OpaquePointer {
     unsafe new(Self.window, window)
+  }
+
+  /// Puts work behind a new handle.
+  static func new(_ work: Work) -> OpaquePointer {
+    unsafe new(Self.work, work)
   }
 
   /// Puts a list behind a new handle.
@@ -102,6 +110,14 @@ internal import Engine
     return list
   }
 
+  /// The work behind a handle.
+  static func work(_ handle: OpaquePointer?) throws(Failure) -> Work {
+    guard let block = unsafe block(handle, work),
+      let work = unsafe block.pointee.object.takeUnretainedValue() as? Work
+    else { throw .invalid("work is not work") }
+    return work
+  }
+
   /// The viewport behind a handle.
   static func viewport(_ handle: OpaquePointer?) throws(Failure) -> LockedViewport {
     guard let block = unsafe block(handle, viewport),
@@ -142,6 +158,11 @@ internal import Engine
   static func freeList(_ handle: OpaquePointer?) {
     guard let list = unsafe claim(handle, list) as? ConversationList else { return }
     list.close()
+  }
+
+  /// Gives the memory of work back.
+  static func freeWork(_ handle: OpaquePointer?) {
+    _ = unsafe claim(handle, work)
   }
 
   /// Gives the memory of a viewport back.

@@ -40,7 +40,7 @@ extension tl_message {
 }
 
 /// The room that each record keeps for members to come.
-private let reservedWords: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
+let reservedWords: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
   (0, 0, 0, 0, 0, 0, 0, 0)
 
 /// Flags that say something of what the server has.

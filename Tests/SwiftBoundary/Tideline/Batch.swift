@@ -6,7 +6,7 @@ import CTidelineShared
 
 /// Records in one allocation; which kind depends on the call that made it.
 public struct Batch: ~Copyable {
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
 
   /// Takes over what a call gave.
   init(_ handle: OpaquePointer) {

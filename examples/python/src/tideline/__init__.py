@@ -16,6 +16,7 @@ from .errors import (
     ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
     MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status, StorageError,
     TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError, last_error)
+from .find import Asked, Found, Hit, Mark, Progress, Work
 from .items import Items
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .values import (
@@ -42,5 +43,6 @@ __all__ = [
     "Policy", "Profile", "Quarantined", "SealedMessage", "State", "Stats", "Stop", "SyncKind",
     "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting", "WindowState",
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
-    "Layout", "Placed", "Viewport", "ViewportState",
+    "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Found", "Hit", "Mark", "Progress",
+    "Work",
 ]

@@ -183,6 +183,12 @@ def _messages(block: _Block, count: int) -> tuple[Message, ...]:
     return made
 
 
+def spaced(batch: ctypes.c_void_p, stride: int, count: int) -> tuple[Message, ...]:
+    """The messages that begin the records of a batch."""
+    content = _content(batch)
+    return tuple([_message(content, place * stride) for place in range(count)])
+
+
 def _block(batch: ctypes.c_void_p) -> tuple[bytes, Callable[[int, int], bytes]]:
     """The block's bytes, and a function that gives a view's part of them."""
     content = _content(batch)

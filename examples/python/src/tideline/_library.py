@@ -195,6 +195,53 @@ class Quarantined(ctypes.Structure):
     ]
 
 
+class Progress(ctypes.Structure):
+    """``tl_progress``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("is_done", c_uint32), ("done", c_uint64), ("total", c_uint64),
+    ]
+
+
+class Search(ctypes.Structure):
+    """``tl_search``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("text", View), ("conversation", View),
+        ("sender", View), ("from_us", c_int64), ("before_us", c_int64),
+        ("after_time_us", c_int64), ("after_number", c_uint64), ("limit", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
+class Mark(ctypes.Structure):
+    """``tl_mark``."""
+
+    _fields_ = [
+        ("member", View), ("utf8_first", c_uint32), ("utf8_count", c_uint32),
+        ("utf16_first", c_uint32), ("utf16_count", c_uint32),
+    ]
+
+
+class Hit(ctypes.Structure):
+    """``tl_hit``."""
+
+    _fields_ = [
+        ("message", Message), ("marks", POINTER(Mark)), ("mark_count", c_uint32),
+        ("reserved", c_uint32), ("reserved_words", c_uint64 * 8),
+    ]
+
+
+class Searched(ctypes.Structure):
+    """``tl_searched``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("asked", c_int32), ("has_more", c_uint32),
+        ("is_cut", c_uint32), ("sealed", c_uint32), ("partial", c_uint32),
+        ("unbuilt", c_uint64), ("total", c_uint64),
+    ]
+
+
 class Entity(ctypes.Structure):
     """``tl_entity``."""
 
@@ -437,6 +484,7 @@ class Stats(ctypes.Structure):
 
 
 _client, _batch, _window, _list = c_void_p, c_void_p, c_void_p, c_void_p
+_work = c_void_p
 _viewport = c_void_p
 _items = c_void_p
 _FUNCTIONS = {
@@ -560,6 +608,13 @@ _FUNCTIONS = {
     "tl_viewport_state": (c_int32, [_viewport, POINTER(ViewportStatus)]),
     "tl_client_conversations": (c_int32, [_client, c_uint32, c_uint32, POINTER(_batch)]),
     "tl_client_conversation": (c_int32, [_client, View, POINTER(_batch)]),
+    "tl_work_step": (c_int32, [_work, c_uint32, POINTER(Progress)]),
+    "tl_work_free": (None, [_work]),
+    "tl_search_switch": (c_int32, [_client, c_int32]),
+    "tl_search_build": (c_int32, [_client, POINTER(_work)]),
+    "tl_client_search": (c_int32, [_client, POINTER(Search), POINTER(_batch)]),
+    "tl_batch_hits": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_batch_searched": (c_int32, [_batch, POINTER(Searched)]),
 }
 
 

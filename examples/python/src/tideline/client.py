@@ -15,6 +15,7 @@ from . import _library as c
 from .act import Acts
 from .conversations import ConversationList
 from .errors import Status, check
+from .find import Finds
 from .values import (
     Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
     Profile, Quarantined, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
@@ -37,7 +38,7 @@ def _bytes(view: c.View) -> bytes:
     return ctypes.string_at(view.data, view.size) if view.size else b""
 
 
-class Client(Acts):
+class Client(Acts, Finds):
     """A client on an encrypted file, or in memory.
 
     Any method may be called from any thread. The client opens no socket and starts no thread: say

@@ -1,0 +1,115 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+/// Section "Find" of the header: messages by their words, and work in steps.
+internal import Base
+public import CTideline
+internal import Engine
+
+@implementation @_cdecl("tl_work_step")
+public func tl_work_step(
+  _ work: OpaquePointer?, _ ms: UInt32, _ out: UnsafeMutablePointer<tl_progress>?
+) -> tl_status {
+  boundary { () throws(Failure) in
+    let work = unsafe try Handle.work(work)
+    do throws(Failure) {
+      var isDone = false
+      try unsafe write(out) { () throws(Failure) in
+        let ms = try count(ms, zero: 0, atMost: Limits.stepMsMax, "ms is over 60,000")
+        let progress = try work.step(milliseconds: Int64(ms))
+        isDone = progress.isDone
+        return tl_progress(
+          struct_size: 0, is_done: isDone ? 1 : 0, done: progress.done, total: progress.total)
+      }
+      return status(isDone ? TL_NONE : TL_OK)
+    } catch {
+      work.client.note(error)
+      if case .internal = error { work.client.close() }
+      throw error
+    }
+  }
+}
+
+@implementation @_cdecl("tl_work_free")
+public func tl_work_free(_ work: OpaquePointer?) {
+  unsafe Handle.freeWork(work)
+}
+
+@implementation @_cdecl("tl_search_switch")
+public func tl_search_switch(_ client: OpaquePointer?, _ on: Int32) -> tl_status {
+  unsafe boundary(client) { client throws(Failure) in
+    guard on == 0 || on == 1 else { throw .invalid("on is neither 0 nor 1") }
+    return try Finder(client).switchSearch(on: on == 1) ? status(TL_OK) : status(TL_NONE)
+  }
+}
+
+@implementation @_cdecl("tl_search_build")
+public func tl_search_build(
+  _ client: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    unsafe out.pointee = Handle.new(try Finder(client).buildSearch())
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_client_search")
+public func tl_client_search(
+  _ client: OpaquePointer?, _ search: UnsafePointer<tl_search>?,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let query = try unsafe SearchQuery(read(search, zero: tl_search()))
+    unsafe out.pointee = try Batch.new(Finder(client).search(query))
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_batch_hits")
+public func tl_batch_hits(
+  _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<tl_hit>? {
+  let (hits, number) = unsafe Batch.hits(batch)
+  unsafe count?.pointee = number
+  return unsafe hits
+}
+
+@implementation @_cdecl("tl_batch_searched")
+public func tl_batch_searched(
+  _ batch: OpaquePointer?, _ out: UnsafeMutablePointer<tl_searched>?
+) -> tl_status {
+  boundary { () throws(Failure) in
+    try unsafe write(out) { () throws(Failure) in try unsafe Batch.searched(batch) }
+    return status(TL_OK)
+  }
+}
+
+extension SearchQuery {
+  fileprivate init(_ search: tl_search) throws(Failure) {
+    try unsafe mustBeZero(search.reserved, "reserved is not zero")
+    let mine = UInt32(truncatingIfNeeded: TL_SEARCH_MINE)
+    let attachment = UInt32(truncatingIfNeeded: TL_SEARCH_ATTACHMENT)
+    guard unsafe search.flags & ~(mine | attachment) == 0 else {
+      throw .invalid("flags has an unknown flag of a search")
+    }
+    func id(_ view: tl_view, _ name: StaticString) throws(Failure) -> [UInt8]? {
+      unsafe view.size == 0 ? nil : try unsafe view.id(name)
+    }
+    self.init(
+      try unsafe search.text.bytes(
+        "text", atMost: Limits.searchBytesMax, or: .tooLarge("a text is over 4 MiB")))
+    conversation = try unsafe id(search.conversation, "conversation")
+    sender = try unsafe id(search.sender, "sender")
+    isMine = unsafe search.flags & mine != 0
+    hasAttachment = unsafe search.flags & attachment != 0
+    fromUs = unsafe search.from_us == 0 ? .min : search.from_us
+    beforeUs = unsafe search.before_us == 0 ? .max : search.before_us
+    afterUs = unsafe search.after_time_us
+    afterNumber = unsafe search.after_number
+    limit = try unsafe count(
+      search.limit, zero: 50, atMost: Limits.searchHitsMax, "limit is over 1,000")
+  }
+}

@@ -1,0 +1,66 @@
+/// The values of search that cross the engine's border.
+/// They mirror the structs of the header one to one, without pointers.
+package import Base
+
+package struct SearchQuery: Sendable {
+  /// What a person typed: any bytes.
+  package var text: [UInt8]
+  /// Nil for all.
+  package var conversation: [UInt8]?
+  package var sender: [UInt8]?
+  package var isMine = false
+  package var hasAttachment = false
+  /// Server times, the second one not included.
+  package var fromUs = Int64.min
+  package var beforeUs = Int64.max
+  /// Time and number of the last hit of the page before; number 0 for the first page.
+  package var afterUs: Int64 = 0
+  package var afterNumber: UInt64 = 0
+  package var limit = 50
+
+  package init(_ text: [UInt8]) {
+    self.text = text
+  }
+}
+
+/// What is marked in a member of a message; the member's name lies in the bytes of the page.
+package struct HitMark: Sendable {
+  package var member: Range<Int>
+  package var utf8: Range<Int>
+  package var utf16: Range<Int>
+}
+
+package struct HitRow: Sendable {
+  /// Which of the page's messages it is.
+  package var message: Int
+  /// In the bytes of the page.
+  package var conversation: Range<Int>
+  package var marks: [HitMark]
+}
+
+/// Hits, newest first, and what was not searched.
+package struct HitPage: Sendable {
+  package var rows: [HitRow] = []
+  package var bytes: [UInt8] = []
+  package var messages = RowPage()
+  package var hasMore = false
+  package var isCut = false
+  package var asksNoWord = false
+  package var asksOnlyExclusions = false
+  /// Messages that the build has not looked at, of so many.
+  package var unbuilt: UInt64 = 0
+  package var total: UInt64 = 0
+  /// Messages that are not opened yet, counted up to 10,000.
+  package var sealed = 0
+  /// Conversations of which something is not here.
+  package var partial = 0
+
+  package init() {}
+}
+
+/// How far a piece of long work is.
+package struct WorkProgress: Equatable, Sendable {
+  package var done: UInt64
+  package var total: UInt64
+  package var isDone: Bool
+}

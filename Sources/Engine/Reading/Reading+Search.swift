@@ -1,0 +1,86 @@
+/// Hits as rows of messages, each with what is marked in it.
+internal import Base
+internal import Store
+internal import Timeline
+
+extension Reading {
+  func hits(_ query: SearchQuery) throws(Failure) -> HitPage {
+    let page = try storing { rx throws(StoreFailure) -> HitPage? in
+      var request = SearchRequest(query.text, limit: query.limit)
+      if let conversation = query.conversation {
+        // Nothing is found in one that is not known; a number that none has says so.
+        request.cid = try rx.conversation(conversation)?.cid ?? -1
+      }
+      request.sender = query.sender
+      request.isMine = query.isMine
+      request.hasAttachment = query.hasAttachment
+      request.fromUs = query.fromUs
+      request.beforeUs = query.beforeUs
+      if query.afterNumber > 0 {
+        request.after = SearchRequest.Place(timeUs: query.afterUs, number: query.afterNumber)
+      }
+      guard let answer = try rx.search(request) else { return nil }
+      return try self.page(answer)
+    }
+    guard let page else { throw .notFound("search is not switched on") }
+    return page
+  }
+
+  private func page(_ answer: SearchAnswer) throws(StoreFailure) -> HitPage {
+    var page = HitPage()
+    page.hasMore = answer.hasMore
+    page.isCut = answer.isCut
+    page.asksNoWord = answer.nothing == .noWord
+    page.asksOnlyExclusions = answer.nothing == .onlyExclusions
+    page.unbuilt = answer.coverage.unbuilt
+    page.total = answer.coverage.total
+    page.sealed = answer.coverage.sealed
+    page.partial = answer.coverage.partial
+    let found = try rx.messages(at: answer.hits.map { ($0.cid, $0.position) })
+    page.messages = found.page
+    var known: [Int64: Known] = [:]
+    for (hit, message) in zip(answer.hits, found.rows) {
+      guard let message else { continue }
+      let entry: Known
+      if let met = known[hit.cid] {
+        entry = met
+      } else {
+        entry = try self.known(hit.cid, in: &page)
+        known[hit.cid] = entry
+      }
+      let flags = entry.annotator?.flags(found.page[message].rowFlags, hit.position) ?? 0
+      unsafe found.page.withRows { rows in unsafe mark(&rows[message], flags) }
+      var row = HitRow(message: message, conversation: entry.name, marks: [])
+      for mark in answer.marks(found.page[found.page[message].payload]) {
+        row.marks.append(
+          HitMark(member: page.add(mark.member), utf8: mark.utf8, utf16: mark.utf16))
+      }
+      page.rows.append(row)
+    }
+    return page
+  }
+
+  /// What all hits of one conversation have in common.
+  private struct Known {
+    let name: Range<Int>
+    let annotator: RowAnnotator?
+  }
+
+  private func known(_ cid: Int64, in page: inout HitPage) throws(StoreFailure) -> Known {
+    guard let record = try rx.conversation(cid: cid) else {
+      return Known(name: 0..<0, annotator: nil)
+    }
+    let annotator = try RowAnnotator(
+      rx, of: record, spans: record.trusted(rx.spans(cid)), fresh: fresh[cid], ends: nil)
+    return Known(name: page.add(record.id), annotator: annotator)
+  }
+}
+
+extension HitPage {
+  /// Adds bytes, and says where they lie.
+  fileprivate mutating func add(_ added: [UInt8]) -> Range<Int> {
+    let start = bytes.count
+    bytes += added
+    return start..<bytes.count
+  }
+}

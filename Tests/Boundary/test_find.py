@@ -1,0 +1,156 @@
+"""Search from Python, through the built library: the corpus, pages, marks, and what stays right."""
+
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import tideline
+
+from support import KEY, ROOT
+
+PLAIN = b'{"text":"opened"}'
+DATA = ROOT / "Tests" / "TextTests" / "Data" / "corpus.tsv"
+
+
+def written(text):
+    r"""The bytes that the corpus writes with escapes: `\xNN`, and `\{a*100}` for a hundred `a`."""
+    def repeat(match):
+        return match[1] * int(match[2])
+    data = re.sub(rb"\\\{((?:(?!\*\d+\}).)*)\*(\d+)\}", repeat, text.encode(), flags=re.S)
+    return re.sub(rb"\\x([0-9A-Fa-f]{2})", lambda match: bytes([int(match[1], 16)]), data)
+
+
+def corpus():
+    texts, queries = {}, []
+    for line in DATA.read_text(encoding="utf-8").split("\n"):
+        parts = line.split("\t")
+        if line.startswith("#") or len(parts) != 3:
+            continue
+        if parts[0] == "text":
+            texts[parts[1]] = written(parts[2])
+        else:
+            queries.append((written(parts[1]), set(parts[2].split())))
+    return texts, queries
+
+
+def push(client, name, text, **more):
+    message = {"message_id": name, "conversation_id": "c", "sender_id": "you",
+               "created_at": "2024-05-01T10:00:00", "payload": {"text": text}, **more}
+    client.receive(json.dumps({
+        "type": "message_new", "conversation_id": message["conversation_id"], "message": message}))
+
+
+def names(found):
+    return [hit.message.id for hit in found.hits]
+
+
+def build(client):
+    work = client.search_build()
+    while not work.step(10).is_done:
+        pass
+
+
+class Find(unittest.TestCase):
+    def check_corpus(self, client):
+        texts, queries = corpus()
+        self.assertGreater(len(queries), 150)
+        for query, expected in queries:
+            found = client.search(query, limit=1000)
+            self.assertEqual(set(names(found)), expected, query)
+            for hit in found.hits:
+                text = json.loads(hit.message.payload)["text"]
+                for mark in hit.marks:
+                    units = text.encode("utf-16-le", "surrogatepass")
+                    part = units[2 * mark.utf16.start:2 * mark.utf16.stop]
+                    data = text.encode()[mark.utf8.start:mark.utf8.stop]
+                    self.assertEqual(part.decode("utf-16-le"), data.decode())
+
+    def test_the_corpus(self):
+        """What is stored before search is switched on, and what comes after."""
+        texts = {name: data.decode("utf-8", "replace") for name, data in corpus()[0].items()}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "file"
+            with tideline.Client(path, KEY, user_id="me") as client:
+                half = len(texts) // 2
+                for name, text in list(texts.items())[:half]:
+                    push(client, name, text)
+                self.assertTrue(client.search_switch(True))
+                for name, text in list(texts.items())[half:]:
+                    push(client, name, text)
+                self.assertGreater(client.search("a").unbuilt, 0)
+                build(client)
+                self.check_corpus(client)
+            with tideline.Client(path, KEY, user_id="me") as client:
+                self.check_corpus(client)
+
+    def test_pages_and_filters(self):
+        with tideline.Client(user_id="me") as client:
+            client.search_switch(True)
+            for number in range(10):
+                push(client, f"m{number}", f"word {number}", sender_id=f"s{number % 2}",
+                     created_at=f"2024-05-01T10:00:0{number}")
+            push(client, "other", "word", conversation_id="d", created_at="2024-05-02T10:00:00")
+            pages, after = [], None
+            while True:
+                found = client.search("wor", after=after, limit=3)
+                pages += names(found)
+                if not found.has_more:
+                    break
+                after = found.hits[-1]
+            self.assertEqual(pages, ["other"] + [f"m{number}" for number in reversed(range(10))])
+            self.assertEqual(names(client.search("word", "d")), ["other"])
+            self.assertEqual(names(client.search("word", sender="s1", limit=2)), ["m9", "m7"])
+            self.assertEqual(names(client.search("word", "nowhere")), [])
+            self.assertEqual(names(client.search("word -5", "c", limit=5)),
+                             ["m9", "m8", "m7", "m6", "m4"])
+            self.assertEqual(client.search("").asked, tideline.Asked.NO_WORD)
+            self.assertEqual(client.search("-a").asked, tideline.Asked.ONLY_EXCLUSIONS)
+            self.assertTrue(client.search(" ".join(map(str, range(40)))).is_cut)
+            for query in (b"\0", b"\xff\xfe", b'"', b"NEAR(a b)", b"* AND OR NOT",
+                          b"a" * (1 << 20)):
+                client.search(query)
+
+    def test_what_goes_is_found_no_more(self):
+        with tideline.Client(user_id="me") as client:
+            client.search_switch(True)
+            for number in range(4):
+                push(client, f"m{number}", "secret word", created_at=f"2024-05-01T10:00:0{number}")
+            client.forget("c", "m0")
+            client.drop("c", "m1")
+            client.receive(json.dumps({
+                "type": "message_deleted", "conversation_id": "c", "message_ids": ["m2"]}))
+            self.assertEqual(names(client.search("secret")), ["m3"])
+            client.clear()
+            self.assertEqual(names(client.search("secret")), [])
+            self.assertTrue(client.search_switch(False))
+            self.assertRaises(tideline.NotFoundError, client.search, "secret")
+
+    def test_sealed_messages_wait(self):
+        """A text is found once the host has opened it."""
+        keys = []
+        with tideline.Client(user_id="me", open=lambda m: PLAIN if keys else None) as client:
+            client.search_switch(True)
+            push(client, "m", "sealed")
+            self.assertEqual(client.search("opened").sealed, 1)
+            keys.append(1)
+            client.reopen_payloads()
+            found = client.search("opened")
+            self.assertEqual((names(found), found.sealed), (["m"], 0))
+
+    def test_what_was_found_opens_a_window(self):
+        with tideline.Client(user_id="me") as client:
+            client.search_switch(True)
+            for number in range(40):
+                push(client, f"m{number}", f"word{number}",
+                     created_at=f"2024-05-01T10:00:{number:02}")
+            hit = client.search("word7").hits[0]
+            window = client.window("c", tideline.At.MESSAGE, 10, id=hit.message.id, cache_only=True)
+            window.poll()
+            rows = window.rows(0, window.state().row_count)
+            self.assertIn("m7", [row.id for row in rows])
+
+
+if __name__ == "__main__":
+    unittest.main()

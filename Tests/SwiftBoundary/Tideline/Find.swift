@@ -1,0 +1,78 @@
+/// Search, from Swift.
+import CTidelineShared
+
+/// A message that was found, and what is to be marked in it, as ranges of UTF-16 by member.
+public struct Hit {
+  public let message: Message
+  public let marks: [(member: String, utf16: Range<Int>)]
+
+  init(_ hit: tl_hit) {
+    message = Message(hit.message)
+    marks = UnsafeBufferPointer(start: hit.marks, count: Int(hit.mark_count)).map { mark in
+      let first = Int(mark.utf16_first)
+      return (mark.member.string, first..<first + Int(mark.utf16_count))
+    }
+  }
+}
+
+/// Work in steps; letting go of it ends it.
+public struct Work: ~Copyable {
+  private let handle: OpaquePointer
+
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+  }
+
+  deinit {
+    tl_work_free(handle)
+  }
+
+  public func step(ms: UInt32) throws -> tl_progress {
+    var out = tl_progress()
+    out.struct_size = size(tl_progress.self)
+    try check(tl_work_step(handle, ms, &out))
+    return out
+  }
+}
+
+extension Batch {
+  public var hits: [Hit] {
+    var count = 0
+    let hits = tl_batch_hits(handle, &count)
+    return UnsafeBufferPointer(start: hits, count: count).map(Hit.init)
+  }
+
+  public func searched() throws -> tl_searched {
+    var out = tl_searched()
+    out.struct_size = size(tl_searched.self)
+    try check(tl_batch_searched(handle, &out))
+    return out
+  }
+}
+
+extension Client {
+  /// Switches search on or off; false when it was so.
+  @discardableResult
+  public func switchSearch(_ isOn: Bool) throws -> Bool {
+    try check(tl_search_switch(handle, isOn ? 1 : 0)) == .ok
+  }
+
+  public func buildSearch() throws -> Work {
+    var out: OpaquePointer?
+    try check(tl_search_build(handle, &out))
+    return Work(try handed(out))
+  }
+
+  public func search(_ text: String, in conversation: String = "") throws -> Batch {
+    let batch = try withViews([text, conversation]) { views in
+      var search = tl_search()
+      search.struct_size = size(tl_search.self)
+      search.text = views[0]
+      search.conversation = views[1]
+      var out: OpaquePointer?
+      try check(tl_client_search(handle, &search, &out))
+      return try handed(out)
+    }
+    return Batch(batch)
+  }
+}

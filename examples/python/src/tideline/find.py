@@ -1,0 +1,146 @@
+"""Messages by their words, and work that is done in steps."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import enum
+from typing import Optional, Union
+
+from . import _batch
+from . import _library as c
+from .errors import Status, check
+from .values import Message
+
+
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """What is to be marked in the string of a member of the payload, or in the payload itself
+    where ``member`` is empty: in its bytes, and in its code units."""
+
+    member: str
+    utf8: range
+    utf16: range
+
+
+@dataclasses.dataclass(frozen=True)
+class Hit:
+    """A message that was found, and what is to be marked in it."""
+
+    message: Message
+    marks: tuple[Mark, ...]
+
+
+class Asked(enum.IntEnum):
+    """Why nothing was asked: ``tl_asked``."""
+
+    ASKED = 0
+    NO_WORD = 1
+    ONLY_EXCLUSIONS = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """Hits, newest first, and what was not searched.
+
+    ``unbuilt`` of ``total`` messages are not in the index yet, ``sealed`` ones are not opened, of
+    ``partial`` conversations something is not here.
+    """
+
+    hits: tuple[Hit, ...]
+    asked: Asked
+    has_more: bool
+    is_cut: bool
+    sealed: int
+    partial: int
+    unbuilt: int
+    total: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """How far work is."""
+
+    done: int
+    total: int
+    is_done: bool
+
+
+class Work:
+    """Work that takes long, in steps. What is done is kept; another one goes on from there."""
+
+    def __init__(self, client: Finds) -> None:
+        self._handle = ctypes.c_void_p()
+        # The client's hooks must outlive the work.
+        self._client = client
+        check(c.library.tl_search_build(client._handle, ctypes.byref(self._handle)))
+
+    def __del__(self) -> None:
+        handle, self._handle = getattr(self, "_handle", None), ctypes.c_void_p()
+        if handle:
+            c.library.tl_work_free(handle)
+
+    def step(self, ms: int = 0) -> Progress:
+        """Works for about so many milliseconds, at least a little."""
+        out = c.Progress(ctypes.sizeof(c.Progress))
+        check(c.library.tl_work_step(self._handle, ms, ctypes.byref(out)))
+        return Progress(out.done, out.total, bool(out.is_done))
+
+
+class Finds:
+    """What a client finds."""
+
+    _handle: ctypes.c_void_p
+
+    def search_switch(self, on: bool) -> bool:
+        """Switches search on or off; False when it was so. What is stored is then to be built."""
+        return check(c.library.tl_search_switch(self._handle, int(on))) == Status.OK
+
+    def search_build(self) -> Work:
+        """Gives the work that brings what is stored into the index."""
+        return Work(self)
+
+    def search(
+        self, text: Union[str, bytes], conversation: str = "", *, sender: str = "",
+        mine: bool = False, attachment: bool = False, from_us: int = 0, before_us: int = 0,
+        after: Optional[Hit] = None, limit: int = 0,
+    ) -> Found:
+        """Finds messages, newest first: ``after`` is the last hit of the page before."""
+        texts = (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text),
+                 conversation.encode(), sender.encode())
+        search = c.Search(
+            ctypes.sizeof(c.Search), mine | attachment << 1, *map(c.view, texts), from_us,
+            before_us, after.message.time_us if after else 0,
+            after.message.number if after else 0, limit)
+        batch = ctypes.c_void_p()
+        check(c.library.tl_client_search(
+            self._handle, ctypes.byref(search), ctypes.byref(batch)))
+        try:
+            return _found(batch)
+        finally:
+            c.library.tl_batch_free(batch)
+
+
+def _found(batch: ctypes.c_void_p) -> Found:
+    told = c.Searched(ctypes.sizeof(c.Searched))
+    check(c.library.tl_batch_searched(batch, ctypes.byref(told)))
+    count = ctypes.c_size_t()
+    address = c.library.tl_batch_hits(batch, ctypes.byref(count))
+    hits: list[Hit] = []
+    if address:
+        rows = ctypes.cast(address, ctypes.POINTER(c.Hit))[:count.value]
+        messages = _batch.spaced(batch, ctypes.sizeof(c.Hit), count.value)
+        hits = [
+            Hit(message, tuple([_mark(mark) for mark in row.marks[:row.mark_count]])
+                if row.mark_count else ())
+            for row, message in zip(rows, messages)]
+    return Found(
+        tuple(hits), Asked(told.asked), bool(told.has_more), bool(told.is_cut), told.sealed,
+        told.partial, told.unbuilt, told.total)
+
+
+def _mark(mark: c.Mark) -> Mark:
+    member = ctypes.string_at(mark.member.data, mark.member.size) if mark.member.size else b""
+    return Mark(
+        member.decode(), range(mark.utf8_first, mark.utf8_first + mark.utf8_count),
+        range(mark.utf16_first, mark.utf16_first + mark.utf16_count))
