@@ -22,8 +22,8 @@ struct SearchIndex {
   /// Makes the tables, empty, for all messages below a number to be built; 0 for none.
   func create(below number: UInt64) throws(StoreFailure) {
     try connection.registerTokenizer()
-    // A row is known by its place in the index, and the other way round. Merging is done in
-    // slices, never inside a commit.
+    // A row is known by its place in the index, and the other way round. Lengths of texts are
+    // kept for an order by relevance, which is not there.
     try connection.execute(
       """
       CREATE TABLE search_state (
@@ -46,7 +46,7 @@ struct SearchIndex {
         rest BLOB NOT NULL DEFAULT x''
       ) STRICT;
       CREATE VIRTUAL TABLE search USING fts5(
-        text, content='', tokenize='tideline rows 2 3 4');
+        text, content='', columnsize=0, tokenize='tideline rows 2 3 4');
       CREATE VIRTUAL TABLE search_word USING fts5vocab(search, row);
       """)
     try connection.execute(Self.triggers)

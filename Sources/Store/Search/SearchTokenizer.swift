@@ -89,6 +89,7 @@ internal import Text
     _ taken: TokenTaken
   ) -> Int32 {
     var first = 0
+    var hasText = false
     while first < document.count {
       var end = first
       while unsafe end < document.count && document[end] != DocumentMark.end { end &+= 1 }
@@ -97,11 +98,10 @@ internal import Text
       if unsafe part.first == DocumentMark.term {
         code = unsafe token(document, first..<end, context, taken)
       } else {
-        code = unsafe tokens(part, context, taken, offset: first)
-        // What ends it.
-        if code == SQLITE_OK, end < document.count {
-          code = unsafe token(document, end..<end &+ 1, context, taken)
-        }
+        // What ended the text before it.
+        if hasText { code = unsafe token(document, first &- 1..<first, context, taken) }
+        if code == SQLITE_OK { code = unsafe tokens(part, context, taken, offset: first) }
+        hasText = true
       }
       if code != SQLITE_OK { return code }
       first = end &+ 1
