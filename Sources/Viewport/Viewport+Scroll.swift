@@ -24,6 +24,10 @@ extension Viewport {
     let top = raw.clamped(low, high)
     if pulls { overscroll.pull(to: raw &- top) }
     place(at: top)
+    // Where the end is depends on rows that are measured now.
+    if !pulls, delta != 0, delta < 0 ? raw <= low : raw >= high {
+      goal = Goal(kind: delta < 0 ? .topEnd : .bottomEnd, node: 0, inset: 0, isPassing: true)
+    }
     bar.scroll(Int(delta.signum()), from: from, to: room, extent: extent)
     if isPlanted(.barByOffset) { bar.jump(to: room, extent: extent) }
   }

@@ -28,6 +28,7 @@ extension Viewport {
       undo(edit)
       throw error
     }
+    if goal?.isPassing ?? false { goal = nil }
     finish(edit)
     rounds = 0
     settle()

@@ -19,6 +19,8 @@ package struct Viewport: Sendable {
     var kind: Kind
     var node: Int32
     var inset: Int64
+    /// An end that a scroll by some way came to: nobody asked to follow it.
+    var isPassing = false
   }
 
   package let config: ViewportConfig

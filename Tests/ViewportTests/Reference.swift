@@ -24,7 +24,11 @@ struct Reference {
   var rows: [Row] = []
   var means: [Int64]
   var pin: Pin?
-  var goal: Target?
+  var goal: Target? {
+    didSet { goalPasses = false }
+  }
+  /// The goal is an end that a scroll by some way came to.
+  private var goalPasses = false
   var viewTop: Int64 = 0
   /// How far rows are drawn below their place. What a finger pulls comes from the viewport.
   var shift: Int64 = 0
@@ -171,6 +175,7 @@ struct Reference {
       let behind = places.filter { at($0.key)! > anchor }
       next = isBottomUp ? before.reversed() + behind : behind + before.reversed()
     }
+    if goalPasses, !steps.isEmpty { goal = nil }
     apply(steps, order: order)
     for at in rows.indices {
       if let kind = added[rows[at].key] { rows[at].kind = kind }
@@ -276,6 +281,21 @@ struct Reference {
       for at in rows.indices where rows[at].known ?? 0 > 0 { rows[at].isOld = true }
     }
     settle()
+  }
+
+  mutating func scroll(by delta: Int64) {
+    goal = nil
+    if rows.isEmpty { return }
+    let (from, ends) = (viewTop, limits)
+    place(at: from + delta)
+    if delta == 0 || (delta < 0 ? from + delta > ends.low : from + delta < ends.high) { return }
+    pass(delta < 0)
+  }
+
+  /// A scroll by some way came to an end.
+  mutating func pass(_ isTop: Bool) {
+    goal = isTop ? .topEnd : .bottomEnd
+    goalPasses = true
   }
 
   mutating func scroll(to target: Target) {

@@ -72,6 +72,30 @@ private final class Host {
     #expect(host.top(26) == -5 && host.top(30) == 45)
   }
 
+  /// The end of the list is where the heights on the way have it, not where estimates had it.
+  @Test(arguments: [Direction.topDown, .bottomUp])
+  func aScrollToAnEndStandsAtThatEnd(_ direction: Direction) throws {
+    let host = try Host(300) {
+      $0.direction = direction
+      $0.estimate = 30
+    }
+    for delta: Int64 in [-1_000_000, 1_000_000, -1_000_000] {
+      host.viewport.scroll(by: delta, isFinger: false)
+      try host.layOut(40)
+      #expect(delta < 0 ? host.state.above == 0 : host.state.below == 0)
+      #expect(host.state.visible.contains(delta < 0 ? 0 : 299))
+    }
+  }
+
+  /// A page that comes before the layout does: what the user sees stays.
+  @Test func whatComesAtAnEndThatWasScrolledToMovesNothing() throws {
+    let host = try Host(300) { $0.direction = .bottomUp }
+    host.viewport.scroll(by: -1_000_000, isFinger: false)
+    let top = host.top(5)
+    try host.insert(Array(1_000..<1_050), at: 0)
+    #expect(host.top(5) == top)
+  }
+
   @Test func aBottomUpListKeepsTheLowestVisibleRow() throws {
     let host = try Host(100) { $0.direction = .bottomUp }
     try host.scroll(-255)

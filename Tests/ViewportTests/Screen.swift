@@ -168,8 +168,7 @@ struct Screen {
   private mutating func scroll(_ delta: Int64) throws {
     let before = reference
     viewport.scroll(by: delta, isFinger: false)
-    reference.goal = nil
-    if !reference.rows.isEmpty { reference.place(at: reference.viewTop + delta) }
+    reference.scroll(by: delta)
     asked = nil
     try moves(by: delta, since: before)
     way = delta > 0 ? 1 : -1
@@ -255,6 +254,7 @@ struct Screen {
     }
     reference.isHeldToTop = viewport.isHeldToTop
     reference.isHeldToBottom = viewport.isHeldToBottom
+    if let goal = viewport.goal, goal.isPassing { reference.pass(goal.kind == .topEnd) }
     way = 0
     barStart = viewport.bar.start
   }
