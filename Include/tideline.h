@@ -327,7 +327,7 @@ enum {
   TL_OPEN_STRICT = 1u << 2,         /**< Refuse a file whose log has a rejected tail (#TL_E_DAMAGED). */
   TL_OPEN_AUTO_MARK_READ = 1u << 3, /**< Messages of others that were on a screen for `seen_ms` are marked read: see #tl_window_show. */
   TL_OPEN_AUTO_MARK_DELIVERED = 1u << 4, /**< Messages of others that arrive are marked delivered. */
-  TL_OPEN_CATCH_UP_ALL = 1u << 5    /**< Each connection catches up with all conversations, as #TL_SYNC_ALL does. */
+  TL_OPEN_CATCH_UP_ALL = 1u << 5    /**< Each connection catches up with all conversations that are known here, as #TL_SYNC_ALL does; a new file knows none. */
 };
 
 /** How to open a client. Zero it, set `struct_size`, then what you need. */
@@ -859,7 +859,9 @@ enum {
  * message; under #TL_SERVER_ENVELOPE only a push does, since the update may still say that
  * it is silent. Elsewhere what a catch-up (#TL_SYNC_LATEST, #TL_SYNC_LIVE, #TL_SYNC_ALL, a
  * window) brings is offered too, where the conversation was fetched before, also if a list
- * showed it first. What the first fetch of a conversation and older pages bring is not. One
+ * showed it first. All but #TL_SYNC_LATEST bring the newest page; the gap that they leave below
+ * is not offered when it is filled. What the first fetch of a conversation and older pages bring
+ * is not. One
  * that is #TL_MESSAGE_SEALED is offered as it is. All messages of the conversation between
  * `first` and `last` are meant. Whoever reads an entry late looks at the rows: one that was read
  * meanwhile has no #TL_MESSAGE_UNREAD, one that an update has silenced has
@@ -1254,7 +1256,7 @@ enum {
   TL_OP_MOVE = 4    /**< The row at `from` is taken out, then put in at `row`. */
 };
 
-/** One step. Row numbers count from the oldest row, 0. */
+/** One step. Rows are counted as their list has them, from 0: from the oldest row in a window, from the last active in a conversation list. */
 typedef struct tl_op {
   tl_op_kind kind; /**< What to do. */
   uint32_t row;    /**< Where, as the list is after the steps before this one. */

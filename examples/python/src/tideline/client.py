@@ -56,7 +56,8 @@ class Client(Acts, Finds):
         strict: Refuse a file whose log has a rejected tail.
         auto_mark_read: Messages of others that were on a screen for ``seen_ms`` are marked read:
             what ``Window.show`` says, and nothing else.
-        catch_up_all: Each connection catches up with all conversations.
+        catch_up_all: Each connection catches up with all conversations that are known here, with
+            the newest page of each; a new file knows none.
         auto_mark_delivered: Messages of others that arrive are marked delivered.
         seal: Seals payloads: gives the JSON value that goes out, or None when the key has not come.
         open: Opens payloads: gives the plaintext, a Plain, or None when the key has not come.
