@@ -76,6 +76,8 @@ package enum Limits {
   package static let waitingKept = 10_000
   /// Events kept for the host.
   package static let eventsKept = 10_000
+  /// Of those, signs of typing have a bound of their own beside the others.
+  package static let typingEventsKept = 256
   /// Operations kept after they were done.
   package static let operationsKept = 1_000
   /// Bytes of what the user asks to be done.

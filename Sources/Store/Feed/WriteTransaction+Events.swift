@@ -2,7 +2,8 @@
 /// entities of which the newest copy is kept.
 ///
 /// Both are written in the transaction of the update that brought them, and the
-/// feed tells of them. Events are a bounded journal, entities a cache.
+/// feed tells of them. Events are a bounded journal, entities a cache. Signs of typing
+/// are many and soon over: they push out each other and nothing else.
 internal import Base
 
 /// Something that the host may have to act on.
@@ -18,6 +19,9 @@ package struct EventEntry: Equatable, Sendable {
   package var body: [UInt8]
   /// Of what it is about, or empty.
   package var id: [UInt8]
+
+  /// The kind of signs of typing.
+  package static let typing: Int64 = 2
 }
 
 package enum EventsPage: Equatable, Sendable {
@@ -54,10 +58,31 @@ extension WriteTransaction {
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """, seq, kind, action, feed.isSilent ? 1 : 0, cid ?? 0, entity, body, id)
     feed.add(.events, cid ?? 0, seq...seq)
-    if seq > UInt64(Limits.eventsKept) {
-      try connection.run("DELETE FROM event WHERE seq <= ?", seq - UInt64(Limits.eventsKept))
+    if kind == EventEntry.typing {
+      try connection.run(
+        """
+        DELETE FROM event WHERE kind = 2 AND seq <=
+          (SELECT seq FROM event WHERE kind = 2 ORDER BY seq DESC LIMIT 1 OFFSET ?)
+        """, Limits.typingEventsKept)
+    } else {
+      try boundEvents()
     }
     return seq
+  }
+
+  /// One more of those that are no signs of typing. The oldest goes where they are too many, and
+  /// what was typed before it.
+  private func boundEvents() throws(StoreFailure) {
+    try connection.run("UPDATE meta SET event_count = event_count + 1 WHERE one = 1")
+    let count = try connection.number("SELECT event_count FROM meta") ?? 0
+    guard count > Int64(clamping: Limits.eventsKept),
+      let oldest = try connection.number(
+        "SELECT seq FROM event WHERE kind != 2 ORDER BY seq LIMIT 1")
+    else { return }
+    try connection.run("DELETE FROM event WHERE seq <= ?", oldest)
+    try connection.run(
+      "UPDATE meta SET event_count = ?, trimmed_event = ? WHERE one = 1",
+      Limits.eventsKept, oldest)
   }
 
   /// Keeps an entity; `cid` 0 is for what belongs to no conversation. False where
@@ -99,7 +124,7 @@ extension ReadTransaction {
   /// Events after a number, oldest first; after 0, all that are kept.
   package func events(after: UInt64, limit: Int) throws(StoreFailure) -> EventsPage {
     let last = try lastEvent()
-    let trimmed = last - Swift.min(last, UInt64(Limits.eventsKept))
+    let trimmed = UInt64(clamping: try connection.number(Queries.trimmedEvent) ?? 0)
     if after > last || (after > 0 && after < trimmed) { return .resync }
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return .entries([]) }

@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 10
+  static let version: Int64 = 11
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,9 +74,11 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 10;
+        PRAGMA user_version = 11;
         """)
     } else {
+      // Before any cache is made anew, which counts no events.
+      if found < 11 { try addEventCount(connection) }
       if found < 2 { try addRecent(connection) }
       if found < 3 { try addOpening(connection) }
       if found < 4 { try addTop(connection) }
@@ -86,6 +88,7 @@ enum Schema {
       if found < 8 { try addRanks(connection, cacheForm: form) }
       if found < 9 { try countUnread(connection, cacheForm: form) }
       if found < 10 { try addEventID(connection, cacheForm: form) }
+      if found < 11 { try countEvents(connection, cacheForm: form) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -215,6 +218,34 @@ enum Schema {
       """)
   }
 
+  private static func addEventCount(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      ALTER TABLE meta ADD COLUMN event_count INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE meta ADD COLUMN trimmed_event INTEGER NOT NULL DEFAULT 0;
+      """)
+  }
+
+  /// Signs of typing have a bound of their own, and the others are counted.
+  /// An older cache is made anew in any case.
+  private static func countEvents(
+    _ connection: Connection, cacheForm form: Int64
+  ) throws(StoreFailure) {
+    if form == cacheForm {
+      try connection.execute(
+        """
+        CREATE INDEX IF NOT EXISTS event_typing ON event (seq) WHERE kind = 2;
+        UPDATE meta SET event_count = (SELECT count(*) FROM event WHERE kind != 2),
+          trimmed_event = max(trimmed_event,
+            coalesce((SELECT max(seq) FROM event), last_event) - 10000)
+        WHERE one = 1;
+        DELETE FROM event WHERE kind = 2 AND seq <=
+          (SELECT seq FROM event WHERE kind = 2 ORDER BY seq DESC LIMIT 1 OFFSET 256);
+        """)
+    }
+    try connection.execute("PRAGMA user_version = 11")
+  }
+
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?
   {
     let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
@@ -266,6 +297,7 @@ enum Schema {
       CREATE TABLE IF NOT EXISTS event (seq INTEGER);
       UPDATE meta SET last_event =
         max(last_event, coalesce((SELECT max(seq) FROM event), 0)) WHERE one = 1;
+      UPDATE meta SET event_count = 0, trimmed_event = last_event WHERE one = 1;
       DROP TABLE IF EXISTS message;
       DROP TABLE IF EXISTS tombstone;
       DROP TABLE IF EXISTS span;

@@ -21,6 +21,8 @@ extension Schema {
         trimmed_change INTEGER NOT NULL DEFAULT 0,
         last_operation INTEGER NOT NULL DEFAULT 0,
         last_event INTEGER NOT NULL DEFAULT 0,
+        event_count INTEGER NOT NULL DEFAULT 0,
+        trimmed_event INTEGER NOT NULL DEFAULT 0,
         server_time INTEGER,
         clock_ahead INTEGER,
         largest_page INTEGER NOT NULL DEFAULT 0,
@@ -241,6 +243,7 @@ extension Schema {
         body BLOB NOT NULL,
         id BLOB NOT NULL DEFAULT x''
       ) STRICT;
+      CREATE INDEX event_typing ON event (seq) WHERE kind = 2;
 
       CREATE TABLE entity (
         kind INTEGER NOT NULL,

@@ -233,6 +233,8 @@ enum Queries {
     SELECT max(last_event, coalesce((SELECT max(seq) FROM event), 0)) FROM meta WHERE one = 1
     """
 
+  static let trimmedEvent: StaticString = "SELECT trimmed_event FROM meta WHERE one = 1"
+
   static let alias: StaticString = "SELECT cid FROM alias WHERE name = ?"
 
   static let all: [StaticString] =
@@ -243,6 +245,6 @@ enum Queries {
       count, conversation, conversationsBetween, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
       entitiesOfKind, aliasOf, seen,
-      greatestRef, owed, owedCount, lastEvent, alias,
+      greatestRef, owed, owedCount, lastEvent, trimmedEvent, alias,
     ] + operationQueries + listQueries
 }

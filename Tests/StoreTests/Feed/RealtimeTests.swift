@@ -198,11 +198,13 @@ import Testing
     }
   }
 
-  private func add(_ fixture: Fixture, _ count: Int, _ body: [UInt8] = []) throws {
+  private func add(
+    _ fixture: Fixture, _ count: Int, _ body: [UInt8] = [], kind: Int64 = 1
+  ) throws {
     try fixture.write { tx throws(StoreFailure) in
       for _ in 0..<count {
         try tx.addEvent(
-          kind: 1, action: 0, isSilent: false, cid: nil, entity: bytes("e"), body: body)
+          kind: kind, action: 0, isSilent: false, cid: nil, entity: bytes("e"), body: body)
       }
     }
   }
@@ -258,6 +260,53 @@ import Testing
     #expect(try events(fixture, after: trimmed, limit: 1).first?.first?.isNumber == true)
     let told = trimmed == 1 ? try events(fixture) : ["resync"]
     #expect(try events(fixture, after: trimmed - 1) == told)
+  }
+
+  /// Signs of typing are many and soon over: they push out each other and nothing else.
+  @Test(arguments: [-1, 0, 1])
+  func signsOfTypingHaveABoundOfTheirOwn(_ beyond: Int) throws {
+    let fixture = try Fixture(.memory)
+    try add(fixture, 3)
+    let typing = Limits.typingEventsKept
+    try add(fixture, typing + beyond, kind: 2)
+    let all = try events(fixture, limit: .max)
+    #expect(all.count == 3 + min(typing + beyond, typing))
+    #expect(all.prefix(3).map { $0.prefix(3) } == ["1 1", "2 1", "3 1"])
+    #expect(all.dropFirst(3).first?.hasPrefix("\(4 + max(0, beyond)) 2") == true)
+    // Who follows the others misses nothing.
+    #expect(try events(fixture, after: 1, limit: 2).map { $0.prefix(3) } == ["2 1", "3 1"])
+    try add(fixture, Limits.eventsKept, kind: 2)
+    #expect(try events(fixture, after: 1, limit: 2).map { $0.prefix(3) } == ["2 1", "3 1"])
+    #expect(try events(fixture, limit: .max).count == 3 + typing)
+    // The others keep their number among themselves, and what is older than all of them goes.
+    try add(fixture, Limits.eventsKept - 2)
+    // More than one read gives.
+    let kept = try events(fixture, limit: .max)
+    let last = try #require(kept.last?.prefix { $0 != " " })
+    let rest = try events(fixture, after: try #require(UInt64(last)), limit: .max)
+    #expect((kept + rest).filter { $0.contains(" 1 0 loud") }.count == Limits.eventsKept)
+    #expect(kept.first?.hasPrefix("2 1") == true)
+    #expect(try events(fixture, after: 1, limit: 1).map { $0.prefix(3) } == ["2 1"])
+    try add(fixture, 1)
+    #expect(try events(fixture, after: 1) == ["resync"])
+    #expect(try events(fixture, after: 2, limit: 1).map { $0.prefix(3) } == ["3 1"])
+    try add(fixture, 2)
+    // What was typed before the first of them is not told without them.
+    #expect(try !events(fixture, limit: .max).contains { $0.contains(" 2 0 loud") })
+  }
+
+  /// What is emptied is no longer kept, whoever follows it.
+  @Test func aClearEndsTheEventsThatWere() throws {
+    let fixture = try Fixture(.memory)
+    try add(fixture, 3)
+    try fixture.write { tx throws(StoreFailure) in try tx.clearCache() }
+    #expect(try events(fixture, after: 1) == ["resync"])
+    #expect(try events(fixture, after: 3) == [])
+    try add(fixture, 1)
+    #expect(try events(fixture).map { $0.prefix(3) } == ["4 1"])
+    #expect(try events(fixture, after: 3).map { $0.prefix(3) } == ["4 1"])
+    try add(fixture, Limits.eventsKept - 1)
+    #expect(try events(fixture, after: 3, limit: 1).map { $0.prefix(3) } == ["4 1"])
   }
 
   @Test func aPageOfLargeEventsEndsEarlyAndGoesOn() throws {

@@ -1,5 +1,6 @@
 /// Committed together or not at all; one state for a read; what a file is bound
 /// to.
+import Base
 import Foundation
 import Synchronization
 import Testing
@@ -191,7 +192,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 11", StoreFailure.tooNew),
+      ("PRAGMA user_version = 12", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
@@ -297,6 +298,50 @@ import Timeline
       #expect(changes.map(\.origin) == [.none, .none, .pushed])
       #expect(changes.map(\.isSilent) == [true, false, false])
     }
+  }
+
+  /// Its signs of typing pushed out its other events.
+  @Test func aFileOfTheTenthFormKeepsItsEvents() throws {
+    let fixture = try Fixture(.file)
+    let extra = Limits.typingEventsKept + 5
+    func add(_ kind: Int64, in tx: WriteTransaction) throws(StoreFailure) {
+      _ = try tx.addEvent(
+        kind: kind, action: 0, isSilent: false, cid: nil, entity: bytes("e"), body: bytes("{}"))
+    }
+    func kinds(after: UInt64) throws -> [Int64]? {
+      try fixture.read { rx throws(StoreFailure) -> [Int64]? in
+        guard case .entries(let events) = try rx.events(after: after, limit: 10_000) else {
+          return nil
+        }
+        return events.map(\.kind)
+      }
+    }
+    try fixture.write { tx throws(StoreFailure) in
+      for kind in [1, 3] as [Int64] { try add(kind, in: tx) }
+    }
+    try fixture.alter("PRAGMA user_version = 10; COMMIT") { tx throws(StoreFailure) in
+      _ = try tx.conversation(creating: bytes("d"))
+      try tx.settleConversations()
+      try tx.connection.execute(Fixture.toTenthForm)
+      for _ in 0..<extra {
+        try tx.connection.execute(
+          """
+          INSERT INTO event (kind, action, silent, cid, entity, body)
+          VALUES (2, 1, 0, 0, x'65', x'7b7d')
+          """)
+      }
+    }
+    try fixture.reopen()
+    let typing = [Int64](repeating: 2, count: Limits.typingEventsKept)
+    #expect(try kinds(after: 0) == [1, 3] + typing)
+    #expect(try kinds(after: 1) == [3] + typing)
+    try fixture.write { tx throws(StoreFailure) in
+      for _ in 0..<(Limits.eventsKept - 1) { try add(1, in: tx) }
+    }
+    #expect(try kinds(after: 0)?.first == 3)
+    #expect(try kinds(after: 1)?.first == 3)
+    try fixture.write { tx throws(StoreFailure) in try add(1, in: tx) }
+    #expect(try kinds(after: 1) == nil)
   }
 
   /// Its ranges said all by themselves.
