@@ -853,8 +853,8 @@ enum {
  * Flags of #tl_change and #tl_event.
  *
  * An entry with #TL_CHANGE_NOTIFY offers its messages for a notification: they are new, of
- * another user, unread, and neither deleted nor events. Each message is offered once, as
- * long as it is stored: not again when it is fetched after its push, edited, or when its
+ * another user, unread, and neither deleted nor events. Each message is offered once, also
+ * where it went from the cache and comes anew (the last 10,000 such are known): not when it is fetched after its push, edited, or when its
  * update comes twice; and not at all once an update of it was silent. A push offers a
  * message; under #TL_SERVER_ENVELOPE only a push does, since the update may still say that
  * it is silent. Elsewhere what a catch-up (#TL_SYNC_LATEST, #TL_SYNC_LIVE, #TL_SYNC_ALL, a

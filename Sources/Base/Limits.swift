@@ -74,6 +74,8 @@ package enum Limits {
   package static let quarantineBytesMax = 64 << 10
   /// Messages not yet known for which marks are kept.
   package static let waitingKept = 10_000
+  /// Messages that are not stored any more of which it is kept that they were offered, or silent.
+  package static let offersKept = 10_000
   /// Events kept for the host.
   package static let eventsKept = 10_000
   /// Of those, signs of typing have a bound of their own beside the others.

@@ -147,6 +147,8 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   static let laidOver = RowFlags(rawValue: 1 << 13 | 1 << 14 | 1 << 15)
   /// What only grows, whoever says it.
   static let growing: RowFlags = [.readByMe, .listenedByMe, .offered, .silent, .history]
+  /// What is kept of a row that goes, by number for SQL.
+  static let told = RowFlags(rawValue: 1 << 17 | 1 << 18)
   /// What follows the stamp of the request rather than the content's version.
   static let marks: RowFlags = [.pinned]
 }

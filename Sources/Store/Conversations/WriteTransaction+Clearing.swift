@@ -10,6 +10,7 @@ extension WriteTransaction {
   package func clearCache() throws(StoreFailure) {
     try settleConversations()
     let told = try toldMarks()
+    try keepOffers()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
     inserted.spoil()
@@ -75,6 +76,7 @@ extension WriteTransaction {
         cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
       guard let last = rows.last else { break }
       for row in rows {
+        try keepOffer(row.position.id, in: cid, row.flags)
         try noteChange(
           cid, number: row.number, was: RowState(position: row.position, flags: row.flags), now: nil
         )

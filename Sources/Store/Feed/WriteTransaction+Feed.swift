@@ -117,11 +117,12 @@ extension WriteTransaction {
   package var changedOperations: Set<UInt64> { feed.operations }
 
   /// Notes what a screen sees of a row that changed. Every change of a row comes by
-  /// here, with where the row stood and where it stands.
+  /// here, with where the row stood and where it stands, and what was told of one that went.
   func noteChange(
-    _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?
+    _ cid: Int64, number: UInt64, was before: RowState?, now after: RowState?,
+    told: RowFlags = []
   ) throws(StoreFailure) {
-    let notifies = after?.isOffered(after: before) ?? false
+    let notifies = !told.contains(.offered) && after?.isOffered(after: before) ?? false
     switch (before?.isVisible ?? false, after?.isVisible ?? false) {
     case (false, true): feed.add(.inserted, cid, number...number, notifies: notifies)
     case (true, true): feed.add(.updated, cid, number...number, notifies: notifies)

@@ -33,6 +33,7 @@ extension WriteTransaction {
       try connection.run(
         "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, row.position.time,
         row.position.key)
+      try keepOffer(id, in: cid, row.flags)
       if let told { try wait(id, in: cid) { $0.lists = told } }
     }
     noteRows(cid, change: -Int64(rows.count))

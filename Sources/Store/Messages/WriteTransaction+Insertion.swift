@@ -15,9 +15,12 @@ extension WriteTransaction {
     guard mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
     else { return nil }
     let number = counters.lastNumber &+ 1
+    // Of one that is stored nothing is kept, so nothing is lost where it is not new.
+    let told = try takeOffer(copy.id, in: cid)
     let row = newRow(
-      copy, flags: copy.flags.kept, number: number, issued: issued, saysMarks: saysMarks)
-    mostAreNew = try put(row, in: cid, was: nil)
+      copy, flags: copy.flags.kept.union(told), number: number, issued: issued,
+      saysMarks: saysMarks)
+    mostAreNew = try put(row, in: cid, was: nil, told: told)
     guard mostAreNew else { return nil }
     counters.lastNumber = number
     return number
@@ -32,6 +35,8 @@ extension WriteTransaction {
     let isForgotten = try isForgotten(copy.id, in: cid)
     if isForgotten { message = copy.placeholder }
     message.flags.formUnion(try derivedFlags(copy.id, in: cid))
+    let told = isForgotten ? [] : try takeOffer(copy.id, in: cid)
+    message.flags.formUnion(told)
     var row = newRow(
       message, flags: message.flags, number: send?.number ?? nextNumber(), issued: issued,
       saysMarks: saysMarks)
@@ -39,7 +44,7 @@ extension WriteTransaction {
       row.lay(waiting, user: user)
     }
     try dropKnownMarks(&row.message, in: cid)
-    guard try put(row, in: cid, was: send?.row) else {
+    guard try put(row, in: cid, was: send?.row, told: told) else {
       throw .broken("a message was inserted whose place, id or number is taken")
     }
     mostAreNew = true
@@ -60,7 +65,7 @@ extension WriteTransaction {
 
   /// Inserts a row, and tells of it. False where the place or the id is taken.
   private func put(
-    _ row: StoredMessage, in cid: Int64, was before: RowState?
+    _ row: StoredMessage, in cid: Int64, was before: RowState?, told: RowFlags = []
   ) throws(StoreFailure) -> Bool {
     let connection = try connection
     try connection.runNoted(
@@ -75,7 +80,7 @@ extension WriteTransaction {
     memo?.entry(cid).summary = nil
     noteRows(cid, change: 1)
     let state = row.message.state
-    try noteChange(cid, number: row.number, was: before, now: state)
+    try noteChange(cid, number: row.number, was: before, now: state, told: told)
     if state.isVisible {
       inserted.insert(
         RowKey(number: row.number, position: state.position, revision: row.lsn), cid)

@@ -100,6 +100,7 @@ extension WriteTransaction {
       "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, place.position.time,
       place.position.key)
     memo?.entry(cid).summary = nil
+    try keepOffer(id, in: cid, place.flags)
     // There is nothing left to be marked.
     if try owesMarks() {
       try connection.run(

@@ -1,9 +1,12 @@
-/// Marks that came before their message.
+/// Marks that came before their message, and what was told of one that went.
 ///
-/// They wait for it, field by field, and are laid over the first copy of it by
+/// Marks wait for it, field by field, and are laid over the first copy of it by
 /// the same rules as if they had come behind it. A deletion ends the wait. The
 /// number is bounded, the oldest go first and are counted: a server that marks
 /// what it never sends cannot fill the file.
+///
+/// That a message was offered for a notification, and that it was silent, outlasts
+/// its row: an offer is once, whatever takes the row out and brings it anew.
 internal import Base
 
 /// What waits for one message.
@@ -108,6 +111,63 @@ extension WriteTransaction {
       marked: row.isNull(0) ? nil : row.uint(0), reactionsVersion: row.optionalInt(1),
       reactions: row.optionalBytes(2), pinIssued: row.isNull(3) ? nil : row.uint(3),
       isPinned: row.int(4) != 0, lists: ReceiptLists(row, from: 5))
+  }
+
+  // MARK: Offers
+
+  /// A row goes: what the host was told of it is kept.
+  func keepOffer(_ id: [UInt8], in cid: Int64, _ flags: RowFlags) throws(StoreFailure) {
+    let told = flags.intersection(.told)
+    guard told != [] else { return }
+    try connection.runNoted(
+      """
+      INSERT INTO offered (cid, id, flags) VALUES (?, ?, ?)
+      ON CONFLICT (cid, id) DO UPDATE SET flags = flags | excluded.flags
+      """, cid, id, told.rawValue)
+    memo?.some.offers = true
+    try boundOffers()
+  }
+
+  /// All rows go: the same for the newest of them.
+  func keepOffers() throws(StoreFailure) {
+    try connection.run(
+      """
+      INSERT INTO offered (cid, id, flags)
+      SELECT cid, id, flags FROM
+        (SELECT cid, id, flags & ?1 AS flags, number FROM message WHERE flags & ?1 != 0
+          ORDER BY number DESC LIMIT ?2)
+      WHERE true ORDER BY number
+      ON CONFLICT (cid, id) DO UPDATE SET flags = flags | excluded.flags
+      """, RowFlags.told.rawValue, Limits.offersKept)
+    try boundOffers()
+  }
+
+  /// What the host was told of a message that is stored again, and keeps it from now on.
+  func takeOffer(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> RowFlags {
+    guard try hasOffers(), let flags = try connection.number(Queries.offered, cid, id) else {
+      return []
+    }
+    try connection.runNoted("DELETE FROM offered WHERE cid = ? AND id = ?", cid, id)
+    return RowFlags(rawValue: flags)
+  }
+
+  private func hasOffers() throws(StoreFailure) -> Bool {
+    if let known = memo?.some.offers { return known }
+    let isSome = try connection.number("SELECT 1 FROM offered LIMIT 1") != nil
+    memo?.some.offers = isSome
+    return isSome
+  }
+
+  private func boundOffers() throws(StoreFailure) {
+    // As below.
+    let reach = try connection.number(
+      "SELECT (SELECT max(seq) FROM offered) - (SELECT min(seq) FROM offered)")
+    guard reach ?? 0 >= Int64(clamping: Limits.offersKept) else { return }
+    let count = try connection.number("SELECT count(*) FROM offered") ?? 0
+    let extra = count.saturating(minus: Int64(clamping: Limits.offersKept))
+    guard extra > 0 else { return }
+    try connection.runNoted(
+      "DELETE FROM offered WHERE seq IN (SELECT seq FROM offered ORDER BY seq LIMIT ?)", extra)
   }
 
   private func boundWaiting() throws(StoreFailure) {

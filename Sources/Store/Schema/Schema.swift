@@ -9,7 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The form that this version reads and writes.
-  static let version: Int64 = 11
+  static let version: Int64 = 12
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -74,7 +74,7 @@ enum Schema {
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 11;
+        PRAGMA user_version = 12;
         """)
     } else {
       // Before any cache is made anew, which counts no events.
@@ -89,6 +89,7 @@ enum Schema {
       if found < 9 { try countUnread(connection, cacheForm: form) }
       if found < 10 { try addEventID(connection, cacheForm: form) }
       if found < 11 { try countEvents(connection, cacheForm: form) }
+      if found < 12 { try addOffered(connection) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -246,6 +247,21 @@ enum Schema {
     try connection.execute("PRAGMA user_version = 11")
   }
 
+  /// That a message was offered outlasts its row.
+  private static func addOffered(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      CREATE TABLE offered (
+        seq INTEGER NOT NULL PRIMARY KEY,
+        cid INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        flags INTEGER NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX offered_id ON offered (cid, id);
+      PRAGMA user_version = 12;
+      """)
+  }
+
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?
   {
     let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
@@ -287,7 +303,7 @@ enum Schema {
 
   /// Makes the cache anew and empty, whatever form it had, and keeps what is the
   /// user's own: operations, drafts, names given to conversations, what was erased on
-  /// this device, and how far the user has read. In the caller's transaction.
+  /// this device, what was offered, and how far the user has read. In the caller's transaction.
   ///
   /// A later form of the cache needs no other migration than this.
   static func rebuildCache(_ connection: Connection) throws(StoreFailure) {

@@ -122,6 +122,14 @@ extension Schema {
         lsn INTEGER NOT NULL
       ) STRICT;
 
+      CREATE TABLE offered (
+        seq INTEGER NOT NULL PRIMARY KEY,
+        cid INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        flags INTEGER NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX offered_id ON offered (cid, id);
+
       CREATE TABLE forgotten (
         cid INTEGER NOT NULL,
         id BLOB NOT NULL,

@@ -193,6 +193,8 @@ enum Queries {
     FROM waiting WHERE cid = ? AND id = ?
     """
 
+  static let offered: StaticString = "SELECT flags FROM offered WHERE cid = ? AND id = ?"
+
   static let events: StaticString = """
     SELECT event.seq, kind, action, silent, event.cid, conversation.id, entity, body, event.id
     FROM event LEFT JOIN conversation ON conversation.cid = event.cid
@@ -245,6 +247,6 @@ enum Queries {
       count, conversation, conversationsBetween, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
       entitiesOfKind, aliasOf, seen,
-      greatestRef, owed, owedCount, lastEvent, trimmedEvent, alias,
+      greatestRef, owed, owedCount, lastEvent, trimmedEvent, offered, alias,
     ] + operationQueries + listQueries
 }

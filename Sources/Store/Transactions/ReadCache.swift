@@ -41,6 +41,8 @@ final class ReadCache {
     var open: Bool?
     var wait: Bool?
     var forgotten: Bool?
+    /// Messages that were offered and are not stored any more.
+    var offers: Bool?
     var drafts: Bool?
   }
 

@@ -268,6 +268,40 @@ import Testing
     #expect(try offered(world, after: seen) == [])
   }
 
+  /// Also where the row has gone and comes anew, by whichever way it went.
+  @Test(arguments: ["clear", "drop", "drop all", "left"], [false, true])
+  func whatWasOfferedOutlastsItsRow(_ way: String, _ isSilent: Bool) throws {
+    let folder = try TrapsRestart.Folder()
+    var profile = Profile()
+    profile.capabilities.insert(.envelope)
+    let world = try World(profile: profile, file: folder.file())
+    try world.connect()
+    let a = Frames.message("a", atUs: at)
+    let first = Frames.update("r1", "message", silent: isSilent, [a])
+    try world.hand(first)
+    #expect(try offered(world) == (isSilent ? [] : ["a"]))
+    let room = Array("room".utf8)
+    // Twice, for it is remembered as long as it is stored in between, too.
+    for round in 2...3 {
+      switch way {
+      case "clear": try world.client.clear()
+      case "drop": try world.client.drop(conversation: room, id: Array("a".utf8))
+      case "drop all": try world.client.drop(conversation: room, id: [])
+      default:
+        try world.hand(
+          Frames.update(
+            "l\(round)", "conversation", "delete", [#"{"conversation_id":"room"}"#]))
+      }
+      #expect(try world.shown("a") == nil)
+      try world.reopen()
+      let seen = try last(world)
+      try world.hand(
+        Frames.update("r\(round)", "message", [a, Frames.message("b\(round)", atUs: at + 1)]))
+      #expect(try offered(world, after: seen) == ["b\(round)"])
+      #expect((try #require(try world.shown("a")).view.flags & 1 << 14 != 0) == isSilent)
+    }
+  }
+
   // MARK: Beside messages
 
   @Test func membersAndProfilesAreEvents() throws {

@@ -186,4 +186,38 @@ import Testing
     #expect(text(oldest) == (beyond > 0 ? nil : #"["eva"]"#))
     #expect(text(try fixture.message("m\(count - 1)", cid)?.readBy) == #"["eva"]"#)
   }
+
+  /// That they were offered is kept of as many messages as are not stored any more, and the
+  /// oldest are forgotten first.
+  @Test(arguments: [-1, 0, 1], ["clear", "drop", "delete"])
+  func offersAreBounded(_ beyond: Int, _ way: String) throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    let count = Limits.offersKept + beyond
+    func all() -> [IncomingMessage] {
+      (0..<count).map { message("m\($0)", at: Int64($0), flags: .offered) }
+    }
+    try fixture.apply(all(), cid)
+    try fixture.write { tx throws(StoreFailure) in
+      switch way {
+      case "clear": try tx.clearCache()
+      case "drop": try tx.dropMessages(cid)
+      default:
+        for one in all() { _ = try tx.remove(one.position, cid) }
+      }
+      #expect(
+        try tx.connection.number("SELECT count(*) FROM offered")
+          == Int64(min(count, Limits.offersKept)))
+    }
+    try fixture.apply(all(), cid)
+    let offered = try fixture.read { rx throws(StoreFailure) -> [UInt64] in
+      guard case .entries(let changes) = try rx.changes(after: 0, limit: 10_000) else { return [] }
+      return changes.filter { $0.notifies && $0.kind == .inserted }.map(\.first)
+    }
+    // The first entry tells of the rows that went, where the feed still has it.
+    #expect(offered.count == (beyond > 0 ? 1 : 0) + (way == "clear" ? 0 : 1))
+    try fixture.read { rx throws(StoreFailure) in
+      #expect(try rx.connection.number("SELECT count(*) FROM offered") == 0)
+    }
+  }
 }

@@ -93,15 +93,17 @@ final class Fixture {
     try read { rx throws(StoreFailure) in #expect(try rx.conversation(bytes("d")) != nil) }
   }
 
-  /// What takes a file of the eleventh form back to the tenth, but for its number.
+  /// What takes a file of the twelfth form back to the tenth, but for its number.
   static let toTenthForm: StaticString = """
+    DROP TABLE offered;
     DROP INDEX event_typing;
     ALTER TABLE meta DROP COLUMN event_count;
     ALTER TABLE meta DROP COLUMN trimmed_event;
     """
 
-  /// What takes a file of the eleventh form back to the ninth, but for its number.
+  /// What takes a file of the twelfth form back to the ninth, but for its number.
   static let toNinthForm: StaticString = """
+    DROP TABLE offered;
     DROP INDEX event_typing;
     ALTER TABLE meta DROP COLUMN event_count;
     ALTER TABLE meta DROP COLUMN trimmed_event;

@@ -192,7 +192,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 12", StoreFailure.tooNew),
+      ("PRAGMA user_version = 13", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
@@ -342,6 +342,27 @@ import Timeline
     #expect(try kinds(after: 1)?.first == 3)
     try fixture.write { tx throws(StoreFailure) in try add(1, in: tx) }
     #expect(try kinds(after: 1) == nil)
+  }
+
+  /// What it offered went with its row.
+  @Test func aFileOfTheEleventhFormKeepsWhatItOffered() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply([message("a", at: 1, flags: .offered)], cid)
+    try fixture.alter("PRAGMA user_version = 11; COMMIT") { tx throws(StoreFailure) in
+      _ = try tx.conversation(creating: bytes("d"))
+      try tx.settleConversations()
+      try tx.connection.execute("DROP TABLE offered")
+    }
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in try tx.clearCache() }
+    try fixture.reopen()
+    try fixture.apply(
+      [message("a", at: 1, flags: .offered), message("b", at: 2, flags: .offered)], cid)
+    try fixture.read { rx throws(StoreFailure) in
+      guard case .entries(let changes) = try rx.changes(after: 0, limit: 9) else { return }
+      #expect(changes.filter(\.notifies).count == 1)
+    }
   }
 
   /// Its ranges said all by themselves.
