@@ -22,7 +22,8 @@ extension Client {
 }
 
 extension SyncEngine {
-  /// False where there is no such message.
+  /// False where there is no such message. A page that is under way may show it as it was before
+  /// an edit that goes with its row, so what was asked is asked again.
   fileprivate func drop(_ id: [UInt8], of conversation: [UInt8]) throws(StoreFailure) -> Bool {
     try commit { tx throws(StoreFailure) in
       guard let record = try tx.conversation(conversation),
@@ -33,6 +34,7 @@ extension SyncEngine {
       spans.remove(place, place.successor)
       spans.keepNewest(Limits.spansMax)
       try tx.save(spans: spans, replacing: stored, in: record.cid)
+      self.scheduler.beginAgain { $0.conversation == record.id }
       return true
     }
   }

@@ -142,6 +142,8 @@ enum Offer {
     }
   }
 
+  var isPushed: Bool { if case .pushed = self { true } else { false } }
+
   private func isBelow(_ bound: Position, _ message: WireMessage, _ order: Int64) -> Bool {
     Position(time: order, id: message.id) < bound
   }
@@ -258,7 +260,10 @@ struct Ingest {
       row.rank = try tx.rankBehind(row, previous: message.previousID, in: record.cid)
       result.items[place] = row.position
     }
-    switch try tx.apply(row, record.cid, issued: issued, saysMarks: saysMarks) {
+    let isFirst = offer.isPushed && newIDs.contains(message.id)
+    switch try tx.apply(
+      row, record.cid, issued: issued, saysMarks: saysMarks, isFirst: isFirst)
+    {
     case .inserted:
       result.insertedAt.append(row.position)
       if autoMarkDelivered, try tx.enqueueMark(.delivered, id: message.id, in: record.cid) {

@@ -3,7 +3,8 @@
 /// Rule protected: the newer side wins, never the cached one for being there. The
 /// content goes by server version, then by edit time, then by the stamp of the
 /// request (the sequence number at which it was issued): a copy that was asked
-/// for before the stored one cannot put it back. Reactions go by the version and
+/// for before the stored one cannot put it back, nor can a first copy that was pushed
+/// and says nothing of an edit, where the stored one does. Reactions go by the version and
 /// the stamp at which they were as they are, since they also come on their own. A
 /// pin carries no version and goes by its own stamp. Receipts only grow. What was
 /// opened once stays open: of two copies of one content the open one is kept.
@@ -35,7 +36,8 @@ extension StoredMessage {
   /// to an epoch that the server lost: nothing in it outranks the copy then, but marks
   /// that came on their own since.
   func merged(
-    with other: IncomingMessage, issued stamp: UInt64, restored: UInt64, saysMarks: Bool = true
+    with other: IncomingMessage, issued stamp: UInt64, restored: UInt64, saysMarks: Bool = true,
+    isFirst: Bool = false
   ) -> StoredMessage {
     var result = self
     var copy = other
@@ -43,7 +45,7 @@ extension StoredMessage {
     if message.isSealed != copy.isSealed, isSameContent(copy, isLost: isLost) {
       if copy.isSealed { copy.takeOpen(from: message) } else { result.message.takeOpen(from: copy) }
     }
-    if isLost || isContentOlder(than: copy, issued: stamp) {
+    if isLost || isContentOlder(than: copy, issued: stamp, isFirst: isFirst) {
       result.takeContent(of: copy, issued: stamp, isLost: isLost)
     }
     let areLost = reactionsAreLost(restored)
@@ -87,12 +89,18 @@ extension StoredMessage {
     return !message.isEdited && !copy.isEdited
   }
 
-  private func isContentOlder(than copy: IncomingMessage, issued stamp: UInt64) -> Bool {
+  private func isContentOlder(
+    than copy: IncomingMessage, issued stamp: UInt64, isFirst: Bool
+  ) -> Bool {
     if let mine = message.version, let theirs = copy.version, mine != theirs {
       return mine < theirs
     }
     if let mine = message.editedUs, let theirs = copy.editedUs, mine != theirs {
       return mine < theirs
+    }
+    // What tells a message as new, and no edit of it, is older than what does.
+    if isFirst, !copy.isEdited {
+      if message.isEdited || copy.version == nil && message.version != nil { return false }
     }
     return issued <= stamp
   }

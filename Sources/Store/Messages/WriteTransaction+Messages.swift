@@ -9,9 +9,11 @@ internal import Timeline
 extension WriteTransaction {
   /// Takes in one message. `issued` is the sequence number at which the request
   /// that brought it was issued; for a push, the number of this commit. A copy that
-  /// does not `sayMarks` leaves reactions and pin as they are, or wait.
+  /// does not `sayMarks` leaves reactions and pin as they are, or wait. A first copy, of a push
+  /// that tells a message as new, may have been overtaken by an edit: see `merged`.
   package func apply(
-    _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true
+    _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true,
+    isFirst: Bool = false
   ) throws(StoreFailure) -> Applied {
     appliedRank = message.rank
     let bar = try bar(message, in: cid)
@@ -35,7 +37,8 @@ extension WriteTransaction {
       // The row that came first stays: a screen may show it by its number.
       if let send { try arrive(send, as: copy.id, givesNumber: false) }
       applied = try merge(
-        copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks, hasSettled: send != nil)
+        copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks,
+        isFirst: isFirst, hasSettled: send != nil)
     } else {
       applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
@@ -55,7 +58,7 @@ extension WriteTransaction {
 
   private func merge(
     _ copy: IncomingMessage, into known: StoredMessage, in cid: Int64, issued: UInt64,
-    saysMarks: Bool, hasSettled: Bool
+    saysMarks: Bool, isFirst: Bool, hasSettled: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
     var copy = copy
@@ -76,7 +79,7 @@ extension WriteTransaction {
       stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, in: cid))
     }
     var result = stored.merged(
-      with: copy, issued: issued, restored: restored, saysMarks: saysMarks)
+      with: copy, issued: issued, restored: restored, saysMarks: saysMarks, isFirst: isFirst)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost else { return .unchanged(stored.number) }
