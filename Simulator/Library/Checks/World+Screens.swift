@@ -127,6 +127,8 @@ extension World {
     let first = screenDice.below(screen.rows.count)
     let count = screenDice.below(screen.rows.count - first + 1)
     trace.note(nowUs, "host: window \(screen.number) keeps \(first)+\(count)")
+    // Rows that come back are new ones, and so are the splits before them.
+    screen.heldSinceUs = [:]
     // A load of the newest that has not come would bring back the first rows that leave.
     let isThere = try screen.window.state().atEnd
     if first + count < screen.rows.count || first > 0 && !isThere { screen.followsPresent = false }

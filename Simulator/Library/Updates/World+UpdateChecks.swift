@@ -85,9 +85,10 @@ extension World {
     }
     guard try client.progress(asked.sync).outcome == .ok, try !client.state().busy else { return }
     heard.asked = nil
-    // What is empty has no range that a push could extend: its first message is fetched for.
+    // What is empty has no range that a push could extend, and a lone stamp says nothing of the
+    // server's time: the next message is fetched for.
     let name = conversations[asked.conversation].bytes
-    guard try !client.page(name, limit: 1).rows.isEmpty else { return }
+    guard try client.page(name, limit: 2).rows.count > 1 else { return }
     heard.calm[asked.conversation] = link.number
   }
 
