@@ -41,6 +41,7 @@ class Items:
         # The window and the function must outlive the items.
         self.window = window
         self.current: list[Item] = []
+        self._current_version = 0
         config = c.ItemsConfig(
             struct_size=ctypes.sizeof(c.ItemsConfig),
             flags=reversed | deleted << 1 | moderated << 2 | events << 3 | mixed << 4
@@ -97,7 +98,11 @@ class Items:
         if diff is None:
             return None
         items: list[Optional[Item]] = list(self.current)
-        apply(items, diff)
+        if diff.from_version == self._current_version:
+            apply(items, diff)
+        else:
+            # ``poll`` was called in between, or reading failed after it: all is read anew.
+            items = [None] * diff.row_count
         place = 0
         while place < len(items):
             end = place
@@ -110,6 +115,7 @@ class Items:
         self.current = [item for item in items if item is not None]
         if checksum(item.key for item in self.current) != diff.checksum:
             raise AssertionError("the list is not that of the items")
+        self._current_version = diff.to_version
         return diff
 
     def read(self, first: int = 0, count: int = 10_000) -> tuple[Item, ...]:
