@@ -85,10 +85,12 @@ extension World {
     }
     guard try client.progress(asked.sync).outcome == .ok, try !client.state().busy else { return }
     heard.asked = nil
-    // What is empty has no range that a push could extend, and a lone stamp says nothing of the
-    // server's time: the next message is fetched for.
+    // Where neither the answers nor the device tell the time, nothing may bear out the stamp of a
+    // message that comes after a rest, or after a lone one: it is fetched for.
+    guard knobs.sendsServerTime || knobs.wallSkewUs != nil else { return }
+    // What is empty has no range that a push could extend: its first message is fetched for.
     let name = conversations[asked.conversation].bytes
-    guard try client.page(name, limit: 2).rows.count > 1 else { return }
+    guard try !client.page(name, limit: 1).rows.isEmpty else { return }
     heard.calm[asked.conversation] = link.number
   }
 
