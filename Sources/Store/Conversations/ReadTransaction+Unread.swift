@@ -129,11 +129,14 @@ extension ReadTransaction {
     let isGreater = tally.counted?.isDoubted ?? false && known ?? 0 > tally.unread
     let isAllHere =
       isGreater ? false : try isCovered(above: tally.marker, of: record, topmost: topmost)
-    let surplus = tally.counted?.surplus ?? 0
-    let count = isAllHere ? tally.unread : Swift.max(tally.unread &- surplus, known ?? 0)
     // What was read elsewhere makes nothing of nothing.
     let isOutlived = tally.counted?.isOutlived ?? false
-    return Unread(Int(clamping: count), isExact: isAllHere && (!isOutlived || count == 0))
+    let isExact = isAllHere && (!isOutlived || tally.unread == 0)
+    if isExact { return Unread(Int(clamping: tally.unread), isExact: true) }
+    // What the server has counted as read is so until it counts anew.
+    let own = tally.unread &- (tally.counted?.surplus ?? 0)
+    return Unread(
+      Int(clamping: isAllHere ? own : Swift.max(own, known ?? 0)), isExact: false)
   }
 
   /// The last message that this user has read; nil where none is known.

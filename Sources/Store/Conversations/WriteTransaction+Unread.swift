@@ -55,14 +55,26 @@ extension WriteTransaction {
       tally.counted = counted
     }
     change(cid, to: tally)
-    try settleDoubt(cid)
+    settleLater(cid)
+  }
+
+  /// Whether a doubt is settled goes by what the commit leaves: while it is made, a row may be
+  /// counted that no range holds yet.
+  func settleLater(_ cid: Int64) {
+    changed[cid, default: ConversationChange()].isUnsettled = true
+  }
+
+  func settleDoubts() throws(StoreFailure) {
+    for cid in changed.keys where changed.value(cid)?.isUnsettled ?? false {
+      try settleDoubt(cid)
+    }
   }
 
   /// What is all stored is counted here: a count in doubt is never gone back to. One that is
   /// greater holds what has not been heard of yet, and goes on. Nor is one of which nobody can tell
   /// what came after it, since a server may count what is never shown, or how much of what was read
   /// here it held.
-  func settleDoubt(_ cid: Int64) throws(StoreFailure) {
+  private func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
     guard let counted = tally.counted else { return }
     let isVague =
@@ -98,7 +110,7 @@ extension WriteTransaction {
     tally.counted?.isOutlived = true
     change(cid, to: tally)
     change(.conversations, in: cid, numbers: nil)
-    try settleDoubt(cid)
+    settleLater(cid)
   }
 
   /// Something was read or deleted of which nothing is stored: whether the server
@@ -113,7 +125,7 @@ extension WriteTransaction {
     }
     tally.fewerLSN = lsn
     change(cid, to: tally)
-    try settleDoubt(cid)
+    settleLater(cid)
   }
 
   /// Moves the read marker up to a message. False where it stands there or above.
@@ -295,7 +307,7 @@ extension WriteTransaction {
       isFromNamed: isFromNamed)
     if tally != before { change(.conversations, in: cid, numbers: nil) }
     change(cid, to: tally)
-    try settleDoubt(cid)
+    settleLater(cid)
   }
 
   /// The server's count is of a state that is lost.

@@ -11,6 +11,10 @@ struct ConversationChange {
   var tally: UnreadCounters?
   /// Rows inserted less rows removed.
   var count: Int64 = 0
+  /// A doubt about its unread messages may be settled before the commit.
+  var isUnsettled = false
+
+  var isEmpty: Bool { record == nil && tally == nil && count == 0 }
 }
 
 extension WriteTransaction {
@@ -36,10 +40,11 @@ extension WriteTransaction {
   func flushConversations() throws(StoreFailure) {
     if changed.isEmpty { return }
     let gathered = changed
-    for cid in gathered.keys.count > 1 ? gathered.keys.sorted() : gathered.keys {
+    let written = gathered.keys.filter { !(gathered.value($0)?.isEmpty ?? true) }
+    for cid in written.count > 1 ? written.sorted() : written {
       let change = gathered[cid, default: ConversationChange()]
       // It may read the row, and with it the count as it was.
-      let isKept = try keep(cid, change: change, isAlone: gathered.keys.count == 1)
+      let isKept = try keep(cid, change: change, isAlone: written.count == 1)
       takeCount(change.count, in: cid)
       if isKept { continue }
       switch (change.record, change.tally) {
@@ -56,6 +61,8 @@ extension WriteTransaction {
       }
     }
     changed = SmallDictionary()
+    // More may come.
+    for cid in gathered.keys where gathered.value(cid)?.isUnsettled ?? false { settleLater(cid) }
   }
 
   /// The count of a conversation's rows changes, which is written now.

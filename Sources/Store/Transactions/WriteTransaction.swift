@@ -108,6 +108,7 @@ package final class WriteTransaction: ReadTransaction {
     let connection = try connection
     let index = SearchIndex(connection: connection)
     if connection.totalChanges != changesAtBegin, index.isOn { try index.takeUp() }
+    try settleDoubts()
     try flushConversations()
     try flushFeed()
     let isNoted =

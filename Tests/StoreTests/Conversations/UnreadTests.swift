@@ -18,7 +18,7 @@ import Timeline
     }
   }
 
-  private func unread(_ fixture: Fixture, _ cid: Int64) throws -> Unread {
+  func unread(_ fixture: Fixture, _ cid: Int64) throws -> Unread {
     try fixture.read { tx throws(StoreFailure) in
       let (kept, slow) = (try tx.tally(cid).unread, try Self.slow(tx, cid))
       #expect(kept == Int64(slow))
@@ -28,7 +28,7 @@ import Timeline
   }
 
   /// Makes everything up to a time trusted, as a catch-up does.
-  private func cover(_ fixture: Fixture, _ cid: Int64, from: Int64? = nil, to time: Int64) throws {
+  func cover(_ fixture: Fixture, _ cid: Int64, from: Int64? = nil, to time: Int64) throws {
     try fixture.write { tx throws(StoreFailure) in
       guard var record = try tx.conversation(cid: cid) else { throw .notFound }
       record.fetch = Watermark(timeUs: time, text: bytes("t"))
@@ -40,7 +40,7 @@ import Timeline
     }
   }
 
-  private func told(
+  func told(
     _ fixture: Fixture, _ cid: Int64, _ count: Int64?, newest: Position?, lastRead: String? = nil,
     issued: UInt64? = nil
   ) throws {
@@ -284,22 +284,6 @@ import Timeline
     #expect(try unread(fixture, cid) == Unread(4, isExact: true))
     try fixture.apply([message("m12", at: 12)], cid)
     #expect(try unread(fixture, cid) == Unread(5, isExact: false))
-  }
-
-  /// Where the server counts fewer than are unread here, another device has read some of them. A
-  /// push that takes the count its exactness does not bring them back.
-  @Test func whatAnotherDeviceHasReadDoesNotComeBack() throws {
-    let fixture = try Fixture(.file)
-    let cid = try fixture.conversation()
-    try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
-    try told(fixture, cid, 6, newest: nil)
-    try fixture.apply([message("m8b", at: 8)], cid)
-    #expect(try unread(fixture, cid) == Unread(6, isExact: true))
-    try fixture.apply([message("m12", at: 12)], cid)
-    #expect(try unread(fixture, cid) == Unread(7, isExact: false))
-    try fixture.reopen()
-    try fixture.apply([message("m13", at: 13)], cid)
-    #expect(try unread(fixture, cid) == Unread(8, isExact: false))
   }
 
   @Test func theServersCountGoesOn() throws {

@@ -1,0 +1,47 @@
+/// Counts in doubt: what takes their exactness changes no number.
+import Testing
+import Timeline
+
+@testable import Store
+
+extension UnreadTests {
+  /// Where the server counts fewer than are unread here, another device has read some of them. A
+  /// push that takes the count its exactness does not bring them back.
+  @Test func whatAnotherDeviceHasReadDoesNotComeBack() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
+    try told(fixture, cid, 6, newest: nil)
+    try fixture.apply([message("m8b", at: 8)], cid)
+    #expect(try unread(fixture, cid) == Unread(6, isExact: true))
+    try fixture.apply([message("m12", at: 12)], cid)
+    #expect(try unread(fixture, cid) == Unread(7, isExact: false))
+    try fixture.reopen()
+    try fixture.apply([message("m13", at: 13)], cid)
+    #expect(try unread(fixture, cid) == Unread(8, isExact: false))
+  }
+
+  /// The same where a commit takes a message in and leaves something open behind it: on the way
+  /// all seems to be here.
+  @Test func whatACommitLeavesSettlesADoubt() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
+    try cover(fixture, cid, to: 9)
+    try told(fixture, cid, 6, newest: nil)
+    #expect(try unread(fixture, cid) == Unread(6, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.apply(message("m12", at: 12), cid, issued: tx.lsn)
+      let old = try tx.spans(cid)
+      try tx.save(
+        spans: old.inserting(.min, high: .after(timestampGroup: 12)), replacing: old, in: cid)
+      guard var record = try tx.conversation(cid: cid) else { throw .notFound }
+      record.fetch = Watermark(timeUs: 15, text: bytes("t"))
+      try tx.save(record)
+    }
+    #expect(try unread(fixture, cid) == Unread(7, isExact: false))
+    // Once all is whole again the rows say how many there are.
+    try cover(fixture, cid, to: 15)
+    #expect(try unread(fixture, cid) == Unread(10, isExact: true))
+  }
+}
