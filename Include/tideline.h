@@ -230,7 +230,7 @@ typedef struct tl_profile {
   uint32_t capabilities;       /**< `TL_SERVER_` bits. */
   int64_t time_resolution_us;  /**< Resolution of `created_at`, at most a day; 0 reads it off the strings. */
   uint32_t overlap_ms;         /**< Asked again behind a watermark; 0 is 5,000. */
-  uint32_t deletion_horizon_s; /**< How long deletions are remembered; 0 is for ever. */
+  uint32_t deletion_horizon_s; /**< How long deletions are remembered; 0 is for ever. Needs a server that tells its time, or a wall clock. */
   int32_t zone_offset_min;     /**< Zone of times without one, minutes east of UTC, less than a day. */
   uint32_t ref_days;           /**< How long refs of updates are remembered; 0 is 30 days, at most 3,650. */
   uint32_t refs_max;           /**< How many refs are remembered; 0 is 100,000, at most 10,000,000. */

@@ -131,6 +131,8 @@ package struct Knobs: Sendable {
     let worlds = Worlds(rawValue: seed)
     var more = Random(seed: seed ^ 0x7769_6E64_6F77_7300)
     if worlds.contains(.abilities) { drawAbilities(&more) }
+    // Who is told no time and has no clock cannot know how long it was away.
+    if wallSkewUs == nil, !sendsServerTime { horizonUs = 0 }
     if worlds.contains(.marks) { drawMarks(&more) }
     if worlds.contains(.screens) { drawScreens(&more) }
     if worlds.contains(.updates) { drawUpdates() }

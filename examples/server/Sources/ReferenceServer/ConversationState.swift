@@ -86,12 +86,16 @@ final class ConversationState {
   }
 
   /// The messages of others that a user has not read, one by one or by the marker.
-  func unreadCount(of user: String, _ ties: ServerKnobs.Ties) -> Int {
+  func unread(of user: String, _ ties: ServerKnobs.Ties) -> [Row] {
     let marker = markers[user]
     let first = marker.map { marker in firstIndex { marker.place.isBefore($0.place, ties) } } ?? 0
-    return rows[first...].count { row in
+    return rows[first...].filter { row in
       row.message.sender != user && !row.message.readBy.contains(user)
     }
+  }
+
+  func unreadCount(of user: String, _ ties: ServerKnobs.Ties) -> Int {
+    unread(of: user, ties).count
   }
 
   /// When anything last happened in it.

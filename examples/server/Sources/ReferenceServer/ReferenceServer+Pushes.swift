@@ -173,6 +173,11 @@ extension ReferenceServer {
     ServerRevision(epoch: epoch, changes: conversations[conversation]?.revision ?? 0)
   }
 
+  /// The ids of the messages that a user has not read.
+  public func unread(_ conversation: String, of user: String) -> Set<String> {
+    Set(conversations[conversation]?.unread(of: user, knobs.ties).map(\.message.id) ?? [])
+  }
+
   public func visibleCount(_ conversation: String) -> Int {
     conversations[conversation]?.rows.count ?? 0
   }
