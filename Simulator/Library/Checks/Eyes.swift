@@ -25,6 +25,8 @@ struct Eyes {
   private(set) var isFree = true
   /// The server has told how many messages are unread.
   private(set) var hasCounts = false
+  /// What the host has called read.
+  var marked: Set<String> = []
   var looks = 0
   var losses = 0
 

@@ -125,6 +125,7 @@ package final class TidelineClient: SimulatedClient {
     if fault == .lostDeletions { frame = Frames.withoutDeletions(frame) }
     if fault == .lostList { frame = Frames.withoutLongList(frame) }
     isBlanked = fault == .blankedCache && Frames.isContradicted(frame)
+    defer { if fault == .markedByPush { markPushed(frame) } }
     return try receive(frame, with: fault) ?? take(frame)
   }
 

@@ -83,6 +83,7 @@ extension Knobs {
       (screensFillFirst, "screens-fill"), (powerCuts, "power"), (diskFailures, "disk"),
       (contradictions, "contradictions"), (readFailures, "reads-fail"),
       (looksAlways, "looks-always"), (looksAtBadges, "badges"),
+      (looksAtOffers, "offers"),
     ]
     for (on, name) in flags + updateFlags + operationFlags where on { parts.append(name) }
     return parts.joined(separator: " ")

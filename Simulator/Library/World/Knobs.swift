@@ -104,6 +104,7 @@ package struct Knobs: Sendable {
   package var looksAlways = false
   /// The counts of unread messages are looked at after each input.
   package var looksAtBadges = false
+  package var looksAtOffers = false
 
   // Windows and the disk.
   /// The most windows open at once; 0 for none.
@@ -145,6 +146,7 @@ package struct Knobs: Sendable {
     var eyes = Random(seed: seed ^ 0x6579_6573)
     looksAlways = screens > 0 && eyes.chance(0.3)
     looksAtBadges = eyes.chance(0.35)
+    looksAtOffers = eyes.chance(0.35)
     // Where each message's stamp is past that of the one before, stamps may run faster than the
     // clock, and a deletion that lands a second late is stamped more than any overlap ago.
     if previousIDs {

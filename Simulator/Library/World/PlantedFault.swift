@@ -54,6 +54,14 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case fallingBadge
   /// A count that is called exact is one too high at the first look after a frame.
   case unexactForAMoment
+  /// A message is offered for a notification again when it changes.
+  case offeredTwice
+  /// So is one that was told in silence, or that a page showed whose update is still to come.
+  case silentOffered, fetchedOffered
+  /// At times a new message is not offered.
+  case lostOffer
+  /// What is pushed counts as read.
+  case markedByPush
 
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
@@ -64,7 +72,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
       .screens
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
       .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage, .tiesByID, .tiesReversed,
-      .tiesTurned, .tiesTurnedForAMoment, .fallingBadge, .unexactForAMoment:
+      .tiesTurned, .tiesTurnedForAMoment, .fallingBadge, .unexactForAMoment,
+      .offeredTwice, .silentOffered, .fetchedOffered, .lostOffer, .markedByPush:
       .all
     }
   }

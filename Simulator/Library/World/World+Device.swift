@@ -64,6 +64,7 @@ extension World {
     let chosen = rows.filter { _ in deviceDice.chance(0.4) }
     if chosen.isEmpty { return }
     trace.note(nowUs, "host: mark \(chosen.count) read in c\(conversation)")
+    for row in chosen { eyes.marked.insert(Self.text(row.id)) }
     let done: Void? = try input { try client.markRead(bytes, ids: chosen.map(\.id)) }
     guard done != nil else { return }
     for row in chosen where row.unread {

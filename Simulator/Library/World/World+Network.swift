@@ -72,6 +72,11 @@ extension World {
         throw Violation("\(type) names an id that never was: \(id)")
       }
       if ledger.posted[serial].mine { throw Violation("\(type) names an own message: \(id)") }
+      // Only what somebody called read is marked, and no push does.
+      if type == "mark_read", !knobs.autoMarkRead, !knobs.operations.isOn, !eyes.marked.contains(id)
+      {
+        throw Violation("mark_read of \(id), which nobody has seen")
+      }
       // With a conversation that was left goes what was known of it.
       if conversations[ledger.posted[serial].conversation].wasLeft { continue }
       if ledger.confirmed.contains(Self.confirmation(type, id)) {
@@ -207,6 +212,7 @@ extension World {
     if receipt != .ignored {
       notePage(bytes)
       noteCauses(bytes)
+      noteOffers(bytes)
     }
     if receipt != .ignored, !Frames.hasLongList(bytes) {
       ledger.noteDelivered(bytes, of: knownSerials(bytes))

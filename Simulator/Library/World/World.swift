@@ -116,6 +116,7 @@ package final class World {
   var updates = Updates()
   var heard = Heard()
   var eyes = Eyes()
+  var offers = Offers()
   var acts = Acts()
   var actDice: Random
   /// What the server has beside messages, with a word that stands in it.
@@ -195,6 +196,7 @@ package final class World {
       trace.note(nowUs, "deadline")
       try pump()
       try lookAtBadges()
+      try lookAtOffers()
       try lookAtScreens()
       return true
     }
@@ -203,6 +205,7 @@ package final class World {
     try take(event)
     sendPushes()
     try lookAtBadges()
+    try lookAtOffers()
     try lookAtScreens()
     return true
   }
