@@ -27,7 +27,9 @@
  * @par Statuses
  * A function says which it gives. Where #TL_E_STORAGE is listed, #TL_E_DAMAGED
  * may come as well: stored bytes were changed or lost. Any may end with
- * #TL_E_INTERNAL.
+ * #TL_E_INTERNAL. On a #tl_storage any call on a client may end with
+ * #TL_E_LOCKED: another holder has taken the name over. The client then hands out no frame,
+ * has dropped what it knew, and answers so until it is closed.
  *
  * @par Structs
  * A struct that begins with `struct_size` is filled by the caller: zero it,
@@ -99,7 +101,7 @@ enum {
   TL_E_KEY = -4,          /**< No key slot opens with this key. */
   TL_E_TOO_NEW = -5,      /**< The file or struct is from a later version. */
   TL_E_DAMAGED = -6,      /**< Stored bytes were changed or lost. */
-  TL_E_LOCKED = -7,       /**< The file is open elsewhere. */
+  TL_E_LOCKED = -7,       /**< The file is open elsewhere, or another holder has the name. */
   TL_E_NOT_OURS = -8,     /**< The file is not a Tideline file. */
   TL_E_FRAME = -9,        /**< The frame is not a valid frame; nothing stored changed. */
   TL_E_TOO_LARGE = -10,   /**< Over a documented limit; nothing changed. */
@@ -320,6 +322,83 @@ typedef int64_t (*tl_clock_hook)(void *context);
  */
 typedef void (*tl_drop_hook)(void *context);
 
+/* Storage of the host's own. docs/storage.md says how one is written and checked. */
+
+/** A byte object of a name that a #tl_storage keeps. */
+typedef int32_t tl_object;
+enum {
+  TL_OBJECT_MAIN = 0, /**< The sealed pages. */
+  TL_OBJECT_LOG = 1,  /**< What was committed and is not in the pages yet. */
+  TL_OBJECT_OWN = 2   /**< Kept for the user's own work; of no use in this version. */
+};
+
+/** What a call on a #tl_storage is about, and who makes it. */
+typedef struct tl_stored {
+  tl_view name;      /**< The name: `path` of #tl_client_config, 1 to 1,024 bytes without a NUL. */
+  uint64_t fence;    /**< The caller's number, as `acquire` gave it. */
+  tl_object object;  /**< Which of the name's objects; 0 where a call is about the name. */
+  uint32_t reserved; /**< Zero. */
+} tl_stored;
+
+/** Flags of #tl_storage. */
+enum {
+  TL_STORAGE_BUFFERS = 1u << 0 /**< Unsynced writes die with the process: `kill -9` is a loss of power. */
+};
+
+/**
+ * A storage of the host's own, in the place of the file: where sealed bytes live. It sees
+ * nothing but ciphertext, and everything above it stays as it is.
+ *
+ * It keeps byte objects by name. Each function but `drop` returns #TL_OK, or #TL_E_LOCKED
+ * (the caller's number is not the newest any more), #TL_E_FULL, #TL_E_STORAGE; any other
+ * value counts as #TL_E_STORAGE. A call that fails with #TL_E_LOCKED has changed nothing.
+ *
+ * @par Owner
+ * Once another holder has acquired a name, each call with an older number fails with
+ * #TL_E_LOCKED and changes nothing, also one that was begun before. The number is checked
+ * in the same atomic step as the call's effect.
+ *
+ * @par Bytes
+ * An object that was never written, or was removed, has size 0. A write changes the bytes
+ * of its range and no others, at any moment and after any crash. What lies below the size and
+ * was never written reads as zeros.
+ *
+ * @par Sync
+ * When `sync` of an object returns #TL_OK, its size, its bytes and every earlier remove of it
+ * survive the death of process, machine and database, and no later call takes that back. Of
+ * what came after the last sync a crash may keep any part, in any order. After a sync
+ * that failed, the client calls nothing but `release` and answers #TL_E_STORAGE until it is
+ * opened again.
+ *
+ * @par Calls
+ * They come from several threads, reads beside one call that changes something, and under
+ * locks of the client: a call returns within a time limit of its own, calls nothing of the
+ * client, and keeps no pointer that it was given.
+ */
+typedef struct tl_storage {
+  uint32_t struct_size; /**< `sizeof(tl_storage)` of the caller. */
+  uint32_t flags;       /**< `TL_STORAGE_` flags. */
+  void *context;        /**< Handed to each function. */
+  tl_drop_hook drop;    /**< Releases `context`, or NULL; runs as that of a hook. */
+  /** Makes the caller the holder; `fence` is greater than each number before it for the name. */
+  tl_status (*acquire)(void *context, const tl_view *name, uint64_t *fence);
+  /** Ends being the holder. A failure is ignored. */
+  tl_status (*release)(void *context, const tl_stored *at);
+  /** Reads `size` bytes; fewer only where the object ends: `got` says how many. */
+  tl_status (*read)(void *context, const tl_stored *at, uint64_t offset, uint8_t *out, size_t size,
+                    size_t *got);
+  /** Writes bytes; the object grows where they end behind it. */
+  tl_status (*write)(void *context, const tl_stored *at, uint64_t offset, const tl_view *bytes);
+  /** Makes the object `size` bytes long. What is cut off is gone; what is added is zeros. */
+  tl_status (*truncate)(void *context, const tl_stored *at, uint64_t size);
+  /** Gives the object's size. */
+  tl_status (*size)(void *context, const tl_stored *at, uint64_t *size);
+  /** Makes the object durable. */
+  tl_status (*sync)(void *context, const tl_stored *at);
+  /** Makes the object as if it had never been written. */
+  tl_status (*remove)(void *context, const tl_stored *at);
+} tl_storage;
+
 /** Flags of #tl_client_config. */
 enum {
   TL_OPEN_MEMORY = 1u << 0,         /**< Keep everything in memory; `path` must be empty. */
@@ -334,7 +413,7 @@ enum {
 typedef struct tl_client_config {
   uint32_t struct_size;       /**< `sizeof(tl_client_config)` of the caller. */
   uint32_t flags;             /**< `TL_OPEN_` flags. */
-  tl_view path;               /**< UTF-8 path of the file; at most 1,024 bytes. */
+  tl_view path;               /**< UTF-8 path of the file, or the name in `storage`; at most 1,024 bytes. */
   tl_view key;                /**< Exactly #TL_KEY_BYTES random bytes; empty in memory. Copied, wiped when the opening ends. */
   tl_view account;            /**< Name of the account, at most 512 bytes, or empty; bound to the file. A frame that names another one is refused, so greet the server with this one. */
   tl_view user_id;            /**< The user's id on the server; bound to the file. */
@@ -355,6 +434,7 @@ typedef struct tl_client_config {
   tl_drop_hook seal_drop;     /**< Releases `seal_context`, or NULL. */
   uint32_t seen_ms;           /**< For #TL_OPEN_AUTO_MARK_READ: how long a row is on screen until it is read; 0 is 1,000, at most 3,600,000. */
   uint32_t reserved;          /**< Must be zero. */
+  const tl_storage *storage;  /**< Keeps the bytes under the name that `path` is, or NULL for a file. Copied. */
 } tl_client_config;
 
 /**
@@ -362,7 +442,8 @@ typedef struct tl_client_config {
  *
  * A failed opening changes nothing in an existing file. A file that more than one
  * name leads to (hard links) is refused with #TL_E_STORAGE. On a full disk a file
- * opens and can be read.
+ * opens and can be read. On a `storage` of the host's an opening takes the name over from
+ * whoever holds it.
  * @param config How to open it. Borrowed for the call.
  * @param out The new client on success, NULL otherwise.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_KEY (wrong key), #TL_E_DAMAGED,

@@ -10,8 +10,18 @@ internal import Engine
 /// when that fails.
 func open(_ pointer: UnsafePointer<tl_client_config>?) throws(Failure) -> OpaquePointer {
   let config = try unsafe read(pointer, zero: tl_client_config())
-  let hooks = unsafe Hooks(config)
+  // A storage that cannot be read is not dropped, as a configuration is not.
+  var refusal: Failure?
+  var storage: StorageTable?
   do throws(Failure) {
+    storage = try unsafe StorageTable(config.storage)
+  } catch {
+    refusal = error
+  }
+  let hooks = unsafe Hooks(config, storage)
+  do throws(Failure) {
+    if let refusal { throw refusal }
+    try storage?.check()
     return try unsafe Handle.new(opened(config, hooks), hooks)
   } catch {
     hooks.drop()
@@ -88,6 +98,7 @@ extension ClientConfig.File {
       "path", atMost: Limits.pathBytesMax, or: .invalid("path is over 1,024 bytes"))
     if has(flags, TL_OPEN_MEMORY) {
       guard path.isEmpty else { throw .invalid("path is not empty, and memory has none") }
+      guard unsafe config.storage == nil else { throw .invalid("storage, and memory has none") }
       guard !has(flags, TL_OPEN_EXISTING) else { throw .invalid("nothing exists in memory") }
       self = .memory
       return

@@ -11,9 +11,11 @@ internal import Engine
 // from any thread that calls the library; `drop` runs when no call is left.
 @safe final class Hooks: @unchecked Sendable {
   private let config: tl_client_config
+  private let storage: StorageTable?
 
-  init(_ config: tl_client_config) {
+  init(_ config: tl_client_config, _ storage: StorageTable?) {
     unsafe self.config = config
+    self.storage = storage
   }
 
   /// Releases the contexts. Called once: by the handle that is freed, or by the
@@ -22,10 +24,12 @@ internal import Engine
     if let drop = unsafe config.open_drop { unsafe drop(config.open_context) }
     if let drop = unsafe config.seal_drop { unsafe drop(config.seal_context) }
     if let drop = unsafe config.log_drop { unsafe drop(config.log_context) }
+    storage?.drop()
   }
 
   /// Puts those hooks that the host gave into an engine's configuration.
   func install(in target: inout ClientConfig) {
+    target.storage = storage
     if unsafe config.open != nil {
       target.open = { [self] sealed in opened(sealed) }
     }

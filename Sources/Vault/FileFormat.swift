@@ -76,4 +76,7 @@ enum Code {
   /// What SQLite's own VFS makes of `EIO`; SQLite takes it for a damaged file.
   static let unreadable = SQLITE_IOERR | (33 << 8)
   static let badData = SQLITE_IOERR | (32 << 8)
+  static let deleteFailed = SQLITE_IOERR | (10 << 8)
+  /// The lease on a storage of the host's is lost: a code that SQLite itself has given up.
+  static let lost = SQLITE_IOERR | (11 << 8)
 }

@@ -101,15 +101,22 @@ extension HeaderFile {
   }
 
   private static func writeNew(_ file: BaseFile, _ key: HostKey) throws(VaultFailure) {
+    let (header, first) = try new(key)
+    for place in places { try file.write(header.bytes, at: place) }
+    try file.write(first, at: Int64(FileFormat.pagesOffset))
+    try file.sync()
+  }
+
+  /// A header for `key`, and the first page that belongs to it.
+  private static func new(
+    _ key: HostKey
+  ) throws(VaultFailure) -> (header: FileHeader, first: [UInt8]) {
     var fileId = [UInt8](repeating: 0, count: FileFormat.fileIdBytes)
     unsafe randombytes_buf(&fileId, fileId.count)
     guard let keys = KeyMemory.random(),
       let header = FileHeader(newFor: key, fileId: fileId, keys: keys)
     else { throw .io(SQLITE_NOMEM) }
-    for place in places { try file.write(header.bytes, at: place) }
-    let first = FirstPage.sealed(flags: header.flags, fileId: fileId, keys: keys)
-    try file.write(first, at: Int64(FileFormat.pagesOffset))
-    try file.sync()
+    return (header, FirstPage.sealed(flags: header.flags, fileId: fileId, keys: keys))
   }
 
   /// Gives the file its name, in one step and never over another file.
@@ -131,5 +138,37 @@ extension HeaderFile {
     guard result == SQLITE_OK || result == missing else {
       throw Vault.failure(fromSQLite: result) ?? .io(result)
     }
+  }
+}
+
+// MARK: - Making on a storage
+
+extension HeaderFile {
+  /// Whether there is no file yet: nothing, or what a making has left that a crash has ended.
+  /// The magic comes last, so one that has it is whole.
+  static func isUnfinished(_ file: BaseFile) throws(VaultFailure) -> Bool {
+    let least = Int64(FileFormat.pagesOffset + FileFormat.pageBytes)
+    guard try file.size() <= least else { return false }
+    let bytes = try file.read(FileFormat.pagesOffset, at: 0)
+    return !places.contains { bytes.dropFirst(Int($0)).starts(with: FileFormat.magic) }
+  }
+
+  /// Makes an empty vault in an object that nobody else holds. There is no other name to make it
+  /// under: everything but the magic is on disk before the magic is written.
+  static func make(
+    _ base: SQLiteVFS, _ file: BaseFile, log: String, _ key: HostKey
+  ) throws(VaultFailure) {
+    // A log that lies there belongs to nothing.
+    try unsafe remove(base, log)
+    try file.truncate()
+    let (header, first) = try new(key)
+    let magic = FileFormat.magic.count
+    try file.write(first, at: Int64(FileFormat.pagesOffset))
+    for place in places {
+      try file.write(Array(header.bytes[magic...]), at: place + Int64(magic))
+    }
+    try file.sync()
+    for place in places { try file.write(FileFormat.magic, at: place) }
+    try file.sync()
   }
 }

@@ -99,4 +99,14 @@ enum FileStatus: Equatable {
     guard case .file(let identity, _, _) = self else { return nil }
     return identity
   }
+
+  /// Bytes of the file at a path; 0 where it cannot be asked.
+  static func bytes(of path: String) -> UInt64 {
+    do {
+      guard case .file(_, let size, _) = try FileStatus(path: path) else { return 0 }
+      return size
+    } catch {
+      return 0
+    }
+  }
 }

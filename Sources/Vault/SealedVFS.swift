@@ -133,6 +133,8 @@ private func openFile(
   unsafe own.pointee.base = under
   unsafe own.pointee.name = name
   unsafe own.pointee.writer = writer ? 1 : 0
+  // A storage is told of nothing before its sync.
+  if case .name = core.hold { unsafe own.pointee.hint = -1 }
   unsafe own.pointee.head.pMethods = UnsafePointer(isLog ? LogMethods.table : MainMethods.table)
   core.openFiles.add(1, ordering: .acquiringAndReleasing)
   if writer && isLog { unsafe core.log.withLock { unsafe $0 = under } }

@@ -30,6 +30,8 @@ internal import Synchronization
   private let rejected: UInt32
   /// There was no file before.
   package let isMade: Bool
+  /// The opening of a name on a storage of the host's.
+  private let session: StorageSession?
 
   private init(
     path: String, base: SQLiteVFS, vfsName: String, number: UInt64, writer: OpaquePointer,
@@ -38,6 +40,7 @@ internal import Synchronization
     let core = repair.core
     self.path = path
     self.isMade = isMade
+    if case .name(let session) = core.hold { self.session = session } else { session = nil }
     unsafe self.base = base
     self.vfsName = vfsName
     rejected = core.rejected.load(ordering: .acquiring)
@@ -54,31 +57,23 @@ internal import Synchronization
   package static func open(_ config: VaultConfig) throws(VaultFailure) -> Vault {
     guard sodium_init() >= 0, sqlite3_initialize() == SQLITE_OK else { throw .io(SQLITE_ERROR) }
     guard config.key.count == FileFormat.keyBytes else { throw .wrongKey }
-    guard let base = unsafe sqlite3_vfs_find(config.baseVFS) else { throw .io(SQLITE_ERROR) }
-    let vfsName = try unsafe SealedVFS.register(over: base, named: config.baseVFS)
-    let path = try unsafe fullPath(base, config.path)
-    var isMade = false
-    if case .missing = try FileStatus(path: path) {
-      isMade = true
-      guard config.create else { throw .notFound }
-      try unsafe HeaderFile.make(base, path, config.key)
-    }
-    let repair = try unsafe openCore(base, path, config.key)
-    let core = repair.core
+    let found = try config.storage == nil ? Opening.file(config) : Opening.name(config)
+    let (repair, core) = (found.repair, found.repair.core)
     let number = Registry.add(core)
     do throws(VaultFailure) {
-      let connection = ConnectionOpener(path: path, vfsName: vfsName, number: number)
+      let connection = ConnectionOpener(
+        path: repair.path, vfsName: found.vfsName, number: number)
       let writer = unsafe try connection.openWriter { () throws(VaultFailure) in
         if config.strict && core.rejected.load(ordering: .acquiring) > 0 { throw .damaged }
       }
       let vault = unsafe Vault(
-        path: path, base: base, vfsName: vfsName, number: number, writer: writer, repair: repair,
-        isMade: isMade)
+        path: repair.path, base: core.base, vfsName: found.vfsName, number: number,
+        writer: writer, repair: repair, isMade: found.isMade)
       if !config.isTentative { vault.accept() }
       return vault
     } catch {
       Registry.remove(number)
-      unsafe repair.undo(base)
+      unsafe repair.undo(core.base)
       throw error
     }
   }
@@ -160,8 +155,12 @@ internal import Synchronization
 
   /// Bytes of the file and its log on disk.
   package var fileBytes: UInt64 {
-    Self.bytes(of: path) &+ Self.bytes(of: path + "-wal")
+    session?.bytes ?? FileStatus.bytes(of: path) &+ FileStatus.bytes(of: path + "-wal")
   }
+
+  /// Why the storage is not to be used any more: another holder has the name, or a sync failed.
+  /// Nil on a file.
+  package var givenUp: VaultFailure? { session?.failure }
 
   /// Ends the vault. Its lock is given back and its keys are wiped as soon as
   /// the last connection is closed as well.
@@ -195,6 +194,7 @@ internal import Synchronization
   /// What a result of SQLite means for the file, or nil where it says nothing of it.
   package static func failure(fromSQLite code: Int32) -> VaultFailure? {
     if code == Code.badData { return .damaged }
+    if code == Code.lost { return .locked }
     switch code & 0xFF {
     case SQLITE_AUTH: return .wrongKey
     case SQLITE_NOTADB: return .notOurs
@@ -204,57 +204,6 @@ internal import Synchronization
     case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM, SQLITE_NOMEM:
       return .io(code)
     default: return nil
-    }
-  }
-}
-
-// MARK: - Opening
-
-extension Vault {
-  /// Takes the file, in this process and against others, and opens its header.
-  private static func openCore(
-    _ base: SQLiteVFS, _ path: String, _ key: HostKey
-  ) throws(VaultFailure) -> Repair {
-    guard case .file(let identity, _, _) = try FileStatus(path: path) else { throw .notOurs }
-    // Before the file is opened: closing it again would drop the locks of the
-    // vault that this process may have on it.
-    guard let claim = FileClaim(identity) else { throw .locked }
-    let file = try unsafe BaseFile(base, path, create: false)
-    try file.claim()
-    guard case .file(identity, _, let names) = try FileStatus(path: path) else { throw .locked }
-    // A crash while the file was made leaves it the name that it was made under.
-    let unfinished = try FileStatus(path: HeaderFile.unfinishedName(path))
-    let isLeftOver = unfinished.identity == identity
-    // SQLite finds the log by the file's name: under another one it would not see it.
-    guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
-    let opened = try HeaderFile.open(file, key)
-    let core = unsafe VaultCore(
-      base: base, keys: opened.keys, header: opened.header, mainFile: file, claim: claim)
-    return Repair(
-      core: core, opened: opened, path: path, isLeftOver: isLeftOver,
-      hadLog: try FileStatus(path: path + "-wal") != .missing)
-  }
-
-  /// The path as SQLite will use it: absolute, symbolic links followed.
-  private static func fullPath(_ base: SQLiteVFS, _ path: String) throws(VaultFailure) -> String {
-    guard let call = unsafe base.pointee.xFullPathname, !path.isEmpty,
-      !path.utf8.contains(0)
-    else { throw .io(SQLITE_CANTOPEN) }
-    let room = unsafe Int(base.pointee.mxPathname) + 1
-    var buffer = [CChar](repeating: 0, count: room)
-    let result = unsafe call(base, path, Int32(truncatingIfNeeded: room), &buffer)
-    // The higher bits only say that there was a symbolic link.
-    guard result & 0xFF == SQLITE_OK else { throw Vault.failure(fromSQLite: result) ?? .io(result) }
-    let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func bytes(of path: String) -> UInt64 {
-    do {
-      guard case .file(_, let size, _) = try FileStatus(path: path) else { return 0 }
-      return size
-    } catch {
-      return 0
     }
   }
 }

@@ -41,6 +41,8 @@ package struct VaultConfig: Sendable {
   package var isTentative: Bool
   /// The VFS underneath. It has to keep the index of the log off the disk.
   package var baseVFS: String
+  /// Keeps the bytes under the name that `path` is, in the place of a file.
+  package var storage: (any HostStorage)?
 
   package init(
     path: String, key: HostKey, create: Bool = true, strict: Bool = false,

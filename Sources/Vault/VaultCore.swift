@@ -12,6 +12,12 @@ struct FileIdentity: Equatable, Sendable {
   var inode: UInt64
 }
 
+/// What keeps others out of the file, or off the name.
+enum FileHold: Sendable {
+  case file(FileClaim)
+  case name(StorageSession)
+}
+
 // The base VFS is never unregistered and everything else is constant or guarded.
 @safe final class VaultCore: @unchecked Sendable {
   let base: SQLiteVFS
@@ -19,7 +25,7 @@ struct FileIdentity: Equatable, Sendable {
   let fileId: [UInt8]
   let flags: UInt32
   let mainFile: BaseFile
-  private let claim: FileClaim
+  let hold: FileHold
 
   /// Frames written to the log, and how many of them are known to be on disk.
   let written = Atomic<UInt64>(0)
@@ -38,14 +44,21 @@ struct FileIdentity: Equatable, Sendable {
   let log = unsafe Lock<SQLiteFile?>(nil)
 
   init(
-    base: SQLiteVFS, keys: KeyMemory, header: FileHeader, mainFile: BaseFile, claim: FileClaim
+    base: SQLiteVFS, keys: KeyMemory, header: FileHeader, mainFile: BaseFile, hold: FileHold
   ) {
     unsafe self.base = base
     self.keys = keys
     fileId = header.fileId
     flags = header.flags
     self.mainFile = mainFile
-    self.claim = claim
+    self.hold = hold
+  }
+
+  deinit {
+    if case .name(let session) = hold {
+      StorageVFS.remove(session)
+      session.end()
+    }
   }
 
   /// Brings every frame written so far to disk. Cheap when all of them are.

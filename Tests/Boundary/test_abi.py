@@ -44,7 +44,8 @@ class Layout(unittest.TestCase):
                  "tl_searched": c.Searched,
                  "tl_viewport_config": c.ViewportConfig, "tl_placed": c.Placed,
                  "tl_layout": c.ViewportLayout, "tl_target": c.Target,
-                 "tl_viewport_status": c.ViewportStatus}
+                 "tl_viewport_status": c.ViewportStatus,
+                 "tl_stored": c.Stored, "tl_storage": c.Storage}
         seen = set()
         for part in text.split("\nstruct ")[1:]:
             head, *fields = part.splitlines()

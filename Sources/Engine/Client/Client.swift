@@ -94,6 +94,7 @@ package final class Client: Sendable {
 
   func ensureOpen() throws(Failure) {
     if isClosed.withLock({ $0 }) { throw .closed }
+    if let failure = store.failure { throw failure }
   }
 
   /// Makes the descriptor readable.
@@ -130,7 +131,14 @@ package final class Client: Sendable {
         news = told.hasNews
         engine.windows.post(engine)
       }
-      return try body(engine, now)
+      do throws(Failure) {
+        let result = try body(engine, now)
+        try store.endWhereGivenUp()
+        return result
+      } catch {
+        try store.endWhereGivenUp()
+        throw error
+      }
     }
   }
 
@@ -412,11 +420,16 @@ package final class Client: Sendable {
       return snapshot.fresh
     }
     let scheme = PositionScheme(config.profile, overlapUs: 0)
-    return try store.read(
-      failure: { Failure($0) },
-      { rx throws(Failure) in
-        try body(Reading(rx, fresh: fresh, permille: permille, scheme: scheme))
-      })
+    do throws(Failure) {
+      return try store.read(
+        failure: { Failure($0) },
+        { rx throws(Failure) in
+          try body(Reading(rx, fresh: fresh, permille: permille, scheme: scheme))
+        })
+    } catch {
+      try engine.withLockIfFree { _ throws(Failure) in try store.endWhereGivenUp() }
+      throw store.failure ?? error
+    }
   }
 
   // MARK: Payloads

@@ -39,6 +39,22 @@ extension Failure {
   }
 }
 
+extension MessageStore {
+  /// What a storage of the host's that another holder has, or whose sync failed, answers.
+  var failure: Failure? {
+    guard let failure = givenUp else { return nil }
+    return Failure(failure)
+  }
+
+  /// Ends the use of such a storage: nothing of the call is handed out, and what is known goes. The
+  /// caller has the engine; where another one has, that one does it when it leaves.
+  func endWhereGivenUp() throws(Failure) {
+    guard let failure else { return }
+    close()
+    throw failure
+  }
+}
+
 extension ClientConfig {
   var storeConfig: StoreConfig {
     let kind: StoreConfig.Kind =
@@ -48,10 +64,12 @@ extension ClientConfig {
       case .path(let path, let key, let create, let strict):
         .file(path: path, key: key, create: create, strict: strict, baseVFS: baseVFS)
       }
-    return StoreConfig(
+    var target = StoreConfig(
       kind: kind, account: account, user: user,
       positionKind: profile.capabilities.contains(.sequence) ? 1 : 0,
       cacheBytes: cacheBytes)
+    target.storage = storage
+    return target
   }
 }
 

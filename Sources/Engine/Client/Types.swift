@@ -101,6 +101,8 @@ package struct ClientConfig: Sendable {
   package var seed: UInt64 = 0
   /// Name of the VFS below the vault; tests put a faulty one there.
   package var baseVFS: String?
+  /// Keeps what would be in a file, under the name that its path is.
+  package var storage: (any HostStorage)?
   package var open: (@Sendable (borrowing Sealed) -> Opened)?
   /// Makes what goes out of a payload; nil sends payloads as they are given.
   package var seal: (@Sendable (borrowing Sealable) -> SealAnswer)?

@@ -61,6 +61,7 @@ package final class MessageStore: Sendable {
       var settings = VaultConfig(
         path: path, key: key, create: create, strict: strict, isTentative: true)
       if let baseVFS { settings.baseVFS = baseVFS }
+      settings.storage = config.storage
       let vault: Vault
       do throws(VaultFailure) { vault = try Vault.open(settings) } catch {
         throw StoreFailure(error)
@@ -142,6 +143,7 @@ package final class MessageStore: Sendable {
   /// Ends every connection: false where that had been done.
   private func shut() -> Bool {
     readers.withLock { $0.isClosed = true }
+    let isGivenUp = givenUp != nil
     return gate.drain {
       let idle = readers.withLock { readers in
         defer { readers.idle = [] }
@@ -151,6 +153,7 @@ package final class MessageStore: Sendable {
       // The writer last: it alone writes the log back into the file.
       return writer.withLock { writer in
         guard let connection = writer.connection else { return false }
+        if isGivenUp { connection.keepLog(true) }
         connection.close()
         writer.connection = nil
         return true
@@ -322,6 +325,12 @@ package final class MessageStore: Sendable {
 
   /// Tells contents apart.
   var contentDigest: ContentDigest { ContentDigest(vault: vault) }
+
+  /// Why a storage of the host's is not to be used any more; nil for a file and in memory.
+  package var givenUp: StoreFailure? {
+    guard let failure = vault?.givenUp else { return nil }
+    return StoreFailure(failure)
+  }
 
   /// Size of the file and its log; 0 in memory.
   package var fileBytes: UInt64 { vault?.fileBytes ?? 0 }

@@ -12,6 +12,8 @@ package struct StoreConfig: Sendable {
   }
 
   package var kind: Kind
+  /// Keeps what would be in a file, under the name that `path` is.
+  package var storage: (any HostStorage)?
   /// Bound to the file; another one is a mismatch.
   package var account: [UInt8]
   /// Bound to the file; also the name under which own reads are kept.

@@ -56,4 +56,15 @@ typedef struct tideline_file {
   int32_t flags;          /**< Header flags of the file. */
 } tideline_file;
 
+/** An open file on a storage of the host's, with the locks that it holds. */
+typedef struct tideline_stored_file {
+  sqlite3_file head; /**< What SQLite knows. */
+  void *session;     /**< The session, retained while the file is open. */
+  int32_t object;    /**< Which object of the name. */
+  int32_t level;     /**< Lock on the main file. */
+  uint32_t shared;   /**< Slots of the index that it holds with others, as bits. */
+  uint32_t alone;    /**< Slots that it holds alone. */
+  int32_t mapped;    /**< 1 once it uses the index. */
+} tideline_stored_file;
+
 #endif

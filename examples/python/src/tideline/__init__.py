@@ -19,6 +19,7 @@ from .errors import (
 from .find import Asked, Found, Hit, Mark, Progress, Work
 from .items import Items
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
+from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
     Action, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
     EventKind, Events, Frame, From, Gap, Message, MessageFlags, MessageState, Origin, Page,
@@ -44,5 +45,5 @@ __all__ = [
     "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting", "WindowState",
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
     "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Found", "Hit", "Mark", "Progress",
-    "Work",
+    "Work", "LeaseLost", "NoRoom", "Object", "Storage",
 ]

@@ -70,6 +70,32 @@ ClockHook = ctypes.CFUNCTYPE(c_int64, c_void_p)
 DropHook = ctypes.CFUNCTYPE(None, c_void_p)
 
 
+class Stored(ctypes.Structure):
+    """``tl_stored``."""
+
+    _fields_ = [("name", View), ("fence", c_uint64), ("object", c_int32), ("reserved", c_uint32)]
+
+
+StorageAcquire = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(View), POINTER(c_uint64))
+StorageAt = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Stored))
+StorageRead = ctypes.CFUNCTYPE(
+    c_int32, c_void_p, POINTER(Stored), c_uint64, c_void_p, c_size_t, POINTER(c_size_t))
+StorageWrite = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Stored), c_uint64, POINTER(View))
+StorageTruncate = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Stored), c_uint64)
+StorageSize = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Stored), POINTER(c_uint64))
+
+
+class Storage(ctypes.Structure):
+    """``tl_storage``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("context", c_void_p),
+        ("drop", DropHook), ("acquire", StorageAcquire), ("release", StorageAt),
+        ("read", StorageRead), ("write", StorageWrite), ("truncate", StorageTruncate),
+        ("size", StorageSize), ("sync", StorageAt), ("remove", StorageAt),
+    ]
+
+
 class ClientConfig(ctypes.Structure):
     """``tl_client_config``."""
 
@@ -81,7 +107,7 @@ class ClientConfig(ctypes.Structure):
         ("log", LogHook), ("log_context", c_void_p), ("log_drop", DropHook),
         ("clock", ClockHook), ("clock_context", c_void_p),
         ("seal", SealHook), ("seal_context", c_void_p), ("seal_drop", DropHook),
-        ("seen_ms", c_uint32), ("reserved", c_uint32),
+        ("seen_ms", c_uint32), ("reserved", c_uint32), ("storage", POINTER(Storage)),
     ]
 
 

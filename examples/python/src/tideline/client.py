@@ -16,6 +16,7 @@ from .act import Acts
 from .conversations import ConversationList
 from .errors import Status, check
 from .find import Finds
+from .storage import Storage, pointer as storage_pointer
 from .values import (
     Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
     Profile, Quarantined, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
@@ -47,7 +48,7 @@ class Client(Acts, Finds):
     an asyncio loop.
 
     Args:
-        path: The file, or None to keep everything in memory.
+        path: The file, or the name in ``storage``; None to keep everything in memory.
         key: Exactly 32 random bytes; None in memory.
         user_id: The user's id on the server; bound to the file.
         account: The name of the account; bound to the file.
@@ -63,6 +64,7 @@ class Client(Acts, Finds):
         open: Opens payloads: gives the plaintext, a Plain, or None when the key has not come.
         log: Takes a ``logging`` level and a line; the logger "tideline" does by default.
         clock: Gives a monotonic time in milliseconds, for tests and replay.
+        storage: Keeps the sealed bytes in the place of a file.
 
     Raises:
         TidelineError: one of its kinds; see ``tl_client_open`` in the header.
@@ -76,6 +78,7 @@ class Client(Acts, Finds):
         requests_max: int = 0, seen_ms: int = 0, catch_up_all: bool = False,
         open: Optional[OpenFunction] = None, seal: Optional[SealFunction] = None,
         log: Optional[LogFunction] = None, clock: Optional[ClockFunction] = None,
+        storage: Optional[Storage] = None,
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
@@ -102,6 +105,7 @@ class Client(Acts, Finds):
         if clock is not None:
             self._hooks.append(c.ClockHook(lambda _: clock()))
             config.clock = self._hooks[-1]
+        self._storage, config.storage = storage_pointer(storage)
         check(c.library.tl_client_open(ctypes.byref(config), ctypes.byref(self._handle)))
 
     # Ends.

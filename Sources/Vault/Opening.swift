@@ -1,0 +1,94 @@
+/// How a vault finds what it opens: a file under a path, or a name on a storage of the host's.
+internal import Base
+internal import CSQLite
+
+/// What was found and claimed, before SQLite reads its log.
+struct Opening {
+  let repair: Repair
+  /// The VFS through which SQLite opens it.
+  let vfsName: String
+  /// It was made just now.
+  let isMade: Bool
+
+  static func file(_ config: VaultConfig) throws(VaultFailure) -> Opening {
+    guard let base = unsafe sqlite3_vfs_find(config.baseVFS) else { throw .io(SQLITE_ERROR) }
+    let vfsName = try unsafe SealedVFS.register(over: base, named: config.baseVFS)
+    let path = try unsafe fullPath(base, config.path)
+    var isMade = false
+    if case .missing = try FileStatus(path: path) {
+      isMade = true
+      guard config.create else { throw .notFound }
+      try unsafe HeaderFile.make(base, path, config.key)
+    }
+    let repair = try unsafe openCore(base, path, config.key)
+    return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
+  }
+
+  /// Takes the name over. Where there is no file in it, one is made.
+  static func name(_ config: VaultConfig) throws(VaultFailure) -> Opening {
+    guard let storage = config.storage else { throw .io(SQLITE_MISUSE) }
+    try StorageVFS.register()
+    guard let base = unsafe sqlite3_vfs_find(StorageVFS.name) else { throw .io(SQLITE_ERROR) }
+    let vfsName = try unsafe SealedVFS.register(over: base, named: StorageVFS.name)
+    let session = try StorageSession(storage, name: Array(config.path.utf8))
+    let path = StorageVFS.add(session)
+    do throws(VaultFailure) {
+      let file = try unsafe BaseFile(base, path, create: true)
+      let isMade = try HeaderFile.isUnfinished(file)
+      if isMade {
+        guard config.create else { throw .notFound }
+        try unsafe HeaderFile.make(base, file, log: path + "-wal", config.key)
+      }
+      let opened = try HeaderFile.open(file, config.key)
+      let core = unsafe VaultCore(
+        base: base, keys: opened.keys, header: opened.header, mainFile: file,
+        hold: .name(session))
+      // What is empty is not there, so nothing is left beside it.
+      let repair = Repair(core: core, opened: opened, path: path, isLeftOver: false, hadLog: true)
+      return Opening(repair: repair, vfsName: vfsName, isMade: isMade)
+    } catch {
+      StorageVFS.remove(session)
+      session.end()
+      throw error
+    }
+  }
+
+  /// Takes the file, in this process and against others, and opens its header.
+  private static func openCore(
+    _ base: SQLiteVFS, _ path: String, _ key: HostKey
+  ) throws(VaultFailure) -> Repair {
+    guard case .file(let identity, _, _) = try FileStatus(path: path) else { throw .notOurs }
+    // Before the file is opened: closing it again would drop the locks of the
+    // vault that this process may have on it.
+    guard let claim = FileClaim(identity) else { throw .locked }
+    let file = try unsafe BaseFile(base, path, create: false)
+    try file.claim()
+    guard case .file(identity, _, let names) = try FileStatus(path: path) else { throw .locked }
+    // A crash while the file was made leaves it the name that it was made under.
+    let unfinished = try FileStatus(path: HeaderFile.unfinishedName(path))
+    let isLeftOver = unfinished.identity == identity
+    // SQLite finds the log by the file's name: under another one it would not see it.
+    guard names <= (isLeftOver ? 2 : 1) else { throw .linked }
+    let opened = try HeaderFile.open(file, key)
+    let core = unsafe VaultCore(
+      base: base, keys: opened.keys, header: opened.header, mainFile: file,
+      hold: .file(claim))
+    return Repair(
+      core: core, opened: opened, path: path, isLeftOver: isLeftOver,
+      hadLog: try FileStatus(path: path + "-wal") != .missing)
+  }
+
+  /// The path as SQLite will use it: absolute, symbolic links followed.
+  private static func fullPath(_ base: SQLiteVFS, _ path: String) throws(VaultFailure) -> String {
+    guard let call = unsafe base.pointee.xFullPathname, !path.isEmpty,
+      !path.utf8.contains(0)
+    else { throw .io(SQLITE_CANTOPEN) }
+    let room = unsafe Int(base.pointee.mxPathname) + 1
+    var buffer = [CChar](repeating: 0, count: room)
+    let result = unsafe call(base, path, Int32(truncatingIfNeeded: room), &buffer)
+    // The higher bits only say that there was a symbolic link.
+    guard result & 0xFF == SQLITE_OK else { throw Vault.failure(fromSQLite: result) ?? .io(result) }
+    let bytes = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

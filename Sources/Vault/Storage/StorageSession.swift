@@ -1,0 +1,146 @@
+/// One opening of a name on a storage of the host's: the lease, and what its files share.
+///
+/// Rule protected: after the lease is lost or a sync has failed, the host's functions are not
+/// called any more, but for the release; so nothing is written that a successor could see, and
+/// nothing later is believed. Locks and the log's index are of this process alone and lie here.
+internal import Base
+internal import CSQLite
+internal import Support
+internal import Synchronization
+
+typealias StoredFile = UnsafeMutablePointer<tideline_stored_file>
+
+/// What became of a session.
+enum StorageFate: UInt8, AtomicRepresentable {
+  case good
+  /// Another holder has acquired the name.
+  case lost
+  /// A sync failed.
+  case broken
+}
+
+// The storage may be called from any thread, and everything else is atomic or behind a lock.
+@safe final class StorageSession: @unchecked Sendable {
+  let lease: StorageLease
+  private let storage: any HostStorage
+  private let state = Atomic<StorageFate>(.good)
+  private let isEnded = Atomic<Bool>(false)
+  /// One call at a time that changes something.
+  private let changing = Lock(0)
+  let locks = Lock(StorageLocks())
+
+  /// Takes the name over.
+  init(_ storage: any HostStorage, name: [UInt8]) throws(VaultFailure) {
+    var fence: UInt64 = 0
+    switch storage.acquire(name, &fence) {
+    case .done: break
+    case .full: throw .full
+    case .lost: throw .locked
+    case .failed: throw .io(SQLITE_CANTOPEN)
+    }
+    self.storage = storage
+    lease = StorageLease(name: name, fence: fence)
+  }
+
+  /// Gives the name back; a second call does nothing. Nothing is asked of the host afterwards.
+  func end() {
+    if isEnded.exchange(true, ordering: .acquiringAndReleasing) { return }
+    if state.load(ordering: .acquiring) != .lost { storage.release(lease) }
+  }
+
+  /// Why nothing more is done, as the host is told; nil while all is well.
+  var failure: VaultFailure? {
+    switch state.load(ordering: .acquiring) {
+    case .good: nil
+    case .lost: .locked
+    case .broken: .io(Code.syncFailed)
+    }
+  }
+
+  /// Bytes of all that is kept under the name, as far as it can be asked.
+  var bytes: UInt64 {
+    var all: UInt64 = 0
+    for object in [StorageObject.main, .log] {
+      var size: Int64 = 0
+      if self.size(object, &size) == SQLITE_OK { all &+= UInt64(size) }
+    }
+    return all
+  }
+
+  // MARK: What a file asks for
+
+  /// SQLite's short read where the object ends before; the rest is zeros then.
+  func read(
+    _ object: StorageObject, _ out: UnsafeMutableRawPointer, _ count: Int, at offset: UInt64
+  ) -> Int32 {
+    var got = 0
+    let result = ask(Code.readFailed) {
+      unsafe storage.read(
+        lease, object, at: offset,
+        into: UnsafeMutableRawBufferPointer(start: out, count: count), &got)
+    }
+    guard result == SQLITE_OK else { return result }
+    guard got >= 0, got <= count else { return Code.readFailed }
+    if got == count { return SQLITE_OK }
+    unsafe (out + got).initializeMemory(as: UInt8.self, repeating: 0, count: count - got)
+    return Code.shortRead
+  }
+
+  func size(_ object: StorageObject, _ out: inout Int64) -> Int32 {
+    var size: UInt64 = 0
+    let result = ask(Code.readFailed) { storage.size(lease, object, &size) }
+    guard result == SQLITE_OK else { return result }
+    guard let known = Int64(exactly: size) else { return Code.readFailed }
+    out = known
+    return SQLITE_OK
+  }
+
+  func write(
+    _ object: StorageObject, _ from: UnsafeRawPointer, _ count: Int, at offset: UInt64
+  ) -> Int32 {
+    change(Code.writeFailed) {
+      unsafe storage.write(
+        lease, object, at: offset, UnsafeRawBufferPointer(start: from, count: count))
+    }
+  }
+
+  func truncate(_ object: StorageObject, to size: UInt64) -> Int32 {
+    change(Code.truncateFailed) { storage.truncate(lease, object, to: size) }
+  }
+
+  func remove(_ object: StorageObject) -> Int32 {
+    change(Code.deleteFailed) { storage.remove(lease, object) }
+  }
+
+  func sync(_ object: StorageObject) -> Int32 {
+    let result = change(Code.syncFailed) { storage.sync(lease, object) }
+    if result == SQLITE_OK || result == Code.lost { return result }
+    _ = state.compareExchange(
+      expected: .good, desired: .broken, ordering: .acquiringAndReleasing)
+    return Code.syncFailed
+  }
+
+  private func change(_ failed: Int32, _ call: () -> StorageAnswer) -> Int32 {
+    changing.withLock { (calls: inout Int) in
+      calls &+= 1
+      return ask(failed, call)
+    }
+  }
+
+  private func ask(_ failed: Int32, _ call: () -> StorageAnswer) -> Int32 {
+    switch state.load(ordering: .acquiring) {
+    case .good: break
+    case .lost: return Code.lost
+    case .broken: return Code.syncFailed
+    }
+    if isEnded.load(ordering: .acquiring) { return failed }
+    switch call() {
+    case .done: return SQLITE_OK
+    case .full: return SQLITE_FULL
+    case .failed: return failed
+    case .lost:
+      state.store(.lost, ordering: .releasing)
+      return Code.lost
+    }
+  }
+}
