@@ -68,6 +68,26 @@ struct StorageTests {
     #expect(try content(other, "ada") == expectedRows(0..<100))
   }
 
+  /// Protects: who takes a name over reads its log in large parts, not by the frame.
+  @Test func aLogIsReadInLargeParts() throws {
+    let storage = MemoryStorage()
+    let vault = try open(storage)
+    let writer = Database(try vault.connect(.writer))
+    fill(writer, 0..<400, batch: 1)
+    let frames = storage.bytes("eva", .log).count / 4144
+    #expect(frames > 400)
+    let before = storage.count(.read)
+    let next = try open(storage)
+    let reads = storage.count(.read) - before
+    #expect(reads < 20 + frames / 10)
+    let reader = Database(try next.connect(.reader))
+    #expect(try reader.rows("SELECT * FROM t").get() == expectedRows(0..<400))
+    reader.close()
+    next.close()
+    writer.close()
+    vault.close()
+  }
+
   @Test func namesAreApartAndWipingLeavesNothing() throws {
     let storage = MemoryStorage()
     let (eva, ada) = (try open(storage), try open(storage, "ada"))

@@ -27,6 +27,8 @@ enum StorageFate: UInt8, AtomicRepresentable {
   private let isEnded = Atomic<Bool>(false)
   /// One call at a time that changes something.
   private let changing = Lock(0)
+  /// What was read ahead of the log; nil once it was changed.
+  private let ahead = Lock<ReadAhead?>(ReadAhead())
   let locks = Lock(StorageLocks())
 
   /// Takes the name over.
@@ -73,6 +75,33 @@ enum StorageFate: UInt8, AtomicRepresentable {
   func read(
     _ object: StorageObject, _ out: UnsafeMutableRawPointer, _ count: Int, at offset: UInt64
   ) -> Int32 {
+    if object == .log, let result = unsafe readAhead(out, count, at: offset) { return result }
+    return unsafe readNow(object, out, count, at: offset)
+  }
+
+  /// A log is read frame by frame when it is opened, and each call may go to another machine. So
+  /// many frames are read at once, until this holder, the only one there is, changes the log.
+  private func readAhead(
+    _ out: UnsafeMutableRawPointer, _ count: Int, at offset: UInt64
+  ) -> Int32? {
+    let isWanted = ahead.withLock { $0?.isNext(count, at: offset) ?? false }
+    if isWanted {
+      var bytes = [UInt8](repeating: 0, count: ReadAhead.bytesMax)
+      var got = 0
+      let result = unsafe bytes.withUnsafeMutableBytes { room in
+        ask(Code.readFailed) {
+          unsafe storage.read(lease, .log, at: offset, into: room, &got)
+        }
+      }
+      guard result == SQLITE_OK else { return result }
+      ahead.withLock { $0?.keep(bytes, got, at: offset) }
+    }
+    return ahead.withLock { unsafe $0?.give(out, count, at: offset) ?? false } ? SQLITE_OK : nil
+  }
+
+  private func readNow(
+    _ object: StorageObject, _ out: UnsafeMutableRawPointer, _ count: Int, at offset: UInt64
+  ) -> Int32 {
     var got = 0
     let result = ask(Code.readFailed) {
       unsafe storage.read(
@@ -98,30 +127,33 @@ enum StorageFate: UInt8, AtomicRepresentable {
   func write(
     _ object: StorageObject, _ from: UnsafeRawPointer, _ count: Int, at offset: UInt64
   ) -> Int32 {
-    change(Code.writeFailed) {
+    change(object, Code.writeFailed) {
       unsafe storage.write(
         lease, object, at: offset, UnsafeRawBufferPointer(start: from, count: count))
     }
   }
 
   func truncate(_ object: StorageObject, to size: UInt64) -> Int32 {
-    change(Code.truncateFailed) { storage.truncate(lease, object, to: size) }
+    change(object, Code.truncateFailed) { storage.truncate(lease, object, to: size) }
   }
 
   func remove(_ object: StorageObject) -> Int32 {
-    change(Code.deleteFailed) { storage.remove(lease, object) }
+    change(object, Code.deleteFailed) { storage.remove(lease, object) }
   }
 
   func sync(_ object: StorageObject) -> Int32 {
-    let result = change(Code.syncFailed) { storage.sync(lease, object) }
+    let result = change(object, Code.syncFailed) { storage.sync(lease, object) }
     if result == SQLITE_OK || result == Code.lost { return result }
     _ = state.compareExchange(
       expected: .good, desired: .broken, ordering: .acquiringAndReleasing)
     return Code.syncFailed
   }
 
-  private func change(_ failed: Int32, _ call: () -> StorageAnswer) -> Int32 {
-    changing.withLock { (calls: inout Int) in
+  private func change(
+    _ object: StorageObject, _ failed: Int32, _ call: () -> StorageAnswer
+  ) -> Int32 {
+    if object == .log { ahead.withLock { $0 = nil } }
+    return changing.withLock { (calls: inout Int) in
       calls &+= 1
       return ask(failed, call)
     }
@@ -142,5 +174,42 @@ enum StorageFate: UInt8, AtomicRepresentable {
       state.store(.lost, ordering: .releasing)
       return Code.lost
     }
+  }
+}
+
+/// A part of the log that was read before it was asked for.
+private struct ReadAhead {
+  static let bytesMax = FileFormat.batchBytes
+
+  private var bytes: [UInt8] = []
+  private var start: UInt64 = 0
+  /// Where the last read has ended.
+  private var end: UInt64 = 0
+
+  /// Whether more is to be read now: what is asked for follows what was, and is not here.
+  mutating func isNext(_ count: Int, at offset: UInt64) -> Bool {
+    defer { end = offset &+ UInt64(count) }
+    return offset == end && count < Self.bytesMax && !holds(count, at: offset)
+  }
+
+  mutating func keep(_ bytes: [UInt8], _ count: Int, at offset: UInt64) {
+    self.bytes = Array(bytes.prefix(max(0, count)))
+    start = offset
+  }
+
+  /// False where not all of it is here.
+  func give(_ out: UnsafeMutableRawPointer, _ count: Int, at offset: UInt64) -> Bool {
+    guard holds(count, at: offset) else { return false }
+    let first = Int(offset &- start)
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress else { return }
+      unsafe out.copyMemory(from: base + first, byteCount: count)
+    }
+    return true
+  }
+
+  private func holds(_ count: Int, at offset: UInt64) -> Bool {
+    offset >= start && offset &- start <= UInt64(bytes.count)
+      && UInt64(count) <= UInt64(bytes.count) &- (offset &- start)
   }
 }
