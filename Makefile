@@ -23,8 +23,8 @@ RELEASE := .build-rel/release
 LIB := out/lib
 
 .DEFAULT_GOAL := lib
-.PHONY: lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
-  statuses types swift-boundary screens sim sim-bin sim-test sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
+.PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
+  statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
   install clean
@@ -133,6 +133,10 @@ sim-test: sim-bin
 	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix \
 	  --twice 1
 
+## The same, and worlds on a file reach it as a storage of the host's is.
+sim-storage: sim-bin
+	SIM_STORAGE=1 .build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix
+
 ## Seeds that failed once.
 sim-known: sim-bin
 	.build-sim/release/tideline-sim known Simulator/seeds.txt
@@ -200,6 +204,14 @@ bench-setup:
 
 fuzz: setup
 	@sh Tests/Fuzz/run.sh $(TARGET) $(SECONDS)
+
+## Storages in a dict, LMDB and PostgreSQL against the contract, and a fleet of bots whose workers
+## and database are killed: some minutes. WORD=check, errors, lmdb, fleet or bench chooses.
+storage: lib storage-setup
+	@sh Scripts/storage.sh $(LIB) $(WORD)
+
+storage-setup:
+	@sh Scripts/setup.sh storage
 
 ## The reference server: `out/tideline-server`.
 server: setup

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and nothing else; `setup.sh bench` those of the
-# benchmarks too. Without Swift it says what to install and stops: a compiler is not ours to choose.
+# benchmarks too, `setup.sh storage` those of the examples of storages. Without Swift it says what
+# to install and stops: a compiler is not ours to choose.
 set -eu
 
 if ! command -v swift >/dev/null 2>&1; then
@@ -36,6 +37,13 @@ if [ "${1:-}" = bench ]; then
   if apt-cache show libsqlcipher0 >/dev/null 2>&1; then
     need libsqlcipher0 test -n "$(/sbin/ldconfig -p | grep libsqlcipher.so.0)"
   fi
+fi
+
+if [ "${1:-}" = storage ]; then
+  need liblmdb-dev header lmdb.h
+  need libpq-dev pkg-config --exists libpq
+  need postgresql sh -c 'ls /usr/lib/postgresql/*/bin/initdb'
+  need postgresql-client command -v psql
 fi
 
 [ -z "$missing" ] && exit 0

@@ -2,9 +2,11 @@
 
 import contextlib
 import itertools
+import json
 import logging
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -13,9 +15,12 @@ import unittest
 import tideline
 from tideline import storage_check
 
-from support import KEY, ROOT
+from support import KEY, ROOT, message
 
 DICT = ROOT / "examples" / "storage" / "dict.py"
+sys.path.insert(0, str(DICT.parent))
+import mirror as mirroring  # The example beside it.
+
 DictStorage = storage_check.find(f"{DICT}:DictStorage")
 
 
@@ -188,6 +193,35 @@ class Storages(unittest.TestCase):
             client.close()
         except tideline.TidelineError as error:
             self.assertIn(type(error), (tideline.StorageError, tideline.FullError))
+
+    def test_a_mirror_has_what_the_client_has(self):
+        """Also where a crash has taken back what the mirror had taken already."""
+        storage, tables = DictStorage(), sqlite3.connect(":memory:")
+        self.addCleanup(tables.close)
+
+        def brought(client):
+            while mirroring.mirror(client, tables):
+                continue
+            kept = [row[0] for row in tables.execute(
+                "SELECT payload FROM messages WHERE conversation = 'c' ORDER BY time_us, number")]
+            shown = sorted(client.messages("c").messages, key=lambda m: (m.time_us, m.number))
+            self.assertEqual(kept, [row.payload for row in shown])
+            return len(kept)
+
+        with opened(storage) as client:
+            client.send("c", "one")
+            self.assertEqual(brought(client), 1)
+            self.assertFalse(mirroring.mirror(client, tables))
+        client = opened(storage)
+        for number in range(3):
+            client.receive(json.dumps({"type": "message_new", "conversation_id": "c",
+                                       "message": message(number)}))
+            self.assertEqual(brought(client), 2 + number)
+        storage.crash()
+        with opened(storage) as client:
+            self.assertEqual(brought(client), 1)
+            client.send("c", "two")
+            self.assertEqual(brought(client), 2)
 
     def test_what_a_storage_raises_is_an_error_of_the_disk(self):
         class Odd(DictStorage):
