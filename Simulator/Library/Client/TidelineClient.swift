@@ -65,6 +65,7 @@ package final class TidelineClient: SimulatedClient {
       let disk = VFSPool.take()
       self.disk = disk
       config.baseVFS = disk.name
+      if VFSPool.isStorage { config.storage = FileStorage(over: disk.name) }
       directory = "\(root)/0"
       try FileManager.default.createDirectory(
         atPath: "\(root)/0", withIntermediateDirectories: true)
@@ -482,19 +483,5 @@ package final class TidelineClient: SimulatedClient {
     client.close()
     if let root { try? FileManager.default.removeItem(atPath: root) }
     if let disk { VFSPool.giveBack(disk) }
-  }
-}
-
-/// The fault disks are registered for the life of the process, so they are used again.
-private enum VFSPool {
-  private static let free = Lock<[FaultVFS]>([])
-
-  static func take() -> FaultVFS {
-    free.withLock { $0.popLast() } ?? FaultVFS()
-  }
-
-  static func giveBack(_ disk: FaultVFS) {
-    disk.reset()
-    free.withLock { $0.append(disk) }
   }
 }

@@ -98,3 +98,19 @@ final class DiskPlan: @unchecked Sendable {
     isTaken = true
   }
 }
+
+/// The fault disks are registered for the life of the process, so they are used again.
+enum VFSPool {
+  /// With `SIM_STORAGE` in the environment files are reached as a storage of the host's is.
+  static let isStorage = ProcessInfo.processInfo.environment["SIM_STORAGE"] != nil
+  private static let free = Lock<[FaultVFS]>([])
+
+  static func take() -> FaultVFS {
+    free.withLock { $0.popLast() } ?? FaultVFS()
+  }
+
+  static func giveBack(_ disk: FaultVFS) {
+    disk.reset()
+    free.withLock { $0.append(disk) }
+  }
+}
