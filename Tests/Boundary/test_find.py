@@ -2,8 +2,10 @@
 
 import json
 import pathlib
+import random
 import re
 import tempfile
+import threading
 import unittest
 
 import tideline
@@ -111,6 +113,73 @@ class Find(unittest.TestCase):
             for query in (b"\0", b"\xff\xfe", b'"', b"NEAR(a b)", b"* AND OR NOT",
                           b"a" * (1 << 20)):
                 client.search(query)
+
+    def test_any_bytes_are_a_query(self):
+        """None is a mistake: NUL, halves of characters, quotes, operators of FTS5, a megabyte."""
+        dice = random.Random(28)
+        parts = [b"\0", b"\xff", b"\xc3", b"\xe6\x98", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"'",
+                 b'"', b"NEAR(", b"NEAR(a b, 1)", b" AND ", b" OR ", b" NOT ", b"*", b"^", b":",
+                 b"-", b"--", b"+", b"{text}", b"text:", b"(", b")", b"\x01ab", b"\x02", b"\x03c1",
+                 b" ", b"\xe3\x80\x80", b"\\", b"%", b"_", b"word", "明天".encode(), b";",
+                 "👍🏽".encode()]
+        with tideline.Client(user_id="me") as client:
+            client.search_switch(True)
+            push(client, "m", "word NEAR(a b) 明天 \u0000 text:word 👍🏽")
+            for _ in range(3000):
+                query = b"".join(dice.choices(parts, k=dice.randrange(1, 12)))
+                if dice.random() < 0.3:
+                    query += bytes(dice.randrange(256) for _ in range(8))
+                found = client.search(query, "c" if dice.random() < 0.3 else "")
+                self.assertLessEqual(len(found.hits), 1)
+            for long in (b"a", b'"', b"a ", b"-a ", "明".encode(), b"\xff", b"ab-", b"NEAR(",
+                         b"a\xcc\x81"):
+                client.search(long * ((1 << 20) // len(long)))
+            self.assertEqual(names(client.search("near word 明天 👍🏽")), ["m"])
+            for unpaired in (b'"near a', b'word "', b'"" word', b'"word', b'word" "a b'):
+                self.assertEqual(names(client.search(unpaired)), ["m"], unpaired)
+
+    def test_four_threads_while_messages_come_and_the_index_is_built(self):
+        """Each answer is of one state: in order, each message once, all that was there."""
+        with tempfile.TemporaryDirectory() as folder:
+            with tideline.Client(pathlib.Path(folder) / "file", KEY, user_id="me") as client:
+                for number in range(400):
+                    push(client, f"m{number}", f"word w{number}",
+                         created_at=f"2024-05-01T10:{number // 60:02}:{number % 60:02}")
+                client.search_switch(True)
+                for number in range(10):
+                    push(client, f"k{number}", "known word", created_at="2024-05-01T09:00:00")
+                trouble, ended = [], threading.Event()
+
+                def look(seed):
+                    dice = random.Random(seed)
+                    try:
+                        while not ended.is_set():
+                            found = client.search("word", limit=dice.randrange(1, 1000))
+                            order = [(h.message.time_us, h.message.number) for h in found.hits]
+                            self.assertEqual(order, sorted(set(order), reverse=True))
+                            self.assertTrue(all(hit.marks for hit in found.hits))
+                            self.assertEqual(len(client.search("known", limit=50).hits), 10)
+                            one = f"w{dice.randrange(400)}"
+                            if client.search("nothing").unbuilt == 0:
+                                self.assertEqual(len(client.search(f'"{one}"').hits), 1, one)
+                    except BaseException as error:  # pylint: disable=broad-except
+                        trouble.append(error)
+
+                threads = [threading.Thread(target=look, args=(seed,)) for seed in range(4)]
+                for thread in threads:
+                    thread.start()
+                work = client.search_build()
+                for number in range(300):
+                    work.step(0)
+                    push(client, f"n{number}", f"new word n{number}",
+                         created_at=f"2024-05-01T11:{number // 60:02}:{number % 60:02}")
+                    client.advance()
+                ended.set()
+                for thread in threads:
+                    thread.join()
+                self.assertEqual(trouble, [])
+                build(client)
+                self.assertEqual(len(client.search("word", limit=1000).hits), 710)
 
     def test_what_goes_is_found_no_more(self):
         with tideline.Client(user_id="me") as client:
