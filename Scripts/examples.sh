@@ -17,7 +17,7 @@ if [ -z "$server" ]; then
   }
   server=out/tideline-server
 fi
-for name in first quickstart poll window outbox viewport; do
+for name in first quickstart poll window outbox viewport search; do
   gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
     -o "$out/$name" "examples/c/$name.c" -L"$lib" -ltideline -Wl,-rpath,"$lib"
 done
@@ -70,6 +70,15 @@ want "$out/second.txt" "^sync: TL_OK.* 3 new"
 "$out/quickstart" 1 eva "$conversation" "$file" >"$out/offline.txt"
 want "$out/offline.txt" "^offline"
 want "$out/offline.txt" "^page: 20 messages, whole"
+
+said='"payload":{"text":"Příliš žluťoučký kůň, 我们明天下午见"}'
+python3 Scripts/ask.py "$tcp" eva \
+  "{\"type\":\"send_message\",\"conversation_id\":\"$conversation\",$said}" >/dev/null
+"$out/quickstart" "$tcp" eva "$conversation" "$file" >/dev/null
+"$out/search" eva "$file" "明天 zlut" >"$out/search.txt"
+want "$out/search.txt" "^hit .*eva: Příliš \[žluťoučký\] kůň, 我们\[明天\]下午见$"
+want "$out/search.txt" "^1 hits; 0 messages not in the index"
+want "$out/search.txt" "^-> eva: Příliš"
 
 "$out/poll" "$tcp" eva "$conversation" 8 >"$out/poll.txt" &
 poll=$!
