@@ -23,7 +23,7 @@ PATIENCE_SECONDS = 60
 
 KEYS = {"enter": "\r", "escape": "\x1b", "tab": "\t", "up": "\x1b[A", "down": "\x1b[B",
         "pageup": "\x1b[5~", "pagedown": "\x1b[6~", "ctrl+o": "\x0f", "ctrl+l": "\x0c",
-        "ctrl+q": "\x11", "backspace": "\x7f"}
+        "ctrl+q": "\x11", "ctrl+f": "\x06", "backspace": "\x7f"}
 #: How the picture of the spans, which is drawn by time, is told apart.
 SPANS = set("▄█ ")
 

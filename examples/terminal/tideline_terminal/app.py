@@ -15,6 +15,7 @@ from tideline import Conversation, Message, MessageState, Phase, Status, Tidelin
 from tideline.spans import Spans, read_spans
 
 from . import palette, strip
+from .hits import HitPane, SearchBox
 from .network import Network
 from .panes import ConversationPane, MessagePane
 from .session import Session
@@ -39,6 +40,7 @@ class ChatApp(App[None]):
     BINDINGS = [
         Binding("ctrl+o", "offline", "Offline", priority=True),
         Binding("ctrl+l", "latest", "Latest", priority=True),
+        Binding("ctrl+f", "search", "Find", priority=True),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
     HINTS = {
@@ -46,8 +48,10 @@ class ChatApp(App[None]):
                      ("e", "edit"), ("d", "delete"), ("1–5", "react"), ("g", "fill gap")],
         "conversations": [("↑↓", "select"), ("enter", "open")],
         "composer": [("enter", "send"), ("esc", "messages")],
+        "search": [("↑↓", "newer, older"), ("enter", "open"), ("esc", "close")],
     }
-    EVERYWHERE = [("tab", "pane"), ("^L", "latest"), ("^O", "offline"), ("^Q", "quit")]
+    EVERYWHERE = [("tab", "pane"), ("^F", "find"), ("^L", "latest"), ("^O", "offline"),
+                  ("^Q", "quit")]
 
     def __init__(self, session: Session, port: Optional[int] = None, *,
                  today: Callable[[], date] = date.today,
@@ -71,6 +75,9 @@ class ChatApp(App[None]):
                 yield ConversationPane(self.session.user, self._today)
             with Vertical(id="main"):
                 yield Static(id="title")
+                with Vertical(id="find"):
+                    yield SearchBox()
+                    yield HitPane(self._title_of, self._today)
                 yield MessagePane(self.session.user, self._today)
                 yield Static(id="spans")
                 yield Static(id="banner")
@@ -85,6 +92,8 @@ class ChatApp(App[None]):
         self.conversations = self.query_one(ConversationPane)
         self.messages = self.query_one(MessagePane)
         self.composer = self.query_one(Composer)
+        self.hits = self.query_one(HitPane)
+        self.hits.search = self.session.search
         self.set_focus(self.composer)
         self.query_one("#account", Static).update(
             Text.assemble((" ≈ ", palette.ACCENT), ("Tideline ", f"bold {palette.TEXT}"),
@@ -94,6 +103,7 @@ class ChatApp(App[None]):
             self._carrier = asyncio.ensure_future(self.network.run())
             # Nothing but the picture of the spans is drawn by time, since reading it costs.
             self.set_interval(0.5, self.draw_spans)
+            self._building = self.set_interval(0.05, self.build_index)
 
     async def on_unmount(self) -> None:
         if self.network is not None:
@@ -242,6 +252,9 @@ class ChatApp(App[None]):
         self._draw_banner()
 
     def on_input_changed(self, event: Input.Changed) -> None:
+        if isinstance(event.input, SearchBox):
+            self._find(event.value)
+            return
         thread = self.session.thread
         loading, self._loading_text = self._loading_text, False
         if thread is None or loading or self._editing is not None:
@@ -253,6 +266,9 @@ class ChatApp(App[None]):
         self._act()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
+        if isinstance(event.input, SearchBox):
+            self._open_hit()
+            return
         thread, text = self.session.thread, event.value.strip()
         if thread is None or not text:
             return
@@ -277,6 +293,52 @@ class ChatApp(App[None]):
             self._let_go()
         else:
             self.set_focus(self.messages)
+
+    # The search box.
+
+    def build_index(self) -> None:
+        """Brings what was stored before search was known into the index, while there is time."""
+        if not self.session.search.build(4):
+            self._building.stop()
+
+    def _title_of(self, conversation: str) -> str:
+        return next((row.title or row.id for row in self.session.list.conversations
+                     if row.id == conversation), conversation)
+
+    def action_search(self) -> None:
+        """Shows the search box, and what it found before as it is now."""
+        self.query_one("#find").display = True
+        box = self.query_one(SearchBox)
+        self.set_focus(box)
+        self._find(box.value)
+
+    def action_leave_search(self) -> None:
+        """Escape: the box goes, and the messages stay where they are."""
+        self.query_one("#find").display = False
+        self.set_focus(self.messages)
+
+    def _find(self, text: str) -> None:
+        self.session.search.ask(text)
+        self.hits.refresh()
+
+    def action_step_hit(self, count: int) -> None:
+        """Chooses another hit."""
+        self.session.search.step(count)
+        self.hits.refresh()
+
+    def _open_hit(self) -> None:
+        """Opens the conversation at the hit that is chosen; from there it goes both ways."""
+        hit = self.session.search.hit
+        if hit is None:
+            return
+        thread = self.session.thread
+        is_here = thread is not None and thread.id == hit.message.conversation
+        if not is_here:
+            self.open(hit.message.conversation)
+            thread = self.session.thread
+        if thread is not None:
+            thread.jump(hit.message.id, remember=is_here)
+        self._act()
 
     # Keys.
 

@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional, Union
 import tideline
 from tideline import ChangeKind, Origin, SealedMessage
 
+from .search import Search
 from .thread import Thread
 
 
@@ -97,6 +98,7 @@ class Session:
             file, load_key(file) if file else None, user_id=user, profile=profile,
             open=open_payload, auto_mark_read=True, auto_mark_delivered=True, clock=clock,
             log=lambda level, line: None)
+        self.search = Search(self.client)
         self.list = tideline.Rows(self.client.conversation_list())
         self.thread: Optional[Thread] = None
         self.arrivals = Arrivals(self.client)
