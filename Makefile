@@ -25,7 +25,7 @@ LIB := out/lib
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
   statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
-  asan tsan fuzz bench bench-count bench-growth bench-syscalls bench-worst bench-weight \
+  asan tsan fuzz bench bench-count bench-growth bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
   install clean
 
@@ -194,6 +194,11 @@ bench-worst: lib bench-setup
 ## Size and load time of the library, memory of a process that uses it.
 bench-weight: lib
 	$(PYTHON) Benchmarks/weigh.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
+
+## Search beside plain FTS5 that is given the same tokens, SQLCipher's, and LIKE.
+bench-search: lib bench-setup
+	$(PYTHON) Benchmarks/search.py --messages $(MESSAGES) \
+	  --conversations $(CONVERSATIONS)
 
 ## The tables and plots of docs/benchmarks.md, from what the last runs left.
 bench-page:

@@ -145,6 +145,10 @@ static void user(writer *w, uint32_t conversation, uint64_t which) {
 }
 
 static void text(writer *w, uint32_t conversation, uint64_t index) {
+  if (data_own_text != NULL) {
+    w->at += data_own_text(conversation, index, w->text + w->at, w->room - w->at);
+    return;
+  }
   uint64_t chance = draw(conversation, index, 6) % 100;
   uint64_t count = draw(conversation, index, 7);
   count = chance < 30 ? 1 + count % 3 : chance < 85 ? 4 + count % 14 : chance < 98

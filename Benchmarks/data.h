@@ -22,6 +22,10 @@ uint64_t data_length(uint64_t total, uint32_t conversations, uint32_t conversati
 /** Makes message `index` of a conversation, the oldest is 0. */
 void data_make(uint32_t conversation, uint64_t index, data_message *out);
 
+/** Writes the text of a message, where a program has one of its own; gives its size. */
+__attribute__((weak)) size_t data_own_text(uint32_t conversation, uint64_t index, char *out,
+                                           size_t room);
+
 /** When message `index` was sent, in microseconds since 1970. */
 int64_t data_time(uint32_t conversation, uint64_t index);
 

@@ -111,6 +111,15 @@ def vault():
     return shutil.copy(made / "release" / "libvault-alone.so", OUT)
 
 
+def environment():
+    """Installs what is compared; gives its Python."""
+    venv = OUT / "venv"
+    if not (venv / "bin/python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
+    subprocess.run([str(venv / "bin/pip"), "install", "-q", *PACKAGES], check=True)
+    return venv / "bin/python"
+
+
 def prepare():
     """Builds the programs, makes the schema, installs what is compared; gives the rows."""
     (OUT / "files").mkdir(parents=True, exist_ok=True)
@@ -125,10 +134,7 @@ def prepare():
     subprocess.run(["gcc", *flags, "-fvisibility=default", data, "-o", str(OUT / "data.so")],
                    check=True)
     schema()
-    venv = OUT / "venv"
-    if not (venv / "bin/python").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    subprocess.run([str(venv / "bin/pip"), "install", "-q", *PACKAGES], check=True)
+    environment()
     rows = [
         Row("Tideline", ("tideline",), "tide.so", module="tideline"),
         Row("plain SQLite", ("sqlite", library("libsqlite3.so.0")), "storage.so",
