@@ -63,14 +63,16 @@ package enum Joining {
   ///
   /// Short means fewer items than asked, unreadable ones counted, and fewer than this
   /// server has ever given, where page sizes are exact. The server's word outranks it, and
-  /// `counted`, how many the server counts from the page's first item on, speaks against it.
+  /// `counted`, how many the server counts from the page's first item on, speaks against it. It
+  /// speaks for one or two items: no server's pages are that small.
   package static func isWhole(
     items: Int, asked limit: Int, largestPage: Int, sizesVary: Bool, hasMore: Bool?,
     counted: Int64? = nil
   ) -> Bool {
     if let hasMore { return !hasMore }
     if let counted, counted > items { return false }
-    return !sizesVary && items < limit && items < largestPage
+    let isShort = items < largestPage || items <= 2 && counted == Int64(items)
+    return !sizesVary && items < limit && isShort
   }
 
   /// What a pushed message above `present` proves, up to where a live conversation is known:

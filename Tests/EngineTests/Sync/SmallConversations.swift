@@ -23,7 +23,7 @@ import Testing
       world.reset()
       try world.client.connected()
       try world.sync(.live)
-      #expect(world.requests.count <= (count == 1 ? 5 : 3), "\(world.requests)")
+      #expect(world.requests.count <= 3, "\(world.requests)")
       #expect(world.requests.allSatisfy { !$0.contains("\"1969") }, "\(world.requests)")
       #expect(try world.page().coverage.deletionsAsOfUs >= 0)
       #expect(try world.page().coverage.contentAsOfUs >= 0)

@@ -70,6 +70,16 @@ import Timeline
     #expect(isWhole(7, counted: 0))
     #expect(!isWhole(20, counted: 20))
     #expect(isWhole(7, more: false, counted: 8))
+    // But for one or two, which no server's pages are cut to.
+    for few in 1...2 {
+      #expect(isWhole(few, largest: few, counted: Int64(few)))
+      #expect(!isWhole(few, largest: few))
+      #expect(!isWhole(few, largest: few, counted: Int64(few + 1)))
+      #expect(!isWhole(few, largest: few, counted: 0))
+      #expect(!isWhole(few, asked: few, largest: few, counted: Int64(few)))
+      #expect(!isWhole(few, largest: few, vary: true, counted: Int64(few)))
+    }
+    #expect(!isWhole(3, largest: 3, counted: 3))
   }
 
   /// A push speaks from the range it follows up to itself, and only by evidence.
