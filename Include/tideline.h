@@ -917,6 +917,25 @@ tl_client_messages(tl_client *client, const tl_query *query, tl_batch **out);
 TL_API TL_CHECK tl_status
 tl_client_message(tl_client *client, tl_view conversation, tl_view id, tl_batch **out);
 
+/**
+ * @brief Reads messages by their numbers, as an entry of the change feed names them.
+ *
+ * Those of the conversation with `first` <= #tl_message.number <= `last` that are visible now, in
+ * the order of their numbers. Where the batch is full, or its rows would be too large, it ends
+ * early: go on behind the number of its last row until a batch is empty. The coverage of the
+ * batch claims nothing, since the rows need not be neighbours.
+ * @param client The client.
+ * @param conversation Conversation id. An unknown one has no messages.
+ * @param first The least number.
+ * @param last The greatest number, at least `first`.
+ * @param limit How many at most; 0 is 50, at most 10,000.
+ * @param out The batch on success, NULL otherwise. Free it with #tl_batch_free.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_DAMAGED.
+ */
+TL_API TL_CHECK tl_status
+tl_client_numbered(tl_client *client, tl_view conversation, uint64_t first, uint64_t last,
+                   uint32_t limit, tl_batch **out);
+
 /** What a change was. */
 typedef int32_t tl_change_kind;
 enum {

@@ -34,6 +34,23 @@ public func tl_client_message(
   }
 }
 
+@implementation @_cdecl("tl_client_numbered")
+public func tl_client_numbered(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ first: UInt64, _ last: UInt64,
+  _ limit: UInt32, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    guard first <= last else { throw .invalid("last is less than first") }
+    let limit = try count(limit, zero: 50, atMost: Limits.readRowsMax, "limit is over 10,000")
+    let page = try unsafe client.messages(
+      conversation: conversation.id("conversation"), numbers: first...last, limit: limit)
+    unsafe out.pointee = try Batch.new(page)
+    return status(TL_OK)
+  }
+}
+
 @implementation @_cdecl("tl_client_changes")
 public func tl_client_changes(
   _ client: OpaquePointer?, _ after: UInt64, _ limit: UInt32,

@@ -259,6 +259,7 @@ static void nulls(tl_client *client, tl_status of_client) {
   EXPECT(tl_client_messages(client, &query, &batch), of_client);
   CHECK(batch == NULL);
   EXPECT(tl_client_message(client, c, c, &batch), of_client);
+  EXPECT(tl_client_numbered(client, c, 0, 1, 0, &batch), of_client);
   EXPECT(tl_client_changes(client, 0, 0, &batch), of_client);
   EXPECT(tl_client_mark_read(client, c, &c, 1), of_client);
   EXPECT(tl_client_forget(client, c, c), of_client);
@@ -277,6 +278,10 @@ static void nulls(tl_client *client, tl_status of_client) {
   EXPECT(tl_client_message(client, c, c, NULL), TL_E_INVALID);
   EXPECT(tl_client_message(client, nothing, c, &batch), TL_E_INVALID);
   EXPECT(tl_client_message(client, c, wrong, &batch), TL_E_INVALID);
+  EXPECT(tl_client_numbered(client, c, 0, 1, 0, NULL), TL_E_INVALID);
+  EXPECT(tl_client_numbered(client, nothing, 0, 1, 0, &batch), TL_E_INVALID);
+  EXPECT(tl_client_numbered(client, c, 2, 1, 0, &batch), TL_E_INVALID);
+  EXPECT(tl_client_numbered(client, c, 0, UINT64_MAX, 10001, &batch), TL_E_INVALID);
   EXPECT(tl_client_changes(client, 0, 0, NULL), TL_E_INVALID);
   EXPECT(tl_client_mark_read(client, c, NULL, 1), TL_E_INVALID);
   EXPECT(tl_client_mark_read(client, nothing, &c, 1), TL_E_INVALID);

@@ -154,6 +154,16 @@ private struct MergeList {
 }
 
 extension Client {
+  /// Messages with these local numbers, in their order.
+  package func messages(
+    conversation: [UInt8], numbers: ClosedRange<UInt64>, limit: Int
+  ) throws(Failure) -> MessagePage {
+    try check(conversation)
+    return try reading { rx throws(Failure) in
+      try rx.page(conversation: conversation, numbers: numbers, limit: limit)
+    }
+  }
+
   /// Everything that this client holds, as messages of one array.
   fileprivate func mergedList() throws(Failure) -> [UInt8] {
     var conversations: [[UInt8]] = []

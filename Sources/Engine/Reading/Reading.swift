@@ -292,7 +292,7 @@ struct Reading {
   }
 
   /// Writes into each row what is known of it beside its content; gives how many are stale.
-  @discardableResult private func mark(
+  @discardableResult func mark(
     _ page: RowPage, _ marks: RowAnnotator, _ place: (Int) -> Position
   ) -> Int {
     unsafe page.withRows { rows in
@@ -373,7 +373,7 @@ extension RowPage {
 
 extension MessagePage {
   /// Of a conversation of which nothing is stored: all of it may be missing.
-  fileprivate static func unknown(_ conversation: [UInt8]) -> MessagePage {
+  static func unknown(_ conversation: [UInt8]) -> MessagePage {
     let completeness = Completeness(
       spans: SpanSet(), poisoned: [], rows: [], goesOlder: true, anchor: nil, reachedLimit: false)
     return MessagePage(

@@ -33,6 +33,10 @@ import Tideline
     // What is of another kind is not in it.
     #expect(page.changes.isEmpty && page.events.isEmpty && page.operations.isEmpty)
     #expect(try client.message("c", "m2").number == page.messages[1].number)
+    let numbers = page.messages.map(\.number).sorted()
+    #expect(try client.numbered("c", numbers[0]...numbers[2]).map(\.number) == numbers)
+    let one = try client.numbered("c", numbers[1]...numbers[2], limit: 1)
+    #expect(one.map(\.number) == [numbers[1]])
     let older = try client.page("c", from: TL_FROM_BEFORE, number: page.messages[1].number)
     #expect(older.messages.map(\.id) == ["m1"])
   }

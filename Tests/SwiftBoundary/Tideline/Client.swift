@@ -200,6 +200,18 @@ extension Client {
     }
   }
 
+  public func numbered(
+    _ conversation: String, _ numbers: ClosedRange<UInt64>, limit: UInt32 = 0
+  ) throws -> [Message] {
+    try withViews([conversation]) { views in
+      var out: OpaquePointer?
+      try check(
+        tl_client_numbered(
+          handle, views[0], numbers.lowerBound, numbers.upperBound, limit, &out))
+      return Batch(try handed(out)).messages
+    }
+  }
+
   public func messages(_ conversation: String) throws -> [Message] {
     try page(conversation).messages
   }

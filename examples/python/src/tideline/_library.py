@@ -540,6 +540,8 @@ _FUNCTIONS = {
     "tl_client_sync_status": (c_int32, [_client, c_uint64, POINTER(SyncStatus)]),
     "tl_client_messages": (c_int32, [_client, POINTER(Query), POINTER(_batch)]),
     "tl_client_message": (c_int32, [_client, View, View, POINTER(_batch)]),
+    "tl_client_numbered": (
+        c_int32, [_client, View, c_uint64, c_uint64, c_uint32, POINTER(_batch)]),
     "tl_client_changes": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
     "tl_client_events": (c_int32, [_client, c_uint64, c_uint32, POINTER(_batch)]),
     "tl_client_quarantined": (

@@ -254,6 +254,21 @@ class Client(Acts, Finds):
         finally:
             c.library.tl_batch_free(batch)
 
+    def numbered(
+            self, conversation: str, first: int, last: int,
+            limit: int = 0) -> tuple[Message, ...]:
+        """Reads messages by their numbers, as a change names them, in the order of numbers.
+
+        A full answer ends early: go on behind the number of its last message.
+        """
+        text, batch = conversation.encode(), ctypes.c_void_p()
+        check(c.library.tl_client_numbered(
+            self._handle, c.view(text), first, last, limit, ctypes.byref(batch)))
+        try:
+            return _batch.messages(batch)
+        finally:
+            c.library.tl_batch_free(batch)
+
     def changes(self, after: int = 0, limit: int = 0) -> Changes:
         """Pulls committed changes with a greater ``seq`` than ``after``."""
         batch = ctypes.c_void_p()
