@@ -20,6 +20,8 @@ public final class Client: @unchecked Sendable {
     public var flags = 0
     public var profile = tl_profile()
     public var hooks = Hooks()
+    /// Keeps the bytes in the place of a file, under the name that `path` is.
+    public var storage: (any Storage)?
 
     public init(path: String? = nil, key: [UInt8] = []) {
       self.path = path
@@ -45,7 +47,15 @@ public final class Client: @unchecked Sendable {
         config.profile = profile
         context.install(in: &config)
         var out: OpaquePointer?
-        try context.keeping { _ = try check(tl_client_open(&config, &out)) }
+        guard let storage = options.storage else {
+          try context.keeping { _ = try check(tl_client_open(&config, &out)) }
+          return try handed(out)
+        }
+        // The library copies the table, and drops its context also where the opening fails.
+        try withUnsafePointer(to: table(storage)) { table in
+          config.storage = table
+          try context.keeping { _ = try check(tl_client_open(&config, &out)) }
+        }
         return try handed(out)
       }
     }
