@@ -18,15 +18,20 @@ CREATE TABLE IF NOT EXISTS messages(conversation TEXT, number INTEGER, id TEXT, 
   time_us INTEGER, payload BLOB, PRIMARY KEY(conversation, number));
 """
 OF_MESSAGES = {tideline.ChangeKind.INSERTED, tideline.ChangeKind.UPDATED,
-               tideline.ChangeKind.REMOVED, tideline.ChangeKind.OPERATIONS}
+               tideline.ChangeKind.REMOVED}
+LAST = (1 << 63) - 1
 
 
-def rows(client, conversation):
-    """All that the cache has of a conversation, in pages."""
-    at = {"from_": tideline.From.OLDEST}
-    while page := client.messages(conversation, limit=500, **at).messages:
-        yield from page
-        at = {"from_": tideline.From.AFTER, "number": page[-1].number}
+def replace(client, tables, conversation, first=0, last=LAST):
+    """Brings the rows of a conversation with these numbers to what the client has."""
+    tables.execute("DELETE FROM messages WHERE conversation = ? AND number BETWEEN ? AND ?",
+                   (conversation, first, last))
+    while first <= last and (page := client.numbered(conversation, first, last, 500)):
+        tables.executemany(
+            "INSERT INTO messages VALUES(?, ?, ?, ?, ?, ?)",
+            ((conversation, row.number, row.id, row.sender, row.time_us, row.payload)
+             for row in page))
+        first = page[-1].number + 1
 
 
 def mirror(client, tables):
@@ -35,22 +40,19 @@ def mirror(client, tables):
     seq = (tables.execute("SELECT seq FROM feed").fetchone() or (0,))[0]
     newest = client.state().change_seq
     changes = client.changes(after=seq)
-    if changes.resync or newest < seq:
-        # Older entries are gone, or the client has lost what it had not synced: all anew.
-        known = {name for name, in tables.execute("SELECT DISTINCT conversation FROM messages")}
-        stale = known | {found.id for found in client.conversations(limit=10_000)}
-    else:
-        if not changes.entries:
-            return False
-        stale = {entry.conversation for entry in changes.entries if entry.kind in OF_MESSAGES}
-        newest = changes.entries[-1].seq
     with tables:
-        for conversation in filter(None, stale):
-            tables.execute("DELETE FROM messages WHERE conversation = ?", (conversation,))
-            tables.executemany(
-                "INSERT INTO messages VALUES(?, ?, ?, ?, ?, ?)",
-                ((conversation, row.number, row.id, row.sender, row.time_us, row.payload)
-                 for row in rows(client, conversation)))
+        if changes.resync or newest < seq:
+            # Older entries are gone, or the client has lost what it had not synced: all anew.
+            known = {name for name, in tables.execute("SELECT DISTINCT conversation FROM messages")}
+            for name in known | {found.id for found in client.conversations(limit=10_000)}:
+                replace(client, tables, name)
+        elif not changes.entries:
+            return False
+        else:
+            newest = changes.entries[-1].seq
+            for entry in changes.entries:
+                if entry.kind in OF_MESSAGES and entry.last:
+                    replace(client, tables, entry.conversation, entry.first, entry.last)
         tables.execute("DELETE FROM feed")
         tables.execute("INSERT INTO feed VALUES(?)", (newest,))
     return True
