@@ -17,7 +17,7 @@ func usage() -> Never {
     tideline-sim hostile --seeds N [--frames M] [--from S] [--jobs J]
                                                        servers that mean harm; exit 1 after a trap
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
-    operations, or mix (some of each)
+    operations, retention (some of each, purged), or mix (some of each)
     """)
   exit(2)
 }
@@ -52,6 +52,7 @@ func worlds() -> @Sendable (UInt64) -> UInt64 {
   case "operations": return { $0 | Knobs.Worlds.operations.rawValue }
   case "all": return { $0 | Knobs.Worlds.all.rawValue }
   case "mix": return Knobs.Worlds.mixed
+  case "retention": return Knobs.Worlds.kept
   default: usage()
   }
 }

@@ -123,3 +123,21 @@ extension TidelineClient {
     return request
   }
 }
+
+extension TidelineClient {
+  package func events(after seq: UInt64) throws -> [SimEvent]? {
+    switch try client.events(after: seq, limit: 10_000) {
+    case .none: []
+    case .resync: nil
+    case .events(let events): events.map { SimEvent(seq: $0.seq, body: $0.body) }
+    }
+  }
+
+  package func profiles() throws -> [String: [UInt8]] {
+    var found: [String: [UInt8]] = [:]
+    for entity in try client.entities(EntityQuery(.profile, limit: 10_000)) {
+      found[World.text(entity.id)] = entity.body
+    }
+    return found
+  }
+}

@@ -22,6 +22,9 @@ package final class TidelineClient: SimulatedClient {
   let updateFault: UpdateFault?
   let operationFault: OperationFault?
   var memory = FaultMemory()
+  var budget = Budget()
+  var work: Work?
+  private var purgedBefore = 0
   let keys: SimKeys
   /// Frames of a planted fault.
   var forged: [SimFrame] = []
@@ -198,7 +201,8 @@ package final class TidelineClient: SimulatedClient {
     let all = page.rows.map { spoiled(Self.row($0, page, isSequence: isSequence)) }
     let sent = all.prefix { !$0.isPending }
     let pending = Array(all.dropFirst(sent.count))
-    let rows = shuffled(sent.filter { operationFault != .leftOutSealed || !$0.isSealed })
+    let shown = shuffled(sent.filter { operationFault != .leftOutSealed || !$0.isSealed })
+    let rows = withoutPurged(shown)
     if let row = pending.first(where: { !$0.isPending }) {
       throw Violation("\(World.text(row.id)) stands behind what is pending")
     }
@@ -302,6 +306,11 @@ package final class TidelineClient: SimulatedClient {
     badgesSeen += 1
     if fault == .fallingBadge, badgesSeen % 7 == 0 { badge.unread = max(0, badge.unread - 1) }
     if fault == .unexactForAMoment, isNews, badge.isExact { badge.unread += 1 }
+    if fault == .badgeFollowsPurge {
+      let purged = try room().purged
+      badge.unread = max(0, badge.unread - (purged - purgedBefore))
+      purgedBefore = purged
+    }
     isNews = false
     return badge
   }
@@ -331,29 +340,15 @@ package final class TidelineClient: SimulatedClient {
       if case .unsupported = error { return nil }
       throw error
     }
-    return TidelineWindow(window, fault, isSequence: isSequence) { [unowned self] in
+    let seen = TidelineWindow(window, fault, isSequence: isSequence) { [unowned self] in
       spoiled($0)
     }
+    seen.hasPurged = { [unowned self] in hasPurged }
+    return seen
   }
 
   package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {
     try client.markListened(conversation: conversation, ids: ids)
-  }
-
-  package func events(after seq: UInt64) throws -> [SimEvent]? {
-    switch try client.events(after: seq, limit: 10_000) {
-    case .none: []
-    case .resync: nil
-    case .events(let events): events.map { SimEvent(seq: $0.seq, body: $0.body) }
-    }
-  }
-
-  package func profiles() throws -> [String: [UInt8]] {
-    var found: [String: [UInt8]] = [:]
-    for entity in try client.entities(EntityQuery(.profile, limit: 10_000)) {
-      found[World.text(entity.id)] = entity.body
-    }
-    return found
   }
 
   // MARK: Kills
@@ -398,6 +393,7 @@ package final class TidelineClient: SimulatedClient {
     try refuseStrangers(next)
     Self.watch(disk, plan)
     client = try Self.open(config, next)
+    try keepAgain()
   }
 
   /// Openings that are refused leave each file as it was.

@@ -11,6 +11,7 @@ final class TidelineWindow: SimulatedWindow {
   private var firstSeen: [[UInt8]: [UInt8]] = [:]
   private var hasLostEnd = false
   private var isAway = false
+  var hasPurged: () -> Bool = { false }
 
   init(
     _ window: Window, _ fault: PlantedFault?, isSequence: Bool,
@@ -27,6 +28,7 @@ final class TidelineWindow: SimulatedWindow {
     if fault == .deafWindow, polls > 6 { return nil }
     if fault == .lostEnd, !hasLostEnd, polls > 4 { try loseEnd() }
     if fault == .flickeringRow { try flicker() }
+    if fault == .purgedOnScreen, polls % 5 == 0, hasPurged() { try losePurged() }
     guard let diff = try window.poll() else { return nil }
     var ops = diff.ops.map(Self.op)
     var checksum = diff.checksum
@@ -49,6 +51,14 @@ final class TidelineWindow: SimulatedWindow {
     guard state.isAtEnd, state.waiting == .nothing, state.rowCount > 2 else { return }
     try window.trim(first: 0, count: state.rowCount - 1)
     hasLostEnd = true
+  }
+
+  /// The oldest row goes, as by a purge that asks no window.
+  private func losePurged() throws {
+    let state = try window.state()
+    if state.waiting == .nothing, state.rowCount > 2 {
+      try window.trim(first: 1, count: state.rowCount - 1)
+    }
   }
 
   /// The newest row is away for one poll.

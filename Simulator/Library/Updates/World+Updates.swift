@@ -142,6 +142,8 @@ extension World {
         if ledger.deleted.contains(posted.id) { continue }
         if ledger.everForgotten.contains(posted.id) { continue }
         guard let copies = rows[mark.serial] else {
+          // It was there, and went from here since.
+          if isKept, !keepsAll { continue }
           throw Violation("\(ref) was replied to, and \(posted.id) is not there")
         }
         if copies.allSatisfy({ Ledger.mark($0.payload)?.version ?? 0 < mark.version }) {

@@ -85,7 +85,8 @@ extension Knobs {
       (looksAlways, "looks-always"), (looksAtBadges, "badges"),
       (looksAtOffers, "offers"),
     ]
-    for (on, name) in flags + updateFlags + operationFlags where on { parts.append(name) }
+    let more = updateFlags + operationFlags + retentionFlags
+    for (on, name) in flags + more where on { parts.append(name) }
     return parts.joined(separator: " ")
   }
 }

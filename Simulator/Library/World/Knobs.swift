@@ -120,6 +120,7 @@ package struct Knobs: Sendable {
   package var fault: PlantedFault?
   package var updates = UpdateKnobs()
   package var operations = OperationKnobs()
+  package var retention = RetentionKnobs()
 
   package init(seed: UInt64) {
     self.seed = seed
@@ -154,6 +155,7 @@ package struct Knobs: Sendable {
       // Nor does a client know the clock then where no answer tells it.
       if !sendsServerTime { burstShare = 0 }
     }
+    if worlds.contains(.retention) { drawRetention() }
   }
 
   /// What seeds with these bits may draw beyond servers that page by offset.
@@ -175,6 +177,22 @@ package struct Knobs: Sendable {
     package static let updates = Worlds(rawValue: 1 << 43)
     /// A user who acts, also offline; see `OperationKnobs`.
     package static let operations = Worlds(rawValue: 1 << 44)
+
+    /// A host that keeps a part only; see `RetentionKnobs`.
+    package static let retention = Worlds(rawValue: 1 << 45)
+
+    /// The seed of a number among the worlds of retention.
+    package static func kept(_ number: UInt64) -> UInt64 {
+      let worlds: Worlds =
+        switch number % 8 {
+        case 0: []
+        case 1: [.abilities, .marks]
+        case 2, 3: .screens
+        case 4: .operations
+        default: .all
+        }
+      return number & (1 << 40 - 1) | worlds.union(.retention).rawValue
+    }
 
     /// The seed of a number in the mix that is tested: which worlds it is of goes by the number,
     /// and the seed has the bits, so that it replays by itself.

@@ -62,6 +62,14 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case lostOffer
   /// What is pushed counts as read.
   case markedByPush
+  /// After a purge a row in the midst is away, and no gap is told.
+  case purgedInRange
+  /// After a purge a row that a window shows is away.
+  case purgedOnScreen
+  /// A part of what came is not told to who follows the feed.
+  case untoldMessages
+  /// After a purge a badge is lower by what went.
+  case badgeFollowsPurge
 
   /// The worlds in which it is looked for.
   package var worlds: Knobs.Worlds {
@@ -70,6 +78,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
       .hiddenGapAfter, .lostEnd, .oldContent, .deafWindow, .flickeringRow, .endlessHold,
       .endlessHealing:
       .screens
+    case .purgedOnScreen: [.screens, .retention]
+    case .purgedInRange, .untoldMessages, .badgeFollowsPurge: [.all, .retention]
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
       .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage, .tiesByID, .tiesReversed,
       .tiesTurned, .tiesTurnedForAMoment, .fallingBadge, .unexactForAMoment,

@@ -7,6 +7,7 @@ extension World {
       try measureControl()
       return
     }
+    try endRetention()
     try settleOperations()
     try checkHeardAtRest()
     if knobs.screens > 0 { try finishScreens() }
@@ -27,6 +28,7 @@ extension World {
     try checkUpdates()
     for index in present { try checkExact(index) }
     try checkMarks()
+    try checkMirror()
     try checkActsAtRest()
     closeScreens()
     if knobs.usesFile { try kill(expecting: [images()]) }

@@ -118,6 +118,11 @@ package final class World {
   var eyes = Eyes()
   var offers = Offers()
   var acts = Acts()
+  var mirror = Mirror()
+  /// A budget was set, and was taken back for the end.
+  var isKept = false
+  var keepsAll = false
+  var retentionDice: Random
   var actDice: Random
   /// What the server has beside messages, with a word that stands in it.
   var thingsOfServer: [String: String] = [:]
@@ -153,6 +158,7 @@ package final class World {
     harmDice = Random(seed: knobs.seed ^ 0x6861_726D_0000_0000)
     screenDice = Random(seed: knobs.seed ^ 0x7363_7265_656E_7300)
     actDice = Random(seed: knobs.seed ^ 0x6163_7473_0000_0000)
+    retentionDice = Random(seed: knobs.seed ^ 0x6B65_6570_0000_0000)
     hostTurnsLeft = knobs.hostTurns
     client = try make(knobs, clock)
     conversations = (0..<knobs.conversations).map { ConversationState(name: "c\($0)") }

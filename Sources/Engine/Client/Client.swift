@@ -20,6 +20,8 @@ package final class Client: Sendable {
   let snapshot: Lock<SharedSnapshot>
   /// The order of the conversations, as of the last read of a page of them.
   let listed = Lock(ListState(ListConfig(rowsMax: .max)))
+  /// Who looked at what, where not all is kept.
+  let looks = Lock(Looks())
 
   private init(_ config: ClientConfig, in store: MessageStore, engine: sending SyncEngine) {
     self.config = config
@@ -245,11 +247,13 @@ package final class Client: Sendable {
 
   /// Milliseconds until the next deadline, -1 for none.
   package func advance() throws(Failure) -> Int64 {
-    try input { engine, now throws(Failure) in
+    let lsn = store.lsn
+    let ms = try input { engine, now throws(Failure) in
       // Nothing is taken offline, so nothing else would let it rest.
       if !engine.tracker.isUp { self.signal.rest() }
       return engine.advance(now)
     }
+    return try Keeper(self).advance(resting: ms, since: lsn)
   }
 
   package var eventDescriptor: Int32 { signal.descriptor }
@@ -315,22 +319,6 @@ package final class Client: Sendable {
     }
   }
 
-  package func forget(conversation: [UInt8], id: [UInt8]) throws(Failure) {
-    try check(conversation)
-    try check(id)
-    try input { engine, _ throws(Failure) in
-      let found = try engine.storing { () throws(StoreFailure) in
-        try engine.commit { tx throws(StoreFailure) in
-          guard let record = try tx.conversation(conversation),
-            try tx.forget(id, in: record.cid) != nil
-          else { return false }
-          return true
-        }
-      }
-      if !found { throw .noMessage }
-    }
-  }
-
   func check(_ id: [UInt8]) throws(Failure) {
     if id.isEmpty { throw .invalid("an id is empty") }
     if id.count > Limits.idBytesMax { throw .tooLarge("an id is over 512 bytes") }
@@ -343,6 +331,7 @@ package final class Client: Sendable {
     guard (1...Limits.readRowsMax).contains(query.limit) else {
       throw .invalid("limit is not between 1 and 10,000")
     }
+    looks.withLock { $0.note(query.conversation) }
     return try reading { rx throws(Failure) in try rx.page(query) }
   }
 
@@ -356,6 +345,7 @@ package final class Client: Sendable {
     guard (1...Limits.changesMax).contains(limit) else {
       throw .invalid("limit is not between 1 and 10,000")
     }
+    looks.withLock { $0.tell(after) }
     return try reading { rx throws(Failure) in try rx.changePage(after: after, limit: limit) }
   }
 

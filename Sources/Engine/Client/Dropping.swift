@@ -7,6 +7,23 @@ internal import Store
 internal import Timeline
 
 extension Client {
+  /// Erases a message on this device alone, for good.
+  package func forget(conversation: [UInt8], id: [UInt8]) throws(Failure) {
+    try check(conversation)
+    try check(id)
+    try input { engine, _ throws(Failure) in
+      let found = try engine.storing { () throws(StoreFailure) in
+        try engine.commit { tx throws(StoreFailure) in
+          guard let record = try tx.conversation(conversation),
+            try tx.forget(id, in: record.cid) != nil
+          else { return false }
+          return true
+        }
+      }
+      if !found { throw .noMessage }
+    }
+  }
+
   /// An empty id is all of the conversation.
   package func drop(conversation: [UInt8], id: [UInt8]) throws(Failure) {
     try check(conversation)

@@ -26,7 +26,7 @@ package struct Finder {
 
   /// The work that builds the index.
   package func buildSearch() throws(Failure) -> Work {
-    let work = Work(client)
+    let work = Work(client, SearchBuild(client: client))
     _ = try work.progress()
     return work
   }
@@ -42,28 +42,17 @@ package struct Finder {
   }
 }
 
-/// Long work in steps. What is done stays done; who lets go of it ends it.
-package final class Work: Sendable {
-  package let client: Client
+/// Brings what is stored into the index.
+private struct SearchBuild: WorkBody {
+  let client: Client
 
-  fileprivate init(_ client: Client) {
-    self.client = client
-  }
-
-  /// Works for about so many milliseconds, at least a little.
-  package func step(milliseconds: Int64) throws(Failure) -> WorkProgress {
-    let start = client.now().monotonicMs
-    var isDone = false
-    while !isDone {
-      isDone = try Finder(client).changingIndex { control throws(StoreFailure) in
-        try control.build { true }
-      }
-      if client.now().monotonicMs &- start >= milliseconds { break }
+  func step() throws(Failure) -> Bool {
+    try Finder(client).changingIndex { control throws(StoreFailure) in
+      try control.build { true }
     }
-    return try progress()
   }
 
-  package func progress() throws(Failure) -> WorkProgress {
+  func progress() throws(Failure) -> WorkProgress {
     let state = try client.reading { rx throws(Failure) in
       try rx.storing { rx throws(StoreFailure) in try rx.searchState() }
     }

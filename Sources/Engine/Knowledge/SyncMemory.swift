@@ -20,6 +20,8 @@ final class SyncMemory {
   var linked = LinkedRanges()
   /// Where a page or a push of this connection showed all marks.
   var fresh = FreshRanges()
+  /// How much the host wants to be kept, and what of it is being purged.
+  var retention = Retention()
 
   init(_ server: ServerKnowledge) { self.server = server }
 

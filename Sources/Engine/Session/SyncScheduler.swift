@@ -4,6 +4,7 @@
 /// asks for what is asked already joins it, and the last who lets go of it ends it; what arrives
 /// beside a sync is caught up with when that ends.
 internal import Base
+internal import Timeline
 
 struct SyncScheduler {
   /// A request that fails for now is tried so many times.
@@ -74,6 +75,18 @@ struct SyncScheduler {
     guard let index = jobs.firstIndex(where: { $0.id == id }) else { return nil }
     jobs[index].holders -= 1
     return jobs[index].holders <= 0 ? jobs[index] : nil
+  }
+
+  /// Where syncs of a conversation stand.
+  func edges(of conversation: [UInt8]) -> [Position] {
+    jobs.compactMap { $0.request.conversation == conversation ? $0.edge : nil }
+  }
+
+  /// What was purged is not claimed by what syncs of the conversation have seen of it.
+  mutating func notePurged(_ ranges: SpanSet, of conversation: [UInt8]) {
+    for index in jobs.indices where jobs[index].request.conversation == conversation {
+      jobs[index].run.purged = jobs[index].run.purged.union(ranges)
+    }
   }
 
   mutating func replace(_ job: SyncJob) {

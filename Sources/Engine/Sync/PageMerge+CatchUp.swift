@@ -125,7 +125,7 @@ extension PageMerge {
       high = min(high, pushed)
     }
     guard tail.span.low < high else { return }
-    ranges.spans.insert(tail.span.low, high)
+    claim(from: tail.span.low, to: high)
     try hideUnreadable(in: SpanSet().inserting(tail.span.low, high: high))
   }
 

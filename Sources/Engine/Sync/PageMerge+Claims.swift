@@ -92,6 +92,13 @@ extension PageMerge {
     }
   }
 
+  /// What earlier pages of the run have shown is whole, but for what was purged since.
+  mutating func claim(from low: Position, to high: Position) {
+    for piece in SpanSet().inserting(low, high: high).without(job.run.purged).spans {
+      ranges.spans.insert(piece.low, piece.high)
+    }
+  }
+
   /// A claim behaves as if what came another way had come after it: it ends below the timestamp
   /// group of the lowest such row. Of a run that is since its first page was asked for.
   private mutating func limit(of proven: SpanSet, _ standing: Standing) -> Position {
@@ -140,7 +147,8 @@ extension PageMerge {
   ) throws(StoreFailure) {
     let reaches = job.stage.isReaching
     guard !scheme.isSequence, let top = reaches ? .max : job.catchUp.present else { return }
-    var late = ingested.insertedAt
+    // What was purged and is shown again was there before.
+    var late = ingested.insertedAt.filter { !job.run.purged.holds($0) }
     if !memory.pushed.isEmpty {
       late.append(contentsOf: ingested.items.compactMap { $0 }.filter { isPushedLate($0.id) })
     }

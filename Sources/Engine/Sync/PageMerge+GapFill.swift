@@ -95,7 +95,7 @@ extension PageMerge {
       let isBelow = job.catchUp.bound.map { backward.low <= $0 } ?? true
       if backward.low == .min || isBelow && backward.low < claimedTop {
         let top = min(claimedTop, limit(from: backward.low, to: claimedTop))
-        ranges.spans.insert(backward.low, top)
+        claim(from: backward.low, to: top)
         try hideUnreadable(in: SpanSet().inserting(backward.low, high: top))
         return try contentIsWhole()
       }

@@ -13,6 +13,8 @@ struct PageRun {
   var shownPushes: Set<PushedID> = []
   /// The timestamp group that its low end cuts, with what was shown of it so far.
   var openGroup: OpenTimestampGroup?
+  /// What was purged since: it is not claimed by what the run has passed.
+  var purged = SpanSet()
 }
 
 /// A timestamp group that lies on both sides of a page's end.

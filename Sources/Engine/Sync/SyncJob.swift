@@ -77,6 +77,21 @@ struct SyncJob {
     }
   }
 
+  /// Where its walk stands: the next page has to show rows of there again.
+  var edge: Position? {
+    switch stage {
+    case .catchUp(let catchUp):
+      if case .backward(let walk) = catchUp.way { walk.pages.low } else { nil }
+    case .gap(let gap):
+      switch gap.way {
+      case .older(let walk): walk.pages.low
+      case .forward(let pages): pages.high
+      case .search, .spot: gap.goal.from
+      }
+    case .start, .deletions, .changes, .listing, .asking: nil
+    }
+  }
+
   /// Whether it may ask for more pages than it has.
   var hasPagesLeft: Bool { request.pagesMax <= 0 || turn.pages < request.pagesMax }
 

@@ -30,20 +30,39 @@ package final class Window: Sendable {
     try live.inside { screen throws(Failure) in
       let from = screen.list.version
       let fresh = observe(&screen)
-      let wasLoaded = screen.list.loaded
-      let ops = try client.reading { reading throws(Failure) in
-        try reading.storing { rx throws(StoreFailure) in
-          try screen.look(rx, fresh: fresh, nowMs: now.monotonicMs)
-        }
-      }
-      screen.tellItems(ops)
+      let ops = try look(&screen, fresh, at: now)
       isEarlier = hold(screen)
-      if screen.list.loaded != wasLoaded { pin(screen) }
       try ask(&screen, fresh, at: now)
       if !ops.isEmpty { unsee(screen) }
       if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
+  }
+
+  /// Brings the list to the newest committed state, and pins what it has loaded. Where a purge came
+  /// in between, what it took was never shown: it looks once more.
+  private func look(
+    _ screen: inout WindowState, _ fresh: FreshRanges, at now: Instant
+  ) throws(Failure) -> [DiffOp] {
+    var ops: [DiffOp] = []
+    var isLate = false
+    repeat {
+      // Whoever is in the core finishes first.
+      if isLate { try client.input { _, _ throws(Failure) in } }
+      let stamp = client.looks.withLock(\.stamp)
+      let wasLoaded = screen.list.loaded
+      let step = try client.reading { reading throws(Failure) in
+        try reading.storing { rx throws(StoreFailure) in
+          try screen.look(rx, fresh: fresh, nowMs: now.monotonicMs)
+        }
+      }
+      screen.tellItems(step)
+      ops.append(contentsOf: step)
+      if screen.list.loaded == wasLoaded { break }
+      pin(screen)
+      isLate = client.looks.withLock { $0.isLate(stamp) }
+    } while isLate
+    return ops
   }
 
   /// What stands on the board is the window's; gives what is fresh.
@@ -151,6 +170,7 @@ package final class Window: Sendable {
     try live.inside { screen throws(Failure) in
       let fresh = observe(&screen)
       isNews = try screen.show(first: first, count: count)
+      client.looks.withLock { $0.note(screen.config.conversation) }
       if see(first: first, count: count, screen, at: now) { isNews = true }
       try ask(&screen, fresh, at: now)
     }
@@ -269,6 +289,7 @@ extension Client {
       }
       return number
     }
+    looks.withLock { $0.note(config.conversation) }
     signalNews()
     return Window(self, number: number, config: config)
   }

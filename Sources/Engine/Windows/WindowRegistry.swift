@@ -135,6 +135,15 @@ final class WindowRegistry {
     return number
   }
 
+  /// Whether a screen of a conversation waits for an answer, or has not looked since one came.
+  func waits(for conversation: [UInt8]) -> Bool {
+    for (number, entry) in windows where entry.conversation == conversation {
+      if !entry.syncs.isEmpty { return true }
+      if snapshot.withLock({ $0.ends[number]?.isEmpty == false }) { return true }
+    }
+    return false
+  }
+
   /// A conversation has another name.
   func rename(_ old: [UInt8], _ new: [UInt8]) {
     for number in windows.keys where windows[number]?.conversation == old {

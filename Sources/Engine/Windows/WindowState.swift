@@ -447,7 +447,7 @@ struct WindowState: LiveQueryState {
     for entry in entries where entry.cid == cid {
       change.spans = SpanSet()
       switch entry.kind {
-      case .inserted, .updated, .removed: break
+      case .inserted, .updated, .removed, .purged: break
       default: continue
       }
       guard entry.first > 0, entry.first <= entry.last else { continue }

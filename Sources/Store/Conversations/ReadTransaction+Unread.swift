@@ -118,12 +118,15 @@ extension ReadTransaction {
         return Unread(Int(clamping: counted.count &+ counted.arrived), isExact: true)
       }
     }
+    // What was purged is as unread as before.
+    let purged = try purgedUnread(record.cid)?.count ?? 0
+    let here = tally.unread.saturating(plus: purged)
     // The server's marker stands further on than ours, nobody knows where.
     if try isAhead(tally, record.cid) {
-      return Unread(Int(clamping: known ?? tally.unread), isExact: false)
+      return Unread(Int(clamping: known ?? here), isExact: false)
     }
     if try isOrderUnknown(at: tally.marker, record.cid) {
-      return Unread(Int(clamping: known ?? tally.unread), isExact: false)
+      return Unread(Int(clamping: known ?? here), isExact: false)
     }
     // A greater count of the server's holds what has not been heard of yet.
     let isGreater = tally.counted?.isDoubted ?? false && known ?? 0 > tally.unread
@@ -134,7 +137,7 @@ extension ReadTransaction {
     let isExact = isAllHere && (!isOutlived || tally.unread == 0)
     if isExact { return Unread(Int(clamping: tally.unread), isExact: true) }
     // What the server has counted as read is so until it counts anew.
-    let own = tally.unread &- (tally.counted?.surplus ?? 0)
+    let own = (isAllHere ? tally.unread : here) &- (tally.counted?.surplus ?? 0)
     return Unread(
       Int(clamping: isAllHere ? own : Swift.max(own, known ?? 0)), isExact: false)
   }

@@ -294,6 +294,8 @@ package enum ChangeKind: Int64, Sendable {
   case operations = 7
   /// What a row of a conversation list shows beside its messages; no numbers.
   case conversations = 8
+  /// Rows that went from here and are still on the server.
+  case purged = 9
 }
 
 /// Marks of one kind and one conversation that the server has not confirmed.

@@ -55,6 +55,7 @@ extension WriteTransaction {
       tally.counted = counted
     }
     change(cid, to: tally)
+    if isNew, let high { try PurgedUnreadBook(self).take(high, in: cid) }
     settleLater(cid)
   }
 
@@ -164,6 +165,7 @@ extension WriteTransaction {
     tally.unread -= passed
     tally.fewerLSN = lsn
     change(cid, to: tally)
+    try PurgedUnreadBook(self).pass(position, in: cid)
     change(.conversations, in: cid, numbers: nil)
     return true
   }

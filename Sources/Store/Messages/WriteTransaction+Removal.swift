@@ -66,6 +66,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
     try dropServerUnread(cid)
+    try PurgedUnreadBook(self).forget(cid)
     try forgetTold(cid)
   }
 

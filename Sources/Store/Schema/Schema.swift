@@ -331,6 +331,7 @@ enum Schema {
     try createCache(connection)
     let search = SearchIndex(connection: connection)
     if search.isOn { try search.renew() }
+    try RoomTables(connection: connection).renew()
     // Who follows the feed reads anew.
     try connection.run(
       """

@@ -119,7 +119,10 @@ struct SearchIndex {
   private func isStale() throws(StoreFailure) -> Bool {
     let kept = try connection.number("SELECT version FROM search_state WHERE one = 1")
     let triggers = try connection.number(
-      "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'message'")
+      """
+      SELECT count(*) FROM sqlite_schema
+      WHERE type = 'trigger' AND tbl_name = 'message' AND name LIKE 'search%'
+      """)
     return kept != Self.version || triggers != 3
   }
 

@@ -248,5 +248,5 @@ enum Queries {
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
       entitiesOfKind, aliasOf, seen,
       greatestRef, owed, owedCount, lastEvent, trimmedEvent, offered, alias,
-    ] + operationQueries + listQueries
+    ] + operationQueries + listQueries + retentionQueries
 }

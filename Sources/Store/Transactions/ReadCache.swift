@@ -44,6 +44,8 @@ final class ReadCache {
     /// Messages that were offered and are not stored any more.
     var offers: Bool?
     var drafts: Bool?
+    /// Unread messages that were purged.
+    var purged: Bool?
   }
 
   private struct Named {

@@ -54,11 +54,11 @@ import Timeline
   /// One thing that happens. `heard` is the commit since which nothing was lost.
   private func step(
     _ tx: WriteTransaction, _ cid: Int64, _ server: inout Server, _ random: inout Random,
-    heard: UInt64
+    heard: UInt64, purges: Bool
   ) throws(StoreFailure) {
     let ids = server.times.keys.sorted()
     let one = ids.isEmpty ? nil : ids[random.below(ids.count)]
-    switch random.below(10) {
+    switch random.below(purges ? 12 : 10) {
     case 0, 1:
       let id = server.post(&random)
       tx.heardSince = heard
@@ -93,6 +93,8 @@ import Timeline
       server.marker = max(server.marker, row.position.time)
     case 7:
       try page(tx, cid, server, &random)
+    case 10, 11:
+      try purge(tx, cid, &random)
     default:
       guard let newest = server.newest else { return }
       try tx.noteServer(
@@ -122,8 +124,37 @@ import Timeline
       spans: old.inserting(from, high: .before(timestampGroup: high)), replacing: old, in: cid)
   }
 
+  /// Some rows of the far end go, or of anywhere: no count that is exact changes by that and stays
+  /// exact, and none becomes exact.
+  private func purge(
+    _ tx: WriteTransaction, _ cid: Int64, _ random: inout Random
+  ) throws(StoreFailure) {
+    guard let record = try tx.conversation(cid: cid) else { return }
+    _ = try RetentionControl(tx).switchOn()
+    let before = try tx.unread(record)
+    var protection = try Protection(cid, loaded: SpanSet(), youngUs: nil, untold: [], in: tx)
+    if random.below(3) == 0 {
+      let low = Int64(random.below(30)) * 10
+      protection.keep(from: position(low, ""), to: position(low + 60, ""))
+    }
+    let most = 1 + random.below(12)
+    _ = try Purge(tx).slice(record, from: .min, besides: protection, limit: 256) {
+      $0.rows >= most
+    }
+    guard let after = try tx.conversation(cid: cid) else { return }
+    let unread = try tx.unread(after)
+    #expect(!unread.isExact || before.isExact && unread.count == before.count)
+  }
+
+  @Test(arguments: 1...120)
+  func exactIsTrueWhereMessagesArePurged(_ seed: Int) throws {
+    try live(1_000 + seed, purges: true)
+  }
+
   @Test(arguments: 1...60)
-  func exactIsTrue(_ seed: Int) throws {
+  func exactIsTrue(_ seed: Int) throws { try live(seed, purges: false) }
+
+  private func live(_ seed: Int, purges: Bool) throws {
     let fixture = try Fixture(seed % 6 == 0 ? .file : .memory)
     let cid = try fixture.conversation()
     var server = Server()
@@ -141,7 +172,7 @@ import Timeline
             .map { String(decoding: $0.position.id, as: UTF8.self) })
       }
       try fixture.write { tx throws(StoreFailure) in
-        try step(tx, cid, &now, &random, heard: 0)
+        try step(tx, cid, &now, &random, heard: 0, purges: purges)
       }
       let left = server.unreadIDs.subtracting(now.unreadIDs)
       server = now
@@ -156,10 +187,10 @@ import Timeline
         exact += 1
         unseen = 0
         #expect(unread.count == server.unread, "round \(round)")
-      } else {
+      } else if !purges {
         #expect(unread.count <= server.unread + unseen, "round \(round)")
       }
     }
-    #expect(exact > 10)
+    #expect(exact > (purges ? 0 : 10))
   }
 }
