@@ -3,16 +3,22 @@ import PackageDescription
 
 let root = Context.packageDirectory
 
+/// Names of fields are of use to a debugger and to the simulator only, and the library is to stay
+/// small.
+let unnamed: [SwiftSetting] =
+  Context.environment["TL_REFLECTION"] == nil
+  ? [.unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release))]
+  : []
+
 /// What the compiler insists on in every room.
-let strict: [SwiftSetting] = [
-  .treatAllWarnings(as: .error),
-  .strictMemorySafety(),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  // Names of fields are of use to a debugger only, and the library is to stay small.
-  .unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release)),
-]
+let strict: [SwiftSetting] =
+  [
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + unnamed
 
 /// The sanitizers' runtime comes with the host program, so its symbols stay open.
 let complete = Context.environment["TL_SANITIZE"] == nil

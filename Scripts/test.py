@@ -75,6 +75,7 @@ def main():
         ("boundary from Python", make + ["py"], count_sum),
         ("boundary from Swift", make + ["swift-boundary"], count_sum),
         ("simulator", make + ["sim-test"], count_sum),
+        ("commits that fail", make + ["sim-commits"], count_sum),
         ("seeds that failed once", make + ["sim-known"], count_sum),
         ("planted faults", make + ["sim-faults"], count_sum),
     ]

@@ -14,6 +14,8 @@ func usage() -> Never {
     tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME]
                                                        planted faults; exit 1 where one hides
     tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
+    tideline-sim commits --seeds N [--from S] [--jobs J] [--worlds W] [--each]
+                                                       a commit fails, or each in a run of its own
     tideline-sim hostile --seeds N [--frames M] [--from S] [--jobs J]
                                                        servers that mean harm; exit 1 after a trap
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
@@ -131,6 +133,23 @@ func run(_ kind: ClientKind) {
   exit((tally.failed > 0) == (kind == .control) ? 0 : 1)
 }
 
+/// Has one drawn commit of each seed's world fail, or each of them in a run of its own.
+func failCommits() -> Never {
+  var sums = (passed: 0, failed: 0, commits: 0)
+  let options = ["commits"] + CommandLine.arguments.dropFirst(2)
+  Parts(plan(.control), options, worlds()) { verdict in
+    if verdict.violation == nil { sums.passed += 1 } else { sums.failed += 1 }
+    sums.commits += verdict.findings.commitsFailed
+    if verdict.violation != nil {
+      print(verdict.story)
+      fflush(nil)
+    }
+  }.run()
+  print("\(sums.commits) commits failed on purpose")
+  print("\(sums.passed) passed, \(sums.failed) failed")
+  exit(sums.failed == 0 && sums.commits > 0 ? 0 : 1)
+}
+
 /// What was found of the planted faults. Touched by one search at a time.
 final class Searches: @unchecked Sendable {
   var found = 0
@@ -187,6 +206,8 @@ case "control":
   run(.control)
 case "faults":
   lookForFaults()
+case "commits":
+  failCommits()
 case "hostile":
   runHostile()
 case "hostile-part":
@@ -194,8 +215,15 @@ case "hostile-part":
   try runHostilePart(part)
 case "part":
   guard arguments.count > 2, let part = Int(arguments[2]) else { usage() }
-  let kind: ClientKind = arguments.contains("control") ? .control : .tideline
-  try runPart(part, of: plan(kind), kind, worlds())
+  if arguments.contains("commits") {
+    let isEach = arguments.contains("--each")
+    try runPart(part, of: plan(.control), worlds()) {
+      isEach ? Runner.judgeEachCommit(of: $0) : Runner.judgeCommit(of: $0)
+    }
+  } else {
+    let kind: ClientKind = arguments.contains("control") ? .control : .tideline
+    try runPart(part, of: plan(kind), worlds()) { Runner.judge($0, kind) }
+  }
 case "known":
   guard arguments.count > 2 else { usage() }
   try runKnown(arguments[2])

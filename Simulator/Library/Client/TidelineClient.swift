@@ -54,11 +54,11 @@ package final class TidelineClient: SimulatedClient {
       config.seal = { offered in keys.seal(offered.payload) }
       config.open = { offered in keys.open(Array(offered.frame[offered.payload])) }
     }
-    config.requestTimeoutMs = knobs.timeoutMs
-    config.requestsMax = knobs.requestsMax
+    (config.requestTimeoutMs, config.requestsMax) = (knobs.timeoutMs, knobs.requestsMax)
     // With 0 a client draws its own, and no world with it would be the same twice.
     config.seed = max(1, knobs.seed)
     config.clock = { clock.instant() }
+    config.commits = knobs.commits
     if knobs.usesFile {
       let base =
         FileManager.default.fileExists(atPath: "/dev/shm")

@@ -17,6 +17,8 @@ package struct Verdict: Codable, Sendable {
   package var findings = Findings()
   package var usesFile: Bool
   package var lines: [String] = []
+  /// What was shown at rest, where that is compared.
+  package var picture: [String] = []
 
   package init(seed: UInt64, knobs: String, usesFile: Bool) {
     self.seed = seed
@@ -51,7 +53,7 @@ package enum Runner {
     return verdict
   }
 
-  private static func run(
+  static func run(
     _ knobs: Knobs, _ kind: ClientKind, _ recording: Trace.Recording, _ verdict: inout Verdict
   ) {
     do {
@@ -61,6 +63,7 @@ package enum Runner {
       defer { world.client.discard() }
       do {
         try world.run()
+        if knobs.commits != nil { verdict.picture = try world.picture() }
       } catch let violation as Violation {
         verdict.violation = violation.text
       } catch {

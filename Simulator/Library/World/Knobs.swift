@@ -118,6 +118,9 @@ package struct Knobs: Sendable {
   package var readFailures = false
   /// A fault planted on purpose; no seed draws one.
   package var fault: PlantedFault?
+  /// Which transaction fails at its COMMIT, and what comes then; no seed draws one.
+  var commits: CommitPlan?
+  package var afterFailure = AfterFailure.live
   package var updates = UpdateKnobs()
   package var operations = OperationKnobs()
   package var retention = RetentionKnobs()

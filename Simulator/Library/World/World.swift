@@ -41,6 +41,9 @@ package struct Findings: Codable, Sendable {
   package var diskFailures = 0
   package var screens = 0
   package var replies = 0
+  /// Transactions of the chaos, and those that failed on purpose.
+  package var commits = 0
+  package var commitsFailed = 0
   /// Messages that the server has and the client lacks at the end. The control only.
   package var lost = 0
   /// Messages that the client shows and the server has not. The control only.
@@ -184,6 +187,12 @@ package final class World {
       // What was on its way when a connection ended counts as well.
       if events > 250_000 { throw Violation("chaos does not end") }
     }
+    if let commits = knobs.commits {
+      commits.isOver = true
+      findings.commits = commits.begun
+      // They were counted only, or the one that was to fail had nothing to write.
+      if !commits.hasFailed { return }
+    }
     try finish()
   }
 
@@ -242,6 +251,7 @@ package final class World {
 
   /// Hands one input to the client. Nil where a kill fell into it: then it has happened or not.
   func input<Result>(_ body: () throws -> Result) throws -> Result? {
+    if let commits = knobs.commits, commits.isArmed { return try inputBeside(commits, body) }
     if diskFailureIsArmed {
       var result: Result?
       try riskyInput { result = try body() }
@@ -260,7 +270,9 @@ package final class World {
 
   /// That an operation leaves is written first, which may fail.
   private func nextFrame() throws -> SimFrame? {
-    guard diskFailureIsArmed else { return try client.nextFrame() }
+    guard diskFailureIsArmed || knobs.commits?.isArmed ?? false else {
+      return try client.nextFrame()
+    }
     return try input { try client.nextFrame() } ?? nil
   }
 

@@ -42,18 +42,20 @@ extension SyncEngine {
   /// False where there is no such message. A page that is under way may show it as it was before
   /// an edit that goes with its row, so what was asked is asked again.
   fileprivate func drop(_ id: [UInt8], of conversation: [UInt8]) throws(StoreFailure) -> Bool {
-    try commit { tx throws(StoreFailure) in
+    let name = try commit { tx throws(StoreFailure) -> [UInt8]? in
       guard let record = try tx.conversation(conversation),
         let place = try tx.drop(id, in: record.cid)
-      else { return false }
+      else { return nil }
       let stored = try tx.spans(record.cid)
       var spans = stored
       spans.remove(place, place.successor)
       spans.keepNewest(Limits.spansMax)
       try tx.save(spans: spans, replacing: stored, in: record.cid)
-      self.scheduler.beginAgain { $0.conversation == record.id }
-      return true
+      return record.id
     }
+    guard let name else { return false }
+    scheduler.beginAgain { $0.conversation == name }
+    return true
   }
 
   /// False where there is no such conversation.

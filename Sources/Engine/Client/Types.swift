@@ -109,6 +109,8 @@ package struct ClientConfig: Sendable {
   package var log: (@Sendable (LogLevel, String) -> Void)?
   /// Both clocks; tests and the simulator put their own here.
   package var clock: @Sendable () -> Instant = { SystemClock.now() }
+  /// Tests have commits fail by it.
+  package var commits: (any CommitWatch)?
 
   package init(file: File, account: [UInt8], user: [UInt8]) {
     self.file = file

@@ -182,7 +182,4 @@ struct ServerKnowledge {
 
   /// Whether something told of the list of conversations was not read.
   mutating func owe(list isOwed: Bool) { facts.owesList = isOwed }
-
-  /// The facts as they were before a transaction that failed.
-  mutating func takeBack(to before: ServerFacts) { facts = before }
 }

@@ -23,7 +23,40 @@ final class SyncMemory {
   /// How much the host wants to be kept, and what of it is being purged.
   var retention = Retention()
 
+  /// What the transaction under way changes beside, once it is committed.
+  var effects = CommitEffects()
+
   init(_ server: ServerKnowledge) { self.server = server }
+
+  /// What transactions change while they go on, since their later parts read what earlier ones
+  /// have learned.
+  struct Learned {
+    fileprivate let server: ServerKnowledge
+    fileprivate let ties: TieLearner
+    fileprivate let left: LeftWalks
+    fileprivate let offsets: OffsetHints
+    fileprivate let restores: RestoreDetection
+  }
+
+  var learned: Learned {
+    Learned(server: server, ties: ties, left: left, offsets: offsets, restores: restores)
+  }
+
+  /// A transaction was rolled back, and with it goes what it has learned.
+  func takeBack(to before: Learned) {
+    server = before.server
+    ties = before.ties
+    left = before.left
+    offsets = before.offsets
+    restores = before.restores
+    effects = CommitEffects()
+  }
+
+  /// A transaction is committed: what it changes beside.
+  func takeEffects() -> CommitEffects {
+    defer { effects = CommitEffects() }
+    return effects
+  }
 
   /// Nothing is known of what another connection showed.
   func connect(at lsn: UInt64, nowMs: Int64) {

@@ -130,21 +130,6 @@ struct TieLearner {
     contradictions = 0
   }
 
-  /// What a transaction that fails gives back.
-  struct Untaught {
-    fileprivate let waiting: [Listing: [Waiting]]
-    fileprivate let contradictions: Int
-  }
-
-  var untaught: Untaught { Untaught(waiting: waiting, contradictions: contradictions) }
-
-  /// What a page has taught was not stored. How pages are listed stays: that was seen.
-  mutating func takeBack(to before: Untaught) {
-    waiting = before.waiting
-    contradictions = before.contradictions
-    taught = [:]
-  }
-
   /// A page shows these rows of a group in this order; false where known rows are to stay as they
   /// stand.
   mutating func teaches(_ rows: [TieOrder.Row], in cid: Int64, isWhole: Bool) -> Bool {

@@ -100,11 +100,13 @@ extension SyncEngine {
       throw .full("100,000 operations are not done")
     }
     let record = try storing { () throws(StoreFailure) in
+      var names = outbox.names
       let record = try commit { tx throws(StoreFailure) in
-        let record = try enqueue(draft, verb: verb, at: now, in: tx)
+        let record = try enqueue(draft, verb: verb, names: &names, at: now, in: tx)
         try record.outdate(outbox.open, in: tx)
         return record
       }
+      outbox.names = names
       if !verb.isFetch { try syncOwn() }
       return record
     }
@@ -128,13 +130,14 @@ extension SyncEngine {
   }
 
   private func enqueue(
-    _ draft: Draft, verb: OperationVerb, at now: Instant, in tx: WriteTransaction
+    _ draft: Draft, verb: OperationVerb, names: inout ClientNames, at now: Instant,
+    in tx: WriteTransaction
   ) throws(StoreFailure) -> OperationRecord {
     let request = draft.request
     var name = request.clientID
     if let name, let known = try tx.operation(clientID: name) { return known }
     while verb.isNew, name == nil {
-      let made = outbox.names.next()
+      let made = names.next()
       if try tx.operation(clientID: made) == nil { name = made }
     }
     var record = OperationRecord(

@@ -35,6 +35,7 @@ extension SyncEngine {
       if isRepeated { report.stats.updatesRepeated += 1 } else { report.stats.updates += 1 }
     }
     if isRepeated { return .applied }
+    if update.ref != nil { acknowledgements.noteApplied() }
     tell(effects)
     ask(effects.doubts, at: arrival.now)
     if tracker.isUp { hear(effects.signs, at: arrival.now) }
@@ -47,7 +48,7 @@ extension SyncEngine {
   ) throws(StoreFailure) {
     // Without a clock a ref does not age; there are only so many of them.
     try tx.owe(ref, wallUs: now.wallUs ?? .max)
-    guard acknowledgements.mustTrim() else { return }
+    guard acknowledgements.mustTrim else { return }
     let memoryUs = Int64(clamping: config.profile.refDays) &* WatermarkPolicy.dayUs
     try tx.trimRefs(
       kept: config.profile.refsMax, beforeUs: now.wallUs?.saturating(minus: memoryUs) ?? .min,
@@ -58,6 +59,8 @@ extension SyncEngine {
   func tell(_ effects: UpdateApplier.Effects) {
     report.stats.quarantined += UInt64(effects.quarantined)
     report.stats.duplicates += UInt64(effects.duplicates)
+    report.aside.add(effects.aside)
+    if effects.sawClientID { outbox.noteClientIDs() }
     if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
     for (old, new) in effects.named { rename(old, new) }
     for conversation in effects.left { leave(conversation) }

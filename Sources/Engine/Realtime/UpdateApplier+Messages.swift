@@ -46,7 +46,7 @@ extension UpdateApplier {
     copies = ingested.copies
     effects.duplicates += ingested.duplicates
     effects.queuedMarks = effects.queuedMarks || ingested.queuedMarks
-    if ingested.sawClientID { engine.outbox.noteClientIDs() }
+    effects.sawClientID = effects.sawClientID || ingested.sawClientID
     var areTooMany = false
     for bad in ingested.bad {
       try setAside(bad.range, reason: bad.reason.code, cid: record.cid)

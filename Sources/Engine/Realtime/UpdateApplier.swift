@@ -12,6 +12,10 @@ struct UpdateApplier {
   /// What is to be done when the transaction is over.
   struct Effects {
     var quarantined = 0
+    /// What could not be applied.
+    var aside = SetAside()
+    /// A message of this user's came with its client id.
+    var sawClientID = false
     var duplicates = 0
     var pushed: [PushedRow] = []
     /// Where marks are known as of now.
@@ -162,7 +166,7 @@ struct UpdateApplier {
     _ range: Range<Int>, reason: Int64, cid: Int64
   ) throws(StoreFailure) {
     effects.quarantined += 1
-    engine.report.aside.note(reason)
+    effects.aside.note(reason)
     try tx.quarantine(
       cid, bytes: Array(arrival.frame[range]), reason: reason, low: .min, high: .min)
   }

@@ -90,13 +90,11 @@ struct Acknowledgements {
     settled = []
   }
 
-  /// An update was applied. Whether refs are to be trimmed with it.
-  mutating func mustTrim() -> Bool {
-    untrimmed += 1
-    guard untrimmed >= Self.trimEvery else { return false }
-    untrimmed = 0
-    return true
-  }
+  /// Whether refs are to be trimmed with the next update.
+  var mustTrim: Bool { untrimmed &+ 1 >= Self.trimEvery }
+
+  /// An update was applied, and refs were trimmed where they had to be.
+  mutating func noteApplied() { untrimmed = mustTrim ? 0 : untrimmed &+ 1 }
 
   /// Whether effects up to a commit are to be brought to disk first.
   func isUnsynced(_ lsn: UInt64) -> Bool { syncedLSN < lsn }

@@ -150,8 +150,10 @@ extension SyncEngine {
 
   private func settleList() throws(StoreFailure) {
     guard memory.server.facts.owesList else { return }
-    memory.server.owe(list: false)
-    try commit { tx throws(StoreFailure) in try tx.save(memory.server.facts) }
+    try commit { tx throws(StoreFailure) in
+      memory.server.owe(list: false)
+      try tx.save(memory.server.facts)
+    }
   }
 
   // MARK: Typing

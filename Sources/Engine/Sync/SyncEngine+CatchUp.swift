@@ -231,7 +231,7 @@ extension SyncEngine {
   private func newEpoch(_ page: Page, in tx: WriteTransaction) throws(StoreFailure) -> Bool {
     guard let isChange = memory.server.enter(epoch: page.epoch, at: tx.lsn) else { return false }
     if isChange {
-      noteRestore()
+      memory.effects.restores &+= 1
       memory.ties = TieLearner()
     }
     try tx.save(memory.server.facts)

@@ -182,7 +182,7 @@ extension SyncEngine {
       guard memory.restores.mayBelieve(record.id, nowMs: memory.server.clock.monotonicMs) else {
         return .ended(.incomplete)
       }
-      noteRestore()
+      memory.effects.restores &+= 1
       // A restore is the whole server's: every conversation must be looked at.
       memory.server.noteRestore(at: tx.lsn)
       try tx.save(memory.server.facts)
@@ -224,7 +224,7 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     if job.stopsAtPage, job.request.kind != .live {
       // It reached the beginning without a walk of its own: a catch-up looks into it.
-      if try difference(job, of: record, in: tx) != nil { scheduler.owe(record.id) }
+      if try difference(job, of: record, in: tx) != nil { memory.effects.owed.append(record.id) }
     } else if let step = try audit(&job, of: &record, in: tx) {
       return step
     }
@@ -271,13 +271,12 @@ extension SyncEngine {
       memory.restores.mayBelieve(record.id, nowMs: memory.server.clock.monotonicMs)
     {
       // The server shows what it said was deleted: it was restored.
-      noteRestore()
+      memory.effects.restores &+= 1
       return try distrust(&job, of: &record, in: tx)
     }
     if job.suspicion.rise() {
       if job.suspicion.isRevalidation {
-        report.stats.auditMismatches += 1
-        report.logLines.append((.warn, "the server counts other messages than are here"))
+        memory.effects.mismatches &+= 1
         job.beginAgain()
         job.stage = .catchUp(CatchUp(bound: .min))
       } else if try !looksAgain(&job, in: tx) {

@@ -25,7 +25,7 @@ extension SyncEngine {
   func beginAgain(_ job: inout SyncJob) {
     job.beginAgain()
     job.aim.isDone = false
-    memory.live.doubt(job.request.conversation)
+    memory.effects.doubted.append(job.request.conversation)
   }
 
   /// Looks once more at conversations of which one answer lacked rows: down to the lowest of them.
@@ -49,11 +49,6 @@ extension SyncEngine {
 
   // MARK: Distrust
 
-  func noteRestore() {
-    report.stats.restores &+= 1
-    report.logLines.append((.warn, "the server's copy is older than what is here: it was restored"))
-  }
-
   /// Drops what is claimed of a conversation; its rows stay readable until a whole
   /// answer shows which of them are gone.
   func distrust(
@@ -70,10 +65,7 @@ extension SyncEngine {
   func forgetClaims(
     _ record: inout ConversationRecord, in tx: WriteTransaction
   ) throws(StoreFailure) {
-    // Nothing follows the present any more, so no push may go on from there.
-    memory.live.doubt(record.id)
-    // What other syncs of it were about to join is no more.
-    scheduler.beginAnew(in: record.id)
+    memory.effects.unclaimed.append(record.id)
     record.fetch = nil
     record.deletions = nil
     record.marks = nil

@@ -164,16 +164,17 @@ package final class MessageStore: Sendable {
   // MARK: Write
 
   /// Runs `body` in the one write transaction and commits what it did. When it
-  /// throws, nothing of it remains. Not to be nested, nor called from a read.
+  /// throws, nothing of it remains. Not to be nested, nor called from a read. For tests the COMMIT
+  /// may be refused, as on a full disk.
   package func write<Result>(
-    _ body: (WriteTransaction) throws(StoreFailure) -> Result
+    isRefused: Bool = false, _ body: (WriteTransaction) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
-    try write(failure: { $0 }, body)
+    try write(isRefused: isRefused, failure: { $0 }, body)
   }
 
   /// The same for a body with errors of its own; `failure` names the store's.
   package func write<Result, Failure: Error>(
-    failure: (StoreFailure) -> Failure,
+    isRefused: Bool = false, failure: (StoreFailure) -> Failure,
     _ body: (WriteTransaction) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     waiting.withLock { $0 += 1 }
@@ -196,7 +197,7 @@ package final class MessageStore: Sendable {
         throw error
       }
       do throws(StoreFailure) {
-        writer.counters = try transaction.commit()
+        writer.counters = try transaction.commit(isRefused: isRefused)
       } catch {
         transaction.abandon()
         throw failure(error)

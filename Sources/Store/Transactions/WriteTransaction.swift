@@ -104,7 +104,7 @@ package final class WriteTransaction: ReadTransaction {
 
   /// Writes what was gathered and commits. Where nothing was written nothing is
   /// committed and the sequence number is not used.
-  func commit() throws(StoreFailure) -> Counters {
+  func commit(isRefused: Bool = false) throws(StoreFailure) -> Counters {
     let connection = try connection
     let index = SearchIndex(connection: connection)
     if connection.totalChanges != changesAtBegin, index.isOn { try index.takeUp() }
@@ -120,6 +120,7 @@ package final class WriteTransaction: ReadTransaction {
     }
     try mustHaveGrown()
     try flushMeta()
+    if isRefused { throw .full }
     try connection.run("COMMIT")
     memo?.hold(counters.lsn)
     if let changedFacts { memo?.facts = changedFacts }

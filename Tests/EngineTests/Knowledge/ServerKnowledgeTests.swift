@@ -106,11 +106,26 @@ import Wire
   }
 
   @Test func aTransactionThatFailedHasToldNothing() {
-    var server = knowledge()
-    let before = server.facts
-    server.noteLateness(9 * Self.second)
-    server.owe(list: true)
-    server.takeBack(to: before)
-    #expect(server.facts == before)
+    let memory = SyncMemory(knowledge())
+    let before = (memory.learned, facts: memory.server.facts)
+    memory.server.noteLateness(9 * Self.second)
+    memory.server.owe(list: true)
+    memory.ties.learn([1, 2], of: .others)
+    memory.left.leave(Listing(restarts: 2))
+    _ = memory.restores.confirmsBuried(in: [1], askedMs: 1, nowMs: 1)
+    memory.effects.restores += 1
+    memory.takeBack(to: before.0)
+    #expect(memory.server.facts == before.facts)
+    #expect(memory.ties.isUnknown(.others))
+    #expect(memory.left.takeListing().restarts == 0)
+    #expect(memory.restores.nextMs == nil)
+    #expect(memory.effects.isEmpty)
+  }
+
+  @Test func whatATransactionChangesIsTakenOnce() {
+    let memory = SyncMemory(knowledge())
+    memory.effects.owed.append([1])
+    #expect(memory.takeEffects().owed == [[1]])
+    #expect(memory.effects.isEmpty)
   }
 }
