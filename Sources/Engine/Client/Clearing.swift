@@ -12,27 +12,3 @@ extension Client {
     try input { engine, now throws(Failure) in try engine.clear(now) }
   }
 }
-
-extension SyncEngine {
-  func clear(_ now: Instant) throws(Failure) {
-    try storing { () throws(StoreFailure) in
-      try commit { tx throws(StoreFailure) in try tx.clearCache() }
-      // A power cut would bring the old cache back, which was to be gone.
-      try store.syncDurable()
-    }
-    memory.clear()
-    scheduler.forgiveAll()
-    list.expire()
-    for job in scheduler.jobs { tracker.abandon(.sync(job.id)) }
-    // An answer that is still waited for says nothing to a job that is at its start.
-    scheduler.letGo(of: nil) { tracker.isPending(.sync($0)) }
-    scheduler.wake()
-    scheduler.beginAgain()
-    report.tellHost()
-    if tracker.isUp {
-      wakeLists(now)
-      wakeWindows(now)
-    }
-    pump(now)
-  }
-}

@@ -45,19 +45,3 @@ extension Client {
     log(lines)
   }
 }
-
-extension SyncEngine {
-  func log(end status: SyncStatus, trouble: Failure?) {
-    switch trouble {
-    case nil:
-      report.logLines.append(
-        .info, "a sync ended; messages received", Int64(clamping: status.received))
-    case .cancelled: report.logLines.append((.info, "a sync was cancelled"))
-    case .incomplete: report.logLines.append((.warn, "a sync ended with a recorded gap"))
-    case .refused:
-      report.logLines.append(.warn, "a sync ended in vain", because: "the server refused for good")
-    case let other?:
-      report.logLines.append(.warn, "a sync ended in vain", because: other.reason.text)
-    }
-  }
-}

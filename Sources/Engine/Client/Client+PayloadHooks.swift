@@ -108,10 +108,10 @@ extension Client {
           record.plain = operationText("reaction", in: request.body)
         }
         if record.verb == .sendMessage {
-          isCircle = try !engine.setReply(&record, in: tx)
+          isCircle = try !engine.writer(tx).setReply(&record)
           if isCircle { return false }
         } else {
-          try engine.requeue(&record, tx)
+          try engine.writer(tx).requeue(&record)
         }
         try tx.saveOperation(record)
         engine.outbox.calm(operation)

@@ -131,7 +131,7 @@ package final class Client: Sendable {
         let told = engine.report.take()
         if !told.lines.isEmpty { lines += told.lines }
         news = told.hasNews
-        engine.windows.post(engine)
+        engine.postToWindows()
       }
       do throws(Failure) {
         let result = try body(engine, now)

@@ -72,8 +72,7 @@ extension SyncEngine {
     var name: [UInt8]?
     var isWanted = false
     try commit { tx throws(StoreFailure) in
-      var applier = UpdateApplier(
-        self, in: tx, update: ServerUpdate(answer: pending.verb), from: arrival)
+      var applier = applier(tx, ServerUpdate(answer: pending.verb), from: arrival)
       applier.answered = record
       applier.isAside = true
       applier.asked = pending.issued
@@ -112,7 +111,7 @@ extension SyncEngine {
       default:
         if !isLate { left = try applier.effect(of: record, in: conversation) }
       }
-      if record.verb == .markLastRead { try noteTold(record, in: tx) }
+      if record.verb == .markLastRead { try writer(tx).noteTold(record) }
       try close(record.seq, outcome, response, arrival, tx)
       effects = applier.effects
     }
@@ -200,7 +199,7 @@ extension UpdateApplier {
         (.listened, receipt.listened),
       ] where stamp != nil {
         users[kind, default: []].append(receipt.user)
-        if receipt.user == engine.config.user { areMine.insert(kind) }
+        if receipt.user == rules.user { areMine.insert(kind) }
       }
     }
     if users.isEmpty { return }

@@ -23,7 +23,7 @@ extension SyncEngine {
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
         tx.heardSince = self.memory.live.heardSince
       }
-      var applier = UpdateApplier(self, in: tx, update: update, from: arrival)
+      var applier = applier(tx, update, from: arrival)
       try applier.run()
       effects = applier.effects
       if let ref = update.ref { try self.remember(ref, at: arrival.now, in: tx) }
@@ -78,5 +78,59 @@ extension SyncEngine {
         memory.live.wasLive(conversation) || scheduler.owed.contains(conversation)
       if isAsking || wasLive { catchUp(conversation) }
     }
+  }
+
+  /// Asks for what was told in lists that were not read. Nothing that is under way may make
+  /// these conversations live: its pages may be older.
+  func ask(_ doubts: UpdateApplier.Doubts, at now: Instant) {
+    var names = doubts.conversations.filter { !$0.topics.isEmpty }.map(\.id)
+    for one in doubts.conversations where one.topics.contains(.marks) {
+      memory.fresh.remove(one.cid)
+    }
+    if !doubts.all.isEmpty {
+      if doubts.all.contains(.marks) { memory.fresh.empty() }
+      names += memory.live.caughtUp.all.sorted { $0.lexicographicallyPrecedes($1) }
+      scheduler.beginAgain()
+    }
+    for name in names {
+      scheduler.beginAgain { $0.conversation == name }
+      memory.live.doubt(name)
+      let isAsking = scheduler.asks(name)
+      if isAsking || scheduler.owed.contains(name) || memory.live.isDoubted(name) { catchUp(name) }
+    }
+    if doubts.list {
+      scheduler.beginAgain { $0.kind == .conversations }
+      memory.left.forgetListing()
+      wakeLists(now)
+    }
+  }
+
+  /// How far what happens on the server is heard now.
+  var heard: Heard {
+    Heard(
+      isUp: tracker.isUp, isLossless: config.profile.pushIsLossless, subscriptions: subscriptions,
+      open: outbox.open, jobs: scheduler.jobs)
+  }
+
+  /// Who applies an update, for one transaction.
+  func applier(
+    _ tx: WriteTransaction, _ update: ServerUpdate, from arrival: Arrival
+  ) -> UpdateApplier {
+    UpdateApplier(
+      memory, heard: heard, rules: ingestRules, in: tx, update: update, from: arrival)
+  }
+
+  /// The same for what an answer tells of conversations, which may know no better than what came
+  /// meanwhile.
+  func applier(
+    _ tx: WriteTransaction, answer verb: Verb, from ingest: Ingest, at now: Instant
+  ) -> UpdateApplier {
+    var applier = applier(
+      tx, ServerUpdate(answer: verb),
+      from: Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
+    applier.isAside = true
+    applier.asked = ingest.issued
+    applier.issued = ingest.issued
+    return applier
   }
 }

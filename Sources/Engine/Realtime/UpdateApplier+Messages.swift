@@ -34,10 +34,10 @@ extension UpdateApplier {
     }
     // Newer than every request that is on its way, older than the next one.
     var ingest = Ingest(
-      engine, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
+      rules, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
-    ingest.placesBehind = engine.scheme.learnsTies
+    ingest.placesBehind = memory.server.scheme.learnsTies
     ingest.copies = copies
     if asked == nil, answered == nil { ingest.offer = .pushed(isSilent: update.isSilent) }
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
@@ -76,23 +76,23 @@ extension UpdateApplier {
     }
     try place(pushed, &record)
     if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
-    if engine.tracker.isUp {
-      for time in times { engine.memory.server.learnTime(time, at: arrival.now) }
+    if heard.isUp {
+      for time in times { memory.server.learnTime(time, at: arrival.now) }
     }
-    try tx.save(engine.memory.server.facts)
+    try tx.save(memory.server.facts)
   }
 
   /// Sees what each message joins, and what must be asked for where it joins nothing.
   private mutating func place(
     _ pushed: [PushedMessage], _ record: inout ConversationRecord
   ) throws(StoreFailure) {
-    let isLive = engine.isLive(record) && !isAside
-    let isCatchingUp = engine.isCatchingUp(record.id)
+    let isLive = heard.isLive(record, memory) && !isAside
+    let isCatchingUp = heard.isCatchingUp(record.id)
     let stored = try tx.spans(record.cid)
     var spans = stored
     for message in pushed {
       if message.isInserted {
-        try engine.lowerDeletions(&record, below: message.message.stamp.timeUs, in: tx)
+        try memory.server.lowerDeletions(&record, below: message.message.stamp.timeUs, in: tx)
       }
       if spans.span(holding: message.position) != nil {
         if isLive {
@@ -100,7 +100,7 @@ extension UpdateApplier {
         } else if message.isInserted || !(message.isNew || isAside) {
           effects.behind.insert(record.id)
         }
-      } else if message.isNew, engine.tracker.isUp,
+      } else if message.isNew, heard.isUp,
         let reach = try reach(of: message, spans: spans, record: record, isLive: isLive)
       {
         spans.insert(reach.span.low, reach.span.high)
@@ -109,7 +109,7 @@ extension UpdateApplier {
         }
         effects.shown.append((record.cid, isLive ? reach.span : message.span))
         if isLive { follow(message, &record) }
-        if reach.isApart, !engine.scheme.isSequence {
+        if reach.isApart, !memory.server.scheme.isSequence {
           effects.linked.append((record.cid, reach.span))
         }
         if isCatchingUp || reach.isApart { effects.behind.insert(record.id) }
@@ -120,7 +120,7 @@ extension UpdateApplier {
       effects.shown.append((record.cid, message.span))
       guard message.isInserted else { continue }
       if !isLive || isAbove(message, spans: spans) {
-        try engine.endTrust(&spans, of: record, below: message.message.stamp.timeUs, in: tx)
+        try memory.server.endTrust(&spans, of: record, below: message.message.stamp.timeUs, in: tx)
       }
       try endTrust(inside: &spans, at: message, of: record)
     }
@@ -135,8 +135,8 @@ extension UpdateApplier {
   private func endTrust(
     inside spans: inout SpanSet, at message: PushedMessage, of record: ConversationRecord
   ) throws(StoreFailure) {
-    let (time, scheme) = (message.position.time, engine.scheme)
-    guard !scheme.isSequence, !engine.hearsAll(record), let fetch = record.fetch,
+    let (time, scheme) = (message.position.time, memory.server.scheme)
+    guard !scheme.isSequence, !heard.hearsAll(record), let fetch = record.fetch,
       spans.span(holding: message.position) != nil
     else { return }
     let low = Position.before(timestampGroup: time)
@@ -161,7 +161,7 @@ extension UpdateApplier {
     guard let fetch = record.fetch, let newest = spans.newest else { return nil }
     let position = pushed.position
     let isLive =
-      isLive && engine.memory.server.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
+      isLive && memory.server.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
     // Where what the catch-up showed lies in the place of an unreadable item, no range reaches up
     // to the watermark. What it missed is below.
     let proven =
@@ -169,7 +169,7 @@ extension UpdateApplier {
         position, onto: max(newest.high, .after(timestampGroup: fetch.timeUs)), isLive: isLive)
       {
         live
-      } else if engine.scheme.isSequence {
+      } else if memory.server.scheme.isSequence {
         try numbered(position, spans: spans, in: record)
       } else {
         try named(by: pushed, in: record)
@@ -216,7 +216,7 @@ extension UpdateApplier {
   private func follow(_ pushed: PushedMessage, _ record: inout ConversationRecord) {
     let stamp = pushed.message.stamp
     guard pushed.isNew, let fetch = record.fetch, fetch.timeUs < pushed.position.time,
-      engine.memory.server.isBorneOut(stamp.timeUs, at: arrival.now)
+      memory.server.isBorneOut(stamp.timeUs, at: arrival.now)
     else { return }
     record.fetch = Watermark(timeUs: pushed.position.time, text: stamp.text)
   }
@@ -230,55 +230,4 @@ private struct PushedMessage {
   var isInserted = false
 
   var span: SpanSet.Span { SpanSet.Span(low: position, high: position.successor) }
-}
-
-extension SyncEngine {
-  /// Whether a catch-up of the conversation has not yet reached the present.
-  func isCatchingUp(_ conversation: [UInt8]) -> Bool {
-    scheduler.jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
-  }
-
-  /// Whether everything new of the conversation comes by push and nothing else can:
-  /// a catch-up ended well on this connection, nothing was put in doubt since, and no
-  /// subscription waits for an answer.
-  func isLive(_ record: ConversationRecord) -> Bool {
-    hearsAll(record) && memory.live.isLive(record.id)
-      && record.fetch != nil && memory.server.timeUs != nil && !memory.server.mustDistrust(record)
-      && !isCatchingUp(record.id)
-  }
-
-  /// Whether whatever is committed in the conversation now comes by push.
-  func hearsAll(_ record: ConversationRecord) -> Bool {
-    config.profile.pushIsLossless && tracker.isUp && isHeard(record.id, in: record.cid)
-  }
-
-  /// A row that came from no page may have been deleted before the lowest time that
-  /// deletions were ever asked from: the watermark goes below it.
-  func lowerDeletions(
-    _ record: inout ConversationRecord, below time: Int64, in tx: WriteTransaction
-  ) throws(StoreFailure) {
-    guard let lowest = record.lowestSinceUs, time < lowest.saturating(plus: overlapUs),
-      let watermark = stamp(record.deletions)
-    else { return }
-    let lowered = time.saturating(minus: overlapUs)
-    record.deletions = Watermark(timeUs: lowered, text: watermark.printed(lowered))
-    record.lowestSinceUs = lowered
-    try tx.save(record)
-  }
-
-  /// A row above the watermark that came from no page: what was missed may lie below
-  /// it, so nothing above the watermark is claimed until the next catch-up. Numbers
-  /// are given as messages become visible, so where they are the positions nothing
-  /// can come to lie below a claim.
-  func endTrust(
-    _ spans: inout SpanSet, of record: ConversationRecord, below time: Int64,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) {
-    guard !scheme.isSequence, let fetch = record.fetch, time >= fetch.timeUs else { return }
-    // In the watermark's own timestamp group others may have come before it, too.
-    let boundary: Position =
-      time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
-    spans.endTrust(at: boundary, watermark: fetch)
-    try tx.doubtQuarantine(record.cid, above: boundary)
-  }
 }

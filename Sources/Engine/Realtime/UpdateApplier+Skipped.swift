@@ -40,12 +40,12 @@ extension UpdateApplier {
         if topics.contains(.messages) { try oweList() }
         continue
       }
-      if topics.contains(.deletions) { engine.lowerDeletions(&record) }
-      if topics.contains(.marks) { engine.lowerMarks(&record) }
+      if topics.contains(.deletions) { memory.server.lowerDeletions(&record) }
+      if topics.contains(.marks) { memory.server.lowerMarks(&record) }
       if topics.contains(.messages), let fetch = record.fetch {
         let stored = try tx.spans(record.cid)
         var spans = stored
-        try engine.endTrust(&spans, of: record, below: fetch.timeUs, in: tx)
+        try memory.server.endTrust(&spans, of: record, below: fetch.timeUs, in: tx)
         try tx.save(spans: spans, replacing: stored, in: record.cid)
       }
       try tx.save(record)
@@ -58,53 +58,9 @@ extension UpdateApplier {
   /// The list is asked for, by this process or the next one, until it was read whole.
   private mutating func oweList() throws(StoreFailure) {
     effects.doubts.list = true
-    guard !engine.memory.server.facts.owesList else { return }
-    engine.memory.server.owe(list: true)
-    try tx.save(engine.memory.server.facts)
-  }
-}
-
-extension SyncEngine {
-  /// Deletions are asked once more from before those that were asked for last.
-  fileprivate func lowerDeletions(_ record: inout ConversationRecord) {
-    guard let known = record.deletions, let form = stamp(known) else { return }
-    let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
-    record.deletions = Watermark(timeUs: time, text: form.printed(time))
-    record.lowestSinceUs = min(record.lowestSinceUs ?? time, time)
-  }
-
-  /// The same for changes. A cursor that is no time has nothing before it but the beginning.
-  fileprivate func lowerMarks(_ record: inout ConversationRecord) {
-    guard let known = record.marks else { return }
-    record.marks = nil
-    guard let form = stamp(known) else { return }
-    let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
-    record.marks = Watermark(timeUs: time, text: form.printed(time))
-  }
-
-  /// Asks for what was told in lists that were not read. Nothing that is under way may make
-  /// these conversations live: its pages may be older.
-  func ask(_ doubts: UpdateApplier.Doubts, at now: Instant) {
-    var names = doubts.conversations.filter { !$0.topics.isEmpty }.map(\.id)
-    for one in doubts.conversations where one.topics.contains(.marks) {
-      memory.fresh.remove(one.cid)
-    }
-    if !doubts.all.isEmpty {
-      if doubts.all.contains(.marks) { memory.fresh.empty() }
-      names += memory.live.caughtUp.all.sorted { $0.lexicographicallyPrecedes($1) }
-      scheduler.beginAgain()
-    }
-    for name in names {
-      scheduler.beginAgain { $0.conversation == name }
-      memory.live.doubt(name)
-      let isAsking = scheduler.asks(name)
-      if isAsking || scheduler.owed.contains(name) || memory.live.isDoubted(name) { catchUp(name) }
-    }
-    if doubts.list {
-      scheduler.beginAgain { $0.kind == .conversations }
-      memory.left.forgetListing()
-      wakeLists(now)
-    }
+    guard !memory.server.facts.owesList else { return }
+    memory.server.owe(list: true)
+    try tx.save(memory.server.facts)
   }
 }
 
@@ -144,7 +100,7 @@ extension UpdateApplier {
           all.append(MessageReceipts(message: message))
         }
         all[place].users[kind, default: []].append(user)
-        if user == engine.config.user { all[place].areMine.insert(kind) }
+        if user == rules.user { all[place].areMine.insert(kind) }
       }
     }
     for one in all {

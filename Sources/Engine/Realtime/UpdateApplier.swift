@@ -36,7 +36,9 @@ struct UpdateApplier {
     var doubts = Doubts()
   }
 
-  let engine: SyncEngine
+  let memory: SyncMemory
+  let heard: Heard
+  let rules: IngestRules
   let tx: WriteTransaction
   let update: ServerUpdate
   let arrival: Arrival
@@ -57,25 +59,17 @@ struct UpdateApplier {
   /// The payloads of the messages that are still to come.
   private var opened: ArraySlice<OpenedPayload>
 
-  init(_ engine: SyncEngine, in tx: WriteTransaction, update: ServerUpdate, from arrival: Arrival) {
-    self.engine = engine
+  init(
+    _ memory: SyncMemory, heard: Heard, rules: IngestRules, in tx: WriteTransaction,
+    update: ServerUpdate, from arrival: Arrival
+  ) {
+    self.memory = memory
+    self.heard = heard
+    self.rules = rules
     self.tx = tx
     self.update = update
     self.arrival = arrival
     opened = arrival.opened
-  }
-
-  /// What an answer tells of conversations, which may know no better than what came meanwhile.
-  init(
-    _ engine: SyncEngine, in tx: WriteTransaction, answer verb: Verb, from ingest: Ingest,
-    at now: Instant
-  ) {
-    self.init(
-      engine, in: tx, update: ServerUpdate(answer: verb),
-      from: Arrival(frame: ingest.frame, opened: ingest.opened, now: now))
-    isAside = true
-    asked = ingest.issued
-    issued = ingest.issued
   }
 
   mutating func run() throws(StoreFailure) {
@@ -120,7 +114,7 @@ struct UpdateApplier {
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.receipts(
-        ReceiptKind(kind), user: user, ids: ids, in: cid, isMe: user == engine.config.user)
+        ReceiptKind(kind), user: user, ids: ids, in: cid, isMe: user == rules.user)
     case .reactions(let conversation, let id, let range, let version):
       let cid = try tx.conversation(creating: conversation).cid
       let json = range.isEmpty ? nil : Array(arrival.frame[range])
@@ -129,7 +123,7 @@ struct UpdateApplier {
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.pin(id, in: cid, isPinned: isPinned, issued: tx.lsn)
     case .typing(let conversation, let user, let typing, let at, let body):
-      if user != engine.config.user {
+      if user != rules.user {
         effects.signs.append(
           TypingSignal(conversation: conversation, user: user, event: typing, atUs: at?.timeUs))
       }

@@ -23,6 +23,21 @@ struct Report {
 
   mutating func tellHost() { hasNews = true }
 
+  /// A sync has ended.
+  mutating func log(end status: SyncStatus, trouble: Failure?) {
+    switch trouble {
+    case nil:
+      logLines.append(
+        .info, "a sync ended; messages received", Int64(clamping: status.received))
+    case .cancelled: logLines.append((.info, "a sync was cancelled"))
+    case .incomplete: logLines.append((.warn, "a sync ended with a recorded gap"))
+    case .refused:
+      logLines.append(.warn, "a sync ended in vain", because: "the server refused for good")
+    case let other?:
+      logLines.append(.warn, "a sync ended in vain", because: other.reason.text)
+    }
+  }
+
   /// What was counted, where nothing was committed since.
   func counts(asOf lsn: UInt64) -> StoredCounts? {
     if let counted, counted.lsn == lsn { counted.counts } else { nil }

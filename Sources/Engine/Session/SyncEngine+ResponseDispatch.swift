@@ -132,7 +132,7 @@ extension SyncEngine {
       // It has begun again since it asked.
       let isOld = if case .start = job.stage { true } else { false }
       let ingest = Ingest(
-        self, frame: frame, opened: opened[...], issued: pending.issued,
+        ingestRules, frame: frame, opened: opened[...], issued: pending.issued,
         autoMarkRead: job.request.marksRead, asked: pending.limit)
       let bad = report.stats.quarantined
       do {
@@ -221,7 +221,7 @@ extension SyncEngine {
       job.restores += 1
       try commit { tx throws(StoreFailure) in
         guard var record = try tx.conversation(job.request.conversation) else { return }
-        try forgetClaims(&record, in: tx)
+        try planner(tx).forgetClaims(&record)
       }
       job.beginAnew()
       scheduler.replace(job)

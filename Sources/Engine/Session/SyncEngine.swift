@@ -227,7 +227,7 @@ final class SyncEngine {
   func end(_ job: SyncJob, trouble: Failure?) {
     let status = scheduler.end(job, trouble: trouble)
     if trouble == .incomplete { report.stats.walksIncomplete += 1 }
-    log(end: status, trouble: trouble)
+    report.log(end: status, trouble: trouble)
     catchUpEnded(job.id, status, trouble: trouble)
     windows.ended(job.id, trouble: trouble)
     checkEnded(job, trouble: trouble)

@@ -149,11 +149,21 @@ enum Offer {
   }
 }
 
-struct Ingest {
+/// What of the settings and of the server says how an item is read.
+struct IngestRules {
   let user: [UInt8]
-  let autoMarkRead: Bool
+  let autoMarkDelivered: Bool
   /// Whether the server's number is the first part of a position.
   let usesSequence: Bool
+  /// Whether this server may be one that tells no client ids.
+  let matchesPayloads: Bool
+  /// Pages say the order of messages of one time.
+  let learnsTies: Bool
+}
+
+struct Ingest {
+  let rules: IngestRules
+  let autoMarkRead: Bool
   let frame: [UInt8]
   /// One for each readable item.
   let opened: ArraySlice<OpenedPayload>
@@ -168,28 +178,19 @@ struct Ingest {
   var clientID: [UInt8]?
   /// The copies that came before, in the same frame.
   var copies = CopyCounter()
-  /// The edit that an answer is to: its message, as the user wrote it.
+  /// The edit that an answer is to: its message, as the rules.user wrote it.
   var edit: OperationRecord?
-  /// Whether this server may be one that tells no client ids.
-  let matchesPayloads: Bool
-  let autoMarkDelivered: Bool
   /// Which messages are offered for a notification.
   var offer = Offer.none
   /// A new message stands behind all of its time that are known: it did not come in a page.
   var placesBehind = false
-  /// Pages say the order of messages of one time.
-  let learnsTies: Bool
 
   init(
-    _ engine: SyncEngine, frame: [UInt8], opened: ArraySlice<OpenedPayload>, issued: UInt64,
+    _ rules: IngestRules, frame: [UInt8], opened: ArraySlice<OpenedPayload>, issued: UInt64,
     autoMarkRead: Bool, asked: Int = 0
   ) {
-    user = engine.config.user
+    self.rules = rules
     self.autoMarkRead = autoMarkRead
-    autoMarkDelivered = engine.config.autoMarkDelivered
-    usesSequence = engine.config.profile.capabilities.contains(.sequence)
-    matchesPayloads = engine.matchesPayloads
-    learnsTies = engine.scheme.learnsTies
     self.frame = frame
     self.opened = opened
     self.issued = issued
@@ -216,7 +217,7 @@ struct Ingest {
           result.bad.append((index, message.object, .wrongConversation))
           continue
         }
-        guard let order = usesSequence ? message.sequence : message.stamp.timeUs else {
+        guard let order = rules.usesSequence ? message.sequence : message.stamp.timeUs else {
           result.items.append(nil)
           result.bad.append((index, message.object, .noSequence))
           continue
@@ -239,8 +240,8 @@ struct Ingest {
   ) throws(StoreFailure) {
     let place = result.items.count
     result.items.append(Position(time: order, id: message.id))
-    let isMine = message.sender == user
-    let readByMe = isMine || message.readBy?.contains(user) ?? false
+    let isMine = message.sender == rules.user
+    let readByMe = isMine || message.readBy?.contains(rules.user) ?? false
     var row = incoming(message, payload: payload, isMine: isMine, readByMe: readByMe)
     row.order = order
     row.digest = payload.digest
@@ -250,7 +251,7 @@ struct Ingest {
       row.clientID = clientID ?? message.clientID
       if row.clientID != nil {
         result.sawClientID = result.sawClientID || message.clientID != nil
-      } else if matchesPayloads {
+      } else if rules.matchesPayloads {
         row.sentPayload = Array(frame[message.payload])
       }
     }
@@ -266,7 +267,7 @@ struct Ingest {
     {
     case .inserted:
       result.insertedAt.append(row.position)
-      if autoMarkDelivered, try tx.enqueueMark(.delivered, id: message.id, in: record.cid) {
+      if rules.autoMarkDelivered, try tx.enqueueMark(.delivered, id: message.id, in: record.cid) {
         result.queuedMarks = true
       }
     case .updated, .unchanged, .forgotten:
@@ -292,7 +293,7 @@ struct Ingest {
   ) -> IncomingMessage {
     var flags = payload.flags
     if isMine { flags.insert(.mine) }
-    if message.listenedBy?.contains(user) ?? false { flags.insert(.listenedByMe) }
+    if message.listenedBy?.contains(rules.user) ?? false { flags.insert(.listenedByMe) }
     if readByMe { flags.insert(.readByMe) }
     if message.edited { flags.insert(.edited) }
     if message.deleted { flags.insert(.deleted) }

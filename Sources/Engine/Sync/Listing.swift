@@ -59,137 +59,6 @@ struct Listing {
   var isWhole: Bool { !isCut && total.map { Int64(seen.count) >= $0 } ?? true }
 }
 
-extension SyncEngine {
-  /// Takes a page of the list in one transaction.
-  func takeListing(
-    _ job: inout SyncJob, listing: Listing, found: [WireConversation], bad: [Range<Int>],
-    total: Int64?, from ingest: Ingest, at now: Instant
-  ) throws(StoreFailure) -> Step {
-    var effects = UpdateApplier.Effects()
-    try commit { tx throws(StoreFailure) in
-      var applier = UpdateApplier(self, in: tx, answer: .getConversations, from: ingest, at: now)
-      for conversation in found { try applier.told(conversation) }
-      for range in bad {
-        try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)
-      }
-      effects = applier.effects
-    }
-    tell(effects)
-    job.status.received += found.count
-    var listing = listing
-    let isOver = listing.add(
-      found.map(\.id), count: found.count + bad.count, total: total)
-    guard isOver else {
-      if listing.isSpent(pagesMax: config.profile.pagesMax) {
-        memory.left.leave(listing.left)
-        return .ended(.incomplete)
-      }
-      job.stage = .listing(listing)
-      return .next
-    }
-    if bad.isEmpty, listing.isWhole {
-      list.becameWhole()
-      report.tellHost()
-      try settleList()
-      return .ended(nil)
-    }
-    guard bad.isEmpty, listing.restarts < Listing.restartsMax else { return .ended(.incomplete) }
-    job.stage = .listing(Listing(restarts: listing.restarts + 1))
-    return .next
-  }
-
-  // MARK: Open lists
-
-  func openList(_ config: ListConfig, at now: Instant) throws(Failure) -> UInt64 {
-    let number = try windows.openList(asks: !config.isCacheOnly)
-    do throws(Failure) {
-      if tracker.isUp { try askList(number, at: now) }
-    } catch {
-      closeWindow(number, at: now)
-      throw error
-    }
-    return number
-  }
-
-  private func askList(_ number: UInt64, at now: Instant) throws(Failure) {
-    guard windows.windows[number]?.asksList == true else { return }
-    _ = try ask(number, SyncRequest(kind: .conversations, isUrgent: true), now)
-  }
-
-  /// A new connection: open lists ask for theirs, all of them once.
-  func wakeLists(_ now: Instant) {
-    list.begin()
-    for number in windows.windows.keys.sorted() {
-      do {
-        try askList(number, at: now)
-      } catch {
-        report.logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
-      }
-    }
-    askOwedList()
-  }
-
-  /// Asks for a list of which something was told that could not be read, also where nobody
-  /// looks at it: nothing else would bring that.
-  private func askOwedList() {
-    guard memory.server.facts.owesList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
-    else { return }
-    scheduler.add(SyncRequest(kind: .conversations))
-  }
-
-  /// Asks once more for a list of which a count is in doubt, where somebody looks at it: once all
-  /// that may put others in doubt is done, and once a minute at most. What waits for a conversation
-  /// to be made asks nothing, for as long as the user likes.
-  func recount(_ now: Instant) {
-    guard let due = list.recountMs, tracker.isUp, windows.asksList, now.monotonicMs >= due,
-      scheduler.jobs.allSatisfy({ outbox.isUnmade($0.request.conversation) })
-    else { return }
-    list.recount(at: now.monotonicMs)
-    scheduler.add(SyncRequest(kind: .conversations))
-  }
-
-  private func settleList() throws(StoreFailure) {
-    guard memory.server.facts.owesList else { return }
-    try commit { tx throws(StoreFailure) in
-      memory.server.owe(list: false)
-      try tx.save(memory.server.facts)
-    }
-  }
-
-  // MARK: Typing
-
-  /// Takes signs of typing after their delivery is committed.
-  func hear(_ signs: [UpdateApplier.TypingSignal], at now: Instant) {
-    for sign in signs {
-      let isNews =
-        sign.event.map { event in
-          typing.receive(
-            event, of: sign.user, in: sign.conversation, atUs: sign.atUs,
-            serverUs: memory.server.timeUs, nowMs: now.monotonicMs)
-        } ?? typing.spoke(sign.user, in: sign.conversation)
-      if isNews { postTyping(sign.conversation) }
-    }
-  }
-
-  /// What was not repeated in time ends.
-  func expireTyping(_ now: Instant) {
-    for conversation in typing.expire(nowMs: now.monotonicMs) { postTyping(conversation) }
-  }
-
-  func clearTyping() {
-    for conversation in typing.clear() { postTyping(conversation) }
-  }
-
-  private func postTyping(_ conversation: [UInt8]) {
-    let users = typing.users(conversation)
-    windows.snapshot.withLock { snapshot in
-      snapshot.typing[conversation] = users.isEmpty ? nil : users
-      for number in snapshot.typed.keys { snapshot.typed[number]?.insert(conversation) }
-    }
-    report.tellHost()
-  }
-}
-
 extension UpdateApplier {
   /// Somebody types, or, without an event, has said something.
   struct TypingSignal {
@@ -214,7 +83,7 @@ extension UpdateApplier {
     try keep(known, record)
     var newest: Position?
     try self.last(of: known)
-    if let last, let order = engine.scheme.isSequence ? last.sequence : last.stamp.timeUs {
+    if let last, let order = memory.server.scheme.isSequence ? last.sequence : last.stamp.timeUs {
       newest = try tx.row(last.id, record.cid)?.position ?? Position(time: order, id: last.id)
     }
     try tx.noteServer(
@@ -237,7 +106,7 @@ extension UpdateApplier {
     else { return false }
     do {
       let document = try Document(Array(arrival.frame[known.body]))
-      guard let people = participants(document, user: engine.config.user) else { return false }
+      guard let people = participants(document, user: rules.user) else { return false }
       return people.count > 0 && !people.hasUser
     } catch {
       return false

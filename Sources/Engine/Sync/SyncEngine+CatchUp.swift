@@ -13,6 +13,11 @@ internal import Timeline
 internal import Wire
 
 extension SyncEngine {
+  /// Who decides, in a transaction, what is asked next.
+  func planner(_ tx: WriteTransaction) -> SyncPlanner {
+    SyncPlanner(memory: memory, pageLimit: tracker.pacing.pageLimit, tx: tx)
+  }
+
   /// Decides the first request of a job.
   func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     if job.request.kind == .conversations {
@@ -29,11 +34,11 @@ extension SyncEngine {
     let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
     if needsNoCatchUp(job, of: record) {
       return try commit { tx throws(StoreFailure) in
-        try self.planGapFill(&job, of: try tx.conversation(creating: conversation), in: tx)
+        try planner(tx).planGapFill(&job, of: try tx.conversation(creating: conversation))
       }
     }
     if var record, memory.server.mustDistrust(record) {
-      try commit { tx throws(StoreFailure) in try self.distrust(&record, in: tx) }
+      try commit { tx throws(StoreFailure) in try planner(tx).distrust(&record) }
       job.stage = .catchUp(CatchUp())
       return .next
     }
@@ -77,15 +82,6 @@ extension SyncEngine {
     config.profile.capabilities.contains(capability)
   }
 
-  /// The spans, with the places of unreadable items counted as seen.
-  func passable(
-    _ record: ConversationRecord, in tx: WriteTransaction
-  ) throws(StoreFailure) -> SpanSet {
-    var set = try tx.spans(record.cid)
-    for hole in try tx.quarantined(record.cid, seen: true) { set.insert(hole.low, hole.high) }
-    return set
-  }
-
   /// Takes a page of messages: rows, claims and watermark in one transaction.
   func takePage(
     _ job: inout SyncJob, page: Page, from ingest: Ingest, at now: Instant
@@ -93,16 +89,17 @@ extension SyncEngine {
     var draft = job
     let answer = PageAnswer(issued: ingest.issued, asked: ingest.asked)
     let (step, effects) = try commit { tx throws(StoreFailure) -> (Step, PageEffects?) in
+      let planner = planner(tx)
       var record = try tx.conversation(creating: draft.request.conversation)
       if try newEpoch(page, in: tx) {
         // The page is the new server's: begin again with nothing believed.
         guard draft.restores < 2 else { return (.ended(.incomplete), nil) }
-        return (try distrust(&draft, of: &record, in: tx), nil)
+        return (try planner.distrust(&draft, of: &record), nil)
       }
       var merge = try PageMerge(
-        memory, hearsAll: hearsAll(record), record: record, job: draft,
+        memory, hearsAll: heard.hearsAll(record), record: record, job: draft,
         answer: answer, in: tx)
-      var ingested = try ingest.of(draft, record, self).page(page.items, of: record, in: tx)
+      var ingested = try ingest.of(draft, record, memory).page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       var page = page
@@ -110,7 +107,7 @@ extension SyncEngine {
       if !memory.server.isBorneOut(page.serverTime, shownUs: shownUs) { page.serverTime = nil }
       memory.server.learn(page, from: ingested, at: now)
       let outcome = try merge.merge(page, from: ingested, frame: ingest.frame, at: now)
-      let step = try next(after: outcome, of: &merge.job, &merge.record, in: tx)
+      let step = try planner.next(after: outcome, of: &merge.job, &merge.record)
       try tx.save(memory.server.facts)
       draft = merge.job
       if draft.isLive, !job.isLive, !windows.asksList {
@@ -143,37 +140,6 @@ extension SyncEngine {
       becameLive(job)
     }
     if effects.answer.isBehind { scheduler.owe(job.request.conversation) }
-  }
-
-  /// Decides what a sync asks next, after what a page did for it.
-  private func next(
-    after outcome: PageOutcome, of job: inout SyncJob, _ record: inout ConversationRecord,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) -> Step {
-    switch outcome {
-    case .whole(let isAllSeen):
-      return isAllSeen
-        ? try finish(&job, of: &record, in: tx) : try askDeletions(&job, of: &record, in: tx)
-    case .complete:
-      return job.evidence.suspects.isEmpty
-        ? try finish(&job, of: &record, in: tx) : try askDeletions(&job, of: &record, in: tx)
-    case .mustSeeNewest:
-      job.catchUp.way = .newest
-      return .next
-    case .extended(let stage):
-      job.stage = stage
-    case .reachedDown(let low):
-      let known = try passable(record, in: tx)
-      job.stage = try planBelow(job.goal, of: job, from: low, known: known, of: record, in: tx)
-    case .reachedUp(let high):
-      let known = try passable(record, in: tx)
-      job.stage = try planAbove(job.goal, from: high, known: known, of: record, in: tx)
-    case .lacksMessage:
-      return .ended(.noMessage)
-    case .stuck:
-      return .ended(.incomplete)
-    }
-    return job.hasPagesLeft ? .next : .ended(.incomplete)
   }
 
   /// A page has shown what came another way. To the other runs of the conversation that are under
@@ -260,13 +226,13 @@ private struct PageEffects {
 extension Ingest {
   /// The same, told what the job knows of its page.
   fileprivate func of(
-    _ job: SyncJob, _ record: ConversationRecord, _ engine: SyncEngine
+    _ job: SyncJob, _ record: ConversationRecord, _ memory: SyncMemory
   ) -> Ingest {
     var ingest = self
-    ingest.placesBehind = learnsTies && engine.memory.ties.isUnstable
+    ingest.placesBehind = rules.learnsTies && memory.ties.isUnstable
     // Where updates are replied to, each message has one, which may be silent.
-    if engine.can(.envelope) { return ingest }
-    let known = record.fetch.flatMap { engine.scheme.bound($0)?.position }
+    if memory.server.can(.envelope) { return ingest }
+    let known = record.fetch.flatMap { memory.server.scheme.bound($0)?.position }
     ingest.offer = job.newFrom.map { .above($0) } ?? .historyBelow(known ?? .max)
     return ingest
   }

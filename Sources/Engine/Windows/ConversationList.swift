@@ -26,9 +26,8 @@ package final class ConversationList: Sendable {
       let number = live.number
       client.snapshot.withLock { snapshot in
         screen.observe(
-          snapshot, ends: snapshot.ends[number] ?? [], typed: snapshot.typed[number] ?? [])
+          snapshot, ends: snapshot.ends[number] ?? [], typed: snapshot.typing.take(number))
         snapshot.ends[number] = nil
-        if snapshot.typed[number] != nil { snapshot.typed[number] = [] }
       }
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
@@ -48,7 +47,7 @@ package final class ConversationList: Sendable {
       let (end, overflow) = first.addingReportingOverflow(count)
       let items = screen.list.items(min(first, overflow ? first : end)..<(overflow ? first : end))
       guard !items.isEmpty else { return }
-      let typing = client.snapshot.withLock { $0.typing }
+      let typing = client.snapshot.withLock { $0.typing.users }
       page = try client.reading { reading throws(Failure) in
         try reading.conversations(items.map { Int64(clamping: $0.number) }, typing: typing)
       }
@@ -95,7 +94,7 @@ extension Client {
     guard offset >= 0, (1...Limits.readRowsMax).contains(limit) else {
       throw .invalid("limit is not between 1 and 10,000")
     }
-    let typing = snapshot.withLock { $0.typing }
+    let typing = snapshot.withLock { $0.typing.users }
     // The order is kept: a page costs what changed since the last one, and itself.
     return try listed.withLock { listed throws(Failure) in
       try reading { reading throws(Failure) in
@@ -111,7 +110,7 @@ extension Client {
   /// One conversation of the cache, by its id or the name that this user gave it.
   package func conversation(_ id: [UInt8]) throws(Failure) -> ConversationPage {
     try check(id)
-    let typing = snapshot.withLock { $0.typing }
+    let typing = snapshot.withLock { $0.typing.users }
     return try reading { reading throws(Failure) in
       let cid = try reading.storing { rx throws(StoreFailure) -> Int64? in
         guard let record = try rx.conversation(id) else { return nil }
@@ -164,7 +163,7 @@ extension Client {
   package func typing(conversation: [UInt8]) throws(Failure) -> [[UInt8]] {
     try check(conversation)
     try ensureOpen()
-    return snapshot.withLock { $0.typing[conversation] ?? [] }
+    return snapshot.withLock { $0.typing.users[conversation] ?? [] }
   }
 }
 

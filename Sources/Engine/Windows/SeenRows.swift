@@ -110,23 +110,3 @@ struct SeenBoard {
     return max(due, notBeforeMs)
   }
 }
-
-extension SyncEngine {
-  /// Marks what was on a screen for long enough.
-  func markSeen(_ now: Instant) {
-    guard config.autoMarkRead else { return }
-    let groups = windows.snapshot.withLock { snapshot in
-      snapshot.seen.take(at: now.monotonicMs, for: config.seenMs) { number in
-        windows.windows[number]?.conversation
-      }
-    }
-    for group in groups {
-      do throws(Failure) {
-        try mark(.read, in: group.conversation, ids: group.ids, at: now)
-      } catch {
-        windows.snapshot.withLock { $0.seen.putBack(group, at: now.monotonicMs) }
-        report.logLines.append((.warn, "what was seen could not be marked yet"))
-      }
-    }
-  }
-}

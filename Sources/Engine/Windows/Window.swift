@@ -111,14 +111,16 @@ package final class Window: Sendable {
     try client.input(at: now, logging: &lines) { engine, now throws(Failure) in
       if mustFollow {
         screen.isFollowing = true
-        engine.follow(number)
+        engine.windows.follow(number)
       }
       for ask in old {
         screen.forget(ask.sync)
         engine.drop(number, sync: ask.sync, at: now)
       }
       do throws(Failure) {
-        if mustAskLive { try askLive(engine, screen: &screen, at: now) }
+        if mustAskLive {
+          didAsk(try engine.askForPresent(number, at: now), screen: &screen)
+        }
         for request in new {
           let sync = try engine.ask(number, request, now)
           screen.didAsk(sync, request: request)
@@ -130,16 +132,10 @@ package final class Window: Sendable {
     }
   }
 
-  private func askLive(
-    _ engine: SyncEngine, screen: inout WindowState, at now: Instant
-  ) throws(Failure) {
-    let live = try engine.askLive(number, at: now)
+  /// The present was asked for; nil where that is over already.
+  private func didAsk(_ live: UInt64?, screen: inout WindowState) {
     screen.liveAsked = screen.connections
-    guard let live, engine.scheduler.job(live) != nil else {
-      // It is over already: wishes that waited for it are judged by another look.
-      engine.report.tellHost()
-      return
-    }
+    guard let live else { return }
     screen.didAsk(
       live,
       request: SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))

@@ -38,14 +38,35 @@ struct SharedSnapshot {
   var ends: [UInt64: [End]] = [:]
   /// By window, what its screen has loaded: never to be purged.
   var loaded: [UInt64: (conversation: [UInt8], ranges: SpanSet)] = [:]
-  /// By conversation, who is typing there.
-  var typing: [[UInt8]: [[UInt8]]] = [:]
-  /// By list of conversations, where that changed since it last looked.
-  var typed: [UInt64: Set<[UInt8]>] = [:]
+  var typing = TypingBoard()
   /// The server's list of conversations was fetched whole on this connection.
   var listIsWhole = false
   /// It is being asked for.
   var listIsAsked = false
+}
+
+/// Who types, as lists of conversations see it.
+struct TypingBoard {
+  /// By conversation, who is typing there.
+  private(set) var users: [[UInt8]: [[UInt8]]] = [:]
+  /// By list of conversations, where that changed since it last looked.
+  private var changed: [UInt64: Set<[UInt8]>] = [:]
+
+  mutating func open(_ list: UInt64) { changed[list] = [] }
+
+  mutating func close(_ list: UInt64) { changed[list] = nil }
+
+  mutating func set(_ users: [[UInt8]], in conversation: [UInt8]) {
+    self.users[conversation] = users.isEmpty ? nil : users
+    for list in changed.keys { changed[list]?.insert(conversation) }
+  }
+
+  /// What changed since a list last looked.
+  mutating func take(_ list: UInt64) -> Set<[UInt8]> {
+    guard let found = changed[list] else { return [] }
+    if !found.isEmpty { changed[list] = [] }
+    return found
+  }
 }
 
 final class WindowRegistry {
@@ -69,32 +90,33 @@ final class WindowRegistry {
   /// Whether a list of conversations is open that asks for the server's.
   var asksList: Bool { windows.values.contains { $0.asksList } }
 
-  fileprivate(set) var windows: [UInt64: Entry] = [:]
-  fileprivate var next: UInt64 = 1
+  private(set) var windows: [UInt64: Entry] = [:]
+  private var next: UInt64 = 1
 
   /// Tells windows how the connection stands after an input.
-  func post(_ engine: SyncEngine) {
-    let isUp = engine.tracker.isUp
-    let jobs = engine.scheduler.jobs
-    let catchingUp = catchingUp(engine)
+  func post(
+    _ memory: SyncMemory, _ scheduler: SyncScheduler, list: ListFreshness,
+    permille: [UInt64: UInt32], isUp: Bool
+  ) {
+    let catchingUp = isUp ? catchingUp(scheduler) : []
     snapshot.withLock { snapshot in
       snapshot.isUp = isUp
       snapshot.catchingUp = catchingUp
-      snapshot.isSilent = jobs.contains { $0.turn.attempts > 0 }
-      snapshot.caughtUp = engine.memory.live.caughtUp
-      engine.memory.fresh.bring(to: &snapshot.fresh)
-      snapshot.listIsWhole = engine.list.isWhole
-      snapshot.listIsAsked = isUp && engine.scheduler.asksList
-      snapshot.permille = engine.outbox.permille
+      snapshot.isSilent = scheduler.jobs.contains { $0.turn.attempts > 0 }
+      snapshot.caughtUp = memory.live.caughtUp
+      memory.fresh.bring(to: &snapshot.fresh)
+      snapshot.listIsWhole = list.isWhole
+      snapshot.listIsAsked = isUp && scheduler.asksList
+      snapshot.permille = permille
     }
   }
 
-  private func catchingUp(_ engine: SyncEngine) -> [[UInt8]] {
-    if windows.isEmpty || !engine.tracker.isUp { return [] }
+  private func catchingUp(_ scheduler: SyncScheduler) -> [[UInt8]] {
+    if windows.isEmpty { return [] }
     var found: [[UInt8]] = []
-    for job in engine.scheduler.jobs {
+    for job in scheduler.jobs {
       let conversation = job.request.conversation
-      if job.isCatchingUp || engine.scheduler.owed.contains(conversation),
+      if job.isCatchingUp || scheduler.owed.contains(conversation),
         !found.contains(conversation),
         windows.values.contains(where: { $0.conversation == conversation })
       {
@@ -125,13 +147,22 @@ final class WindowRegistry {
   /// Why no more are opened; windows and lists count together.
   static let isFull: StaticText = "1,024 windows and lists are open"
 
+  func ensureRoom() throws(Failure) {
+    guard windows.count < Limits.windowsMax else { throw .full(WindowRegistry.isFull) }
+  }
+
+  func open(_ conversation: [UInt8], isFollowing: Bool) -> UInt64 {
+    defer { next &+= 1 }
+    windows[next] = Entry(conversation: conversation, isFollowing: isFollowing)
+    return next
+  }
+
   /// A list of conversations, which is one window more.
   func openList(asks: Bool) throws(Failure) -> UInt64 {
-    guard windows.count < Limits.windowsMax else { throw .full(WindowRegistry.isFull) }
-    let number = next
-    next += 1
-    windows[number] = Entry(conversation: [], isFollowing: false, asksList: asks)
-    snapshot.withLock { $0.typed[number] = [] }
+    try ensureRoom()
+    let number = open([], isFollowing: false)
+    windows[number]?.asksList = asks
+    snapshot.withLock { $0.typing.open(number) }
     return number
   }
 
@@ -143,6 +174,41 @@ final class WindowRegistry {
     }
     return false
   }
+
+  /// Nothing is kept of it; what only this window asked for is to be let go of.
+  func close(_ number: UInt64) -> Entry? {
+    guard let entry = windows.removeValue(forKey: number) else { return nil }
+    snapshot.withLock { snapshot in
+      snapshot.ends[number] = nil
+      snapshot.loaded[number] = nil
+      snapshot.holds[number] = nil
+      snapshot.typing.close(number)
+    }
+    return entry
+  }
+
+  // MARK: What windows ask for
+
+  /// It waits for a sync.
+  func wait(_ number: UInt64, for sync: UInt64) { windows[number]?.syncs.insert(sync) }
+
+  /// One that had nothing to ask ended at once.
+  func tell(_ number: UInt64, _ end: SharedSnapshot.End) {
+    snapshot.withLock { $0.ends[number, default: []].append(end) }
+  }
+
+  /// It wants a sync no more; false where it did not wait for it.
+  func leave(_ number: UInt64, _ sync: UInt64) -> Bool {
+    windows[number]?.syncs.remove(sync) != nil
+  }
+
+  /// Its sync of the present; nil where it is to ask for another.
+  func setLive(_ number: UInt64, _ live: UInt64?) { windows[number]?.live = live }
+
+  /// A window came to show the present.
+  func follow(_ number: UInt64) { windows[number]?.isFollowing = true }
+
+  // MARK: What happens to them
 
   /// A conversation has another name.
   func rename(_ old: [UInt8], _ new: [UInt8]) {
@@ -164,102 +230,7 @@ final class WindowRegistry {
       windows[number]?.syncs.remove(sync)
       // What failed, or was cancelled by the host, may be asked again.
       if trouble != nil, entry.live == sync { windows[number]?.live = nil }
-      snapshot.withLock {
-        $0.ends[number, default: []].append(SharedSnapshot.End(sync: sync, trouble: trouble))
-      }
-    }
-  }
-}
-
-extension SyncEngine {
-  func openWindow(_ config: WindowConfig) throws(Failure) -> UInt64 {
-    guard windows.windows.count < Limits.windowsMax else {
-      throw .full(WindowRegistry.isFull)
-    }
-    let number = windows.next
-    windows.next += 1
-    let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
-    let conversation = try storing { () throws(StoreFailure) in
-      try canonical(config.conversation)
-    }
-    windows.windows[number] = WindowRegistry.Entry(
-      conversation: conversation, isFollowing: isFollowing)
-    return number
-  }
-
-  /// What only this window asked for is dropped.
-  func closeWindow(_ number: UInt64, at now: Instant) {
-    guard let known = windows.windows[number] else { return }
-    if config.autoMarkRead {
-      // It has nothing on a screen any more; what it had there for long enough was seen.
-      windows.snapshot.withLock { snapshot in
-        snapshot.seen.show(
-          [], of: number, known.conversation, at: now.monotonicMs, for: config.seenMs)
-      }
-      markSeen(now)
-    }
-    guard let entry = windows.windows.removeValue(forKey: number) else { return }
-    windows.snapshot.withLock { snapshot in
-      snapshot.ends[number] = nil
-      snapshot.loaded[number] = nil
-      snapshot.holds[number] = nil
-      snapshot.typed[number] = nil
-    }
-    for sync in entry.syncs.sorted() { release(sync, at: now) }
-  }
-
-  /// Asks for something on a window's account, before all other work.
-  func ask(
-    _ number: UInt64, _ request: SyncRequest, _ now: Instant
-  ) throws(Failure) -> UInt64 {
-    let sync = try sync(request, at: now)
-    if scheduler.job(sync) != nil {
-      windows.windows[number]?.syncs.insert(sync)
-    } else {
-      // It had nothing to ask and ended at once.
-      let trouble = try syncStatus(sync).trouble
-      windows.snapshot.withLock {
-        $0.ends[number, default: []].append(SharedSnapshot.End(sync: sync, trouble: trouble))
-      }
-    }
-    return sync
-  }
-
-  /// A window wants an unanswered request no more.
-  func drop(_ number: UInt64, sync: UInt64, at now: Instant) {
-    guard windows.windows[number]?.syncs.remove(sync) != nil else { return }
-    release(sync, at: now)
-  }
-
-  /// The sync of the present that a window waits for on this connection.
-  func askLive(_ number: UInt64, at now: Instant) throws(Failure) -> UInt64? {
-    guard let entry = windows.windows[number], entry.isFollowing, !entry.isUnmade else {
-      return nil
-    }
-    if let live = entry.live { return live }
-    let request = SyncRequest(conversation: entry.conversation, kind: .live, isUrgent: true)
-    let live = try ask(number, request, now)
-    windows.windows[number]?.live = live
-    return live
-  }
-
-  /// A window came to show the present.
-  func follow(_ number: UInt64) {
-    windows.windows[number]?.isFollowing = true
-  }
-
-  /// A new connection: what screens show comes first.
-  func wakeWindows(_ now: Instant) {
-    windows.snapshot.withLock { $0.connections += 1 }
-    if !windows.windows.isEmpty { report.tellHost() }
-    for number in windows.windows.keys.sorted() {
-      if let live = windows.windows[number]?.live, scheduler.job(live) != nil { continue }
-      windows.windows[number]?.live = nil
-      do {
-        _ = try askLive(number, at: now)
-      } catch {
-        report.logLines.append((.warn, "too many syncs wait for a window to ask for its own"))
-      }
+      tell(number, SharedSnapshot.End(sync: sync, trouble: trouble))
     }
   }
 }

@@ -56,11 +56,3 @@ extension WindowState {
     return list.apply(change)
   }
 }
-
-extension SyncEngine {
-  /// A conversation was to be made here and is not: its windows ask nothing more.
-  func unmake(_ conversation: [UInt8]) {
-    windows.note(conversation, isUnmade: true)
-    leave(conversation)
-  }
-}

@@ -14,7 +14,7 @@ extension WriteTransaction {
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
     inserted.spoil()
-    someWait = nil
+    asked.someWait = nil
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
     counters.recentChanges = InlineChanges()
@@ -89,7 +89,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)
     try connection.run("DELETE FROM span WHERE cid = ?", cid)
     try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
-    quarantinedCount = nil
+    asked.quarantinedCount = nil
     try clearTombstones(cid)
     try removeEntities(of: cid)
     try connection.run(

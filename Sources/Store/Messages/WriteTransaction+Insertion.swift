@@ -12,7 +12,7 @@ extension WriteTransaction {
   func insertIfNew(
     _ copy: IncomingMessage, in cid: Int64, issued: UInt64, saysMarks: Bool
   ) throws(StoreFailure) -> UInt64? {
-    guard mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
+    guard asked.mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
     else { return nil }
     let number = counters.lastNumber &+ 1
     // Of one that is stored nothing is kept, so nothing is lost where it is not new.
@@ -20,8 +20,8 @@ extension WriteTransaction {
     let row = newRow(
       copy, flags: copy.flags.kept.union(told), number: number, issued: issued,
       saysMarks: saysMarks)
-    mostAreNew = try put(row, in: cid, was: nil, told: told)
-    guard mostAreNew else { return nil }
+    asked.mostAreNew = try put(row, in: cid, was: nil, told: told)
+    guard asked.mostAreNew else { return nil }
     counters.lastNumber = number
     return number
   }
@@ -47,7 +47,7 @@ extension WriteTransaction {
     guard try put(row, in: cid, was: send?.row, told: told) else {
       throw .broken("a message was inserted whose place, id or number is taken")
     }
-    mostAreNew = true
+    asked.mostAreNew = true
     return row.number
   }
 

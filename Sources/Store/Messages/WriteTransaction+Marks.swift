@@ -228,7 +228,7 @@ extension WriteTransaction {
     try connection.run(
       "INSERT INTO operation (seq, verb, cid, target, lsn) VALUES (?, ?, ?, ?, ?)",
       nextOperation(), kind.verb.rawValue, cid, id, lsn)
-    someOpen = true
+    asked.someOpen = true
     guard !kind.queuedFlag.isEmpty else { return true }
     try setFlags(row, flags: row.flags.union(kind.queuedFlag), id: id, in: cid)
     return true

@@ -202,7 +202,7 @@ extension WriteTransaction {
     placeholder.message = stored.message.placeholder
     try write(placeholder, over: stored, cid)
     try connection.run("INSERT OR IGNORE INTO forgotten (cid, id) VALUES (?, ?)", cid, id)
-    someForgotten = true
+    asked.someForgotten = true
     try noteChange(
       cid, number: stored.number, was: stored.message.state, now: placeholder.message.state)
     return stored.number
@@ -210,9 +210,9 @@ extension WriteTransaction {
 
   /// Mostly nothing was forgotten, which is asked once a transaction.
   func hasForgotten() throws(StoreFailure) -> Bool {
-    if let known = someForgotten ?? memo?.some.forgotten { return known }
+    if let known = asked.someForgotten ?? memo?.some.forgotten { return known }
     let isSome = try connection.number("SELECT 1 FROM forgotten LIMIT 1") != nil
-    someForgotten = isSome
+    asked.someForgotten = isSome
     memo?.some.forgotten = isSome
     return isSome
   }

@@ -36,19 +36,19 @@ extension WriteTransaction {
   /// Lets the oldest go beyond the bound; they are counted once, and then with each.
   private func trimQuarantine() throws(StoreFailure) {
     let count: Int64
-    if let known = quarantinedCount {
+    if let known = asked.quarantinedCount {
       count = known &+ 1
     } else {
       count = try connection.number("SELECT count(*) FROM quarantine") ?? 0
     }
-    quarantinedCount = count
+    asked.quarantinedCount = count
     let most = Int64(clamping: Limits.quarantineKept)
     guard count > most else { return }
     try connection.run(
       """
       DELETE FROM quarantine WHERE seq IN (SELECT seq FROM quarantine ORDER BY seq LIMIT ?)
       """, count &- most)
-    quarantinedCount = most
+    asked.quarantinedCount = most
   }
 
   /// Of the places inside `low ..< high` everything was shown: beside the unreadable
@@ -84,7 +84,7 @@ extension WriteTransaction {
   /// order, and beside which of them an item stood is not known any more, nor what was shown there.
   package func widenQuarantine(_ cid: Int64, timestampGroup time: Int64) throws(StoreFailure) {
     guard try someQuarantined(cid) else { return }
-    quarantinedCount = nil
+    asked.quarantinedCount = nil
     let high = Position.after(timestampGroup: time)
     try connection.run(
       """
@@ -107,7 +107,7 @@ extension WriteTransaction {
     _ cid: Int64, low: Position, high: Position
   ) throws(StoreFailure) {
     guard low <= high, try someQuarantined(cid) else { return }
-    quarantinedCount = nil
+    asked.quarantinedCount = nil
     try connection.run(
       """
       DELETE FROM quarantine

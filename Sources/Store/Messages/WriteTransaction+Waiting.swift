@@ -83,7 +83,7 @@ extension WriteTransaction {
       """, marks.marked, marks.reactionsVersion, marks.reactions, marks.pinIssued,
       marks.isPinned ? 1 : 0, marks.lists.readBy, marks.lists.deliveredBy,
       marks.lists.listenedBy, cid, id)
-    someWait = true
+    asked.someWait = true
     try boundWaiting()
   }
 
@@ -96,9 +96,9 @@ extension WriteTransaction {
 
   /// Mostly nothing waits, which is asked once a transaction.
   func hasWaiting() throws(StoreFailure) -> Bool {
-    if let known = someWait ?? memo?.some.wait { return known }
+    if let known = asked.someWait ?? memo?.some.wait { return known }
     let isSome = try connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
-    someWait = isSome
+    asked.someWait = isSome
     memo?.some.wait = isSome
     return isSome
   }

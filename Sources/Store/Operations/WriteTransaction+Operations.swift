@@ -30,9 +30,9 @@ extension WriteTransaction {
       record.waits.rawValue, record.replyTo, record.body, record.plain, record.sealed,
       record.attempts, record.errorCode, record.errorText, record.result, record.atUs,
       record.toldAfter, record.lsn, record.isRewritten ? 1 : 0)
-    someOpen = true
+    asked.someOpen = true
     if record.number != 0 {
-      someSends = true
+      asked.someSends = true
       somePending = true
     }
     feed.add(.operations, record.cid, record.seq...record.seq)
@@ -93,8 +93,8 @@ extension WriteTransaction {
       record.sealed, record.attempts, record.errorCode, record.errorText, record.result,
       record.atUs, record.toldAfter, lsn,
       record.isRewritten ? 1 : 0, record.seq)
-    someOpen = nil
-    someSends = nil
+    asked.someOpen = nil
+    asked.someSends = nil
     somePending = nil
     feed.add(.operations, record.cid, record.seq...record.seq)
   }
@@ -116,9 +116,9 @@ extension WriteTransaction {
 
   /// Whether any operation is open, asked once a transaction: mostly none is.
   func hasOpen() throws(StoreFailure) -> Bool {
-    if let known = someOpen ?? memo?.some.open { return known }
+    if let known = asked.someOpen ?? memo?.some.open { return known }
     let isOpen = try connection.number(Queries.someOpen) != nil
-    someOpen = isOpen
+    asked.someOpen = isOpen
     memo?.some.open = isOpen
     return isOpen
   }

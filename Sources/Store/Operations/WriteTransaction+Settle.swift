@@ -37,9 +37,9 @@ extension WriteTransaction {
 
   /// Mostly nothing is on its way, which is asked once a transaction.
   private func hasSends() throws(StoreFailure) -> Bool {
-    if let someSends { return someSends }
+    if let known = asked.someSends { return known }
     let isSome = try connection.number(Queries.somePending) != nil
-    someSends = isSome
+    asked.someSends = isSome
     return isSome
   }
 

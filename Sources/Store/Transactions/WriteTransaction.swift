@@ -14,16 +14,7 @@ package final class WriteTransaction: ReadTransaction {
   var counters: Counters
   /// Feed entries of this commit, in runs.
   var feed = FeedRuns()
-  /// Whether anything waits for its message, once it was asked.
-  var someWait: Bool?
-  /// Whether anything was forgotten in this file, once it was asked.
-  var someForgotten: Bool?
-  /// Whether any operation is open, and whether any send is, once it was asked.
-  var someOpen: Bool?
-  var someSends: Bool?
-  /// Whether the last message was new, for then the next one mostly is. A wrong guess costs
-  /// time only.
-  var mostAreNew = true
+  var asked = AskedOnce()
   /// What comes is told as it happens, one after the other without a loss, since this
   /// commit; nil where it may have happened before, as what an answer tells.
   package var heardSince: UInt64?
@@ -34,8 +25,6 @@ package final class WriteTransaction: ReadTransaction {
   package internal(set) var mustSeal = false
   /// A server's count of unread messages is exact no more.
   package internal(set) var doubtsCounts = false
-  /// How many items are set aside, once they were counted and until some go.
-  var quarantinedCount: Int64?
   var inserted = InsertedRows()
   /// What was changed of conversations and is not yet written.
   var changed = SmallDictionary<Int64, ConversationChange>()

@@ -8,12 +8,12 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension SyncEngine {
+extension SyncPlanner {
   /// Before the server is suspected the client suspects itself: an answer may have counted
   /// as whole only because this server once gave larger pages. That is forgotten, and all
   /// is asked anew, once.
   func looksAgain(
-    _ job: inout SyncJob, in tx: WriteTransaction
+    _ job: inout SyncJob
   ) throws(StoreFailure) -> Bool {
     guard job.evidence.trustedSize, job.suspicion.lookAgain() else { return false }
     memory.server.forgetPageSize()
@@ -28,33 +28,14 @@ extension SyncEngine {
     memory.effects.doubted.append(job.request.conversation)
   }
 
-  /// Looks once more at conversations of which one answer lacked rows: down to the lowest of them.
-  func checkRestores(_ now: Instant) {
-    guard tracker.isUp else { return }
-    for check in memory.restores.takeDue(nowMs: now.monotonicMs) {
-      startRecheck(check.conversation, from: check.lowest)
-    }
-  }
-
-  /// Whether an answer says two things that cannot both be so: it is empty, and there is more. It
-  /// claims nothing and takes nothing away.
-  func contradictsItself(_ page: Page, to job: SyncJob) -> Bool {
-    guard page.items.isEmpty else { return false }
-    if page.hasMore == true { return true }
-    guard !job.stage.selects, job.turn.offset == 0, !config.profile.countsHidden else {
-      return false
-    }
-    return page.totalCount.map { $0 > 0 } ?? false
-  }
-
   // MARK: Distrust
 
   /// Drops what is claimed of a conversation; its rows stay readable until a whole
   /// answer shows which of them are gone.
   func distrust(
-    _ record: inout ConversationRecord, in tx: WriteTransaction
+    _ record: inout ConversationRecord
   ) throws(StoreFailure) {
-    try forgetClaims(&record, in: tx)
+    try forgetClaims(&record)
     memory.ties.forgetTaught()
     record.restoredLSN = tx.lsn
     try tx.save(record)
@@ -63,7 +44,7 @@ extension SyncEngine {
 
   /// The same where only what was proven is lost: rows go by two answers, as ever.
   func forgetClaims(
-    _ record: inout ConversationRecord, in tx: WriteTransaction
+    _ record: inout ConversationRecord
   ) throws(StoreFailure) {
     memory.effects.unclaimed.append(record.id)
     record.fetch = nil
@@ -77,7 +58,7 @@ extension SyncEngine {
     // What one answer has lacked stays in doubt until another one speaks of it.
     let unverified = try tx.unverified(record.cid)
     var doubted = SpanSet()
-    if config.profile.deletionHorizonUs == 0 { doubted = unverified }
+    if profile.deletionHorizonUs == 0 { doubted = unverified }
     for id in memory.restores.doubted(in: record.id) {
       guard let place = try tx.row(id, record.cid)?.position else { continue }
       doubted.insert(place, place.successor)
@@ -88,9 +69,9 @@ extension SyncEngine {
   }
 
   func distrust(
-    _ job: inout SyncJob, of record: inout ConversationRecord, in tx: WriteTransaction
+    _ job: inout SyncJob, of record: inout ConversationRecord
   ) throws(StoreFailure) -> Step {
-    try distrust(&record, in: tx)
+    try distrust(&record)
     job.beginAnew()
     job.restores += 1
     job.stage = .catchUp(CatchUp())

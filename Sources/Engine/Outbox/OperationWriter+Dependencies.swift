@@ -7,7 +7,7 @@ internal import Base
 internal import Store
 internal import Wire
 
-extension SyncEngine {
+extension OperationWriter {
   /// Whether a send may still arrive without a word of the user's.
   func isOnItsWay(_ send: OperationRecord) -> Bool {
     switch send.state {
@@ -22,7 +22,7 @@ extension SyncEngine {
   /// Says what a send waits for. One that answers a message which is not sent, and not on
   /// its way, is the user's to decide.
   func noteReply(
-    _ record: inout OperationRecord, in tx: WriteTransaction
+    _ record: inout OperationRecord
   ) throws(StoreFailure) {
     record.depends = try tx.creation(of: record.cid)
     guard let name = record.replyTo, let send = try tx.operation(clientID: name),
@@ -39,7 +39,7 @@ extension SyncEngine {
   /// Queues an operation again. An answer to what was not sent, and is not on its way, is
   /// then a message like any other.
   func requeue(
-    _ record: inout OperationRecord, _ tx: WriteTransaction
+    _ record: inout OperationRecord
   ) throws(StoreFailure) {
     var wasLost = record.errorCode == OperationRecord.notSent
     record.state = .queued
@@ -48,7 +48,7 @@ extension SyncEngine {
     guard record.verb == .sendMessage else { return }
     if wasLost, let name = record.replyTo {
       wasLost = try tx.operation(clientID: name) == nil
-      try noteReply(&record, in: tx)
+      try noteReply(&record)
     }
     guard wasLost || record.state == .refused else { return }
     record.body = OperationRecord.body(
@@ -60,11 +60,11 @@ extension SyncEngine {
 
   /// Gives a send other members: false where it would answer itself, or what waits for it.
   func setReply(
-    _ record: inout OperationRecord, in tx: WriteTransaction
+    _ record: inout OperationRecord
   ) throws(StoreFailure) -> Bool {
     let reply = operationText("reply_to", in: record.members)
     if reply == record.replyTo {
-      try requeue(&record, tx)
+      try requeue(&record)
       return true
     }
     var next: OperationRecord?
@@ -77,9 +77,7 @@ extension SyncEngine {
     record.state = .queued
     record.errorCode = nil
     record.errorText = nil
-    try noteReply(&record, in: tx)
+    try noteReply(&record)
     return true
   }
-
-  // MARK: Read markers
 }

@@ -1,23 +1,10 @@
-/// What the user does: taking it up, changing it, taking it back.
+/// What the user does: taking it up, changing it, taking it back, and reading it.
 ///
-/// Rules protected: what was taken up is on disk before the call returns. What the
-/// server was never told is changed in place; what it may have been told is followed by
-/// another operation, which waits for it.
+/// Rule protected: what was taken up is on disk before the call returns.
 internal import Base
 internal import Store
 internal import Vault
 internal import Wire
-
-/// A request of the host's, with its payload as it would go out.
-struct Draft {
-  var request: OperationRequest
-  var sealed: [UInt8]?
-  /// The hook had no key for it yet.
-  var awaitsSeal = false
-  var awaitsUpload = false
-  /// The payload was sealed for the message that it edits, as one not sent yet.
-  var isSealedAsSend = false
-}
 
 extension SyncEngine {
   /// What an earlier process left: nothing is in flight, and what only asked is moot.
@@ -70,6 +57,11 @@ extension SyncEngine {
     }
   }
 
+  /// Who takes up what the user does, for one transaction.
+  func writer(_ tx: WriteTransaction) -> OperationWriter {
+    OperationWriter(outbox: outbox, seals: config.seal != nil, tx: tx)
+  }
+
   func isRepeatable(_ record: OperationRecord) -> Bool {
     OutboxPolicy.isRepeatable(
       record.verb.onWire, body: record.members,
@@ -80,6 +72,13 @@ extension SyncEngine {
   /// where a send can be told again: it need not be guessed whether it has arrived.
   var matchesPayloads: Bool {
     !outbox.tellsClientIDs && !config.profile.capabilities.contains(.idempotentSend)
+  }
+
+  var ingestRules: IngestRules {
+    IngestRules(
+      user: config.user, autoMarkDelivered: config.autoMarkDelivered,
+      usesSequence: can(.sequence), matchesPayloads: matchesPayloads,
+      learnsTies: scheme.learnsTies)
   }
 
   /// The name that the server knows a conversation by, where it knows it by another.
@@ -102,7 +101,7 @@ extension SyncEngine {
     let record = try storing { () throws(StoreFailure) in
       var names = outbox.names
       let record = try commit { tx throws(StoreFailure) in
-        let record = try enqueue(draft, verb: verb, names: &names, at: now, in: tx)
+        let record = try writer(tx).enqueue(draft, verb: verb, names: &names, at: now)
         try record.outdate(outbox.open, in: tx)
         return record
       }
@@ -127,138 +126,6 @@ extension SyncEngine {
     report.tellHost()
     pump(now)
     return record
-  }
-
-  private func enqueue(
-    _ draft: Draft, verb: OperationVerb, names: inout ClientNames, at now: Instant,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) -> OperationRecord {
-    let request = draft.request
-    var name = request.clientID
-    if let name, let known = try tx.operation(clientID: name) { return known }
-    while verb.isNew, name == nil {
-      let made = names.next()
-      if try tx.operation(clientID: made) == nil { name = made }
-    }
-    var record = OperationRecord(
-      verb, cid: 0, clientID: name, body: OperationRecord.body(request.body))
-    record.plain = request.payload
-    record.sealed = draft.sealed
-    record.waits = draft.awaitsUpload ? .upload : draft.awaitsSeal ? .seal : .nothing
-    record.atUs = now.wallUs ?? 0
-    switch verb {
-    case .createConversation:
-      record.cid = try tx.conversation(pending: name ?? []).cid
-    case .reactMessage, .unreactMessage:
-      record.plain = operationText("reaction", in: request.body)
-    default:
-      break
-    }
-    if verb != .createConversation, let conversation = request.conversation {
-      let known = try tx.conversation(creating: conversation)
-      record.cid = known.cid
-      record.depends = try tx.creation(of: known.cid)
-      if verb == .deleteConversation || verb == .leaveConversation,
-        let made = try tx.operation(record.depends), made.isUntold
-      {
-        // Nobody was told of it, so nobody need hear of its end.
-        try tx.removeOperation(made.seq)
-        try tx.removeConversation(known.cid)
-        return made
-      }
-    }
-    if verb == .sendMessage {
-      record.replyTo = operationText("reply_to", in: record.members)
-      try noteReply(&record, in: tx)
-    }
-    if let message = request.message {
-      if let changed = try aim(&record, at: message, draft: draft, in: tx) { return changed }
-    }
-    if verb == .markLastRead {
-      if let further = try supersede(marker: &record, in: tx) { return further }
-    } else if let changed = try supersede(record, draft: draft, in: tx) {
-      return changed
-    }
-    return try tx.addOperation(record)
-  }
-
-  /// Says which message an operation is about. One that the server was never told of is
-  /// changed here and now, and comes back.
-  private func aim(
-    _ record: inout OperationRecord, at message: [UInt8], draft: Draft,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) -> OperationRecord? {
-    record.target = try tx.id(ofSend: message, in: record.cid)
-    guard var send = try tx.operation(clientID: message), send.verb == .sendMessage,
-      send.cid == record.cid, send.state != .done
-    else { return nil }
-    if record.verb == .deleteMessage, send.isUntold || !isOnItsWay(send) {
-      try tx.removeOperation(send.seq)
-      return send
-    }
-    if send.isUntold, record.verb == .editMessage {
-      // An edit that waits for the send is older than this one.
-      for older in try tx.operations(on: message, in: record.cid)
-      where older.verb == .editMessage && older.isUntold {
-        try tx.removeOperation(older.seq)
-      }
-      try rewrite(&send, plain: record.plain, draft: draft, isFit: draft.isSealedAsSend, in: tx)
-      return send
-    }
-    record.depends = send.seq
-    return nil
-  }
-
-  /// Gives an operation another payload. What was sealed for something else is sealed
-  /// once more.
-  private func rewrite(
-    _ record: inout OperationRecord, plain: [UInt8]?, draft: Draft, isFit: Bool,
-    in tx: WriteTransaction
-  ) throws(StoreFailure) {
-    record.rewrite(plain)
-    record.sealed = isFit ? draft.sealed : nil
-    let awaitsSeal = config.seal != nil && record.sealed == nil
-    if record.waits != .upload { record.waits = awaitsSeal ? .seal : .nothing }
-    if record.state == .refused {
-      record.state = .queued
-      record.errorCode = nil
-      record.errorText = nil
-    }
-    try tx.saveOperation(record)
-  }
-
-  /// Of several operations on one thing that were never told, the last one counts. Gives
-  /// the one that takes this one's place.
-  private func supersede(
-    _ record: OperationRecord, draft: Draft, in tx: WriteTransaction
-  ) throws(StoreFailure) -> OperationRecord? {
-    guard !record.target.isEmpty, record.verb.isChange else { return nil }
-    var edited: OperationRecord?
-    for older in try tx.operations(on: record.target, in: record.cid) where older.isUntold {
-      if older.state == .refused { continue }
-      switch (record.verb, older.verb) {
-      case (.deleteMessage, .deleteMessage):
-        return older
-      case (.editMessage, .editMessage):
-        // Two can wait: what a send is to say since it was rewritten follows as an edit by itself.
-        if let edited { try tx.removeOperation(edited.seq) }
-        edited = older
-      case (.deleteMessage, .editMessage), (.deleteMessage, .reactMessage),
-        (.deleteMessage, .unreactMessage), (.deleteMessage, .pinMessage),
-        (.deleteMessage, .unpinMessage), (.pinMessage, .pinMessage),
-        (.pinMessage, .unpinMessage), (.unpinMessage, .pinMessage),
-        (.unpinMessage, .unpinMessage):
-        try tx.removeOperation(older.seq)
-      case (.reactMessage, .reactMessage), (.reactMessage, .unreactMessage),
-        (.unreactMessage, .reactMessage), (.unreactMessage, .unreactMessage):
-        if older.plain == record.plain { try tx.removeOperation(older.seq) }
-      default:
-        break
-      }
-    }
-    guard var last = edited else { return nil }
-    try rewrite(&last, plain: record.plain, draft: draft, isFit: !draft.isSealedAsSend, in: tx)
-    return last
   }
 
   // MARK: The host's decisions
@@ -294,7 +161,7 @@ extension SyncEngine {
       case .queued:
         return !tracker.isPending(.operation(seq))
       case .unknown, .refused:
-        try requeue(&record, tx)
+        try writer(tx).requeue(&record)
         try tx.saveOperation(record)
         return true
       }
@@ -354,13 +221,91 @@ extension SyncEngine {
       end(job, trouble: .noConversation)
     }
   }
-}
 
-extension OperationRecord {
-  /// The server has not been told of it, or has said that it will not do it.
-  var isUntold: Bool { state == .refused || (state == .queued && attempts == 0) }
-}
+  // MARK: Reading
 
-extension OpenOperation {
-  var isUntold: Bool { state == .queued && attempts == 0 }
+  func operations(_ query: OperationQuery) throws(StoreFailure) -> [FoundOperation] {
+    try store.read { rx throws(StoreFailure) in
+      var filter = OperationFilter(
+        openOnly: query.openOnly, after: query.after, limit: query.limit)
+      if let name = query.conversation {
+        guard let known = try rx.conversation(name) else { return [] }
+        filter.cid = known.cid
+      }
+      var found: [FoundOperation] = []
+      for record in try rx.operations(filter) where !record.verb.isMark {
+        let conversation = try rx.conversation(cid: record.cid)?.id ?? []
+        found.append(FoundOperation(record: record, conversation: conversation))
+      }
+      return found
+    }
+  }
+
+  func operation(_ seq: UInt64) throws(StoreFailure) -> FoundOperation? {
+    try store.read { rx throws(StoreFailure) in
+      guard let record = try rx.operation(seq), !record.verb.isMark else { return nil }
+      return FoundOperation(
+        record: record, conversation: try rx.conversation(cid: record.cid)?.id ?? [])
+    }
+  }
+
+  func page(_ found: [FoundOperation], _ now: Instant) -> OperationPage {
+    var page = OperationPage(rows: [], bytes: [])
+    for found in found {
+      let record = found.record
+      func put(_ value: [UInt8]) -> Range<Int> {
+        let start = page.bytes.count
+        page.bytes += value
+        return start..<page.bytes.count
+      }
+      let isUploading = record.waits == .upload && record.state != .done
+      let retry = outbox.notBeforeMs[record.seq].map { max(0, $0 - now.monotonicMs) }
+      page.rows.append(
+        OperationView(
+          id: record.seq, number: record.number, standing: OperationStanding(record.state),
+          waiting: waiting(record, now), attempts: UInt32(clamping: record.attempts),
+          uploadPermille: isUploading ? outbox.permille[record.seq] ?? 0 : 1_000,
+          retryMs: record.state == .queued ? retry ?? -1 : -1,
+          verb: put(bytes(record.verb.onWire.name)), conversation: put(found.conversation),
+          message: put(record.target), clientID: put(record.clientID ?? []),
+          request: put(record.request), result: put(record.result ?? []),
+          errorCode: put(record.errorCode ?? []), errorText: put(record.errorText ?? [])))
+    }
+    return page
+  }
+
+  private func waiting(_ record: OperationRecord, _ now: Instant) -> OperationWaiting {
+    switch record.state {
+    case .inFlight, .refused, .done:
+      return .nothing
+    case .unknown:
+      if outbox.checks[record.seq] == nil { return .nothing }
+      return tracker.isUp ? .check : .connection
+    case .queued:
+      if record.waits == .upload { return .upload }
+      if record.waits == .seal { return .seal }
+      if record.depends != 0 { return .turn }
+      if let due = outbox.notBeforeMs[record.seq], due > now.monotonicMs { return .retry }
+      if !tracker.isUp { return .connection }
+      return tracker.isPending(.operation(record.seq)) ? .nothing : .turn
+    }
+  }
+
+  /// Tells something that is not waited for, if it can go out now.
+  func tell(_ request: OperationRequest) -> Bool {
+    guard tracker.isUp, tracker.outbox.count < Limits.framesMax else { return false }
+    var request = request
+    if let name = request.conversation {
+      // The server does not know one that was not made yet.
+      if outbox.isUnmade(name) { return false }
+      do {
+        request.conversation = try canonical(name)
+      } catch {
+        return false
+      }
+    }
+    tracker.tell(.operation(request), account: commander)
+    report.tellHost()
+    return true
+  }
 }

@@ -17,29 +17,31 @@ internal import Store
 internal import Timeline
 internal import Wire
 
-extension SyncEngine {
+extension SyncPlanner {
   /// Sets the first request of what a job is about beyond catching up.
   func planGapFill(
-    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
+    _ job: inout SyncJob, of record: ConversationRecord
   ) throws(StoreFailure) -> Step {
     job.run.issued = nil
     job.run.limit = nil
     if job.caughtUp.isNone { job.caughtUp = .passedOver }
     // One page at least: it shares a few messages with what is known.
     job.aim.wanted = max(job.aim.wanted, 1)
-    if case .at(let id) = job.request.kind, !can(.around), try tx.row(id, record.cid) == nil {
+    if case .at(let id) = job.request.kind, !memory.server.can(.around),
+      try tx.row(id, record.cid) == nil
+    {
       return .ended(.unsupported("the server finds no message"))
     }
-    guard let stage = try firstStage(&job, of: record, in: tx) else { return .ended(nil) }
+    guard let stage = try firstStage(&job, of: record) else { return .ended(nil) }
     job.stage = stage
     return .next
   }
 
   /// The first stage of what a job is about; nil where that is known.
   private func firstStage(
-    _ job: inout SyncJob, of record: ConversationRecord, in tx: WriteTransaction
+    _ job: inout SyncJob, of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage? {
-    let known = try passable(record, in: tx)
+    let known = try passable(record)
     var goal = Goal()
     switch job.request.kind {
     case .live, .conversations, .all:
@@ -51,20 +53,20 @@ extension SyncEngine {
         job.aim.wanted = job.aim.isBounded ? Limits.lookMax : .max
         guard newest.low > goal.floor else { return nil }
       }
-      return try planBelow(goal, of: job, from: newest.low, known: known, of: record, in: tx)
+      return try planBelow(goal, of: job, from: newest.low, known: known, of: record)
     case .below(let wanted):
-      let place = try onServer(wanted, of: record, in: tx)
+      let place = try onServer(wanted, of: record)
       goal.endsJoined = true
-      let edge = known.touching(place)?.low ?? self.edge(above: place, known: known)
+      let edge = known.touching(place)?.low ?? edge(above: place, known: known)
       if edge > place {
         // What stands between them is known already, and is not what was wanted.
         let known = try tx.count(record.cid, from: place, to: edge)
         job.aim.wanted = min(job.aim.wanted, .max - known) + known
       }
       return edge == .min
-        ? nil : try planBelow(goal, of: job, from: edge, known: known, of: record, in: tx)
+        ? nil : try planBelow(goal, of: job, from: edge, known: known, of: record)
     case .above(let wanted):
-      let place = try onServer(wanted, of: record, in: tx)
+      let place = try onServer(wanted, of: record)
       goal.endsJoined = true
       let span = known.touching(place)
       if let span, span == known.newest, job.isLive || memory.live.isLive(record.id),
@@ -73,25 +75,40 @@ extension SyncEngine {
         // This is the range that follows the present.
         return nil
       }
-      return try planAbove(goal, from: span?.high ?? place, known: known, of: record, in: tx)
+      return try planAbove(goal, from: span?.high ?? place, known: known, of: record)
     case .at(let id):
       guard let row = try tx.row(id, record.cid) else { return spot(.aroundID(id), goal) }
       return try planAround(
-        goal, of: job, place: row.position, known: known, of: record, in: tx)
+        goal, of: job, place: row.position, known: known, of: record)
     case .marker:
-      return try planAtMarker(&job, of: record, asks: true, in: tx)
+      return try planAtMarker(&job, of: record, asks: true)
     case .near(let place):
       return try planAround(
-        goal, of: job, place: try onServer(place, of: record, in: tx), known: known, of: record,
-        in: tx)
+        goal, of: job, place: try onServer(place, of: record), known: known, of: record)
     case .time(let time):
-      return try planAround(goal, of: job, time: time, known: known, of: record, in: tx)
+      return try planAround(goal, of: job, time: time, known: known, of: record)
     case .refresh(let low, let wanted):
-      let high = try onServer(wanted, of: record, in: tx)
+      let high = try onServer(wanted, of: record)
       goal.floor = low
       goal.jumps = false
       job.aim.wanted = .max
-      return try planRefresh(goal, of: job, to: high, known: known, of: record, in: tx)
+      return try planRefresh(goal, of: job, to: high, known: known, of: record)
+    }
+  }
+
+  /// The message that a page was to be laid around is gone on the server: the longer way.
+  func planWithoutSpot(_ job: SyncJob) throws(StoreFailure) -> SyncStage? {
+    let record = try tx.conversation(creating: job.request.conversation)
+    let known = try passable(record)
+    var goal = job.goal
+    goal.isStuck = true
+    switch job.request.kind {
+    case .above:
+      return try planAbove(goal, from: goal.from, known: known, of: record)
+    case .near(let place):
+      return try planAround(goal, of: job, place: place, known: known, of: record)
+    default:
+      return try planBelow(goal, of: job, from: goal.from, known: known, of: record)
     }
   }
 
@@ -102,33 +119,10 @@ extension SyncEngine {
   /// What is on its way stands behind all that the server has: a window's place among it
   /// is the place behind the newest message.
   private func onServer(
-    _ place: Position, of record: ConversationRecord, in tx: WriteTransaction
+    _ place: Position, of record: ConversationRecord
   ) throws(StoreFailure) -> Position {
     guard place.isPending else { return place }
     return try tx.newest(record.cid)?.successor ?? .min
-  }
-
-  /// The message that a page was to be laid around is gone on the server: the longer way.
-  func planWithoutSpot(_ job: SyncJob) throws(StoreFailure) {
-    var draft = job
-    let stage = try commit { tx throws(StoreFailure) -> SyncStage? in
-      let record = try tx.conversation(creating: draft.request.conversation)
-      let known = try passable(record, in: tx)
-      var goal = draft.goal
-      goal.isStuck = true
-      switch draft.request.kind {
-      case .above:
-        return try planAbove(goal, from: goal.from, known: known, of: record, in: tx)
-      case .near(let place):
-        return try planAround(goal, of: draft, place: place, known: known, of: record, in: tx)
-      default:
-        return try planBelow(goal, of: draft, from: goal.from, known: known, of: record, in: tx)
-      }
-    }
-    guard let stage else { return end(draft, trouble: nil) }
-    draft.stage = stage
-    draft.turn.attempts = 0
-    scheduler.replace(draft)
   }
 
   /// The boundary below which to go on from a place that no range holds.
@@ -147,7 +141,7 @@ extension SyncEngine {
   /// Goes on below a boundary.
   func planBelow(
     _ goal: Goal, of job: SyncJob, from edge: Position, known: SpanSet,
-    of record: ConversationRecord, in tx: WriteTransaction
+    of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage {
     var goal = goal
     goal.from = edge
@@ -161,7 +155,7 @@ extension SyncEngine {
       let above = try tx.count(record.cid, from: edge, to: .max)
       return older(BackwardPagination(low: edge, above: above, ties: scheme.ties), goal)
     }
-    if can(.around), goal.jumps, !goal.isStuck,
+    if memory.server.can(.around), goal.jumps, !goal.isStuck,
       let row = try tx.rows(
         record.cid, from: edge, to: .max, limit: 1, newestFirst: false
       ).first, span?.contains(row.position) ?? false
@@ -184,7 +178,7 @@ extension SyncEngine {
     _ goal: Goal, target: Position, of record: ConversationRecord, first: Int? = nil
   ) -> SyncStage {
     let total = record.totalCount.map { Int(clamping: $0) }
-    let limit = tracker.pacing.pageLimit
+    let limit = pageLimit
     let search = OffsetSearch(target: target, total: total, limit: limit, first: first)
     return .gap(GapFill(goal: goal, way: .search(search)))
   }
@@ -193,13 +187,12 @@ extension SyncEngine {
 
   /// Goes on above a boundary.
   func planAbove(
-    _ goal: Goal, from edge: Position, known: SpanSet, of record: ConversationRecord,
-    in tx: WriteTransaction
+    _ goal: Goal, from edge: Position, known: SpanSet, of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage {
     var goal = goal
     goal.from = edge
-    if config.profile.truncates == .oldest, !scheme.isSequence, !goal.isStuck,
-      let form = memory.server.form ?? stamp(record.fetch)
+    if profile.truncates == .oldest, !scheme.isSequence, !goal.isStuck,
+      let form = memory.server.form ?? memory.server.stamp(record.fetch)
     {
       return spot(.after(scheme.tail(above: edge, form: form)), goal)
     }
@@ -209,7 +202,7 @@ extension SyncEngine {
     let top = span == nil ? edge.successor : edge
     var rows = try tx.rows(record.cid, from: low, to: top, limit: 50, newestFirst: true)
       .map(\.position)
-    if can(.around), !goal.isStuck, let beside = rows.first,
+    if memory.server.can(.around), !goal.isStuck, let beside = rows.first,
       span != nil || beside == edge || beside.successor == edge
     {
       return spot(.aroundID(beside.id), goal)
@@ -236,7 +229,7 @@ extension SyncEngine {
     let lived = max(0, min(edge.time.saturating(minus: low), WatermarkPolicy.leapUs))
     let reach =
       lived / Int64(clamping: rows.count)
-      * Int64(clamping: max(1, tracker.pacing.pageLimit - 8))
+      * Int64(clamping: max(1, pageLimit - 8))
     let (time, isFar) = edge.time.addingReportingOverflow(reach)
     return isFar || reach <= 0
       ? nil : memory.server.key(below: .before(timestampGroup: time), record)
@@ -246,19 +239,19 @@ extension SyncEngine {
 
   /// The last message read, by its id, or by how many unread ones stand above it at least. Where
   /// nothing is known of it the server is asked.
-  private func planAtMarker(
-    _ job: inout SyncJob, of record: ConversationRecord, asks: Bool, in tx: WriteTransaction
+  func planAtMarker(
+    _ job: inout SyncJob, of record: ConversationRecord, asks: Bool
   ) throws(StoreFailure) -> SyncStage? {
     let goal = Goal()
     guard let id = try tx.namedMarker(record.cid) else {
       return asks ? try tx.readMarker(record.cid) == nil ? .asking : nil : nil
     }
-    if can(.around) {
+    if memory.server.can(.around) {
       return spot(.aroundID(id), goal)
     }
     guard let count = try tx.countedUnread(record.cid) else { return nil }
     job.turn.pages = 0
-    let limit = tracker.pacing.pageLimit
+    let limit = pageLimit
     let search = OffsetSearch(target: .min, total: nil, limit: limit, first: count - limit / 2)
     return .gap(GapFill(goal: goal, way: .search(search)))
   }
@@ -267,11 +260,11 @@ extension SyncEngine {
   /// at which offset.
   private func planRefresh(
     _ goal: Goal, of job: SyncJob, to high: Position, known: SpanSet,
-    of record: ConversationRecord, in tx: WriteTransaction
+    of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage? {
     let low = goal.floor
     guard low < high else { return nil }
-    if can(.around), !can(.before),
+    if memory.server.can(.around), !memory.server.can(.before),
       let row = try tx.rows(record.cid, from: low, to: high, limit: 1, newestFirst: true).first,
       !known.holds(row.position)
     {
@@ -279,39 +272,19 @@ extension SyncEngine {
       goal.from = high
       return spot(.aroundID(row.position.id), goal)
     }
-    return try planBelow(goal, of: job, from: high, known: known, of: record, in: tx)
-  }
-
-  /// Takes what the server says of a conversation, and goes on to the marker that it names.
-  func takeAsked(
-    _ job: inout SyncJob, _ known: WireConversation, from ingest: Ingest, at now: Instant
-  ) throws(StoreFailure) -> Step {
-    var draft = job
-    var effects = UpdateApplier.Effects()
-    let stage = try commit { tx throws(StoreFailure) -> SyncStage? in
-      let record = try tx.conversation(creating: draft.request.conversation)
-      guard record.id == known.id else { return nil }
-      var applier = UpdateApplier(self, in: tx, answer: .getConversation, from: ingest, at: now)
-      try applier.told(known)
-      effects = applier.effects
-      return try planAtMarker(&draft, of: record, asks: false, in: tx)
-    }
-    tell(effects)
-    if let stage { draft.stage = stage }
-    job = draft
-    return stage == nil ? .ended(nil) : .next
+    return try planBelow(goal, of: job, from: high, known: known, of: record)
   }
 
   private func planAround(
     _ goal: Goal, of job: SyncJob, place: Position, known: SpanSet,
-    of record: ConversationRecord, in tx: WriteTransaction
+    of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage? {
     if let span = known.span(holding: place), span.low < place { return nil }
-    if can(.around) {
+    if memory.server.can(.around) {
       if !place.id.isEmpty, !goal.isStuck, try tx.row(place.id, record.cid) != nil {
         return spot(.aroundID(place.id), goal)
       }
-      if !scheme.isSequence, let form = memory.server.form ?? stamp(record.fetch) {
+      if !scheme.isSequence, let form = memory.server.form ?? memory.server.stamp(record.fetch) {
         return spot(.aroundTime(form.printed(place.time)), goal)
       }
     }
@@ -319,9 +292,9 @@ extension SyncEngine {
     if let key = memory.server.key(below: place.successor, record) {
       return older(BackwardPagination(low: key.top, above: 0, ties: scheme.ties), by: key, goal)
     }
-    let edge = self.edge(above: place, known: known)
+    let edge = edge(above: place, known: known)
     if edge > place {
-      return try planBelow(goal, of: job, from: edge, known: known, of: record, in: tx)
+      return try planBelow(goal, of: job, from: edge, known: known, of: record)
     }
     return search(goal, target: place, of: record)
   }
@@ -330,15 +303,17 @@ extension SyncEngine {
   /// which follow the numbers closely enough to come near.
   private func planAround(
     _ goal: Goal, of job: SyncJob, time wanted: Int64, known: SpanSet,
-    of record: ConversationRecord, in tx: WriteTransaction
+    of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage? {
     // What the host names may lie outside of all that can be printed.
     let time = min(max(wanted, WatermarkPolicy.earliestUs), WatermarkPolicy.latestUs)
     guard scheme.isSequence else {
       return try planAround(
-        goal, of: job, place: .before(timestampGroup: time), known: known, of: record, in: tx)
+        goal, of: job, place: .before(timestampGroup: time), known: known, of: record)
     }
-    if can(.around), let form = memory.server.form ?? stamp(record.fetch) {
+    if memory.server.can(.around),
+      let form = memory.server.form ?? memory.server.stamp(record.fetch)
+    {
       return spot(.aroundTime(form.printed(time)), goal)
     }
     return search(goal, target: .before(timestampGroup: time), of: record)

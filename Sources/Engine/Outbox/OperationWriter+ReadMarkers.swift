@@ -5,12 +5,12 @@ internal import Base
 internal import Store
 internal import Wire
 
-extension SyncEngine {
+extension OperationWriter {
   /// Of markers that were never told the furthest counts; it comes back where it is there
   /// already. Where one of them is not stored here they cannot be compared, and both are
   /// told, in their order.
   func supersede(
-    marker record: inout OperationRecord, in tx: WriteTransaction
+    marker record: inout OperationRecord
   ) throws(StoreFailure) -> OperationRecord? {
     let place = try tx.row(record.target, record.cid)?.position
     for open in outbox.open
@@ -32,7 +32,7 @@ extension SyncEngine {
 
   /// The server has the marker: what waits to be told and is no further is done as well.
   func noteTold(
-    _ record: OperationRecord, in tx: WriteTransaction
+    _ record: OperationRecord
   ) throws(StoreFailure) {
     try tx.noteTold(marker: record.target, in: record.cid)
     guard let told = try tx.toldMarker(record.cid) else { return }

@@ -1,0 +1,164 @@
+/// What the user does, on its way into the file. Lives for one transaction.
+///
+/// Rule protected: what the server was never told is changed in place; what it may have been told
+/// is followed by another operation, which waits for it.
+internal import Base
+internal import Store
+internal import Wire
+
+/// A request of the host's, with its payload as it would go out.
+struct Draft {
+  var request: OperationRequest
+  var sealed: [UInt8]?
+  /// The hook had no key for it yet.
+  var awaitsSeal = false
+  var awaitsUpload = false
+  /// The payload was sealed for the message that it edits, as one not sent yet.
+  var isSealedAsSend = false
+}
+
+struct OperationWriter {
+  /// What the process knows of operations, before this one.
+  let outbox: Outbox
+  /// Payloads are sealed before they go out.
+  let seals: Bool
+  let tx: WriteTransaction
+
+  func enqueue(
+    _ draft: Draft, verb: OperationVerb, names: inout ClientNames, at now: Instant
+  ) throws(StoreFailure) -> OperationRecord {
+    let request = draft.request
+    var name = request.clientID
+    if let name, let known = try tx.operation(clientID: name) { return known }
+    while verb.isNew, name == nil {
+      let made = names.next()
+      if try tx.operation(clientID: made) == nil { name = made }
+    }
+    var record = OperationRecord(
+      verb, cid: 0, clientID: name, body: OperationRecord.body(request.body))
+    record.plain = request.payload
+    record.sealed = draft.sealed
+    record.waits = draft.awaitsUpload ? .upload : draft.awaitsSeal ? .seal : .nothing
+    record.atUs = now.wallUs ?? 0
+    switch verb {
+    case .createConversation:
+      record.cid = try tx.conversation(pending: name ?? []).cid
+    case .reactMessage, .unreactMessage:
+      record.plain = operationText("reaction", in: request.body)
+    default:
+      break
+    }
+    if verb != .createConversation, let conversation = request.conversation {
+      let known = try tx.conversation(creating: conversation)
+      record.cid = known.cid
+      record.depends = try tx.creation(of: known.cid)
+      if verb == .deleteConversation || verb == .leaveConversation,
+        let made = try tx.operation(record.depends), made.isUntold
+      {
+        // Nobody was told of it, so nobody need hear of its end.
+        try tx.removeOperation(made.seq)
+        try tx.removeConversation(known.cid)
+        return made
+      }
+    }
+    if verb == .sendMessage {
+      record.replyTo = operationText("reply_to", in: record.members)
+      try noteReply(&record)
+    }
+    if let message = request.message {
+      if let changed = try aim(&record, at: message, draft: draft) { return changed }
+    }
+    if verb == .markLastRead {
+      if let further = try supersede(marker: &record) { return further }
+    } else if let changed = try supersede(record, draft: draft) {
+      return changed
+    }
+    return try tx.addOperation(record)
+  }
+
+  /// Says which message an operation is about. One that the server was never told of is
+  /// changed here and now, and comes back.
+  private func aim(
+    _ record: inout OperationRecord, at message: [UInt8], draft: Draft
+  ) throws(StoreFailure) -> OperationRecord? {
+    record.target = try tx.id(ofSend: message, in: record.cid)
+    guard var send = try tx.operation(clientID: message), send.verb == .sendMessage,
+      send.cid == record.cid, send.state != .done
+    else { return nil }
+    if record.verb == .deleteMessage, send.isUntold || !isOnItsWay(send) {
+      try tx.removeOperation(send.seq)
+      return send
+    }
+    if send.isUntold, record.verb == .editMessage {
+      // An edit that waits for the send is older than this one.
+      for older in try tx.operations(on: message, in: record.cid)
+      where older.verb == .editMessage && older.isUntold {
+        try tx.removeOperation(older.seq)
+      }
+      try rewrite(&send, plain: record.plain, draft: draft, isFit: draft.isSealedAsSend)
+      return send
+    }
+    record.depends = send.seq
+    return nil
+  }
+
+  /// Gives an operation another payload. What was sealed for something else is sealed
+  /// once more.
+  private func rewrite(
+    _ record: inout OperationRecord, plain: [UInt8]?, draft: Draft, isFit: Bool
+  ) throws(StoreFailure) {
+    record.rewrite(plain)
+    record.sealed = isFit ? draft.sealed : nil
+    let awaitsSeal = seals && record.sealed == nil
+    if record.waits != .upload { record.waits = awaitsSeal ? .seal : .nothing }
+    if record.state == .refused {
+      record.state = .queued
+      record.errorCode = nil
+      record.errorText = nil
+    }
+    try tx.saveOperation(record)
+  }
+
+  /// Of several operations on one thing that were never told, the last one counts. Gives
+  /// the one that takes this one's place.
+  private func supersede(
+    _ record: OperationRecord, draft: Draft
+  ) throws(StoreFailure) -> OperationRecord? {
+    guard !record.target.isEmpty, record.verb.isChange else { return nil }
+    var edited: OperationRecord?
+    for older in try tx.operations(on: record.target, in: record.cid) where older.isUntold {
+      if older.state == .refused { continue }
+      switch (record.verb, older.verb) {
+      case (.deleteMessage, .deleteMessage):
+        return older
+      case (.editMessage, .editMessage):
+        // Two can wait: what a send is to say since it was rewritten follows as an edit by itself.
+        if let edited { try tx.removeOperation(edited.seq) }
+        edited = older
+      case (.deleteMessage, .editMessage), (.deleteMessage, .reactMessage),
+        (.deleteMessage, .unreactMessage), (.deleteMessage, .pinMessage),
+        (.deleteMessage, .unpinMessage), (.pinMessage, .pinMessage),
+        (.pinMessage, .unpinMessage), (.unpinMessage, .pinMessage),
+        (.unpinMessage, .unpinMessage):
+        try tx.removeOperation(older.seq)
+      case (.reactMessage, .reactMessage), (.reactMessage, .unreactMessage),
+        (.unreactMessage, .reactMessage), (.unreactMessage, .unreactMessage):
+        if older.plain == record.plain { try tx.removeOperation(older.seq) }
+      default:
+        break
+      }
+    }
+    guard var last = edited else { return nil }
+    try rewrite(&last, plain: record.plain, draft: draft, isFit: !draft.isSealedAsSend)
+    return last
+  }
+}
+
+extension OperationRecord {
+  /// The server has not been told of it, or has said that it will not do it.
+  var isUntold: Bool { state == .refused || (state == .queued && attempts == 0) }
+}
+
+extension OpenOperation {
+  var isUntold: Bool { state == .queued && attempts == 0 }
+}

@@ -1,0 +1,78 @@
+/// Changes of messages that are known: edits, reactions, pins and receipts made while
+/// nobody was connected.
+///
+/// Asked only of servers that keep such a log, and with a watermark of its own. After a
+/// whole answer all that is claimed is fresh, but for what was stored when a watermark was
+/// lost and no page has shown since; on other servers only what a page of this connection
+/// showed is, see `SyncMemory.fresh`.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension SyncPlanner {
+  /// Sets the stage that asks for changes, where a catch-up has not yet done so.
+  func askChanges(
+    _ job: inout SyncJob, of record: inout ConversationRecord
+  ) throws(StoreFailure) -> Step {
+    guard memory.server.can(.changedSince), job.isLive, !job.caughtUp.changesAreDone,
+      let form = memory.server.stamp(record.fetch)
+    else { return try finish(&job, of: &record) }
+    var since = memory.server.isAhead(record.marks) ? nil : record.marks?.text
+    if since == nil {
+      let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false)
+      since = oldest.first.map {
+        form.printed(WatermarkPolicy.below($0.timeUs, overlapUs: memory.server.overlapUs))
+      }
+    }
+    guard let since else { return try finish(&job, of: &record) }
+    let walk = LeftCursor.Walk(conversation: record.id, areChanges: true)
+    let cursors = Cursors(since, left: memory.left.take(walk))
+    job.stage = .changes(ChangeWalk(cursors: cursors, knownUs: memory.server.timeUs))
+    return .next
+  }
+
+  /// The server no longer knows the watermark of changes: from now on, then. Of all that
+  /// is stored changes may have been missed, also for later connections: it is asked again
+  /// when it is looked at.
+  func loseMarks(_ job: inout SyncJob) throws(StoreFailure) -> Step {
+    var record = try tx.conversation(creating: job.request.conversation)
+    job.caughtUp.noteChanges()
+    let stale = try tx.stale(record.cid)
+    let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
+    if let last = newest.first?.position {
+      try tx.save(
+        stale: stale.inserting(.min, high: last.successor), replacing: stale, in: record.cid)
+    }
+    record.marks = nil
+    if let form = memory.server.stamp(record.fetch), let known = memory.server.timeUs {
+      let time = known.saturating(minus: memory.server.overlapUs)
+      record.marks = Watermark(timeUs: time, text: form.printed(time))
+    }
+    let step = try finish(&job, of: &record)
+    try tx.save(record)
+    return step
+  }
+
+  /// Less the overlap, as for deletions; a cursor that is no time is kept as it came.
+  func moveMarks(
+    _ record: inout ConversationRecord, page: ChangedPage, knownUs: Int64?
+  ) {
+    let zone = profile.zoneOffsetMinutes
+    var nextUs: Int64?
+    if let next = page.nextSince {
+      guard let stamp = Stamp(next, zoneOffsetMinutes: zone) else {
+        record.marks = Watermark(timeUs: page.serverTime?.timeUs ?? knownUs ?? 0, text: next)
+        return
+      }
+      nextUs = stamp.timeUs
+    }
+    guard let form = memory.server.stamp(record.fetch),
+      let base = nextUs ?? page.serverTime?.timeUs ?? knownUs
+    else { return }
+    let time = base.saturating(minus: memory.server.overlapUs)
+    if record.marks.map({ $0.timeUs < time || memory.server.isAhead($0) }) ?? true {
+      record.marks = Watermark(timeUs: time, text: form.printed(time))
+    }
+  }
+}

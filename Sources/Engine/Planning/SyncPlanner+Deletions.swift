@@ -1,0 +1,180 @@
+/// Deletions, and what follows when they do not explain what is missing.
+///
+/// Deletions have a watermark of their own, made from server times only: the
+/// greatest known before the request was sent, less the overlap. What a whole
+/// answer did not show and no deletion explains is evidence that the server was
+/// restored from an older copy.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension SyncPlanner {
+  /// Sets the deletion stage of a job, or ends it where nothing is stored.
+  func askDeletions(
+    _ job: inout SyncJob, of record: inout ConversationRecord
+  ) throws(StoreFailure) -> Step {
+    let known = memory.server.timeUs
+    let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
+    guard let form = try deletionForm(record) else {
+      // No time can be asked from, so what a whole answer did not show is not there.
+      try dropSuspects(&job, of: record)
+      return try finish(&job, of: &record)
+    }
+    let watermark = memory.server.isAhead(record.deletions) ? nil : record.deletions
+    var text = watermark?.text
+    var sinceUs: Int64
+    if let watermark {
+      sinceUs = watermark.timeUs
+    } else {
+      guard let oldest else { return try finish(&job, of: &record) }
+      // A stamp ahead of the server's clock does not say since when the row is there. Where
+      // that is not known the device's may send the question further back, never on.
+      let isAhead = (known ?? memory.server.clock.wallUs).map { $0 < oldest.timeUs } ?? true
+      sinceUs = WatermarkPolicy.below(
+        isAhead ? 0 : oldest.timeUs, overlapUs: memory.server.overlapUs)
+    }
+    let horizon = profile.deletionHorizonUs
+    if horizon > 0, let now = memory.server.timeAtLeast, now.saturating(minus: sinceUs) > horizon {
+      try passHorizon(&job, of: record)
+    }
+    if horizon > 0, let known, known.saturating(minus: sinceUs) > horizon {
+      // What the server still remembers is asked for, with room for its clock.
+      sinceUs = known.saturating(minus: horizon / 8 * 7)
+      text = nil
+    }
+    let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
+    let cursors = Cursors(text ?? form.printed(sinceUs), left: memory.left.take(walk))
+    job.stage = .deletions(DeletionWalk(cursors: cursors, knownUs: known))
+    record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
+    return .next
+  }
+
+  /// How this server prints times; nil where it has printed none here. Rows that came by
+  /// push or by answer have no watermark beside them, and are asked about all the same.
+  func deletionForm(
+    _ record: ConversationRecord
+  ) throws(StoreFailure) -> Stamp? {
+    if let form = memory.server.stamp(record.fetch) ?? memory.server.stamp(record.deletions) {
+      return form
+    }
+    guard let printed = try tx.oldestStamp(record.cid) else { return nil }
+    return Stamp(printed, zoneOffsetMinutes: profile.zoneOffsetMinutes)
+  }
+
+  /// Deletions that old are forgotten. What is stored stays and counts as whole, but
+  /// only what a page shows anew is known not to be deleted.
+  private func passHorizon(
+    _ job: inout SyncJob, of record: ConversationRecord
+  ) throws(StoreFailure) {
+    let before = try tx.unverified(record.cid)
+    var unverified = before
+    let newest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: true)
+    if let last = newest.first { unverified.insert(.min, last.position.successor) }
+    try tx.save(
+      unverified: unverified.without(job.evidence.shown), replacing: before, in: record.cid)
+    try dropSuspects(&job, of: record)
+  }
+
+  /// No log explains them, so what a whole answer did not show is gone.
+  private func dropSuspects(
+    _ job: inout SyncJob, of record: ConversationRecord
+  ) throws(StoreFailure) {
+    for id in job.evidence.suspects {
+      guard let row = try tx.row(id, record.cid) else { continue }
+      if try tx.remove(row.position, record.cid) != nil { job.status.removed += 1 }
+    }
+    job.evidence.suspects = []
+  }
+
+  /// The next walk goes on where this one was left: for good where its cursor is a time, less
+  /// the overlap, and otherwise as long as the process remembers it.
+  func left(
+    _ cursors: Cursors, at watermark: inout Watermark?, _ form: Stamp?
+  ) -> LeftCursor? {
+    guard let next = cursors.left else { return nil }
+    if let stamp = Stamp(next, zoneOffsetMinutes: profile.zoneOffsetMinutes), let form,
+      memory.server.timeUs.map({ stamp.timeUs <= $0.saturating(plus: WatermarkPolicy.dayUs) })
+        ?? false
+    {
+      let overlapUs = memory.server.overlapUs
+      let time = max(stamp.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
+      if watermark.map({ $0.timeUs < time }) ?? true {
+        watermark = Watermark(timeUs: time, text: form.printed(time))
+        return nil
+      }
+    }
+    return LeftCursor(from: cursors.first, next: next)
+  }
+
+  func moveDeletions(
+    _ record: inout ConversationRecord, page: DeletedPage, form: Stamp, knownUs: Int64?
+  ) {
+    guard let base = page.serverTime?.timeUs ?? knownUs else { return }
+    let time = base.saturating(minus: memory.server.overlapUs)
+    if record.deletions.map({ $0.timeUs < time || memory.server.isAhead($0) }) ?? true {
+      record.deletions = Watermark(timeUs: time, text: form.printed(time))
+    }
+  }
+
+  /// Deletions are known: is everything that was absent explained?
+  func afterDeletions(
+    _ job: inout SyncJob, of record: inout ConversationRecord
+  ) throws(StoreFailure) -> Step {
+    var missing: [StoredRow] = []
+    for id in job.evidence.suspects {
+      if let row = try tx.row(id, record.cid) { missing.append(row) }
+    }
+    job.evidence.suspects = []
+    if let lowest = missing.map(\.position).min() {
+      if try looksAgain(&job) { return .next }
+      guard job.restores == 0 else { return .ended(.incomplete) }
+      // What contradicts itself is no evidence.
+      if job.evidence.isContradicted { return try askChanges(&job, of: &record) }
+      let isBelieved = memory.restores.confirms(
+        missing.map(\.position.id), unseen: try unseen(record), lowest: lowest,
+        in: record.id, askedMs: job.turn.beganMs, nowMs: memory.server.clock.monotonicMs)
+      guard isBelieved else {
+        // The rows stay until another answer lacks them too.
+        try doubt(missing, of: record)
+        return try askChanges(&job, of: &record)
+      }
+      guard memory.restores.mayBelieve(record.id, nowMs: memory.server.clock.monotonicMs) else {
+        return .ended(.incomplete)
+      }
+      memory.effects.restores &+= 1
+      // A restore is the whole server's: every conversation must be looked at.
+      memory.server.noteRestore(at: tx.lsn)
+      try tx.save(memory.server.facts)
+      return try distrust(&job, of: &record)
+    }
+    memory.restores.keep(try unseen(record), in: record.id)
+    return try askChanges(&job, of: &record)
+  }
+
+  /// Rows in doubt of which nothing was heard since: no answer has claimed their place.
+  private func unseen(
+    _ record: ConversationRecord
+  ) throws(StoreFailure) -> Set<[UInt8]> {
+    let doubted = memory.restores.doubted(in: record.id)
+    if doubted.isEmpty { return [] }
+    let unverified = try tx.unverified(record.cid)
+    var unseen: Set<[UInt8]> = []
+    for id in doubted {
+      guard let row = try tx.row(id, record.cid) else { continue }
+      if unverified.span(holding: row.position) != nil { unseen.insert(id) }
+    }
+    return unseen
+  }
+
+  /// Whether these rows are still there on the server is not known.
+  private func doubt(
+    _ missing: [StoredRow], of record: ConversationRecord
+  ) throws(StoreFailure) {
+    let before = try tx.unverified(record.cid)
+    var unverified = before
+    // What was shown between them is in no doubt.
+    for place in missing.map(\.position).sorted() { unverified.insert(place, place.successor) }
+    try tx.save(unverified: unverified, replacing: before, in: record.cid)
+  }
+}

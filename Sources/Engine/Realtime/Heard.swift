@@ -1,0 +1,42 @@
+/// How far what happens on the server is heard on this connection, as it stands at an input.
+///
+/// Rule protected: a push joins the present only where everything new comes by push and nothing
+/// else can.
+internal import Base
+internal import Store
+
+struct Heard {
+  let isUp: Bool
+  let isLossless: Bool
+  let subscriptions: Subscriptions
+  let open: [OpenOperation]
+  let jobs: [SyncJob]
+
+  /// Whether a catch-up of the conversation has not yet reached the present.
+  func isCatchingUp(_ conversation: [UInt8]) -> Bool {
+    jobs.contains { $0.request.conversation == conversation && $0.isCatchingUp }
+  }
+
+  /// Whether everything new of the conversation comes by push and nothing else can:
+  /// a catch-up ended well on this connection, nothing was put in doubt since, and no
+  /// subscription waits for an answer.
+  func isLive(_ record: ConversationRecord, _ memory: SyncMemory) -> Bool {
+    hearsAll(record) && memory.live.isLive(record.id)
+      && record.fetch != nil && memory.server.timeUs != nil && !memory.server.mustDistrust(record)
+      && !isCatchingUp(record.id)
+  }
+
+  /// Whether whatever is committed in the conversation now comes by push.
+  func hearsAll(_ record: ConversationRecord) -> Bool {
+    isLossless && isUp && isHeard(record.id, in: record.cid)
+  }
+
+  /// Whether what happens in a conversation is surely pushed, as far as it was asked for.
+  private func isHeard(_ conversation: [UInt8], in cid: Int64) -> Bool {
+    !subscriptions.areInTrouble(conversation)
+      && !open.contains {
+        $0.verb == .subscribe && ($0.cid == cid || $0.cid == 0)
+          && ($0.state == .queued || $0.state == .inFlight)
+      }
+  }
+}

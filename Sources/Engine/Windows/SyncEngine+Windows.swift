@@ -1,0 +1,197 @@
+/// What open windows and lists ask of the engine, and what it tells them.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension SyncEngine {
+  /// Tells windows how the connection stands after an input.
+  func postToWindows() {
+    windows.post(
+      memory, scheduler, list: list, permille: outbox.permille, isUp: tracker.isUp)
+  }
+
+  func openWindow(_ config: WindowConfig) throws(Failure) -> UInt64 {
+    try windows.ensureRoom()
+    let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
+    let conversation = try storing { () throws(StoreFailure) in
+      try canonical(config.conversation)
+    }
+    return windows.open(conversation, isFollowing: isFollowing)
+  }
+
+  /// What only this window asked for is dropped.
+  func closeWindow(_ number: UInt64, at now: Instant) {
+    guard let known = windows.windows[number] else { return }
+    if config.autoMarkRead {
+      // It has nothing on a screen any more; what it had there for long enough was seen.
+      windows.snapshot.withLock { snapshot in
+        snapshot.seen.show(
+          [], of: number, known.conversation, at: now.monotonicMs, for: config.seenMs)
+      }
+      markSeen(now)
+    }
+    guard let entry = windows.close(number) else { return }
+    for sync in entry.syncs.sorted() { release(sync, at: now) }
+  }
+
+  /// Asks for something on a window's account, before all other work.
+  func ask(
+    _ number: UInt64, _ request: SyncRequest, _ now: Instant
+  ) throws(Failure) -> UInt64 {
+    let sync = try sync(request, at: now)
+    if scheduler.job(sync) != nil {
+      windows.wait(number, for: sync)
+    } else {
+      // It had nothing to ask and ended at once.
+      windows.tell(
+        number, SharedSnapshot.End(sync: sync, trouble: try syncStatus(sync).trouble))
+    }
+    return sync
+  }
+
+  /// A window wants an unanswered request no more.
+  func drop(_ number: UInt64, sync: UInt64, at now: Instant) {
+    guard windows.leave(number, sync) else { return }
+    release(sync, at: now)
+  }
+
+  /// The sync of the present that a window waits for on this connection.
+  func askLive(_ number: UInt64, at now: Instant) throws(Failure) -> UInt64? {
+    guard let entry = windows.windows[number], entry.isFollowing, !entry.isUnmade else {
+      return nil
+    }
+    if let live = entry.live { return live }
+    let request = SyncRequest(conversation: entry.conversation, kind: .live, isUrgent: true)
+    let live = try ask(number, request, now)
+    windows.setLive(number, live)
+    return live
+  }
+
+  /// The same for one that looks; nil where the sync is over already, and wishes that waited for
+  /// it are judged by another look.
+  func askForPresent(_ number: UInt64, at now: Instant) throws(Failure) -> UInt64? {
+    if let live = try askLive(number, at: now), scheduler.job(live) != nil { return live }
+    report.tellHost()
+    return nil
+  }
+
+  /// A new connection: what screens show comes first.
+  func wakeWindows(_ now: Instant) {
+    windows.snapshot.withLock { $0.connections += 1 }
+    if !windows.windows.isEmpty { report.tellHost() }
+    for number in windows.windows.keys.sorted() {
+      if let live = windows.windows[number]?.live, scheduler.job(live) != nil { continue }
+      windows.setLive(number, nil)
+      do {
+        _ = try askLive(number, at: now)
+      } catch {
+        report.logLines.append((.warn, "too many syncs wait for a window to ask for its own"))
+      }
+    }
+  }
+
+  /// A conversation was to be made here and is not: its windows ask nothing more.
+  func unmake(_ conversation: [UInt8]) {
+    windows.note(conversation, isUnmade: true)
+    leave(conversation)
+  }
+
+  /// Marks what was on a screen for long enough.
+  func markSeen(_ now: Instant) {
+    guard config.autoMarkRead else { return }
+    let groups = windows.snapshot.withLock { snapshot in
+      snapshot.seen.take(at: now.monotonicMs, for: config.seenMs) { number in
+        windows.windows[number]?.conversation
+      }
+    }
+    for group in groups {
+      do throws(Failure) {
+        try mark(.read, in: group.conversation, ids: group.ids, at: now)
+      } catch {
+        windows.snapshot.withLock { $0.seen.putBack(group, at: now.monotonicMs) }
+        report.logLines.append((.warn, "what was seen could not be marked yet"))
+      }
+    }
+  }
+
+  // MARK: Open lists
+
+  func openList(_ config: ListConfig, at now: Instant) throws(Failure) -> UInt64 {
+    let number = try windows.openList(asks: !config.isCacheOnly)
+    do throws(Failure) {
+      if tracker.isUp { try askList(number, at: now) }
+    } catch {
+      closeWindow(number, at: now)
+      throw error
+    }
+    return number
+  }
+
+  private func askList(_ number: UInt64, at now: Instant) throws(Failure) {
+    guard windows.windows[number]?.asksList == true else { return }
+    _ = try ask(number, SyncRequest(kind: .conversations, isUrgent: true), now)
+  }
+
+  /// A new connection: open lists ask for theirs, all of them once.
+  func wakeLists(_ now: Instant) {
+    list.begin()
+    for number in windows.windows.keys.sorted() {
+      do {
+        try askList(number, at: now)
+      } catch {
+        report.logLines.append((.warn, "too many syncs wait for a list to ask for its own"))
+      }
+    }
+    askOwedList()
+  }
+
+  /// Asks for a list of which something was told that could not be read, also where nobody
+  /// looks at it: nothing else would bring that.
+  private func askOwedList() {
+    guard memory.server.facts.owesList, tracker.isUp, scheduler.hasRoom, !scheduler.asksList
+    else { return }
+    scheduler.add(SyncRequest(kind: .conversations))
+  }
+
+  /// Asks once more for a list of which a count is in doubt, where somebody looks at it: once all
+  /// that may put others in doubt is done, and once a minute at most. What waits for a conversation
+  /// to be made asks nothing, for as long as the user likes.
+  func recount(_ now: Instant) {
+    guard let due = list.recountMs, tracker.isUp, windows.asksList, now.monotonicMs >= due,
+      scheduler.jobs.allSatisfy({ outbox.isUnmade($0.request.conversation) })
+    else { return }
+    list.recount(at: now.monotonicMs)
+    scheduler.add(SyncRequest(kind: .conversations))
+  }
+
+  // MARK: Typing
+
+  /// Takes signs of typing after their delivery is committed.
+  func hear(_ signs: [UpdateApplier.TypingSignal], at now: Instant) {
+    for sign in signs {
+      let isNews =
+        sign.event.map { event in
+          typing.receive(
+            event, of: sign.user, in: sign.conversation, atUs: sign.atUs,
+            serverUs: memory.server.timeUs, nowMs: now.monotonicMs)
+        } ?? typing.spoke(sign.user, in: sign.conversation)
+      if isNews { postTyping(sign.conversation) }
+    }
+  }
+
+  /// What was not repeated in time ends.
+  func expireTyping(_ now: Instant) {
+    for conversation in typing.expire(nowMs: now.monotonicMs) { postTyping(conversation) }
+  }
+
+  func clearTyping() {
+    for conversation in typing.clear() { postTyping(conversation) }
+  }
+
+  private func postTyping(_ conversation: [UInt8]) {
+    let users = typing.users(conversation)
+    windows.snapshot.withLock { $0.typing.set(users, in: conversation) }
+    report.tellHost()
+  }
+}
