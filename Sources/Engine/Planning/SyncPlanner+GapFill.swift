@@ -47,13 +47,13 @@ extension SyncPlanner {
     case .live, .conversations, .all:
       return nil
     case .latest, .older:
-      guard let newest = known.newest, !newest.reachesStart else { return nil }
+      guard let edge = try lowestKnown(known, of: record) else { return nil }
       if job.request.kind == .latest {
         goal.floor = job.aim.floor ?? .min
         job.aim.wanted = job.aim.isBounded ? Limits.lookMax : .max
-        guard newest.low > goal.floor else { return nil }
+        guard edge > goal.floor else { return nil }
       }
-      return try planBelow(goal, of: job, from: newest.low, known: known, of: record)
+      return try planBelow(goal, of: job, from: edge, known: known, of: record)
     case .below(let wanted):
       let place = try onServer(wanted, of: record)
       goal.endsJoined = true
@@ -94,6 +94,15 @@ extension SyncPlanner {
       job.aim.wanted = .max
       return try planRefresh(goal, of: job, to: high, known: known, of: record)
     }
+  }
+
+  /// Where the newest range ends below; nil where that is the beginning. A newest page that hides
+  /// something inside one second claims nothing: the way begins above its rows then.
+  private func lowestKnown(
+    _ known: SpanSet, of record: ConversationRecord
+  ) throws(StoreFailure) -> Position? {
+    guard let newest = known.newest else { return try tx.newest(record.cid)?.successor }
+    return newest.reachesStart ? nil : newest.low
   }
 
   /// The message that a page was to be laid around is gone on the server: the longer way.
