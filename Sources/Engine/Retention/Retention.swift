@@ -52,7 +52,6 @@ struct Retention {
     /// Of these nothing more may go in this pass.
     var done: Set<Int64> = []
     var victim: Victim?
-    let untold: [ClosedRange<UInt64>]
   }
 
   /// What one slice did.
@@ -118,8 +117,7 @@ struct Retention {
 
   private func begin(_ control: RetentionControl) throws(StoreFailure) -> Pass {
     Pass(
-      queue: try control.byLook(), isOverAll: !budget.allows(try control.room(0)),
-      untold: budget.keepsUntold ? try control.untold() : [])
+      queue: try control.byLook(), isOverAll: !budget.allows(try control.room(0)))
   }
 
   private mutating func end(_ control: RetentionControl, at lsn: UInt64) throws(StoreFailure) {
@@ -187,8 +185,10 @@ struct Retention {
     if victim.reason == .age, let cutoff = cutoff(budget.ageUs, serverUs) {
       young = min(young ?? cutoff, cutoff)
     }
+    // What came since the slice before is not told either.
+    let untold = budget.keepsUntold ? try control.untold() : []
     let protection = try Protection(
-      victim.cid, loaded: screens.loaded(record.id), youngUs: young, untold: pass.untold, in: tx)
+      victim.cid, loaded: screens.loaded(record.id), youngUs: young, untold: untold, in: tx)
     let target = budget.target
     let (all, own) = (try control.room(0), try control.room(victim.cid))
     let slice = try Purge(tx).slice(

@@ -148,6 +148,13 @@ package struct Purge {
     let unread = rows.map(\.state).filter { $0.isUnread && tally.isAboveMarker($0.position) }
     guard let top = unread.map(\.position).max() else { return }
     let count = Int64(clamping: unread.count)
+    // Where all is counted here, another count is not gone back to.
+    let before = try tx.unread(record)
+    if before.isExact, let counted = tally.counted {
+      let known = counted.count &+ counted.arrived
+      let isVague = counted.isDoubted || counted.isLow || counted.isOutlived
+      if isVague || known != Int64(clamping: before.count) { tally.counted = nil }
+    }
     try PurgedUnreadBook(tx).add(count, top: top, in: record)
     if var counted = tally.counted, top > counted.top {
       let known = try tx.spans(cid).without(try tx.unverified(cid))
