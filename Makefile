@@ -27,7 +27,7 @@ LIB := out/lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
   statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
   sim-each-commit sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
-  asan tsan fuzz bench bench-count bench-growth bench-search bench-syscalls bench-worst bench-weight \
+  asan tsan fuzz search-model bench bench-count bench-growth bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
   install clean
 
@@ -177,6 +177,11 @@ hostile: sim-bin
 ## `make test` does 50,000.
 screens: setup
 	@sh Scripts/screens.sh $(SCREEN_STEPS) $(JOBS)
+
+## 100,000 random operations of four seeds on files with search, with kills at any write: what is
+## found equals a scan. `make test` does 2,400.
+search-model: setup
+	TL_SEARCH_OPERATIONS=25000 $(SWIFT) test -j $(JOBS) --filter SearchModelTests
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup

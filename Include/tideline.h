@@ -578,6 +578,10 @@ TL_API void tl_frame_free(tl_frame *frame);
  * @brief Lets time act: time-outs and retries that are due, splits that were held
  *        back for long enough, which make the event descriptor readable, and what
  *        was seen for long enough.
+ *
+ * Segments of the search index are merged here, where it is switched on: some 2 milliseconds at a
+ * time with pauses, which the deadline tells, until there are few, and until words of messages that
+ * are gone are in none.
  * @param client The client.
  * @param wait_ms Milliseconds until this should be called again, -1 when no
  *        deadline is set. May be handed to `poll`. NULL is allowed.
@@ -2363,7 +2367,11 @@ TL_API void tl_work_free(tl_work *work);
 TL_API TL_CHECK tl_status tl_search_switch(tl_client *client, int32_t on);
 
 /**
- * @brief Gives the work that builds what of an older file is not in the index, newest first.
+ * @brief Gives the work that builds what of an older file is not in the index, newest first, and
+ *        then merges the index to one segment.
+ *
+ * When it is done, no word of a message that is gone is in the index. Where messages go later there
+ * is work again, which #tl_client_advance does, too, but begins every ten minutes at most.
  * @param client The client.
  * @param out The work on success, NULL otherwise. Free it with #tl_work_free.
  * @return #TL_OK, also where nothing is left to do, or #TL_E_NOT_FOUND (search is off),

@@ -15,7 +15,7 @@ package final class Client: Sendable {
   let config: ClientConfig
   private let signal: EventSignal
   private let isClosed = Lock(false)
-  let logBound = Lock(LogBound())
+  let (logBound, upkeep) = (Lock(LogBound()), Lock(IndexUpkeep()))
   /// What windows may know of the core without its lock.
   let snapshot: Lock<SharedSnapshot>
   /// The order of the conversations, as of the last read of a page of them.
@@ -248,12 +248,13 @@ package final class Client: Sendable {
   /// Milliseconds until the next deadline, -1 for none.
   package func advance() throws(Failure) -> Int64 {
     let lsn = store.lsn
-    let ms = try input { engine, now throws(Failure) in
+    let due = try input { engine, now throws(Failure) in
       // Nothing is taken offline, so nothing else would let it rest.
       if !engine.tracker.isUp { self.signal.rest() }
-      return engine.advance(now)
+      return (waitMs: engine.advance(now), nowMs: now.monotonicMs)
     }
-    return try Keeper(self).advance(resting: ms, since: lsn)
+    let waitMs = try Keeper(self).advance(resting: due.waitMs, since: lsn)
+    return try Finder(self).keepIndex(due.nowMs, before: waitMs)
   }
 
   package var eventDescriptor: Int32 { signal.descriptor }

@@ -1,7 +1,7 @@
 /// Search: switched on and off, built in steps, asked.
 ///
-/// Rule protected: work that takes long is done in steps, each a transaction of its own, so that
-/// it goes on where it was after any end.
+/// Rule protected: work that takes long is done in slices, each a transaction of its own, so that
+/// it goes on where it was after any end, and others come in between.
 internal import Base
 internal import Store
 
@@ -24,14 +24,14 @@ package struct Finder {
     return try client.reading { rx throws(Failure) in try rx.hits(query) }
   }
 
-  /// The work that builds the index.
+  /// The work that builds the index and merges it.
   package func buildSearch() throws(Failure) -> Work {
     let work = Work(client, SearchBuild(client: client))
     _ = try work.progress()
     return work
   }
 
-  fileprivate func changingIndex<Result>(
+  private func changingIndex<Result>(
     _ body: (SearchControl) throws(StoreFailure) -> Result
   ) throws(Failure) -> Result {
     try client.input { engine, _ throws(Failure) in
@@ -40,16 +40,43 @@ package struct Finder {
       }
     }
   }
+
+  /// One slice, which changes nothing that a host would want to hear of; and how long it took.
+  func work(_ slice: SearchSlice) throws(Failure) -> (rest: SearchSlice.Rest, tookMs: Int64) {
+    let start = client.now().monotonicMs
+    let rest = try client.input { engine, _ throws(Failure) in
+      try engine.storing { () throws(StoreFailure) in
+        let rest = try engine.store.write { tx throws(StoreFailure) in
+          try SearchControl(tx).work(slice)
+        }
+        engine.lastLSN = engine.store.lsn
+        return rest
+      }
+    }
+    return (rest, client.now().monotonicMs &- start)
+  }
 }
 
-/// Brings what is stored into the index.
+/// Brings what is stored into the index, and merges that.
 private struct SearchBuild: WorkBody {
+  /// What one slice of it is to take, in milliseconds.
+  private static let sliceMs: Int64 = 5
+
   let client: Client
+  private let size = Lock(SliceSize())
+  private let hasBegun = Lock(false)
+
+  init(client: Client) { self.client = client }
 
   func step() throws(Failure) -> Bool {
-    try Finder(client).changingIndex { control throws(StoreFailure) in
-      try control.build { true }
+    var slice = SearchSlice(size.withLock { $0.size(aim: Self.sliceMs) })
+    slice.beginsAll = hasBegun.withLock { hasBegun in
+      defer { hasBegun = true }
+      return !hasBegun
     }
+    let done = try Finder(client).work(slice)
+    size.withLock { $0.note(slice.size, tookMs: done.tookMs) }
+    return done.rest == .nothing
   }
 
   func progress() throws(Failure) -> WorkProgress {

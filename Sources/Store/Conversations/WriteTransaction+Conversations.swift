@@ -108,6 +108,9 @@ extension WriteTransaction {
         """, cid, kind.rawValue, span.low.time, span.low.key, span.high.time, span.high.key)
     }
     if kind == .content { try moveTop(cid, to: new.newest?.high) }
+    if kind == .content, old.isOneFromTheBeginning != new.isOneFromTheBeginning {
+      memo?.some.partial = nil
+    }
     if let entry = memo?.entry(cid) {
       if kind == .content { entry.spans = new }
       if kind == .unverified { entry.unverified = new }
@@ -127,6 +130,11 @@ extension WriteTransaction {
 }
 
 extension SpanSet {
+  /// Nothing is missing before its end.
+  fileprivate var isOneFromTheBeginning: Bool {
+    spans.count == 1 && spans.first?.low.time == .min
+  }
+
   /// The span that begins exactly at `low`.
   fileprivate func exact(_ low: Position) -> Span? {
     guard let span = span(holding: low), span.low == low else { return nil }

@@ -1,32 +1,25 @@
 /// The reads of the index, by name, so that a test can ask SQLite how it would run each.
 extension Queries {
-  /// What changed, where it is in the index, what it was, and what it is.
+  /// What changed, when and what it was, and what it is.
   static let searchChanges: StaticString = """
-    SELECT c.number, r.place, c.cid, c.flags, c.sender, c.payload, c.rest,
+    SELECT c.number, c.time, c.cid, c.flags, c.sender, c.payload, c.rest,
       m.cid, m.flags, m.sender, m.payload, m.rest, coalesce(m.sent_us, m.time)
-    FROM search_change AS c LEFT JOIN search_row AS r ON r.number = c.number
-      LEFT JOIN message AS m ON m.number = c.number
+    FROM search_change AS c LEFT JOIN message AS m ON m.number = c.number
     ORDER BY c.number LIMIT ?
     """
 
-  /// Messages below a number, and where they are in the index.
+  /// Messages below a number.
   static let searchBuild: StaticString = """
-    SELECT m.number, r.place, m.cid, m.flags, m.sender, m.payload, m.rest,
-      coalesce(m.sent_us, m.time)
-    FROM message AS m INDEXED BY message_number
-      LEFT JOIN search_row AS r ON r.number = m.number
-    WHERE m.number < ? ORDER BY m.number DESC LIMIT ?
+    SELECT number, cid, flags, sender, payload, rest, coalesce(sent_us, time)
+    FROM message INDEXED BY message_number WHERE number < ? ORDER BY number DESC LIMIT ?
     """
 
-  static let searchLast: StaticString =
-    "SELECT place FROM search_row WHERE place >= ? AND place <= ? ORDER BY place DESC LIMIT 1"
+  static let searchTries: StaticString = "SELECT tries FROM search_crowd WHERE stretch = ?"
 
-  /// The last of the places that are taken one after the other from one on.
-  static let searchFull: StaticString = """
-    SELECT place FROM search_row AS r
-    WHERE place >= ? AND NOT EXISTS (SELECT 1 FROM search_row WHERE place = r.place + 1)
-    ORDER BY place LIMIT 1
-    """
+  static let searchCrowds: StaticString =
+    "SELECT stretch, tries FROM search_crowd WHERE stretch >= ? AND stretch <= ?"
+
+  static let searchNumber: StaticString = "SELECT number FROM search_row WHERE place = ?"
 
   /// Rows that have a place below another one, newest first.
   static let searchHits: StaticString = """
@@ -60,6 +53,6 @@ extension Queries {
       WHERE cid = ? AND flags & 64 != 0 LIMIT ?)
     """
 
-  static let searchState: StaticString =
-    "SELECT first, below, merges FROM search_state WHERE one = 1"
+  static let searchBooks: StaticString =
+    "SELECT first, below, tries, merging, removed FROM search_state WHERE one = 1"
 }

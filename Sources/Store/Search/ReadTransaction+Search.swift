@@ -49,57 +49,46 @@ extension ReadTransaction {
     _ request: SearchRequest, _ expression: [UInt8], limit: Int
   ) throws(StoreFailure) -> [SearchHit] {
     guard request.fromUs < request.beforeUs else { return [] }
-    let low = SearchPlace.all(at: request.fromUs).lowerBound
+    let index = try SearchIndex(connection: connection)
+    let low = SearchPlace.unit(request.fromUs)
     let last = request.beforeUs == .max ? .max : request.beforeUs &- 1
-    var high = SearchPlace.all(at: last).upperBound
-    if let after = request.after {
-      high = Swift.min(high, SearchPlace.all(at: after.timeUs).upperBound)
-    }
-    guard low <= high else { return [] }
+    let end = Swift.min(last, request.after?.timeUs ?? .max)
+    let high = try index.lastPlace(upTo: SearchPlace.unit(end))
     let row = try connection.statement(Queries.searchHits, expression, low, high)
     var hits: [SearchHit] = []
-    // Places of one millisecond: the order inside it is the counter's, and not that of a screen.
-    var group: [Int64] = []
+    // What was read stands at its unit or behind it, so what is behind all units to come is next.
+    var waiting = SearchHitHeap()
     while try row.step() {
       let place = row.int(0)
-      if let other = group.last, SearchPlace.first(other) != SearchPlace.first(place) {
-        try append(group, request, last, to: &hits)
-        if hits.count >= limit { return Array(hits.prefix(limit)) }
-        group = []
+      while let next = waiting.first, SearchPlace.unit(next.place.timeUs) > place {
+        hits.append(next)
+        if hits.count >= limit { return hits }
+        waiting.removeFirst()
       }
-      group.append(place)
+      if let hit = try hit(place), request.isAsked(hit.place) { waiting.insert(hit) }
     }
-    try append(group, request, last, to: &hits)
-    return Array(hits.prefix(limit))
+    while hits.count < limit, let next = waiting.first {
+      hits.append(next)
+      waiting.removeFirst()
+    }
+    return hits
   }
 
-  /// Appends the hits at these places, the last at most at a time.
-  private func append(
-    _ places: [Int64], _ request: SearchRequest, _ last: Int64, to hits: inout [SearchHit]
-  ) throws(StoreFailure) {
-    var found: [SearchHit] = []
-    for place in places {
-      let row = try connection.statement(Queries.searchMessage, place)
-      guard try row.step() else { continue }
-      let key = SearchRequest.Place(timeUs: row.int(4), number: row.uint(0))
-      guard key.timeUs >= request.fromUs, key.timeUs <= last,
-        request.after.map({ key < $0 }) ?? true
-      else { continue }
-      found.append(
-        SearchHit(
-          cid: row.int(1), position: Position(time: row.int(2), key: row.bytes(3)), place: key))
-    }
-    hits += found.sorted { $1.place < $0.place }
+  private func hit(_ place: Int64) throws(StoreFailure) -> SearchHit? {
+    let row = try connection.statement(Queries.searchMessage, place)
+    guard try row.step() else { return nil }
+    return SearchHit(
+      cid: row.int(1), position: Position(time: row.int(2), key: row.bytes(3)),
+      place: SearchRequest.Place(timeUs: row.int(4), number: row.uint(0)))
   }
 
   // MARK: - What was not searched
 
   private func coverage(_ cid: Int64?) throws(StoreFailure) -> SearchCoverage {
     var coverage = SearchCoverage()
-    let row = try connection.statement(Queries.searchState)
-    guard try row.step() else { throw .damaged }
-    coverage.total = row.uint(0)
-    coverage.unbuilt = row.uint(1)
+    let books = try SearchBooks(connection)
+    coverage.total = books.first
+    coverage.unbuilt = UInt64(clamping: books.below)
     let most = SearchCoverage.sealedMax
     let sealed: Int64?
     if let cid {
@@ -107,11 +96,19 @@ extension ReadTransaction {
       coverage.partial = try spans(cid).covers(.min, high: conversationEnd(cid)) ? 0 : 1
     } else {
       sealed = try connection.number(Queries.searchSealed, most)
-      let partial = try connection.number(Queries.searchPartial)
-      coverage.partial = Int(clamping: partial ?? 0)
+      coverage.partial = try partial()
     }
     coverage.sealed = Int(clamping: sealed ?? 0)
     return coverage
+  }
+
+  /// Counted once for as long as no range begins elsewhere: someone asks with each key.
+  private func partial() throws(StoreFailure) -> Int {
+    let kept = try known
+    if let partial = kept?.some.partial { return partial }
+    let partial = Int(clamping: try connection.number(Queries.searchPartial) ?? 0)
+    kept?.some.partial = partial
+    return partial
   }
 
   private func conversationEnd(_ cid: Int64) throws(StoreFailure) -> Position {
@@ -126,6 +123,12 @@ extension SearchRequest.Place: Comparable {
 }
 
 extension SearchRequest {
+  /// Whether a hit is in the times that are asked for, and behind the page before.
+  func isAsked(_ place: Place) -> Bool {
+    place.timeUs >= fromUs && (beforeUs == .max || place.timeUs < beforeUs)
+      && (after.map { place < $0 } ?? true)
+  }
+
   /// The same with the terms that all hits must have.
   func expression(_ query: [UInt8]) -> [UInt8] {
     var terms: [SearchTerm] = []

@@ -8,10 +8,7 @@ internal import Text
 
 struct SearchIndex {
   /// Tokenizer, members and form of the tables: another number builds the index anew.
-  static let version: Int64 = 1
-  /// Rows that are taken up, and looked at by a build, at a time.
-  private static let batch = 256
-
+  static let version: Int64 = 2
   let connection: Connection
 
   /// Whether search is switched on in the state that the connection sees.
@@ -22,8 +19,7 @@ struct SearchIndex {
   /// Makes the tables, empty, for all messages below a number to be built; 0 for none.
   func create(below number: UInt64) throws(StoreFailure) {
     try connection.registerTokenizer()
-    // A row is known by its place in the index, and the other way round. Lengths of texts are
-    // kept for an order by relevance, which is not there.
+    // Lengths of texts are kept for an order by relevance, which is not there.
     try connection.execute(
       """
       CREATE TABLE search_state (
@@ -31,14 +27,21 @@ struct SearchIndex {
         version INTEGER NOT NULL,
         first INTEGER NOT NULL,
         below INTEGER NOT NULL,
-        merges INTEGER NOT NULL
+        tries INTEGER NOT NULL,
+        merging INTEGER NOT NULL,
+        removed INTEGER NOT NULL
       ) STRICT;
       CREATE TABLE search_row (
         place INTEGER NOT NULL PRIMARY KEY,
-        number INTEGER NOT NULL UNIQUE
+        number INTEGER NOT NULL
+      ) STRICT;
+      CREATE TABLE search_crowd (
+        stretch INTEGER NOT NULL PRIMARY KEY,
+        tries INTEGER NOT NULL
       ) STRICT;
       CREATE TABLE search_change (
         number INTEGER NOT NULL PRIMARY KEY,
+        time INTEGER,
         cid INTEGER NOT NULL DEFAULT 0,
         flags INTEGER NOT NULL DEFAULT 0,
         sender BLOB NOT NULL DEFAULT x'',
@@ -49,10 +52,21 @@ struct SearchIndex {
         text, content='', columnsize=0, tokenize='tideline rows 2 3 4');
       CREATE VIRTUAL TABLE search_word USING fts5vocab(search, row);
       """)
+    // Segments are merged in slices, and inside a commit only where nobody did that for long.
+    try connection.execute(
+      """
+      INSERT INTO search (search, rank) VALUES ('automerge', 0);
+      INSERT INTO search (search, rank) VALUES ('usermerge', 8);
+      INSERT INTO search (search, rank) VALUES ('crisismerge', 64);
+      """)
     try connection.execute(Self.triggers)
     try connection.run(
-      "INSERT INTO search_state (one, version, first, below, merges) VALUES (1, ?, ?, ?, ?)",
-      Self.version, number, number, number > 0 ? 1 as Int64 : 0)
+      """
+      INSERT INTO search_state (one, version, first, below, tries, merging, removed)
+      VALUES (1, ?, ?, ?, 0, ?, 0)
+      """,
+      Self.version, number, number,
+      (number > 0 ? SearchBooks.Merging.due : .none).rawValue)
   }
 
   /// What a message was when it was indexed is noted once, before its first change. The flags are
@@ -67,12 +81,14 @@ struct SearchIndex {
       OR old.time IS NOT new.time OR old.sent_us IS NOT new.sent_us
       OR old.sender IS NOT new.sender OR old.rest IS NOT new.rest
     BEGIN
-      INSERT OR IGNORE INTO search_change (number, cid, flags, sender, payload, rest)
-      VALUES (old.number, old.cid, old.flags, old.sender, old.payload, old.rest);
+      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest)
+      VALUES (old.number, coalesce(old.sent_us, old.time), old.cid, old.flags, old.sender,
+        old.payload, old.rest);
     END;
     CREATE TRIGGER search_removed AFTER DELETE ON message BEGIN
-      INSERT OR IGNORE INTO search_change (number, cid, flags, sender, payload, rest)
-      VALUES (old.number, old.cid, old.flags, old.sender, old.payload, old.rest);
+      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest)
+      VALUES (old.number, coalesce(old.sent_us, old.time), old.cid, old.flags, old.sender,
+        old.payload, old.rest);
     END;
     """
 
@@ -90,6 +106,7 @@ struct SearchIndex {
       DROP TABLE IF EXISTS search;
       DROP TABLE IF EXISTS search_change;
       DROP TABLE IF EXISTS search_row;
+      DROP TABLE IF EXISTS search_crowd;
       DROP TABLE IF EXISTS search_state;
       """)
   }
@@ -129,203 +146,8 @@ struct SearchIndex {
   /// How far the build is.
   func state() throws(StoreFailure) -> SearchState? {
     guard isOn else { return nil }
-    let row = try connection.statement(Queries.searchState)
-    guard try row.step() else { throw .damaged }
-    return SearchState(total: row.uint(0), unbuilt: row.uint(1), isMerged: row.int(2) == 0)
+    let books = try SearchBooks(connection)
+    return SearchState(
+      total: books.first, unbuilt: UInt64(clamping: books.below), isMerged: books.merging == .none)
   }
-
-  // MARK: - What follows the messages
-
-  private struct Change {
-    let number: UInt64
-    /// Where it is in the index, and what was put in there.
-    let place: Int64?
-    let before: [UInt8]
-    /// What is to be there.
-    let time: Int64
-    let after: [UInt8]
-  }
-
-  /// Takes up what changed since the last commit.
-  func takeUp() throws(StoreFailure) {
-    while true {
-      let changes = try changes()
-      guard let last = changes.last else { return }
-      try connection.registerTokenizer()
-      // Something changed messages that told nobody; what is indexed of them is not known then.
-      if changes.contains(where: { $0.place != nil && $0.before.isEmpty }) { return try renew() }
-      for change in changes { try take(change) }
-      try connection.runNoted("DELETE FROM search_change WHERE number <= ?", last.number)
-    }
-  }
-
-  private func changes() throws(StoreFailure) -> [Change] {
-    let row = try connection.statement(Queries.searchChanges, Self.batch)
-    var result: [Change] = []
-    while try row.step() {
-      let isThere = !row.isNull(7)
-      result.append(
-        Change(
-          number: row.uint(0), place: row.optionalInt(1),
-          before: row.isNull(1) ? [] : SearchableRow(row, from: 2).document,
-          time: row.int(12), after: isThere ? SearchableRow(row, from: 7).document : []))
-    }
-    return result
-  }
-
-  private func take(_ change: Change) throws(StoreFailure) {
-    if let place = change.place {
-      if change.before == change.after, SearchPlace.isOf(change.time, place) { return }
-      try connection.runNoted(
-        "INSERT INTO search (search, rowid, text) VALUES ('delete', ?, CAST(? AS TEXT))", place,
-        change.before)
-      try connection.runNoted("DELETE FROM search_row WHERE place = ?", place)
-    }
-    if !change.after.isEmpty { try insert(change.number, at: change.time, change.after) }
-  }
-
-  private func insert(
-    _ number: UInt64, at time: Int64, _ document: [UInt8]
-  ) throws(StoreFailure) {
-    let place = try freePlace(at: time)
-    try connection.runNoted(
-      "INSERT INTO search (rowid, text) VALUES (?, CAST(? AS TEXT))", place, document)
-    try connection.runNoted("INSERT INTO search_row (place, number) VALUES (?, ?)", place, number)
-  }
-
-  /// The next place of a millisecond; where it is full, the next one after it.
-  private func freePlace(at time: Int64) throws(StoreFailure) -> Int64 {
-    let all = SearchPlace.all(at: time)
-    guard let last = try connection.number(Queries.searchLast, all.lowerBound, all.upperBound)
-    else { return all.lowerBound }
-    if last < all.upperBound { return last &+ 1 }
-    let before = try connection.number(Queries.searchFull, all.lowerBound)
-    guard let before, before < .max else { throw .full }
-    return before &+ 1
-  }
-
-  // MARK: - Building
-
-  /// Builds on until it is asked to stop, at least a little; whether all is built and merged.
-  func build(_ isOver: () -> Bool) throws(StoreFailure) -> Bool {
-    guard isOn else { return true }
-    try connection.registerTokenizer()
-    let row = try connection.statement("SELECT below, merges FROM search_state WHERE one = 1")
-    guard try row.step() else { throw .damaged }
-    var below = row.int(0)
-    let merges = row.int(1) != 0
-    _ = consume row
-    while below > 0 {
-      below = try buildBatch(below: below)
-      try connection.runNoted("UPDATE search_state SET below = ? WHERE one = 1", below)
-      if isOver() { return false }
-    }
-    if merges { return try merge(isOver) }
-    return true
-  }
-
-  /// Puts messages below a number in, newest first; below which number none was looked at.
-  private func buildBatch(below number: Int64) throws(StoreFailure) -> Int64 {
-    let row = try connection.statement(Queries.searchBuild, number, Self.batch)
-    var found: [Change] = []
-    var next: Int64 = 0
-    var count = 0
-    while try row.step() {
-      next = row.int(0)
-      count &+= 1
-      if !row.isNull(1) { continue }
-      found.append(
-        Change(
-          number: row.uint(0), place: nil, before: [], time: row.int(7),
-          after: SearchableRow(row, from: 2).document))
-    }
-    _ = consume row
-    for change in found { try take(change) }
-    return count < Self.batch ? 0 : next
-  }
-
-  /// Pages that one step of a merge writes.
-  private static let mergePages: Int64 = 16
-
-  /// Merges what was built to one segment.
-  private func merge(_ isOver: () -> Bool) throws(StoreFailure) -> Bool {
-    // A negative number begins, the same positive goes on.
-    var pages = Self.mergePages &* -1
-    if try connection.number("SELECT merges FROM search_state WHERE one = 1") != 1 {
-      pages = Self.mergePages
-    }
-    while true {
-      let before = connection.totalChanges
-      try connection.runNoted("INSERT INTO search (search, rank) VALUES ('merge', ?)", pages)
-      // As the manual of FTS5 says, two or more were written where there was something to do.
-      let isDone = connection.totalChanges &- before < 2
-      pages = Self.mergePages
-      try connection.runNoted(
-        "UPDATE search_state SET merges = ? WHERE one = 1", isDone ? 0 : 2)
-      if isDone { return true }
-      if isOver() { return false }
-    }
-  }
-}
-
-/// What is done with the index as a whole, inside of a transaction.
-package struct SearchControl {
-  private let index: SearchIndex
-  private let numbers: UInt64
-
-  package init(_ transaction: WriteTransaction) throws(StoreFailure) {
-    index = SearchIndex(connection: try transaction.connection)
-    numbers = transaction.counters.lastNumber
-  }
-
-  /// Switches search on; what is stored is then built in steps. False where it was on.
-  package func switchOn() throws(StoreFailure) -> Bool {
-    if index.isOn { return false }
-    try index.create(below: numbers > 0 ? numbers &+ 1 : 0)
-    return true
-  }
-
-  /// Switches search off and takes the index out of the file. False where it was off.
-  package func switchOff() throws(StoreFailure) -> Bool {
-    guard index.isOn else { return false }
-    try index.drop()
-    return true
-  }
-
-  /// Throws the index away and begins to build it anew.
-  package func rebuild() throws(StoreFailure) {
-    if index.isOn { try index.renew() }
-  }
-
-  /// Builds on until it is asked to stop, at least a little; whether all is done.
-  package func build(_ isOver: () -> Bool) throws(StoreFailure) -> Bool {
-    try index.build(isOver)
-  }
-}
-
-extension ReadTransaction {
-  /// How far the build is; nil where search is not switched on.
-  package func searchState() throws(StoreFailure) -> SearchState? {
-    try SearchIndex(connection: try connection).state()
-  }
-}
-
-/// Rows of the index stand in the order of time: milliseconds and a counter in one number.
-enum SearchPlace {
-  private static let bits: Int64 = 20
-  private static let reach: Int64 = 1 << 43
-
-  /// All places of the millisecond of a time in microseconds.
-  static func all(at timeUs: Int64) -> ClosedRange<Int64> {
-    let (quotient, remainder) = timeUs.quotientAndRemainder(dividingBy: 1_000)
-    let floor = remainder < 0 ? quotient &- 1 : quotient
-    let milliseconds = Swift.min(Swift.max(floor, reach &* -1), reach &- 1)
-    let first = milliseconds &<< bits
-    return first...(first | ((1 &<< bits) &- 1))
-  }
-
-  static func isOf(_ timeUs: Int64, _ place: Int64) -> Bool { all(at: timeUs).contains(place) }
-
-  /// The first place with the same milliseconds.
-  static func first(_ place: Int64) -> Int64 { (place &>> bits) &<< bits }
 }

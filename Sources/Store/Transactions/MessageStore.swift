@@ -20,6 +20,7 @@ package final class MessageStore: Sendable {
   private let readers = Lock(Readers())
   /// Writers that wait for the connection, or are about to.
   private let waiting = Lock(0)
+  private let indexed = Lock(0 as UInt64)
 
   /// The writing connection, and the counters as of the last commit.
   private struct Writer {
@@ -202,6 +203,7 @@ package final class MessageStore: Sendable {
         transaction.abandon()
         throw failure(error)
       }
+      indexed.withLock { $0 = connection.memo.indexChanges }
       return result
     }
   }
@@ -314,6 +316,9 @@ package final class MessageStore: Sendable {
 
   /// The number of the newest entry of the change feed.
   package var lastChange: UInt64 { writer.withLock { $0.counters.lastChange } }
+
+  /// How often the index of words has followed what was committed since the opening.
+  package var indexChanges: UInt64 { indexed.withLock { $0 } }
 
   /// There was no file before.
   package var isMade: Bool { vault?.isMade ?? true }

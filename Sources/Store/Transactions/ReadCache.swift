@@ -46,6 +46,8 @@ final class ReadCache {
     var drafts: Bool?
     /// Unread messages that were purged.
     var purged: Bool?
+    /// Conversations whose messages are not one trusted range from the beginning on.
+    var partial: Int?
   }
 
   private struct Named {
@@ -67,6 +69,8 @@ final class ReadCache {
   private var names = SlotTable()
   var some = Some()
   var facts: ServerFacts?
+  /// How often the index of words has followed since the opening.
+  var indexChanges: UInt64 = 0
   /// The last of all refs of the table by their bytes; empty where there is none.
   var greatestRef: [UInt8]?
   var inserted = InsertedRows()

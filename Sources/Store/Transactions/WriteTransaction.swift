@@ -96,7 +96,9 @@ package final class WriteTransaction: ReadTransaction {
   func commit(isRefused: Bool = false) throws(StoreFailure) -> Counters {
     let connection = try connection
     let index = SearchIndex(connection: connection)
-    if connection.totalChanges != changesAtBegin, index.isOn { try index.takeUp() }
+    if connection.totalChanges != changesAtBegin, index.isOn, try index.takeUp() {
+      memo?.indexChanges &+= 1
+    }
     try settleDoubts()
     try flushConversations()
     try flushFeed()

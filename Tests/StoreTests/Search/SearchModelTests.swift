@@ -1,5 +1,7 @@
 /// Search equals a plain scan of the stored messages, whatever happened to them.
 import Base
+import Foundation
+import TestSupport
 import Testing
 import Timeline
 
@@ -76,12 +78,14 @@ private final class World {
     "1️⃣",
   ]
   let fixture: Fixture
+  let disk: FaultVFS?
   var dice: Dice
   var conversations: [Int64] = []
   var next = 0
 
-  init(_ seed: UInt64) throws {
-    fixture = try Fixture(.file)
+  init(_ seed: UInt64, on disk: FaultVFS? = nil) throws {
+    self.disk = disk
+    fixture = try Fixture(.file, baseVFS: disk?.name)
     dice = Dice(state: seed)
     conversations = [try fixture.conversation("c"), try fixture.conversation("d")]
     try fixture.switchOn()
@@ -164,11 +168,12 @@ private final class World {
   }
 
   private func build() throws {
-    _ = try fixture.write { tx throws(StoreFailure) in try SearchControl(tx).build { true } }
+    let slice = SearchSlice(Int64(1 + dice.roll(300)))
+    _ = try fixture.write { tx throws(StoreFailure) in try SearchControl(tx).work(slice) }
   }
 
   func finishBuild() throws {
-    #expect(try fixture.write { tx throws(StoreFailure) in try SearchControl(tx).build { false } })
+    try fixture.write { tx throws(StoreFailure) in try SearchControl(tx).finish() }
   }
 
   func check() throws {
@@ -213,15 +218,39 @@ private final class World {
 }
 
 @Suite struct SearchModelTests {
+  /// Operations of each of four seeds; `make search-model` asks for more.
+  static let operations =
+    ProcessInfo.processInfo.environment["TL_SEARCH_OPERATIONS"].flatMap { Int($0) } ?? 500
+
   /// Protects: after any operations, restarts among them, search finds what a scan finds, in its
   /// order and page by page.
   @Test(arguments: [UInt64(1), 2, 3, 4])
   func searchEqualsAScan(_ seed: UInt64) throws {
     let world = try World(seed)
-    for step in 0..<500 {
+    for step in 0..<Self.operations {
       try world.step()
       if step % 10 == 9 { try world.check() }
       if step % 100 == 99 { try world.checkWords() }
     }
+  }
+
+  /// Protects: a process that dies at any write, and a write that fails, leave an index that has
+  /// what the messages say.
+  @Test(arguments: [UInt64(11), 12])
+  func whereverTheProcessDies(_ seed: UInt64) throws {
+    let disk = FaultVFS()
+    let world = try World(seed, on: disk)
+    var deaths = 0
+    for _ in 0..<Self.operations / 5 {
+      disk.die(atWrite: 1 + world.dice.roll(12), afterBytes: world.dice.roll(3) * 1_000)
+      for _ in 0..<6 where !disk.isDead { try? world.step() }
+      world.fixture.store.close()
+      deaths += disk.isDead ? 1 : 0
+      disk.revive()
+      try world.fixture.reopen()
+      try world.check()
+      if world.dice.roll(8) == 0 { try world.checkWords() }
+    }
+    #expect(deaths > Self.operations / 10)
   }
 }

@@ -1,0 +1,161 @@
+/// How the index follows the messages: the notes of the triggers are taken up by the commit.
+internal import Base
+
+extension SearchIndex {
+  /// Notes that are taken up at a time.
+  private static let notes = 256
+
+  /// What is to become of one message in the index.
+  struct Change {
+    let number: UInt64
+    /// What was put in, and the time by which its place is found; nil where it was not there.
+    var beforeUs: Int64?
+    var before: [UInt8] = []
+    let timeUs: Int64
+    let after: [UInt8]
+  }
+
+  /// Takes up what changed since the last commit; whether anything had.
+  func takeUp() throws(StoreFailure) -> Bool {
+    var hasChanged = false
+    while true {
+      let changes = try noted()
+      guard let last = changes.last else { return hasChanged }
+      hasChanged = true
+      try connection.registerTokenizer()
+      let kept = try SearchBooks(connection)
+      var books = kept
+      for change in changes {
+        let place = try placeBefore(change, books)
+        // Something changed messages that told nobody; what is indexed of them is not known then.
+        if place != nil, change.before.isEmpty {
+          try renew()
+          return true
+        }
+        try take(change, from: place, &books)
+      }
+      if books != kept { try books.save(connection) }
+      try connection.runNoted("DELETE FROM search_change WHERE number <= ?", last.number)
+    }
+  }
+
+  private func noted() throws(StoreFailure) -> [Change] {
+    let row = try connection.statement(Queries.searchChanges, Self.notes)
+    var result: [Change] = []
+    while try row.step() {
+      let beforeUs = row.optionalInt(1)
+      result.append(
+        Change(
+          number: row.uint(0), beforeUs: beforeUs,
+          before: beforeUs == nil ? [] : SearchableRow(row, from: 2).document,
+          timeUs: row.int(12), after: row.isNull(7) ? [] : SearchableRow(row, from: 7).document))
+    }
+    return result
+  }
+
+  private func placeBefore(
+    _ change: Change, _ books: SearchBooks
+  ) throws(StoreFailure) -> Int64? {
+    guard let beforeUs = change.beforeUs else { return nil }
+    return try place(of: change.number, at: beforeUs, books)
+  }
+
+  /// Takes a message out of its place and puts it in where it is to be.
+  private func take(
+    _ change: Change, from place: Int64?, _ books: inout SearchBooks
+  ) throws(StoreFailure) {
+    if let place {
+      let isSame = change.before == change.after
+      if isSame, change.beforeUs.map(SearchPlace.unit) == SearchPlace.unit(change.timeUs) { return }
+      try connection.runNoted(
+        "INSERT INTO search (search, rowid, text) VALUES ('delete', ?, CAST(? AS TEXT))", place,
+        change.before)
+      try connection.runNoted("DELETE FROM search_row WHERE place = ?", place)
+      if !isSame { books.noteRemoval() }
+    }
+    if !change.after.isEmpty { try insert(change, &books) }
+  }
+
+  /// Puts a message in that is not there.
+  func insert(_ change: Change, _ books: inout SearchBooks) throws(StoreFailure) {
+    let place = try takePlace(change, &books)
+    try connection.runNoted(
+      "INSERT INTO search (rowid, text) VALUES (?, CAST(? AS TEXT))", place, change.after)
+  }
+
+  // MARK: - Places
+
+  /// Where a message of a time is; nil where it is not in the index.
+  func place(
+    of number: UInt64, at timeUs: Int64, _ books: SearchBooks
+  ) throws(StoreFailure) -> Int64? {
+    let unit = SearchPlace.unit(timeUs)
+    let most = try tries(in: unit, books)
+    var count: Int64 = 0
+    while count <= most {
+      let place = SearchPlace.place(of: number, in: unit, try: count)
+      if try connection.number(Queries.searchNumber, place) == Int64(bitPattern: number) {
+        return place
+      }
+      count &+= 1
+    }
+    return nil
+  }
+
+  /// Takes the first free place of those that a message tries.
+  private func takePlace(
+    _ change: Change, _ books: inout SearchBooks
+  ) throws(StoreFailure) -> Int64 {
+    let unit = SearchPlace.unit(change.timeUs)
+    var count: Int64 = 0
+    while count <= SearchPlace.triesMax {
+      let place = SearchPlace.place(of: change.number, in: unit, try: count)
+      try connection.runNoted(
+        "INSERT OR IGNORE INTO search_row (place, number) VALUES (?, ?)", place, change.number)
+      if connection.changes > 0 {
+        try note(count, in: unit, &books)
+        return place
+      }
+      count &+= 1
+    }
+    throw .full
+  }
+
+  /// The most tries that messages of a unit took.
+  private func tries(in unit: Int64, _ books: SearchBooks) throws(StoreFailure) -> Int64 {
+    let usual = SearchPlace.triesUsual
+    if books.tries <= usual { return books.tries }
+    let kept = try connection.number(Queries.searchTries, SearchPlace.stretch(unit))
+    return Swift.max(kept ?? usual, usual)
+  }
+
+  private func note(
+    _ tries: Int64, in unit: Int64, _ books: inout SearchBooks
+  ) throws(StoreFailure) {
+    if tries > SearchPlace.triesUsual {
+      let stretch = SearchPlace.stretch(unit)
+      if try tries > connection.number(Queries.searchTries, stretch) ?? 0 {
+        try connection.runNoted(
+          "INSERT OR REPLACE INTO search_crowd (stretch, tries) VALUES (?, ?)", stretch, tries)
+      }
+    }
+    books.tries = Swift.max(books.tries, tries)
+  }
+
+  /// The last place that a message of a unit or of an earlier one may have.
+  func lastPlace(upTo unit: Int64) throws(StoreFailure) -> Int64 {
+    let books = try SearchBooks(connection)
+    let usual = Swift.min(books.tries, SearchPlace.triesUsual)
+    var last = unit &+ SearchPlace.reach(usual)
+    if books.tries == usual { return last }
+    let first = SearchPlace.stretch(unit &- SearchPlace.reach(books.tries))
+    let row = try connection.statement(
+      Queries.searchCrowds, first, SearchPlace.stretch(unit))
+    while try row.step() {
+      let tries = Swift.min(row.int(1), SearchPlace.triesMax)
+      let end = Swift.min(SearchPlace.last(row.int(0)), unit) &+ SearchPlace.reach(tries)
+      last = Swift.max(last, end)
+    }
+    return last
+  }
+}
