@@ -2445,9 +2445,9 @@ typedef struct tl_searched {
  * @brief Finds messages that are stored, newest first.
  *
  * The read runs beside the writer and sees one committed state. Pages neither repeat nor skip a
- * message that was there all along and did not move. A message is found by what the server has:
- * not while it is to be sent, and after an edit by the new text once that is confirmed. Hidden,
- * deleted and sealed messages are not found. A window opens at a hit with #tl_window_load.
+ * message that was there all along and did not move. What this user sends or edits is found at
+ * once, by the text that a screen shows: what is to be sent before all others. Of each kind the
+ * newest 1,000 are looked at. Hidden, deleted and sealed messages are not found. A window opens at a hit with #tl_window_load.
  * @param client The client.
  * @param search What is searched for. Borrowed for the call.
  * @param out The batch on success, also without hits, NULL otherwise: see #tl_batch_hits and

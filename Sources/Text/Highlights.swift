@@ -47,6 +47,22 @@ package struct Highlights: Equatable, Sendable {
   }
 }
 
+extension Query {
+  /// Whether texts have what is asked, without an index; a phrase is in one of them.
+  package func finds(_ texts: [MemberTexts.Member]) -> Bool {
+    if nothing != nil { return false }
+    let places = texts.map { TokenPlaces(Tokenizer.tokens($0.text.span, .text(.none))) }
+    func has(_ piece: Piece) -> Bool {
+      places.contains { text in
+        var isFound = false
+        text.find(piece) { _ in isFound = true }
+        return isFound
+      }
+    }
+    return pieces.allSatisfy(has) && !excluded.contains(where: has)
+  }
+}
+
 /// The tokens of a text by their places, in which phrases are looked for.
 struct TokenPlaces {
   private let list: TokenList

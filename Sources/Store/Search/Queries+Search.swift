@@ -53,6 +53,34 @@ extension Queries {
       WHERE cid = ? AND flags & 64 != 0 LIMIT ?)
     """
 
+  /// What is to be sent, newest first: number, flags and content, and what a filter asks.
+  static let searchSends: StaticString = """
+    SELECT number, seq, cid, flags, plain, body FROM operation INDEXED BY operation_number
+    WHERE number > 0 AND number != 0 AND state != 4 AND flags & 1480 = 0
+    ORDER BY number DESC LIMIT ?
+    """
+
+  /// What is to be edited; of one message the last text counts.
+  static let searchEdits: StaticString = """
+    SELECT cid, target, plain FROM operation INDEXED BY operation_open
+    WHERE verb >= 10 AND state != 4 AND seq > 0 AND verb = 20 AND state < 3
+      AND plain IS NOT NULL
+    ORDER BY seq DESC LIMIT ?
+    """
+
+  static let searchEdited: StaticString = """
+    SELECT number, time, key, coalesce(sent_us, time), flags, sender, rest FROM message
+    WHERE cid = ? AND id = ?
+    """
+
+  static let searchTime: StaticString =
+    "SELECT coalesce(sent_us, time) FROM message INDEXED BY message_number WHERE number = ?"
+
+  static let searchSend: StaticString = """
+    SELECT 1 FROM operation INDEXED BY operation_number
+    WHERE number = ? AND number != 0 AND state != 4
+    """
+
   static let searchBooks: StaticString =
     "SELECT first, below, tries, merging, removed FROM search_state WHERE one = 1"
 }

@@ -24,9 +24,12 @@ extension ReadTransaction {
     answer.coverage = try coverage(request.cid)
     guard answer.query.nothing == nil, request.limit > 0 else { return answer }
     let words = try words(answer.query)
+    var request = request
+    if let after = request.after, try isPending(after.number) { request.after?.timeUs = .max }
+    let own = try unconfirmed(answer.query, request)
     let limit = Swift.min(request.limit, Limits.searchHitsMax)
     var hits = try hits(
-      request, request.expression(answer.query.expression(words: words)), limit: limit &+ 1)
+      request, request.expression(answer.query.expression(words: words)), own, limit: limit &+ 1)
     answer.hasMore = hits.count > limit
     if answer.hasMore { hits.removeLast(hits.count &- limit) }
     answer.hits = hits
@@ -46,7 +49,7 @@ extension ReadTransaction {
   }
 
   private func hits(
-    _ request: SearchRequest, _ expression: [UInt8], limit: Int
+    _ request: SearchRequest, _ expression: [UInt8], _ own: UnconfirmedHits, limit: Int
   ) throws(StoreFailure) -> [SearchHit] {
     guard request.fromUs < request.beforeUs else { return [] }
     let index = try SearchIndex(connection: connection)
@@ -57,7 +60,7 @@ extension ReadTransaction {
     let row = try connection.statement(Queries.searchHits, expression, low, high)
     var hits: [SearchHit] = []
     // What was read stands at its unit or behind it, so what is behind all units to come is next.
-    var waiting = SearchHitHeap()
+    var waiting = own.hits
     while try row.step() {
       let place = row.int(0)
       while let next = waiting.first, SearchPlace.unit(next.place.timeUs) > place {
@@ -65,7 +68,11 @@ extension ReadTransaction {
         if hits.count >= limit { return hits }
         waiting.removeFirst()
       }
-      if let hit = try hit(place), request.isAsked(hit.place) { waiting.insert(hit) }
+      if let hit = try hit(place), request.isAsked(hit.place),
+        !own.edited.contains(hit.place.number)
+      {
+        waiting.insert(hit)
+      }
     }
     while hits.count < limit, let next = waiting.first {
       hits.append(next)

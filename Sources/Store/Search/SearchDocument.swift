@@ -44,15 +44,6 @@ struct SearchableRow {
   var payload: [UInt8]
   var rest: [UInt8]
 
-  /// Out of five columns in a row.
-  init(_ row: borrowing Statement, from column: Int32) {
-    cid = row.int(column)
-    flags = RowFlags(rawValue: row.int(column &+ 1))
-    sender = row.bytes(column &+ 2)
-    payload = row.bytes(column &+ 3)
-    rest = row.bytes(column &+ 4)
-  }
-
   /// Flags of rows that are not found.
   static let notFound = RowFlags.hidden.union([.sealed, .deleted])
 
@@ -77,5 +68,16 @@ struct SearchableRow {
       result.append(DocumentMark.end)
     }
     return result
+  }
+}
+
+extension SearchableRow {
+  /// Out of five columns in a row.
+  init(_ row: borrowing Statement, from column: Int32) {
+    cid = row.int(column)
+    flags = RowFlags(rawValue: row.int(column &+ 1))
+    sender = row.bytes(column &+ 2)
+    payload = row.bytes(column &+ 3)
+    rest = row.bytes(column &+ 4)
   }
 }
