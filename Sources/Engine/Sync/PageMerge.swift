@@ -76,7 +76,8 @@ struct PageMerge {
       largestPage: memory.server.facts.largestPage,
       sizesVary: memory.server.profile.pageSizeVaries, hasMore: page.hasMore,
       counted: job.stage.selects || memory.server.profile.countsHidden
-        ? nil : page.totalCount.map { $0 &- Int64(job.turn.offset) })
+        ? nil : page.totalCount.map { $0 &- Int64(job.turn.offset) },
+      areReadable: ingested.bad.isEmpty)
     if page.hasMore == false, !job.stage.selects, !memory.server.profile.countsHidden,
       let total = page.totalCount, total > page.items.count + job.turn.offset
     {

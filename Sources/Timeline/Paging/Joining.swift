@@ -64,14 +64,15 @@ package enum Joining {
   /// Short means fewer items than asked, unreadable ones counted, and fewer than this
   /// server has ever given, where page sizes are exact. The server's word outranks it, and
   /// `counted`, how many the server counts from the page's first item on, speaks against it. It
-  /// speaks for one or two items: no server's pages are that small.
+  /// speaks for one or two items that can be read: no server's pages are that small.
   package static func isWhole(
     items: Int, asked limit: Int, largestPage: Int, sizesVary: Bool, hasMore: Bool?,
-    counted: Int64? = nil
+    counted: Int64? = nil, areReadable: Bool = true
   ) -> Bool {
     if let hasMore { return !hasMore }
     if let counted, counted > items { return false }
-    let isShort = items < largestPage || items <= 2 && counted == Int64(items)
+    let isCounted = items <= 2 && areReadable && counted == Int64(items)
+    let isShort = items < largestPage || isCounted
     return !sizesVary && items < limit && isShort
   }
 

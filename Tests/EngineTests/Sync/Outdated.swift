@@ -222,7 +222,10 @@ import Timeline
   /// A first opening that takes several pages, during which a message goes that the first of
   /// them showed: its deletion must be asked for.
   @Test func whatGoesDuringAFirstOpeningIsAskedFor() throws {
-    let world = try CapableKind.all[0].world(knobs: { $0.sendsServerTime = false })
+    let world = try CapableKind.all[0].world(knobs: {
+      $0.sendsServerTime = false
+      $0.sendsTotalCount = false
+    })
     let first = world.post(1)
     try world.connect()
     world.before = { index, _ in

@@ -49,11 +49,11 @@ import Timeline
   @Test func aShortPageIsWholeOnlyWhereSizesAreExactAndKnown() {
     func isWhole(
       _ items: Int, asked: Int = 20, largest: Int = 20, vary: Bool = false, more: Bool? = nil,
-      counted: Int64? = nil
+      counted: Int64? = nil, readable: Bool = true
     ) -> Bool {
       Joining.isWhole(
         items: items, asked: asked, largestPage: largest, sizesVary: vary, hasMore: more,
-        counted: counted)
+        counted: counted, areReadable: readable)
     }
     #expect(isWhole(19))
     #expect(!isWhole(20))
@@ -78,6 +78,7 @@ import Timeline
       #expect(!isWhole(few, largest: few, counted: 0))
       #expect(!isWhole(few, asked: few, largest: few, counted: Int64(few)))
       #expect(!isWhole(few, largest: few, vary: true, counted: Int64(few)))
+      #expect(!isWhole(few, largest: few, counted: Int64(few), readable: false))
     }
     #expect(!isWhole(3, largest: 3, counted: 3))
   }
