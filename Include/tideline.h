@@ -950,7 +950,8 @@ enum {
   TL_CHANGE_EVENTS = 5,   /**< Events came; the numbers are those of #tl_event. */
   TL_CHANGE_ENTITIES = 6, /**< Conversations, members or profiles changed; no numbers. */
   TL_CHANGE_OPERATIONS = 7, /**< Operations were made, changed or ended; the numbers are theirs. */
-  TL_CHANGE_CONVERSATIONS = 8 /**< Unread count, marker, draft or list entry changed; no numbers. */
+  TL_CHANGE_CONVERSATIONS = 8, /**< Unread count, marker, draft or list entry changed; no numbers. */
+  TL_CHANGE_PURGED = 9 /**< Messages went from here to keep a #tl_budget; the server has them. */
 };
 
 /**
@@ -2508,6 +2509,95 @@ TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
  */
 TL_API TL_CHECK tl_status
 tl_client_drop(tl_client *client, tl_view conversation, tl_view id);
+
+/** Flags of #tl_budget. */
+enum {
+  /** What #tl_client_changes has not told yet stays: see #tl_client_retain. */
+  TL_RETAIN_UNTOLD = 1u << 0
+};
+
+/**
+ * How much is kept. Set `struct_size` and zero the rest; 0 is no bound.
+ *
+ * Bytes are those of contents, ids and lists, and 192 for each message; a file takes somewhat
+ * more. Ages are those of the server's times, as of the newest server time that is known.
+ */
+typedef struct tl_budget {
+  uint32_t struct_size;    /**< `sizeof(tl_budget)` of the caller. */
+  uint32_t flags;          /**< `TL_RETAIN_` flags. */
+  uint64_t messages;       /**< Messages in all. */
+  uint64_t bytes;          /**< Bytes in all. */
+  uint64_t messages_each;  /**< Messages of each conversation. */
+  uint64_t bytes_each;     /**< Bytes of each conversation. */
+  int64_t age_us;          /**< Messages that are older go. */
+  int64_t young_us;        /**< Messages that are younger stay, whatever the bounds say. */
+} tl_budget;
+
+/**
+ * @brief Sets how much is kept, until the client is closed.
+ *
+ * What is beyond goes in slices: one in a call of #tl_client_advance, which asks to be called
+ * again soon, or by #tl_client_purge. Rows go from the far end of a conversation on; where there
+ * is too much in all, from that one first that was looked at least recently (opened, shown,
+ * loaded or read). Once there is too much it is brought a sixteenth below the bound.
+ *
+ * These stay: what open windows have loaded, with 200 messages on each side; pinned messages;
+ * what open operations and the draft are about or answer; the last message that was read and the
+ * one behind it; the newest message of a conversation; what is younger than `young_us`.
+ *
+ * A purge is not a deletion: where rows went a gap lies, which is filled as any other is; no
+ * tombstone is made, unread counts and the list stay as they were, search finds what is here and
+ * says what is not. The feed tells it as #TL_CHANGE_PURGED. With #TL_RETAIN_UNTOLD a message
+ * stays until who follows the feed has asked for what comes behind the entry that tells of it,
+ * so that the subscriber can read it once; until it has asked for the first time all stays.
+ *
+ * The first budget makes tables in the file that count what is stored, and each commit keeps them
+ * up; without bounds they go again.
+ * @param client The client.
+ * @param budget The budget, or NULL for none.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status tl_client_retain(tl_client *client, const tl_budget *budget);
+
+/**
+ * @brief Gives the work that counts what is stored, purges what is beyond the budget, and gives
+ *        the file's free pages back.
+ *
+ * A step looks at 256 messages at most, or counts 1,024, or gives 64 pages back.
+ * @param client The client.
+ * @param out The work on success, NULL otherwise. Free it with #tl_work_free.
+ * @return #TL_OK, also where nothing is left to do, or #TL_E_INVALID (no budget is set),
+ *         #TL_E_CLOSED.
+ */
+TL_API TL_CHECK tl_status tl_client_purge(tl_client *client, tl_work **out);
+
+/** Flags of #tl_room. */
+enum {
+  TL_ROOM_COUNTED = 1u << 0, /**< All that is stored is counted. */
+  /** As of the last purge: what has to stay takes more messages or bytes than the budget. */
+  TL_ROOM_OVER = 1u << 1
+};
+
+/** What is stored, and what was purged since the first budget. */
+typedef struct tl_room {
+  uint32_t struct_size;     /**< `sizeof(tl_room)` of the caller. */
+  uint32_t flags;           /**< `TL_ROOM_` flags. */
+  uint64_t messages;        /**< Messages, hidden ones included. */
+  uint64_t bytes;           /**< Bytes, as #tl_budget counts them. */
+  uint64_t purged_messages; /**< Messages that went. */
+  uint64_t purged_bytes;    /**< Bytes that went. */
+  uint64_t free_bytes;      /**< Of the file: bytes that hold nothing. */
+} tl_room;
+
+/**
+ * @brief Reads how much is stored; without a budget nothing is counted.
+ * @param client The client.
+ * @param conversation Conversation id; empty for all of them.
+ * @param out Filled on success. Set `struct_size` before the call.
+ * @return #TL_OK, or #TL_E_NOT_FOUND (no such conversation), #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_TOO_NEW, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_client_room(tl_client *client, tl_view conversation, tl_room *out);
 
 /** Counters. Those of frames and requests count since the opening. */
 typedef struct tl_stats {

@@ -41,7 +41,7 @@ class Layout(unittest.TestCase):
                  "tl_fold": c.Fold, "tl_items_config": c.ItemsConfig, "tl_item": c.Item,
                  "tl_items_status": c.ItemsStatus, "tl_progress": c.Progress,
                  "tl_search": c.Search, "tl_mark": c.Mark, "tl_hit": c.Hit,
-                 "tl_searched": c.Searched,
+                 "tl_searched": c.Searched, "tl_budget": c.Budget, "tl_room": c.Room,
                  "tl_viewport_config": c.ViewportConfig, "tl_placed": c.Placed,
                  "tl_layout": c.ViewportLayout, "tl_target": c.Target,
                  "tl_viewport_status": c.ViewportStatus,

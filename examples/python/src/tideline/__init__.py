@@ -18,6 +18,7 @@ from .errors import (
     TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError, last_error)
 from .find import Asked, Found, Hit, Mark, Progress, Work
 from .items import Items
+from .keep import Budget, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
@@ -45,5 +46,5 @@ __all__ = [
     "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting", "WindowState",
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
     "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Found", "Hit", "Mark", "Progress",
-    "Work", "LeaseLost", "NoRoom", "Object", "Storage",
+    "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
 ]

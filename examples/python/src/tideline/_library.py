@@ -229,6 +229,26 @@ class Progress(ctypes.Structure):
     ]
 
 
+class Budget(ctypes.Structure):
+    """``tl_budget``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("messages", c_uint64),
+        ("bytes", c_uint64), ("messages_each", c_uint64), ("bytes_each", c_uint64),
+        ("age_us", c_int64), ("young_us", c_int64),
+    ]
+
+
+class Room(ctypes.Structure):
+    """``tl_room``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("messages", c_uint64),
+        ("bytes", c_uint64), ("purged_messages", c_uint64), ("purged_bytes", c_uint64),
+        ("free_bytes", c_uint64),
+    ]
+
+
 class Search(ctypes.Structure):
     """``tl_search``."""
 
@@ -577,6 +597,9 @@ _FUNCTIONS = {
     "tl_client_typing": (c_int32, [_client, View, c_int32]),
     "tl_client_draft": (c_int32, [_client, View, View, View]),
     "tl_client_clear": (c_int32, [_client]),
+    "tl_client_retain": (c_int32, [_client, POINTER(Budget)]),
+    "tl_client_purge": (c_int32, [_client, POINTER(_work)]),
+    "tl_client_room": (c_int32, [_client, View, POINTER(Room)]),
     "tl_client_stats": (c_int32, [_client, POINTER(Stats)]),
     "tl_merge_messages": (c_int32, [View, View, POINTER(POINTER(Text))]),
     "tl_merge_deltas": (c_int32, [View, View, POINTER(POINTER(Text))]),

@@ -16,6 +16,7 @@ from .act import Acts
 from .conversations import ConversationList
 from .errors import Status, check
 from .find import Finds
+from .keep import Keeps
 from .storage import Storage, pointer as storage_pointer
 from .values import (
     Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
@@ -39,7 +40,7 @@ def _bytes(view: c.View) -> bytes:
     return ctypes.string_at(view.data, view.size) if view.size else b""
 
 
-class Client(Acts, Finds):
+class Client(Acts, Finds, Keeps):
     """A client on an encrypted file, or in memory.
 
     Any method may be called from any thread. The client opens no socket and starts no thread: say

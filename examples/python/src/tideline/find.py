@@ -69,11 +69,10 @@ class Progress:
 class Work:
     """Work that takes long, in steps. What is done is kept; another one goes on from there."""
 
-    def __init__(self, client: Finds) -> None:
-        self._handle = ctypes.c_void_p()
+    def __init__(self, client: object, handle: ctypes.c_void_p) -> None:
+        self._handle = handle
         # The client's hooks must outlive the work.
         self._client = client
-        check(c.library.tl_search_build(client._handle, ctypes.byref(self._handle)))
 
     def __del__(self) -> None:
         handle, self._handle = getattr(self, "_handle", None), ctypes.c_void_p()
@@ -98,7 +97,9 @@ class Finds:
 
     def search_build(self) -> Work:
         """Gives the work that brings what is stored into the index."""
-        return Work(self)
+        handle = ctypes.c_void_p()
+        check(c.library.tl_search_build(self._handle, ctypes.byref(handle)))
+        return Work(self, handle)
 
     def search(
         self, text: Union[str, bytes], conversation: str = "", *, sender: str = "",

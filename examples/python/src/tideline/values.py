@@ -305,6 +305,7 @@ class ChangeKind(enum.IntEnum):
     ENTITIES = 6
     OPERATIONS = 7
     CONVERSATIONS = 8
+    PURGED = 9
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,19 @@
+/// Budgets: what is beyond goes in steps.
+import CTidelineShared
+import Testing
+import Tideline
+
+@Suite struct KeepTests {
+  @Test func whatIsBeyondGoes() throws {
+    let client = try caughtUp((1...9).map { message($0) })
+    #expect(throws: TidelineError.self) { _ = try client.purge() }
+    try client.retain(messages: 4)
+    let work = try client.purge()
+    while try work.step(ms: 0).is_done == 0 {}
+    let room = try client.room("c")
+    #expect(room.messages == 4 && room.purged_messages == 5)
+    #expect(try client.room().bytes == room.bytes)
+    try client.retain(messages: nil)
+    #expect(try client.room().messages == 0)
+  }
+}
