@@ -53,7 +53,8 @@ extension World {
 
   /// Looks at the feed after an input.
   func lookAtOffers() throws {
-    guard knobs.looksAtOffers, let probe else { return }
+    // Who asks says that all before was read: a mirror is the one that follows.
+    guard knobs.looksAtOffers, !knobs.retention.mirrors, let probe else { return }
     defer { offers.told = [] }
     let losses = findings.powerCuts + findings.diskFailures + findings.restores
     let isLoss = losses != offers.losses
