@@ -25,7 +25,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
-  statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
+  probe-test statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
   sim-each-commit sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz search-model bench bench-count bench-growth bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
@@ -107,6 +107,11 @@ tsan: setup
 py: lib
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/run.py
+
+## What the probe finds out: the reference server in many configurations, and planted faults.
+probe-test: lib server
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
+	  $(PYTHON) Tests/Probe/run.py
 
 ## The types of the Python package.
 types: setup

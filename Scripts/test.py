@@ -73,6 +73,7 @@ def main():
         ("release library", make + ["lib"], None),
         ("boundary from C", make + ["c"], count_boundary),
         ("boundary from Python", make + ["py"], count_sum),
+        ("probe of servers", make + ["probe-test"], count_sum),
         ("boundary from Swift", make + ["swift-boundary"], count_sum),
         ("simulator", make + ["sim-test"], count_sum),
         ("commits that fail", make + ["sim-commits"], count_sum),

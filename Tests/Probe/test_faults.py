@@ -1,0 +1,78 @@
+"""Each fault that is planted in an adapter is named, and nothing is said of one without any."""
+
+import unittest
+
+from small import World
+from tideline import Capabilities, Profile, Ties, Truncates
+from tideline.probe import Level, Setup, fit, probe
+
+#: What is planted, and what the probe calls it.
+FAULTS = {
+    "mark_read unanswered": "unanswered",
+    "ids not echoed": "ids-not-echoed",
+    "another id echoed": "echo-wrong",
+    "answered twice": "answered-twice",
+    "offset off by one": "offset-off",
+    "deleted rows in pages": "deleted-in-pages",
+    "inclusive for exclusive": "before-inclusive",
+    "exclusive for inclusive": "changed-exclusive",
+    "unsorted pages": "unsorted",
+    "wrong counts": "count-wrong",
+    "deleted messages counted": "counts-hidden",
+    "counts of the selection": "count-of-selection",
+    "after_ts loses the first": "after-wrong",
+    "pages larger than asked": "over-limit",
+    "has_more always false": "has-more-wrong",
+    "before_id left out": "before-id",
+    "around without its message": "around-without-target",
+    "around the newest where unknown": "around-unknown",
+    "deletions by the message's time": "deletion-times",
+    "deletions not told": "deletions-untold",
+    "lost messages": "lost-message",
+    "client ids of its own": "client-id-wrong",
+    "edits not shown": "edit-unseen",
+    "reactions doubled": "reaction-twice",
+    "times differ from the answers": "stamp-changes",
+    "finer printed than it is": "resolution",
+    "deleted sends repeated": "deleted-comes-back",
+    "back-dated": "order-not-time",
+}
+#: Named beside the fault itself, since it is seen there too.
+BESIDE = {
+    "mark_read unanswered": {"marks-refused"},
+    "another id echoed": {"unanswered", "deletions-refused", "deletions-untold"},
+    "unsorted pages": {"page-holes", "lost-message", "has-more-wrong", "late"},
+    "times differ from the answers": {"push-differs", "resolution", "after-wrong"},
+    "inclusive for exclusive": {"before-id"},
+    "before_id left out": {"before-id-unknown"},
+    "around without its message": {"around-ts"},
+    "edits not shown": {"changed-missing"},
+    "deleted rows in pages": {"deleted-comes-back"},
+    "back-dated": {"stamps-back"},
+}
+
+
+def run(fault=""):
+    world = World(fault)
+    return probe(Setup(dial=world.dial, conversation="c", clock=world.clock, pause=world.pause,
+                       messages=40, run="run"))
+
+
+class Planted(unittest.TestCase):
+    def test_an_adapter_without_a_fault(self):
+        report = run()
+        self.assertEqual(report.names(Level.FAULT, Level.TRAP), set())
+        self.assertEqual(fit(report), Profile(
+            truncates=Truncates.NEWEST, ties=Ties.ARRIVAL, capabilities=Capabilities.BEFORE
+            | Capabilities.AROUND | Capabilities.CHANGED_SINCE | Capabilities.IDEMPOTENT_SEND))
+
+    def test_each_fault_is_named(self):
+        for fault, name in FAULTS.items():
+            with self.subTest(fault):
+                found = run(fault).names(Level.FAULT, Level.TRAP)
+                self.assertIn(name, found)
+                self.assertEqual(found - {name} - BESIDE.get(fault, set()), set())
+
+
+if __name__ == "__main__":
+    unittest.main()

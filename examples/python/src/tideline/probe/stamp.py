@@ -1,0 +1,43 @@
+"""Times as the protocol prints them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Optional
+
+_FORM = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?"
+    r"(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)?")
+_START = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stamp:
+    """A time and how it was printed. A time without a zone is read as UTC."""
+
+    us: int
+    #: Digits of a second behind the point.
+    digits: int
+    #: Whether the text names its zone.
+    zoned: bool
+
+
+def parse(text: object) -> Optional[Stamp]:
+    """The time that a text prints, None where it prints none."""
+    match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 64 else None
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    fraction, zulu, sign, hours, minutes = match.groups()[6:]
+    try:
+        when = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    us = (when - _START) // timedelta(microseconds=1)
+    us += int(((fraction or "") + "000000")[:6]) if second < 60 else 999_999
+    if sign:
+        east = (int(hours) * 60 + int(minutes or 0)) * (1 if sign == "+" else -1)
+        us -= east * 60_000_000
+    return Stamp(us, len(fraction or ""), bool(zulu or sign))
