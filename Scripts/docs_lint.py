@@ -24,8 +24,11 @@ LINK_ALONE = r"\s*(?:(?:[-*+]|\d+\.) )?(?:\[[^\]]+\]\([^)\s]+\)|<?[a-z]+://\S+)[
 # A newcomer follows so many steps and no more.
 HOPS_MAX = 10
 FIRST_BLOCK = "examples/c/first.c"
-# A page shows a program whole: its block equals the file, which `make examples` runs.
-WHOLE = {"docs/screens.md": ("python", "examples/python/examples/screen.py", 150)}
+# A page shows a program whole: its block equals the file, which is run.
+WHOLE = {"docs/screens.md": ("python", "examples/python/examples/screen.py", 150),
+         "docs/adapters.md": ("python", "examples/python/examples/adapter.py", 60)}
+# Where such a program is run.
+RUNS = ("Scripts/examples.sh", "Tests/Probe/test_adapter.py")
 NUMBERS = r"\d{3}(?:, \d{3})*"
 NOTE_HEAD = re.compile("\n".join([
     r"# (?:\d{3} )?(?P<title>.+)",
@@ -170,7 +173,8 @@ def whole_programs():
             yield page_name, f"no block of code is {name}"
         if len(program.splitlines()) > lines_max:
             yield name, f"{len(program.splitlines())} lines, {lines_max} are allowed"
-        if pathlib.Path(name).name not in (ROOT / "Scripts" / "examples.sh").read_text():
+        if not any(f"/{pathlib.Path(name).name}" in (ROOT / run).read_text()
+                   or f'"{pathlib.Path(name).name}"' in (ROOT / run).read_text() for run in RUNS):
             yield name, "no example that is run"
 
 

@@ -1,5 +1,7 @@
 """Each fault that is planted in an adapter is named, and nothing is said of one without any."""
 
+import pathlib
+import re
 import unittest
 
 from small import World
@@ -30,6 +32,7 @@ FAULTS = {
     "deletions not told": "deletions-untold",
     "lost messages": "lost-message",
     "client ids of its own": "client-id-wrong",
+    "sends answered without a message": "send-without-message",
     "edits not shown": "edit-unseen",
     "reactions doubled": "reaction-twice",
     "times differ from the answers": "stamp-changes",
@@ -65,6 +68,15 @@ class Planted(unittest.TestCase):
         self.assertEqual(fit(report), Profile(
             truncates=Truncates.NEWEST, ties=Ties.ARRIVAL, capabilities=Capabilities.BEFORE
             | Capabilities.AROUND | Capabilities.CHANGED_SINCE | Capabilities.IDEMPOTENT_SEND))
+
+    def test_the_page_has_ten_of_them(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "adapters.md").read_text()
+        rows = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", page, re.MULTILINE)
+        self.assertEqual([int(number) for number, _ in rows], list(range(1, 11)))
+        for number, said in rows:
+            names = set(re.findall(r"`([\w-]+)`", said))
+            self.assertTrue(names and names <= {*FAULTS.values(), *BESIDE["unsorted pages"]},
+                            (number, names))
 
     def test_each_fault_is_named(self):
         for fault, name in FAULTS.items():

@@ -63,7 +63,8 @@ class Writer:
                                     payload=payload)
         if not answer.ok:
             return None
-        row = self.room.row(answer.data.get("message"))
+        message = answer.data.get("message")
+        row = self.room.row(message) if message is not None else None
         report = self.room.report
         if row is None:
             report.fault("send-without-message", "the answer to send_message has no good `message`:"

@@ -1,0 +1,80 @@
+"""The adapter of docs/adapters.md: the probe finds nothing wrong with it, and a client that is
+carried by it has what the server has."""
+
+import importlib.util
+import pathlib
+import unittest
+
+import tideline
+from harbour import Harbour
+from tideline.probe import Level, Setup, fit, probe
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+EXAMPLE = ROOT / "examples" / "python" / "examples" / "adapter.py"
+
+
+def example():
+    spec = importlib.util.spec_from_file_location("adapter", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def carry(client, adapter):
+    """A host's whole loop: what the client wants to send, and what comes."""
+    count = 0
+    for frame in client.frames():
+        adapter.send(frame.bytes)
+        client.frame_sent(frame.id)
+        client.receive(adapter.receive(30))
+        count += 1
+    return count
+
+
+class TheExample(unittest.TestCase):
+    def setUp(self):
+        self.server = Harbour()
+        self.addCleanup(self.server.close)
+        self.adapter = example().Adapter(self.server.base)
+
+    def test_nothing_is_wrong_with_it(self):
+        report = probe(Setup(
+            dial=lambda: example().Adapter(self.server.base), conversation="quay", messages=40,
+            clock=self.server.clock, pause=self.server.pause))
+        self.assertEqual(report.of(Level.FAULT), [])
+        self.assertEqual(report.names(Level.TRAP), {"pushes"})
+        found = fit(report)
+        self.assertEqual(found.truncates, tideline.Truncates.NEWEST)
+        self.assertEqual(found.capabilities, tideline.Capabilities.IDEMPOTENT_SEND)
+
+    def test_a_client_has_what_the_server_has(self):
+        for number in range(120):
+            self.server.post("quay", f"before {number}", author="you")
+            self.server.pause(3)
+        profile = tideline.Profile(capabilities=tideline.Capabilities.IDEMPOTENT_SEND)
+        with tideline.Client(user_id="me", profile=profile) as client:
+            def same():
+                client.sync("quay")
+                carry(client, self.adapter)
+                client.sync("quay", tideline.SyncKind.OLDER, want=10_000)
+                carry(client, self.adapter)
+                page = client.messages("quay", limit=1_000)
+                self.assertTrue(page.coverage.whole)
+                self.assertEqual([(row.id, row.json) for row in page.messages],
+                                 [(row["id"], row["text"]) for row in self.server.rooms["quay"]])
+
+            client.connected()
+            same()
+            client.send("quay", "from here")
+            carry(client, self.adapter)
+            for number in (2, 60, 118):
+                self.server.handle("DELETE", ["rooms", "quay", "messages", f"h{number}"], {}, None)
+            self.server.pause(60)
+            self.server.post("quay", "later", author="you")
+            same()
+            client.sync("quay")
+            self.assertLessEqual(carry(client, self.adapter), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
