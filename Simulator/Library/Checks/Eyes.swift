@@ -51,6 +51,13 @@ struct Eyes {
     looks += 1
   }
 
+  /// What is not stored any more has no place among those of its time, until a page shows it again.
+  mutating func forget(besides stored: Set<RowKey>, in conversation: Int) {
+    for (order, rows) in shown[conversation] ?? [:] {
+      shown[conversation]?[order] = rows.intersection(stored)
+    }
+  }
+
   /// A loss of power may take away what pages have taught.
   mutating func forgetPages() { shown = [:] }
 }

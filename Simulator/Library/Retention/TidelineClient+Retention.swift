@@ -36,6 +36,13 @@ extension TidelineClient {
       isOver: room.isOver)
   }
 
+  /// Messages that are stored, read without a look.
+  func stored(_ conversation: [UInt8]) throws -> [RowKey] {
+    let page = try client.messages(
+      conversation: conversation, numbers: 1...UInt64.max, limit: 10_000)
+    return page.rows.map { RowKey(page[$0.id]) }
+  }
+
   /// Whether anything was purged, for a fault that follows a purge.
   var hasPurged: Bool { (try? room().purged > 0) ?? false }
 

@@ -24,6 +24,19 @@ extension World {
     if retentionDice.chance(0.5) { try pullMirror(keeper) }
   }
 
+  /// Before a frame may bring it again: what was purged has lost its place among those of its time.
+  func forgetPurged() throws {
+    guard knobs.retention.isOn, judgesOrderOnTheWay, let keeper = client as? TidelineClient else {
+      return
+    }
+    let purged = try keeper.room().purged
+    if purged == purgedSeen { return }
+    purgedSeen = purged
+    for index in conversations.indices {
+      eyes.forget(besides: Set(try keeper.stored(conversations[index].bytes)), in: index)
+    }
+  }
+
   /// The subscriber reads what the feed tells, and the rows that it tells of.
   func pullMirror(_ keeper: TidelineClient) throws {
     guard knobs.retention.mirrors else { return }

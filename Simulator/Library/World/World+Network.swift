@@ -206,6 +206,7 @@ extension World {
     noteUpdate(bytes)
     let hearing = try beginHearing(bytes)
     let kept = Frames.isContradicted(bytes) ? try images() : nil
+    try forgetPurged()
     guard let receipt = try input({ try client.receive(bytes) }) else { return }
     trace.mix(UInt64(receipt == .applied ? 1 : receipt == .ignored ? 2 : 3))
     trace.note(nowUs, "← \(receipt.rawValue)", frame: bytes)

@@ -124,6 +124,8 @@ package final class World {
   var mirror = Mirror()
   /// A budget was set, and was taken back for the end.
   var isKept = false
+  /// How many messages had been purged when the eyes last forgot those.
+  var purgedSeen = 0
   var keepsAll = false
   var retentionDice: Random
   var actDice: Random

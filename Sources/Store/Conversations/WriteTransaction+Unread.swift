@@ -77,6 +77,7 @@ extension WriteTransaction {
   /// here it held.
   private func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tally(cid)
+    try PurgedUnreadBook(self).settle(above: tally.marker, in: cid)
     guard let counted = tally.counted else { return }
     let isVague =
       counted.isDoubted ? false : try isOrderUnknown(at: counted.top, cid) || counted.isLow
@@ -309,6 +310,7 @@ extension WriteTransaction {
       isFromNamed: isFromNamed)
     if tally != before { change(.conversations, in: cid, numbers: nil) }
     change(cid, to: tally)
+    try PurgedUnreadBook(self).bound(by: tally, in: cid)
     settleLater(cid)
   }
 

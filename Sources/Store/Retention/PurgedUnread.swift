@@ -56,6 +56,27 @@ struct PurgedUnreadBook {
     try write(purged, cid)
   }
 
+  /// Where all is here again, as a commit leaves it, none is missing any more: also where those
+  /// that came back were read elsewhere meanwhile.
+  func settle(above marker: Position?, in cid: Int64) throws(StoreFailure) {
+    guard try tx.purgedUnread(cid) != nil, let record = try tx.conversation(cid: cid),
+      try tx.isCovered(above: marker, of: record)
+    else { return }
+    try forget(cid)
+  }
+
+  /// The server has counted: of those that were purged no more are unread than it has beside what
+  /// is here. A lower bound says nothing, nor does a count whose newest message stands below some.
+  func bound(by tally: UnreadCounters, in cid: Int64) throws(StoreFailure) {
+    guard let counted = tally.counted, !counted.isLow, var purged = try tx.purgedUnread(cid),
+      !counted.isSharp || purged.top <= counted.top
+    else { return }
+    let most = max(0, counted.count &+ counted.arrived &- tally.unread)
+    if purged.count <= most { return }
+    purged.count = most
+    try write(purged, cid)
+  }
+
   /// The marker moved up.
   func pass(_ position: Position, in cid: Int64) throws(StoreFailure) {
     guard let purged = try tx.purgedUnread(cid), purged.top <= position else { return }
