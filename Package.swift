@@ -28,6 +28,7 @@ let complete = Context.environment["TL_SANITIZE"] == nil
 /// library is larger and loads the shared libstdc++.
 let lean = Context.environment["TL_LEAN"].map {
   ["\($0)/libswiftCore.a", "\($0)/libswiftGlibc.a", "-L\($0)"]
+    + ["-Xlinker", "-T", "-Xlinker", "\(root)/Scripts/unwind.ld"]
 }
 
 /// What only the benchmarks link.
