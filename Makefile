@@ -216,10 +216,11 @@ bench-worst: lib bench-setup
 bench-weight: lib
 	$(PYTHON) Benchmarks/weigh.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
 
-## Search beside plain FTS5 that is given the same tokens, SQLCipher's, and LIKE.
+## Search beside plain FTS5 that is given the same tokens, SQLCipher's, and LIKE. CPU=1 counts the
+## time that a process had a core, on a machine that others use.
 bench-search: lib bench-setup
 	$(PYTHON) Benchmarks/search.py --messages $(MESSAGES) \
-	  --conversations $(CONVERSATIONS)
+	  --conversations $(CONVERSATIONS) $(if $(CPU),--cpu)
 
 ## The tables and plots of docs/benchmarks.md, from what the last runs left.
 bench-page:

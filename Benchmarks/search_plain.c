@@ -157,10 +157,16 @@ static void ask(const char *figure, const char *sql, const char *asked, uint32_t
   printf("{\"figure\":\"%s_rows\",\"value\":%zu}\n", figure, rows);
 }
 
-static void queries(uint32_t conversations) {
-  static const char sql[] = "SELECT rowid FROM s WHERE s MATCH ? ORDER BY rowid DESC LIMIT 50";
+static void likes(void) {
   static const char like[] =
       "SELECT id FROM m WHERE text LIKE ? ORDER BY id DESC LIMIT 50";
+  ask("like_common", like, "%hojn%", 3);
+  ask("like_rare", like, "%vzácn%", 1);
+}
+
+static void queries(uint32_t conversations) {
+  static const char sql[] = "SELECT rowid FROM s WHERE s MATCH ? ORDER BY rowid DESC LIMIT 50";
+  static const char best[] = "SELECT rowid FROM s WHERE s MATCH ? ORDER BY rank LIMIT 50";
   char filtered[64], beginning[1024] = "(";
   snprintf(filtered, sizeof filtered, "\"hojny\" AND \"\3c%u\"", conversations / 2 + 1);
   for (char letter = 'a'; letter <= 'z'; letter++) {
@@ -178,8 +184,7 @@ static void queries(uint32_t conversations) {
   ask("prefix8", sql, beginning, 200);
   ask("filtered", sql, filtered, 200);
   ask("prefix1", sql, "\"h\" *", 3);
-  ask("like_common", like, "%hojn%", 3);
-  ask("like_rare", like, "%vzácn%", 1);
+  ask("ranked", best, "\"hojny\"", 5);
 }
 
 /* argv: path, prelude, total, conversations, cache in KiB, command. */
@@ -205,6 +210,7 @@ EXPORT int bench_run(int argc, const char *const *argv) {
     run("CREATE TABLE m (id INTEGER PRIMARY KEY, text BLOB)");
     each(total, conversations, prepared("INSERT OR IGNORE INTO m VALUES (?, ?)"), 0, "table");
   } else if (strcmp(argv[5], "queries") == 0) queries(conversations);
+  else if (strcmp(argv[5], "likes") == 0) likes();
   else return 2;
   sqlite3_close_v2(db);
   return 0;

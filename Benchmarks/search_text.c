@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WORDS = 20000, CHARACTERS = 3000 };
@@ -24,7 +25,10 @@ static uint32_t zipf(uint64_t random, uint32_t count) {
   return (uint32_t)exp(u * log((double)count));
 }
 
-uint32_t search_language(uint32_t conversation) { return conversation % 3; }
+uint32_t search_language(uint32_t conversation) {
+  const char *only = getenv("SEARCH_LANGUAGE");
+  return only != NULL ? (uint32_t)atoi(only) : conversation % 3;
+}
 
 /* Syllables as they are written, and as they are folded. */
 static const char *const czech[][2] = {
@@ -65,6 +69,7 @@ static void word(writer *w, const char *written, const char *folded) {
   }
   size_t size = strlen(folded);
   put(w, folded, size);
+  if (getenv("SEARCH_PLAIN_WORDS") != NULL) return;
   for (size_t length = 2; length <= 4 && length <= size; length++) {
     say(w, " |\1");
     put(w, folded, length);

@@ -27,12 +27,15 @@ static void build(const char *figure) {
   said("steps", (double)steps);
 }
 
+static tl_hit_order order;
+
 static void ask(const char *figure, const char *asked, uint32_t conversation, uint32_t times) {
   stopwatch watch = {0};
   size_t rows = 0;
   char name[32];
   snprintf(name, sizeof name, "room-%05u", conversation);
-  tl_search search = {.struct_size = sizeof search, .text = text(asked), .limit = 50};
+  tl_search search = {.struct_size = sizeof search, .text = text(asked), .limit = 50,
+                      .order = order};
   if (conversation != UINT32_MAX) search.conversation = text(name);
   for (uint32_t i = 0; i <= times; i++) {
     if (i == 1) watch.total = 0;
@@ -57,6 +60,8 @@ static void queries(void) {
   ask("prefix8", "hojnosti", UINT32_MAX, 200);
   ask("filtered", "\"hojny\"", server.conversations / 2, 200);
   ask("prefix1", "h", UINT32_MAX, 3);
+  order = TL_BY_RELEVANCE;
+  ask("ranked", "\"hojny\"", UINT32_MAX, 5);
 }
 
 static int later(const void *a, const void *b) {
