@@ -237,6 +237,7 @@ typedef struct tl_profile {
   uint32_t ref_days;           /**< How long refs of updates are remembered; 0 is 30 days, at most 3,650. */
   uint32_t refs_max;           /**< How many refs are remembered; 0 is 100,000, at most 10,000,000. */
   uint32_t pages_max;          /**< Pages of one sync where the server tells no count; 0 is 1,000, at most 1,000,000. */
+  tl_view search_members;      /**< Members of a payload whose texts are searched, with spaces between them, at most 1,024 bytes; empty is `text body caption file_name`. Other names than before build the index anew. */
 } tl_profile;
 
 /** What a payload is, as told by the `open` hook. */
@@ -259,6 +260,7 @@ typedef struct tl_opened {
   tl_view payload;   /**< Plaintext to keep, valid until the call that ran the hook returns. */
   uint32_t flags;    /**< `TL_PAYLOAD_` flags. */
   uint32_t reserved; /**< Must be zero. */
+  tl_view searchable; /**< Text to be searched in place of the payload, or empty; as long valid. Empty where a payload is sealed. */
 } tl_opened;
 
 /**
@@ -2347,7 +2349,8 @@ typedef struct tl_progress {
  * @param ms About how many milliseconds, at most 60,000; 0 is as little as possible.
  * @param out Filled on success.
  * @return #TL_OK, #TL_NONE when nothing is left to do, or #TL_E_INVALID, #TL_E_CLOSED,
- *         #TL_E_TOO_NEW, #TL_E_NOT_FOUND (search was switched off), #TL_E_STORAGE, #TL_E_FULL.
+ *         #TL_E_TOO_NEW, #TL_E_NOT_FOUND (search was switched off), #TL_E_DAMAGED (of
+ *         #tl_search_check: the index was wrong), #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
 
@@ -2380,10 +2383,29 @@ TL_API TL_CHECK tl_status tl_search_switch(tl_client *client, int32_t on);
  */
 TL_API TL_CHECK tl_status tl_search_build(tl_client *client, tl_work **out);
 
+/**
+ * @brief Gives the work that looks whether the index has what the messages say, word by word.
+ *
+ * The step that finds that it has not gives #TL_E_DAMAGED, and has thrown the index away:
+ * #tl_search_build makes it anew. To build one anew in any case, switch search off and on. Where
+ * the index changes between steps the look begins again; after three times the rest is one step.
+ * @param client The client.
+ * @param out The work on success, NULL otherwise. Free it with #tl_work_free.
+ * @return #TL_OK, or #TL_E_NOT_FOUND (search is off), #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_search_check(tl_client *client, tl_work **out);
+
 /** Flags of #tl_search. */
 enum {
   TL_SEARCH_MINE = 1u << 0,      /**< Only messages of this user. */
   TL_SEARCH_ATTACHMENT = 1u << 1 /**< Only messages with a member `attachment`. */
+};
+
+/** In which order hits come. */
+typedef int32_t tl_hit_order;
+enum {
+  TL_BY_TIME = 0,     /**< Newest first. */
+  TL_BY_RELEVANCE = 1 /**< Best first, of the newest 10,000 hits; among equals the newest. */
 };
 
 /**
@@ -2401,7 +2423,8 @@ typedef struct tl_search {
   int64_t after_time_us; /**< For the next page: `time_us` of the last hit. */
   uint64_t after_number; /**< For the next page: `number` of the last hit; 0 for the first one. */
   uint32_t limit;        /**< How many hits at most; 0 is 50, at most 1,000. */
-  uint32_t reserved;     /**< Must be zero. */
+  tl_hit_order order;    /**< In which order. */
+  const tl_batch *behind; /**< For the next page by relevance: the page before, which has their order; NULL for the first one. */
 } tl_search;
 
 /** What is to be marked in a text. Both ranges are of the string that the member holds, unescaped. */
@@ -2419,7 +2442,8 @@ typedef struct tl_hit {
   const tl_mark *marks;  /**< What is to be marked, by member and place; NULL for none. */
   uint32_t mark_count;   /**< How many. */
   uint32_t reserved;     /**< Zero. */
-  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
+  tl_view searchable;    /**< What the `open` hook gave to be searched, which the marks are of then; or empty. */
+  uint64_t reserved_words[6]; /**< Zero. Later members are taken out of these. */
 } tl_hit;
 
 /** Why nothing was asked. */
@@ -2428,6 +2452,14 @@ enum {
   TL_ASKED = 0,                /**< It was asked. */
   TL_ASKED_NO_WORD = 1,        /**< The text has no letter, number or emoji. */
   TL_ASKED_ONLY_EXCLUSIONS = 2 /**< It only says what is not to be found. */
+};
+
+/** Whether hits were counted. */
+typedef int32_t tl_counted;
+enum {
+  TL_NOT_COUNTED = 0,     /**< It would cost more than the page. */
+  TL_COUNTED = 1,         /**< So many there are. */
+  TL_COUNTED_AT_LEAST = 2 /**< So many were ranked, and there are older ones. */
 };
 
 /** What a search has looked at, and what not. Set `struct_size` before the call. */
@@ -2440,21 +2472,28 @@ typedef struct tl_searched {
   uint32_t partial;      /**< Conversations of which something is not here: gaps, or older messages. Of a named one, 1 or 0. */
   uint64_t unbuilt;      /**< Of `total`: local numbers of messages that #tl_search_build has not come to. */
   uint64_t total;        /**< Local numbers of messages there were when the build began. */
+  uint64_t count;        /**< How many hits there are in all, as `counted` says. */
+  tl_counted counted;    /**< Newest first it is known of a first page that has all of them, by relevance always. */
+  uint32_t reserved;     /**< Zero. */
 } tl_searched;
 
 /**
- * @brief Finds messages that are stored, newest first.
+ * @brief Finds messages that are stored, newest first or by relevance.
  *
  * The read runs beside the writer and sees one committed state. Pages neither repeat nor skip a
  * message that was there all along and did not move. What this user sends or edits is found at
  * once, by the text that a screen shows: what is to be sent before all others. Of each kind the
- * newest 1,000 are looked at. Hidden, deleted and sealed messages are not found. A window opens at a hit with #tl_window_load.
+ * newest 1,000 are looked at. Hidden, deleted and sealed messages are not found. A window opens at
+ * a hit with #tl_window_load.
+ *
+ * By relevance the first page fixes the order, which its batch keeps; a later page leaves out what
+ * is gone since, and shows what changed as it is now.
  * @param client The client.
  * @param search What is searched for. Borrowed for the call.
  * @param out The batch on success, also without hits, NULL otherwise: see #tl_batch_hits and
  *        #tl_batch_searched. Free it with #tl_batch_free.
  * @return #TL_OK, or #TL_E_NOT_FOUND (search is off), #TL_E_TOO_LARGE (a text over 4 MiB),
- *         #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
+ *         #TL_E_INVALID (also where `behind` has no hits by relevance), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
  */
 TL_API TL_CHECK tl_status
 tl_client_search(tl_client *client, const tl_search *search, tl_batch **out);

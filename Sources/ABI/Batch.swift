@@ -18,7 +18,7 @@ internal import Engine
 
   private var word: UInt64
   /// Bytes behind the header.
-  private var size: Int
+  private(set) var size: Int
   var kind = Kind.messages
   var count = 0
   private var coverage: tl_coverage?

@@ -117,40 +117,44 @@ extension Profile {
       TL_PROFILE_PAGE_SIZE_VARIES
       | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_COUNTS_HIDDEN
       | TL_PROFILE_UNKNOWN_FRAMES
-    guard profile.flags & ~UInt32(known) == 0 else {
+    guard unsafe profile.flags & ~UInt32(known) == 0 else {
       throw .invalid("flags of the profile has an unknown one")
     }
     let servers =
       TL_SERVER_BEFORE | TL_SERVER_AROUND | TL_SERVER_CHANGED_SINCE
       | TL_SERVER_IDEMPOTENT_SEND | TL_SERVER_SEQUENCE | TL_SERVER_ENVELOPE
-    guard profile.capabilities & ~UInt32(servers) == 0 else {
+    guard unsafe profile.capabilities & ~UInt32(servers) == 0 else {
       throw .invalid("capabilities has an unknown one")
     }
-    capabilities = Capabilities(rawValue: profile.capabilities)
-    pushIsLossless = has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
-    tellsUnknownFrames = has(profile.flags, TL_PROFILE_UNKNOWN_FRAMES)
-    refDays = try count(profile.ref_days, zero: 30, atMost: 3_650, "ref_days is over 3,650")
-    refsMax = try count(
+    capabilities = unsafe Capabilities(rawValue: profile.capabilities)
+    pushIsLossless = unsafe has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
+    tellsUnknownFrames = unsafe has(profile.flags, TL_PROFILE_UNKNOWN_FRAMES)
+    refDays = try unsafe count(profile.ref_days, zero: 30, atMost: 3_650, "ref_days is over 3,650")
+    refsMax = try unsafe count(
       profile.refs_max, zero: 100_000, atMost: 10_000_000, "refs_max is over 10,000,000")
-    pagesMax = try count(
+    pagesMax = try unsafe count(
       profile.pages_max, zero: Limits.pagesMax, atMost: 1_000_000, "pages_max is over 1,000,000")
-    pageLimit = try count(
+    pageLimit = try unsafe count(
       profile.page_limit, zero: 50, atMost: Limits.pageLimitMax, "page_limit is over 1,000")
-    truncates = try Truncates(profile.truncates)
-    ties = try Ties(profile.ties)
-    pageSizeVaries = has(profile.flags, TL_PROFILE_PAGE_SIZE_VARIES)
-    absenceIsDeletion = has(profile.flags, TL_PROFILE_ABSENCE_IS_DELETION)
-    countsHidden = has(profile.flags, TL_PROFILE_COUNTS_HIDDEN)
-    guard (0...86_400_000_000).contains(profile.time_resolution_us) else {
+    truncates = try unsafe Truncates(profile.truncates)
+    ties = try unsafe Ties(profile.ties)
+    pageSizeVaries = unsafe has(profile.flags, TL_PROFILE_PAGE_SIZE_VARIES)
+    absenceIsDeletion = unsafe has(profile.flags, TL_PROFILE_ABSENCE_IS_DELETION)
+    countsHidden = unsafe has(profile.flags, TL_PROFILE_COUNTS_HIDDEN)
+    guard unsafe (0...86_400_000_000).contains(profile.time_resolution_us) else {
       throw .invalid("time_resolution_us is not between 0 and a day")
     }
-    timeResolutionUs = profile.time_resolution_us
-    if profile.overlap_ms != 0 { overlapUs = Int64(profile.overlap_ms) * 1_000 }
-    deletionHorizonUs = Int64(profile.deletion_horizon_s) * 1_000_000
-    guard (-1_439...1_439).contains(profile.zone_offset_min) else {
+    timeResolutionUs = unsafe profile.time_resolution_us
+    if unsafe profile.overlap_ms != 0 { overlapUs = unsafe Int64(profile.overlap_ms) * 1_000 }
+    deletionHorizonUs = unsafe Int64(profile.deletion_horizon_s) * 1_000_000
+    guard unsafe (-1_439...1_439).contains(profile.zone_offset_min) else {
       throw .invalid("zone_offset_min is a day or more")
     }
-    zoneOffsetMinutes = Int(profile.zone_offset_min)
+    zoneOffsetMinutes = unsafe Int(profile.zone_offset_min)
+    let members = try unsafe profile.search_members.text(
+      "search_members", atMost: Limits.searchMembersMax,
+      or: .invalid("search_members is over 1,024 bytes"))
+    if !members.isEmpty { searchMembers = members }
   }
 }
 

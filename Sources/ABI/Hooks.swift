@@ -81,7 +81,7 @@ internal import Engine
     }
     if status == ABI.status(TL_NONE) { return .notYet }
     guard status == ABI.status(TL_OK), unsafe answer.flags == 0, unsafe answer.reserved == 0,
-      unsafe answer.payload.size <= Limits.messageBytesMax,
+      unsafe answer.payload.size <= Limits.messageBytesMax, unsafe answer.searchable.size == 0,
       let bytes = unsafe answer.payload.copied(), !bytes.isEmpty
     else { return .failed }
     return .sealed(bytes)
@@ -150,13 +150,16 @@ extension Opened {
     let flags = unsafe answer.flags
     let size = unsafe answer.payload.size
     guard flags & ~known == 0, unsafe answer.reserved == 0, size <= Limits.messageBytesMax,
-      let bytes = unsafe answer.payload.copied()
+      unsafe answer.searchable.size <= Limits.messageBytesMax,
+      let bytes = unsafe answer.payload.copied(),
+      let searchable = unsafe answer.searchable.copied()
     else {
       self = .failed
       return
     }
     self = .plain(
       bytes, control: flags & UInt32(TL_PAYLOAD_CONTROL) != 0,
-      event: flags & UInt32(TL_PAYLOAD_EVENT) != 0)
+      event: flags & UInt32(TL_PAYLOAD_EVENT) != 0,
+      searchable: searchable.isEmpty ? nil : searchable)
   }
 }

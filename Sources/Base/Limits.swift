@@ -137,5 +137,7 @@ package enum Limits {
   /// Bytes of what a person types to search for, hits of one answer, and a step of work.
   package static let searchBytesMax = 4 << 20
   package static let searchHitsMax = 1_000
+  /// Bytes of the names of members that are searched.
+  package static let searchMembersMax = 1_024
   package static let stepMsMax = 60_000
 }

@@ -11,10 +11,19 @@ package struct Highlights: Equatable, Sendable {
   package internal(set) var utf16: [Range<Int>] = []
 
   package init(_ text: Span<UInt8>, _ query: Query) {
-    let list = Tokenizer.tokens(text, .text(.none))
-    let places = TokenPlaces(list)
+    var tokenizer = Tokenizer(.text(.none))
+    self.init(text, query, &tokenizer)
+  }
+
+  /// The same with a tokenizer of texts that keeps its room for the next one.
+  package init(_ text: Span<UInt8>, _ query: Query, _ tokenizer: inout Tokenizer) {
+    tokenizer.reset()
+    tokenizer.run(text, atLeast: .max)
+    let places = TokenPlaces(
+      tokenizer.list, phrases: query.pieces.contains { $0.tokens.count != 1 })
     var found: [Range<Int>] = []
     for piece in query.pieces { places.find(piece) { found.append($0) } }
+    if found.isEmpty { return }
     found.sort { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) }
     for range in found {
       if let last = utf8.last, range.lowerBound <= last.upperBound {
@@ -48,29 +57,32 @@ package struct Highlights: Equatable, Sendable {
 }
 
 extension Query {
-  /// Whether texts have what is asked, without an index; a phrase is in one of them.
-  package func finds(_ texts: [MemberTexts.Member]) -> Bool {
-    if nothing != nil { return false }
+  /// How often texts have each piece that is asked, at most 255 times, without an index; nil where
+  /// they do not have what is asked. A phrase is in one of them.
+  package func counts(_ texts: [MemberTexts.Member]) -> [UInt8]? {
+    if nothing != nil { return nil }
     let places = texts.map { TokenPlaces(Tokenizer.tokens($0.text.span, .text(.none))) }
-    func has(_ piece: Piece) -> Bool {
-      places.contains { text in
-        var isFound = false
-        text.find(piece) { _ in isFound = true }
-        return isFound
-      }
+    func count(_ piece: Piece) -> UInt8 {
+      var count = 0
+      for text in places { text.find(piece) { _ in count &+= 1 } }
+      return UInt8(clamping: count)
     }
-    return pieces.allSatisfy(has) && !excluded.contains(where: has)
+    guard !excluded.contains(where: { count($0) > 0 }) else { return nil }
+    let counts = pieces.map(count)
+    return counts.contains(0) ? nil : counts
   }
 }
 
 /// The tokens of a text by their places, in which phrases are looked for.
 struct TokenPlaces {
   private let list: TokenList
-  /// For each place, its tokens among those of the list.
+  /// For each place, its tokens among those of the list; of no use where no phrase is looked for.
   private var places: [Range<Int>] = []
 
-  init(_ list: TokenList) {
+  init(_ list: TokenList, phrases: Bool = true) {
     self.list = list
+    guard phrases else { return }
+    places.reserveCapacity(list.entries.count)
     for (index, entry) in list.entries.enumerated() {
       if entry.isColocated, let last = places.indices.last {
         places[last] = places[last].lowerBound..<index &+ 1
@@ -83,6 +95,7 @@ struct TokenPlaces {
   /// Calls with the bytes of each occurrence.
   func find(_ piece: Query.Piece, _ found: (Range<Int>) -> Void) {
     let tokens = piece.tokens
+    if tokens.count == 1 { return findOne(tokens[0], piece.beginning != nil, found) }
     guard !tokens.isEmpty, places.count >= tokens.count else { return }
     for first in 0...places.count &- tokens.count {
       var range: Range<Int>?
@@ -102,12 +115,29 @@ struct TokenPlaces {
     }
   }
 
+  private func findOne(
+    _ token: [UInt8], _ isBeginning: Bool, _ found: (Range<Int>) -> Void
+  ) {
+    // Of a place one token counts, as in a phrase.
+    var isPlaceFound = false
+    for entry in list.entries {
+      if !entry.isColocated { isPlaceFound = false }
+      if isPlaceFound || !isMatch(entry, token, isBeginning) { continue }
+      isPlaceFound = true
+      found(entry.source)
+    }
+  }
+
+  @inline(__always)
+  private func isMatch(_ entry: TokenEntry, _ token: [UInt8], _ isBeginning: Bool) -> Bool {
+    let isLonger = entry.place.count > token.count
+    return !(isLonger && (!isBeginning || entry.kind != .word)) && list.starts(entry, with: token)
+  }
+
   /// The token at a place that is the one looked for, or a word that begins so.
   private func match(_ place: Int, _ token: [UInt8], _ isBeginning: Bool) -> TokenEntry? {
-    for entry in list.entries[places[place]] {
-      if entry.place.count < token.count { continue }
-      if entry.place.count > token.count, !isBeginning || entry.kind != .word { continue }
-      if list[entry].starts(with: token) { return entry }
+    for entry in list.entries[places[place]] where isMatch(entry, token, isBeginning) {
+      return entry
     }
     return nil
   }

@@ -5,22 +5,38 @@
 
 import Base
 
+/// Names of members whose texts are searched, in this order.
+package struct MemberNames: Equatable, Sendable {
+  package static let common = MemberNames(Array("text body caption file_name".utf8))
+
+  /// With spaces between them, as a profile and the index say them.
+  package let bytes: [UInt8]
+  let names: [[UInt8]]
+
+  package init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    names = bytes.split(separator: 0x20).map(Array.init)
+  }
+}
+
 package struct MemberTexts: Sendable {
   package struct Member: Equatable, Sendable {
     /// Empty where the payload itself is the text.
     package let name: [UInt8]
     /// Unescaped; half a surrogate is U+FFFD.
     package let text: [UInt8]
-  }
 
-  /// The names whose members are searched, in this order.
-  package static let names: [StaticString] = ["text", "body", "caption", "file_name"]
+    package init(name: [UInt8], text: [UInt8]) {
+      self.name = name
+      self.text = text
+    }
+  }
 
   package let members: [Member]
 
-  package init(_ payload: [UInt8]) {
+  package init(_ payload: [UInt8], _ names: MemberNames = .common) {
     var reader = MemberReader(payload)
-    switch reader.root() {
+    switch reader.root(names.names) {
     case .object(let found): members = found
     case .string(let text): members = [Member(name: [], text: text)]
     case .other:
@@ -56,14 +72,13 @@ private struct MemberReader {
     self.bytes = bytes
   }
 
-  mutating func root() -> Root {
+  mutating func root(_ names: [[UInt8]]) -> Root {
     skipSpaces()
     switch peek {
     case Self.quote:
       guard let text = string(), isAtEnd else { return .other }
       return .string(unescape(bytes[text]).text)
     case UInt8(ascii: "{"):
-      let names = MemberTexts.names.map(\.bytes)
       var found = [Range<Int>?](repeating: nil, count: names.count)
       let isObject = object { name, value in
         guard let index = names.firstIndex(of: name) else { return }

@@ -24,6 +24,21 @@ extension Query {
     return result
   }
 
+  /// The same for one of the pieces alone.
+  package func expression(of piece: Int, words: [[UInt8]]?) -> [UInt8] {
+    var result: [UInt8] = []
+    if pieces.indices.contains(piece) { Self.append(pieces[piece], words, to: &result) }
+    return result
+  }
+
+  /// How many phrases of the expression stand for the last piece; each other one is one.
+  package func lastPhrases(words: [[UInt8]]?) -> Int {
+    switch pieces.last?.beginning {
+    case nil, .indexed: 1
+    case .vocabulary, .letter: max(words?.count ?? 1, 1)
+    }
+  }
+
   private static func append(_ piece: Piece, _ words: [[UInt8]]?, to result: inout [UInt8]) {
     switch piece.beginning {
     case nil: append(piece.tokens, to: &result)

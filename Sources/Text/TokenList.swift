@@ -45,6 +45,18 @@ package struct TokenList {
   /// The bytes of a token.
   package subscript(_ entry: TokenEntry) -> ArraySlice<UInt8> { room[entry.place] }
 
+  /// Whether a token begins so. A slice of the bytes would be counted once more for each look.
+  @inline(__always)
+  func starts(_ entry: TokenEntry, with token: [UInt8]) -> Bool {
+    guard entry.place.count >= token.count else { return false }
+    var place = entry.place.lowerBound
+    for byte in token {
+      if room[place] != byte { return false }
+      place &+= 1
+    }
+    return true
+  }
+
   /// Lets go of all tokens, and of all bytes but the last ones.
   mutating func restart(keeping kept: Int) {
     entries.removeAll(keepingCapacity: true)

@@ -14,7 +14,7 @@ struct ConnectionOpener {
 
   /// Pages in the log before the writer checkpoints: about 12 MB. What is left of it by a kill
   /// is read at the next opening, in some 15 ms.
-  private static let checkpointPages = 3000
+  static let checkpointPages = 3000
   /// What a restarted log is cut to, after a large transaction has made it long.
   private static let logBytesKept = 16 << 20
   /// How long a connection waits for another that is just being opened or closed.

@@ -12,6 +12,9 @@ internal import Synchronization
 
 // The path is constant, the rest is behind the lock.
 @safe package final class Vault: @unchecked Sendable {
+  /// Pages in the log at which a commit writes them back into the file.
+  package static var logPages: Int { ConnectionOpener.checkpointPages }
+
   // The writer is only passed on, to one taker.
   @safe private struct Contents: @unchecked Sendable {
     var core: VaultCore?

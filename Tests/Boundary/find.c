@@ -137,6 +137,60 @@ static void filters(void) {
   tl_client_free(client);
 }
 
+/* header: "the look begins again" */
+static void checked(void) {
+  tl_client *client = caught_up();
+  EXPECT(tl_search_switch(client, 1), TL_OK);
+  tl_work *work = NULL;
+  tl_progress progress = {.struct_size = sizeof progress};
+  for (int round = 0; round < 2; round++) {
+    EXPECT(tl_search_check(client, &work), TL_OK);
+    tl_status status = TL_OK;
+    for (int step = 0; status == TL_OK && step < 10000; step++)
+      status = tl_work_step(work, 0, &progress);
+    CHECK(status == TL_NONE && progress.is_done == 1 && progress.done == progress.total);
+    tl_work_free(work);
+    build(client);
+  }
+  tl_client_free(client);
+}
+
+/* header: "By relevance the first page fixes the order" */
+static void relevance(void) {
+  tl_client *client = caught_up();
+  EXPECT(tl_search_switch(client, 1), TL_OK);
+  build(client);
+  tl_search search = search_for("zprava");
+  search.order = TL_BY_RELEVANCE;
+  search.limit = 2;
+  tl_batch *before = NULL, *batch = NULL;
+  uint64_t seen[COUNT] = {0};
+  size_t found = 0, count = 0;
+  do {
+    search.behind = before;
+    EXPECT(tl_client_search(client, &search, &batch), TL_OK);
+    const tl_hit *hits = tl_batch_hits(batch, &count);
+    tl_searched told = searched(batch);
+    CHECK(told.count == COUNT && told.counted == TL_COUNTED);
+    for (size_t i = 0; i < count; i++) {
+      for (size_t k = 0; k < found; k++) CHECK(seen[k] != hits[i].message.number);
+      CHECK(hits[i].searchable.size == 0 && hits[i].mark_count > 0);
+      if (found < COUNT) seen[found++] = hits[i].message.number;
+    }
+    CHECK(told.has_more == (found < COUNT));
+    tl_batch_free(before);
+    before = batch;
+  } while (found < COUNT && count > 0 && !broken);
+  CHECK(found == COUNT);
+  tl_batch_free(before);
+  search.behind = NULL;
+  search.order = TL_BY_TIME;
+  EXPECT(tl_client_search(client, &search, &batch), TL_OK);
+  CHECK(searched(batch).counted == TL_NOT_COUNTED);
+  tl_batch_free(batch);
+  tl_client_free(client);
+}
+
 static void misuse(void) {
   tl_client *client = caught_up();
   tl_search search = search_for("a");
@@ -148,6 +202,8 @@ static void misuse(void) {
   EXPECT(tl_search_switch(NULL, 1), TL_E_INVALID);
   EXPECT(tl_search_build(client, NULL), TL_E_INVALID);
   EXPECT(tl_search_build(client, &work), TL_E_NOT_FOUND);
+  EXPECT(tl_search_check(client, &work), TL_E_NOT_FOUND);
+  EXPECT(tl_search_check(client, NULL), TL_E_INVALID);
   EXPECT(tl_search_switch(client, 1), TL_OK);
   EXPECT(tl_client_search(client, NULL, &batch), TL_E_INVALID);
   EXPECT(tl_client_search(client, &search, NULL), TL_E_INVALID);
@@ -157,8 +213,28 @@ static void misuse(void) {
   search.limit = 1001;
   EXPECT(tl_client_search(client, &search, &batch), TL_E_INVALID);
   search.limit = 0;
-  search.reserved = 1;
+  search.order = 2;
   EXPECT(tl_client_search(client, &search, &batch), TL_E_INVALID);
+  search.order = TL_BY_TIME;
+  EXPECT(tl_client_search(client, &search, &batch), TL_OK);
+  /* Only hits by relevance have an order, and only they are gone through. */
+  tl_search next = search_for("a");
+  next.behind = batch;
+  tl_batch *page = NULL;
+  EXPECT(tl_client_search(client, &next, &page), TL_E_INVALID);
+  next.order = TL_BY_RELEVANCE;
+  EXPECT(tl_client_search(client, &next, &page), TL_E_INVALID);
+  tl_batch_free(batch);
+  tl_query rows = {.struct_size = sizeof rows, .conversation = view("c")};
+  EXPECT(tl_client_messages(client, &rows, &batch), TL_OK);
+  next.behind = batch;
+  EXPECT(tl_client_search(client, &next, &page), TL_E_INVALID);
+  tl_batch_free(batch);
+  CHECK(page == NULL);
+  batch = NULL;
+  search.limit = 1001;
+  EXPECT(tl_client_search(client, &search, &batch), TL_E_INVALID);
+  search.limit = 0;
   CHECK(batch == NULL);
   EXPECT(tl_search_build(client, &work), TL_OK);
   EXPECT(tl_work_step(work, 60001, &progress), TL_E_INVALID);
@@ -181,6 +257,8 @@ int main(void) {
   make_messages();
   RUN(hits);
   RUN(filters);
+  RUN(relevance);
+  RUN(checked);
   RUN(misuse);
   return report("find");
 }

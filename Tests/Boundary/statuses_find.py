@@ -9,6 +9,7 @@ from status_world import MARK, ROOM, ROWS
 
 SWITCH, BUILD, SEARCH, STEP = (
     "tl_search_switch", "tl_search_build", "tl_client_search", "tl_work_step")
+CHECK = "tl_search_check"
 READ, BYTES = "the disk cannot be read", "the disk gives other bytes"
 
 
@@ -54,7 +55,9 @@ gives(SWITCH, "TL_E_FULL", "the disk is full",
       call(SWITCH, connected, lambda w, h: (1,)), "the disk is full")
 
 on_client(BUILD, lambda w, h: (w.out(),), searching)
+on_client(CHECK, lambda w, h: (w.out(),), searching)
 on_client(SEARCH, search, searching)
+gives(CHECK, "TL_E_NOT_FOUND", "search is off", call(CHECK, connected, lambda w, h: (w.out(),)))
 gives(BUILD, "TL_E_NOT_FOUND", "search is off", call(BUILD, connected, lambda w, h: (w.out(),)))
 gives(SEARCH, "TL_E_NOT_FOUND", "search is off", call(SEARCH, connected, search))
 gives(SEARCH, "TL_E_TOO_LARGE", "a text over 4 MiB", call(SEARCH, searching, lambda w, h: (
@@ -63,6 +66,7 @@ gives(SEARCH, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
       call(SEARCH, searching, lambda w, h: (w.longer(c.Search, text=MARK), w.out())))
 for fault, status in ((READ, "TL_E_STORAGE"), (BYTES, "TL_E_DAMAGED")):
     gives(BUILD, status, fault, call(BUILD, searching, lambda w, h: (w.out(),)), fault)
+    gives(CHECK, status, fault, call(CHECK, searching, lambda w, h: (w.out(),)), fault)
     gives(SEARCH, status, fault, call(SEARCH, searching, search), fault)
 
 

@@ -114,6 +114,49 @@ class Find(unittest.TestCase):
                           b"a" * (1 << 20)):
                 client.search(query)
 
+    def test_by_relevance(self):
+        """Pages go through the order of the first one, whatever comes between."""
+        with tideline.Client(user_id="me") as client:
+            client.search_switch(True)
+            for number in range(9):
+                push(client, f"m{number}", "word " * (number % 3 + 1) + "other " * (number // 3),
+                     created_at=f"2024-05-01T10:00:0{number}")
+            first = client.search("word", order=tideline.Order.RELEVANCE, limit=4)
+            self.assertEqual(names(first)[0], "m2")
+            self.assertEqual((first.count, first.counted), (9, tideline.Counted.ALL))
+            pages, page = names(first), first
+            while page.has_more:
+                push(client, f"n{len(pages)}", "word word word word")
+                page = client.search("word", order=tideline.Order.RELEVANCE, behind=page, limit=2)
+                pages += names(page)
+            self.assertEqual(sorted(pages), [f"m{number}" for number in range(9)])
+            self.assertEqual(client.search("word", limit=2).counted, tideline.Counted.NOT)
+            self.assertEqual(client.search("word", limit=99).count, 12)
+
+    def test_what_is_searched(self):
+        """Members that the profile names, and texts that the hook gives in place of a payload."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "file"
+            profile = tideline.Profile(search_members="title")
+            with tideline.Client(path, KEY, user_id="me", profile=profile) as client:
+                client.search_switch(True)
+                push(client, "m", "word", payload={"text": "word", "title": "Titul"})
+                self.assertEqual(names(client.search("word")), [])
+                hit = client.search("titul").hits[0]
+                self.assertEqual([(m.member, m.utf8) for m in hit.marks], [("title", range(0, 5))])
+            def opened(sealed):
+                return tideline.Plain(b'{"text":"shown"}', searchable="tajné slovo".encode())
+            with tideline.Client(path, KEY, user_id="me", open=opened) as client:
+                self.assertGreater(client.search("word").unbuilt, 0)
+                build(client)
+                self.assertEqual(names(client.search("word")), ["m"])
+                push(client, "h", "sealed")
+                self.assertEqual(names(client.search("shown")), [])
+                hit = client.search("tajne slo").hits[0]
+                self.assertEqual(hit.searchable, "tajné slovo")
+                self.assertEqual([(m.member, m.utf8, m.utf16) for m in hit.marks],
+                                 [("", range(0, 6), range(0, 5)), ("", range(7, 12), range(6, 11))])
+
     def test_any_bytes_are_a_query(self):
         """None is a mistake: NUL, halves of characters, quotes, operators of FTS5, a megabyte."""
         dice = random.Random(28)

@@ -8,18 +8,23 @@ extension Batch {
   static func new(_ page: HitPage) throws(Failure) -> OpaquePointer {
     let rows = unsafe try extent(of: tl_hit.self, page.rows.count)
     let searched = MemoryLayout<tl_searched>.stride
+    let words = Self.words(page.order)
+    let order = try extent(of: UInt64.self, words.count)
     let markCount = page.rows.reduce(0) { $0 + $1.marks.count }
     let marks = unsafe try extent(of: tl_mark.self, markCount)
     let block = try unsafe allocate(
-      [rows, searched, marks, page.bytes.count, page.messages.textBytes])
+      [rows, searched, order, marks, page.bytes.count, page.messages.textBytes])
     let body = unsafe start(of: block)
-    let bytes = unsafe body + rows + searched + marks
+    let bytes = unsafe body + rows + searched + order + marks
+    unsafe (body + rows + searched).bindMemory(to: UInt64.self, capacity: words.count)
+      .initialize(from: words, count: words.count)
     unsafe fill(bytes, page.bytes)
     let texts = unsafe bytes + page.bytes.count
     unsafe page.messages.copyTexts(to: texts)
     unsafe (body + rows).initializeMemory(as: tl_searched.self, to: tl_searched(page))
     let hits = unsafe body.bindMemory(to: tl_hit.self, capacity: page.rows.count)
-    var mark = unsafe (body + rows + searched).bindMemory(to: tl_mark.self, capacity: markCount)
+    var mark = unsafe (body + rows + searched + order)
+      .bindMemory(to: tl_mark.self, capacity: markCount)
     unsafe page.messages.withRows { shown in
       for (index, row) in page.rows.enumerated() {
         let first = unsafe mark
@@ -34,12 +39,36 @@ extension Batch {
             message: tl_message(message, view(bytes, row.conversation), texts),
             marks: row.marks.isEmpty ? nil : UnsafePointer(first),
             mark_count: UInt32(clamping: row.marks.count), reserved: 0,
-            reserved_words: reservedWords))
+            searchable: view(bytes, row.searchable), reserved_words: (0, 0, 0, 0, 0, 0)))
       }
     }
     unsafe block.pointee.kind = .hits
     unsafe block.pointee.count = page.rows.count
     return OpaquePointer(block)
+  }
+
+  /// How an order lies behind what was searched: how many numbers it has, how many were given,
+  /// whether it is cut, then the numbers. No order is more numbers than there are.
+  private static func words(_ order: HitOrder?) -> [UInt64] {
+    guard let order else { return [.max, 0] }
+    let count = UInt64(order.numbers.count) &<< 1
+    return [count | (order.isCut ? 1 : 0), UInt64(clamping: order.given)] + order.numbers
+  }
+
+  /// The order by relevance that hits have.
+  static func order(_ handle: OpaquePointer?) throws(Failure) -> HitOrder {
+    let block = try unsafe block(handle)
+    let wrong = Failure.invalid("behind holds no hits by relevance")
+    guard unsafe block.pointee.kind == .hits else { throw wrong }
+    let first =
+      unsafe try extent(of: tl_hit.self, block.pointee.count) + MemoryLayout<tl_searched>.stride
+    let words = unsafe (start(of: block) + first).assumingMemoryBound(to: UInt64.self)
+    let count = unsafe words[0] &>> 1
+    let most = unsafe UInt64(block.pointee.size / MemoryLayout<UInt64>.stride)
+    guard count < most else { throw wrong }
+    return unsafe HitOrder(
+      numbers: Array(UnsafeBufferPointer(start: words + 2, count: Int(clamping: count))),
+      given: Int(clamping: words[1]), isCut: words[0] & 1 == 1)
   }
 
   static func hits(_ handle: OpaquePointer?) -> (UnsafePointer<tl_hit>?, Int) {
@@ -66,6 +95,11 @@ extension tl_mark {
 }
 
 extension tl_searched {
+  private static func counted(_ page: HitPage) -> Int {
+    if page.count == nil { return TL_NOT_COUNTED }
+    return page.order?.isCut ?? false ? TL_COUNTED_AT_LEAST : TL_COUNTED
+  }
+
   fileprivate init(_ page: HitPage) {
     var asked = TL_ASKED
     if page.asksNoWord { asked = TL_ASKED_NO_WORD }
@@ -73,6 +107,8 @@ extension tl_searched {
     self.init(
       struct_size: 0, asked: tl_asked(truncatingIfNeeded: asked), has_more: page.hasMore ? 1 : 0,
       is_cut: page.isCut ? 1 : 0, sealed: UInt32(clamping: page.sealed),
-      partial: UInt32(clamping: page.partial), unbuilt: page.unbuilt, total: page.total)
+      partial: UInt32(clamping: page.partial), unbuilt: page.unbuilt, total: page.total,
+      count: UInt64(clamping: page.count ?? 0),
+      counted: tl_counted(truncatingIfNeeded: Self.counted(page)), reserved: 0)
   }
 }

@@ -54,6 +54,18 @@ public func tl_search_build(
   }
 }
 
+@implementation @_cdecl("tl_search_check")
+public func tl_search_check(
+  _ client: OpaquePointer?, _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    unsafe out.pointee = Handle.new(try Finder(client).checkSearch())
+    return status(TL_OK)
+  }
+}
+
 @implementation @_cdecl("tl_client_search")
 public func tl_client_search(
   _ client: OpaquePointer?, _ search: UnsafePointer<tl_search>?,
@@ -89,7 +101,6 @@ public func tl_batch_searched(
 
 extension SearchQuery {
   fileprivate init(_ search: tl_search) throws(Failure) {
-    try unsafe mustBeZero(search.reserved, "reserved is not zero")
     let mine = UInt32(truncatingIfNeeded: TL_SEARCH_MINE)
     let attachment = UInt32(truncatingIfNeeded: TL_SEARCH_ATTACHMENT)
     guard unsafe search.flags & ~(mine | attachment) == 0 else {
@@ -111,5 +122,13 @@ extension SearchQuery {
     afterNumber = unsafe search.after_number
     limit = try unsafe count(
       search.limit, zero: 50, atMost: Limits.searchHitsMax, "limit is over 1,000")
+    switch unsafe Int(search.order) {
+    case TL_BY_TIME: isByRelevance = false
+    case TL_BY_RELEVANCE: isByRelevance = true
+    default: throw .invalid("order is not a known value")
+    }
+    guard let behind = unsafe search.behind else { return }
+    guard isByRelevance else { throw .invalid("behind is for an order by relevance") }
+    self.behind = try unsafe Batch.order(behind)
   }
 }

@@ -245,7 +245,9 @@ extension Client {
         try engine.commit { tx throws(StoreFailure) in
           var count = 0
           for (row, payload) in opened
-          where try tx.takeOpened(row, payload: payload.payload, flags: payload.flags) {
+          where try tx.takeOpened(
+            row, payload: payload.payload, flags: payload.flags, searchable: payload.searchable)
+          {
             count += 1
           }
           return count

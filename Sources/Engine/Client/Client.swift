@@ -400,8 +400,9 @@ package final class Client: Sendable {
     return stats
   }
 
+  /// - Parameter isApart: it may take long, and is not to hold up who writes.
   func reading<Result>(
-    _ body: (Reading) throws(Failure) -> Result
+    isApart: Bool = false, _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try ensureOpen()
     // A pair of both would be a type to be made, the first time in a process.
@@ -412,11 +413,11 @@ package final class Client: Sendable {
     }
     let scheme = PositionScheme(config.profile, overlapUs: 0)
     do throws(Failure) {
-      return try store.read(
-        failure: { Failure($0) },
-        { rx throws(Failure) in
-          try body(Reading(rx, fresh: fresh, permille: permille, scheme: scheme))
-        })
+      let look = { (rx: ReadTransaction) throws(Failure) in
+        try body(Reading(rx, fresh: fresh, permille: permille, scheme: scheme))
+      }
+      if isApart { return try store.readApart(failure: { Failure($0) }, look) }
+      return try store.read(failure: { Failure($0) }, look)
     } catch {
       try engine.withLockIfFree { _ throws(Failure) in try store.endWhereGivenUp() }
       throw store.failure ?? error
@@ -460,11 +461,12 @@ package final class Client: Sendable {
     let raw = Array(sealed.frame[sealed.payload])
     guard let hook = config.open else { return asItIs(raw) }
     switch hook(sealed) {
-    case .plain(let payload, let control, let event)
-    where payload.count <= Limits.messageBytesMax:
+    case .plain(let payload, let control, let event, let searchable)
+    where payload.count <= Limits.messageBytesMax
+      && searchable?.count ?? 0 <= Limits.messageBytesMax:
       var flags = event ? RowFlags.event : RowFlags()
       if control || hasControlMember(payload) { flags.insert(.control) }
-      return OpenedPayload(payload: payload, flags: flags, sealed: nil)
+      return OpenedPayload(payload: payload, flags: flags, sealed: nil, searchable: searchable)
     case .notYet:
       return OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
     case .plain, .failed:

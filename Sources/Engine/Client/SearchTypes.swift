@@ -16,10 +16,27 @@ package struct SearchQuery: Sendable {
   /// Time and number of the last hit of the page before; number 0 for the first page.
   package var afterUs: Int64 = 0
   package var afterNumber: UInt64 = 0
+  package var isByRelevance = false
+  /// The order by relevance of the page before; nil for the first page.
+  package var behind: HitOrder?
   package var limit = 50
 
   package init(_ text: [UInt8]) {
     self.text = text
+  }
+}
+
+/// Hits in the order that their first page has fixed: numbers of messages, and how many were given.
+package struct HitOrder: Equatable, Sendable {
+  package var numbers: [UInt64]
+  package var given: Int
+  /// There are older hits, which are not ranked.
+  package var isCut: Bool
+
+  package init(numbers: [UInt64], given: Int, isCut: Bool) {
+    self.numbers = numbers
+    self.given = given
+    self.isCut = isCut
   }
 }
 
@@ -35,15 +52,21 @@ package struct HitRow: Sendable {
   package var message: Int
   /// In the bytes of the page.
   package var conversation: Range<Int>
+  /// What the `open` hook gave to be searched, in the bytes of the page, or empty.
+  package var searchable: Range<Int>
   package var marks: [HitMark]
 }
 
-/// Hits, newest first, and what was not searched.
+/// Hits in the order that was asked, and what was not searched.
 package struct HitPage: Sendable {
   package var rows: [HitRow] = []
   package var bytes: [UInt8] = []
   package var messages = RowPage()
   package var hasMore = false
+  /// How many hits there are in all, where that is known.
+  package var count: Int?
+  /// Of an order by relevance.
+  package var order: HitOrder?
   package var isCut = false
   package var asksNoWord = false
   package var asksOnlyExclusions = false

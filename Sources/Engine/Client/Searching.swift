@@ -31,6 +31,22 @@ package struct Finder {
     return work
   }
 
+  /// The work that looks whether the index has what the messages say.
+  package func checkSearch() throws(Failure) -> Work {
+    let body = SearchCheckup(client: client)
+    let work = Work(client, body)
+    let state = try client.reading { rx throws(Failure) in
+      try rx.storing { rx throws(StoreFailure) in try rx.searchState() }
+    }
+    guard state != nil else { throw .notFound("search is not switched on") }
+    return work
+  }
+
+  /// Throws the index away, to be built anew.
+  fileprivate func rebuildSearch() throws(Failure) {
+    try changingIndex { control throws(StoreFailure) in try control.rebuild() }
+  }
+
   private func changingIndex<Result>(
     _ body: (SearchControl) throws(StoreFailure) -> Result
   ) throws(Failure) -> Result {
@@ -46,7 +62,7 @@ package struct Finder {
     let start = client.now().monotonicMs
     let rest = try client.input { engine, _ throws(Failure) in
       try engine.storing { () throws(StoreFailure) in
-        let rest = try engine.store.write { tx throws(StoreFailure) in
+        let rest = try engine.store.writeSlice { tx throws(StoreFailure) in
           try SearchControl(tx).work(slice)
         }
         engine.lastLSN = engine.store.lsn
@@ -86,5 +102,39 @@ private struct SearchBuild: WorkBody {
     guard let state else { throw .notFound("search is not switched on") }
     let left = min(state.unbuilt, state.total)
     return WorkProgress(done: state.total &- left, total: state.total, isDone: state.isDone)
+  }
+}
+
+/// Looks at what is in the index; one that is wrong is thrown away.
+private struct SearchCheckup: WorkBody {
+  private static let sliceMs: Int64 = 5
+
+  let client: Client
+  private let size = Lock(SliceSize())
+  private let check = Lock(SearchCheck())
+
+  init(client: Client) { self.client = client }
+
+  func step() throws(Failure) -> Bool {
+    let start = client.now().monotonicMs
+    let asked = size.withLock { $0.size(aim: Self.sliceMs) }
+    var check = check.withLock { $0 }
+    let finding = try client.reading(isApart: true) { rx throws(Failure) in
+      try rx.storing { rx throws(StoreFailure) in try check.step(rx, size: asked) }
+    }
+    guard let finding else { throw .notFound("search is not switched on") }
+    size.withLock { $0.note(asked, tookMs: client.now().monotonicMs &- start) }
+    if finding == .wrong {
+      self.check.withLock { $0 = SearchCheck() }
+      try Finder(client).rebuildSearch()
+      throw .damaged
+    }
+    self.check.withLock { $0 = check }
+    return finding == .right
+  }
+
+  func progress() throws(Failure) -> WorkProgress {
+    let check = check.withLock { $0 }
+    return WorkProgress(done: check.done, total: check.total, isDone: check.isDone)
   }
 }

@@ -69,6 +69,7 @@ extension ClientConfig {
       positionKind: profile.capabilities.contains(.sequence) ? 1 : 0,
       cacheBytes: cacheBytes)
     target.storage = storage
+    target.searchMembers = profile.searchMembers
     return target
   }
 }

@@ -32,6 +32,8 @@ package struct Profile: Equatable, Sendable {
   package var refsMax = 100_000
   /// Pages that a sync asks for at most where the server tells no count.
   package var pagesMax = Limits.pagesMax
+  /// Names of the members that are searched, with spaces between them; nil for the usual ones.
+  package var searchMembers: [UInt8]?
 
   package init() {}
 
@@ -54,7 +56,7 @@ package struct Profile: Equatable, Sendable {
 
 /// The answer of the payload hook.
 package enum Opened: Sendable {
-  case plain([UInt8], control: Bool, event: Bool)
+  case plain([UInt8], control: Bool, event: Bool, searchable: [UInt8]? = nil)
   case notYet
   case failed
 }

@@ -19,6 +19,10 @@ extension Reading {
       if query.afterNumber > 0 {
         request.after = SearchRequest.Place(timeUs: query.afterUs, number: query.afterNumber)
       }
+      request.isByRelevance = query.isByRelevance
+      request.behind = query.behind.map {
+        RankedHits(numbers: $0.numbers, given: $0.given, isCut: $0.isCut)
+      }
       guard let answer = try rx.search(request) else { return nil }
       return try self.page(answer)
     }
@@ -28,7 +32,12 @@ extension Reading {
 
   private func page(_ answer: SearchAnswer) throws(StoreFailure) -> HitPage {
     var page = HitPage()
+    var marker = answer.marker
     page.hasMore = answer.hasMore
+    page.count = answer.count
+    page.order = answer.ranked.map {
+      HitOrder(numbers: $0.numbers, given: $0.given, isCut: $0.isCut)
+    }
     page.isCut = answer.isCut
     page.asksNoWord = answer.nothing == .noWord
     page.asksOnlyExclusions = answer.nothing == .onlyExclusions
@@ -36,11 +45,10 @@ extension Reading {
     page.total = answer.coverage.total
     page.sealed = answer.coverage.sealed
     page.partial = answer.coverage.partial
-    let found = try rx.messages(at: answer.hits.map { ($0.cid, $0.position) })
-    page.messages = found.page
+    page.messages = answer.rows
     var known: [Int64: Known] = [:]
-    for (hit, message) in zip(answer.hits, found.rows) {
-      guard let message else { continue }
+    for hit in answer.hits {
+      guard let message = hit.row else { continue }
       let entry: Known
       if let met = known[hit.cid] {
         entry = met
@@ -48,10 +56,12 @@ extension Reading {
         entry = try self.known(hit.cid, in: &page)
         known[hit.cid] = entry
       }
-      let flags = entry.annotator?.flags(found.page[message].rowFlags, hit.position) ?? 0
-      unsafe found.page.withRows { rows in unsafe mark(&rows[message], flags) }
-      var row = HitRow(message: message, conversation: entry.name, marks: [])
-      for mark in answer.marks(found.page[found.page[message].payload]) {
+      let flags = entry.annotator?.flags(page.messages[message].rowFlags, hit.position) ?? 0
+      unsafe page.messages.withRows { rows in unsafe mark(&rows[message], flags) }
+      var row = HitRow(
+        message: message, conversation: entry.name, searchable: page.add(hit.searchable ?? []),
+        marks: [])
+      for mark in marker.marks(page.messages[page.messages[message].payload], hit.searchable) {
         row.marks.append(
           HitMark(member: page.add(mark.member), utf8: mark.utf8, utf16: mark.utf16))
       }

@@ -13,6 +13,8 @@ struct OpenedPayload: Sendable {
   var flags: RowFlags
   /// The payload as it came, where the hook had no key for it yet.
   var sealed: [UInt8]?
+  /// What the hook gave to be searched.
+  var searchable: [UInt8]?
   /// Tells payloads as they came apart, where the hook opens them.
   var digest: Int64?
 }
@@ -245,6 +247,7 @@ struct Ingest {
     var row = incoming(message, payload: payload, isMine: isMine, readByMe: readByMe)
     row.order = order
     row.digest = payload.digest
+    row.searchable = payload.searchable
     row.flags.formUnion(offer.flags(message, at: order, isNew: newIDs.contains(message.id)))
     if let edit, edit.target == message.id { row.written = edit.plain }
     if isMine {

@@ -185,6 +185,8 @@ package struct IncomingMessage: Equatable, Sendable {
   package var rest: [UInt8]
   /// The payload as it came, where it could not be opened yet.
   package var raw: [UInt8]?
+  /// What the host's hook gave to be searched in place of the payload, where it was opened.
+  package var searchable: [UInt8]?
   /// Tells payloads as they came apart, where a hook opens them.
   package var digest: Int64?
   /// The text that this user knows it by, where the copy cannot be opened. Not stored.
@@ -200,6 +202,12 @@ package struct IncomingMessage: Equatable, Sendable {
   }
 
   package var position: Position { Position(time: order, rank: rank, id: id) }
+
+  /// One column has both: what is sealed is not searched.
+  var rawColumn: [UInt8]? {
+    get { raw ?? searchable }
+    set { if isSealed { raw = newValue } else { searchable = newValue } }
+  }
 
   /// Drops what says how the copy came, and what no server can say.
   mutating func keepWhatIsStored() {
@@ -224,7 +232,7 @@ extension IncomingMessage {
       id: id, sender: sender, timeUs: timeUs, order: order ?? timeUs, rank: 0, stamp: stamp,
       payload: payload, flags: flags, version: version, editedUs: editedUs, replyTo: replyTo,
       reactions: reactions, readBy: readBy, deliveredBy: deliveredBy, listenedBy: listenedBy,
-      rest: rest, raw: raw, digest: nil, written: nil, clientID: clientID,
+      rest: rest, raw: raw, searchable: nil, digest: nil, written: nil, clientID: clientID,
       sentPayload: sentPayload)
   }
 }

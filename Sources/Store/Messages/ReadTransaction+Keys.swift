@@ -110,17 +110,24 @@ extension ReadTransaction {
     var rows: [Int?] = []
     rows.reserveCapacity(places.count)
     for (cid, position) in places {
-      let count = page.count
-      if position.isPending {
-        _ = try appendPending(to: &page, at: position, in: cid)
-      } else {
-        let row = try connection.statement(Queries.at, cid, position.time, position.key)
-        if try row.step() { _ = page.append(row, RowFlags(rawValue: row.int(2))) }
-      }
-      rows.append(page.count > count ? count : nil)
-      try lay(over: &page, from: count, in: cid)
+      rows.append(try append(to: &page, at: position, in: cid))
     }
     return (page.page(), rows)
+  }
+
+  /// Appends the message at a place; which row it is, nil where none is seen.
+  func append(
+    to page: inout RowBuilder, at position: Position, in cid: Int64
+  ) throws(StoreFailure) -> Int? {
+    let count = page.count
+    if position.isPending {
+      _ = try appendPending(to: &page, at: position, in: cid)
+    } else {
+      let row = try connection.statement(Queries.at, cid, position.time, position.key)
+      if try row.step() { _ = page.append(row, RowFlags(rawValue: row.int(2))) }
+    }
+    try lay(over: &page, from: count, in: cid)
+    return page.count > count ? count : nil
   }
 
   /// Appends the rows at the next places; gives how many places were dealt with, one at

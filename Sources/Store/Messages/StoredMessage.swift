@@ -130,6 +130,7 @@ extension IncomingMessage {
   fileprivate mutating func takeOpen(from other: IncomingMessage) {
     payload = other.payload
     raw = nil
+    searchable = other.searchable
     digest = digest ?? other.digest
     flags.replace([.sealed, .control], from: other.flags)
     flags.formUnion(other.flags.intersection(.event))

@@ -98,8 +98,8 @@ extension IncomingMessage {
       flags: flags, version: version, editedUs: editedUs, replyTo: replyTo,
       reactions: reactions, readBy: ReaderList.union(nil, added: readBy),
       deliveredBy: ReaderList.union(nil, added: deliveredBy),
-      listenedBy: ReaderList.union(nil, added: listenedBy), rest: rest, raw: raw, digest: digest,
-      written: nil, clientID: nil, sentPayload: nil)
+      listenedBy: ReaderList.union(nil, added: listenedBy), rest: rest, raw: raw,
+      searchable: searchable, digest: digest, written: nil, clientID: nil, sentPayload: nil)
   }
 }
 
@@ -123,7 +123,7 @@ extension StoredMessage {
     row.bind(message.readBy)
     row.bind(message.payload)
     row.bind(message.rest)
-    row.bind(message.raw)
+    row.bind(message.rawColumn)
     row.bind(message.sentUs)
     row.bind(pinColumn)
     row.bind(reactionsVersion)

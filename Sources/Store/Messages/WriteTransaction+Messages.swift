@@ -136,8 +136,9 @@ extension WriteTransaction {
       payload: row.bytes(13), flags: RowFlags(rawValue: row.int(2)),
       version: row.optionalInt(6), editedUs: row.optionalInt(7),
       replyTo: row.optionalBytes(10), reactions: row.optionalBytes(11),
-      readBy: row.optionalBytes(12), rest: row.bytes(14), raw: row.optionalBytes(15),
+      readBy: row.optionalBytes(12), rest: row.bytes(14),
       order: row.int(0), deliveredBy: row.optionalBytes(19), listenedBy: row.optionalBytes(20))
+    message.rawColumn = row.optionalBytes(15)
     message.digest = row.optionalInt(21)
     message.rank = Position(time: message.order, key: row.bytes(22)).rank
     var stored = StoredMessage(
@@ -167,9 +168,9 @@ extension WriteTransaction {
       WHERE cid = ? AND time = ? AND key = ?
       """, message.flags.rawValue, row.lsn, row.issued, row.marked, message.version,
       message.editedUs, message.sender, message.stamp, message.replyTo, message.reactions,
-      message.readBy, message.payload, message.rest, message.raw, message.sentUs, row.pinColumn,
-      row.reactionsVersion, message.deliveredBy, message.listenedBy, message.digest, cid,
-      message.order, message.position.key)
+      message.readBy, message.payload, message.rest, message.rawColumn, message.sentUs,
+      row.pinColumn, row.reactionsVersion, message.deliveredBy, message.listenedBy, message.digest,
+      cid, message.order, message.position.key)
   }
 
   /// Keeps an empty row where the server has the message, so that a range that

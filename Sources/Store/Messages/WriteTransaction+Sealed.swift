@@ -40,7 +40,7 @@ extension ReadTransaction {
 extension WriteTransaction {
   /// Writes what the host opened: false where the row is not what it was.
   package func takeOpened(
-    _ sealed: SealedRow, payload: [UInt8], flags: RowFlags
+    _ sealed: SealedRow, payload: [UInt8], flags: RowFlags, searchable: [UInt8]? = nil
   ) throws(StoreFailure) -> Bool {
     guard let stored = try storedMessage(sealed.position.id, in: sealed.cid),
       stored.lsn == sealed.lsn, stored.message.flags.contains(.sealed),
@@ -49,6 +49,7 @@ extension WriteTransaction {
     var opened = stored
     opened.message.payload = payload
     opened.message.raw = nil
+    opened.message.searchable = searchable
     opened.message.digest = opened.message.digest ?? digest(sealed.raw[...])
     opened.message.flags.replace([.sealed, .control], from: flags)
     opened.message.flags.formUnion(flags.intersection(.event))

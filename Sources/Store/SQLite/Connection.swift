@@ -4,6 +4,7 @@
 /// A connection is used by one thread at a time; the store sees to that.
 internal import CSQLite
 internal import Support
+internal import Text
 
 @safe package final class Connection {
   private var handle: OpaquePointer?
@@ -11,6 +12,8 @@ internal import Support
   let memo = ReadCache()
   private(set) lazy var room = Parameters.Room()
   private var hasTokenizer = false
+  /// What of a payload is searched.
+  var members = MemberNames.common
 
   /// Takes over an open handle.
   init(adopting handle: OpaquePointer) {
@@ -50,6 +53,12 @@ internal import Support
     guard let handle = unsafe handle else { return }
     _ = unsafe tideline_db_config_flag(
       handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0)
+  }
+
+  /// Sets how many pages the log may have before a commit writes them back into the file.
+  func setLog(pages: Int) {
+    guard let handle = unsafe handle else { return }
+    unsafe sqlite3_wal_autocheckpoint(handle, Int32(clamping: pages))
   }
 
   /// Makes the tokenizer of Text known to the full-text search of this connection.

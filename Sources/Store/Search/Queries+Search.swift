@@ -2,15 +2,15 @@
 extension Queries {
   /// What changed, when and what it was, and what it is.
   static let searchChanges: StaticString = """
-    SELECT c.number, c.time, c.cid, c.flags, c.sender, c.payload, c.rest,
-      m.cid, m.flags, m.sender, m.payload, m.rest, coalesce(m.sent_us, m.time)
+    SELECT c.number, c.time, c.cid, c.flags, c.sender, c.payload, c.rest, c.raw,
+      m.cid, m.flags, m.sender, m.payload, m.rest, m.raw, coalesce(m.sent_us, m.time)
     FROM search_change AS c LEFT JOIN message AS m ON m.number = c.number
     ORDER BY c.number LIMIT ?
     """
 
   /// Messages below a number.
   static let searchBuild: StaticString = """
-    SELECT number, cid, flags, sender, payload, rest, coalesce(sent_us, time)
+    SELECT number, cid, flags, sender, payload, rest, raw, coalesce(sent_us, time)
     FROM message INDEXED BY message_number WHERE number < ? ORDER BY number DESC LIMIT ?
     """
 
@@ -21,15 +21,35 @@ extension Queries {
 
   static let searchNumber: StaticString = "SELECT number FROM search_row WHERE place = ?"
 
-  /// Rows that have a place below another one, newest first.
+  /// Rows that have a place below another one, newest first, with all that a page has of them: one
+  /// statement, for each that is begun anew costs as much as a row.
   static let searchHits: StaticString = """
-    SELECT rowid FROM search
-    WHERE search MATCH CAST(? AS TEXT) AND rowid >= ? AND rowid <= ? ORDER BY rowid DESC
+    SELECT m.number, m.time, m.flags, m.lsn, m.key, m.sender, m.stamp, m.payload, m.reply_to,
+      m.reactions, m.read_by, m.rest, m.sent_us, m.delivered_by, m.listened_by, m.edited_us,
+      m.client_id, search.rowid, m.cid, m.raw
+    FROM search CROSS JOIN search_row AS r ON r.place = search.rowid
+      CROSS JOIN message AS m INDEXED BY message_number ON m.number = r.number
+    WHERE search MATCH CAST(? AS TEXT) AND search.rowid >= ? AND search.rowid <= ?
+    ORDER BY search.rowid DESC
     """
 
-  static let searchMessage: StaticString = """
-    SELECT r.number, m.cid, m.time, m.key, coalesce(m.sent_us, m.time), m.flags
-    FROM search_row AS r JOIN message AS m ON m.number = r.number WHERE r.place = ?
+  /// The same with what ranks them: place, number, size, and counts of the pieces.
+  static let searchRanked: StaticString = """
+    SELECT search.rowid, r.number, r.size, tideline_counts(search, ?, ?)
+    FROM search CROSS JOIN search_row AS r ON r.place = search.rowid
+    WHERE search MATCH CAST(? AS TEXT) AND search.rowid >= ? AND search.rowid <= ?
+    ORDER BY search.rowid DESC LIMIT ?
+    """
+
+  /// How many rows have something, up to a bound.
+  static let searchCount: StaticString = """
+    SELECT count(*) FROM
+      (SELECT 1 FROM search WHERE search MATCH CAST(? AS TEXT) LIMIT ?)
+    """
+
+  static let searchNumbered: StaticString = """
+    SELECT cid, time, key, coalesce(sent_us, time), raw, flags
+    FROM message INDEXED BY message_number WHERE number = ?
     """
 
   static let searchWords: StaticString = """
@@ -77,9 +97,20 @@ extension Queries {
     "SELECT coalesce(sent_us, time) FROM message INDEXED BY message_number WHERE number = ?"
 
   static let searchSend: StaticString = """
-    SELECT 1 FROM operation INDEXED BY operation_number
+    SELECT seq, cid FROM operation INDEXED BY operation_number
     WHERE number = ? AND number != 0 AND state != 4
     """
+
+  /// How FTS5 has its segments.
+  static let searchStructure: StaticString = "SELECT block FROM search_data WHERE id = 10"
+
+  static let searchRowCount: StaticString = "SELECT count(*) FROM search_row"
+
+  static let searchLastNumber: StaticString = "SELECT max(number) FROM message"
+
+  /// Each token with its row and its place in it.
+  static let searchTokens: StaticString =
+    "SELECT term, doc, offset FROM search_token WHERE term > CAST(? AS TEXT)"
 
   static let searchBooks: StaticString =
     "SELECT first, below, tries, merging, removed FROM search_state WHERE one = 1"

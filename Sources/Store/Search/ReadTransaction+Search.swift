@@ -20,19 +20,41 @@ extension ReadTransaction {
     let connection = try connection
     guard SearchIndex(connection: connection).isOn else { return nil }
     try connection.registerTokenizer()
-    var answer = SearchAnswer(Query(request.text.span, prefixes: .common))
+    var answer = SearchAnswer(
+      Query(request.text.span, prefixes: .common), names: connection.members)
     answer.coverage = try coverage(request.cid)
     guard answer.query.nothing == nil, request.limit > 0 else { return answer }
+    let limit = Swift.min(request.limit, Limits.searchHitsMax)
+    var page = RowBuilder(limit, bytesMax: .max)
+    if request.isByRelevance {
+      var ranked: RankedHits
+      if let behind = request.behind {
+        ranked = behind
+      } else {
+        ranked = try rank(answer.query, request, words: words(answer.query))
+      }
+      var hits = try self.page(&ranked, limit: limit)
+      try fill(&page, &hits)
+      answer.hits = hits
+      answer.rows = page.page()
+      answer.hasMore = ranked.given < ranked.numbers.count
+      answer.count = ranked.numbers.count
+      answer.ranked = ranked
+      return answer
+    }
     let words = try words(answer.query)
     var request = request
     if let after = request.after, try isPending(after.number) { request.after?.timeUs = .max }
     let own = try unconfirmed(answer.query, request)
-    let limit = Swift.min(request.limit, Limits.searchHitsMax)
     var hits = try hits(
-      request, request.expression(answer.query.expression(words: words)), own, limit: limit &+ 1)
+      request, request.expression(answer.query.expression(words: words)), own, limit: limit &+ 1,
+      &page)
     answer.hasMore = hits.count > limit
     if answer.hasMore { hits.removeLast(hits.count &- limit) }
+    if !answer.hasMore, request.after == nil { answer.count = hits.count }
+    try fill(&page, &hits)
     answer.hits = hits
+    answer.rows = page.page()
     return answer
   }
 
@@ -49,30 +71,23 @@ extension ReadTransaction {
   }
 
   private func hits(
-    _ request: SearchRequest, _ expression: [UInt8], _ own: UnconfirmedHits, limit: Int
+    _ request: SearchRequest, _ expression: [UInt8], _ own: UnconfirmedHits, limit: Int,
+    _ page: inout RowBuilder
   ) throws(StoreFailure) -> [SearchHit] {
     guard request.fromUs < request.beforeUs else { return [] }
-    let index = try SearchIndex(connection: connection)
-    let low = SearchPlace.unit(request.fromUs)
-    let last = request.beforeUs == .max ? .max : request.beforeUs &- 1
-    let end = Swift.min(last, request.after?.timeUs ?? .max)
-    let high = try index.lastPlace(upTo: SearchPlace.unit(end))
+    let (low, high) = try places(request)
     let row = try connection.statement(Queries.searchHits, expression, low, high)
     var hits: [SearchHit] = []
     // What was read stands at its unit or behind it, so what is behind all units to come is next.
     var waiting = own.hits
     while try row.step() {
-      let place = row.int(0)
+      let place = row.int(17)
       while let next = waiting.first, SearchPlace.unit(next.place.timeUs) > place {
         hits.append(next)
         if hits.count >= limit { return hits }
         waiting.removeFirst()
       }
-      if let hit = try hit(place), request.isAsked(hit.place),
-        !own.edited.contains(hit.place.number)
-      {
-        waiting.insert(hit)
-      }
+      if let hit = try hit(row, request, own, &page) { waiting.insert(hit) }
     }
     while hits.count < limit, let next = waiting.first {
       hits.append(next)
@@ -81,12 +96,41 @@ extension ReadTransaction {
     return hits
   }
 
-  private func hit(_ place: Int64) throws(StoreFailure) -> SearchHit? {
-    let row = try connection.statement(Queries.searchMessage, place)
-    guard try row.step() else { return nil }
+  /// Places that hits may have.
+  func places(_ request: SearchRequest) throws(StoreFailure) -> (low: Int64, high: Int64) {
+    let index = try SearchIndex(connection: connection)
+    let last = request.beforeUs == .max ? .max : request.beforeUs &- 1
+    let end = Swift.min(last, request.after?.timeUs ?? .max)
+    return (
+      SearchPlace.unit(request.fromUs), try index.lastPlace(upTo: SearchPlace.unit(end))
+    )
+  }
+
+  /// The row that a statement stands on, as a page has it; nil where it is not asked.
+  private func hit(
+    _ row: borrowing Statement, _ request: SearchRequest, _ own: UnconfirmedHits,
+    _ page: inout RowBuilder
+  ) throws(StoreFailure) -> SearchHit? {
+    let place = SearchRequest.Place(
+      timeUs: row.optionalInt(12) ?? row.int(1), number: row.uint(0))
+    let (flags, index) = (RowFlags(rawValue: row.int(2)), page.count)
+    guard request.isAsked(place), !own.edited.contains(place.number),
+      flags.isDisjoint(with: SearchableRow.notFound), page.append(row, flags)
+    else { return nil }
+    let cid = row.int(18)
+    try lay(over: &page, from: index, in: cid)
     return SearchHit(
-      cid: row.int(1), position: Position(time: row.int(2), key: row.bytes(3)),
-      place: SearchRequest.Place(timeUs: row.int(4), number: row.uint(0)))
+      cid: cid, position: Position(time: row.int(1), key: row.bytes(4)), place: place, row: index,
+      searchable: row.optionalBytes(19))
+  }
+
+  /// Reads what a page shows of hits that were found without it.
+  private func fill(
+    _ page: inout RowBuilder, _ hits: inout [SearchHit]
+  ) throws(StoreFailure) {
+    for index in hits.indices where hits[index].row == nil {
+      hits[index].row = try append(to: &page, at: hits[index].position, in: hits[index].cid)
+    }
   }
 
   // MARK: - What was not searched

@@ -36,7 +36,7 @@ extension ReadTransaction {
     _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
   ) throws(StoreFailure) {
     guard try hasPending() else { return }
-    let user = try userID()
+    let (user, names) = (try userID(), try connection.members)
     let row = try connection.statement(Queries.searchSends, UnconfirmedHits.most)
     while try row.step() {
       let sent = SearchableRow(
@@ -44,16 +44,20 @@ extension ReadTransaction {
         payload: row.bytes(4), rest: row.bytes(5))
       // Behind all that the server has.
       let place = SearchRequest.Place(timeUs: .max, number: row.uint(0))
-      guard request.asksFor(sent), request.isAsked(place),
-        query.finds(MemberTexts(sent.payload).members)
+      let texts = sent.texts(names)
+      guard request.asksFor(sent), request.isAsked(place), let counts = query.counts(texts)
       else { continue }
-      found.hits.insert(SearchHit(cid: sent.cid, position: .pending(row.uint(1)), place: place))
+      found.hits.insert(
+        SearchHit(
+          cid: sent.cid, position: .pending(row.uint(1)), place: place, counts: counts,
+          bytes: texts.bytes))
     }
   }
 
   private func addEdits(
     _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
   ) throws(StoreFailure) {
+    let names = try connection.members
     let row = try connection.statement(Queries.searchEdits, UnconfirmedHits.most)
     while try row.step() {
       let cid = row.int(0)
@@ -66,12 +70,14 @@ extension ReadTransaction {
         cid: cid, flags: RowFlags(rawValue: message.int(4)).subtracting(.sealed),
         sender: message.bytes(5), payload: row.bytes(2), rest: message.bytes(6))
       let place = SearchRequest.Place(timeUs: message.int(3), number: number)
+      let texts = edited.texts(names)
       guard edited.flags.isDisjoint(with: SearchableRow.notFound), request.asksFor(edited),
-        request.isAsked(place), query.finds(MemberTexts(edited.payload).members)
+        request.isAsked(place), let counts = query.counts(texts)
       else { continue }
       found.hits.insert(
         SearchHit(
-          cid: cid, position: Position(time: message.int(1), key: message.bytes(2)), place: place))
+          cid: cid, position: Position(time: message.int(1), key: message.bytes(2)), place: place,
+          counts: counts, bytes: texts.bytes))
     }
   }
 }

@@ -43,14 +43,22 @@ struct SearchableRow {
   var sender: [UInt8]
   var payload: [UInt8]
   var rest: [UInt8]
+  /// What the host gave to be searched in place of the payload.
+  var searchable: [UInt8]?
 
   /// Flags of rows that are not found.
   static let notFound = RowFlags.hidden.union([.sealed, .deleted])
 
+  /// What is searched of it.
+  func texts(_ names: MemberNames) -> [MemberTexts.Member] {
+    if let searchable { return [MemberTexts.Member(name: [], text: searchable)] }
+    return MemberTexts(payload, names).members
+  }
+
   /// Empty where the row is not to be found.
-  var document: [UInt8] {
+  func document(_ names: MemberNames) -> [UInt8] {
     guard flags.isDisjoint(with: Self.notFound) else { return [] }
-    let texts = MemberTexts(payload).members.filter { !$0.text.isEmpty }
+    let texts = texts(names).filter { !$0.text.isEmpty }
     guard !texts.isEmpty else { return [] }
     var terms: [SearchTerm] = [.conversation(cid), .sender(sender)]
     if flags.contains(.mine) { terms.append(.mine) }
@@ -72,12 +80,30 @@ struct SearchableRow {
 }
 
 extension SearchableRow {
-  /// Out of five columns in a row.
+  /// Out of six columns in a row.
   init(_ row: borrowing Statement, from column: Int32) {
     cid = row.int(column)
     flags = RowFlags(rawValue: row.int(column &+ 1))
     sender = row.bytes(column &+ 2)
     payload = row.bytes(column &+ 3)
     rest = row.bytes(column &+ 4)
+    // Of a row that is sealed it is something else.
+    searchable = flags.contains(.sealed) ? nil : row.optionalBytes(column &+ 5)
   }
+}
+
+extension [MemberTexts.Member] {
+  /// The size of all texts together.
+  var bytes: Int64 { Int64(clamping: reduce(0) { $0 &+ $1.text.count }) }
+}
+
+/// The size of the texts of a document, without what marks them and the terms.
+func textBytes(ofDocument document: [UInt8]) -> Int64 {
+  var bytes = 0
+  var isTerm = true
+  for (place, byte) in document.enumerated() {
+    if place == 0 || document[place &- 1] == DocumentMark.end { isTerm = byte == DocumentMark.term }
+    if !isTerm, byte != DocumentMark.end { bytes &+= 1 }
+  }
+  return Int64(clamping: bytes)
 }

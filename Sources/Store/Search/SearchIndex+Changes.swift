@@ -13,6 +13,8 @@ extension SearchIndex {
     var before: [UInt8] = []
     let timeUs: Int64
     let after: [UInt8]
+    /// Bytes of its texts.
+    var size: Int64 { textBytes(ofDocument: after) }
   }
 
   /// Takes up what changed since the last commit; whether anything had.
@@ -41,14 +43,16 @@ extension SearchIndex {
 
   private func noted() throws(StoreFailure) -> [Change] {
     let row = try connection.statement(Queries.searchChanges, Self.notes)
+    let names = connection.members
     var result: [Change] = []
     while try row.step() {
       let beforeUs = row.optionalInt(1)
       result.append(
         Change(
           number: row.uint(0), beforeUs: beforeUs,
-          before: beforeUs == nil ? [] : SearchableRow(row, from: 2).document,
-          timeUs: row.int(12), after: row.isNull(7) ? [] : SearchableRow(row, from: 7).document))
+          before: beforeUs == nil ? [] : SearchableRow(row, from: 2).document(names),
+          timeUs: row.int(14),
+          after: row.isNull(8) ? [] : SearchableRow(row, from: 8).document(names)))
     }
     return result
   }
@@ -111,7 +115,8 @@ extension SearchIndex {
     while count <= SearchPlace.triesMax {
       let place = SearchPlace.place(of: change.number, in: unit, try: count)
       try connection.runNoted(
-        "INSERT OR IGNORE INTO search_row (place, number) VALUES (?, ?)", place, change.number)
+        "INSERT OR IGNORE INTO search_row (place, number, size) VALUES (?, ?, ?)", place,
+        change.number, change.size)
       if connection.changes > 0 {
         try note(count, in: unit, &books)
         return place

@@ -48,7 +48,8 @@ extension SearchIndex {
         below = row.int(0)
         seen &+= 1
         let change = Change(
-          number: row.uint(0), timeUs: row.int(6), after: SearchableRow(row, from: 1).document)
+          number: row.uint(0), timeUs: row.int(7),
+          after: SearchableRow(row, from: 1).document(connection.members))
         left &-= 1 &+ Int64(clamping: change.after.count / Self.textPart)
         if !change.after.isEmpty { found.append(change) }
       }

@@ -8,7 +8,7 @@ internal import Text
 
 struct SearchIndex {
   /// Tokenizer, members and form of the tables: another number builds the index anew.
-  static let version: Int64 = 2
+  static let version: Int64 = 3
   let connection: Connection
 
   /// Whether search is switched on in the state that the connection sees.
@@ -19,12 +19,13 @@ struct SearchIndex {
   /// Makes the tables, empty, for all messages below a number to be built; 0 for none.
   func create(below number: UInt64) throws(StoreFailure) {
     try connection.registerTokenizer()
-    // Lengths of texts are kept for an order by relevance, which is not there.
+    // FTS5 would keep lengths by column and token; `search_row` has what ranking needs of them.
     try connection.execute(
       """
       CREATE TABLE search_state (
         one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
         version INTEGER NOT NULL,
+        members BLOB NOT NULL,
         first INTEGER NOT NULL,
         below INTEGER NOT NULL,
         tries INTEGER NOT NULL,
@@ -33,7 +34,8 @@ struct SearchIndex {
       ) STRICT;
       CREATE TABLE search_row (
         place INTEGER NOT NULL PRIMARY KEY,
-        number INTEGER NOT NULL
+        number INTEGER NOT NULL,
+        size INTEGER NOT NULL
       ) STRICT;
       CREATE TABLE search_crowd (
         stretch INTEGER NOT NULL PRIMARY KEY,
@@ -46,11 +48,13 @@ struct SearchIndex {
         flags INTEGER NOT NULL DEFAULT 0,
         sender BLOB NOT NULL DEFAULT x'',
         payload BLOB NOT NULL DEFAULT x'',
-        rest BLOB NOT NULL DEFAULT x''
+        rest BLOB NOT NULL DEFAULT x'',
+        raw BLOB
       ) STRICT;
       CREATE VIRTUAL TABLE search USING fts5(
         text, content='', columnsize=0, tokenize='tideline rows 2 3 4');
       CREATE VIRTUAL TABLE search_word USING fts5vocab(search, row);
+      CREATE VIRTUAL TABLE search_token USING fts5vocab(search, instance);
       """)
     // Segments are merged in slices, and inside a commit only where nobody did that for long.
     try connection.execute(
@@ -62,10 +66,10 @@ struct SearchIndex {
     try connection.execute(Self.triggers)
     try connection.run(
       """
-      INSERT INTO search_state (one, version, first, below, tries, merging, removed)
-      VALUES (1, ?, ?, ?, 0, ?, 0)
+      INSERT INTO search_state (one, version, members, first, below, tries, merging, removed)
+      VALUES (1, ?, ?, ?, ?, 0, ?, 0)
       """,
-      Self.version, number, number,
+      Self.version, connection.members.bytes, number, number,
       (number > 0 ? SearchBooks.Merging.due : .none).rawValue)
   }
 
@@ -75,20 +79,20 @@ struct SearchIndex {
     CREATE TRIGGER search_inserted AFTER INSERT ON message WHEN new.flags & 1480 = 0 BEGIN
       INSERT OR IGNORE INTO search_change (number) VALUES (new.number);
     END;
-    CREATE TRIGGER search_updated AFTER UPDATE OF time, sent_us, flags, sender, payload, rest
+    CREATE TRIGGER search_updated AFTER UPDATE OF time, sent_us, flags, sender, payload, rest, raw
       ON message
     WHEN old.payload IS NOT new.payload OR old.flags & 1481 IS NOT new.flags & 1481
       OR old.time IS NOT new.time OR old.sent_us IS NOT new.sent_us
-      OR old.sender IS NOT new.sender OR old.rest IS NOT new.rest
+      OR old.sender IS NOT new.sender OR old.rest IS NOT new.rest OR old.raw IS NOT new.raw
     BEGIN
-      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest)
+      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest, raw)
       VALUES (old.number, coalesce(old.sent_us, old.time), old.cid, old.flags, old.sender,
-        old.payload, old.rest);
+        old.payload, old.rest, old.raw);
     END;
     CREATE TRIGGER search_removed AFTER DELETE ON message BEGIN
-      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest)
+      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest, raw)
       VALUES (old.number, coalesce(old.sent_us, old.time), old.cid, old.flags, old.sender,
-        old.payload, old.rest);
+        old.payload, old.rest, old.raw);
     END;
     """
 
@@ -103,6 +107,7 @@ struct SearchIndex {
       DROP TRIGGER IF EXISTS search_updated;
       DROP TRIGGER IF EXISTS search_removed;
       DROP TABLE IF EXISTS search_word;
+      DROP TABLE IF EXISTS search_token;
       DROP TABLE IF EXISTS search;
       DROP TABLE IF EXISTS search_change;
       DROP TABLE IF EXISTS search_row;
@@ -132,15 +137,20 @@ struct SearchIndex {
     }
   }
 
-  /// Whether another version has built it, or the table of messages was made anew without it.
+  /// Whether another version or one with other members has built it, or the table of messages was
+  /// made anew without it.
   private func isStale() throws(StoreFailure) -> Bool {
     let kept = try connection.number("SELECT version FROM search_state WHERE one = 1")
+    // Older versions do not say their members.
+    if kept != Self.version { return true }
+    let names = try connection.number(
+      "SELECT 1 FROM search_state WHERE one = 1 AND members = ?", connection.members.bytes)
     let triggers = try connection.number(
       """
       SELECT count(*) FROM sqlite_schema
       WHERE type = 'trigger' AND tbl_name = 'message' AND name LIKE 'search%'
       """)
-    return kept != Self.version || triggers != 3
+    return names == nil || triggers != 3
   }
 
   /// How far the build is.

@@ -22,6 +22,30 @@ internal import Text
     self.cutsRows = cutsRows
   }
 
+  /// The one that the index of messages has.
+  static func forRows() -> SearchTokenizer {
+    SearchTokenizer(PrefixLengths.common.lengths, cutsRows: true)
+  }
+
+  /// The sum of the tokens of a document, as the index has them at a place.
+  func sum(_ document: [UInt8], _ place: Int64) -> UInt64 {
+    var sum = TokenSum(place)
+    let take: TokenTaken = { sum, flags, token, count, _, _ in
+      guard let sum = unsafe sum else { return SQLITE_MISUSE }
+      // FTS5 cuts what is longer.
+      let bytes = unsafe UnsafeRawBufferPointer(start: token, count: Int(clamping: count))
+      unsafe sum.assumingMemoryBound(to: TokenSum.self).pointee.take(
+        bytes, isColocated: flags & FTS5_TOKEN_COLOCATED != 0)
+      return SQLITE_OK
+    }
+    unsafe document.withUnsafeBufferPointer { document in
+      unsafe withUnsafeMutablePointer(to: &sum) { sum in
+        _ = unsafe rowTokens(document, UnsafeMutableRawPointer(sum), take)
+      }
+    }
+    return sum.sum
+  }
+
   /// Makes the tokenizer known to a connection; a result of SQLite.
   static func register(_ connection: OpaquePointer) -> Int32 {
     var found: UnsafeMutablePointer<fts5_api>?
@@ -31,9 +55,19 @@ internal import Text
       return SQLITE_ERROR
     }
     var methods = unsafe fts5_tokenizer(xCreate: make, xDelete: free, xTokenize: tokenize)
-    return unsafe name.utf8Start.withMemoryRebound(
+    let made = unsafe named(name) { unsafe create(api, $0, nil, &methods, nil) }
+    guard made == SQLITE_OK, let add = unsafe api.pointee.xCreateFunction else { return made }
+    return unsafe named(SearchCounts.name) {
+      unsafe add(api, $0, nil, SearchCounts.function, nil)
+    }
+  }
+
+  private static func named(
+    _ name: StaticString, _ body: (UnsafePointer<CChar>) -> Int32
+  ) -> Int32 {
+    unsafe name.utf8Start.withMemoryRebound(
       to: CChar.self, capacity: name.utf8CodeUnitCount
-    ) { unsafe create(api, $0, nil, &methods, nil) }
+    ) { unsafe body($0) }
   }
 
   /// The functions of the full-text search, which it gives through a statement.
@@ -84,7 +118,7 @@ internal import Text
 
   /// The same for a document: its terms are tokens as they are, and a token stands between two
   /// texts, so that no phrase crosses them.
-  private func rowTokens(
+  func rowTokens(
     _ document: UnsafeBufferPointer<UInt8>, _ context: UnsafeMutableRawPointer?,
     _ taken: TokenTaken
   ) -> Int32 {
@@ -122,7 +156,7 @@ internal import Text
 
   // MARK: - What FTS5 calls
 
-  private typealias TokenTaken =
+  typealias TokenTaken =
     @convention(c) (
       UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, Int32, Int32, Int32
     ) -> Int32

@@ -1,4 +1,5 @@
 /// What is asked of the index, and what it answers.
+package import Base
 internal import Text
 package import Timeline
 
@@ -23,6 +24,10 @@ package struct SearchRequest: Sendable {
   package var fromUs = Int64.min
   package var beforeUs = Int64.max
   package var after: Place?
+  /// By relevance, in place of newest first.
+  package var isByRelevance = false
+  /// The order of the pages before, of which the next hits are asked.
+  package var behind: RankedHits?
   package var limit: Int
 
   package init(_ text: [UInt8], limit: Int) {
@@ -35,6 +40,13 @@ package struct SearchHit: Sendable {
   package let cid: Int64
   package let position: Position
   package let place: SearchRequest.Place
+  /// Which row of the answer it is; nil where the message is not there.
+  package internal(set) var row: Int?
+  /// What the host gave to be searched in place of the payload.
+  package var searchable: [UInt8]?
+  /// How often it has each piece, and bytes of its text, where the index has not told it.
+  var counts: [UInt8] = []
+  var bytes: Int64 = 0
 }
 
 /// How far the index is built.
@@ -70,13 +82,21 @@ package struct SearchAnswer: Sendable {
 
   /// Newest first.
   package internal(set) var hits: [SearchHit] = []
+  /// The messages, in the order in which they were read.
+  package internal(set) var rows = RowPage()
   /// There are more behind the last one.
   package internal(set) var hasMore = false
+  /// How many hits there are, where that is cheap; of a cut order there are more.
+  package internal(set) var count: Int?
+  /// The order by relevance, where that was asked.
+  package internal(set) var ranked: RankedHits?
   package internal(set) var coverage = SearchCoverage()
   let query: Query
+  private let names: MemberNames
 
-  init(_ query: Query) {
+  init(_ query: Query, names: MemberNames) {
     self.query = query
+    self.names = names
   }
 
   /// The query was longer than what is asked.
@@ -86,14 +106,34 @@ package struct SearchAnswer: Sendable {
     query.nothing.map { $0 == .noWord ? .noWord : .onlyExclusions }
   }
 
-  /// What is marked in the payload of a hit, by member and place.
-  package func marks(_ payload: [UInt8]) -> [SearchMark] {
-    MemberTexts(payload).members.flatMap { member in
-      let found = Highlights(member.text.span, query)
-      return zip(found.utf8, found.utf16).map {
-        SearchMark(member: member.name, utf8: $0, utf16: $1)
+  package var marker: SearchMarker { SearchMarker(query, names) }
+}
+
+/// Finds what is to be marked in hits, one after the other.
+package struct SearchMarker {
+  private let query: Query
+  private let names: MemberNames
+  private var tokenizer = Tokenizer(.text(.none))
+
+  fileprivate init(_ query: Query, _ names: MemberNames) {
+    self.query = query
+    self.names = names
+  }
+
+  /// What is marked in the payload of a hit, by member and place, or in what was given in its
+  /// place.
+  package mutating func marks(_ payload: [UInt8], _ searchable: [UInt8]?) -> [SearchMark] {
+    let texts =
+      searchable.map { [MemberTexts.Member(name: [], text: $0)] }
+      ?? MemberTexts(payload, names).members
+    var marks: [SearchMark] = []
+    for member in texts {
+      let found = Highlights(member.text.span, query, &tokenizer)
+      for (utf8, utf16) in zip(found.utf8, found.utf16) {
+        marks.append(SearchMark(member: member.name, utf8: utf8, utf16: utf16))
       }
     }
+    return marks
   }
 }
 

@@ -5,6 +5,7 @@
 /// committed state and waits for no writer. A memory store has the one
 /// connection only; everything else is the same code.
 internal import Base
+internal import Text
 internal import Vault
 
 package final class MessageStore: Sendable {
@@ -15,6 +16,7 @@ package final class MessageStore: Sendable {
   private let user: [UInt8]
   private let positionKind: Int64
   private let readerCacheBytes: UInt64
+  private let members: MemberNames
   private let gate = Gate()
   private let writer: Lock<Writer>
   private let readers = Lock(Readers())
@@ -40,6 +42,7 @@ package final class MessageStore: Sendable {
     user = config.user
     positionKind = config.positionKind
     readerCacheBytes = config.cacheBytes / 4
+    members = config.members
     writer = Lock(Writer(connection: connection, counters: counters))
   }
 
@@ -56,6 +59,7 @@ package final class MessageStore: Sendable {
     switch config.kind {
     case .memory:
       let connection = try Connection.memory()
+      connection.members = config.members
       let counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes)
       return MessageStore(vault: nil, connection: connection, counters: counters, config: config)
     case .file(let path, let key, let create, let strict, let baseVFS):
@@ -70,6 +74,7 @@ package final class MessageStore: Sendable {
       do throws(StoreFailure) {
         let connection = try connect(vault, role: .writer)
         connection.keepLog(true)
+        connection.members = config.members
         let counters: Counters
         do throws(StoreFailure) {
           counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)
@@ -172,6 +177,21 @@ package final class MessageStore: Sendable {
   ) throws(StoreFailure) -> Result {
     try write(isRefused: isRefused, failure: { $0 }, body)
   }
+
+  /// The same for one of many slices of long work. The log is written back at less of it, so that
+  /// none of them has much of that to do; all together have more.
+  package func writeSlice<Result>(
+    _ body: (WriteTransaction) throws(StoreFailure) -> Result
+  ) throws(StoreFailure) -> Result {
+    func setLog(_ pages: Int) {
+      if vault != nil { writer.withLock { $0.connection?.setLog(pages: pages) } }
+    }
+    setLog(Self.sliceLogPages)
+    defer { setLog(Vault.logPages) }
+    return try write(body)
+  }
+
+  private static let sliceLogPages = 800
 
   /// The same for a body with errors of its own; `failure` names the store's.
   package func write<Result, Failure: Error>(
@@ -288,6 +308,7 @@ package final class MessageStore: Sendable {
     if let kept { return kept }
     let connection = try Self.connect(vault, role: .reader)
     connection.setCache(bytes: readerCacheBytes)
+    connection.members = members
     return connection
   }
 

@@ -1,5 +1,6 @@
 /// What a store is told to be opened.
 package import Base
+internal import Text
 
 /// How a store is opened.
 package struct StoreConfig: Sendable {
@@ -22,6 +23,8 @@ package struct StoreConfig: Sendable {
   package var positionKind: Int64
   /// Memory for decrypted pages, of all connections at rest together.
   package var cacheBytes: UInt64
+  /// Names of the members that are searched, with spaces between them; nil for the usual ones.
+  package var searchMembers: [UInt8]?
 
   package init(
     kind: Kind, account: [UInt8], user: [UInt8], positionKind: Int64 = 0,
@@ -33,4 +36,8 @@ package struct StoreConfig: Sendable {
     self.positionKind = positionKind
     self.cacheBytes = cacheBytes == 0 ? 16 << 20 : cacheBytes
   }
+}
+
+extension StoreConfig {
+  var members: MemberNames { searchMembers.map { MemberNames($0) } ?? .common }
 }

@@ -15,6 +15,7 @@ private struct Scan {
     let cid: Int64
     let sender: [UInt8]
     let texts: [TokenPlaces]
+    let size: Int64
   }
 
   let rows: [Row]
@@ -28,13 +29,12 @@ private struct Scan {
         """)
       var rows: [Row] = []
       while try row.step() {
-        let texts = MemberTexts(row.bytes(4)).members.map {
-          TokenPlaces(Tokenizer.tokens($0.text.span, .text(.none)))
-        }
+        let members = MemberTexts(row.bytes(4)).members
+        let texts = members.map { TokenPlaces(Tokenizer.tokens($0.text.span, .text(.none))) }
         rows.append(
           Row(
             place: SearchRequest.Place(timeUs: row.int(1), number: row.uint(0)), cid: row.int(2),
-            sender: row.bytes(3), texts: texts))
+            sender: row.bytes(3), texts: texts, size: members.bytes))
       }
       return rows
     }
@@ -56,6 +56,26 @@ private struct Scan {
         && row.place.timeUs >= request.fromUs && row.place.timeUs < request.beforeUs
     }
     return found.map(\.place).sorted { $1 < $0 }.map(\.number)
+  }
+
+  /// What each hit scores, with weights of all rows of the scan.
+  func scores(_ request: SearchRequest) -> [UInt64: Double] {
+    let query = Query(request.text.span, prefixes: .common)
+    func count(_ row: Row, _ piece: Query.Piece) -> UInt8 {
+      var count = 0
+      for text in row.texts { text.find(piece) { _ in count += 1 } }
+      return UInt8(clamping: count)
+    }
+    let weights = query.pieces.map { piece in
+      Relevance.weight(Int64(rows.filter { count($0, piece) > 0 }.count))
+    }
+    let hits = Set(find(request))
+    var scores: [UInt64: Double] = [:]
+    for row in rows where hits.contains(row.place.number) {
+      scores[row.place.number] = Relevance.score(
+        query.pieces.map { count(row, $0) }, weights.count > 1 ? weights : [1], bytes: row.size)
+    }
+    return scores
   }
 }
 
@@ -196,7 +216,21 @@ private final class World {
         request.after = answer.hits.last?.place
       }
       #expect(found == expected, "\(String(decoding: request.text, as: UTF8.self))")
+      request.after = nil
+      try checkRanked(request, scan.scores(request))
     }
+  }
+
+  /// By relevance the pages have the same hits, each once, the best first.
+  private func checkRanked(_ request: SearchRequest, _ scores: [UInt64: Double]) throws {
+    let text = String(decoding: request.text, as: UTF8.self)
+    let found = try fixture.allRanked(text, limit: request.limit) {
+      ($0.cid, $0.sender) = (request.cid, request.sender)
+      ($0.fromUs, $0.beforeUs) = (request.fromUs, request.beforeUs)
+    }
+    #expect(found.count == scores.count && Set(found) == Set(scores.keys), "\(text)")
+    let order = found.map { scores[$0] ?? -1 }
+    #expect(zip(order, order.dropFirst()).allSatisfy { $0 > $1 - 1e-9 }, "\(text)")
   }
 
   private func query() -> String {
@@ -210,6 +244,7 @@ private final class World {
   /// What is indexed is what an index built anew has, also under words that nobody asks for.
   func checkWords() throws {
     try finishBuild()
+    #expect(try fixture.checkIndex(size: 1_000) == .right)
     let before = try fixture.vocabulary()
     try rebuild()
     try finishBuild()

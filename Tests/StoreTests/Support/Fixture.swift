@@ -53,9 +53,11 @@ final class Fixture {
   var config: StoreConfig { Fixture.config(kind, folder, baseVFS, positionKind) }
 
   /// Closes the file and opens it again; a memory store stays as it is.
-  func reopen() throws {
+  func reopen(_ change: (inout StoreConfig) -> Void = { _ in }) throws {
     guard kind == .file else { return }
     store.close()
+    var config = config
+    change(&config)
     store = try MessageStore.open(config)
   }
 

@@ -63,6 +63,12 @@ extension Client {
     return Work(try handed(out))
   }
 
+  public func checkSearch() throws -> Work {
+    var out: OpaquePointer?
+    try check(tl_search_check(handle, &out))
+    return Work(try handed(out))
+  }
+
   public func search(_ text: String, in conversation: String = "") throws -> Batch {
     let batch = try withViews([text, conversation]) { views in
       var search = tl_search()

@@ -16,7 +16,7 @@ from .errors import (
     ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
     MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status, StorageError,
     TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError, last_error)
-from .find import Asked, Found, Hit, Mark, Progress, Work
+from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Work
 from .items import Items
 from .keep import Budget, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
@@ -45,6 +45,6 @@ __all__ = [
     "Policy", "Profile", "Quarantined", "SealedMessage", "State", "Stats", "Stop", "SyncKind",
     "SyncPhase", "SyncStatus", "Ties", "Truncates", "Typing", "Unsealed", "Waiting", "WindowState",
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
-    "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Found", "Hit", "Mark", "Progress",
-    "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
+    "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Counted", "Found", "Hit", "Mark",
+    "Order", "Progress", "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
 ]

@@ -36,7 +36,7 @@ class Profile(ctypes.Structure):
         ("truncates", c_int32), ("ties", c_int32), ("capabilities", c_uint32),
         ("time_resolution_us", c_int64), ("overlap_ms", c_uint32),
         ("deletion_horizon_s", c_uint32), ("zone_offset_min", c_int32), ("ref_days", c_uint32),
-        ("refs_max", c_uint32), ("pages_max", c_uint32),
+        ("refs_max", c_uint32), ("pages_max", c_uint32), ("search_members", View),
     ]
 
 
@@ -52,7 +52,8 @@ class Sealed(ctypes.Structure):
 class Opened(ctypes.Structure):
     """``tl_opened``."""
 
-    _fields_ = [("payload", View), ("flags", c_uint32), ("reserved", c_uint32)]
+    _fields_ = [("payload", View), ("flags", c_uint32), ("reserved", c_uint32),
+                ("searchable", View)]
 
 
 class Unsealed(ctypes.Structure):
@@ -256,7 +257,7 @@ class Search(ctypes.Structure):
         ("struct_size", c_uint32), ("flags", c_uint32), ("text", View), ("conversation", View),
         ("sender", View), ("from_us", c_int64), ("before_us", c_int64),
         ("after_time_us", c_int64), ("after_number", c_uint64), ("limit", c_uint32),
-        ("reserved", c_uint32),
+        ("order", c_int32), ("behind", c_void_p),
     ]
 
 
@@ -274,7 +275,7 @@ class Hit(ctypes.Structure):
 
     _fields_ = [
         ("message", Message), ("marks", POINTER(Mark)), ("mark_count", c_uint32),
-        ("reserved", c_uint32), ("reserved_words", c_uint64 * 8),
+        ("reserved", c_uint32), ("searchable", View), ("reserved_words", c_uint64 * 6),
     ]
 
 
@@ -284,7 +285,8 @@ class Searched(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32), ("asked", c_int32), ("has_more", c_uint32),
         ("is_cut", c_uint32), ("sealed", c_uint32), ("partial", c_uint32),
-        ("unbuilt", c_uint64), ("total", c_uint64),
+        ("unbuilt", c_uint64), ("total", c_uint64), ("count", c_uint64), ("counted", c_int32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -663,6 +665,7 @@ _FUNCTIONS = {
     "tl_work_free": (None, [_work]),
     "tl_search_switch": (c_int32, [_client, c_int32]),
     "tl_search_build": (c_int32, [_client, POINTER(_work)]),
+    "tl_search_check": (c_int32, [_client, POINTER(_work)]),
     "tl_client_search": (c_int32, [_client, POINTER(Search), POINTER(_batch)]),
     "tl_batch_hits": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_searched": (c_int32, [_batch, POINTER(Searched)]),

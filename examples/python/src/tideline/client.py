@@ -93,7 +93,8 @@ class Client(Acts, Finds, Keeps):
             cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
             requests_max=requests_max, seen_ms=seen_ms)
         if profile is not None:
-            config.profile = ctypes.pointer(_profile(profile))
+            texts.append(profile.search_members.encode())
+            config.profile = ctypes.pointer(_profile(profile, texts[-1]))
         # The library calls these for as long as it lives, so they are kept here.
         self._hooks = [self._log_hook(log)]
         config.log = self._hooks[0]
@@ -420,9 +421,10 @@ class Client(Acts, Finds, Keeps):
                     return int(Status.NONE)
                 if not isinstance(answer, Plain):
                     answer = Plain(bytes(answer))
-                plain.kept.append(answer.payload)
+                plain.kept += [answer.payload, answer.searchable]
                 out.contents.payload = c.view(answer.payload)
                 out.contents.flags = answer.control | answer.event << 1
+                out.contents.searchable = c.view(answer.searchable)
                 return int(Status.OK)
             except Exception:
                 _log.exception("the open hook failed")
@@ -463,7 +465,7 @@ class Client(Acts, Finds, Keeps):
         return c.LogHook(hook)
 
 
-def _profile(profile: Profile) -> c.Profile:
+def _profile(profile: Profile, members: bytes) -> c.Profile:
     flags = (profile.page_size_varies << 1
              | profile.absence_is_deletion << 2 | profile.push_lossless << 3
              | profile.counts_hidden << 4 | profile.unknown_frames << 5)
@@ -473,7 +475,7 @@ def _profile(profile: Profile) -> c.Profile:
         time_resolution_us=profile.time_resolution_us, overlap_ms=profile.overlap_ms,
         deletion_horizon_s=profile.deletion_horizon_s, zone_offset_min=profile.zone_offset_min,
         ref_days=profile.ref_days, refs_max=profile.refs_max,
-        pages_max=profile.pages_max)
+        pages_max=profile.pages_max, search_members=c.view(members))
 
 
 def frame_account(frame: Union[bytes, str]) -> Optional[str]:

@@ -25,10 +25,27 @@ class Mark:
 
 @dataclasses.dataclass(frozen=True)
 class Hit:
-    """A message that was found, and what is to be marked in it."""
+    """A message that was found, and what is to be marked in it, or in what the ``open`` hook gave
+    to be searched."""
 
     message: Message
     marks: tuple[Mark, ...]
+    searchable: str = ""
+
+
+class Order(enum.IntEnum):
+    """In which order hits come: ``tl_hit_order``."""
+
+    TIME = 0
+    RELEVANCE = 1
+
+
+class Counted(enum.IntEnum):
+    """Whether hits were counted: ``tl_counted``."""
+
+    NOT = 0
+    ALL = 1
+    AT_LEAST = 2
 
 
 class Asked(enum.IntEnum):
@@ -41,10 +58,11 @@ class Asked(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """Hits, newest first, and what was not searched.
+    """Hits, and what was not searched.
 
-    ``unbuilt`` of ``total`` messages are not in the index yet, ``sealed`` ones are not opened, of
-    ``partial`` conversations something is not here.
+    ``count`` is that of all hits, as ``counted`` says. ``unbuilt`` of ``total`` messages are not in
+    the index yet, ``sealed`` ones are not opened, of ``partial`` conversations something is not
+    here.
     """
 
     hits: tuple[Hit, ...]
@@ -55,6 +73,20 @@ class Found:
     partial: int
     unbuilt: int
     total: int
+    count: int = 0
+    counted: Counted = Counted.NOT
+    # By relevance, the batch that keeps the order.
+    _batch: Optional[_Batch] = dataclasses.field(default=None, repr=False, compare=False)
+
+
+class _Batch:
+    """A batch that is freed with its last page."""
+
+    def __init__(self, handle: ctypes.c_void_p) -> None:
+        self.handle = handle
+
+    def __del__(self) -> None:
+        c.library.tl_batch_free(self.handle)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,25 +133,33 @@ class Finds:
         check(c.library.tl_search_build(self._handle, ctypes.byref(handle)))
         return Work(self, handle)
 
+    def search_check(self) -> Work:
+        """Gives the work that looks whether the index is right; a step that finds that it is not
+        raises ``DamagedError`` and leaves it to be built anew."""
+        handle = ctypes.c_void_p()
+        check(c.library.tl_search_check(self._handle, ctypes.byref(handle)))
+        return Work(self, handle)
+
     def search(
         self, text: Union[str, bytes], conversation: str = "", *, sender: str = "",
         mine: bool = False, attachment: bool = False, from_us: int = 0, before_us: int = 0,
-        after: Optional[Hit] = None, limit: int = 0,
+        after: Optional[Hit] = None, order: Order = Order.TIME, behind: Optional[Found] = None,
+        limit: int = 0,
     ) -> Found:
-        """Finds messages, newest first: ``after`` is the last hit of the page before."""
+        """Finds messages, newest first: ``after`` is the last hit of the page before. By relevance
+        ``behind`` is that page, which has the order."""
         texts = (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text),
                  conversation.encode(), sender.encode())
         search = c.Search(
             ctypes.sizeof(c.Search), mine | attachment << 1, *map(c.view, texts), from_us,
             before_us, after.message.time_us if after else 0,
-            after.message.number if after else 0, limit)
-        batch = ctypes.c_void_p()
-        check(c.library.tl_client_search(
-            self._handle, ctypes.byref(search), ctypes.byref(batch)))
-        try:
-            return _found(batch)
-        finally:
-            c.library.tl_batch_free(batch)
+            after.message.number if after else 0, limit, order,
+            behind._batch.handle if behind and behind._batch else None)
+        out = ctypes.c_void_p()
+        check(c.library.tl_client_search(self._handle, ctypes.byref(search), ctypes.byref(out)))
+        batch = _Batch(out)
+        found = _found(out)
+        return dataclasses.replace(found, _batch=batch) if order else found
 
 
 def _found(batch: ctypes.c_void_p) -> Found:
@@ -133,15 +173,18 @@ def _found(batch: ctypes.c_void_p) -> Found:
         messages = _batch.spaced(batch, ctypes.sizeof(c.Hit), count.value)
         hits = [
             Hit(message, tuple([_mark(mark) for mark in row.marks[:row.mark_count]])
-                if row.mark_count else ())
+                if row.mark_count else (), _text(row.searchable))
             for row, message in zip(rows, messages)]
     return Found(
         tuple(hits), Asked(told.asked), bool(told.has_more), bool(told.is_cut), told.sealed,
-        told.partial, told.unbuilt, told.total)
+        told.partial, told.unbuilt, told.total, told.count, Counted(told.counted))
+
+
+def _text(view: c.View) -> str:
+    return (ctypes.string_at(view.data, view.size) if view.size else b"").decode(errors="replace")
 
 
 def _mark(mark: c.Mark) -> Mark:
-    member = ctypes.string_at(mark.member.data, mark.member.size) if mark.member.size else b""
     return Mark(
-        member.decode(), range(mark.utf8_first, mark.utf8_first + mark.utf8_count),
+        _text(mark.member), range(mark.utf8_first, mark.utf8_first + mark.utf8_count),
         range(mark.utf16_first, mark.utf16_first + mark.utf16_count))

@@ -57,6 +57,7 @@ class Profile:
     ref_days: int = 0
     refs_max: int = 0
     pages_max: int = 0
+    search_members: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,11 +89,13 @@ class Unsealed:
 
 @dataclasses.dataclass(frozen=True)
 class Plain:
-    """The answer of an ``open`` hook that has more to say than the plaintext."""
+    """The answer of an ``open`` hook that has more to say than the plaintext. ``searchable`` is
+    searched in place of the payload."""
 
     payload: bytes
     control: bool = False
     event: bool = False
+    searchable: bytes = b""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,185 @@
+/// Looks whether the index has what the messages say, token by token, as two sums.
+///
+/// FTS5 has a check of its own, which finds what it lacks and not what it has of messages that are
+/// gone. Rule protected: both sums are of one state. Where the index changed between two slices
+/// the look begins anew, and after a few times the rest is read in one.
+internal import Base
+internal import Text
+
+package struct SearchCheck: Sendable {
+  package enum Finding: Equatable, Sendable {
+    case more, right, wrong
+  }
+
+  private enum Stage {
+    /// The messages below a number.
+    case texts(below: Int64)
+    /// What the index has behind a token.
+    case tokens(after: [UInt8])
+  }
+
+  /// It begins anew so often at most.
+  private static let restartsMax = 3
+  /// Messages of one read, and tokens of the index that take about as long as one.
+  private static let rows: Int64 = 64
+  private static let tokensOfRow: Int64 = 32
+
+  private var stage = Stage.texts(below: .max)
+  /// How FTS5 had its segments when the look began: each change of the index is seen in it.
+  private var structure: [UInt8] = []
+  private var restarts = 0
+  /// All was right.
+  package private(set) var isDone = false
+  /// Of all tokens, each with its row and place in it: those of the texts less those of the index.
+  private var sum: UInt64 = 0
+  /// Messages that have to be in the index less rows that it has.
+  private var missing: Int64 = 0
+  /// Messages that were looked at, of so many.
+  package private(set) var done: UInt64 = 0
+  package private(set) var total: UInt64 = 0
+
+  package init() {}
+
+  /// Looks at about so many messages, or as many tokens as they have; nil where search is off.
+  package mutating func step(
+    _ rx: ReadTransaction, size: Int64
+  ) throws(StoreFailure) -> Finding? {
+    let connection = try rx.connection
+    guard SearchIndex(connection: connection).isOn else { return nil }
+    if isDone { return .right }
+    try connection.registerTokenizer()
+    let row = try connection.statement(Queries.searchStructure)
+    let now = try row.step() ? row.bytes(0) : []
+    _ = consume row
+    if now != structure {
+      restarts &+= structure.isEmpty ? 0 : 1
+      try begin(now, connection)
+    }
+    let isLast = restarts >= Self.restartsMax
+    repeat {
+      if try look(connection, isLast ? .max : Swift.max(size, 1)) {
+        isDone = sum == 0 && missing == 0
+        return isDone ? .right : .wrong
+      }
+    } while isLast
+    return .more
+  }
+
+  private mutating func begin(
+    _ structure: [UInt8], _ connection: Connection
+  ) throws(StoreFailure) {
+    let restarts = restarts
+    self = SearchCheck()
+    self.restarts = restarts
+    self.structure = structure
+    missing = 0 &- (try connection.number(Queries.searchRowCount) ?? 0)
+    total = UInt64(clamping: try connection.number(Queries.searchLastNumber) ?? 0)
+  }
+
+  /// Whether all was looked at.
+  private mutating func look(
+    _ connection: Connection, _ size: Int64
+  ) throws(StoreFailure) -> Bool {
+    switch stage {
+    case .texts(let below):
+      if let next = try takeTexts(connection, below: below, size) {
+        stage = .texts(below: next)
+        done = total &- Swift.min(total, UInt64(clamping: next))
+      } else {
+        stage = .tokens(after: [])
+        done = total
+      }
+      return false
+    case .tokens(let after):
+      guard let next = try takeTokens(connection, after: after, size) else { return true }
+      stage = .tokens(after: next)
+      return false
+    }
+  }
+
+  /// Adds what the index has to have of messages; the last one, nil where these were all.
+  private mutating func takeTexts(
+    _ connection: Connection, below: Int64, _ size: Int64
+  ) throws(StoreFailure) -> Int64? {
+    let index = SearchIndex(connection: connection)
+    let books = try SearchBooks(connection)
+    let summing = SearchTokenizer.forRows()
+    var (left, below) = (size, below)
+    while left > 0 {
+      let count = Swift.min(left, Self.rows)
+      left &-= count
+      let row = try connection.statement(Queries.searchBuild, below, count)
+      var seen: Int64 = 0
+      while try row.step() {
+        seen &+= 1
+        below = row.int(0)
+        let document = SearchableRow(row, from: 1).document(connection.members)
+        if document.isEmpty { continue }
+        let place = try index.place(of: row.uint(0), at: row.int(7), books)
+        // The build has not come to it.
+        if place == nil, below < books.below { continue }
+        missing &+= 1
+        if let place { sum &+= summing.sum(document, place) }
+      }
+      if seen < count { return nil }
+    }
+    return below
+  }
+
+  /// Takes what the index has away; the last token, nil where these were all. One is gone through
+  /// as a whole, however many rows have it.
+  private mutating func takeTokens(
+    _ connection: Connection, after: [UInt8], _ size: Int64
+  ) throws(StoreFailure) -> [UInt8]? {
+    let row = try connection.statement(Queries.searchTokens, after)
+    var left = size.multipliedReportingOverflow(by: Self.tokensOfRow).partialValue
+    if left <= 0 { left = .max }
+    var token: [UInt8] = []
+    var hash: UInt64 = 0
+    while try row.step() {
+      if !row.isEqual(0, to: token) {
+        if left <= 0 { return token }
+        token = row.bytes(0)
+        hash = TokenSum.hash(token)
+      }
+      left &-= 1
+      sum &-= TokenSum.term(hash, place: row.int(1), offset: row.int(2))
+    }
+    return nil
+  }
+}
+
+/// The sum of tokens, which does not depend on their order.
+struct TokenSum {
+  private(set) var sum: UInt64 = 0
+  private let place: Int64
+  private var offset: Int64 = -1
+  /// Tokens of the place so far: one that comes twice is there once.
+  private var here: [UInt64] = []
+
+  init(_ place: Int64) {
+    self.place = place
+  }
+
+  mutating func take(_ token: some Sequence<UInt8>, isColocated: Bool) {
+    if !isColocated || offset < 0 {
+      offset &+= 1
+      here.removeAll(keepingCapacity: true)
+    }
+    let hash = Self.hash(token)
+    if here.contains(hash) { return }
+    here.append(hash)
+    sum &+= Self.term(hash, place: place, offset: offset)
+  }
+
+  static func hash(_ token: some Sequence<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in token { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    return hash
+  }
+
+  static func term(_ hash: UInt64, place: Int64, offset: Int64) -> UInt64 {
+    checksumTerm(
+      checksumTerm(hash, number: UInt64(bitPattern: place)), number: UInt64(bitPattern: offset))
+  }
+}
