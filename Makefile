@@ -25,7 +25,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
-  probe-test statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
+  probe-test matrix statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
   sim-each-commit sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz search-model bench bench-count bench-growth bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
@@ -112,6 +112,10 @@ py: lib
 probe-test: lib server
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Probe/run.py
+
+## A private Synapse, and a client that is carried to it by the adapter of examples/matrix.
+matrix: lib
+	@sh Scripts/matrix.sh $(LIB)
 
 ## The types of the Python package.
 types: setup
