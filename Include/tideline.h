@@ -318,6 +318,34 @@ typedef void (*tl_log_hook)(void *context, tl_log_level level, const tl_view *te
  */
 typedef int64_t (*tl_clock_hook)(void *context);
 
+/** Flags of #tl_policy_question. */
+enum {
+  TL_POLICY_WINDOW = 1u << 0 /**< A window asks, which is opened or polled; `kind` is #TL_SYNC_LIVE. */
+};
+
+/** For what a policy is to be chosen. Borrowed for the call. */
+typedef struct tl_policy_question {
+  tl_view conversation; /**< Which conversation; empty for the list, and for all of them. */
+  int32_t kind;         /**< What is asked for: a `TL_SYNC_` kind. */
+  uint32_t flags;       /**< `TL_POLICY_WINDOW`, or 0. */
+} tl_policy_question;
+
+/** What was chosen. */
+typedef struct tl_policy_choice {
+  int32_t policy;    /**< A `TL_POLICY_` other than #TL_POLICY_HOST. */
+  uint32_t limit_ms; /**< As that of #tl_sync_request. */
+  int64_t age_us;    /**< As that of #tl_sync_request. */
+} tl_policy_choice;
+
+/**
+ * Chooses where an answer may come from, where a request leaves that to the host: on a metered
+ * network, in the background. Called by the thread of the request or the poll, while nothing is
+ * locked; it may call the client, but not poll a window. What is no policy is taken as
+ * #TL_POLICY_CACHE_THEN_NETWORK, which `out` holds when it is called.
+ */
+typedef void (*tl_policy_hook)(void *context, const tl_policy_question *question,
+                               tl_policy_choice *out);
+
 /**
  * Releases a hook's context. Runs exactly once, when the client is freed or its opening failed.
  * Only a configuration that cannot be read at all (NULL, a wrong `struct_size`) is not dropped.
@@ -437,6 +465,9 @@ typedef struct tl_client_config {
   uint32_t seen_ms;           /**< For #TL_OPEN_AUTO_MARK_READ: how long a row is on screen until it is read; 0 is 1,000, at most 3,600,000. */
   uint32_t reserved;          /**< Must be zero. */
   const tl_storage *storage;  /**< Keeps the bytes under the name that `path` is, or NULL for a file. Copied. */
+  tl_policy_hook choose;      /**< Chooses for #TL_POLICY_HOST, or NULL. */
+  void *choose_context;       /**< Handed to `choose`. */
+  tl_drop_hook choose_drop;   /**< Releases `choose_context`, or NULL. */
 } tl_client_config;
 
 /**
@@ -663,7 +694,18 @@ enum {
 typedef int32_t tl_policy;
 enum {
   TL_POLICY_CACHE_THEN_NETWORK = 0, /**< The cache answers now, the network when it can. */
-  TL_POLICY_CACHE_ONLY = 1          /**< The cache only: ends at once, asks nothing. */
+  TL_POLICY_CACHE_ONLY = 1,         /**< The cache only: ends at once, asks nothing. */
+  TL_POLICY_NETWORK_FIRST = 2,      /**< The network; after `limit_ms`, or where it fails, the cache. What the network brings later is taken. */
+  TL_POLICY_NETWORK_ONLY = 3,       /**< The network; fails where it does, after `limit_ms`, and without a connection at once. */
+  TL_POLICY_MAX_AGE = 4,            /**< The cache where the server was asked for all that is new no longer than `age_us` ago, else as #TL_POLICY_CACHE_THEN_NETWORK. */
+  TL_POLICY_HOST = 5                /**< What `choose` of #tl_client_config says. */
+};
+
+/** What an answer stands on. */
+typedef int32_t tl_basis;
+enum {
+  TL_BASIS_CACHE = 0,  /**< What was here, as of `as_of_us`. */
+  TL_BASIS_NETWORK = 1 /**< The server was asked, to the end. */
 };
 
 /** Flags of #tl_sync_request. */
@@ -680,6 +722,9 @@ typedef struct tl_sync_request {
   tl_policy policy;      /**< Where to look. */
   uint32_t want;         /**< For #TL_SYNC_OLDER: how many more messages; 0 is one page. */
   uint32_t pages_max;    /**< Give up after so many pages; 0 is no bound. */
+  uint32_t limit_ms;     /**< Of `policy`: how long the network is waited for; 0 for as long as it takes, at most 3,600,000. */
+  uint32_t reserved;     /**< Must be zero. */
+  int64_t age_us;        /**< Of #TL_POLICY_MAX_AGE. */
 } tl_sync_request;
 
 /**
@@ -687,6 +732,11 @@ typedef struct tl_sync_request {
  *
  * Returns at once. While offline the sync waits for a connection. An identical
  * sync that is already waiting or running is joined: its number is returned.
+ *
+ * With #TL_POLICY_NETWORK_FIRST and #TL_POLICY_NETWORK_ONLY it has a number of its own; the
+ * sync beneath may be one that others have asked for. #TL_POLICY_MAX_AGE is of what is new:
+ * what #TL_SYNC_OLDER brings is not known by any age, and is asked for. How long ago the
+ * server was asked is kept in the file once a policy of those three was used.
  *
  * #TL_SYNC_ALL goes through the conversations of open windows first, then through the
  * others as a list has them, two at a time, and all that screens wait for goes before
@@ -737,6 +787,9 @@ typedef struct tl_sync_status {
   uint32_t reserved;    /**< Zero. */
   uint32_t done;        /**< Of #TL_SYNC_ALL: conversations that are done. */
   uint32_t total;       /**< Of #TL_SYNC_ALL: conversations there are, 0 before it began. */
+  tl_basis basis;       /**< What the answer stands on. */
+  tl_status reason;     /**< #TL_OK, or why the network did not answer, also where the cache then did and `result` is #TL_OK. */
+  int64_t as_of_us;     /**< When the server was last asked for all that is new there: when the catch-up began that ended well, by the device's clock; 0 where that is not known. */
 } tl_sync_status;
 
 /**
@@ -1289,6 +1342,10 @@ typedef struct tl_window_config {
   int64_t time_us;      /**< For #TL_AT_TIME. */
   uint32_t rows_max;    /**< Messages in memory at most; 0 is 2,000, 100 to 200,000. */
   uint32_t hold_ms;     /**< How long a split that heals is not drawn; 0 is 1,000, at most 60,000, or #TL_HOLD_NONE. */
+  tl_policy policy;     /**< Where what it shows may come from: see #tl_window_open. */
+  uint32_t limit_ms;    /**< Of `policy`, as that of a sync, from the first poll on. */
+  uint32_t reserved;    /**< Must be zero. */
+  int64_t age_us;       /**< Of #TL_POLICY_MAX_AGE. */
 } tl_window_config;
 
 /** In `hold_ms`: every split is drawn at once. */
@@ -1299,6 +1356,12 @@ typedef struct tl_window_config {
  *
  * It begins empty at version 0: the first #tl_window_poll brings what is
  * cached. While connected it asks for what is missing, before any other work.
+ *
+ * With #TL_POLICY_NETWORK_FIRST it stays empty until the conversation was caught up with on
+ * this connection, or that has failed, or `limit_ms` is over; with #TL_POLICY_NETWORK_ONLY
+ * until it was caught up with, and `trouble` says why it was not. What was shown stays. With
+ * #TL_POLICY_MAX_AGE the newest messages are not asked for at a connection while they are young
+ * enough; gaps are. With #TL_POLICY_HOST the host's function is asked here and by each poll.
  * @param client The client. The window keeps it alive until it is freed.
  * @param config How to open it. Borrowed for the call.
  * @param out The window on success, NULL otherwise.
@@ -1514,6 +1577,9 @@ typedef struct tl_window_status {
   tl_waiting waiting;   /**< What it waits for. */
   tl_status trouble;    /**< #TL_OK, or why what it last asked for failed. */
   uint64_t anchor;      /**< Number of the message it was opened at or last loaded around, 0 for none. */
+  tl_basis basis;       /**< #TL_BASIS_NETWORK where the conversation was caught up with on this connection. */
+  uint32_t reserved;    /**< Zero. */
+  int64_t as_of_us;     /**< As that of #tl_sync_status. */
 } tl_window_status;
 
 /**

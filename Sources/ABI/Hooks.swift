@@ -23,6 +23,7 @@ internal import Engine
   func drop() {
     if let drop = unsafe config.open_drop { unsafe drop(config.open_context) }
     if let drop = unsafe config.seal_drop { unsafe drop(config.seal_context) }
+    if let drop = unsafe config.choose_drop { unsafe drop(config.choose_context) }
     if let drop = unsafe config.log_drop { unsafe drop(config.log_context) }
     storage?.drop()
   }
@@ -35,6 +36,9 @@ internal import Engine
     }
     if unsafe config.seal != nil {
       target.seal = { [self] payload in sealed(payload) }
+    }
+    if unsafe config.choose != nil {
+      target.choose = { [self] question in chosen(question) }
     }
     if unsafe config.log != nil {
       target.log = { [self] level, text in log(level, text) }
@@ -58,6 +62,31 @@ internal import Engine
   private func now() -> Instant {
     guard let clock = unsafe config.clock else { return SystemClock.now() }
     return unsafe Instant(monotonicMs: clock(config.clock_context))
+  }
+
+  /// What the host chooses; what is none of the policies chooses nothing.
+  private func chosen(_ question: PolicyQuestion) -> PolicyChoice {
+    guard let choose = unsafe config.choose else { return PolicyChoice() }
+    var choice = tl_policy_choice()
+    let isWindow = question.isWindow ? UInt32(truncatingIfNeeded: TL_POLICY_WINDOW) : 0
+    let kind: Int =
+      switch question.kind {
+      case .conversations: TL_SYNC_CONVERSATIONS
+      case .all: TL_SYNC_ALL
+      case .live: TL_SYNC_LIVE
+      case .older: TL_SYNC_OLDER
+      case .latest, .below, .above, .at, .marker, .near, .time, .refresh: TL_SYNC_LATEST
+      }
+    unsafe lend(question.conversation) { conversation in
+      var asked = unsafe tl_policy_question(
+        conversation: conversation, kind: tl_sync_kind(kind), flags: isWindow)
+      unsafe choose(config.choose_context, &asked, &choice)
+    }
+    do {
+      return try PolicyChoice(choice.policy, choice.limit_ms, choice.age_us)
+    } catch {
+      return PolicyChoice()
+    }
   }
 
   private func opened(_ sealed: borrowing Sealed) -> Opened {

@@ -18,9 +18,8 @@ extension SyncRequest {
     case TL_SYNC_ALL: kind = .all
     default: throw .invalid("kind is not one of a sync")
     }
-    guard let policy = unsafe Policy(rawValue: request.policy) else {
-      throw .invalid("policy is not a known one")
-    }
+    try unsafe mustBeZero(request.reserved, "reserved is not zero")
+    let choice = try unsafe PolicyChoice(request.policy, request.limit_ms, request.age_us)
     var conversation: [UInt8] = []
     if kind != .conversations, kind != .all {
       conversation = try unsafe request.conversation.id("conversation", mayBeTooLarge: true)
@@ -28,9 +27,20 @@ extension SyncRequest {
       throw .invalid("conversation is not empty, and a sync of the list, or of all, has none")
     }
     self.init(
-      conversation: conversation, kind: kind, policy: policy, want: unsafe Int(request.want),
+      conversation: conversation, kind: kind, choice: choice, want: unsafe Int(request.want),
       pagesMax: unsafe Int(request.pages_max))
     marksRead = unsafe request.flags & marks != 0
+  }
+}
+
+extension PolicyChoice {
+  init(_ policy: tl_policy, _ limitMs: UInt32, _ ageUs: Int64) throws(Failure) {
+    guard let policy = Policy(rawValue: policy) else {
+      throw .invalid("policy is not a known one")
+    }
+    guard limitMs <= Limits.policyLimitMsMax else { throw .invalid("limit_ms is over 3,600,000") }
+    guard ageUs >= 0 else { throw .invalid("age_us is negative") }
+    self.init(policy, limitMs: Int64(limitMs), ageUs: ageUs)
   }
 }
 
@@ -107,7 +117,9 @@ extension WindowConfig {
       conversation: try unsafe config.conversation.id("conversation", mayBeTooLarge: true),
       at: try unsafe At(config.at, id: config.id, timeUs: config.time_us),
       count: try unsafe loadCount(config.count), rowsMax: rowsMax)
-    isCacheOnly = flags & cacheOnly != 0
+    try unsafe mustBeZero(config.reserved, "reserved is not zero")
+    choice = try unsafe PolicyChoice(config.policy, config.limit_ms, config.age_us)
+    if flags & cacheOnly != 0 { isCacheOnly = true }
     leavesStale = flags & noRefresh != 0
     preloads = flags & preload != 0
     if unsafe config.hold_ms == TL_HOLD_NONE {

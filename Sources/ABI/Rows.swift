@@ -204,7 +204,8 @@ extension tl_window_status {
       version: status.version, checksum: status.checksum,
       row_count: UInt32(clamping: status.rowCount),
       split_count: UInt32(clamping: status.splitCount), waiting: status.waiting.rawValue,
-      trouble: status.trouble?.status ?? ABI.status(TL_OK), anchor: status.anchor)
+      trouble: status.trouble?.status ?? ABI.status(TL_OK), anchor: status.anchor,
+      basis: status.basis.rawValue, reserved: 0, as_of_us: status.asOfUs)
   }
 }
 
@@ -230,7 +231,9 @@ extension tl_sync_status {
       result: status.trouble?.status ?? ABI.status(TL_OK),
       requests: UInt32(clamping: status.requests), received: UInt32(clamping: status.received),
       inserted: UInt32(clamping: status.inserted), removed: UInt32(clamping: status.removed),
-      reserved: 0, done: UInt32(clamping: status.done), total: UInt32(clamping: status.total))
+      reserved: 0, done: UInt32(clamping: status.done), total: UInt32(clamping: status.total),
+      basis: status.basis.rawValue, reason: status.reason?.status ?? ABI.status(TL_OK),
+      as_of_us: status.asOfUs)
   }
 }
 

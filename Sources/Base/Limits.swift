@@ -34,6 +34,8 @@ package enum Limits {
   package static let changesMax = 10_000
   /// Entries of the change feed that are kept.
   package static let changesKept = 100_000
+  /// How long a policy may have the network waited for.
+  package static let policyLimitMsMax = 3_600_000
   /// Syncs waiting or running.
   package static let syncsMax = 4_096
   /// Ended syncs remembered.

@@ -287,7 +287,10 @@ package final class Client: Sendable {
 
   package func sync(_ request: SyncRequest) throws(Failure) -> UInt64 {
     if request.kind != .conversations, request.kind != .all { try check(request.conversation) }
-    return try input { engine, now throws(Failure) in try engine.sync(request, at: now) }
+    var request = request
+    request.choice = try request.choice.made(
+      by: config, for: request.conversation, request.kind)
+    return try input { engine, now throws(Failure) in try engine.answer(request, at: now) }
   }
 
   /// False when it had ended.

@@ -106,6 +106,8 @@ package struct ClientConfig: Sendable {
   /// Keeps what would be in a file, under the name that its path is.
   package var storage: (any HostStorage)?
   package var open: (@Sendable (borrowing Sealed) -> Opened)?
+  /// Says where an answer may come from, where a request leaves that to the host.
+  package var choose: (@Sendable (PolicyQuestion) -> PolicyChoice)?
   /// Makes what goes out of a payload; nil sends payloads as they are given.
   package var seal: (@Sendable (borrowing Sealable) -> SealAnswer)?
   package var log: (@Sendable (LogLevel, String) -> Void)?
@@ -197,14 +199,11 @@ package struct SyncRequest: Equatable, Sendable {
     /// Each conversation that is known, as `live`; `conversation` is empty.
     case all
   }
-  package enum Policy: Int32, Sendable {
-    case cacheThenNetwork = 0
-    case cacheOnly
-  }
 
   package var conversation: [UInt8]
   package var kind: Kind
-  package var policy: Policy
+  /// Where the answer may come from; the syncs themselves have the usual one.
+  package var choice: PolicyChoice
   /// For `.older`, `.below` and `.above`: how many more messages; 0 is one page.
   package var want: Int
   /// 0 is no bound.
@@ -216,12 +215,12 @@ package struct SyncRequest: Equatable, Sendable {
   package var marksRead = false
 
   package init(
-    conversation: [UInt8] = [], kind: Kind = .latest, policy: Policy = .cacheThenNetwork,
+    conversation: [UInt8] = [], kind: Kind = .latest, choice: PolicyChoice = PolicyChoice(),
     want: Int = 0, pagesMax: Int = 0, isUrgent: Bool = false
   ) {
     self.conversation = conversation
     self.kind = kind
-    self.policy = policy
+    self.choice = choice
     self.want = want
     self.pagesMax = pagesMax
     self.isUrgent = isUrgent
@@ -229,7 +228,7 @@ package struct SyncRequest: Equatable, Sendable {
 
   /// Whether both bring the same, however urgent.
   func isTwin(of other: SyncRequest) -> Bool {
-    conversation == other.conversation && kind == other.kind && policy == other.policy
+    conversation == other.conversation && kind == other.kind && choice == other.choice
       && want == other.want && pagesMax == other.pagesMax && marksRead == other.marksRead
   }
 }
@@ -251,6 +250,33 @@ package struct SyncStatus: Equatable, Sendable {
   /// Of `.all`: how many conversations are done, of how many.
   package var done = 0
   package var total = 0
+  package var basis = Basis.cache
+  /// Why it stands on the cache though the network was to be asked.
+  package var reason: Failure?
+  /// When the server was last asked for all that is new there, by the device's clock; 0 where that
+  /// is not known.
+  package var asOfUs: Int64 = 0
+}
+
+extension SyncStatus {
+  /// It is over.
+  mutating func end(_ trouble: Failure?, asOfUs: Int64) {
+    phase = .ended
+    self.trouble = trouble
+    reason = trouble
+    basis = trouble == nil ? .network : .cache
+    self.asOfUs = asOfUs
+  }
+}
+
+extension SyncRequest.Kind {
+  /// Whether it asks for all that is new.
+  var isCatchUp: Bool {
+    switch self {
+    case .latest, .live, .conversations, .all: true
+    case .older, .below, .above, .at, .marker, .near, .time, .refresh: false
+    }
+  }
 }
 
 /// Which messages to read.

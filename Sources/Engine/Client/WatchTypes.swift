@@ -17,8 +17,10 @@ package struct WindowConfig: Equatable, Sendable {
   package var count: Int
   /// Messages in memory at most.
   package var rowsMax: Int
-  /// Never ask the network.
-  package var isCacheOnly = false
+  /// Where what it shows may come from.
+  package var choice = PolicyChoice()
+  /// The host's function chooses, at each poll.
+  package var asksHost = false
   /// Leave stale rows on screen as they are.
   package var leavesStale = false
   /// The next page is loaded where the screen comes near an end of the list.
@@ -33,6 +35,17 @@ package struct WindowConfig: Equatable, Sendable {
     self.at = at
     self.count = count
     self.rowsMax = rowsMax
+  }
+
+  /// Never ask the network.
+  package var isCacheOnly: Bool {
+    get { choice.policy == .cacheOnly }
+    set { choice.policy = newValue ? .cacheOnly : .cacheThenNetwork }
+  }
+
+  /// Whether it asks for the present at each connection.
+  var follows: Bool {
+    !isCacheOnly && (at == .latest || at == .unread || choice.waitsForNetwork)
   }
 }
 
@@ -117,6 +130,9 @@ package struct WindowStatus: Equatable, Sendable {
   package var waiting = Waiting.nothing
   package var trouble: Failure?
   package var anchor: UInt64 = 0
+  package var basis = Basis.cache
+  /// As that of a sync.
+  package var asOfUs: Int64 = 0
 }
 
 /// Something the server told that is not a message.

@@ -20,6 +20,8 @@ final class SyncMemory {
   var linked = LinkedRanges()
   /// Where a page or a push of this connection showed all marks.
   var fresh = FreshRanges()
+  /// When the server was last asked for all that is new.
+  var asked = AskedTimes()
   /// How much the host wants to be kept, and what of it is being purged.
   var retention = Retention()
 
@@ -81,6 +83,7 @@ final class SyncMemory {
     pushed.forgetAll()
     ties.forgetTaught()
     left = LeftWalks()
+    asked.forgetAll()
   }
 
   /// Nothing of one conversation is stored any more.

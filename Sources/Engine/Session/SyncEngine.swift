@@ -120,6 +120,7 @@ final class SyncEngine {
       }
     }
     scheduler.disconnect(losing: syncs)
+    breakPromises(scheduler.policies.takeOffline(), .offline, at: now)
     if !lost.isEmpty || !windows.windows.isEmpty { report.tellHost() }
   }
 
@@ -140,8 +141,10 @@ final class SyncEngine {
     expireTyping(now)
     checkRestores(now)
     markSeen(now)
+    breakPromises(scheduler.policies.takeLate(now.monotonicMs), .timeout, at: now)
     pump(now)
     var next = min(tracker.deadlineMs ?? .max, typing.deadlineMs ?? .max)
+    next = min(next, scheduler.policies.deadlineMs ?? .max)
     if tracker.isUp {
       next = min(next, scheduler.deadlineMs(after: now.monotonicMs) ?? .max)
       if receipts.isWaiting, receipts.notBeforeMs > now.monotonicMs {
@@ -169,8 +172,7 @@ final class SyncEngine {
 
   func sync(_ asked: SyncRequest, at now: Instant) throws(Failure) -> UInt64 {
     if asked.kind == .all {
-      let all = catchUpWithAll(
-        marksRead: asked.marksRead, isCacheOnly: asked.policy == .cacheOnly)
+      let all = catchUpWithAll(marksRead: asked.marksRead)
       pump(now)
       return all
     }
@@ -183,12 +185,6 @@ final class SyncEngine {
       return twin.id
     }
     guard scheduler.hasRoom else { throw .full("4,096 syncs wait") }
-    if request.policy == .cacheOnly {
-      let id = scheduler.number()
-      scheduler.remember(id, SyncStatus(phase: .ended))
-      report.tellHost()
-      return id
-    }
     let id = scheduler.add(request, trouble: tracker.isUp ? nil : .offline)
     pump(now)
     return id
@@ -196,7 +192,7 @@ final class SyncEngine {
 
   /// False when the sync had ended.
   func cancel(_ id: UInt64, at now: Instant) throws(Failure) -> Bool {
-    if cancelCatchUp(id, at: now) { return true }
+    if cancelPromise(id, at: now) || cancelCatchUp(id, at: now) { return true }
     guard let job = scheduler.job(id) else {
       guard scheduler.status(id) != nil else { throw .noSync }
       return false
@@ -217,7 +213,8 @@ final class SyncEngine {
   }
 
   func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
-    guard let status = catchUpStatus(id) ?? scheduler.status(id) else { throw .noSync }
+    let known = scheduler.policies.promise(id)?.sync ?? id
+    guard let status = catchUpStatus(known) ?? scheduler.status(known) else { throw .noSync }
     return status
   }
 
@@ -225,10 +222,11 @@ final class SyncEngine {
 
   /// Takes a job out of the queue with its result.
   func end(_ job: SyncJob, trouble: Failure?) {
-    let status = scheduler.end(job, trouble: trouble)
+    let status = scheduler.end(job, trouble: trouble, asOfUs: noteAsked(job, trouble: trouble))
     if trouble == .incomplete { report.stats.walksIncomplete += 1 }
     report.log(end: status, trouble: trouble)
     catchUpEnded(job.id, status, trouble: trouble)
+    keepPromises(of: job.id, status)
     windows.ended(job.id, trouble: trouble)
     checkEnded(job, trouble: trouble)
     report.tellHost()

@@ -16,6 +16,8 @@ struct SyncScheduler {
   private var next: UInt64 = 1
   /// Conversations in which something came beside a sync: another one is to follow.
   private(set) var owed: Set<[UInt8]> = []
+  /// Who was promised what of those under way.
+  var policies = PolicyBoard()
   /// All conversations are being caught up with.
   var all: CatchUpAll?
 
@@ -95,11 +97,10 @@ struct SyncScheduler {
   }
 
   /// Takes a job out of the queue with its result, and gives that.
-  mutating func end(_ job: SyncJob, trouble: Failure?) -> SyncStatus {
+  mutating func end(_ job: SyncJob, trouble: Failure?, asOfUs: Int64 = 0) -> SyncStatus {
     jobs.removeAll { $0.id == job.id }
     var status = job.status
-    status.phase = .ended
-    status.trouble = trouble
+    status.end(trouble, asOfUs: asOfUs)
     remember(job.id, status)
     return status
   }

@@ -16,6 +16,8 @@ struct CatchUpAll {
   /// Its syncs that have not ended.
   var syncs: Set<UInt64> = []
   var isIncomplete = false
+  /// When the first of them was asked for, at the latest.
+  var beganMs = Int64.min
   var status = SyncStatus()
 
   /// One of its syncs is over.

@@ -1,4 +1,5 @@
-/// Syncs that are of no conversation: the server's list of them, and all of them one by one.
+/// Syncs that are of no conversation: the server's list of them, and all of them one by one. And
+/// those whose answer may not come from anywhere.
 internal import Base
 internal import Store
 internal import Timeline
@@ -54,20 +55,14 @@ extension SyncEngine {
   // MARK: All conversations
 
   /// Begins it, or joins the one that is under way.
-  func catchUpWithAll(marksRead: Bool, isCacheOnly: Bool = false) -> UInt64 {
-    if let all = scheduler.all, !isCacheOnly {
+  func catchUpWithAll(marksRead: Bool) -> UInt64 {
+    if let all = scheduler.all {
       if marksRead { scheduler.all?.marksRead = true }
       return all.id
     }
     var all = CatchUpAll(id: scheduler.number(), marksRead: marksRead)
-    if isCacheOnly {
-      all.status.phase = .ended
-      scheduler.remember(all.id, all.status)
-      report.tellHost()
-    } else {
-      if !tracker.isUp { all.status.trouble = .offline }
-      scheduler.all = all
-    }
+    if !tracker.isUp { all.status.trouble = .offline }
+    scheduler.all = all
     return all.id
   }
 
@@ -115,6 +110,7 @@ extension SyncEngine {
       do throws(StoreFailure) {
         let left = try conversationsByActivity()
         all.left = left
+        all.beganMs = memory.server.clock.monotonicMs
         all.status.trouble = nil
         all.status.done = 0
         all.status.total = left.count + all.syncs.count
@@ -146,10 +142,12 @@ extension SyncEngine {
 
   private func endCatchUp(trouble: Failure?) {
     guard var status = scheduler.all?.status, let id = scheduler.all?.id else { return }
+    let asOfUs =
+      trouble == nil ? note(.all, beganMs: scheduler.all?.beganMs ?? .min) : asOfUs(.all)
     scheduler.all = nil
-    status.phase = .ended
-    status.trouble = trouble
+    status.end(trouble, asOfUs: asOfUs)
     scheduler.remember(id, status)
+    keepPromises(of: id, status)
     report.tellHost()
   }
 
@@ -177,5 +175,187 @@ extension SyncEngine {
     return all.map { (isShown: shown.contains($0.id), place: $0.position, id: $0.id) }
       .sorted { $0.isShown != $1.isShown ? $1.isShown : $0.place > $1.place }
       .map(\.id)
+  }
+
+  // MARK: Policies
+
+  /// Takes up what the host asks for, and answers as it says that it may be answered.
+  func answer(_ asked: SyncRequest, at now: Instant) throws(Failure) -> UInt64 {
+    let choice = asked.choice
+    var request = asked
+    request.choice = PolicyChoice()
+    if asked.kind != .all {
+      request.conversation = try storing { () throws(StoreFailure) in
+        try canonical(asked.conversation)
+      }
+    }
+    let subject = AskedTimes.Subject(request)
+    switch choice.policy {
+    case .cacheThenNetwork, .host: return try sync(request, at: now)
+    case .cacheOnly: return answer(nil, subject)
+    case .maximumAge:
+      try keepAskedTimes()
+      if asked.kind.isCatchUp, isYoung(subject, choice.ageUs, at: now) {
+        return answer(nil, subject)
+      }
+      return try sync(request, at: now)
+    case .networkOnly, .networkFirst:
+      try keepAskedTimes()
+      let mayWait = choice.policy == .networkFirst && choice.limitMs > 0
+      if !tracker.isUp, !mayWait {
+        return answer(.offline, subject, isFailure: choice.policy == .networkOnly)
+      }
+    }
+    let sync = try sync(request, at: now)
+    let number = scheduler.number()
+    scheduler.policies.add(
+      PolicyBoard.Promise(
+        number: number, choice: choice, subject: subject, sync: sync,
+        deadlineMs: choice.limitMs > 0
+          ? now.monotonicMs.saturating(plus: choice.limitMs) : nil))
+    let status = try syncStatus(sync)
+    if status.phase == .ended { keepPromises(of: sync, status) }
+    // The host is to ask when something is due.
+    report.tellHost()
+    return number
+  }
+
+  /// An answer at once, from the cache.
+  private func answer(
+    _ reason: Failure?, _ subject: AskedTimes.Subject, isFailure: Bool = false
+  ) -> UInt64 {
+    let number = scheduler.number()
+    remember(number, SyncStatus(), reason: reason, subject, isFailure: isFailure)
+    return number
+  }
+
+  private func remember(
+    _ number: UInt64, _ status: SyncStatus, reason: Failure?, _ subject: AskedTimes.Subject,
+    isFailure: Bool
+  ) {
+    var status = status
+    status.end(reason, asOfUs: asOfUs(subject))
+    status.basis = .cache
+    if !isFailure { status.trouble = nil }
+    scheduler.remember(number, status)
+    report.tellHost()
+  }
+
+  /// A sync ended, and with it what was promised of it. Where the network comes first, a cache that
+  /// is there is an answer, too.
+  func keepPromises(of sync: UInt64, _ ended: SyncStatus) {
+    for promise in scheduler.policies.take(of: sync) {
+      var status = ended
+      if promise.choice.policy == .networkFirst, ended.trouble != .cancelled {
+        status.trouble = nil
+      }
+      scheduler.remember(promise.number, status)
+    }
+  }
+
+  /// These cannot be kept. What the network brings later is taken all the same, where the cache may
+  /// have answered.
+  func breakPromises(_ promises: [PolicyBoard.Promise], _ reason: Failure, at now: Instant) {
+    for promise in promises {
+      let isFailure = promise.choice.policy == .networkOnly
+      let known = catchUpStatus(promise.sync) ?? scheduler.status(promise.sync) ?? SyncStatus()
+      remember(promise.number, known, reason: reason, promise.subject, isFailure: isFailure)
+      if isFailure { release(promise.sync, at: now) }
+    }
+  }
+
+  /// False where it is no promise.
+  func cancelPromise(_ number: UInt64, at now: Instant) -> Bool {
+    guard let promise = scheduler.policies.take(number) else { return false }
+    let known = catchUpStatus(promise.sync) ?? scheduler.status(promise.sync) ?? SyncStatus()
+    remember(number, known, reason: .cancelled, promise.subject, isFailure: true)
+    release(promise.sync, at: now)
+    return true
+  }
+
+  // MARK: As of when
+
+  /// Times are kept in the file from now on.
+  func keepAskedTimes() throws(Failure) {
+    if memory.asked.isKept == true { return }
+    try storing { () throws(StoreFailure) in
+      try commit { tx throws(StoreFailure) in _ = try AskedTable(tx).switchOn() }
+    }
+    memory.asked.isKept = true
+  }
+
+  /// A sync ended: gives when the server was last asked for all that is new there.
+  func noteAsked(_ job: SyncJob, trouble: Failure?) -> Int64 {
+    let subject = AskedTimes.Subject(job.request)
+    let isWhole = job.isLive || job.request.kind == .live || subject == .list
+    guard trouble == nil, isWhole else { return asOfUs(subject) }
+    return note(subject, beganMs: job.turn.beganMs)
+  }
+
+  private func note(_ subject: AskedTimes.Subject, beganMs: Int64) -> Int64 {
+    let time = AskedTimes.Time(beganMs: beganMs, now: memory.server.clock)
+    memory.asked.note(time, of: subject)
+    if case .conversation(let conversation) = subject {
+      windows.note(asOfUs: time.us, conversation)
+    }
+    guard memory.server.clock.wallUs != nil else { return time.us }
+    do {
+      guard try areAskedTimesKept() else { return time.us }
+      try commit { tx throws(StoreFailure) in
+        if let cid = try subject.cid(tx) { try AskedTable(tx).note(time.us, of: cid) }
+      }
+    } catch {
+      report.logLines.append((.warn, "when a conversation was caught up with was not written"))
+    }
+    return time.us
+  }
+
+  private func areAskedTimesKept() throws(StoreFailure) -> Bool {
+    if let isKept = memory.asked.isKept { return isKept }
+    let isKept = try store.read { rx throws(StoreFailure) in try AskedTable(rx).isOn }
+    memory.asked.isKept = isKept
+    return isKept
+  }
+
+  /// When it was asked for; nil where that is not known, or nothing of it is believed any more.
+  private func askedTime(_ subject: AskedTimes.Subject) throws(StoreFailure) -> AskedTimes.Time? {
+    let known = memory.asked.known[subject]
+    let found = try store.read { rx throws(StoreFailure) -> AskedTimes.Time? in
+      if case .conversation(let id) = subject {
+        guard let record = try rx.conversation(id), record.fetch != nil,
+          !memory.server.mustDistrust(record)
+        else { return nil }
+      }
+      if let known { return known }
+      guard let cid = try subject.cid(rx) else { return nil }
+      return try AskedTable(rx).us(cid).map { AskedTimes.Time(us: $0) }
+    }
+    if known == nil { memory.asked.note(found, of: subject) }
+    return found
+  }
+
+  func asOfUs(_ subject: AskedTimes.Subject) -> Int64 {
+    do { return try askedTime(subject)?.us ?? 0 } catch { return 0 }
+  }
+
+  /// Whether what is known of it is young enough not to be asked for.
+  func isYoung(_ subject: AskedTimes.Subject, _ ageUs: Int64, at now: Instant) -> Bool {
+    if case .conversation(let id) = subject,
+      scheduler.owed.contains(id) || memory.live.isDoubted(id)
+    {
+      return false
+    }
+    do { return try askedTime(subject)?.isWithin(ageUs, at: now) ?? false } catch { return false }
+  }
+}
+
+extension AskedTimes.Subject {
+  /// Where its time stands in the file.
+  fileprivate func cid(_ rx: ReadTransaction) throws(StoreFailure) -> Int64? {
+    switch self {
+    case .conversation(let id): try rx.conversation(id)?.cid
+    case .list: AskedTable.list
+    case .all: AskedTable.all
+    }
   }
 }

@@ -67,8 +67,7 @@ struct ListState: LiveQueryState {
   /// Takes what stands on the board.
   mutating func observe(_ snapshot: SharedSnapshot, ends: [SharedSnapshot.End], typed: Set<[UInt8]>)
   {
-    isWhole = snapshot.listIsWhole
-    isRefreshing = snapshot.listIsAsked
+    (isWhole, isRefreshing) = snapshot.list
     for end in ends where end.trouble != .cancelled { trouble = end.trouble }
     self.typed.formUnion(typed)
   }

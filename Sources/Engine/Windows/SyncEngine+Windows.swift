@@ -13,11 +13,16 @@ extension SyncEngine {
 
   func openWindow(_ config: WindowConfig) throws(Failure) -> UInt64 {
     try windows.ensureRoom()
-    let isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
     let conversation = try storing { () throws(StoreFailure) in
       try canonical(config.conversation)
     }
-    return windows.open(conversation, isFollowing: isFollowing)
+    if config.choice.policy == .maximumAge || config.choice.waitsForNetwork || config.asksHost {
+      try keepAskedTimes()
+    }
+    let number = windows.open(conversation, isFollowing: config.follows)
+    windows.choose(number, config.choice, asksHost: config.asksHost)
+    windows.note(asOfUs: asOfUs(.conversation(conversation)), conversation)
+    return number
   }
 
   /// What only this window asked for is dropped.
@@ -62,6 +67,13 @@ extension SyncEngine {
       return nil
     }
     if let live = entry.live { return live }
+    let choice = entry.choice
+    if choice.policy == .cacheOnly { return nil }
+    if choice.policy == .maximumAge,
+      isYoung(.conversation(entry.conversation), choice.ageUs, at: now)
+    {
+      return nil
+    }
     let request = SyncRequest(conversation: entry.conversation, kind: .live, isUrgent: true)
     let live = try ask(number, request, now)
     windows.setLive(number, live)
@@ -83,6 +95,8 @@ extension SyncEngine {
     for number in windows.windows.keys.sorted() {
       if let live = windows.windows[number]?.live, scheduler.job(live) != nil { continue }
       windows.setLive(number, nil)
+      // Its next poll asks the host, and then the server.
+      if windows.windows[number]?.asksHost ?? false { continue }
       do {
         _ = try askLive(number, at: now)
       } catch {

@@ -25,11 +25,14 @@ package final class Window: Sendable {
     var diff: WindowDiff?
     // The host's hooks are called while no lock is held.
     let now = client.now()
+    let choice = try chosen()
     var isEarlier = false
     defer { if isEarlier { client.signalNews() } }
     try live.inside { screen throws(Failure) in
       let from = screen.list.version
+      if let choice { screen.config.choice = choice }
       let fresh = observe(&screen)
+      screen.pass(at: now)
       let ops = try look(&screen, fresh, at: now)
       isEarlier = hold(screen)
       try ask(&screen, fresh, at: now)
@@ -37,6 +40,17 @@ package final class Window: Sendable {
       if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
+  }
+
+  /// What the host's function makes of it now; nil where it is not asked.
+  private func chosen() throws(Failure) -> PolicyChoice? {
+    var conversation: [UInt8]?
+    try live.inside { screen in
+      if screen.config.asksHost { conversation = screen.config.conversation }
+    }
+    guard let conversation else { return nil }
+    return try PolicyChoice(.host).made(
+      by: client.config, for: conversation, .live, isWindow: true)
   }
 
   /// Brings the list to the newest committed state, and pins what it has loaded. Where a purge came
@@ -76,8 +90,8 @@ package final class Window: Sendable {
   /// When a split that is held back is to be drawn; true where the host thinks that nothing is due
   /// by then.
   private func hold(_ screen: WindowState) -> Bool {
-    let until = screen.list.heldUntilMs
-    if until == nil, !screen.holds { return false }
+    let until = [screen.list.heldUntilMs, screen.gate.deadlineMs].compactMap { $0 }.min()
+    if until == nil, !screen.holds, !screen.gate.wasShut { return false }
     return client.snapshot.withLock { snapshot in
       let isNew = snapshot.holds[number] != until
       snapshot.holds[number] = until
@@ -104,11 +118,15 @@ package final class Window: Sendable {
     }
     let follows = !screen.config.isCacheOnly && (screen.isAtEnd || screen.wantsPresent)
     let mustFollow = follows && !screen.isFollowing
-    let mustAskLive = (mustFollow || screen.isFollowing) && screen.liveAsked != screen.connections
+    let isLiveDue = screen.liveAsked != screen.connections && !screen.config.isCacheOnly
+    let mustAskLive = (mustFollow || screen.isFollowing) && isLiveDue
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
     var lines = LogLines()
     defer { screen.logLines += lines }
     try client.input(at: now, logging: &lines) { engine, now throws(Failure) in
+      if screen.config.asksHost {
+        engine.windows.choose(number, screen.config.choice, asksHost: true)
+      }
       if mustFollow {
         screen.isFollowing = true
         engine.windows.follow(number)
@@ -274,6 +292,10 @@ extension Client {
     guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
       throw .invalid("rows_max is not between 100 and 200,000")
     }
+    var config = config
+    config.asksHost = config.choice.policy == .host
+    config.choice = try config.choice.made(
+      by: self.config, for: config.conversation, .live, isWindow: true)
     if case .message(let id) = config.at { try mustFind(id, config: config) }
     let number = try input { engine, now throws(Failure) in
       let number = try engine.openWindow(config)

@@ -36,13 +36,13 @@ struct SharedSnapshot {
   var permille: [UInt64: UInt32] = [:]
   /// By window, syncs of its that ended since it last looked.
   var ends: [UInt64: [End]] = [:]
+  /// By window, when the server was last asked for all that is new.
+  var asOf: [UInt64: Int64] = [:]
   /// By window, what its screen has loaded: never to be purged.
   var loaded: [UInt64: (conversation: [UInt8], ranges: SpanSet)] = [:]
   var typing = TypingBoard()
-  /// The server's list of conversations was fetched whole on this connection.
-  var listIsWhole = false
-  /// It is being asked for.
-  var listIsAsked = false
+  /// Whether the server's list was fetched whole on this connection, and is being asked for.
+  var list = (isWhole: false, isAsked: false)
 }
 
 /// Who types, as lists of conversations see it.
@@ -76,6 +76,9 @@ final class WindowRegistry {
     var isFollowing: Bool
     /// Its sync of the present on this connection.
     var live: UInt64?
+    /// Where what it shows may come from, and whether each poll asks the host for that.
+    var choice = PolicyChoice()
+    var asksHost = false
     /// Its syncs that have not ended.
     var syncs: Set<UInt64> = []
     /// Its conversation was to be made here and is not: nobody is asked about it.
@@ -105,8 +108,7 @@ final class WindowRegistry {
       snapshot.isSilent = scheduler.jobs.contains { $0.turn.attempts > 0 }
       snapshot.caughtUp = memory.live.caughtUp
       memory.fresh.bring(to: &snapshot.fresh)
-      snapshot.listIsWhole = list.isWhole
-      snapshot.listIsAsked = isUp && scheduler.asksList
+      snapshot.list = (list.isWhole, isUp && scheduler.asksList)
       snapshot.permille = permille
     }
   }
@@ -182,9 +184,23 @@ final class WindowRegistry {
       snapshot.ends[number] = nil
       snapshot.loaded[number] = nil
       snapshot.holds[number] = nil
+      snapshot.asOf[number] = nil
       snapshot.typing.close(number)
     }
     return entry
+  }
+
+  /// The host chose where what it shows may come from.
+  func choose(_ number: UInt64, _ choice: PolicyChoice, asksHost: Bool) {
+    windows[number]?.choice = choice
+    windows[number]?.asksHost = asksHost
+  }
+
+  /// The server was asked for all that is new of a conversation.
+  func note(asOfUs: Int64, _ conversation: [UInt8]) {
+    for (number, entry) in windows where entry.conversation == conversation && !entry.asksList {
+      snapshot.withLock { $0.asOf[number] = asOfUs }
+    }
   }
 
   // MARK: What windows ask for

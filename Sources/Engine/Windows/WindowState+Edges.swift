@@ -22,6 +22,28 @@ struct Refill: Equatable {
 }
 
 extension WindowState {
+  /// Whether it shows the newest messages and goes on with them.
+  var isAtEnd: Bool { list.loaded.spans.last?.high == .max }
+
+  /// Whether it wants the newest messages of a conversation of which nothing is known yet:
+  /// only asking for the present tells of it.
+  var wantsPresent: Bool {
+    guard cid == nil else { return false }
+    return wishes.contains { wish in
+      switch wish.aim {
+      case .older(let edge): edge == .max
+      case .place(let at): at == .latest || at == .unread
+      case .newer, .fill, .beside: false
+      }
+    }
+  }
+
+  /// Whether the first row is the conversation's first message.
+  var isAtStart: Bool {
+    guard let first = list.first?.position else { return false }
+    return list.spans.covers(.min, high: first) && list.loaded.span(holding: first)?.low == .min
+  }
+
   /// Where the last row that the server has stands; what is pending is behind the present.
   var lastSent: Position? { list.position(ofRow: list.row(from: .beforePending) - 1) }
 

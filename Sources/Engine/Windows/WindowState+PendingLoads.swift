@@ -347,6 +347,8 @@ extension WindowState {
     status.hasGapBefore = edges.before
     status.hasGapAfter = edges.behind
     status.isMarkerUnknown = isMarkerUnknown
+    status.basis = isUp && isCaughtUp ? .network : .cache
+    status.asOfUs = gate.asOfUs
     return status
   }
 }

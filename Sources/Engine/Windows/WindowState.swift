@@ -8,7 +8,9 @@ internal import Store
 internal import Timeline
 
 struct WindowState: LiveQueryState {
-  private(set) var config: WindowConfig
+  var config: WindowConfig
+  /// Whether it shows what the cache has.
+  var gate: Gate
   var list: WindowList
   var isClosed = false
   /// The conversation's number, once it is known.
@@ -67,35 +69,14 @@ struct WindowState: LiveQueryState {
   init(_ config: WindowConfig) {
     self.config = config
     list = WindowList(rowsMax: config.rowsMax)
-    isFollowing = !config.isCacheOnly && (config.at == .latest || config.at == .unread)
+    isFollowing = config.follows
+    gate = Gate(config)
     switch config.at {
     case .latest: wishes = [.newest(config.count)]
     default:
       wishes = [PendingLoad(.place(config.at), want: config.count, atGap: .ask)]
       wishes[0].leads = true
     }
-  }
-
-  /// Whether it shows the newest messages and goes on with them.
-  var isAtEnd: Bool { list.loaded.spans.last?.high == .max }
-
-  /// Whether it wants the newest messages of a conversation of which nothing is known yet:
-  /// only asking for the present tells of it.
-  var wantsPresent: Bool {
-    guard cid == nil else { return false }
-    return wishes.contains { wish in
-      switch wish.aim {
-      case .older(let edge): edge == .max
-      case .place(let at): at == .latest || at == .unread
-      case .newer, .fill, .beside: false
-      }
-    }
-  }
-
-  /// Whether the first row is the conversation's first message.
-  var isAtStart: Bool {
-    guard let first = list.first?.position else { return false }
-    return list.spans.covers(.min, high: first) && list.loaded.span(holding: first)?.low == .min
   }
 
   // MARK: The core's news
@@ -116,8 +97,10 @@ struct WindowState: LiveQueryState {
     isUp = snapshot.isUp
     isHealing = snapshot.catchingUp.contains(config.conversation)
     isSilent = snapshot.isSilent
+    gate.asOfUs = snapshot.asOf[number] ?? 0
     for end in snapshot.ends.removeValue(forKey: number) ?? [] {
       for ask in asked where ask.sync == end.sync {
+        if ask.request.kind == .live { gate.hasFailed = end.trouble != nil }
         if case .refresh(let low, let high) = ask.request.kind { refreshed.insert(low, high) }
         if end.trouble == .cancelled, ask.request.kind == .live { liveAsked = nil }
         if let failure = end.trouble, failure != .cancelled {
@@ -151,7 +134,9 @@ struct WindowState: LiveQueryState {
   var isLivePending: Bool { asked.contains { $0.request.kind == .live } }
 
   /// The present is asked for right after this look.
-  var isLiveNext: Bool { isUp && isFollowing && liveAsked != connections }
+  var isLiveNext: Bool {
+    isUp && isFollowing && liveAsked != connections && !config.isCacheOnly
+  }
 
   // MARK: The host's wishes
 
@@ -339,7 +324,7 @@ struct WindowState: LiveQueryState {
     noteVerified(snapshot[record.cid], change: &change)
     try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
     if change.isWhole { try reload(rx, in: record.cid, loaded: loaded, change: &change) }
-    if !wishes.isEmpty {
+    if !wishes.isEmpty, !gate.isShut {
       var loader = try CacheLoader(rx, of: record, spans: spans, loaded: loaded, isUp: isUp)
       try grow(&loader)
       loaded = loader.loaded

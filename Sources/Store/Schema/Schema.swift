@@ -332,6 +332,7 @@ enum Schema {
     let search = SearchIndex(connection: connection)
     if search.isOn { try search.renew() }
     try RoomTables(connection: connection).renew()
+    try AskedTable.empty(connection)
     // Who follows the feed reads anew.
     try connection.run(
       """

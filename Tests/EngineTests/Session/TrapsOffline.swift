@@ -49,7 +49,7 @@ import Testing
     world.post(130)
     world.reset()
     let id = try world.client.sync(
-      SyncRequest(conversation: Array("room".utf8), policy: .cacheOnly))
+      SyncRequest(conversation: Array("room".utf8), choice: PolicyChoice(.cacheOnly)))
     try world.run()
     #expect(try world.client.syncStatus(id).phase == .ended)
     #expect(world.requests.isEmpty)

@@ -180,7 +180,7 @@ import Testing
 
   @Test func ofTheCacheOnlyItEndsAtOnce() throws {
     let (world, _) = try behind(3)
-    let sync = try world.client.sync(SyncRequest(kind: .all, policy: .cacheOnly))
+    let sync = try world.client.sync(SyncRequest(kind: .all, choice: PolicyChoice(.cacheOnly)))
     #expect(try world.client.syncStatus(sync).phase == .ended)
     try world.connect()
     try world.run()

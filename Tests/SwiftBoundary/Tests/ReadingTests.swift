@@ -146,6 +146,17 @@ import Tideline
     #expect(try client.status(ofSync: cached).phase == tl_sync_phase(TL_SYNC_ENDED))
   }
 
+  @Test func anAnswerSaysWhatItStandsOn() throws {
+    let client = try caughtUp([message(1)])
+    let sync = try client.sync("c", policy: TL_POLICY_MAX_AGE, ageUs: 3_600_000_000)
+    let young = try client.status(ofSync: sync)
+    #expect(young.phase == tl_sync_phase(TL_SYNC_ENDED) && young.basis == tl_basis(TL_BASIS_CACHE))
+    #expect(young.as_of_us > 0)
+    let first = try client.sync("c", policy: TL_POLICY_NETWORK_FIRST, limitMs: 60_000)
+    try Server([message(1)]).serve(client)
+    #expect(try client.status(ofSync: first).basis == tl_basis(TL_BASIS_NETWORK))
+  }
+
   @Test func whatTheServerCanGiveAgainIsCleared() throws {
     let client = try caughtUp([message(1), message(2)])
     try client.forget("c", "m1")

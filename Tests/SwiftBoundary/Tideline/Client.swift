@@ -155,7 +155,8 @@ extension Client {
 extension Client {
   @discardableResult
   public func sync(
-    _ conversation: String, kind: Int = TL_SYNC_LATEST, policy: Int = TL_POLICY_CACHE_THEN_NETWORK
+    _ conversation: String, kind: Int = TL_SYNC_LATEST, policy: Int = TL_POLICY_CACHE_THEN_NETWORK,
+    limitMs: UInt32 = 0, ageUs: Int64 = 0
   ) throws -> UInt64 {
     try withViews([conversation]) { views in
       var request = tl_sync_request()
@@ -163,6 +164,8 @@ extension Client {
       request.conversation = views[0]
       request.kind = tl_sync_kind(kind)
       request.policy = tl_policy(policy)
+      request.limit_ms = limitMs
+      request.age_us = ageUs
       var out: UInt64 = 0
       try check(tl_client_sync(handle, &request, &out))
       return out

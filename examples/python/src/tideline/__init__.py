@@ -22,10 +22,10 @@ from .keep import Budget, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
-    Action, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
+    Action, Basis, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
     EventKind, Events, Frame, From, Gap, Message, MessageFlags, MessageState, Origin, Page,
-    Phase, Plain, Policy, Profile, Quarantined, SealedMessage, State, Stats, Stop, SyncKind,
-    SyncPhase,    SyncStatus, Ties, Truncates, Unsealed)
+    Phase, Plain, Policy, PolicyChoice, PolicyQuestion, Profile, Quarantined, SealedMessage, State,
+    Stats, Stop, SyncKind, SyncPhase, SyncStatus, Ties, Truncates, Unsealed)
 from .views import (
     At, Conversation, ConversationFlags, Diff, Fold, Item, ItemFlags, ItemsState, ListState,
     LoadKind, Op, OpKind, Waiting, WindowState)
@@ -47,4 +47,5 @@ __all__ = [
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
     "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Counted", "Found", "Hit", "Mark",
     "Order", "Progress", "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
+    "Basis", "PolicyChoice", "PolicyQuestion",
 ]

@@ -68,6 +68,22 @@ OpenHook = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Sealed), POINTER(Opened))
 SealHook = ctypes.CFUNCTYPE(c_int32, c_void_p, POINTER(Unsealed), POINTER(Opened))
 LogHook = ctypes.CFUNCTYPE(None, c_void_p, c_int32, POINTER(View))
 ClockHook = ctypes.CFUNCTYPE(c_int64, c_void_p)
+
+
+class PolicyQuestion(ctypes.Structure):
+    """``tl_policy_question``."""
+
+    _fields_ = [("conversation", View), ("kind", c_int32), ("flags", c_uint32)]
+
+
+class PolicyChoice(ctypes.Structure):
+    """``tl_policy_choice``."""
+
+    _fields_ = [("policy", c_int32), ("limit_ms", c_uint32), ("age_us", c_int64)]
+
+
+PolicyHook = ctypes.CFUNCTYPE(
+    None, c_void_p, POINTER(PolicyQuestion), POINTER(PolicyChoice))
 DropHook = ctypes.CFUNCTYPE(None, c_void_p)
 
 
@@ -109,6 +125,7 @@ class ClientConfig(ctypes.Structure):
         ("clock", ClockHook), ("clock_context", c_void_p),
         ("seal", SealHook), ("seal_context", c_void_p), ("seal_drop", DropHook),
         ("seen_ms", c_uint32), ("reserved", c_uint32), ("storage", POINTER(Storage)),
+        ("choose", PolicyHook), ("choose_context", c_void_p), ("choose_drop", DropHook),
     ]
 
 
@@ -136,6 +153,7 @@ class SyncRequest(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View),
         ("kind", c_int32), ("policy", c_int32), ("want", c_uint32), ("pages_max", c_uint32),
+        ("limit_ms", c_uint32), ("reserved", c_uint32), ("age_us", c_int64),
     ]
 
 
@@ -146,6 +164,7 @@ class SyncStatus(ctypes.Structure):
         ("struct_size", c_uint32), ("phase", c_int32), ("result", c_int32),
         ("requests", c_uint32), ("received", c_uint32), ("inserted", c_uint32),
         ("removed", c_uint32), ("reserved", c_uint32), ("done", c_uint32), ("total", c_uint32),
+        ("basis", c_int32), ("reason", c_int32), ("as_of_us", c_int64),
     ]
 
 
@@ -321,7 +340,8 @@ class WindowConfig(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View), ("at", c_int32),
         ("count", c_uint32), ("id", View), ("time_us", c_int64), ("rows_max", c_uint32),
-        ("hold_ms", c_uint32),
+        ("hold_ms", c_uint32), ("policy", c_int32), ("limit_ms", c_uint32),
+        ("reserved", c_uint32), ("age_us", c_int64),
     ]
 
 
@@ -359,6 +379,7 @@ class WindowStatus(ctypes.Structure):
         ("struct_size", c_uint32), ("flags", c_uint32), ("version", c_uint64),
         ("checksum", c_uint64), ("row_count", c_uint32), ("split_count", c_uint32),
         ("waiting", c_int32), ("trouble", c_int32), ("anchor", c_uint64),
+        ("basis", c_int32), ("reserved", c_uint32), ("as_of_us", c_int64),
     ]
 
 

@@ -17,9 +17,10 @@ from .conversations import ConversationList
 from .errors import Status, check
 from .find import Finds
 from .keep import Keeps
+from .policy import ChooseFunction, policy_hook
 from .storage import Storage, pointer as storage_pointer
 from .values import (
-    Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
+    Basis, Changes, Entity, EntityKind, Events, Frame, From, Message, Page, Phase, Plain, Policy,
     Profile, Quarantined, SealedMessage, State, Stats, SyncKind, SyncPhase, SyncStatus, Unsealed)
 from .views import At, Conversation
 from .window import Window
@@ -66,6 +67,7 @@ class Client(Acts, Finds, Keeps):
         log: Takes a ``logging`` level and a line; the logger "tideline" does by default.
         clock: Gives a monotonic time in milliseconds, for tests and replay.
         storage: Keeps the sealed bytes in the place of a file.
+        choose: Gives the policy of what is asked with ``Policy.HOST``.
 
     Raises:
         TidelineError: one of its kinds; see ``tl_client_open`` in the header.
@@ -79,7 +81,7 @@ class Client(Acts, Finds, Keeps):
         requests_max: int = 0, seen_ms: int = 0, catch_up_all: bool = False,
         open: Optional[OpenFunction] = None, seal: Optional[SealFunction] = None,
         log: Optional[LogFunction] = None, clock: Optional[ClockFunction] = None,
-        storage: Optional[Storage] = None,
+        storage: Optional[Storage] = None, choose: Optional[ChooseFunction] = None,
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
@@ -107,6 +109,9 @@ class Client(Acts, Finds, Keeps):
         if clock is not None:
             self._hooks.append(c.ClockHook(lambda _: clock()))
             config.clock = self._hooks[-1]
+        if choose is not None:
+            self._hooks.append(policy_hook(choose))
+            config.choose = self._hooks[-1]
         self._storage, config.storage = storage_pointer(storage)
         check(c.library.tl_client_open(ctypes.byref(config), ctypes.byref(self._handle)))
 
@@ -200,16 +205,18 @@ class Client(Acts, Finds, Keeps):
     def sync(
         self, conversation: str = "", kind: SyncKind = SyncKind.LATEST,
         policy: Policy = Policy.CACHE_THEN_NETWORK, *, want: int = 0, pages_max: int = 0,
-        mark_read: bool = False,
+        mark_read: bool = False, limit_ms: int = 0, age_us: int = 0,
     ) -> int:
         """Asks for a conversation, or the list of them, to be synced; gives the sync's number.
 
-        With ``mark_read`` messages of others on its pages are marked read.
+        With ``mark_read`` messages of others on its pages are marked read. ``limit_ms`` and
+        ``age_us`` are of the policy.
         """
         text = conversation.encode()
         request = c.SyncRequest(
             struct_size=ctypes.sizeof(c.SyncRequest), flags=int(mark_read),
-            conversation=c.view(text), kind=kind, policy=policy, want=want, pages_max=pages_max)
+            conversation=c.view(text), kind=kind, policy=policy, want=want, pages_max=pages_max,
+            limit_ms=limit_ms, age_us=age_us)
         number = ctypes.c_uint64()
         check(c.library.tl_client_sync(
             self._handle, ctypes.byref(request), ctypes.byref(number)))
@@ -225,7 +232,7 @@ class Client(Acts, Finds, Keeps):
         check(c.library.tl_client_sync_status(self._handle, sync, ctypes.byref(out)))
         return SyncStatus(
             SyncPhase(out.phase), Status(out.result), out.requests, out.received, out.inserted,
-            out.removed, out.done, out.total)
+            out.removed, out.done, out.total, Basis(out.basis), Status(out.reason), out.as_of_us)
 
     # Read.
 
@@ -358,6 +365,7 @@ class Client(Acts, Finds, Keeps):
         self, conversation: str, at: At = At.LATEST, count: int = 0, *, id: str = "",
         time_us: int = 0, rows_max: int = 0, cache_only: bool = False, refresh: bool = True,
         hold_ms: int = 1_000, preload: bool = False,
+        policy: Policy = Policy.CACHE_THEN_NETWORK, limit_ms: int = 0, age_us: int = 0,
     ) -> Window:
         """Opens a window on a conversation; its first ``poll`` brings what is cached.
 
@@ -369,7 +377,8 @@ class Client(Acts, Finds, Keeps):
             struct_size=ctypes.sizeof(c.WindowConfig),
             flags=cache_only | (not refresh) << 1 | preload << 2,
             conversation=c.view(texts[0]), at=at, count=count, id=c.view(texts[1]),
-            time_us=time_us, rows_max=rows_max, hold_ms=hold_ms or c.HOLD_NONE)
+            time_us=time_us, rows_max=rows_max, hold_ms=hold_ms or c.HOLD_NONE,
+            policy=policy, limit_ms=limit_ms, age_us=age_us)
         return Window(self, config)
 
     def conversation_list(

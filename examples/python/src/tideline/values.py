@@ -142,10 +142,39 @@ class SyncKind(enum.IntEnum):
 
 
 class Policy(enum.IntEnum):
-    """Where a sync may look."""
+    """Where an answer may come from."""
 
     CACHE_THEN_NETWORK = 0
     CACHE_ONLY = 1
+    NETWORK_FIRST = 2
+    NETWORK_ONLY = 3
+    MAX_AGE = 4
+    HOST = 5
+
+
+class Basis(enum.IntEnum):
+    """What an answer stands on."""
+
+    CACHE = 0
+    NETWORK = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyQuestion:
+    """For what a policy is to be chosen; no conversation for the list, and for all of them."""
+
+    conversation: str
+    kind: SyncKind
+    window: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyChoice:
+    """A policy with what it needs."""
+
+    policy: Policy = Policy.CACHE_THEN_NETWORK
+    limit_ms: int = 0
+    age_us: int = 0
 
 
 class SyncPhase(enum.IntEnum):
@@ -168,6 +197,11 @@ class SyncStatus:
     removed: int
     done: int = 0
     total: int = 0
+    basis: Basis = Basis.CACHE
+    #: Why the network did not answer, also where the cache then did.
+    reason: Status = Status.OK
+    #: When the server was last asked for all that is new there, by the device's clock, or 0.
+    as_of_us: int = 0
 
 
 class MessageState(enum.IntEnum):

@@ -8,7 +8,7 @@ import json
 from typing import Any, Optional
 
 from .errors import Status
-from .values import Message
+from .values import Basis, Message
 
 
 class ConversationFlags(enum.IntFlag):
@@ -144,6 +144,9 @@ class WindowState:
     waiting: Waiting
     trouble: Status
     anchor: int
+    basis: Basis = Basis.CACHE
+    #: When the server was last asked for all that is new there, by the device's clock, or 0.
+    as_of_us: int = 0
 
 
 class ItemFlags(enum.IntFlag):

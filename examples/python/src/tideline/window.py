@@ -9,7 +9,7 @@ from . import _batch
 from . import _library as c
 from .conversations import ConversationList
 from .errors import Status, check
-from .values import Message, Page
+from .values import Basis, Message, Page
 from .views import At, Conversation, Diff, LoadKind, OpKind, Waiting, WindowState
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Window:
         return WindowState(
             bool(out.flags & 1), bool(out.flags & 2), bool(out.flags & 4), bool(out.flags & 8),
             bool(out.flags & 16), out.version, out.checksum, out.row_count, out.split_count,
-            Waiting(out.waiting), Status(out.trouble), out.anchor)
+            Waiting(out.waiting), Status(out.trouble), out.anchor, Basis(out.basis), out.as_of_us)
 
 
 def apply(rows: list[Optional[Row]], diff: Diff) -> None:

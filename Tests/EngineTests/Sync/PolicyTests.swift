@@ -1,0 +1,295 @@
+/// Where an answer may come from, and what it says of that.
+import Base
+import Engine
+import Foundation
+import ReferenceServer
+import Testing
+
+extension World {
+  func ask(
+    _ policy: Policy, limitMs: Int64 = 0, ageUs: Int64 = 0, _ kind: SyncRequest.Kind = .latest,
+    in conversation: String? = nil
+  ) throws -> UInt64 {
+    var name = conversation ?? room
+    if kind == .conversations || kind == .all { name = "" }
+    return try client.sync(
+      SyncRequest(
+        conversation: Array(name.utf8), kind: kind,
+        choice: PolicyChoice(policy, limitMs: limitMs, ageUs: ageUs)))
+  }
+
+  /// What the device's clock shows.
+  var wallUs: Int64 { clock.read().wallUs ?? 0 }
+}
+
+private let minute: Int64 = 60_000_000
+
+@Suite struct PolicyTests {
+  /// A conversation that was caught up with.
+  private func known(
+    _ file: ClientConfig.File = .memory, change: (inout ClientConfig) -> Void = { _ in }
+  ) throws -> World {
+    let world = try World(file: file, change: change)
+    world.post(10)
+    try world.connect()
+    try world.sync()
+    world.reset()
+    return world
+  }
+
+  // MARK: The usual one
+
+  @Test func whatTheServerWasAskedForSaysSo() throws {
+    let world = try World()
+    world.post(10)
+    let sync = try world.ask(.cacheThenNetwork)
+    #expect(try world.client.syncStatus(sync).basis == .cache)
+    world.timestampGroup(ms: 5_000)
+    let asked = world.wallUs
+    try world.connect()
+    world.before = { _, _ in world.timestampGroup(ms: 700) }
+    try world.run()
+    let status = try world.client.syncStatus(sync)
+    #expect(status.phase == .ended && status.trouble == nil && status.reason == nil)
+    #expect(status.basis == .network)
+    // It is what was so when it was asked for, however long the answers took.
+    #expect(status.asOfUs == asked)
+  }
+
+  @Test func theCacheSaysAsOfWhen() throws {
+    let world = try known()
+    let asked = world.wallUs
+    world.timestampGroup(ms: 90_000)
+    let status = try world.client.syncStatus(world.ask(.cacheOnly))
+    #expect(status.phase == .ended && status.trouble == nil && status.basis == .cache)
+    #expect(status.asOfUs == asked)
+    #expect(try world.client.syncStatus(world.ask(.cacheOnly, in: "other")).asOfUs == 0)
+  }
+
+  // MARK: The network first
+
+  @Test func theNetworkAnswersFirst() throws {
+    let world = try known()
+    world.post(3)
+    let sync = try world.ask(.networkFirst, limitMs: 2_000)
+    try world.run()
+    let status = try world.client.syncStatus(sync)
+    #expect(status.phase == .ended && status.trouble == nil && status.basis == .network)
+    #expect(status.inserted == 3)
+  }
+
+  /// The cache answers when the time is up; what the network brings then is taken.
+  @Test func afterItsLimitTheCacheAnswers() throws {
+    let world = try known()
+    let asked = world.wallUs
+    world.post(3)
+    let sync = try world.ask(.networkFirst, limitMs: 2_000)
+    let wait = try world.client.advance()
+    #expect(wait == 2_000)
+    world.clock.move(ms: 1_999)
+    #expect(try world.client.advance() == 1)
+    #expect(try world.client.syncStatus(sync).phase != .ended)
+    world.clock.move(ms: 1)
+    _ = try world.client.advance()
+    var status = try world.client.syncStatus(sync)
+    #expect(status.phase == .ended && status.trouble == nil)
+    #expect(status.basis == .cache && status.reason == .timeout && status.asOfUs == asked)
+    try world.run()
+    #expect(try world.cached() == world.truth())
+    status = try world.client.syncStatus(sync)
+    #expect(status.basis == .cache && status.reason == .timeout)
+  }
+
+  @Test func withoutAConnectionTheCacheAnswersAtOnceOrAfterItsLimit() throws {
+    let world = try known()
+    try world.disconnect()
+    let now = try world.client.syncStatus(world.ask(.networkFirst))
+    #expect(now.phase == .ended && now.trouble == nil && now.reason == .offline)
+    let waiting = try world.ask(.networkFirst, limitMs: 500)
+    #expect(try world.client.syncStatus(waiting).phase == .waiting)
+    let lucky = try world.ask(.networkFirst, limitMs: 5_000)
+    world.clock.move(ms: 500)
+    _ = try world.client.advance()
+    #expect(try world.client.syncStatus(waiting).basis == .cache)
+    try world.connect()
+    try world.run()
+    #expect(try world.client.syncStatus(lucky).basis == .network)
+  }
+
+  /// A connection that is lost answers nothing.
+  @Test func whereTheConnectionIsLostTheCacheAnswers() throws {
+    let world = try known()
+    let first = try world.ask(.networkFirst)
+    let only = try world.ask(.networkOnly, limitMs: 60_000)
+    try world.disconnect()
+    #expect(try world.client.syncStatus(first).reason == .offline)
+    #expect(try world.client.syncStatus(first).trouble == nil)
+    #expect(try world.client.syncStatus(only).trouble == .offline)
+  }
+
+  /// What the server refuses is no answer of the network's.
+  @Test func whatIsRefusedIsAnsweredByTheCache() throws {
+    let world = try known()
+    world.alter = { _, answer in
+      answer.replacingOccurrences(of: "\"status\":\"ok\"", with: "\"status\":\"error\"")
+    }
+    let sync = try world.ask(.networkFirst)
+    try world.run()
+    let status = try world.client.syncStatus(sync)
+    #expect(status.phase == .ended && status.trouble == nil && status.basis == .cache)
+    #expect(status.reason != nil)
+  }
+
+  // MARK: The network only
+
+  @Test func theNetworkAloneFailsWithoutOne() throws {
+    let world = try known()
+    try world.disconnect()
+    let status = try world.client.syncStatus(world.ask(.networkOnly))
+    #expect(status.phase == .ended && status.trouble == .offline && status.reason == .offline)
+    #expect(status.basis == .cache)
+    try world.connect()
+    try world.run()
+    #expect(world.requests.isEmpty)
+  }
+
+  @Test func theNetworkAloneFailsAfterItsLimit() throws {
+    let world = try known()
+    let sync = try world.ask(.networkOnly, limitMs: 2_000)
+    world.clock.move(ms: 2_000)
+    _ = try world.client.advance()
+    #expect(try world.client.syncStatus(sync).trouble == .timeout)
+    #expect(try world.client.state().syncsLeft == 0)
+  }
+
+  /// Beneath is one sync, which others may have asked for.
+  @Test func onePromiseLessLeavesTheOther() throws {
+    let world = try known()
+    world.post(3)
+    let plain = try world.ask(.cacheThenNetwork)
+    let first = try world.ask(.networkFirst, limitMs: 2_000)
+    let only = try world.ask(.networkOnly)
+    #expect(Set([plain, first, only]).count == 3)
+    #expect(try world.client.cancel(only))
+    #expect(try !world.client.cancel(only))
+    #expect(try world.client.syncStatus(only).trouble == .cancelled)
+    try world.run()
+    #expect(try world.client.syncStatus(plain).basis == .network)
+    #expect(try world.client.syncStatus(first).basis == .network)
+    #expect(world.requests.filter { $0.contains("get_messages") }.count == 1)
+  }
+
+  // MARK: An age
+
+  @Test func whatIsYoungIsNotAskedFor() throws {
+    let world = try known()
+    let asked = world.wallUs
+    world.timestampGroup(ms: 59_000)
+    let young = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute))
+    #expect(young.phase == .ended && young.basis == .cache && young.asOfUs == asked)
+    try world.run()
+    #expect(world.requests.isEmpty)
+    world.timestampGroup(ms: 1_000)
+    let old = try world.ask(.maximumAge, ageUs: minute)
+    #expect(try world.client.syncStatus(old).phase != .ended)
+    try world.run()
+    #expect(try world.client.syncStatus(old).basis == .network)
+    #expect(!world.requests.isEmpty)
+  }
+
+  /// Another process knows it from the file, once an age was asked for there.
+  @Test func anAgeOutlivesTheProcess() throws {
+    let path = FileManager.default.temporaryDirectory.path + "/ages-" + UUID().uuidString
+    defer { for end in ["", "-wal"] { try? FileManager.default.removeItem(atPath: path + end) } }
+    let world = try known(
+      .path(path, key: HostKey([UInt8](repeating: 7, count: 32)), create: true, strict: false))
+    defer { world.client.close() }
+    _ = try world.ask(.maximumAge, ageUs: minute)
+    try world.run()
+    world.timestampGroup(ms: 5_000)
+    let asked = world.wallUs
+    try world.sync()
+    world.timestampGroup(ms: 5_000)
+    try world.reopen()
+    world.reset()
+    let young = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute))
+    #expect(young.phase == .ended && young.asOfUs == asked)
+    // A clock that was set back tells nothing.
+    world.clock.setSkew(us: -3_600_000_000)
+    #expect(try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute)).phase != .ended)
+  }
+
+  /// Where nothing is believed any more, nothing is young.
+  @Test(arguments: [0, 1]) func whatWasClearedIsOld(_ way: Int) throws {
+    let world = try known()
+    _ = try world.ask(.maximumAge, ageUs: minute)
+    if way == 0 { try world.client.clear() }
+    if way == 1 { _ = try world.client.drop(conversation: Array("room".utf8), id: []) }
+    try world.disconnect()
+    #expect(try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute)).phase != .ended)
+    #expect(try world.client.syncStatus(world.ask(.cacheOnly)).asOfUs == 0)
+  }
+
+  /// The list and all of them have ages of their own; what is older is known by none.
+  @Test func eachKindHasItsAge() throws {
+    let world = try known()
+    for kind in [SyncRequest.Kind.conversations, .all] {
+      let first = try world.ask(.maximumAge, ageUs: minute, kind)
+      try world.run()
+      #expect(try world.client.syncStatus(first).basis == .network)
+      let again = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute, kind))
+      #expect(again.phase == .ended && again.basis == .cache && again.asOfUs > 0)
+    }
+    world.reset()
+    let older = try world.ask(.maximumAge, ageUs: minute, .older)
+    try world.run()
+    #expect(try world.client.syncStatus(older).phase == .ended)
+    #expect(try world.client.syncStatus(older).basis == .network)
+  }
+
+  // MARK: The host
+
+  @Test func theHostChooses() throws {
+    let asked = Asked()
+    let world = try known { config in
+      config.choose = { question in
+        asked.take(question)
+      }
+    }
+    let sync = try world.client.syncStatus(world.ask(.host))
+    #expect(sync.phase == .ended && sync.basis == .cache)
+    asked.next = PolicyChoice(.networkOnly)
+    let other = try world.ask(.host, .live)
+    try world.run()
+    #expect(try world.client.syncStatus(other).basis == .network)
+    #expect(
+      asked.questions == [
+        PolicyQuestion(conversation: Array("room".utf8), kind: .latest, isWindow: false),
+        PolicyQuestion(conversation: Array("room".utf8), kind: .live, isWindow: false),
+      ])
+  }
+
+  @Test func withoutAFunctionNobodyChooses() throws {
+    let world = try known()
+    #expect(throws: Failure.self) { _ = try world.ask(.host) }
+  }
+}
+
+/// What the host's function was asked, and what it answers next.
+final class Asked: Sendable {
+  private let state = Lock((questions: [PolicyQuestion](), next: PolicyChoice(.cacheOnly)))
+
+  var questions: [PolicyQuestion] { state.withLock { $0.questions } }
+
+  var next: PolicyChoice {
+    get { state.withLock { $0.next } }
+    set { state.withLock { $0.next = newValue } }
+  }
+
+  func take(_ question: PolicyQuestion) -> PolicyChoice {
+    state.withLock { state in
+      state.questions.append(question)
+      return state.next
+    }
+  }
+}
