@@ -12,6 +12,8 @@ internal import Text
   let memo = ReadCache()
   private(set) lazy var room = Parameters.Room()
   private var hasTokenizer = false
+  /// New messages may wait to be indexed: somebody does it in slices.
+  var indexesLater = false
   /// What of a payload is searched.
   var members = MemberNames.common
 

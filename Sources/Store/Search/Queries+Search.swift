@@ -8,6 +8,22 @@ extension Queries {
     ORDER BY c.number LIMIT ?
     """
 
+  /// Whether anything changed that was indexed.
+  static let searchChanged: StaticString =
+    "SELECT 1 FROM search_change WHERE time IS NOT NULL LIMIT 1"
+
+  static let searchWaitingCount: StaticString =
+    "SELECT count(*) FROM (SELECT 1 FROM search_change LIMIT ?)"
+
+  static let searchIsWaiting: StaticString = "SELECT 1 FROM search_change WHERE number = ?"
+
+  /// Messages that wait to be indexed.
+  static let searchWaiting: StaticString = """
+    SELECT m.number, m.cid, m.flags, m.sender, m.payload, m.rest, m.raw,
+      coalesce(m.sent_us, m.time), m.time, m.key
+    FROM search_change AS c JOIN message AS m INDEXED BY message_number ON m.number = c.number
+    """
+
   /// Messages below a number.
   static let searchBuild: StaticString = """
     SELECT number, cid, flags, sender, payload, rest, raw, coalesce(sent_us, time)

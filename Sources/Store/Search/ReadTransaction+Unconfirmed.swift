@@ -29,6 +29,7 @@ extension ReadTransaction {
     var found = UnconfirmedHits()
     try addSends(query, request, to: &found)
     try addEdits(query, request, to: &found)
+    try addWaiting(query, request, to: &found)
     return found
   }
 
@@ -78,6 +79,29 @@ extension ReadTransaction {
         SearchHit(
           cid: cid, position: Position(time: message.int(1), key: message.bytes(2)), place: place,
           counts: counts, bytes: texts.bytes))
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// What has come and is not indexed yet: the index has nothing of it.
+  private func addWaiting(
+    _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
+  ) throws(StoreFailure) {
+    let names = try connection.members
+    let row = try connection.statement(Queries.searchWaiting)
+    while try row.step() {
+      let waiting = SearchableRow(row, from: 1)
+      let place = SearchRequest.Place(timeUs: row.int(7), number: row.uint(0))
+      guard waiting.flags.isDisjoint(with: SearchableRow.notFound), request.asksFor(waiting),
+        request.isAsked(place), !found.edited.contains(place.number)
+      else { continue }
+      let texts = waiting.texts(names)
+      guard let counts = query.counts(texts) else { continue }
+      found.hits.insert(
+        SearchHit(
+          cid: waiting.cid, position: Position(time: row.int(8), key: row.bytes(9)), place: place,
+          searchable: waiting.searchable, counts: counts, bytes: texts.bytes))
     }
   }
 }

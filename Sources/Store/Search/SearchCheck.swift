@@ -118,6 +118,8 @@ package struct SearchCheck: Sendable {
         let place = try index.place(of: row.uint(0), at: row.int(7), books)
         // The build has not come to it.
         if place == nil, below < books.below { continue }
+        // Nor the commit that brought it: what waits is not indexed.
+        if place == nil, try connection.number(Queries.searchIsWaiting, below) != nil { continue }
         missing &+= 1
         if let place { sum &+= summing.sum(document, place) }
       }

@@ -3,7 +3,7 @@ internal import Base
 
 extension SearchIndex {
   /// Notes that are taken up at a time.
-  private static let notes = 256
+  private static let notes: Int64 = 256
 
   /// What is to become of one message in the index.
   struct Change {
@@ -17,11 +17,27 @@ extension SearchIndex {
     var size: Int64 { textBytes(ofDocument: after) }
   }
 
-  /// Takes up what changed since the last commit; whether anything had.
-  func takeUp() throws(StoreFailure) -> Bool {
+  /// New messages that may wait at a time: each search looks through them.
+  private static let waitingMax: Int64 = 256
+
+  /// Follows what a commit changed; whether there is anything to be done, now or later. New
+  /// messages may wait, for one alone costs the index as much as twenty together. What the index
+  /// has of a message that changed or went leaves it with the commit.
+  func follow() throws(StoreFailure) -> Bool {
+    if connection.indexesLater, try connection.number(Queries.searchChanged) == nil {
+      let waiting = try connection.number(Queries.searchWaitingCount, Self.waitingMax &+ 1) ?? 0
+      if waiting <= Self.waitingMax { return waiting > 0 }
+    }
+    return try takeUp()
+  }
+
+  /// Takes up what changed, about so much of it; whether anything had.
+  func takeUp(most: Int64 = .max) throws(StoreFailure) -> Bool {
     var hasChanged = false
-    while true {
-      let changes = try noted()
+    var left = most
+    while left > 0 {
+      let changes = try noted(Swift.min(left, Self.notes))
+      left &-= Int64(clamping: changes.count)
       guard let last = changes.last else { return hasChanged }
       hasChanged = true
       try connection.registerTokenizer()
@@ -39,10 +55,11 @@ extension SearchIndex {
       if books != kept { try books.save(connection) }
       try connection.runNoted("DELETE FROM search_change WHERE number <= ?", last.number)
     }
+    return hasChanged
   }
 
-  private func noted() throws(StoreFailure) -> [Change] {
-    let row = try connection.statement(Queries.searchChanges, Self.notes)
+  private func noted(_ most: Int64) throws(StoreFailure) -> [Change] {
+    let row = try connection.statement(Queries.searchChanges, most)
     let names = connection.members
     var result: [Change] = []
     while try row.step() {

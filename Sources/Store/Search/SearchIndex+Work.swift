@@ -10,16 +10,17 @@ extension SearchIndex {
   /// Bytes of text that count as one more message.
   private static let textPart = 256
   /// Messages that take about as long to be put in as a page takes to be merged.
-  private static let rowsOfPage: Int64 = 2
+  private static let rowsOfPage: Int64 = 8
   private static let pagesMin: Int64 = 2
 
   /// Goes on with what is to be done; what there is after that.
   func work(_ slice: SearchSlice) throws(StoreFailure) -> SearchSlice.Rest {
     guard isOn else { return .nothing }
     try connection.registerTokenizer()
+    if slice.beginsAll { try beginAll() }
+    if try takeUp(most: Swift.max(slice.size, 1)) { return .more }
     let kept = try SearchBooks(connection)
     var books = kept
-    if slice.beginsAll, books.below == 0, books.merging == .none { books.merging = .due }
     var rest = SearchSlice.Rest.more
     // What was built is merged as it grows, so that no slice has much of it to do.
     if try mergeBySize(slice) == false {
@@ -31,6 +32,14 @@ extension SearchIndex {
     }
     if books != kept { try books.save(connection) }
     return rest
+  }
+
+  /// All is to be merged to one segment.
+  private func beginAll() throws(StoreFailure) {
+    var books = try SearchBooks(connection)
+    guard books.below == 0, books.merging == .none else { return }
+    books.merging = .due
+    try books.save(connection)
   }
 
   // MARK: - Building

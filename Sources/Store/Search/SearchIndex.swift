@@ -157,7 +157,9 @@ struct SearchIndex {
   func state() throws(StoreFailure) -> SearchState? {
     guard isOn else { return nil }
     let books = try SearchBooks(connection)
+    let waiting = try connection.number(Queries.searchWaitingCount, 1)
     return SearchState(
-      total: books.first, unbuilt: UInt64(clamping: books.below), isMerged: books.merging == .none)
+      total: books.first, unbuilt: UInt64(clamping: books.below),
+      isMerged: books.merging == .none && waiting == 0)
   }
 }

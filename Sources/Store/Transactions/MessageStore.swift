@@ -60,6 +60,7 @@ package final class MessageStore: Sendable {
     case .memory:
       let connection = try Connection.memory()
       connection.members = config.members
+      connection.indexesLater = config.indexesLater
       let counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes)
       return MessageStore(vault: nil, connection: connection, counters: counters, config: config)
     case .file(let path, let key, let create, let strict, let baseVFS):
@@ -75,6 +76,7 @@ package final class MessageStore: Sendable {
         let connection = try connect(vault, role: .writer)
         connection.keepLog(true)
         connection.members = config.members
+        connection.indexesLater = config.indexesLater
         let counters: Counters
         do throws(StoreFailure) {
           counters = try prepare(connection, binding: binding, cacheBytes: config.cacheBytes / 2)

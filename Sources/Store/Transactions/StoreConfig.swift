@@ -23,6 +23,8 @@ package struct StoreConfig: Sendable {
   package var positionKind: Int64
   /// Memory for decrypted pages, of all connections at rest together.
   package var cacheBytes: UInt64
+  /// A few new messages wait to be indexed, until `SearchControl.work` is called.
+  package var indexesLater = false
   /// Names of the members that are searched, with spaces between them; nil for the usual ones.
   package var searchMembers: [UInt8]?
 

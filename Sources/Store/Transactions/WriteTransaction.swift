@@ -96,7 +96,7 @@ package final class WriteTransaction: ReadTransaction {
   func commit(isRefused: Bool = false) throws(StoreFailure) -> Counters {
     let connection = try connection
     let index = SearchIndex(connection: connection)
-    if connection.totalChanges != changesAtBegin, index.isOn, try index.takeUp() {
+    if connection.totalChanges != changesAtBegin, index.isOn, try index.follow() {
       memo?.indexChanges &+= 1
     }
     try settleDoubts()

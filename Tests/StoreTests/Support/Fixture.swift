@@ -19,6 +19,7 @@ final class Fixture {
   private let baseVFS: String?
   private let positionKind: Int64
   private(set) var store: MessageStore
+  private lazy var changed = config
 
   init(_ kind: Kind, baseVFS: String? = nil, positionKind: Int64 = 0) throws {
     self.kind = kind
@@ -56,8 +57,11 @@ final class Fixture {
   func reopen(_ change: (inout StoreConfig) -> Void = { _ in }) throws {
     guard kind == .file else { return }
     store.close()
+    // What was changed once stays so.
+    change(&changed)
     var config = config
-    change(&config)
+    config.searchMembers = changed.searchMembers
+    config.indexesLater = changed.indexesLater
     store = try MessageStore.open(config)
   }
 
