@@ -203,7 +203,7 @@ extension Client {
         }
         let awaitsSeal = mustSeal && record.verb.hasPayload && record.sealed == nil
         record.waits = awaitsSeal ? .seal : .nothing
-        try tx.saveOperation(record)
+        try tx.operationTable.saveOperation(record)
         return true
       }
     }
@@ -234,7 +234,7 @@ extension Client {
         record.state = .refused
         record.errorCode = Array("upload_failed".utf8)
         record.errorText = reason
-        try tx.saveOperation(record)
+        try tx.operationTable.saveOperation(record)
         return true
       }
     }

@@ -69,7 +69,7 @@ extension Client {
         }
         stored.sealed = value
         if stored.waits == .seal { stored.waits = .nothing }
-        try tx.saveOperation(stored)
+        try tx.operationTable.saveOperation(stored)
         return true
       }
     }
@@ -113,7 +113,7 @@ extension Client {
         } else {
           try engine.writer(tx).requeue(&record)
         }
-        try tx.saveOperation(record)
+        try tx.operationTable.saveOperation(record)
         engine.outbox.calm(operation)
         return true
       }
@@ -286,7 +286,7 @@ extension Client {
         guard stored.state == .queued, stored.sealed == nil else { return false }
         stored.state = .refused
         stored.errorCode = Array("seal_failed".utf8)
-        try tx.saveOperation(stored)
+        try tx.operationTable.saveOperation(stored)
         return true
       }
     }

@@ -49,6 +49,6 @@ extension ServerKnowledge {
     let boundary: Position =
       time == fetch.timeUs ? .before(timestampGroup: time) : .after(timestampGroup: fetch.timeUs)
     spans.endTrust(at: boundary, watermark: fetch)
-    try tx.doubtQuarantine(record.cid, above: boundary)
+    try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
   }
 }

@@ -21,12 +21,12 @@ extension OperationWriter {
         continue
       }
       if place < other { return older }
-      try tx.removeOperation(older.seq)
+      try tx.operationTable.removeOperation(older.seq)
     }
     if let place, let told = try tx.toldMarker(record.cid), place <= told {
       record.state = .done
     }
-    try tx.noteLastRead(record.target, in: record.cid)
+    try tx.unreadTable.noteLastRead(record.target, in: record.cid)
     return nil
   }
 
@@ -34,7 +34,7 @@ extension OperationWriter {
   func noteTold(
     _ record: OperationRecord
   ) throws(StoreFailure) {
-    try tx.noteTold(marker: record.target, in: record.cid)
+    try tx.unreadTable.noteTold(marker: record.target, in: record.cid)
     guard let told = try tx.toldMarker(record.cid) else { return }
     for open in outbox.open
     where open.verb == .markLastRead && open.cid == record.cid && open.seq != record.seq {
@@ -42,7 +42,7 @@ extension OperationWriter {
         let place = try tx.row(other.target, record.cid)?.position, place <= told
       else { continue }
       other.state = .done
-      try tx.saveOperation(other)
+      try tx.operationTable.saveOperation(other)
     }
   }
 }

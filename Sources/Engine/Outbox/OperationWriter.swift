@@ -42,7 +42,7 @@ struct OperationWriter {
     record.atUs = now.wallUs ?? 0
     switch verb {
     case .createConversation:
-      record.cid = try tx.conversation(pending: name ?? []).cid
+      record.cid = try tx.operationTable.conversation(pending: name ?? []).cid
     case .reactMessage, .unreactMessage:
       record.plain = operationText("reaction", in: request.body)
     default:
@@ -56,7 +56,7 @@ struct OperationWriter {
         let made = try tx.operation(record.depends), made.isUntold
       {
         // Nobody was told of it, so nobody need hear of its end.
-        try tx.removeOperation(made.seq)
+        try tx.operationTable.removeOperation(made.seq)
         try tx.removeConversation(known.cid)
         return made
       }
@@ -73,7 +73,7 @@ struct OperationWriter {
     } else if let changed = try supersede(record, draft: draft) {
       return changed
     }
-    return try tx.addOperation(record)
+    return try tx.operationTable.addOperation(record)
   }
 
   /// Says which message an operation is about. One that the server was never told of is
@@ -86,14 +86,14 @@ struct OperationWriter {
       send.cid == record.cid, send.state != .done
     else { return nil }
     if record.verb == .deleteMessage, send.isUntold || !isOnItsWay(send) {
-      try tx.removeOperation(send.seq)
+      try tx.operationTable.removeOperation(send.seq)
       return send
     }
     if send.isUntold, record.verb == .editMessage {
       // An edit that waits for the send is older than this one.
       for older in try tx.operations(on: message, in: record.cid)
       where older.verb == .editMessage && older.isUntold {
-        try tx.removeOperation(older.seq)
+        try tx.operationTable.removeOperation(older.seq)
       }
       try rewrite(&send, plain: record.plain, draft: draft, isFit: draft.isSealedAsSend)
       return send
@@ -116,7 +116,7 @@ struct OperationWriter {
       record.errorCode = nil
       record.errorText = nil
     }
-    try tx.saveOperation(record)
+    try tx.operationTable.saveOperation(record)
   }
 
   /// Of several operations on one thing that were never told, the last one counts. Gives
@@ -133,17 +133,17 @@ struct OperationWriter {
         return older
       case (.editMessage, .editMessage):
         // Two can wait: what a send is to say since it was rewritten follows as an edit by itself.
-        if let edited { try tx.removeOperation(edited.seq) }
+        if let edited { try tx.operationTable.removeOperation(edited.seq) }
         edited = older
       case (.deleteMessage, .editMessage), (.deleteMessage, .reactMessage),
         (.deleteMessage, .unreactMessage), (.deleteMessage, .pinMessage),
         (.deleteMessage, .unpinMessage), (.pinMessage, .pinMessage),
         (.pinMessage, .unpinMessage), (.unpinMessage, .pinMessage),
         (.unpinMessage, .unpinMessage):
-        try tx.removeOperation(older.seq)
+        try tx.operationTable.removeOperation(older.seq)
       case (.reactMessage, .reactMessage), (.reactMessage, .unreactMessage),
         (.unreactMessage, .reactMessage), (.unreactMessage, .unreactMessage):
-        if older.plain == record.plain { try tx.removeOperation(older.seq) }
+        if older.plain == record.plain { try tx.operationTable.removeOperation(older.seq) }
       default:
         break
       }

@@ -86,7 +86,7 @@ extension SyncEngine {
       case .conversation(let known) where record.verb == .createConversation:
         if let conversation, conversation.isPending {
           applier.effects.named.append((conversation.id, known.id))
-          _ = try tx.confirm(conversation: record.cid, as: known.id)
+          _ = try tx.operationTable.confirm(conversation: record.cid, as: known.id)
         }
         try applier.told(known)
       case .message(let item):
@@ -103,7 +103,7 @@ extension SyncEngine {
         }
       case .counts(let count, _) where record.verb == .getUnreadCount:
         if !isLate {
-          try tx.noteServer(
+          try tx.unreadTable.noteServer(
             record.cid, unread: count, lastRead: nil, newest: nil, issued: pending.issued)
         }
       case .receipts(let receipts):
@@ -140,7 +140,7 @@ extension SyncEngine {
       // The message is kept out, by its deletion or because it cannot be placed.
       var id: [UInt8] = []
       if case .message(.message(let message)) = outcome { id = message.id }
-      try tx.settle(send: seq, as: id)
+      try tx.operationTable.settle(send: seq, as: id)
       guard let settled = try tx.operation(seq) else { return }
       record = settled
     }
@@ -150,9 +150,9 @@ extension SyncEngine {
     if let data = response.data, data.count <= Limits.resultBytesMax {
       record.result = Array(arrival.frame[data])
     }
-    try tx.saveOperation(record)
-    try tx.resolve(seq, target: nil)
-    try tx.trimOperations()
+    try tx.operationTable.saveOperation(record)
+    try tx.operationTable.resolve(seq, target: nil)
+    try tx.operationTable.trimOperations()
   }
 
   /// A conversation that was made here has its name from the server.
@@ -203,7 +203,7 @@ extension UpdateApplier {
       }
     }
     if users.isEmpty { return }
-    _ = try tx.receipts(users, of: record.target, in: record.cid, areMine: areMine)
+    _ = try tx.annotationTable.receipts(users, of: record.target, in: record.cid, areMine: areMine)
   }
 
   /// What is known to be so because the server did it. Gives the conversation that this
@@ -215,11 +215,11 @@ extension UpdateApplier {
     case .deleteMessage:
       guard !record.target.isEmpty else { return nil }
       _ = try tx.tombstone(record.target, in: record.cid, version: nil)
-      try tx.dropMarks(.read, ids: [record.target], in: record.cid)
-      try tx.dropMarks(.delivered, ids: [record.target], in: record.cid)
-      try tx.dropMarks(.listened, ids: [record.target], in: record.cid)
+      try tx.annotationTable.dropMarks(.read, ids: [record.target], in: record.cid)
+      try tx.annotationTable.dropMarks(.delivered, ids: [record.target], in: record.cid)
+      try tx.annotationTable.dropMarks(.listened, ids: [record.target], in: record.cid)
     case .pinMessage, .unpinMessage:
-      _ = try tx.pin(
+      _ = try tx.annotationTable.pin(
         record.target, in: record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)
     case .saveConversation:
       try save(record, in: conversation)
@@ -242,7 +242,7 @@ extension UpdateApplier {
       guard let value = operationValue(name, in: record.members) else { continue }
       members = operationBody(members, setting: name, to: value)
     }
-    try tx.putEntity(
+    try tx.feedTable.putEntity(
       kind: Effect.EntityKind.conversation.code, cid: record.cid, id: conversation.id,
       body: OperationRecord.body(members))
   }

@@ -26,10 +26,10 @@ extension SyncEngine {
       try commit { tx throws(StoreFailure) in
         for operation in open {
           if operation.verb.isFetch {
-            try tx.removeOperation(operation.seq)
+            try tx.operationTable.removeOperation(operation.seq)
           } else if operation.state == .inFlight, var record = try tx.operation(operation.seq) {
             record.state = isRepeatable(record) ? .queued : .unknown
-            try tx.saveOperation(record)
+            try tx.operationTable.saveOperation(record)
           }
         }
       }
@@ -162,7 +162,7 @@ extension SyncEngine {
         return !tracker.isPending(.operation(seq))
       case .unknown, .refused:
         try writer(tx).requeue(&record)
-        try tx.saveOperation(record)
+        try tx.operationTable.saveOperation(record)
         return true
       }
     }
@@ -177,9 +177,9 @@ extension SyncEngine {
       {
         gone = conversation.id
       }
-      try tx.removeOperation(seq)
+      try tx.operationTable.removeOperation(seq)
       if record.verb == .markLastRead {
-        try tx.takeBackLastRead(record.target, in: record.cid)
+        try tx.unreadTable.takeBackLastRead(record.target, in: record.cid)
       }
       if gone != nil { try tx.removeConversation(record.cid) }
       return true

@@ -108,7 +108,7 @@ extension SyncEngine {
         record.toldAfter = scheme.isSequence ? newest : memory.server.timeUs
       }
       record.attempts &+= 1
-      try tx.saveOperation(record)
+      try tx.operationTable.saveOperation(record)
       return record.verb
     }
     guard let verb else { return false }
@@ -150,7 +150,7 @@ extension SyncEngine {
     try commit { tx throws(StoreFailure) in
       guard var record = try tx.operation(seq), record.state == .inFlight else { return }
       // Sent once more it would undo what was asked later.
-      if try record.isOutdated(tx) { return try tx.removeOperation(seq) }
+      if try record.isOutdated(tx) { return try tx.operationTable.removeOperation(seq) }
       verdict = OutboxPolicy.verdict(
         ending, verb: record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
       switch verdict {
@@ -162,7 +162,7 @@ extension SyncEngine {
       }
       record.errorCode = refusal?.code
       record.errorText = refusal?.text
-      try tx.saveOperation(record)
+      try tx.operationTable.saveOperation(record)
     }
     report.tellHost()
     switch verdict {
@@ -236,7 +236,7 @@ extension SyncEngine {
 
   /// It was not there, or nobody may look: the user's to decide.
   private func giveUp(_ seq: UInt64) throws(StoreFailure) {
-    try commit { tx throws(StoreFailure) in try tx.giveUp(send: seq) }
+    try commit { tx throws(StoreFailure) in try tx.operationTable.giveUp(send: seq) }
     outbox.endCheck(seq)
     report.tellHost()
   }

@@ -65,7 +65,7 @@ extension SyncPlanner {
     }
     try tx.save(unverified: doubted, replacing: unverified, in: record.cid)
     try tx.save(stale: SpanSet(), replacing: try tx.stale(record.cid), in: record.cid)
-    try tx.clearQuarantine(record.cid, low: .min, high: .max)
+    try tx.quarantineTable.clearQuarantine(record.cid, low: .min, high: .max)
   }
 
   func distrust(

@@ -17,7 +17,7 @@ extension SyncEngine {
     try commit { tx throws(StoreFailure) in
       if let ref = update.ref, try tx.seen(ref) {
         isRepeated = true
-        return try tx.owe(ref, wallUs: arrival.now.wallUs ?? .max)
+        return try tx.feedTable.owe(ref, wallUs: arrival.now.wallUs ?? .max)
       }
       tx.isSilent = update.isSilent
       if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
@@ -47,10 +47,10 @@ extension SyncEngine {
     _ ref: [UInt8], at now: Instant, in tx: WriteTransaction
   ) throws(StoreFailure) {
     // Without a clock a ref does not age; there are only so many of them.
-    try tx.owe(ref, wallUs: now.wallUs ?? .max)
+    try tx.feedTable.owe(ref, wallUs: now.wallUs ?? .max)
     guard acknowledgements.mustTrim else { return }
     let memoryUs = Int64(clamping: config.profile.refDays) &* WatermarkPolicy.dayUs
-    try tx.trimRefs(
+    try tx.feedTable.trimRefs(
       kept: config.profile.refsMax, beforeUs: now.wallUs?.saturating(minus: memoryUs) ?? .min,
       owedKept: config.profile.refsMax)
   }

@@ -94,13 +94,14 @@ extension UpdateApplier {
         try tx.removeConversation(cid)
         effects.left.append(id)
       } else {
-        try tx.removeEntity(kind: kind.code, cid: cid, id: id)
+        try tx.feedTable.removeEntity(kind: kind.code, cid: cid, id: id)
       }
     } else if body.count > Limits.messageBytesMax {
       try setAside(body, reason: BadItem.tooLarge.code, cid: cid)
       return try poison(body, cid: cid)
     } else if !isToldApart {
-      try tx.putEntity(kind: kind.code, cid: cid, id: id, body: Array(arrival.frame[body]))
+      try tx.feedTable.putEntity(
+        kind: kind.code, cid: cid, id: id, body: Array(arrival.frame[body]))
     }
     // Who asked has the answer.
     if answered == nil { try event(EventKind(kind), body: body, cid: cid, id: id) }
@@ -113,7 +114,7 @@ extension UpdateApplier {
   ) throws(StoreFailure) {
     // What is too large to be kept is told all the same, without its body.
     let kept = body.count <= Limits.messageBytesMax ? Array(arrival.frame[body]) : []
-    try tx.addEvent(
+    try tx.feedTable.addEvent(
       kind: kind.rawValue, action: update.action.rawValue, isSilent: update.isSilent,
       cid: cid, entity: name ?? update.name, body: kept, id: id)
   }

@@ -142,7 +142,7 @@ extension UpdateApplier {
     let low = Position.before(timestampGroup: time)
     if scheme.bound(fetch).map({ low >= $0.position }) ?? true {
       spans.endTrust(at: low, watermark: fetch)
-      try tx.doubtQuarantine(record.cid, above: low)
+      try tx.quarantineTable.doubtQuarantine(record.cid, above: low)
     }
     // A range above the watermark was settled when it was claimed, and stays but for the group.
     spans.remove(low, .after(timestampGroup: time))

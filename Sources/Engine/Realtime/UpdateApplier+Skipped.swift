@@ -104,7 +104,7 @@ extension UpdateApplier {
       }
     }
     for one in all {
-      _ = try tx.receipts(
+      _ = try tx.annotationTable.receipts(
         one.users, of: one.message.id, in: one.message.cid, areMine: one.areMine)
     }
   }
@@ -156,7 +156,7 @@ extension UpdateApplier {
     for one in all {
       for set in [one.before, one.plain, one.behind].compactMap({ $0 }) {
         let json = set.json.isEmpty ? nil : Array(arrival.frame[set.json])
-        _ = try tx.reactions(
+        _ = try tx.annotationTable.reactions(
           one.message.id, in: one.message.cid, json: json, version: set.version, issued: tx.lsn)
       }
     }
@@ -175,7 +175,7 @@ extension UpdateApplier {
       }
     }
     for one in all {
-      _ = try tx.pin(
+      _ = try tx.annotationTable.pin(
         one.message.id, in: one.message.cid, isPinned: one.isPinned, issued: tx.lsn)
     }
   }

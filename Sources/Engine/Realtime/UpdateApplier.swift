@@ -108,20 +108,21 @@ struct UpdateApplier {
       let cid = try tx.conversation(creating: conversation).cid
       for id in ids { _ = try tx.tombstone(id, in: cid, version: nil) }
       // What is gone is not owed any more.
-      try tx.dropMarks(.read, ids: ids, in: cid)
-      try tx.dropMarks(.delivered, ids: ids, in: cid)
-      try tx.dropMarks(.listened, ids: ids, in: cid)
+      try tx.annotationTable.dropMarks(.read, ids: ids, in: cid)
+      try tx.annotationTable.dropMarks(.delivered, ids: ids, in: cid)
+      try tx.annotationTable.dropMarks(.listened, ids: ids, in: cid)
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
-      _ = try tx.receipts(
+      _ = try tx.annotationTable.receipts(
         ReceiptKind(kind), user: user, ids: ids, in: cid, isMe: user == rules.user)
     case .reactions(let conversation, let id, let range, let version):
       let cid = try tx.conversation(creating: conversation).cid
       let json = range.isEmpty ? nil : Array(arrival.frame[range])
-      _ = try tx.reactions(id, in: cid, json: json, version: version, issued: tx.lsn)
+      _ = try tx.annotationTable.reactions(
+        id, in: cid, json: json, version: version, issued: tx.lsn)
     case .pin(let conversation, let id, let isPinned):
       let cid = try tx.conversation(creating: conversation).cid
-      _ = try tx.pin(id, in: cid, isPinned: isPinned, issued: tx.lsn)
+      _ = try tx.annotationTable.pin(id, in: cid, isPinned: isPinned, issued: tx.lsn)
     case .typing(let conversation, let user, let typing, let at, let body):
       if user != rules.user {
         effects.signs.append(
@@ -161,7 +162,7 @@ struct UpdateApplier {
   ) throws(StoreFailure) {
     effects.quarantined += 1
     effects.aside.note(reason)
-    try tx.quarantine(
+    try tx.quarantineTable.quarantine(
       cid, bytes: Array(arrival.frame[range]), reason: reason, low: .min, high: .min)
   }
 }

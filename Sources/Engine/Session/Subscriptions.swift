@@ -156,7 +156,7 @@ extension OperationRecord {
     for one in waiting where one.seq < seq && one.state == .queued && one.cid == cid {
       guard let other = try tx.operation(one.seq), other.isSubscription, other.body == body
       else { continue }
-      try tx.removeOperation(one.seq)
+      try tx.operationTable.removeOperation(one.seq)
     }
   }
 }

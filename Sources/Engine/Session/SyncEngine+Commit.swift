@@ -17,10 +17,12 @@ extension SyncEngine {
         tx.seals = config.seal != nil
         tx.origin = origin
         // First, since the body may owe one of them again.
-        if !acknowledgements.settled.isEmpty { try tx.settleReplies(acknowledgements.settled) }
+        if !acknowledgements.settled.isEmpty {
+          try tx.feedTable.settleReplies(acknowledgements.settled)
+        }
         let result = try body(tx)
         (mustSeal, doubtsCounts) = (tx.mustSeal, tx.doubtsCounts)
-        for seq in tx.changedOperations.sorted() {
+        for seq in tx.feedTable.changedOperations.sorted() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }
         return result

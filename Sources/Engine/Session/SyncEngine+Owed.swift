@@ -73,7 +73,9 @@ extension SyncEngine {
       let queued = try commit { tx throws(StoreFailure) in
         guard let record = try tx.conversation(conversation) else { return false }
         var queued = false
-        for id in ids where try tx.enqueueMark(kind, id: id, in: record.cid) { queued = true }
+        for id in ids where try tx.annotationTable.enqueueMark(kind, id: id, in: record.cid) {
+          queued = true
+        }
         return queued
       }
       if queued || outbox.owesSync { try syncOwn() }
@@ -167,7 +169,7 @@ extension SyncEngine {
       .conversation, .conversations, .receipts, .counts, .subscribed:
       do {
         try commit { tx throws(StoreFailure) in
-          _ = try tx.confirmMarks(group.kind, ids: ids, in: group.cid)
+          _ = try tx.annotationTable.confirmMarks(group.kind, ids: ids, in: group.cid)
         }
       } catch {
         trouble(purpose, failure: .storage(0), retryAfterMs: 0, at: now)
@@ -181,7 +183,7 @@ extension SyncEngine {
       } else {
         // Refused for good: asking again would be refused again.
         try commit { tx throws(StoreFailure) in
-          try tx.dropMarks(group.kind, ids: ids, in: group.cid)
+          try tx.annotationTable.dropMarks(group.kind, ids: ids, in: group.cid)
         }
         report.logLines.append((.warn, "the server refused marks"))
       }

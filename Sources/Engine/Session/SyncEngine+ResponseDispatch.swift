@@ -85,7 +85,7 @@ extension SyncEngine {
   private func tell(_ frame: [UInt8], of type: [UInt8]) throws(StoreFailure) {
     try commit { tx throws(StoreFailure) in
       // What is too large to be kept is told all the same, without its body.
-      _ = try tx.addEvent(
+      _ = try tx.feedTable.addEvent(
         kind: EventKind.frame.rawValue, action: EventAction.none.rawValue, isSilent: false,
         cid: nil,
         entity: type, body: frame.count <= Limits.messageBytesMax ? frame : [])

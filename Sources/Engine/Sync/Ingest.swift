@@ -261,7 +261,7 @@ struct Ingest {
     let saysMarks =
       message.reactions != nil || message.pinned || !newIDs.contains(message.id)
     if placesBehind {
-      row.rank = try tx.rankBehind(row, previous: message.previousID, in: record.cid)
+      row.rank = try tx.rankTable.rankBehind(row, previous: message.previousID, in: record.cid)
       result.items[place] = row.position
     }
     let isFirst = offer.isPushed && newIDs.contains(message.id)
@@ -270,7 +270,9 @@ struct Ingest {
     {
     case .inserted:
       result.insertedAt.append(row.position)
-      if rules.autoMarkDelivered, try tx.enqueueMark(.delivered, id: message.id, in: record.cid) {
+      if rules.autoMarkDelivered,
+        try tx.annotationTable.enqueueMark(.delivered, id: message.id, in: record.cid)
+      {
         result.queuedMarks = true
       }
     case .updated, .unchanged, .forgotten:
@@ -286,7 +288,9 @@ struct Ingest {
     case .overtaken:
       return
     }
-    if autoMarkRead, !readByMe, try tx.enqueueMark(.read, id: message.id, in: record.cid) {
+    if autoMarkRead, !readByMe,
+      try tx.annotationTable.enqueueMark(.read, id: message.id, in: record.cid)
+    {
       result.queuedMarks = true
     }
   }

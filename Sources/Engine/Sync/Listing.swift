@@ -86,14 +86,15 @@ extension UpdateApplier {
     if let last, let order = memory.server.scheme.isSequence ? last.sequence : last.stamp.timeUs {
       newest = try tx.row(last.id, record.cid)?.position ?? Position(time: order, id: last.id)
     }
-    try tx.noteServer(
+    try tx.unreadTable.noteServer(
       record.cid, unread: known.unreadCount, lastRead: known.lastReadMessage, newest: newest,
       issued: asked ?? tx.lsn)
   }
 
   /// One that was made here is known by its client id, whatever tells of it first.
   mutating func settle(_ known: WireConversation) throws(StoreFailure) {
-    guard let name = known.clientID, let old = try tx.settle(creation: name, as: known.id)
+    guard let name = known.clientID,
+      let old = try tx.operationTable.settle(creation: name, as: known.id)
     else { return }
     effects.named.append((old, known.id))
   }

@@ -29,7 +29,7 @@ extension PageMerge {
     _ standing: Standing, hides hidden: SpanSet.Span? = nil
   ) throws(StoreFailure) {
     (answer.low, answer.high) = (claim.low, claim.high)
-    try tx.clearQuarantine(record.cid, low: claim.low, high: claim.high)
+    try tx.quarantineTable.clearQuarantine(record.cid, low: claim.low, high: claim.high)
     var proven = SpanSet()
     proven.insert(claim.low, claim.high)
     var highest = ceiling
@@ -75,7 +75,7 @@ extension PageMerge {
     }
     try setAside(ingested, claim: claim, frame: frame)
     if let hidden, hidden.low < hidden.high {
-      try tx.quarantine(
+      try tx.quarantineTable.quarantine(
         record.cid, bytes: [], reason: BadItem.wholePageCode, low: hidden.low,
         high: hidden.high)
     }
@@ -235,7 +235,7 @@ extension PageMerge {
     for hole in try tx.quarantined(record.cid, seen: true) { known.insert(hole.low, hole.high) }
     for span in known.spans
     where shown.spans.contains(where: { $0.low <= span.high && span.low <= $0.high }) {
-      try tx.seeQuarantine(record.cid, low: span.low, high: span.high)
+      try tx.quarantineTable.seeQuarantine(record.cid, low: span.low, high: span.high)
     }
   }
 
@@ -267,7 +267,7 @@ extension PageMerge {
         claim.holes.indices.contains(order)
         ? claim.holes[order]
         : claim.holes.last ?? SpanSet.Span(low: .min, high: .min)
-      try tx.quarantine(
+      try tx.quarantineTable.quarantine(
         record.cid, bytes: Array(frame[bad.range]), reason: bad.reason.code, low: hole.low,
         high: hole.high)
     }

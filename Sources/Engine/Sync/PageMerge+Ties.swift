@@ -121,8 +121,8 @@ extension PageMerge {
     var byID: [[UInt8]: Int] = [:]
     for (place, rank) in zip(places, ranks) { byID[place.id] = rank }
     let changed = stored.map { (row: $0, rank: byID[$0.position.id] ?? $0.position.rank) }
-    try tx.rerank(changed, at: time, in: record.cid)
-    try tx.widenQuarantine(record.cid, timestampGroup: time)
+    try tx.rankTable.rerank(changed, at: time, in: record.cid)
+    try tx.quarantineTable.widenQuarantine(record.cid, timestampGroup: time)
     let moves = changed.map { row, rank in
       (from: row.position, to: Position(time: time, rank: rank, id: row.position.id))
     }

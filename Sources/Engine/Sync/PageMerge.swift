@@ -173,7 +173,7 @@ struct PageMerge {
   /// the watermark tops. Ranges above that were settled when they were claimed, and stay.
   mutating func endTrust(at boundary: Position) throws(StoreFailure) {
     ranges.spans.endTrust(at: boundary, watermark: record.fetch)
-    try tx.doubtQuarantine(record.cid, above: boundary)
+    try tx.quarantineTable.doubtQuarantine(record.cid, above: boundary)
   }
 
   /// A catch-up that takes more than one answer reads all anew from its bound on, also what

@@ -22,9 +22,9 @@ extension SyncEngine {
       for id in page.ids where try tx.tombstone(id, in: record.cid, version: nil) != nil {
         draft.status.removed += 1
       }
-      try tx.dropMarks(.read, ids: page.ids, in: record.cid)
-      try tx.dropMarks(.delivered, ids: page.ids, in: record.cid)
-      try tx.dropMarks(.listened, ids: page.ids, in: record.cid)
+      try tx.annotationTable.dropMarks(.read, ids: page.ids, in: record.cid)
+      try tx.annotationTable.dropMarks(.delivered, ids: page.ids, in: record.cid)
+      try tx.annotationTable.dropMarks(.listened, ids: page.ids, in: record.cid)
       if page.hasMore {
         var walk = walk
         let goesOn = walk.cursors.goOn(

@@ -111,7 +111,7 @@ extension SyncEngine {
       try tx.save(memory.server.facts)
       draft = merge.job
       if draft.isLive, !job.isLive, !windows.asksList {
-        try tx.outliveCount(from: memory.live.beganLSN, in: record.cid)
+        try tx.unreadTable.outliveCount(from: memory.live.beganLSN, in: record.cid)
       }
       draft.budget.take(ingested, total: page.totalCount)
       try tx.save(merge.record)

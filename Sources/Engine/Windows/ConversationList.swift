@@ -138,11 +138,11 @@ extension Client {
         try engine.commit { tx throws(StoreFailure) in
           if body.isEmpty {
             guard let record = try tx.conversation(conversation) else { return }
-            return try tx.setDraft(nil, record.cid)
+            return try tx.operationTable.setDraft(nil, record.cid)
           }
           let cid = try tx.conversation(creating: conversation).cid
           let answered = try tx.id(ofSend: replyTo, in: cid)
-          try tx.setDraft(StoredDraft(body: body, replyTo: answered), cid)
+          try tx.operationTable.setDraft(StoredDraft(body: body, replyTo: answered), cid)
         }
       }
     }

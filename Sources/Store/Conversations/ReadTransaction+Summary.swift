@@ -192,7 +192,7 @@ extension WriteTransaction {
     guard try row.step(), issued.map({ row.uint(1) <= $0 }) ?? true else { return }
     if issued == nil, let madeUs, let known = row.optionalInt(0), madeUs < known { return }
     let told = issued == nil ? lsn : row.uint(1)
-    try putEntity(kind: 1, cid: cid, id: id, body: body)
+    try feedTable.putEntity(kind: 1, cid: cid, id: id, body: body)
     try connection.run(
       """
       UPDATE conversation SET made_us = ?, told_lsn = ?

@@ -10,7 +10,7 @@ extension WriteTransaction {
   package func clearCache() throws(StoreFailure) {
     try settleConversations()
     let told = try toldMarks()
-    try keepOffers()
+    try annotationTable.keepOffers()
     try Schema.rebuildCache(try connection)
     feed = FeedRuns()
     inserted.spoil()
@@ -18,7 +18,9 @@ extension WriteTransaction {
     counters.lastChange &+= 1
     counters.trimmedChange = counters.lastChange
     counters.recentChanges = InlineChanges()
-    for mark in told.reversed() { try wait(mark.id, in: mark.cid) { $0.lists = mark.lists } }
+    for mark in told.reversed() {
+      try annotationTable.wait(mark.id, in: mark.cid) { $0.lists = mark.lists }
+    }
   }
 
   private struct ToldMarks {
@@ -76,8 +78,8 @@ extension WriteTransaction {
         cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
       guard let last = rows.last else { break }
       for row in rows {
-        try keepOffer(row.position.id, in: cid, row.flags)
-        try noteChange(
+        try annotationTable.keepOffer(row.position.id, in: cid, row.flags)
+        try feedTable.noteChange(
           cid, number: row.number, was: RowState(position: row.position, flags: row.flags), now: nil
         )
       }
@@ -91,7 +93,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
     asked.quarantinedCount = nil
     try clearTombstones(cid)
-    try removeEntities(of: cid)
+    try feedTable.removeEntities(of: cid)
     try connection.run(
       """
       UPDATE conversation SET fetch_us = NULL, fetch_text = NULL, deletions_us = NULL,

@@ -43,7 +43,7 @@ extension WriteTransaction {
     spans new: SpanSet, replacing old: SpanSet, in cid: Int64
   ) throws(StoreFailure) {
     try save(new, replacing: old, in: cid, kind: .content)
-    settleLater(cid)
+    unreadTable.settleLater(cid)
   }
 
   /// The same for the ranges whose deletions are not known any more; `old` is what
@@ -52,7 +52,7 @@ extension WriteTransaction {
     unverified new: SpanSet, replacing old: SpanSet, in cid: Int64
   ) throws(StoreFailure) {
     try save(new, replacing: old, in: cid, kind: .unverified)
-    settleLater(cid)
+    unreadTable.settleLater(cid)
   }
 
   /// The same for the ranges of which changes may have been missed; `old` is what `stale`
@@ -74,7 +74,7 @@ extension WriteTransaction {
     if new == old { return }
     new.keepNewest(Limits.spansMax)
     try save(new, replacing: old, in: cid, kind: .untaught)
-    settleLater(cid)
+    unreadTable.settleLater(cid)
   }
 
   private func save(

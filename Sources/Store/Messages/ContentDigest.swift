@@ -29,11 +29,3 @@ extension MessageStore {
   /// The digest under which the content of a message is stored.
   package func digest(_ bytes: ArraySlice<UInt8>) -> Int64 { contentDigest(bytes) }
 }
-
-extension WriteTransaction {
-  /// Tells items apart that are at hand together. It means nothing in another process, so it is
-  /// not stored.
-  package static func digest(_ bytes: ArraySlice<UInt8>) -> Int64 {
-    ContentDigest.ofProcess(bytes)
-  }
-}

@@ -12,11 +12,12 @@ extension WriteTransaction {
   func insertIfNew(
     _ copy: IncomingMessage, in cid: Int64, issued: UInt64, saysMarks: Bool
   ) throws(StoreFailure) -> UInt64? {
-    guard asked.mostAreNew, !copy.isSealed, try !hasOpen(), try !hasWaiting(), try !hasForgotten()
+    guard asked.mostAreNew, !copy.isSealed, try !operationTable.hasOpen(),
+      try !annotationTable.hasWaiting(), try !hasForgotten()
     else { return nil }
     let number = counters.lastNumber &+ 1
     // Of one that is stored nothing is kept, so nothing is lost where it is not new.
-    let told = try takeOffer(copy.id, in: cid)
+    let told = try annotationTable.takeOffer(copy.id, in: cid)
     let row = newRow(
       copy, flags: copy.flags.kept.union(told), number: number, issued: issued,
       saysMarks: saysMarks)
@@ -31,16 +32,16 @@ extension WriteTransaction {
     _ send: OperationRecord?
   ) throws(StoreFailure) -> UInt64 {
     var message = copy
-    if let send { try arrive(send, as: copy.id, givesNumber: true) }
+    if let send { try operationTable.arrive(send, as: copy.id, givesNumber: true) }
     let isForgotten = try isForgotten(copy.id, in: cid)
     if isForgotten { message = copy.placeholder }
-    message.flags.formUnion(try derivedFlags(copy.id, in: cid))
-    let told = isForgotten ? [] : try takeOffer(copy.id, in: cid)
+    message.flags.formUnion(try operationTable.derivedFlags(copy.id, in: cid))
+    let told = isForgotten ? [] : try annotationTable.takeOffer(copy.id, in: cid)
     message.flags.formUnion(told)
     var row = newRow(
       message, flags: message.flags, number: send?.number ?? nextNumber(), issued: issued,
       saysMarks: saysMarks)
-    if let waiting = try takeWaiting(copy.id, in: cid), !isForgotten {
+    if let waiting = try annotationTable.takeWaiting(copy.id, in: cid), !isForgotten {
       row.lay(waiting, user: user)
     }
     try dropKnownMarks(&row.message, in: cid)
@@ -80,7 +81,7 @@ extension WriteTransaction {
     memo?.entry(cid).summary = nil
     noteRows(cid, change: 1)
     let state = row.message.state
-    try noteChange(cid, number: row.number, was: before, now: state, told: told)
+    try feedTable.noteChange(cid, number: row.number, was: before, now: state, told: told)
     if state.isVisible {
       inserted.insert(
         RowKey(number: row.number, position: state.position, revision: row.lsn), cid)

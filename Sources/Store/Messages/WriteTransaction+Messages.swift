@@ -26,16 +26,17 @@ extension WriteTransaction {
     var copy = message
     copy.keepWhatIsStored()
     let stored = bar == nil ? try storedMessage(copy.id, in: cid) : nil
-    let send = try openSend(of: message, in: cid, isKnown: bar != nil || stored != nil)
+    let send = try operationTable.openSend(
+      of: message, in: cid, isKnown: bar != nil || stored != nil)
     if let bar {
-      if let send { try settle(send, as: copy.id, givesNumber: false) }
+      if let send { try operationTable.settle(send, as: copy.id, givesNumber: false) }
       return bar.lsn <= issued ? .tombstoned : .overtaken
     }
     try reveal(&copy, told: message, in: cid, send: send)
     let applied: Applied
     if let stored {
       // The row that came first stays: a screen may show it by its number.
-      if let send { try arrive(send, as: copy.id, givesNumber: false) }
+      if let send { try operationTable.arrive(send, as: copy.id, givesNumber: false) }
       applied = try merge(
         copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks,
         isFirst: isFirst, hasSettled: send != nil)
@@ -76,7 +77,8 @@ extension WriteTransaction {
     }
     if hasSettled {
       // What waited for it lies over this row now.
-      stored.message.flags.replace(.derived, from: try derivedFlags(copy.id, in: cid))
+      stored.message.flags.replace(
+        .derived, from: try operationTable.derivedFlags(copy.id, in: cid))
     }
     var result = stored.merged(
       with: copy, issued: issued, restored: restored, saysMarks: saysMarks, isFirst: isFirst)
@@ -88,11 +90,12 @@ extension WriteTransaction {
     if let list = result.message.deliveredBy, list != stored.message.deliveredBy,
       ReaderList.contains(user, list: list)
     {
-      try dropMark(.markDelivered, id: copy.id, in: cid)
+      try annotationTable.dropMark(.markDelivered, id: copy.id, in: cid)
     }
     try write(result, over: stored, cid)
     guard isChanged else { return .unchanged(stored.number) }
-    try noteChange(cid, number: stored.number, was: stored.message.state, now: result.message.state)
+    try feedTable.noteChange(
+      cid, number: stored.number, was: stored.message.state, now: result.message.state)
     return .updated(stored.number)
   }
 
@@ -101,11 +104,11 @@ extension WriteTransaction {
     _ message: inout IncomingMessage, in cid: Int64
   ) throws(StoreFailure) {
     if message.flags.contains([.readByMe, .readQueued]) {
-      try dropMark(.markRead, id: message.id, in: cid)
+      try annotationTable.dropMark(.markRead, id: message.id, in: cid)
       message.flags.remove(.readQueued)
     }
     if message.flags.contains([.listenedByMe, .listenQueued]) {
-      try dropMark(.markListened, id: message.id, in: cid)
+      try annotationTable.dropMark(.markListened, id: message.id, in: cid)
       message.flags.remove(.listenQueued)
     }
   }
@@ -204,7 +207,7 @@ extension WriteTransaction {
     try write(placeholder, over: stored, cid)
     try connection.run("INSERT OR IGNORE INTO forgotten (cid, id) VALUES (?, ?)", cid, id)
     asked.someForgotten = true
-    try noteChange(
+    try feedTable.noteChange(
       cid, number: stored.number, was: stored.message.state, now: placeholder.message.state)
     return stored.number
   }
@@ -252,4 +255,12 @@ extension IncomingMessage {
 extension StoredMessage {
   /// The column of the pin's stamp, empty where it is that of the reactions.
   var pinColumn: UInt64? { pinIssued == marked ? nil : pinIssued }
+}
+
+extension WriteTransaction {
+  /// Tells items apart that are at hand together. It means nothing in another process, so it is
+  /// not stored.
+  package static func digest(_ bytes: ArraySlice<UInt8>) -> Int64 {
+    ContentDigest.ofProcess(bytes)
+  }
 }

@@ -2,6 +2,7 @@
 ///
 /// A deleted id leaves a tombstone for good, whether the message was known or
 /// not, so that a late or a repeated copy cannot bring it back.
+internal import Base
 package import Timeline
 
 extension WriteTransaction {
@@ -24,8 +25,8 @@ extension WriteTransaction {
       """, cid, id, version, lsn)
     memo?.entry(cid).someDeleted = true
     guard let found else {
-      if try connection.changes > 0 { try noteUnreadUnknown(cid) }
-      _ = try takeWaiting(id, in: cid)
+      if try connection.changes > 0 { try unreadTable.noteUnreadUnknown(cid) }
+      _ = try annotationTable.takeWaiting(id, in: cid)
       return nil
     }
     try delete(found, id: id, in: cid)
@@ -65,9 +66,9 @@ extension WriteTransaction {
   package func clearTombstones(_ cid: Int64) throws(StoreFailure) {
     try connection.run("DELETE FROM tombstone WHERE cid = ?", cid)
     try connection.run("DELETE FROM waiting WHERE cid = ?", cid)
-    try dropServerUnread(cid)
+    try unreadTable.dropServerUnread(cid)
     try PurgedUnreadBook(self).forget(cid)
-    try forgetTold(cid)
+    try unreadTable.forgetTold(cid)
   }
 
   /// Takes a row out without a tombstone: the server may send it again.
@@ -101,15 +102,53 @@ extension WriteTransaction {
       "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, place.position.time,
       place.position.key)
     memo?.entry(cid).summary = nil
-    try keepOffer(id, in: cid, place.flags)
+    try annotationTable.keepOffer(id, in: cid, place.flags)
     // There is nothing left to be marked.
-    if try owesMarks() {
+    if try annotationTable.owesMarks() {
       try connection.run(
         "DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb < 10", cid, id)
     }
     noteRows(cid, change: -1)
-    try noteChange(
+    try feedTable.noteChange(
       cid, number: place.number, was: RowState(position: place.position, flags: place.flags),
       now: nil)
+  }
+}
+
+/// Rows that go from here and are still on the server: what the server was told of a message is
+/// not told again when it comes anew, and what it is owed stays owed.
+extension WriteTransaction {
+  /// Takes out one message, without a tombstone; its place, nil where it is not stored.
+  package func drop(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Position? {
+    guard let stored = try row(id, cid) else { return nil }
+    try take([stored], of: cid)
+    return stored.position
+  }
+
+  /// Takes out all messages of a conversation, in pieces, so that a long one does not fill the
+  /// memory.
+  package func dropMessages(_ cid: Int64) throws(StoreFailure) {
+    while true {
+      let rows = try rows(
+        cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
+      if rows.isEmpty { return }
+      try take(rows, of: cid)
+    }
+  }
+
+  private func take(_ rows: [StoredRow], of cid: Int64) throws(StoreFailure) {
+    for row in rows {
+      let id = row.position.id
+      let told = try annotationTable.toldLists(id, in: cid)
+      try feedTable.noteChange(
+        cid, number: row.number, was: RowState(position: row.position, flags: row.flags), now: nil)
+      try connection.run(
+        "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, row.position.time,
+        row.position.key)
+      try annotationTable.keepOffer(id, in: cid, row.flags)
+      if let told { try annotationTable.wait(id, in: cid) { $0.lists = told } }
+    }
+    noteRows(cid, change: -Int64(rows.count))
+    try unreadTable.noteUnreadUnknown(cid)
   }
 }

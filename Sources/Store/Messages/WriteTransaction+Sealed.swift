@@ -55,7 +55,7 @@ extension WriteTransaction {
     opened.message.flags.formUnion(flags.intersection(.event))
     opened.lsn = stored.lsn < (try restoredLSN(sealed.cid)) ? stored.lsn : lsn
     try write(opened, over: stored, sealed.cid)
-    try noteChange(
+    try feedTable.noteChange(
       sealed.cid, number: stored.number, was: stored.message.state, now: opened.message.state)
     return true
   }

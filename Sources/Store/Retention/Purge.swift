@@ -101,12 +101,12 @@ package struct Purge {
     for row in rows {
       let id = row.position.id
       if row.flags.isDisjoint(with: [.mine, .forgotten]), let told = tx.told(row.flags, row.lists) {
-        try tx.wait(id, in: cid) { $0.lists = told }
+        try tx.annotationTable.wait(id, in: cid) { $0.lists = told }
       }
       try tx.connection.runNoted(
         "DELETE FROM message WHERE cid = ? AND time = ? AND key = ?", cid, row.position.time,
         row.position.key)
-      try tx.keepOffer(id, in: cid, row.flags)
+      try tx.annotationTable.keepOffer(id, in: cid, row.flags)
       if row.state.isVisible { tx.feed.add(.purged, cid, row.number...row.number) }
     }
     tx.inserted.spoil()

@@ -73,39 +73,3 @@ final class LastChangedState: Sendable {
     }
   }
 }
-
-extension WriteTransaction {
-  /// Takes a change of a conversation into what is kept. False where it is of another one and does
-  /// not take its place: only one that changes alone does, and one that is not too long.
-  func keep(
-    _ cid: Int64, change: ConversationChange, isAlone: Bool
-  ) throws(StoreFailure) -> Bool {
-    if let kept = counters.kept, kept.record.cid == cid {
-      counters.kept = LastChangedState(
-        change.record ?? kept.record, tally: change.tally ?? kept.tally,
-        rows: kept.rows &+ change.count)
-      if counters.kept?.isTooLong ?? false { try settleKept() }
-    } else {
-      guard isAlone, let record = try conversation(cid: cid) else { return false }
-      let state = LastChangedState(record, tally: try tally(cid), rows: change.count)
-      if state.isTooLong { return false }
-      try settleKept()
-      counters.kept = state
-    }
-    if let tally = change.tally { memo?.entry(cid).tally = tally }
-    return true
-  }
-
-  /// Brings what is kept to the conversation's own row.
-  func settleKept() throws(StoreFailure) {
-    guard let kept = counters.kept else { return }
-    counters.kept = nil
-    try kept.write(connection)
-  }
-
-  /// All that was changed of conversations stands in their rows, for who changes those in SQL.
-  func settleConversations() throws(StoreFailure) {
-    try flushConversations()
-    try settleKept()
-  }
-}

@@ -99,9 +99,9 @@ package final class WriteTransaction: ReadTransaction {
     if connection.totalChanges != changesAtBegin, index.isOn, try index.follow() {
       memo?.indexChanges &+= 1
     }
-    try settleDoubts()
+    try unreadTable.settleDoubts()
     try flushConversations()
-    try flushFeed()
+    try feedTable.flushFeed()
     let isNoted =
       counters.lastChange != before.lastChange || counters.recentRefs != before.recentRefs
       || changedFacts != nil || counters.kept !== before.kept
@@ -137,4 +137,13 @@ package final class WriteTransaction: ReadTransaction {
     counters.lastNumber &+= 1
     return counters.lastNumber
   }
+
+  // MARK: Who writes what
+
+  package var annotationTable: AnnotationTable { AnnotationTable(tx: self) }
+  package var feedTable: FeedTable { FeedTable(tx: self) }
+  package var operationTable: OperationTable { OperationTable(tx: self) }
+  package var quarantineTable: QuarantineTable { QuarantineTable(tx: self) }
+  package var rankTable: RankTable { RankTable(tx: self) }
+  package var unreadTable: UnreadTable { UnreadTable(tx: self) }
 }

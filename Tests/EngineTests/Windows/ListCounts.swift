@@ -66,7 +66,7 @@ import Testing
         var record = try tx.conversation(creating: id)
         try tx.putConversation(
           record.cid, id: id, body: Array("{}".utf8), madeUs: nil, issued: nil)
-        try tx.noteServer(
+        try tx.unreadTable.noteServer(
           record.cid, unread: 1 << 53 - 1, lastRead: nil, newest: nil, issued: tx.lsn)
         record.totalCount = .max
         record.auditedTotal = .max

@@ -121,12 +121,12 @@ import Timeline
       var named = try tx.conversation(creating: bytes("mine"))
       named.totalCount = 1
       try tx.save(named)
-      var record = try tx.conversation(pending: bytes("mine"))
+      var record = try tx.operationTable.conversation(pending: bytes("mine"))
       #expect(record.isPending)
       #expect(record.totalCount == 1)
       record.fetch = fetch
       try tx.save(record)
-      let cid = try tx.confirm(conversation: record.cid, as: bytes("theirs"))
+      let cid = try tx.operationTable.confirm(conversation: record.cid, as: bytes("theirs"))
       try check(tx, cid)
       return cid
     }

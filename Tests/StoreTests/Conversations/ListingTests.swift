@@ -31,16 +31,16 @@ import Timeline
           try tx.putConversation(
             cid, id: record.id, body: bytes("{}"), madeUs: Int64(number), issued: nil)
         }
-        if number == 7 { try tx.moveReadMarker(cid, to: position(3, "c7m3")) }
+        if number == 7 { try tx.unreadTable.moveReadMarker(cid, to: position(3, "c7m3")) }
         if number == 8 {
           _ = try tx.apply(message("hidden", at: 9, flags: .control), cid, issued: tx.lsn)
         }
-        if number == 9 { try tx.setDraft(StoredDraft(body: bytes("later")), cid) }
+        if number == 9 { try tx.operationTable.setDraft(StoredDraft(body: bytes("later")), cid) }
         if number == 10 {
           for step in 1...5 { _ = try tx.tombstone(bytes("c10m\(step)"), in: cid, version: nil) }
         }
         if number == 11 {
-          try tx.noteServer(cid, unread: 40, lastRead: nil, newest: nil, issued: tx.lsn)
+          try tx.unreadTable.noteServer(cid, unread: 40, lastRead: nil, newest: nil, issued: tx.lsn)
         }
       }
     }
@@ -89,7 +89,7 @@ import Timeline
     try fixture.read { rx throws(StoreFailure) in #expect(try rx.draft(cid) == nil) }
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.draft(cid) == nil)
-      try tx.setDraft(StoredDraft(body: bytes("a")), cid)
+      try tx.operationTable.setDraft(StoredDraft(body: bytes("a")), cid)
       #expect(try tx.draft(cid)?.body == bytes("a"))
     }
     try fixture.read { rx throws(StoreFailure) in #expect(try rx.draft(cid)?.body == bytes("a")) }
@@ -102,12 +102,12 @@ import Timeline
     try fixture.apply((1...3).map { message("m\($0)", at: Int64($0)) }, cid)
     try fixture.write { tx throws(StoreFailure) in
       _ = try tx.tombstone(bytes("m1"), in: cid, version: nil)
-      try tx.dropMarks(.read, ids: [bytes("m1")], in: cid)
-      #expect(try tx.enqueueMark(.read, id: bytes("m2"), in: cid))
-      #expect(try tx.enqueueMark(.read, id: bytes("m3"), in: cid))
+      try tx.annotationTable.dropMarks(.read, ids: [bytes("m1")], in: cid)
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("m2"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("m3"), in: cid))
       _ = try tx.tombstone(bytes("m2"), in: cid, version: nil)
       #expect(try tx.pendingMarkCount() == 1)
-      try tx.dropMarks(.read, ids: [bytes("m3")], in: cid)
+      try tx.annotationTable.dropMarks(.read, ids: [bytes("m3")], in: cid)
       #expect(try tx.pendingMarkCount() == 0)
     }
     #expect(try fixture.message("m3", cid)?.flags.contains(.readQueued) == false)

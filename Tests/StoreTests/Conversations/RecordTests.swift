@@ -158,10 +158,10 @@ import Timeline
     for _ in 0..<2 {
       try fixture.write { tx throws(StoreFailure) in
         for item in ["bad", "worse"] {
-          try tx.quarantine(
+          try tx.quarantineTable.quarantine(
             cid, bytes: bytes(item), reason: 1, low: position(1, "a"), high: position(4, "b"))
         }
-        try tx.quarantine(
+        try tx.quarantineTable.quarantine(
           cid, bytes: bytes("bad"), reason: 1, low: position(0, ""), high: position(1, "a"))
       }
       try fixture.reopen()
@@ -173,9 +173,9 @@ import Timeline
           SpanSet.Span(low: position(0, ""), high: position(1, "a")),
           SpanSet.Span(low: position(1, "a"), high: position(4, "b")),
         ])
-      try tx.clearQuarantine(cid, low: position(1, "a"), high: position(4, "a"))
+      try tx.quarantineTable.clearQuarantine(cid, low: position(1, "a"), high: position(4, "a"))
       #expect(try tx.quarantined(cid).map(\.low) == [position(0, ""), position(4, "a")])
-      try tx.clearQuarantine(cid, low: position(1, "a"), high: position(4, "b"))
+      try tx.quarantineTable.clearQuarantine(cid, low: position(1, "a"), high: position(4, "b"))
       #expect(try tx.quarantined(cid).map(\.low) == [position(0, "")])
     }
   }
@@ -185,13 +185,13 @@ import Timeline
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      try tx.quarantine(
+      try tx.quarantineTable.quarantine(
         cid, bytes: bytes("bad"), reason: 1, low: position(1, ""), high: position(9, ""))
       #expect(try tx.quarantined(cid, seen: true).isEmpty)
-      try tx.seeQuarantine(cid, low: position(1, ""), high: position(8, ""))
+      try tx.quarantineTable.seeQuarantine(cid, low: position(1, ""), high: position(8, ""))
       #expect(try tx.quarantined(cid, seen: true).isEmpty)
-      try tx.seeQuarantine(cid, low: position(1, ""), high: position(9, ""))
-      try tx.clearQuarantine(cid, low: position(3, ""), high: position(5, ""))
+      try tx.quarantineTable.seeQuarantine(cid, low: position(1, ""), high: position(9, ""))
+      try tx.quarantineTable.clearQuarantine(cid, low: position(3, ""), high: position(5, ""))
       let parts = [
         SpanSet.Span(low: position(1, ""), high: position(3, "")),
         SpanSet.Span(low: position(5, ""), high: position(9, "")),
@@ -200,9 +200,9 @@ import Timeline
       #expect(try tx.quarantined(cid, from: position(2, ""), to: position(6, "")) == parts)
       #expect(try tx.quarantined(cid, from: position(3, ""), to: position(6, "")) == [parts[1]])
       #expect(try tx.quarantined(cid, from: position(3, ""), to: position(5, "")).isEmpty)
-      try tx.doubtQuarantine(cid, above: position(8, ""))
+      try tx.quarantineTable.doubtQuarantine(cid, above: position(8, ""))
       #expect(try tx.quarantined(cid, seen: true) == [parts[0]])
-      try tx.clearQuarantine(cid, low: position(2, ""), high: position(6, ""))
+      try tx.quarantineTable.clearQuarantine(cid, low: position(2, ""), high: position(6, ""))
       #expect(
         try tx.quarantined(cid) == [
           SpanSet.Span(low: position(1, ""), high: position(2, "")),
@@ -218,8 +218,8 @@ import Timeline
     var numbers: [UInt64] = []
     for step in 0..<3 {
       try fixture.write { tx throws(StoreFailure) in
-        try tx.clearQuarantine(cid, low: .min, high: .max)
-        try tx.quarantine(
+        try tx.quarantineTable.clearQuarantine(cid, low: .min, high: .max)
+        try tx.quarantineTable.quarantine(
           cid, bytes: bytes("bad \(step)"), reason: 7, low: position(1, "a"),
           high: position(9, "b"))
         numbers += try tx.quarantinedItems(cid, after: numbers.last ?? 0, limit: 9).map(\.seq)
@@ -227,7 +227,7 @@ import Timeline
     }
     // The place is shown in part: the item hides what lies beside that, and is told anew.
     try fixture.write { tx throws(StoreFailure) in
-      try tx.clearQuarantine(cid, low: position(3, ""), high: position(5, ""))
+      try tx.quarantineTable.clearQuarantine(cid, low: position(3, ""), high: position(5, ""))
       numbers += try tx.quarantinedItems(cid, after: numbers.last ?? 0, limit: 9).map(\.seq)
     }
     #expect(numbers.count == 4 && numbers == Set(numbers).sorted())
@@ -238,8 +238,10 @@ import Timeline
     let cid = try fixture.conversation()
     let huge = [UInt8](repeating: 1, count: Limits.quarantineBytesMax + 1)
     try fixture.write { tx throws(StoreFailure) in
-      try tx.quarantine(0, bytes: bytes("nobody's"), reason: 77, low: .min, high: .min)
-      try tx.quarantine(cid, bytes: huge, reason: 8, low: position(1, "a"), high: position(2, "b"))
+      try tx.quarantineTable.quarantine(
+        0, bytes: bytes("nobody's"), reason: 77, low: .min, high: .min)
+      try tx.quarantineTable.quarantine(
+        cid, bytes: huge, reason: 8, low: position(1, "a"), high: position(2, "b"))
       let all = try tx.quarantinedItems(nil, after: 0, limit: 9)
       #expect(all.map(\.reason) == [77, 8] && all.map(\.low) == [Int64.min, 1])
       #expect(all[0].conversation.isEmpty && all[0].bytes == bytes("nobody's"))
@@ -258,16 +260,18 @@ import Timeline
     let cid = try fixture.conversation()
     let huge = [UInt8](repeating: 1, count: Limits.quarantineBytesMax + 1)
     try fixture.write { tx throws(StoreFailure) in
-      try tx.quarantine(cid, bytes: huge, reason: 0, low: .min, high: position(0, ""))
+      try tx.quarantineTable.quarantine(
+        cid, bytes: huge, reason: 0, low: .min, high: position(0, ""))
       let kept = try tx.connection.number("SELECT length(bytes) FROM quarantine")
       #expect(kept == Int64(Limits.quarantineBytesMax))
       for step in 1..<Limits.quarantineKept {
-        try tx.quarantine(
+        try tx.quarantineTable.quarantine(
           cid, bytes: [], reason: 0, low: position(Int64(step), ""), high: .max)
       }
       #expect(try tx.counts().quarantined == UInt64(Limits.quarantineKept))
       #expect(try tx.quarantined(cid).first?.low == .min)
-      try tx.quarantine(cid, bytes: [], reason: 0, low: position(.max, ""), high: .max)
+      try tx.quarantineTable.quarantine(
+        cid, bytes: [], reason: 0, low: position(.max, ""), high: .max)
       #expect(try tx.counts().quarantined == UInt64(Limits.quarantineKept))
       #expect(try tx.quarantined(cid).first?.low == position(1, ""))
     }

@@ -45,7 +45,7 @@ import Timeline
     issued: UInt64? = nil
   ) throws {
     try fixture.write { tx throws(StoreFailure) in
-      try tx.noteServer(
+      try tx.unreadTable.noteServer(
         cid, unread: count, lastRead: lastRead.map(bytes), newest: newest,
         issued: issued ?? tx.lsn - 1)
     }
@@ -64,7 +64,7 @@ import Timeline
     try cover(fixture, cid, to: 9)
     #expect(try unread(fixture, cid) == Unread(3, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.moveReadMarker(cid, to: position(1, "a"))
+      _ = try tx.unreadTable.moveReadMarker(cid, to: position(1, "a"))
     }
     #expect(try unread(fixture, cid) == Unread(2, isExact: true))
     let first = try fixture.read { tx throws(StoreFailure) in try tx.firstUnread(cid) }
@@ -107,7 +107,7 @@ import Timeline
     try cover(fixture, cid, to: 9)
     if hasMarker {
       try fixture.write { tx throws(StoreFailure) in
-        _ = try tx.moveReadMarker(cid, to: position(1, "a"))
+        _ = try tx.unreadTable.moveReadMarker(cid, to: position(1, "a"))
       }
     }
     try told(fixture, cid, 7, newest: nil)
@@ -138,13 +138,13 @@ import Timeline
     try fixture.apply([message("a", at: 1), message("e", at: 5)], cid)
     #expect(try unread(fixture, cid).count == 3)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.enqueueMark(.read, id: bytes("a"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("a"), in: cid))
       _ = try tx.tombstone(bytes("e"), in: cid, version: nil)
     }
     try fixture.reopen()
     #expect(try unread(fixture, cid) == Unread(1, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.confirmMarks(.read, ids: [bytes("a")], in: cid)
+      _ = try tx.annotationTable.confirmMarks(.read, ids: [bytes("a")], in: cid)
       _ = try tx.forget(bytes("f"), in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(0, isExact: true))
@@ -156,11 +156,11 @@ import Timeline
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try told(fixture, cid, 2, newest: position(2, "b"))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.enqueueMark(.read, id: bytes("a"), in: cid)
+      _ = try tx.annotationTable.enqueueMark(.read, id: bytes("a"), in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(1, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      try tx.dropMarks(.read, ids: [bytes("a")], in: cid)
+      try tx.annotationTable.dropMarks(.read, ids: [bytes("a")], in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(2, isExact: true))
   }
@@ -172,9 +172,9 @@ import Timeline
     try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
     try cover(fixture, cid, to: 9)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.moveReadMarker(cid, to: position(6, "m6")))
-      #expect(try tx.moveReadMarker(cid, to: position(3, "m3")) == false)
-      #expect(try tx.moveReadMarker(cid, to: .pending(1)) == false)
+      #expect(try tx.unreadTable.moveReadMarker(cid, to: position(6, "m6")))
+      #expect(try tx.unreadTable.moveReadMarker(cid, to: position(3, "m3")) == false)
+      #expect(try tx.unreadTable.moveReadMarker(cid, to: .pending(1)) == false)
     }
     #expect(try unread(fixture, cid) == Unread(3, isExact: true))
     try told(fixture, cid, nil, newest: nil, lastRead: "m2")
@@ -196,7 +196,7 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1), message("b", at: 5), message("c", at: 9)], cid)
     try fixture.write { tx throws(StoreFailure) in
-      try tx.moveReadMarker(cid, to: position(5, "b"))
+      try tx.unreadTable.moveReadMarker(cid, to: position(5, "b"))
     }
     #expect(try unread(fixture, cid).count == 1)
     try fixture.apply([message("a", at: 7, version: 2), message("c", at: 2, version: 2)], cid)
@@ -213,11 +213,11 @@ import Timeline
     #expect(try unread(fixture, cid) == Unread(9, isExact: false))
     // What is read need not be whole.
     try fixture.write { tx throws(StoreFailure) in
-      try tx.moveReadMarker(cid, to: position(4, "m4"))
+      try tx.unreadTable.moveReadMarker(cid, to: position(4, "m4"))
     }
     #expect(try unread(fixture, cid) == Unread(5, isExact: false))
     try fixture.write { tx throws(StoreFailure) in
-      try tx.moveReadMarker(cid, to: position(5, "m5"))
+      try tx.unreadTable.moveReadMarker(cid, to: position(5, "m5"))
     }
     #expect(try unread(fixture, cid) == Unread(4, isExact: true))
     // Something above the range is an island.
@@ -265,7 +265,7 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.enqueueMark(.read, id: bytes("m2"), in: cid)
+      _ = try tx.annotationTable.enqueueMark(.read, id: bytes("m2"), in: cid)
     }
     if isToldFirst { try told(fixture, cid, 9, newest: position(5, "m5")) }
     let doubted = SpanSet().inserting(position(1, ""), high: position(2, ""))
@@ -296,7 +296,7 @@ import Timeline
     try fixture.apply([message("m18", at: 18), message("m19", at: 19)], cid)
     #expect(try unread(fixture, cid) == Unread(7, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.enqueueMark(.read, id: bytes("m19"), in: cid)
+      _ = try tx.annotationTable.enqueueMark(.read, id: bytes("m19"), in: cid)
     }
     #expect(try unread(fixture, cid) == Unread(6, isExact: true))
     try fixture.reopen()
@@ -306,7 +306,7 @@ import Timeline
     try cover(fixture, cid, from: 19, to: 22)
     #expect(try unread(fixture, cid) == Unread(7, isExact: true))
     try fixture.write { tx throws(StoreFailure) in
-      try tx.moveReadMarker(cid, to: position(20, "m20"))
+      try tx.unreadTable.moveReadMarker(cid, to: position(20, "m20"))
     }
     #expect(try unread(fixture, cid) == Unread(1, isExact: true))
   }
@@ -327,7 +327,8 @@ import Timeline
     }
     try hear(since: since) { tx throws(StoreFailure) in
       _ = try tx.apply(message("m6", at: 6), cid, issued: tx.lsn)
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m2")], in: cid, isMe: true)
+      _ = try tx.annotationTable.receipts(
+        .read, user: bytes("me"), ids: [bytes("m2")], in: cid, isMe: true)
       _ = try tx.tombstone(bytes("m3"), in: cid, version: nil)
     }
     #expect(try unread(fixture, cid) == Unread(8, isExact: true))
@@ -337,7 +338,8 @@ import Timeline
     }
     #expect(try unread(fixture, cid) == Unread(9, isExact: false))
     try hear(since: nil) { tx throws(StoreFailure) in
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("m1")], in: cid, isMe: true)
+      _ = try tx.annotationTable.receipts(
+        .read, user: bytes("me"), ids: [bytes("m1")], in: cid, isMe: true)
     }
     // It goes on, and is exact no more: the server may have counted without it.
     #expect(try unread(fixture, cid) == Unread(8, isExact: false))
@@ -349,7 +351,7 @@ import Timeline
     try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
     let issued = fixture.store.lsn
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.enqueueMark(.read, id: bytes("m1"), in: cid)
+      _ = try tx.annotationTable.enqueueMark(.read, id: bytes("m1"), in: cid)
     }
     try told(fixture, cid, 8, newest: position(5, "m5"), issued: issued)
     #expect(try unread(fixture, cid) == Unread(4, isExact: false))
@@ -357,11 +359,12 @@ import Timeline
     try told(fixture, cid, 8, newest: position(5, "m5"))
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.confirmMarks(.read, ids: [bytes("m1")], in: cid)
+      _ = try tx.annotationTable.confirmMarks(.read, ids: [bytes("m1")], in: cid)
     }
     // Something unknown was read or went.
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes("?")], in: cid, isMe: true)
+      _ = try tx.annotationTable.receipts(
+        .read, user: bytes("me"), ids: [bytes("?")], in: cid, isMe: true)
     }
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
     try told(fixture, cid, 8, newest: nil)
@@ -381,8 +384,8 @@ import Timeline
     try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
     try told(fixture, cid, 5, newest: position(5, "m5"))
     try fixture.write { tx throws(StoreFailure) in
-      try tx.moveReadMarker(cid, to: position(3, "m3"))
-      try tx.setDraft(StoredDraft(body: bytes("so"), replyTo: bytes("m4")), cid)
+      try tx.unreadTable.moveReadMarker(cid, to: position(3, "m3"))
+      try tx.operationTable.setDraft(StoredDraft(body: bytes("so"), replyTo: bytes("m4")), cid)
       try tx.clearCache()
     }
     #expect(try unread(fixture, cid) == Unread(0, isExact: false))
@@ -405,7 +408,7 @@ import Timeline
     let start = fixture.store.lastChange
     for draft in [StoredDraft(body: [0xFF]), StoredDraft(body: bytes("x"), replyTo: bytes("m"))] {
       for _ in 0..<2 {
-        try fixture.write { tx throws(StoreFailure) in try tx.setDraft(draft, cid) }
+        try fixture.write { tx throws(StoreFailure) in try tx.operationTable.setDraft(draft, cid) }
       }
     }
     // The same draft again is no change.
@@ -416,8 +419,8 @@ import Timeline
       #expect(try tx.draft(other) == nil)
     }
     try fixture.write { tx throws(StoreFailure) in
-      try tx.setDraft(nil, cid)
-      try tx.setDraft(nil, other)
+      try tx.operationTable.setDraft(nil, cid)
+      try tx.operationTable.setDraft(nil, other)
     }
     #expect(try fixture.read { tx throws(StoreFailure) in try tx.draft(cid) } == nil)
     #expect(fixture.store.lastChange == start + 3)
@@ -430,7 +433,7 @@ import Timeline
     try fixture.apply((1...10).map { message("m\($0)", at: Int64($0)) }, cid)
     try cover(fixture, cid, to: 10)
     try fixture.write { tx throws(StoreFailure) in
-      try tx.moveReadMarker(cid, to: position(6, "m6"))
+      try tx.unreadTable.moveReadMarker(cid, to: position(6, "m6"))
     }
     try told(fixture, cid, 7, newest: nil, lastRead: "m3")
     #expect(try unread(fixture, cid) == Unread(4, isExact: true))
@@ -448,8 +451,8 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       var mark = OperationRecord(.markLastRead, cid: cid, target: bytes("m12"))
       mark.state = .done
-      _ = try tx.addOperation(mark)
-      try tx.noteLastRead(bytes("m12"), in: cid)
+      _ = try tx.operationTable.addOperation(mark)
+      try tx.unreadTable.noteLastRead(bytes("m12"), in: cid)
     }
     try told(fixture, cid, 9, newest: position(10, "m10"), lastRead: "m3")
     #expect(try unread(fixture, cid).isExact == false)
@@ -465,9 +468,9 @@ import Timeline
     try fixture.apply((1...5).map { message("m\($0)", at: Int64($0)) }, cid)
     try fixture.write { tx throws(StoreFailure) in
       if verb == .markRead {
-        _ = try tx.enqueueMark(.read, id: bytes("m2"), in: cid)
+        _ = try tx.annotationTable.enqueueMark(.read, id: bytes("m2"), in: cid)
       } else {
-        _ = try tx.addOperation(OperationRecord(verb, cid: cid, target: bytes("m2")))
+        _ = try tx.operationTable.addOperation(OperationRecord(verb, cid: cid, target: bytes("m2")))
       }
     }
     // Another device has read or deleted it, so the server's 21 are without it.

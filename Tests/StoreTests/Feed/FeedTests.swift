@@ -49,13 +49,13 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       _ = try tx.tombstone(bytes("m7"), in: cid, version: nil)
       _ = try tx.forget(bytes("m3"), in: cid)
-      _ = try tx.receipts(
+      _ = try tx.annotationTable.receipts(
         .read, user: bytes("eva"), ids: ["m9", "m7", "m20", "m8"].map(bytes), in: cid, isMe: false)
-      tx.change(.updated, in: cid, numbers: 9...10)
+      tx.feedTable.change(.updated, in: cid, numbers: 9...10)
       var spans = SpanSet()
       spans.insert(.min, .max)
       try tx.save(spans: spans, replacing: SpanSet(), in: cid)
-      tx.change(.coverage, in: cid, numbers: nil)
+      tx.feedTable.change(.coverage, in: cid, numbers: nil)
     }
     try fixture.reopen()
     let all = [
@@ -86,7 +86,7 @@ import Timeline
     let extra = 5
     try fixture.write { tx throws(StoreFailure) in
       for step in 0..<UInt64(Limits.changesKept + extra) {
-        tx.change(.updated, in: cid, numbers: step * 2 + 1...step * 2 + 1)
+        tx.feedTable.change(.updated, in: cid, numbers: step * 2 + 1...step * 2 + 1)
       }
     }
     try fixture.read { tx throws(StoreFailure) in
@@ -111,7 +111,7 @@ import Timeline
     for step in 1...count {
       try fixture.write { tx throws(StoreFailure) in
         tx.isSilent = step % 3 == 0
-        tx.change(.updated, in: step == 5 ? other : cid, numbers: step...step + 1)
+        tx.feedTable.change(.updated, in: step == 5 ? other : cid, numbers: step...step + 1)
       }
       if step % 50 == 0 { try fixture.reopen() }
     }

@@ -19,7 +19,7 @@ import Testing
     try fixture.write { tx throws(StoreFailure) in
       for ref in ["b", "a", "c"] {
         #expect(try tx.seen(bytes(ref)) == false)
-        try tx.owe(bytes(ref), wallUs: 1)
+        try tx.feedTable.owe(bytes(ref), wallUs: 1)
       }
     }
     try fixture.reopen()
@@ -28,7 +28,7 @@ import Testing
     #expect(try owed(fixture, -1) == [])
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.seen(bytes("a")))
-      try tx.settleReplies(["a", "b", "unknown"].map(bytes))
+      try tx.feedTable.settleReplies(["a", "b", "unknown"].map(bytes))
     }
     try fixture.reopen()
     #expect(try owed(fixture) == ["c"])
@@ -36,11 +36,11 @@ import Testing
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.seen(bytes("b")))
       // Owed already, settled already: nothing to write.
-      try tx.owe(bytes("c"), wallUs: 2)
-      try tx.settleReplies([bytes("a")])
+      try tx.feedTable.owe(bytes("c"), wallUs: 2)
+      try tx.feedTable.settleReplies([bytes("a")])
     }
     #expect(fixture.store.lsn == before)
-    try fixture.write { tx throws(StoreFailure) in try tx.owe(bytes("b"), wallUs: 3) }
+    try fixture.write { tx throws(StoreFailure) in try tx.feedTable.owe(bytes("b"), wallUs: 3) }
     #expect(try owed(fixture) == ["b", "c"])
   }
 
@@ -67,7 +67,7 @@ import Testing
       do {
         try fixture.write { tx throws(StoreFailure) in
           #expect(try tx.seen(bytes(ref)) == isSeen, "\(ref)")
-          try tx.owe(bytes(ref), wallUs: 1)
+          try tx.feedTable.owe(bytes(ref), wallUs: 1)
           #expect(try tx.seen(bytes(ref)), "\(ref)")
           if fails { throw .full }
         }
@@ -79,8 +79,8 @@ import Testing
       case 0: try fixture.reopen()
       case 1:
         try fixture.write { tx throws(StoreFailure) in
-          try tx.settleReplies(known.map(bytes))
-          try tx.trimRefs(kept: 0, beforeUs: .max)
+          try tx.feedTable.settleReplies(known.map(bytes))
+          try tx.feedTable.trimRefs(kept: 0, beforeUs: .max)
         }
         known = []
       default: break
@@ -97,8 +97,8 @@ import Testing
     for (step, ref) in refs.enumerated() {
       try fixture.write { tx throws(StoreFailure) in
         #expect(try tx.seen(bytes(ref)) == false)
-        try tx.owe(bytes(ref), wallUs: Int64(step))
-        if step % 2 == 1 { try tx.settleReplies([bytes(refs[step - 1])]) }
+        try tx.feedTable.owe(bytes(ref), wallUs: Int64(step))
+        if step % 2 == 1 { try tx.feedTable.settleReplies([bytes(refs[step - 1])]) }
       }
       if step % 70 == 0 { try fixture.reopen() }
     }
@@ -107,7 +107,7 @@ import Testing
     #expect(try owed(fixture, 97) == Array(left.prefix(97)))
     try fixture.write { tx throws(StoreFailure) in
       for ref in refs { #expect(try tx.seen(bytes(ref))) }
-      try tx.settleReplies(left.dropFirst(3).map(bytes))
+      try tx.feedTable.settleReplies(left.dropFirst(3).map(bytes))
     }
     #expect(try owed(fixture) == Array(left.prefix(3)))
   }
@@ -116,7 +116,7 @@ import Testing
     let fixture = try Fixture(.file)
     #expect(throws: StoreFailure.full) {
       try fixture.write { tx throws(StoreFailure) in
-        try tx.owe(bytes("a"), wallUs: 1)
+        try tx.feedTable.owe(bytes("a"), wallUs: 1)
         throw .full
       }
     }
@@ -130,8 +130,8 @@ import Testing
   private func filled() throws -> Fixture {
     let fixture = try Fixture(.memory)
     try fixture.write { tx throws(StoreFailure) in
-      for step in 0..<100 { try tx.owe(bytes("\(step)"), wallUs: Int64(step)) }
-      try tx.settleReplies((0..<100).filter { $0 % 10 != 0 }.map { bytes("\($0)") })
+      for step in 0..<100 { try tx.feedTable.owe(bytes("\(step)"), wallUs: Int64(step)) }
+      try tx.feedTable.settleReplies((0..<100).filter { $0 % 10 != 0 }.map { bytes("\($0)") })
     }
     return fixture
   }
@@ -148,7 +148,7 @@ import Testing
   func refsAreBoundedByNumberAndNeverAnOwedOne(_ kept: Int, _ gone: Int) throws {
     let fixture = try filled()
     try fixture.write { tx throws(StoreFailure) in
-      try tx.trimRefs(kept: kept, beforeUs: .min)
+      try tx.feedTable.trimRefs(kept: kept, beforeUs: .min)
     }
     #expect(try seen(fixture) == (0..<100).filter { $0 >= gone || $0 % 10 == 0 })
     #expect(try owed(fixture).count == 10)
@@ -158,13 +158,13 @@ import Testing
   func refsAreBoundedByAgeAndNeverAnOwedOne(_ before: Int64) throws {
     let fixture = try filled()
     try fixture.write { tx throws(StoreFailure) in
-      try tx.trimRefs(kept: 1_000, beforeUs: before)
+      try tx.feedTable.trimRefs(kept: 1_000, beforeUs: before)
     }
     #expect(try seen(fixture) == (0..<100).filter { $0 >= before || $0 % 10 == 0 })
     // What is settled now goes at the next trim.
     try fixture.write { tx throws(StoreFailure) in
-      try tx.settleReplies(tx.owedReplies(limit: 100))
-      try tx.trimRefs(kept: 1_000, beforeUs: before)
+      try tx.feedTable.settleReplies(tx.owedReplies(limit: 100))
+      try tx.feedTable.trimRefs(kept: 1_000, beforeUs: before)
     }
     #expect(try seen(fixture) == (0..<100).filter { $0 >= before })
   }
@@ -173,10 +173,10 @@ import Testing
     let fixture = try Fixture(.memory)
     try fixture.write { tx throws(StoreFailure) in
       for (step, at) in [5, 900, 6, 7].enumerated() {
-        try tx.owe(bytes("\(step)"), wallUs: Int64(at))
+        try tx.feedTable.owe(bytes("\(step)"), wallUs: Int64(at))
       }
-      try tx.settleReplies((0..<4).map { bytes("\($0)") })
-      try tx.trimRefs(kept: 4, beforeUs: 100)
+      try tx.feedTable.settleReplies((0..<4).map { bytes("\($0)") })
+      try tx.feedTable.trimRefs(kept: 4, beforeUs: 100)
     }
     #expect(try seen(fixture) == [1, 2, 3])
   }
@@ -203,7 +203,7 @@ import Testing
   ) throws {
     try fixture.write { tx throws(StoreFailure) in
       for _ in 0..<count {
-        try tx.addEvent(
+        try tx.feedTable.addEvent(
           kind: kind, action: 0, isSilent: false, cid: nil, entity: bytes("e"), body: body)
       }
     }
@@ -214,10 +214,10 @@ import Testing
     let fixture = try Fixture(kind)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      try tx.addEvent(
+      try tx.feedTable.addEvent(
         kind: 2, action: 1, isSilent: false, cid: cid, entity: bytes("typing"),
         body: bytes(#"{"a":1}"#))
-      try tx.addEvent(
+      try tx.feedTable.addEvent(
         kind: 1, action: 3, isSilent: true, cid: nil, entity: bytes("x"), body: [])
       #expect(tx.isSilent == false)
     }
@@ -346,15 +346,16 @@ import Testing
       for (kind, cid, id) in [
         (2, other, "z"), (2, cid, "v"), (2, cid, "u"), (3, 0, "u"), (1, cid, "c"),
       ] as [(Int64, Int64, String)] {
-        #expect(try tx.putEntity(kind: kind, cid: cid, id: bytes(id), body: bytes("1")))
+        #expect(try tx.feedTable.putEntity(kind: kind, cid: cid, id: bytes(id), body: bytes("1")))
       }
-      #expect(try tx.putEntity(kind: 2, cid: cid, id: bytes("u"), body: bytes("2")))
+      #expect(try tx.feedTable.putEntity(kind: 2, cid: cid, id: bytes("u"), body: bytes("2")))
     }
     try fixture.reopen()
     let before = fixture.store.lsn
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.putEntity(kind: 2, cid: cid, id: bytes("u"), body: bytes("2")) == false)
-      #expect(try tx.removeEntity(kind: 3, cid: 0, id: bytes("unknown")) == false)
+      #expect(
+        try tx.feedTable.putEntity(kind: 2, cid: cid, id: bytes("u"), body: bytes("2")) == false)
+      #expect(try tx.feedTable.removeEntity(kind: 3, cid: 0, id: bytes("unknown")) == false)
     }
     #expect(fixture.store.lsn == before)
     #expect(try entities(fixture, 2, cid) == ["c u 2", "c v 1"])
@@ -362,9 +363,9 @@ import Testing
     #expect(try entities(fixture, 3, 0) == [" u 1"])
     #expect(try entities(fixture, 1, nil) == ["c c 1"])
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.removeEntity(kind: 3, cid: 0, id: bytes("u")))
-      #expect(try tx.removeEntities(of: cid))
-      #expect(try tx.removeEntities(of: cid) == false)
+      #expect(try tx.feedTable.removeEntity(kind: 3, cid: 0, id: bytes("u")))
+      #expect(try tx.feedTable.removeEntities(of: cid))
+      #expect(try tx.feedTable.removeEntities(of: cid) == false)
     }
     #expect(try entities(fixture, 2, nil) == ["d z 1"])
     #expect(try entities(fixture, 1, nil) == [] && entities(fixture, 3, 0) == [])

@@ -16,7 +16,7 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
       for item in Self.pair + Self.pair {
-        try tx.quarantine(
+        try tx.quarantineTable.quarantine(
           cid, bytes: bytes(item), reason: 1, low: position(1, ""), high: position(2, ""))
       }
     }
@@ -31,7 +31,7 @@ import Timeline
     opened.digest = 5
     try fixture.apply([opened], cid)
     try fixture.write { tx throws(StoreFailure) in
-      try tx.quarantine(
+      try tx.quarantineTable.quarantine(
         cid, bytes: bytes("{}"), reason: 1, low: position(5, ""), high: position(6, ""))
       try tx.connection.execute(
         """

@@ -83,21 +83,21 @@ import Timeline
     let (low, high) = (position(1, "a"), position(3, "c"))
     _ = try? fixture.write { tx throws(StoreFailure) in
       #expect(try tx.quarantined(cid).isEmpty)
-      try tx.quarantine(cid, bytes: bytes("{}"), reason: 1, low: low, high: high)
+      try tx.quarantineTable.quarantine(cid, bytes: bytes("{}"), reason: 1, low: low, high: high)
       #expect(try tx.quarantined(cid, from: .min, to: .max).count == 1)
       throw StoreFailure.broken("on purpose")
     }
     #expect(try places() == 0)
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.quarantined(cid, from: .min, to: .max).isEmpty)
-      try tx.quarantine(cid, bytes: bytes("{}"), reason: 1, low: low, high: high)
+      try tx.quarantineTable.quarantine(cid, bytes: bytes("{}"), reason: 1, low: low, high: high)
       #expect(try tx.quarantined(cid, seen: true).isEmpty)
-      try tx.seeQuarantine(cid, low: low, high: high)
+      try tx.quarantineTable.seeQuarantine(cid, low: low, high: high)
       #expect(try tx.quarantined(cid, seen: true).count == 1)
     }
     #expect(try places() == 1)
     try fixture.write { tx throws(StoreFailure) in
-      try tx.clearQuarantine(cid, low: low, high: high)
+      try tx.quarantineTable.clearQuarantine(cid, low: low, high: high)
       #expect(try tx.quarantined(cid).isEmpty)
     }
     try fixture.reopen()

@@ -128,7 +128,9 @@ import Timeline
       #expect(try pinned(.latest, 3) == expected.suffix(3).map(\.number))
       #expect(try pinned(.before(expected[3].position), 2) == expected[1...2].map(\.number))
       let first = expected[0].position.id
-      #expect(try tx.pin(first, in: cid, isPinned: false, issued: tx.lsn) == expected[0].number)
+      #expect(
+        try tx.annotationTable.pin(first, in: cid, isPinned: false, issued: tx.lsn)
+          == expected[0].number)
       #expect(try pinned(.oldest, 1) == [expected[1].number])
     }
   }
@@ -150,8 +152,8 @@ import Timeline
     try fixture.apply([message("m13", at: 13, flags: .control)], cid)
     #expect(try first() == "m14")
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.enqueueMark(.read, id: bytes("m20"), in: cid))
-      #expect(try tx.enqueueMark(.listened, id: bytes("m30"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("m20"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.listened, id: bytes("m30"), in: cid))
     }
     try fixture.reopen()
     #expect(try first() == "m21")

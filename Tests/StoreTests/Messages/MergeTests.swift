@@ -131,7 +131,8 @@ import Testing
       [message("a", at: 1, "kept", version: 3), message("b", at: 2)], cid, issued: 1)
     #expect(again == [.updated(1), .unchanged(2)])
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.receipts(.read, user: bytes("eva"), ids: [bytes("gone")], in: cid, isMe: false)
+      _ = try tx.annotationTable.receipts(
+        .read, user: bytes("eva"), ids: [bytes("gone")], in: cid, isMe: false)
     }
     let unseen = try fixture.read { tx throws(StoreFailure) in
       try tx.rows(cid, from: .min, to: .max, limit: 10, newestFirst: false)
@@ -158,11 +159,14 @@ import Testing
     try fixture.write { tx throws(StoreFailure) in
       // Also one of an earlier version than the server had before.
       let told = bytes(#"{"+":["eva"]}"#)
-      let first = try tx.reactions(bytes("a"), in: cid, json: told, version: 4, issued: tx.lsn)
+      let first = try tx.annotationTable.reactions(
+        bytes("a"), in: cid, json: told, version: 4, issued: tx.lsn)
       #expect(first == 1)
       // One that was told in the wrong order.
-      #expect(try tx.reactions(bytes("a"), in: cid, json: nil, version: 3, issued: tx.lsn) == nil)
-      #expect(try tx.pin(bytes("a"), in: cid, isPinned: true, issued: tx.lsn) == 1)
+      #expect(
+        try tx.annotationTable.reactions(bytes("a"), in: cid, json: nil, version: 3, issued: tx.lsn)
+          == nil)
+      #expect(try tx.annotationTable.pin(bytes("a"), in: cid, isPinned: true, issued: tx.lsn) == 1)
     }
     let page = [message("a", at: 1, "kept", version: 2), message("b", at: 2, "kept", version: 2)]
     try fixture.apply(page, cid, issued: asked)

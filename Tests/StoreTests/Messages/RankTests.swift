@@ -21,7 +21,7 @@ import Timeline
     func put(_ name: String, behind previous: String?) throws {
       try fixture.write { tx throws(StoreFailure) in
         var copy = message(name, at: 7)
-        copy.rank = try tx.rankBehind(copy, previous: previous.map { bytes($0) }, in: cid)
+        copy.rank = try tx.rankTable.rankBehind(copy, previous: previous.map { bytes($0) }, in: cid)
         _ = try tx.apply(copy, cid, issued: tx.lsn)
       }
     }
@@ -49,13 +49,14 @@ import Timeline
     try fixture.apply([message("a", at: 7), message("b", at: 7), message("c", at: 7)], cid)
     let (marked, passed) = try fixture.write { tx throws(StoreFailure) in
       let rows = try tx.timestampGroup(7, cid)
-      try tx.moveReadMarker(cid, to: rows[2].position)
+      try tx.unreadTable.moveReadMarker(cid, to: rows[2].position)
       return (rows[2], rows[0])
     }
     let before = try fixture.read { rx throws(StoreFailure) in try rx.lastChange() }
     try fixture.write { tx throws(StoreFailure) in
       let rows = try tx.timestampGroup(7, cid)
-      try tx.rerank(rows.map { ($0, rank: $0.number == marked.number ? -16 : 0) }, at: 7, in: cid)
+      try tx.rankTable.rerank(
+        rows.map { ($0, rank: $0.number == marked.number ? -16 : 0) }, at: 7, in: cid)
     }
     #expect(try order(fixture, cid) == "cab")
     let entries = try fixture.read { rx throws(StoreFailure) in

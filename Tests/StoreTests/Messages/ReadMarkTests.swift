@@ -18,11 +18,11 @@ import Timeline
     try fixture.apply([message("x", at: 1)], other)
     try fixture.write { tx throws(StoreFailure) in
       _ = try tx.forget(bytes("husk"), in: cid)
-      #expect(try tx.enqueueMark(.read, id: bytes("b"), in: cid))
-      #expect(try tx.enqueueMark(.read, id: bytes("x"), in: other))
-      #expect(try tx.enqueueMark(.read, id: bytes("a"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("b"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("x"), in: other))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("a"), in: cid))
       for id in ["a", "mine", "read", "husk", "unknown"] {
-        #expect(try tx.enqueueMark(.read, id: bytes(id), in: cid) == false, "\(id)")
+        #expect(try tx.annotationTable.enqueueMark(.read, id: bytes(id), in: cid) == false, "\(id)")
       }
     }
     try fixture.reopen()
@@ -38,11 +38,13 @@ import Timeline
         ])
       #expect(try tx.pendingMarks(limit: 1).map(\.ids) == [[bytes("b")]])
       #expect(try tx.pendingMarks(limit: -1).isEmpty)
-      #expect(try tx.confirmMarks(.read, ids: ["b", "unknown"].map(bytes), in: cid) == [2])
-      try tx.dropMarks(.read, ids: [bytes("x")], in: other)
+      #expect(
+        try tx.annotationTable.confirmMarks(.read, ids: ["b", "unknown"].map(bytes), in: cid) == [2]
+      )
+      try tx.annotationTable.dropMarks(.read, ids: [bytes("x")], in: other)
       #expect(try tx.pendingMarks(limit: 10).map(\.ids) == [[bytes("a")]])
-      #expect(try tx.enqueueMark(.read, id: bytes("b"), in: cid) == false)
-      #expect(try tx.enqueueMark(.read, id: bytes("x"), in: other))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("b"), in: cid) == false)
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("x"), in: other))
     }
     let stored = try #require(try fixture.message("b", cid))
     #expect(stored.readByMe)
@@ -54,10 +56,12 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply(["a", "b", "c", "d"].map { message($0, at: 1) }, cid)
     try fixture.write { tx throws(StoreFailure) in
-      for id in ["a", "b", "c", "d"] { #expect(try tx.enqueueMark(.read, id: bytes(id), in: cid)) }
+      for id in ["a", "b", "c", "d"] {
+        #expect(try tx.annotationTable.enqueueMark(.read, id: bytes(id), in: cid))
+      }
       _ = try tx.tombstone(bytes("a"), in: cid, version: nil)
       _ = try tx.apply(message("b", at: 1, flags: .readByMe), cid, issued: 0)
-      let changed = try tx.receipts(
+      let changed = try tx.annotationTable.receipts(
         .read, user: bytes("me"), ids: [bytes("c")], in: cid, isMe: true)
       #expect(changed == [3])
       #expect(try tx.pendingMarks(limit: 9).map(\.ids) == [[bytes("d")]])
@@ -72,10 +76,10 @@ import Timeline
       ["a", "b"].map { message($0, at: 1, flags: .readByMe) } + [message("c", at: 2)], cid)
     try fixture.write { tx throws(StoreFailure) in
       for id in ["c", "a", "b"] {
-        #expect(try tx.enqueueMark(.listened, id: bytes(id), in: cid))
-        #expect(try tx.enqueueMark(.listened, id: bytes(id), in: cid) == false)
+        #expect(try tx.annotationTable.enqueueMark(.listened, id: bytes(id), in: cid))
+        #expect(try tx.annotationTable.enqueueMark(.listened, id: bytes(id), in: cid) == false)
       }
-      #expect(try tx.enqueueMark(.read, id: bytes("c"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("c"), in: cid))
     }
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in
@@ -86,13 +90,13 @@ import Timeline
       let rows = try tx.rows(cid, from: .min, to: .max, limit: 100, newestFirst: false)
       #expect(rows.count { $0.flags.contains(.listenQueued) } == 3)
       #expect(rows.filter { $0.flags.contains(.readQueued) }.map(\.position.id) == [bytes("c")])
-      #expect(try tx.confirmMarks(.listened, ids: [bytes("c")], in: cid) == [3])
+      #expect(try tx.annotationTable.confirmMarks(.listened, ids: [bytes("c")], in: cid) == [3])
       // The server says of one that it is so; the other it refuses.
       _ = try tx.apply(
         message("a", at: 1, flags: [.readByMe, .listenedByMe]), cid, issued: tx.lsn)
-      try tx.dropMarks(.listened, ids: [bytes("b")], in: cid)
+      try tx.annotationTable.dropMarks(.listened, ids: [bytes("b")], in: cid)
       #expect(try tx.pendingMarks(limit: 9).map(\.kind) == [.read])
-      #expect(try tx.enqueueMark(.listened, id: bytes("b"), in: cid))
+      #expect(try tx.annotationTable.enqueueMark(.listened, id: bytes("b"), in: cid))
       _ = try tx.tombstone(bytes("b"), in: cid, version: nil)
       #expect(try tx.pendingMarkCount() == 1)
     }
@@ -109,21 +113,21 @@ import Timeline
     try fixture.apply(["a", "b", "c", "d"].map { message($0, at: 1) }, cid)
     try fixture.apply([message("mine", at: 2, flags: .mine)], cid)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.enqueueMark(.delivered, id: bytes("mine"), in: cid) == false)
+      #expect(try tx.annotationTable.enqueueMark(.delivered, id: bytes("mine"), in: cid) == false)
       for id in ["a", "b", "c"] {
-        #expect(try tx.enqueueMark(.delivered, id: bytes(id), in: cid))
-        #expect(try tx.enqueueMark(.delivered, id: bytes(id), in: cid) == false)
+        #expect(try tx.annotationTable.enqueueMark(.delivered, id: bytes(id), in: cid))
+        #expect(try tx.annotationTable.enqueueMark(.delivered, id: bytes(id), in: cid) == false)
       }
     }
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in
       #expect(try tx.pendingMarks(limit: 10).map(\.ids) == [["a", "b", "c"].map(bytes)])
-      #expect(try tx.confirmMarks(.delivered, ids: [bytes("a")], in: cid) == [1])
-      #expect(try tx.enqueueMark(.delivered, id: bytes("a"), in: cid) == false)
+      #expect(try tx.annotationTable.confirmMarks(.delivered, ids: [bytes("a")], in: cid) == [1])
+      #expect(try tx.annotationTable.enqueueMark(.delivered, id: bytes("a"), in: cid) == false)
       var told = message("b", at: 1)
       told.deliveredBy = bytes(#"["eva","me"]"#)
       _ = try tx.apply(told, cid, issued: tx.lsn)
-      #expect(try tx.enqueueMark(.delivered, id: bytes("b"), in: cid) == false)
+      #expect(try tx.annotationTable.enqueueMark(.delivered, id: bytes("b"), in: cid) == false)
       _ = try tx.tombstone(bytes("c"), in: cid, version: nil)
       #expect(try tx.pendingMarkCount() == 0)
     }
@@ -135,7 +139,7 @@ import Timeline
     try fixture.apply([message("a", at: 1)], cid)
     for expected in [[1], []] as [[UInt64]] {
       let changed = try fixture.write { tx throws(StoreFailure) in
-        try tx.receipts(
+        try tx.annotationTable.receipts(
           .read, user: bytes("e\"va"), ids: [bytes("a"), bytes("?")], in: cid, isMe: false)
       }
       #expect(changed == expected)

@@ -27,19 +27,24 @@ import Testing
         reactions: "{3}")
       _ = try tx.apply(copy, cid, issued: tx.lsn)
     case .reaction:
-      _ = try tx.reactions(id, in: cid, json: bytes("{3}"), version: 3, issued: tx.lsn)
+      _ = try tx.annotationTable.reactions(
+        id, in: cid, json: bytes("{3}"), version: 3, issued: tx.lsn)
     case .olderReaction:
-      _ = try tx.reactions(id, in: cid, json: bytes("{2}"), version: 2, issued: tx.lsn)
+      _ = try tx.annotationTable.reactions(
+        id, in: cid, json: bytes("{2}"), version: 2, issued: tx.lsn)
     case .pin:
-      _ = try tx.pin(id, in: cid, isPinned: true, issued: tx.lsn)
+      _ = try tx.annotationTable.pin(id, in: cid, isPinned: true, issued: tx.lsn)
     case .read:
-      _ = try tx.receipts(.read, user: bytes("eva"), ids: [id], in: cid, isMe: false)
+      _ = try tx.annotationTable.receipts(
+        .read, user: bytes("eva"), ids: [id], in: cid, isMe: false)
     case .delivered:
-      _ = try tx.receipts(.delivered, user: bytes("eva"), ids: [id], in: cid, isMe: false)
+      _ = try tx.annotationTable.receipts(
+        .delivered, user: bytes("eva"), ids: [id], in: cid, isMe: false)
     case .listened:
-      _ = try tx.receipts(.listened, user: bytes("me"), ids: [id], in: cid, isMe: true)
+      _ = try tx.annotationTable.receipts(
+        .listened, user: bytes("me"), ids: [id], in: cid, isMe: true)
     case .ownRead:
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [id], in: cid, isMe: true)
+      _ = try tx.annotationTable.receipts(.read, user: bytes("me"), ids: [id], in: cid, isMe: true)
     }
   }
 
@@ -98,10 +103,12 @@ import Testing
     let stamp = try fixture.write { tx throws(StoreFailure) in
       let id = bytes("m")
       #expect(
-        try tx.reactions(id, in: cid, json: bytes("{1}"), version: nil, issued: tx.lsn) == nil)
-      #expect(try tx.pin(id, in: cid, isPinned: true, issued: tx.lsn) == nil)
+        try tx.annotationTable.reactions(
+          id, in: cid, json: bytes("{1}"), version: nil, issued: tx.lsn) == nil)
+      #expect(try tx.annotationTable.pin(id, in: cid, isPinned: true, issued: tx.lsn) == nil)
       #expect(
-        try tx.receipts(.read, user: bytes("me"), ids: [id], in: cid, isMe: true).isEmpty)
+        try tx.annotationTable.receipts(.read, user: bytes("me"), ids: [id], in: cid, isMe: true)
+          .isEmpty)
       return tx.lsn
     }
     try fixture.reopen()
@@ -126,8 +133,9 @@ import Testing
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     let stamp = try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.reactions(bytes("m"), in: cid, json: bytes("{1}"), version: nil, issued: tx.lsn)
-      _ = try tx.pin(bytes("m"), in: cid, isPinned: true, issued: tx.lsn)
+      _ = try tx.annotationTable.reactions(
+        bytes("m"), in: cid, json: bytes("{1}"), version: nil, issued: tx.lsn)
+      _ = try tx.annotationTable.pin(bytes("m"), in: cid, isPinned: true, issued: tx.lsn)
       return tx.lsn
     }
     try fixture.apply([message("m", at: 1)], cid, issued: stamp)
@@ -142,7 +150,8 @@ import Testing
     try fixture.apply([message("m", at: 1, reactions: "{0}")], cid, issued: 1)
     try fixture.write { tx throws(StoreFailure) in
       #expect(
-        try tx.reactions(bytes("m"), in: cid, json: bytes("{1}"), version: nil, issued: 9) == 1)
+        try tx.annotationTable.reactions(
+          bytes("m"), in: cid, json: bytes("{1}"), version: nil, issued: 9) == 1)
     }
     try fixture.apply([message("m", at: 1, flags: .pinned, reactions: "{0}")], cid, issued: 5)
     let row = try #require(try fixture.message("m", cid))
@@ -154,8 +163,10 @@ import Testing
     let cid = try fixture.conversation()
     try fixture.apply([message("m", at: 1)], cid, issued: 1)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.pin(bytes("m"), in: cid, isPinned: false, issued: 9) == nil)
-      #expect(try tx.reactions(bytes("m"), in: cid, json: nil, version: nil, issued: 9) == nil)
+      #expect(try tx.annotationTable.pin(bytes("m"), in: cid, isPinned: false, issued: 9) == nil)
+      #expect(
+        try tx.annotationTable.reactions(bytes("m"), in: cid, json: nil, version: nil, issued: 9)
+          == nil)
     }
     try fixture.apply([message("m", at: 1, flags: .pinned, reactions: "{0}")], cid, issued: 5)
     #expect(try fixture.message("m", cid) == message("m", at: 1))
@@ -169,10 +180,12 @@ import Testing
     let count = Limits.waitingKept + beyond
     try fixture.write { tx throws(StoreFailure) in
       // Those that came and went leave room for others.
-      _ = try tx.receipts(.read, user: bytes("eva"), ids: [bytes("gone")], in: cid, isMe: false)
+      _ = try tx.annotationTable.receipts(
+        .read, user: bytes("eva"), ids: [bytes("gone")], in: cid, isMe: false)
       for step in 0..<count {
         let ids = [bytes("m\(step)")]
-        _ = try tx.receipts(.read, user: bytes("eva"), ids: ids, in: cid, isMe: false)
+        _ = try tx.annotationTable.receipts(
+          .read, user: bytes("eva"), ids: ids, in: cid, isMe: false)
         if step == 0 { _ = try tx.tombstone(bytes("gone"), in: cid, version: nil) }
       }
     }

@@ -48,7 +48,7 @@ import Timeline
       default:
         let id = anyID()
         let isPinned = random.chance(0.5)
-        _ = try tx.pin(bytes(id), in: cid, isPinned: isPinned, issued: tx.lsn)
+        _ = try tx.annotationTable.pin(bytes(id), in: cid, isPinned: isPinned, issued: tx.lsn)
         if model.messages[id]?.isForgotten == false { model.messages[id]?.isPinned = isPinned }
       }
     }
@@ -63,8 +63,8 @@ import Timeline
       if !sends.isEmpty, random.chance(0.3) {
         record.depends = sends[random.below(sends.count)].seq
       }
-      let added = try tx.addOperation(record)
-      #expect(try tx.addOperation(record).seq == added.seq)
+      let added = try tx.operationTable.addOperation(record)
+      #expect(try tx.operationTable.addOperation(record).seq == added.seq)
       model.add(
         .sendMessage, target: "", clientID: "c\(ids)", depends: record.depends, plain: plain)
       #expect(added.seq == model.lastOperation && added.number == model.lastNumber)
@@ -93,7 +93,7 @@ import Timeline
       let plain = isReaction ? "+" : text()
       var record = OperationRecord(verb, cid: cid, target: bytes(target), plain: bytes(plain))
       record.depends = depends
-      _ = try tx.addOperation(record)
+      _ = try tx.operationTable.addOperation(record)
       model.add(verb, target: target, clientID: "", depends: depends, plain: plain)
     }
 
@@ -160,7 +160,7 @@ import Timeline
       record.state = state
       record.attempts += 1
       record.errorCode = state == .refused ? bytes("forbidden") : nil
-      try tx.saveOperation(record)
+      try tx.operationTable.saveOperation(record)
       let was = model.operations[index].state
       model.operations[index].state = state
       if isSend, state == .refused, was != .refused { model.refused(record.seq) }
@@ -169,7 +169,7 @@ import Timeline
     private mutating func drop(_ tx: WriteTransaction) throws(StoreFailure) {
       guard !model.operations.isEmpty else { return }
       let seq = model.operations[random.below(model.operations.count)].seq
-      try tx.removeOperation(seq)
+      try tx.operationTable.removeOperation(seq)
       model.drop(seq)
     }
   }

@@ -35,7 +35,7 @@ import Timeline
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 10)], cid)
     let added = try fixture.write { tx throws(StoreFailure) in
-      try tx.addOperation(send("c1", cid, "hello"))
+      try tx.operationTable.addOperation(send("c1", cid, "hello"))
     }
     try fixture.reopen()
     #expect(try fixture.texts(cid, .latest) == ["a", "hello"])
@@ -61,7 +61,7 @@ import Timeline
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     let added = try fixture.write { tx throws(StoreFailure) in
-      try tx.addOperation(send("c1", cid, "hello"))
+      try tx.operationTable.addOperation(send("c1", cid, "hello"))
     }
     var echo = mine("s1", at: 20, nil, "hello")
     echo.sentPayload = nil
@@ -79,9 +79,9 @@ import Timeline
     let seqs = try fixture.write { tx throws(StoreFailure) -> [UInt64] in
       var seqs: [UInt64] = []
       for (index, state) in [OperationState.queued, .unknown, .inFlight].enumerated() {
-        var record = try tx.addOperation(send("c\(index)", cid, "same"))
+        var record = try tx.operationTable.addOperation(send("c\(index)", cid, "same"))
         record.state = state
-        try tx.saveOperation(record)
+        try tx.operationTable.saveOperation(record)
         seqs.append(record.seq)
       }
       return seqs
@@ -107,7 +107,7 @@ import Timeline
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.addOperation(send("c1", cid, "hello"))
+      _ = try tx.operationTable.addOperation(send("c1", cid, "hello"))
       _ = try tx.tombstone(bytes("s1"), in: cid, version: nil)
     }
     #expect(try fixture.apply([mine("s1", at: 5, "c1")], cid) == [.tombstoned])
@@ -122,8 +122,8 @@ import Timeline
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.addOperation(send("c1", cid, "plain"))
-      _ = try tx.addOperation(send("c2", cid, "old"))
+      _ = try tx.operationTable.addOperation(send("c1", cid, "plain"))
+      _ = try tx.operationTable.addOperation(send("c2", cid, "old"))
     }
     var sealed = mine("s1", at: 5, "c1", "")
     sealed.flags.insert(.sealed)
@@ -157,11 +157,11 @@ import Timeline
     let sends = try fixture.write { tx throws(StoreFailure) -> [UInt64] in
       var seqs: [UInt64] = []
       for name in ["c1", "c2"] {
-        let added = try tx.addOperation(send(name, cid, name))
+        let added = try tx.operationTable.addOperation(send(name, cid, name))
         var edit = OperationRecord(
           .editMessage, cid: cid, target: bytes(name), plain: bytes("\(name) edited"))
         edit.depends = added.seq
-        _ = try tx.addOperation(edit)
+        _ = try tx.operationTable.addOperation(edit)
         seqs.append(added.seq)
       }
       return seqs
@@ -170,7 +170,7 @@ import Timeline
     try fixture.apply([mine("s1", at: 5, "c1", "c1")], cid)
     #expect(try fixture.texts(cid, .latest) == ["c1 edited", "c2 edited"])
     #expect(try state().contains { $0 == ("s1", 0) })
-    try fixture.write { tx throws(StoreFailure) in try tx.removeOperation(sends[1]) }
+    try fixture.write { tx throws(StoreFailure) in try tx.operationTable.removeOperation(sends[1]) }
     #expect(try fixture.texts(cid, .latest) == ["c1 edited"])
     #expect(try state().count == 1)
   }
@@ -202,12 +202,12 @@ import Timeline
     let fixture = try Fixture(kind)
     let cid = try fixture.conversation()
     let first = try fixture.write { tx throws(StoreFailure) in
-      try tx.addOperation(send("c1", cid, "a")).seq
+      try tx.operationTable.addOperation(send("c1", cid, "a")).seq
     }
-    try fixture.write { tx throws(StoreFailure) in try tx.removeOperation(first) }
+    try fixture.write { tx throws(StoreFailure) in try tx.operationTable.removeOperation(first) }
     try fixture.reopen()
     let second = try fixture.write { tx throws(StoreFailure) in
-      try tx.addOperation(send("c1", cid, "a")).seq
+      try tx.operationTable.addOperation(send("c1", cid, "a")).seq
     }
     #expect(second == first + 1)
   }
@@ -216,19 +216,19 @@ import Timeline
     let fixture = try Fixture(.memory)
     let kept = Limits.operationsKept
     try fixture.write { tx throws(StoreFailure) in
-      var open = try tx.addOperation(OperationRecord(.getConversations, cid: 0))
+      var open = try tx.operationTable.addOperation(OperationRecord(.getConversations, cid: 0))
       for _ in 0..<kept + 7 {
-        var record = try tx.addOperation(OperationRecord(.getConversations, cid: 0))
+        var record = try tx.operationTable.addOperation(OperationRecord(.getConversations, cid: 0))
         record.state = .done
-        try tx.saveOperation(record)
+        try tx.operationTable.saveOperation(record)
       }
-      try tx.trimOperations()
+      try tx.operationTable.trimOperations()
       let all = try tx.operations(OperationFilter(limit: 5_000))
       #expect(all.count == kept + 1 && all.first?.seq == open.seq)
       #expect(all[1].seq == open.seq + 8)
       open.state = .done
-      try tx.saveOperation(open)
-      try tx.trimOperations()
+      try tx.operationTable.saveOperation(open)
+      try tx.operationTable.trimOperations()
       #expect(
         try tx.operations(OperationFilter(limit: 5_000)).map(\.seq) == all.dropFirst().map(\.seq))
     }
@@ -248,18 +248,19 @@ import Timeline
       try tx.save(spans: SpanSet().inserting(.min, high: .max), replacing: SpanSet(), in: cid)
       _ = try tx.tombstone(bytes("gone"), in: cid, version: nil)
       _ = try tx.forget(bytes("m7"), in: cid)
-      _ = try tx.addOperation(
+      _ = try tx.operationTable.addOperation(
         OperationRecord(.sendMessage, cid: cid, clientID: bytes("c1"), plain: bytes("mine")))
-      _ = try tx.addOperation(
+      _ = try tx.operationTable.addOperation(
         OperationRecord(.editMessage, cid: cid, target: bytes("m3"), plain: bytes("edited")))
-      #expect(try tx.enqueueMark(.read, id: bytes("m5"), in: cid))
-      try tx.addEvent(
+      #expect(try tx.annotationTable.enqueueMark(.read, id: bytes("m5"), in: cid))
+      try tx.feedTable.addEvent(
         kind: 1, action: 1, isSilent: false, cid: cid, entity: bytes("e"), body: bytes("{}"))
-      try tx.putEntity(kind: 1, cid: cid, id: bytes("c"), body: bytes("{}"))
-      try tx.owe(bytes("ref"), wallUs: 1)
-      let pending = try tx.conversation(pending: bytes("made here"))
+      try tx.feedTable.putEntity(kind: 1, cid: cid, id: bytes("c"), body: bytes("{}"))
+      try tx.feedTable.owe(bytes("ref"), wallUs: 1)
+      let pending = try tx.operationTable.conversation(pending: bytes("made here"))
       #expect(pending.isPending)
-      #expect(try tx.confirm(conversation: pending.cid, as: bytes("real")) == pending.cid)
+      #expect(
+        try tx.operationTable.confirm(conversation: pending.cid, as: bytes("real")) == pending.cid)
     }
     return (fixture, cid)
   }
@@ -354,10 +355,10 @@ import Timeline
   @Test func aPendingConversationTakesItsRealName() throws {
     let fixture = try Fixture(.memory)
     let (made, other) = try fixture.write { tx throws(StoreFailure) in
-      let made = try tx.conversation(pending: bytes("n1"))
-      let other = try tx.conversation(pending: bytes("n2"))
+      let made = try tx.operationTable.conversation(pending: bytes("n1"))
+      let other = try tx.operationTable.conversation(pending: bytes("n2"))
       for (cid, name) in [(made.cid, "c1"), (other.cid, "c2")] {
-        _ = try tx.addOperation(
+        _ = try tx.operationTable.addOperation(
           OperationRecord(.sendMessage, cid: cid, clientID: bytes(name), plain: bytes(name)))
       }
       return (made.cid, other.cid)
@@ -367,8 +368,8 @@ import Timeline
     let known = try fixture.conversation("real 2")
     try fixture.apply([message("hello", at: 1)], known)
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.confirm(conversation: made, as: bytes("real 1")) == made)
-      #expect(try tx.confirm(conversation: other, as: bytes("real 2")) == known)
+      #expect(try tx.operationTable.confirm(conversation: made, as: bytes("real 1")) == made)
+      #expect(try tx.operationTable.confirm(conversation: other, as: bytes("real 2")) == known)
       for name in ["n1", "real 1"] {
         let record = try tx.conversation(bytes(name))
         #expect(record?.cid == made && record?.isPending == false)
@@ -380,7 +381,7 @@ import Timeline
     #expect(try fixture.texts(known, .latest) == ["hello", "c2"])
     // One that the user gives up leaves nothing.
     let third = try fixture.write { tx throws(StoreFailure) in
-      try tx.conversation(pending: bytes("n3")).cid
+      try tx.operationTable.conversation(pending: bytes("n3")).cid
     }
     try fixture.write { tx throws(StoreFailure) in try tx.removeConversation(third) }
     let left = try fixture.read { rx throws(StoreFailure) in try rx.conversation(bytes("n3")) }

@@ -31,16 +31,16 @@ import Testing
           },
           try pages(fixture, disk) { tx throws(StoreFailure) in
             let json = bytes("{\(size + step)}")
-            _ = try tx.reactions(
+            _ = try tx.annotationTable.reactions(
               bytes("m\(known + step * 9)"), in: cid, json: json, version: nil, issued: tx.lsn)
           },
           try pages(fixture, disk) { tx throws(StoreFailure) in
-            _ = try tx.receipts(
+            _ = try tx.annotationTable.receipts(
               .read, user: bytes("eva"), ids: [bytes("m\(known + step * 9)")], in: cid, isMe: false)
           },
           try pages(fixture, disk) { tx throws(StoreFailure) in
             _ = try tx.apply(message(id, at: Int64(size), "edited"), cid, issued: tx.lsn)
-            try tx.owe(bytes("ref \(id)"), wallUs: 1)
+            try tx.feedTable.owe(bytes("ref \(id)"), wallUs: 1)
           },
         ]
         for index in costs.indices { all[index].append(costs[index]) }

@@ -21,10 +21,11 @@ import Timeline
     spans.insert(.before(timestampGroup: Int64(step)), .after(timestampGroup: Int64(step)))
     try tx.save(spans: spans, replacing: old, in: record.cid)
     let ref = bytes("ref \(step)")
-    try tx.owe(ref, wallUs: 0)
-    try tx.addEvent(kind: 1, action: 0, isSilent: false, cid: nil, entity: ref, body: [])
+    try tx.feedTable.owe(ref, wallUs: 0)
+    try tx.feedTable.addEvent(kind: 1, action: 0, isSilent: false, cid: nil, entity: ref, body: [])
     let next = bytes("\(step + 1)-1")
-    _ = try tx.receipts(.read, user: bytes("me"), ids: [next], in: record.cid, isMe: true)
+    _ = try tx.annotationTable.receipts(
+      .read, user: bytes("me"), ids: [next], in: record.cid, isMe: true)
     record.fetch = Watermark(timeUs: Int64(step), text: bytes("\(step)"))
     try tx.save(record)
   }

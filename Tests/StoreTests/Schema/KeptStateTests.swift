@@ -73,7 +73,7 @@ import Timeline
     let cid = try fixture.conversation()
     for step in 0..<120 { try fixture.apply([message("m\(step)", at: Int64(step))], cid) }
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.moveReadMarker(cid, to: position(70, "m70")))
+      #expect(try tx.unreadTable.moveReadMarker(cid, to: position(70, "m70")))
     }
     try fixture.alter("UPDATE meta SET cache_form = 1; COMMIT")
     try fixture.reopen()
@@ -118,7 +118,7 @@ import Timeline
               known[place].total = time
             case 5, 6:
               let place2 = position(time, "x")
-              if try tx.moveReadMarker(cid, to: place2) {
+              if try tx.unreadTable.moveReadMarker(cid, to: place2) {
                 known[place].marker = place2
                 known[place].unread = 0
               }
@@ -204,7 +204,9 @@ import Timeline
     for step in 0..<4 {
       try fixture.apply([message("\(step)\(long)", at: Int64(step))], cid)
       try fixture.write { tx throws(StoreFailure) in
-        if step > 0 { try tx.moveReadMarker(cid, to: position(Int64(step), "\(step)\(long)")) }
+        if step > 0 {
+          try tx.unreadTable.moveReadMarker(cid, to: position(Int64(step), "\(step)\(long)"))
+        }
         guard var record = try tx.conversation(cid: cid) else { return }
         record.fetch = Watermark(timeUs: Int64(step), text: bytes(step == 0 ? "" : long + long))
         try tx.save(record)

@@ -70,7 +70,8 @@ import Timeline
       server.read.insert(one)
       server.owed.remove(one)
       tx.heardSince = heard
-      _ = try tx.receipts(.read, user: bytes("me"), ids: [bytes(one)], in: cid, isMe: true)
+      _ = try tx.annotationTable.receipts(
+        .read, user: bytes("me"), ids: [bytes(one)], in: cid, isMe: true)
     case 3:
       guard let one, server.times.count > 5 else { return }
       server.times[one] = nil
@@ -79,17 +80,19 @@ import Timeline
       _ = try tx.tombstone(bytes(one), in: cid, version: nil)
     case 4:
       guard let one else { return }
-      if try tx.enqueueMark(.read, id: bytes(one), in: cid) { server.owed.insert(one) }
+      if try tx.annotationTable.enqueueMark(.read, id: bytes(one), in: cid) {
+        server.owed.insert(one)
+      }
     case 5:
       // A mark is confirmed.
       guard let one = server.owed.sorted().first else { return }
       server.owed.remove(one)
       guard server.times[one] != nil else { return }
       server.read.insert(one)
-      _ = try tx.confirmMarks(.read, ids: [bytes(one)], in: cid)
+      _ = try tx.annotationTable.confirmMarks(.read, ids: [bytes(one)], in: cid)
     case 6:
       guard let one, let row = try tx.row(bytes(one), cid) else { return }
-      try tx.moveReadMarker(cid, to: row.position)
+      try tx.unreadTable.moveReadMarker(cid, to: row.position)
       server.marker = max(server.marker, row.position.time)
     case 7:
       try page(tx, cid, server, &random)
@@ -97,7 +100,7 @@ import Timeline
       try purge(tx, cid, &random)
     default:
       guard let newest = server.newest else { return }
-      try tx.noteServer(
+      try tx.unreadTable.noteServer(
         cid, unread: Int64(server.told), lastRead: nil,
         newest: random.below(3) == 0 ? nil : position(newest.time, newest.id),
         issued: tx.lsn - 1)

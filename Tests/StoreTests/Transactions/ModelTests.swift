@@ -333,24 +333,26 @@ private struct Model {
     case 57..<69:
       let user = users[random.below(3)]
       let isMe = user == bytes("me")
-      let changed = try tx.receipts(kind, user: user, ids: [id], in: cid, isMe: isMe)
+      let changed = try tx.annotationTable.receipts(
+        kind, user: user, ids: [id], in: cid, isMe: isMe)
       #expect(changed == [model.receipt(kind, id, by: user, isMe: isMe)].compactMap { $0 })
     case 69..<78:
       let json = random.chance(0.3) ? nil : bytes("{\(random.below(9))}")
-      let changed = try tx.reactions(id, in: cid, json: json, version: version, issued: stamp)
+      let changed = try tx.annotationTable.reactions(
+        id, in: cid, json: json, version: version, issued: stamp)
       #expect(changed == model.react(id, json, version, stamp))
     case 78..<86:
       let isPinned = random.chance(0.5)
-      let changed = try tx.pin(id, in: cid, isPinned: isPinned, issued: stamp)
+      let changed = try tx.annotationTable.pin(id, in: cid, isPinned: isPinned, issued: stamp)
       #expect(changed == model.pin(id, isPinned, stamp))
     case 86..<94:
-      #expect(try tx.enqueueMark(kind, id: id, in: cid) == model.enqueue(kind, id))
+      #expect(try tx.annotationTable.enqueueMark(kind, id: id, in: cid) == model.enqueue(kind, id))
     case 94..<97:
-      let changed = try tx.confirmMarks(kind, ids: [id], in: cid)
+      let changed = try tx.annotationTable.confirmMarks(kind, ids: [id], in: cid)
       let expected = model.receipt(kind, id, by: bytes("me"), isMe: true)
       #expect(changed == [expected].compactMap { $0 })
     case 97:
-      try tx.dropMarks(kind, ids: [id], in: cid)
+      try tx.annotationTable.dropMarks(kind, ids: [id], in: cid)
       model.marks[kind]?.removeAll { $0 == id }
     default:
       if random.chance(0.2) {

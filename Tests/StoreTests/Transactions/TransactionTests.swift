@@ -255,7 +255,7 @@ import Timeline
       #expect(try tx.connection.number("SELECT opening FROM meta") != 0)
       #expect(try tx.connection.number("SELECT count(*) FROM operation WHERE rewritten") == 0)
       #expect(try tx.counts().messages == 0)
-      try tx.owe(bytes("ref"), wallUs: 1)
+      try tx.feedTable.owe(bytes("ref"), wallUs: 1)
     }
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try fixture.reopen()
@@ -271,7 +271,7 @@ import Timeline
     let fixture = try Fixture(.file)
     let cid = try fixture.conversation()
     try fixture.write { tx throws(StoreFailure) in
-      _ = try tx.addEvent(
+      _ = try tx.feedTable.addEvent(
         kind: 3, action: 1, isSilent: true, cid: cid, entity: bytes("conversation"),
         body: bytes("{}"))
     }
@@ -284,7 +284,7 @@ import Timeline
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in
       tx.origin = .pushed
-      _ = try tx.addEvent(
+      _ = try tx.feedTable.addEvent(
         kind: 5, action: 1, isSilent: false, cid: cid, entity: bytes("member"), body: bytes("{}"),
         id: bytes("u"))
     }
@@ -305,7 +305,7 @@ import Timeline
     let fixture = try Fixture(.file)
     let extra = Limits.typingEventsKept + 5
     func add(_ kind: Int64, in tx: WriteTransaction) throws(StoreFailure) {
-      _ = try tx.addEvent(
+      _ = try tx.feedTable.addEvent(
         kind: kind, action: 0, isSilent: false, cid: nil, entity: bytes("e"), body: bytes("{}"))
     }
     func kinds(after: UInt64) throws -> [Int64]? {

@@ -5,19 +5,19 @@
 internal import Base
 package import Timeline
 
-extension WriteTransaction {
+extension UnreadTable {
   /// The server has the marker at a message, or above it.
   package func noteTold(marker id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    guard let position = try row(id, cid)?.position else { return }
-    if let known = try toldMarker(cid), known >= position { return }
-    try connection.run(
+    guard let position = try tx.row(id, cid)?.position else { return }
+    if let known = try tx.toldMarker(cid), known >= position { return }
+    try tx.connection.run(
       "UPDATE conversation SET told_time = ?, told_id = ? WHERE cid = ?", position.time,
       position.key, cid)
   }
 
   /// What the server had may be lost.
   func forgetTold(_ cid: Int64) throws(StoreFailure) {
-    try connection.run(
+    try tx.connection.run(
       "UPDATE conversation SET told_time = NULL, told_id = NULL WHERE cid = ?", cid)
   }
 }

@@ -14,18 +14,23 @@ extension ReadTransaction {
   }
 }
 
-extension WriteTransaction {
+/// Writes the ranks of messages of one time, inside of a transaction.
+package struct RankTable {
+  let tx: WriteTransaction
+}
+
+extension RankTable {
   /// The rank with which a new message stands behind all that are stored of its time, or, where it
   /// names the one before it, right behind that: as the first of its own time where the other one
   /// is of an earlier one.
   package func rankBehind(
     _ message: IncomingMessage, previous: [UInt8]?, in cid: Int64
   ) throws(StoreFailure) -> Int {
-    if let previous, let named = try row(previous, cid)?.position, named.time <= message.order {
+    if let previous, let named = try tx.row(previous, cid)?.position, named.time <= message.order {
       let rank = try rank(of: message, behind: named, in: cid)
       if let rank { return rank }
     }
-    let last = try rows(
+    let last = try tx.rows(
       cid, from: .before(timestampGroup: message.order),
       to: .after(timestampGroup: message.order), limit: 1, newestFirst: true
     ).first
@@ -39,7 +44,7 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> Int? {
     let isSame = named.time == message.order
     let low = isSame ? named.successor : .before(timestampGroup: message.order)
-    let next = try rows(
+    let next = try tx.rows(
       cid, from: low, to: .after(timestampGroup: message.order), limit: 1, newestFirst: false
     ).first?.position
     if next?.id == message.id { return 0 }
@@ -47,7 +52,7 @@ extension WriteTransaction {
   }
 }
 
-extension WriteTransaction {
+extension RankTable {
   /// Gives all rows of one time their ranks, new or not: those that stand elsewhere than they did
   /// are told, and those that another one passes with the read marker.
   package func rerank(
@@ -55,36 +60,38 @@ extension WriteTransaction {
   ) throws(StoreFailure) {
     let changed = rows.filter { $0.row.position.rank != $0.rank }
     if changed.isEmpty { return }
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     let marker = tally.marker
     let counts = try unreadOfGroup(time, by: tally, in: cid)
     var places: [[UInt8]: Position] = [:]
     for (row, rank) in changed {
       let id = row.position.id
       let place = Position(time: time, rank: rank, id: id)
-      try connection.run(
+      try tx.connection.run(
         "UPDATE message SET key = ? WHERE cid = ? AND time = ? AND key = ?", place.key, cid, time,
         row.position.key)
       places[id] = place
-      if row.flags.isDisjoint(with: .hidden) { feed.add(.updated, cid, row.number...row.number) }
+      if row.flags.isDisjoint(with: .hidden) { tx.feed.add(.updated, cid, row.number...row.number) }
     }
-    inserted.spoil()
-    memo?.entry(cid).summary = nil
+    tx.inserted.spoil()
+    tx.memo?.entry(cid).summary = nil
     try moveMarkers(to: places, at: time, &tally, in: cid)
     if let marker, let moved = tally.marker, moved != marker {
       for (row, rank) in rows where row.position.rank == rank && row.flags.isDisjoint(with: .hidden)
       {
         let place = row.position
-        if (marker < place) != (moved < place) { feed.add(.updated, cid, row.number...row.number) }
+        if (marker < place) != (moved < place) {
+          tx.feed.add(.updated, cid, row.number...row.number)
+        }
       }
     }
     let now = try unreadOfGroup(time, by: tally, in: cid)
     if now != counts {
       tally.unread &+= now.unread &- counts.unread
       tally.counted?.arrived &+= now.arrived &- counts.arrived
-      change(.conversations, in: cid, numbers: nil)
+      tx.feedTable.change(.conversations, in: cid, numbers: nil)
     }
-    change(cid, to: tally)
+    tx.change(cid, to: tally)
   }
 
   private struct GroupCounts: Equatable {
@@ -102,9 +109,9 @@ extension WriteTransaction {
     let low = Position.before(timestampGroup: time)
     let high = Position.after(timestampGroup: time)
     var counts = GroupCounts()
-    counts.unread = try countUnread(cid, from: Swift.max(low, marker.successor), to: high)
+    counts.unread = try tx.countUnread(cid, from: Swift.max(low, marker.successor), to: high)
     if let top {
-      counts.arrived = try countUnread(cid, from: Swift.max(low, top.successor), to: high)
+      counts.arrived = try tx.countUnread(cid, from: Swift.max(low, top.successor), to: high)
     }
     return counts
   }
@@ -119,8 +126,8 @@ extension WriteTransaction {
     if let top = tally.counted?.top, top.time == time, let place = places[top.id] {
       tally.counted?.top = place
     }
-    if let told = try toldMarker(cid), told.time == time, let place = places[told.id] {
-      try connection.run(
+    if let told = try tx.toldMarker(cid), told.time == time, let place = places[told.id] {
+      try tx.connection.run(
         "UPDATE conversation SET told_id = ? WHERE cid = ? AND told_time = ?", place.key, cid,
         time)
     }

@@ -5,35 +5,35 @@
 /// until it was sent; a ref that is owed is never forgotten.
 internal import Base
 
-extension WriteTransaction {
+extension FeedTable {
   /// Remembers a ref and that its reply is owed, also where it had been sent.
   package func owe(_ ref: [UInt8], wallUs: Int64) throws(StoreFailure) {
-    let isNew = unseenRef == ref
-    unseenRef = nil
+    let isNew = tx.unseenRef == ref
+    tx.unseenRef = nil
     if !isNew {
-      if let known = counters.recentRefs.find(ref) {
-        if !known.isOwed { counters.recentRefs.mark(known, isOwed: true) }
+      if let known = tx.counters.recentRefs.find(ref) {
+        if !known.isOwed { tx.counters.recentRefs.mark(known, isOwed: true) }
         return
       }
-      if try isStored(ref) {
-        return try connection.run("UPDATE ref SET owed = 1 WHERE ref = ? AND owed = 0", ref)
+      if try tx.isStored(ref) {
+        return try tx.connection.run("UPDATE ref SET owed = 1 WHERE ref = ? AND owed = 0", ref)
       }
     }
-    if counters.recentRefs.append(ref, atUs: wallUs) { return }
+    if tx.counters.recentRefs.append(ref, atUs: wallUs) { return }
     try moveRefs()
-    if counters.recentRefs.append(ref, atUs: wallUs) { return }
-    try connection.run("INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, 1)", ref, wallUs)
+    if tx.counters.recentRefs.append(ref, atUs: wallUs) { return }
+    try tx.connection.run("INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, 1)", ref, wallUs)
   }
 
   /// Brings the newest refs to their table.
   private func moveRefs() throws(StoreFailure) {
-    let recent = counters.recentRefs
-    var greatest = memo?.greatestRef
+    let recent = tx.counters.recentRefs
+    var greatest = tx.memo?.greatestRef
     var next = 0
     while let entry = recent.entry(next) {
       next = entry.ref.upperBound
       let ref = Array(recent.bytes[entry.ref])
-      try connection.runNoted(
+      try tx.connection.runNoted(
         """
         INSERT INTO ref (ref, at_us, owed) VALUES (?, ?, ?)
         ON CONFLICT (ref) DO UPDATE SET owed = max(owed, excluded.owed)
@@ -41,8 +41,8 @@ extension WriteTransaction {
         ref, entry.atUs, entry.isOwed ? 1 : 0)
       if let known = greatest, InlineRefs.precedes(known, than: ref) { greatest = ref }
     }
-    memo?.greatestRef = greatest
-    counters.recentRefs = InlineRefs()
+    tx.memo?.greatestRef = greatest
+    tx.counters.recentRefs = InlineRefs()
   }
 
   /// Notes that replies were sent.
@@ -50,13 +50,13 @@ extension WriteTransaction {
     // Mostly they come in the order in which they were owed.
     var next = 0
     for ref in refs {
-      let ahead = counters.recentRefs.find(ref, from: next)
-      if let known = ahead ?? counters.recentRefs.find(ref) {
+      let ahead = tx.counters.recentRefs.find(ref, from: next)
+      if let known = ahead ?? tx.counters.recentRefs.find(ref) {
         next = known.ref.upperBound
-        if known.isOwed { counters.recentRefs.mark(known, isOwed: false) }
+        if known.isOwed { tx.counters.recentRefs.mark(known, isOwed: false) }
         continue
       }
-      try connection.run("UPDATE ref SET owed = 0 WHERE ref = ? AND owed = 1", ref)
+      try tx.connection.run("UPDATE ref SET owed = 0 WHERE ref = ? AND owed = 1", ref)
     }
   }
 
@@ -68,14 +68,14 @@ extension WriteTransaction {
     kept: Int, beforeUs: Int64, owedKept: Int = .max
   ) throws(StoreFailure) {
     try moveRefs()
-    let newest = try connection.number("SELECT max(seq) FROM ref") ?? 0
+    let newest = try tx.connection.number("SELECT max(seq) FROM ref") ?? 0
     let (beyond, overflow) = newest.subtractingReportingOverflow(Int64(Swift.max(0, kept)))
-    let young = try connection.number(
+    let young = try tx.connection.number(
       "SELECT seq FROM ref WHERE at_us >= ? ORDER BY seq LIMIT 1", beforeUs)
     let limit = Swift.max(overflow ? 0 : beyond, young.map { $0 &- 1 } ?? newest)
-    try connection.run("DELETE FROM ref WHERE seq <= ? AND owed = 0", limit)
+    try tx.connection.run("DELETE FROM ref WHERE seq <= ? AND owed = 0", limit)
     guard owedKept < .max else { return }
-    try connection.run(
+    try tx.connection.run(
       """
       DELETE FROM ref WHERE owed = 1 AND seq <=
         (SELECT seq FROM ref WHERE owed = 1 ORDER BY seq DESC LIMIT 1 OFFSET ?)

@@ -6,20 +6,25 @@
 internal import Base
 internal import Timeline
 
-extension WriteTransaction {
+/// Writes operations and what a user has drafted, inside of a transaction.
+package struct OperationTable {
+  let tx: WriteTransaction
+}
+
+extension OperationTable {
   /// Takes up an operation: gives it its place in the order, and a send the number of
   /// its row. One whose client id is known already is that one, and nothing new.
   package func addOperation(
     _ record: OperationRecord
   ) throws(StoreFailure) -> OperationRecord {
-    if let name = record.clientID, let known = try operation(clientID: name) { return known }
+    if let name = record.clientID, let known = try tx.operation(clientID: name) { return known }
     var record = record
     record.seq = nextOperation()
-    record.lsn = lsn
-    record.number = record.verb == .sendMessage ? nextNumber() : 0
+    record.lsn = tx.lsn
+    record.number = record.verb == .sendMessage ? tx.nextNumber() : 0
     record.flags = record.verb == .sendMessage ? [.mine, .readByMe] : []
     try mustBeWhole(record)
-    try connection.run(
+    try tx.connection.run(
       """
       INSERT INTO operation (seq, verb, cid, target, state, number, flags, client_id, depends,
         waits, reply_to, body, plain, sealed, attempts, error_code, error_text, result, at_us,
@@ -30,13 +35,13 @@ extension WriteTransaction {
       record.waits.rawValue, record.replyTo, record.body, record.plain, record.sealed,
       record.attempts, record.errorCode, record.errorText, record.result, record.atUs,
       record.toldAfter, record.lsn, record.isRewritten ? 1 : 0)
-    asked.someOpen = true
+    tx.asked.someOpen = true
     if record.number != 0 {
-      asked.someSends = true
-      somePending = true
+      tx.asked.someSends = true
+      tx.somePending = true
     }
-    feed.add(.operations, record.cid, record.seq...record.seq)
-    try noteChange(record.cid, number: record.number, was: nil, now: record.row)
+    tx.feed.add(.operations, record.cid, record.seq...record.seq)
+    try tx.feedTable.noteChange(record.cid, number: record.number, was: nil, now: record.row)
     try refresh(over: record)
     return record
   }
@@ -52,7 +57,7 @@ extension WriteTransaction {
   /// Gives the state that it was in.
   @discardableResult
   func save(_ record: OperationRecord) throws(StoreFailure) -> OperationState {
-    guard let known = try operation(record.seq) else {
+    guard let known = try tx.operation(record.seq) else {
       throw .broke("an operation was saved that is not stored")
     }
     try mustBeWhole(known)
@@ -62,9 +67,9 @@ extension WriteTransaction {
     record.flags = known.flags
     record.number = known.number
     guard record != known else { return known.state }
-    record.lsn = lsn
+    record.lsn = tx.lsn
     try write(record)
-    try noteChange(known.cid, number: known.number, was: known.row, now: record.row)
+    try tx.feedTable.noteChange(known.cid, number: known.number, was: known.row, now: record.row)
     if (known.target, known.cid) != (record.target, record.cid) { try refresh(over: known) }
     try refresh(over: record)
     return known.state
@@ -81,7 +86,7 @@ extension WriteTransaction {
 
   /// Writes what may change of an operation.
   func write(_ record: OperationRecord) throws(StoreFailure) {
-    try connection.run(
+    try tx.connection.run(
       """
       UPDATE operation SET cid = ?, target = ?, state = ?, number = ?, client_id = ?,
         depends = ?, waits = ?, reply_to = ?, body = ?, plain = ?, sealed = ?, attempts = ?,
@@ -91,35 +96,35 @@ extension WriteTransaction {
       """, record.cid, record.target, record.state.rawValue, record.number, record.clientID,
       record.depends, record.waits.rawValue, record.replyTo, record.body, record.plain,
       record.sealed, record.attempts, record.errorCode, record.errorText, record.result,
-      record.atUs, record.toldAfter, lsn,
+      record.atUs, record.toldAfter, tx.lsn,
       record.isRewritten ? 1 : 0, record.seq)
-    asked.someOpen = nil
-    asked.someSends = nil
-    somePending = nil
-    feed.add(.operations, record.cid, record.seq...record.seq)
+    tx.asked.someOpen = nil
+    tx.asked.someSends = nil
+    tx.somePending = nil
+    tx.feed.add(.operations, record.cid, record.seq...record.seq)
   }
 
   /// Lets the oldest go of those that are done, beyond what is kept.
   package func trimOperations() throws(StoreFailure) {
-    let last = try connection.number(Queries.lastKept, Limits.operationsKept)
+    let last = try tx.connection.number(Queries.lastKept, Limits.operationsKept)
     guard let last else { return }
-    try connection.run("DELETE FROM operation WHERE state = 4 AND seq <= ?", last)
+    try tx.connection.run("DELETE FROM operation WHERE state = 4 AND seq <= ?", last)
   }
 
   /// The next number of an operation.
   func nextOperation() -> UInt64 {
-    counters.lastOperation &+= 1
-    return counters.lastOperation
+    tx.counters.lastOperation &+= 1
+    return tx.counters.lastOperation
   }
 
   // MARK: What lies over a row
 
   /// Whether any operation is open, asked once a transaction: mostly none is.
   func hasOpen() throws(StoreFailure) -> Bool {
-    if let known = asked.someOpen ?? memo?.some.open { return known }
-    let isOpen = try connection.number(Queries.someOpen) != nil
-    asked.someOpen = isOpen
-    memo?.some.open = isOpen
+    if let known = tx.asked.someOpen ?? tx.memo?.some.open { return known }
+    let isOpen = try tx.connection.number(Queries.someOpen) != nil
+    tx.asked.someOpen = isOpen
+    tx.memo?.some.open = isOpen
     return isOpen
   }
 
@@ -127,7 +132,7 @@ extension WriteTransaction {
   func derivedFlags(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> RowFlags {
     guard try hasOpen() else { return [] }
     var flags: RowFlags = []
-    let row = try connection.statement(Queries.verbsOn, cid, id)
+    let row = try tx.connection.statement(Queries.verbsOn, cid, id)
     while try row.step() {
       switch OperationVerb(rawValue: row.int(0)) {
       case .markRead: flags.insert(.readQueued)
@@ -151,27 +156,27 @@ extension WriteTransaction {
 
   func refresh(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
     let derived = try derivedFlags(id, in: cid)
-    if let row = try row(id, cid) {
+    if let row = try tx.row(id, cid) {
       var flags = row.flags
       flags.replace(.derived, from: derived)
       if flags != row.flags {
-        try connection.run(
+        try tx.connection.run(
           "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND key = ?", flags.rawValue,
           cid, row.position.time, row.position.key)
       }
-      try noteChange(
+      try tx.feedTable.noteChange(
         cid, number: row.number, was: RowState(position: row.position, flags: row.flags),
         now: RowState(position: row.position, flags: flags))
       return
     }
-    guard var send = try operation(clientID: id), send.cid == cid, let was = send.row else {
+    guard var send = try tx.operation(clientID: id), send.cid == cid, let was = send.row else {
       return
     }
     send.flags.replace(.derived, from: derived)
     if send.flags != was.flags {
-      try connection.run(
+      try tx.connection.run(
         "UPDATE operation SET flags = ? WHERE seq = ?", send.flags.rawValue, send.seq)
     }
-    try noteChange(cid, number: send.number, was: was, now: send.row)
+    try tx.feedTable.noteChange(cid, number: send.number, was: was, now: send.row)
   }
 }

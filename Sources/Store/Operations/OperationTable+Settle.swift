@@ -5,7 +5,7 @@
 internal import Base
 internal import Timeline
 
-extension WriteTransaction {
+extension OperationTable {
   /// The open send that a copy is the server's message of.
   ///
   /// By its client id; where the server tells none, the oldest send that may have
@@ -15,7 +15,7 @@ extension WriteTransaction {
     of copy: IncomingMessage, in cid: Int64, isKnown: Bool
   ) throws(StoreFailure) -> OperationRecord? {
     guard var send = try send(of: copy, in: cid, isKnown: isKnown) else { return nil }
-    if send.isRewritten { send.isRewritten = !send.isSaid(by: copy, digest) }
+    if send.isRewritten { send.isRewritten = !send.isSaid(by: copy, tx.digest) }
     return send
   }
 
@@ -24,22 +24,22 @@ extension WriteTransaction {
   ) throws(StoreFailure) -> OperationRecord? {
     guard copy.flags.contains(.mine), try hasSends() else { return nil }
     if let name = copy.clientID {
-      guard let send = try operation(clientID: name), send.cid == cid, send.row != nil else {
+      guard let send = try tx.operation(clientID: name), send.cid == cid, send.row != nil else {
         return nil
       }
       return send
     }
     guard !isKnown, let sent = copy.sentPayload,
-      let seq = try connection.number(Queries.sendOfPayload, cid, sent)
+      let seq = try tx.connection.number(Queries.sendOfPayload, cid, sent)
     else { return nil }
-    return try operation(UInt64(clamping: seq))
+    return try tx.operation(UInt64(clamping: seq))
   }
 
   /// Mostly nothing is on its way, which is asked once a transaction.
   private func hasSends() throws(StoreFailure) -> Bool {
-    if let known = asked.someSends { return known }
-    let isSome = try connection.number(Queries.somePending) != nil
-    asked.someSends = isSome
+    if let known = tx.asked.someSends { return known }
+    let isSome = try tx.connection.number(Queries.somePending) != nil
+    tx.asked.someSends = isSome
     return isSome
   }
 
@@ -48,7 +48,7 @@ extension WriteTransaction {
   package func settle(
     send seq: UInt64, as id: [UInt8]
   ) throws(StoreFailure) {
-    guard let send = try operation(seq), send.row != nil else { return }
+    guard let send = try tx.operation(seq), send.row != nil else { return }
     try settle(send, as: id, givesNumber: false)
   }
 
@@ -61,15 +61,15 @@ extension WriteTransaction {
       return try settle(send, as: id, givesNumber: givesNumber)
     }
     // An edit that did not wait for the send is one of a message that nobody knew to be the same.
-    let isEdited = try operations(awaiting: send.seq).contains { $0.isOpen(.editMessage) }
+    let isEdited = try tx.operations(awaiting: send.seq).contains { $0.isOpen(.editMessage) }
     try settle(send, as: id, givesNumber: givesNumber)
-    let others = try operations(on: id, in: send.cid)
+    let others = try tx.operations(on: id, in: send.cid)
     if isEdited || others.contains(where: { $0.isOpen(.deleteMessage) }) { return }
     var edit = OperationRecord(.editMessage, cid: send.cid, target: id, plain: send.plain)
     edit.atUs = send.atUs
-    edit.waits = seals ? .seal : .nothing
+    edit.waits = tx.seals ? .seal : .nothing
     _ = try addOperation(edit)
-    mustSeal = seals
+    tx.mustSeal = tx.seals
   }
 
   func settle(
@@ -85,17 +85,19 @@ extension WriteTransaction {
     done.sealed = nil
     if !givesNumber {
       done.number = 0
-      try noteChange(send.cid, number: send.number, was: send.row, now: nil)
+      try tx.feedTable.noteChange(send.cid, number: send.number, was: send.row, now: nil)
     }
     try write(done)
     try resolve(send.seq, target: id)
-    try renameLastRead(send.clientID, as: id, in: send.cid)
+    try tx.unreadTable.renameLastRead(send.clientID, as: id, in: send.cid)
     if id.isEmpty { return }
     // A draft outlives what is remembered of sends.
-    try connection.run(
+    try tx.connection.run(
       "UPDATE draft SET reply_to = ?2 WHERE cid = ?1 AND reply_to = ?3", send.cid, id,
       send.clientID)
-    if try connection.changes > 0 { change(.conversations, in: send.cid, numbers: nil) }
+    if try tx.connection.changes > 0 {
+      tx.feedTable.change(.conversations, in: send.cid, numbers: nil)
+    }
   }
 
   // MARK: Conversations
@@ -104,39 +106,39 @@ extension WriteTransaction {
   package func conversation(
     pending clientID: [UInt8]
   ) throws(StoreFailure) -> ConversationRecord {
-    if let known = try conversation(clientID) {
+    if let known = try tx.conversation(clientID) {
       guard try isOnlyName(known) else { return known }
-      try settleConversations()
+      try tx.settleConversations()
       // A draft was written under the name, before it was made or after that was cancelled.
-      try connection.run("UPDATE conversation SET is_pending = 1 WHERE cid = ?", known.cid)
-      feed.add(.entities, known.cid, 0...0)
+      try tx.connection.run("UPDATE conversation SET is_pending = 1 WHERE cid = ?", known.cid)
+      tx.feed.add(.entities, known.cid, 0...0)
     } else {
-      try connection.run("INSERT INTO conversation (id, is_pending) VALUES (?, 1)", clientID)
+      try tx.connection.run("INSERT INTO conversation (id, is_pending) VALUES (?, 1)", clientID)
     }
-    guard let made = try conversation(clientID) else { throw .damaged }
+    guard let made = try tx.conversation(clientID) else { throw .damaged }
     return made
   }
 
   /// Whether nothing was ever heard of a conversation but a name that this user gave it.
   private func isOnlyName(_ record: ConversationRecord) throws(StoreFailure) -> Bool {
     guard try isEmpty(record) else { return false }
-    return try operations(OperationFilter(cid: record.cid, limit: 1)).isEmpty
+    return try tx.operations(OperationFilter(cid: record.cid, limit: 1)).isEmpty
   }
 
   /// Whether nothing of the server's is stored of a conversation, nor was fetched.
   private func isEmpty(_ record: ConversationRecord) throws(StoreFailure) -> Bool {
     guard !record.isPending, record.fetch == nil, record.deletions == nil,
-      try oldest(record.cid) == nil
+      try tx.oldest(record.cid) == nil
     else { return false }
-    return try !connection.statement(Queries.entityOfConversation, record.cid).step()
+    return try !tx.connection.statement(Queries.entityOfConversation, record.cid).step()
   }
 
   /// Notes that a conversation which this user makes is there, whether its making was answered or
   /// not: the server calls it `id` and knows the name that it has here. Gives the name; nil where
   /// nothing is made under it.
   package func settle(creation name: [UInt8], as id: [UInt8]) throws(StoreFailure) -> [UInt8]? {
-    guard var made = try operation(clientID: name), made.verb == .createConversation,
-      let pending = try conversation(cid: made.cid), pending.isPending, pending.id == name
+    guard var made = try tx.operation(clientID: name), made.verb == .createConversation,
+      let pending = try tx.conversation(cid: made.cid), pending.isPending, pending.id == name
     else { return nil }
     made.cid = try confirm(conversation: made.cid, as: id)
     made.state = .done
@@ -153,24 +155,24 @@ extension WriteTransaction {
   package func confirm(
     conversation cid: Int64, as id: [UInt8]
   ) throws(StoreFailure) -> Int64 {
-    guard let pending = try conversation(cid: cid), pending.isPending else { return cid }
-    try settleConversations()
+    guard let pending = try tx.conversation(cid: cid), pending.isPending else { return cid }
+    try tx.settleConversations()
     var real = cid
-    let known = try conversation(id)
+    let known = try tx.conversation(id)
     if let known, known.cid != cid, try !isUnheard(known) {
       real = known.cid
       try move(from: cid, to: real)
     } else {
       // One that was only asked about by the server's id is the one that was made here.
       if let known, known.cid != cid { try move(from: known.cid, to: cid) }
-      try connection.run(
+      try tx.connection.run(
         "UPDATE conversation SET id = ?, is_pending = 0 WHERE cid = ?", id, cid)
     }
     if pending.id != id {
-      try connection.run(
+      try tx.connection.run(
         "INSERT OR REPLACE INTO alias (name, cid) VALUES (?, ?)", pending.id, real)
     }
-    feed.add(.entities, real, 0...0)
+    tx.feed.add(.entities, real, 0...0)
     return real
   }
 
@@ -178,22 +180,22 @@ extension WriteTransaction {
   /// id and what he asked.
   private func isUnheard(_ record: ConversationRecord) throws(StoreFailure) -> Bool {
     guard record.deletedLSN == 0, try isEmpty(record) else { return false }
-    return try connection.number(Queries.heardOf, record.cid) == nil
+    return try tx.connection.number(Queries.heardOf, record.cid) == nil
   }
 
   /// What the user did in a conversation is of another one, and the first is no more.
   private func move(from cid: Int64, to real: Int64) throws(StoreFailure) {
     try moveOperations(from: cid, to: real)
     try moveDraft(from: cid, to: real)
-    try connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
-    try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
-    feed.add(.entities, cid, 0...0)
+    try tx.connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
+    try tx.connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+    tx.feed.add(.entities, cid, 0...0)
   }
 
   private func moveOperations(from cid: Int64, to real: Int64) throws(StoreFailure) {
     var after: UInt64 = 0
     while true {
-      let moved = try operations(
+      let moved = try tx.operations(
         OperationFilter(cid: cid, after: after, limit: Limits.readRowsMax))
       guard let last = moved.last else { return }
       after = last.seq
@@ -201,8 +203,8 @@ extension WriteTransaction {
         var next = operation
         next.cid = real
         try write(next)
-        try noteChange(cid, number: operation.number, was: operation.row, now: nil)
-        try noteChange(real, number: next.number, was: nil, now: next.row)
+        try tx.feedTable.noteChange(cid, number: operation.number, was: operation.row, now: nil)
+        try tx.feedTable.noteChange(real, number: next.number, was: nil, now: next.row)
       }
     }
   }

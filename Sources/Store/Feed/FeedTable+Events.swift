@@ -41,25 +41,25 @@ package struct EntityRow: Equatable, Sendable {
   package var body: [UInt8]
 }
 
-extension WriteTransaction {
+extension FeedTable {
   /// Adds an event, silent where it or the transaction is. Returns its number.
   @discardableResult
   package func addEvent(
     kind: Int64, action: Int64, isSilent: Bool, cid: Int64?, entity: [UInt8], body: [UInt8],
     id: [UInt8] = []
   ) throws(StoreFailure) -> UInt64 {
-    let seq = (try lastEvent()) &+ 1
-    let wasSilent = feed.isSilent
-    feed.isSilent = wasSilent || isSilent
-    defer { feed.isSilent = wasSilent }
-    try connection.run(
+    let seq = (try tx.lastEvent()) &+ 1
+    let wasSilent = tx.feed.isSilent
+    tx.feed.isSilent = wasSilent || isSilent
+    defer { tx.feed.isSilent = wasSilent }
+    try tx.connection.run(
       """
       INSERT INTO event (seq, kind, action, silent, cid, entity, body, id)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      """, seq, kind, action, feed.isSilent ? 1 : 0, cid ?? 0, entity, body, id)
-    feed.add(.events, cid ?? 0, seq...seq)
+      """, seq, kind, action, tx.feed.isSilent ? 1 : 0, cid ?? 0, entity, body, id)
+    tx.feed.add(.events, cid ?? 0, seq...seq)
     if kind == EventEntry.typing {
-      try connection.run(
+      try tx.connection.run(
         """
         DELETE FROM event WHERE kind = 2 AND seq <=
           (SELECT seq FROM event WHERE kind = 2 ORDER BY seq DESC LIMIT 1 OFFSET ?)
@@ -73,14 +73,14 @@ extension WriteTransaction {
   /// One more of those that are no signs of typing. The oldest goes where they are too many, and
   /// what was typed before it.
   private func boundEvents() throws(StoreFailure) {
-    try connection.run("UPDATE meta SET event_count = event_count + 1 WHERE one = 1")
-    let count = try connection.number("SELECT event_count FROM meta") ?? 0
+    try tx.connection.run("UPDATE meta SET event_count = event_count + 1 WHERE one = 1")
+    let count = try tx.connection.number("SELECT event_count FROM meta") ?? 0
     guard count > Int64(clamping: Limits.eventsKept),
-      let oldest = try connection.number(
+      let oldest = try tx.connection.number(
         "SELECT seq FROM event WHERE kind != 2 ORDER BY seq LIMIT 1")
     else { return }
-    try connection.run("DELETE FROM event WHERE seq <= ?", oldest)
-    try connection.run(
+    try tx.connection.run("DELETE FROM event WHERE seq <= ?", oldest)
+    try tx.connection.run(
       "UPDATE meta SET event_count = ?, trimmed_event = ? WHERE one = 1",
       Limits.eventsKept, oldest)
   }
@@ -91,7 +91,7 @@ extension WriteTransaction {
   package func putEntity(
     kind: Int64, cid: Int64, id: [UInt8], body: [UInt8]
   ) throws(StoreFailure) -> Bool {
-    try connection.run(
+    try tx.connection.run(
       """
       INSERT INTO entity (kind, cid, id, body) VALUES (?, ?, ?, ?)
       ON CONFLICT (kind, cid, id) DO UPDATE SET body = excluded.body WHERE body != excluded.body
@@ -101,7 +101,7 @@ extension WriteTransaction {
 
   @discardableResult
   package func removeEntity(kind: Int64, cid: Int64, id: [UInt8]) throws(StoreFailure) -> Bool {
-    try connection.run(
+    try tx.connection.run(
       "DELETE FROM entity WHERE kind = ? AND cid = ? AND id = ?", kind, cid, id)
     return try noteEntities(cid)
   }
@@ -109,13 +109,13 @@ extension WriteTransaction {
   /// Removes the entities of a conversation, of all kinds: 1 to 3.
   @discardableResult
   package func removeEntities(of cid: Int64) throws(StoreFailure) -> Bool {
-    try connection.run("DELETE FROM entity WHERE kind IN (1, 2, 3) AND cid = ?", cid)
+    try tx.connection.run("DELETE FROM entity WHERE kind IN (1, 2, 3) AND cid = ?", cid)
     return try noteEntities(cid)
   }
 
   private func noteEntities(_ cid: Int64) throws(StoreFailure) -> Bool {
-    guard try connection.changes > 0 else { return false }
-    feed.add(.entities, cid, 0...0)
+    guard try tx.connection.changes > 0 else { return false }
+    tx.feed.add(.entities, cid, 0...0)
     return true
   }
 }

@@ -54,18 +54,18 @@ extension StoredMessage {
   }
 }
 
-extension WriteTransaction {
+extension AnnotationTable {
   /// Changes what waits for an unknown message. For a deleted one nothing waits.
   func wait(
     _ id: [UInt8], in cid: Int64, _ change: (inout WaitingMarks) -> Void
   ) throws(StoreFailure) {
-    guard try deletion(id, in: cid) == nil else { return }
+    guard try tx.deletion(id, in: cid) == nil else { return }
     let known = try waiting(id, cid)
     var marks = known ?? WaitingMarks()
     change(&marks)
     guard marks != known else { return }
     if known != nil {
-      try connection.run(
+      try tx.connection.run(
         """
         UPDATE waiting SET marked = ?, reactions_version = ?, reactions = ?, pin_issued = ?,
           pinned = ?, read_by = ?, delivered_by = ?, listened_by = ?
@@ -75,7 +75,7 @@ extension WriteTransaction {
         marks.lists.listenedBy, cid, id)
       return
     }
-    try connection.run(
+    try tx.connection.run(
       """
       INSERT INTO waiting (marked, reactions_version, reactions, pin_issued, pinned, read_by,
         delivered_by, listened_by, cid, id)
@@ -83,29 +83,29 @@ extension WriteTransaction {
       """, marks.marked, marks.reactionsVersion, marks.reactions, marks.pinIssued,
       marks.isPinned ? 1 : 0, marks.lists.readBy, marks.lists.deliveredBy,
       marks.lists.listenedBy, cid, id)
-    asked.someWait = true
+    tx.asked.someWait = true
     try boundWaiting()
   }
 
   /// What waits for a message, taken out.
   func takeWaiting(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> WaitingMarks? {
     guard let marks = try waiting(id, cid) else { return nil }
-    try connection.run("DELETE FROM waiting WHERE cid = ? AND id = ?", cid, id)
+    try tx.connection.run("DELETE FROM waiting WHERE cid = ? AND id = ?", cid, id)
     return marks
   }
 
   /// Mostly nothing waits, which is asked once a transaction.
   func hasWaiting() throws(StoreFailure) -> Bool {
-    if let known = asked.someWait ?? memo?.some.wait { return known }
-    let isSome = try connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
-    asked.someWait = isSome
-    memo?.some.wait = isSome
+    if let known = tx.asked.someWait ?? tx.memo?.some.wait { return known }
+    let isSome = try tx.connection.number("SELECT 1 FROM waiting LIMIT 1") != nil
+    tx.asked.someWait = isSome
+    tx.memo?.some.wait = isSome
     return isSome
   }
 
   private func waiting(_ id: [UInt8], _ cid: Int64) throws(StoreFailure) -> WaitingMarks? {
     guard try hasWaiting() else { return nil }
-    let row = try connection.statement(Queries.waiting, cid, id)
+    let row = try tx.connection.statement(Queries.waiting, cid, id)
     guard try row.step() else { return nil }
     return WaitingMarks(
       marked: row.isNull(0) ? nil : row.uint(0), reactionsVersion: row.optionalInt(1),
@@ -119,18 +119,18 @@ extension WriteTransaction {
   func keepOffer(_ id: [UInt8], in cid: Int64, _ flags: RowFlags) throws(StoreFailure) {
     let told = flags.intersection(.told)
     guard told != [] else { return }
-    try connection.runNoted(
+    try tx.connection.runNoted(
       """
       INSERT INTO offered (cid, id, flags) VALUES (?, ?, ?)
       ON CONFLICT (cid, id) DO UPDATE SET flags = flags | excluded.flags
       """, cid, id, told.rawValue)
-    memo?.some.offers = true
+    tx.memo?.some.offers = true
     try boundOffers()
   }
 
   /// All rows go: the same for the newest of them.
   func keepOffers() throws(StoreFailure) {
-    try connection.run(
+    try tx.connection.run(
       """
       INSERT INTO offered (cid, id, flags)
       SELECT cid, id, flags FROM
@@ -144,43 +144,43 @@ extension WriteTransaction {
 
   /// What the host was told of a message that is stored again, and keeps it from now on.
   func takeOffer(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> RowFlags {
-    guard try hasOffers(), let flags = try connection.number(Queries.offered, cid, id) else {
+    guard try hasOffers(), let flags = try tx.connection.number(Queries.offered, cid, id) else {
       return []
     }
-    try connection.runNoted("DELETE FROM offered WHERE cid = ? AND id = ?", cid, id)
+    try tx.connection.runNoted("DELETE FROM offered WHERE cid = ? AND id = ?", cid, id)
     return RowFlags(rawValue: flags)
   }
 
   private func hasOffers() throws(StoreFailure) -> Bool {
-    if let known = memo?.some.offers { return known }
-    let isSome = try connection.number("SELECT 1 FROM offered LIMIT 1") != nil
-    memo?.some.offers = isSome
+    if let known = tx.memo?.some.offers { return known }
+    let isSome = try tx.connection.number("SELECT 1 FROM offered LIMIT 1") != nil
+    tx.memo?.some.offers = isSome
     return isSome
   }
 
   private func boundOffers() throws(StoreFailure) {
     // As below.
-    let reach = try connection.number(
+    let reach = try tx.connection.number(
       "SELECT (SELECT max(seq) FROM offered) - (SELECT min(seq) FROM offered)")
     guard reach ?? 0 >= Int64(clamping: Limits.offersKept) else { return }
-    let count = try connection.number("SELECT count(*) FROM offered") ?? 0
+    let count = try tx.connection.number("SELECT count(*) FROM offered") ?? 0
     let extra = count.saturating(minus: Int64(clamping: Limits.offersKept))
     guard extra > 0 else { return }
-    try connection.runNoted(
+    try tx.connection.runNoted(
       "DELETE FROM offered WHERE seq IN (SELECT seq FROM offered ORDER BY seq LIMIT ?)", extra)
   }
 
   private func boundWaiting() throws(StoreFailure) {
     // Numbers have holes, so the rows are counted only where there may be too many.
-    let reach = try connection.number(
+    let reach = try tx.connection.number(
       "SELECT (SELECT max(seq) FROM waiting) - (SELECT min(seq) FROM waiting)")
     guard reach ?? 0 >= Int64(Limits.waitingKept) else { return }
-    let count = try connection.number("SELECT count(*) FROM waiting") ?? 0
+    let count = try tx.connection.number("SELECT count(*) FROM waiting") ?? 0
     let extra = count - Int64(Limits.waitingKept)
     guard extra > 0 else { return }
-    try connection.run(
+    try tx.connection.run(
       "DELETE FROM waiting WHERE seq IN (SELECT seq FROM waiting ORDER BY seq LIMIT ?)", extra)
-    try connection.run(
+    try tx.connection.run(
       "UPDATE meta SET waiting_dropped = waiting_dropped + ? WHERE one = 1", extra)
   }
 }

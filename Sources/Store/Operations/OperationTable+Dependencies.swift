@@ -11,7 +11,7 @@ extension OperationRecord {
   package static let notSent = Array("not_sent".utf8)
 }
 
-extension WriteTransaction {
+extension OperationTable {
   /// Drops an operation and what waits for it. What it lay over is seen again as the
   /// server said it.
   package func removeOperation(_ seq: UInt64) throws(StoreFailure) {
@@ -20,7 +20,7 @@ extension WriteTransaction {
 
   /// A send may have arrived, was looked for and not found: nobody will tell any more.
   package func giveUp(send seq: UInt64) throws(StoreFailure) {
-    guard let send = try operation(seq), send.state == .unknown else { return }
+    guard let send = try tx.operation(seq), send.state == .unknown else { return }
     try abandon(seq, isGone: false)
   }
 
@@ -30,11 +30,11 @@ extension WriteTransaction {
     var gone = isGone ? [first] : []
     var stuck = isGone ? [] : [first]
     // What was said in a conversation that will never be made has no place.
-    let root = isGone ? try operation(first) : nil
+    let root = isGone ? try tx.operation(first) : nil
     let unmade = root.flatMap { $0.verb == .createConversation ? $0.cid : nil }
     while true {
       if let seq = gone.last {
-        let waiting = try operations(awaiting: seq)
+        let waiting = try tx.operations(awaiting: seq)
         if waiting.isEmpty {
           gone.removeLast()
           try drop(seq)
@@ -48,7 +48,7 @@ extension WriteTransaction {
           }
         }
       } else if let seq = stuck.popLast() {
-        let waiting = try operations(awaiting: seq)
+        let waiting = try tx.operations(awaiting: seq)
         if waiting.contains(where: { $0.verb == .deleteMessage && $0.state == .queued }) {
           gone.append(seq)
           continue
@@ -66,28 +66,28 @@ extension WriteTransaction {
   private func refuse(answer: OperationRecord) throws(StoreFailure) {
     var refused = answer
     refused.state = .refused
-    refused.depends = try creation(of: answer.cid)
+    refused.depends = try tx.creation(of: answer.cid)
     refused.errorCode = OperationRecord.notSent
     refused.errorText = nil
     try save(refused)
   }
 
   private func drop(_ seq: UInt64) throws(StoreFailure) {
-    guard let known = try operation(seq) else { return }
-    try connection.run("DELETE FROM operation WHERE seq = ?", seq)
-    feed.add(.operations, known.cid, seq...seq)
-    try noteChange(known.cid, number: known.number, was: known.row, now: nil)
+    guard let known = try tx.operation(seq) else { return }
+    try tx.connection.run("DELETE FROM operation WHERE seq = ?", seq)
+    tx.feed.add(.operations, known.cid, seq...seq)
+    try tx.feedTable.noteChange(known.cid, number: known.number, was: known.row, now: nil)
     try refresh(over: known)
   }
 
   /// Lets go on what waited for an operation; with `target`, on the message that it made.
   package func resolve(_ seq: UInt64, target: [UInt8]?) throws(StoreFailure) {
     while true {
-      let waiting = try operations(awaiting: seq)
+      let waiting = try tx.operations(awaiting: seq)
       if waiting.isEmpty { return }
       for one in waiting {
         var next = one
-        let creation = try creation(of: one.cid)
+        let creation = try tx.creation(of: one.cid)
         next.depends = creation == seq ? 0 : creation
         if let target, next.verb.isChange { next.target = target }
         try save(next)

@@ -106,15 +106,20 @@ struct FeedRuns {
   }
 }
 
-extension WriteTransaction {
+/// Writes the change feed, events and the refs of updates, inside of a transaction.
+package struct FeedTable {
+  let tx: WriteTransaction
+}
+
+extension FeedTable {
   /// Notes a change for the feed. Rows and spans note theirs by themselves; this
   /// is for what only the caller knows.
   package func change(_ kind: ChangeKind, in cid: Int64, numbers: ClosedRange<UInt64>?) {
-    feed.add(kind, cid, numbers ?? 0...0)
+    tx.feed.add(kind, cid, numbers ?? 0...0)
   }
 
   /// Operations that this transaction has changed so far, those that are gone included.
-  package var changedOperations: Set<UInt64> { feed.operations }
+  package var changedOperations: Set<UInt64> { tx.feed.operations }
 
   /// Notes what a screen sees of a row that changed. Every change of a row comes by
   /// here, with where the row stood and where it stands, and what was told of one that went.
@@ -124,37 +129,37 @@ extension WriteTransaction {
   ) throws(StoreFailure) {
     let notifies = !told.contains(.offered) && after?.isOffered(after: before) ?? false
     switch (before?.isVisible ?? false, after?.isVisible ?? false) {
-    case (false, true): feed.add(.inserted, cid, number...number, notifies: notifies)
-    case (true, true): feed.add(.updated, cid, number...number, notifies: notifies)
-    case (true, false): feed.add(.removed, cid, number...number)
+    case (false, true): tx.feed.add(.inserted, cid, number...number, notifies: notifies)
+    case (true, true): tx.feed.add(.updated, cid, number...number, notifies: notifies)
+    case (true, false): tx.feed.add(.removed, cid, number...number)
     case (false, false): break
     }
-    if before != nil { inserted.spoil() }
-    try noteUnread(cid, was: before, now: after)
+    if before != nil { tx.inserted.spoil() }
+    try tx.unreadTable.noteUnread(cid, was: before, now: after)
   }
 
   /// Writes the entries, and lets the oldest go beyond what is kept.
   func flushFeed() throws(StoreFailure) {
-    let runs = feed.merged()
+    let runs = tx.feed.merged()
     guard !runs.isEmpty else { return }
     for run in runs {
-      if counters.recentChanges.count >= InlineChanges.countMax { try moveChanges() }
-      counters.lastChange &+= 1
-      counters.recentChanges.append(run)
+      if tx.counters.recentChanges.count >= InlineChanges.countMax { try moveChanges() }
+      tx.counters.lastChange &+= 1
+      tx.counters.recentChanges.append(run)
     }
     let kept = UInt64(Limits.changesKept)
-    guard counters.lastChange > kept else { return }
-    counters.trimmedChange = Swift.max(counters.trimmedChange, counters.lastChange - kept)
+    guard tx.counters.lastChange > kept else { return }
+    tx.counters.trimmedChange = Swift.max(tx.counters.trimmedChange, tx.counters.lastChange - kept)
   }
 
   /// Brings the newest entries to their table, which loses those that are no longer told.
   private func moveChanges() throws(StoreFailure) {
-    try connection.runNoted(
-      "INSERT INTO change (last, entries) VALUES (?, ?)", counters.lastChange,
-      counters.recentChanges.bytes)
-    counters.recentChanges = InlineChanges()
-    if counters.trimmedChange > 0 {
-      try connection.runNoted("DELETE FROM change WHERE last <= ?", counters.trimmedChange)
+    try tx.connection.runNoted(
+      "INSERT INTO change (last, entries) VALUES (?, ?)", tx.counters.lastChange,
+      tx.counters.recentChanges.bytes)
+    tx.counters.recentChanges = InlineChanges()
+    if tx.counters.trimmedChange > 0 {
+      try tx.connection.runNoted("DELETE FROM change WHERE last <= ?", tx.counters.trimmedChange)
     }
   }
 }

@@ -55,7 +55,12 @@ struct ReceiptLists: Equatable {
   }
 }
 
-extension WriteTransaction {
+/// Writes receipts, reactions and pins, inside of a transaction.
+package struct AnnotationTable {
+  let tx: WriteTransaction
+}
+
+extension AnnotationTable {
   // MARK: From the server
 
   /// Notes that messages were read, delivered or listened to by `user`. Returns the
@@ -81,7 +86,9 @@ extension WriteTransaction {
     let kinds = users.keys.sorted { $0.rawValue < $1.rawValue }
     for kind in kinds where areMine.contains(kind) { try dropMark(kind.verb, id: id, in: cid) }
     guard let known = try markedRow(id, in: cid) else {
-      if areMine.contains(.read), try deletion(id, in: cid) == nil { try noteUnreadUnknown(cid) }
+      if areMine.contains(.read), try tx.deletion(id, in: cid) == nil {
+        try tx.unreadTable.noteUnreadUnknown(cid)
+      }
       try wait(id, in: cid) { waiting in
         for kind in kinds { waiting.lists.add(users[kind] ?? [], kind) }
       }
@@ -106,7 +113,7 @@ extension WriteTransaction {
   package func reactions(
     _ id: [UInt8], in cid: Int64, json: [UInt8]?, version: Int64?, issued: UInt64
   ) throws(StoreFailure) -> UInt64? {
-    guard var row = try storedMessage(id, in: cid) else {
+    guard var row = try tx.storedMessage(id, in: cid) else {
       try wait(id, in: cid) { waiting in
         guard waiting.reactionsYield(to: version, issued: issued) else { return }
         waiting.marked = issued
@@ -115,7 +122,7 @@ extension WriteTransaction {
       }
       return nil
     }
-    let areLost = row.reactionsAreLost(try restoredLSN(cid))
+    let areLost = row.reactionsAreLost(try tx.restoredLSN(cid))
     guard !row.message.flags.contains(.forgotten),
       areLost || row.reactionsYield(to: version, issued: issued)
     else { return nil }
@@ -131,7 +138,7 @@ extension WriteTransaction {
   package func pin(
     _ id: [UInt8], in cid: Int64, isPinned: Bool, issued: UInt64
   ) throws(StoreFailure) -> UInt64? {
-    guard var row = try storedMessage(id, in: cid) else {
+    guard var row = try tx.storedMessage(id, in: cid) else {
       try wait(id, in: cid) { waiting in
         guard waiting.pinIssued ?? 0 <= issued else { return }
         waiting.pinIssued = issued
@@ -152,7 +159,7 @@ extension WriteTransaction {
     _ row: StoredMessage, was old: IncomingMessage, in cid: Int64
   ) throws(StoreFailure) -> UInt64? {
     let isChanged = row.message != old
-    try connection.run(
+    try tx.connection.run(
       """
       UPDATE message SET flags = ?, reactions = ?, marked = ?, pin_issued = ?,
         reactions_version = ?, lsn = ?
@@ -161,14 +168,14 @@ extension WriteTransaction {
       row.reactionsVersion, isChanged ? try lsn(over: row.lsn, in: cid) : row.lsn, cid,
       row.message.order, row.message.position.key)
     guard isChanged else { return nil }
-    try noteChange(cid, number: row.number, was: old.state, now: row.message.state)
+    try tx.feedTable.noteChange(cid, number: row.number, was: old.state, now: row.message.state)
     return row.number
   }
 
   /// The lsn of a row that changes now. That of a row of a lost epoch waits for a
   /// copy of the row itself.
   private func lsn(over old: UInt64, in cid: Int64) throws(StoreFailure) -> UInt64 {
-    old < (try restoredLSN(cid)) ? old : lsn
+    old < (try tx.restoredLSN(cid)) ? old : tx.lsn
   }
 
   private struct MarkedRow: Equatable {
@@ -183,11 +190,11 @@ extension WriteTransaction {
   func toldLists(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> ReceiptLists? {
     guard let row = try markedRow(id, in: cid), row.flags.isDisjoint(with: [.mine, .forgotten])
     else { return nil }
-    return told(row.flags, row.lists)
+    return tx.told(row.flags, row.lists)
   }
 
   private func markedRow(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> MarkedRow? {
-    let row = try connection.statement(
+    let row = try tx.connection.statement(
       """
       SELECT time, number, lsn, flags, read_by, delivered_by, listened_by, key FROM message
       WHERE cid = ? AND id = ?
@@ -202,14 +209,14 @@ extension WriteTransaction {
   private func write(
     _ row: MarkedRow, was old: RowFlags, _ id: [UInt8], _ cid: Int64
   ) throws(StoreFailure) {
-    try connection.run(
+    try tx.connection.run(
       """
       UPDATE message SET flags = ?, read_by = ?, delivered_by = ?, listened_by = ?, lsn = ?
       WHERE cid = ? AND time = ? AND key = ?
       """, row.flags.rawValue, row.lists.readBy, row.lists.deliveredBy, row.lists.listenedBy,
       try lsn(over: row.lsn, in: cid), cid, row.position.time,
       row.position.key)
-    try noteChange(
+    try tx.feedTable.noteChange(
       cid, number: row.number, was: RowState(position: row.position, flags: old),
       now: RowState(position: row.position, flags: row.flags))
   }
@@ -225,10 +232,10 @@ extension WriteTransaction {
       row.flags.isDisjoint(with: [.mine, .forgotten, kind.ownFlag, kind.queuedFlag])
     else { return false }
     if kind == .delivered, try isDelivered(row, id: id, in: cid) { return false }
-    try connection.run(
+    try tx.connection.run(
       "INSERT INTO operation (seq, verb, cid, target, lsn) VALUES (?, ?, ?, ?, ?)",
-      nextOperation(), kind.verb.rawValue, cid, id, lsn)
-    asked.someOpen = true
+      tx.operationTable.nextOperation(), kind.verb.rawValue, cid, id, tx.lsn)
+    tx.asked.someOpen = true
     guard !kind.queuedFlag.isEmpty else { return true }
     try setFlags(row, flags: row.flags.union(kind.queuedFlag), id: id, in: cid)
     return true
@@ -238,8 +245,8 @@ extension WriteTransaction {
   private func isDelivered(
     _ row: MarkedRow, id: [UInt8], in cid: Int64
   ) throws(StoreFailure) -> Bool {
-    if let list = row.lists.deliveredBy, ReaderList.contains(user, list: list) { return true }
-    return try connection.number(
+    if let list = row.lists.deliveredBy, ReaderList.contains(tx.user, list: list) { return true }
+    return try tx.connection.number(
       Queries.mark, cid, id, OperationVerb.markDelivered.rawValue) != nil
   }
 
@@ -248,11 +255,11 @@ extension WriteTransaction {
   private func setFlags(
     _ row: MarkedRow, flags: RowFlags, id: [UInt8], in cid: Int64
   ) throws(StoreFailure) {
-    try connection.run(
+    try tx.connection.run(
       "UPDATE message SET flags = ? WHERE cid = ? AND time = ? AND key = ?", flags.rawValue,
       cid, row.position.time,
       row.position.key)
-    try noteChange(
+    try tx.feedTable.noteChange(
       cid, number: row.number, was: RowState(position: row.position, flags: row.flags),
       now: RowState(position: row.position, flags: flags))
   }
@@ -262,7 +269,7 @@ extension WriteTransaction {
   package func confirmMarks(
     _ kind: ReceiptKind, ids: [[UInt8]], in cid: Int64
   ) throws(StoreFailure) -> [UInt64] {
-    try receipts(kind, user: user, ids: ids, in: cid, isMe: true)
+    try receipts(kind, user: tx.user, ids: ids, in: cid, isMe: true)
   }
 
   /// Gives marks up that the server refuses for good.
@@ -280,15 +287,15 @@ extension WriteTransaction {
 
   /// Whether any mark is owed: mostly none is, and each message that goes asks, three times.
   func owesMarks() throws(StoreFailure) -> Bool {
-    if let known = memo?.some.marks { return known }
-    let isSome = try connection.number(Queries.someMark) != nil
-    memo?.some.marks = isSome
+    if let known = tx.memo?.some.marks { return known }
+    let isSome = try tx.connection.number(Queries.someMark) != nil
+    tx.memo?.some.marks = isSome
     return isSome
   }
 
   /// Drops a mark; the flag of the row is the caller's.
   func dropMark(_ verb: OperationVerb, id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    try connection.run(
+    try tx.connection.run(
       """
       DELETE FROM operation WHERE cid = ? AND target = ? AND state != 4 AND verb = ?
       """, cid, id, verb.rawValue)

@@ -17,34 +17,36 @@ package struct StoredDraft: Equatable, Sendable {
   }
 }
 
-extension WriteTransaction {
+extension OperationTable {
   /// Keeps a draft in place of the one that is there; nil for none.
   package func setDraft(_ draft: StoredDraft?, _ cid: Int64) throws(StoreFailure) {
     if let draft {
       let replyTo: [UInt8]? = draft.replyTo.isEmpty ? nil : draft.replyTo
-      try connection.run(
+      try tx.connection.run(
         """
         INSERT INTO draft (cid, body, reply_to, lsn) VALUES (?, ?, ?, ?)
         ON CONFLICT (cid) DO UPDATE
         SET body = excluded.body, reply_to = excluded.reply_to, lsn = excluded.lsn
         WHERE body != excluded.body OR reply_to IS NOT excluded.reply_to
-        """, cid, draft.body, replyTo, lsn)
+        """, cid, draft.body, replyTo, tx.lsn)
     } else {
-      try connection.run("DELETE FROM draft WHERE cid = ?", cid)
+      try tx.connection.run("DELETE FROM draft WHERE cid = ?", cid)
     }
-    if try connection.changes > 0 { change(.conversations, in: cid, numbers: nil) }
+    if try tx.connection.changes > 0 { tx.feedTable.change(.conversations, in: cid, numbers: nil) }
   }
 
   /// Takes the draft of one conversation into another; where that has one, too, the one
   /// that was written last stays.
   func moveDraft(from cid: Int64, to other: Int64) throws(StoreFailure) {
-    try connection.run(
+    try tx.connection.run(
       """
       DELETE FROM draft WHERE cid IN (?, ?)
         AND lsn < (SELECT max(lsn) FROM draft WHERE cid IN (?, ?))
       """, cid, other, cid, other)
-    try connection.run("UPDATE draft SET cid = ? WHERE cid = ?", other, cid)
-    if try connection.changes > 0 { change(.conversations, in: other, numbers: nil) }
+    try tx.connection.run("UPDATE draft SET cid = ? WHERE cid = ?", other, cid)
+    if try tx.connection.changes > 0 {
+      tx.feedTable.change(.conversations, in: other, numbers: nil)
+    }
   }
 }
 

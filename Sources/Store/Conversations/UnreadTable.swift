@@ -7,7 +7,12 @@
 internal import Base
 package import Timeline
 
-extension WriteTransaction {
+/// Writes the counts of unread messages, inside of a transaction.
+package struct UnreadTable {
+  let tx: WriteTransaction
+}
+
+extension UnreadTable {
   /// Notes that a row came, changed, moved or went.
   func noteUnread(
     _ cid: Int64, was before: RowState?, now after: RowState?
@@ -25,19 +30,19 @@ extension WriteTransaction {
     let old = before.flatMap { $0.isUnread ? $0.position : nil }
     let new = after.flatMap { $0.isUnread ? $0.position : nil }
     guard old != new else { return }
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     let low = old.flatMap { tally.isAboveMarker($0) ? $0 : nil }
     let high = new.flatMap { tally.isAboveMarker($0) ? $0 : nil }
     if low != nil { tally.unread -= 1 }
     if high != nil { tally.unread += 1 }
-    if old == nil { tally.moreLSN = lsn }
-    if new == nil { tally.fewerLSN = lsn }
+    if old == nil { tally.moreLSN = tx.lsn }
+    if new == nil { tally.fewerLSN = tx.lsn }
     // What this user does here happens now, whatever brought the row.
     let isHere = before.map { was in
       after.map { was.flags.symmetricDifference($0.flags).isSubset(of: .ownDoing) } ?? false
     }
     if var counted = tally.counted {
-      let isHeard = heardSince.map { $0 <= counted.lsn } ?? false
+      let isHeard = tx.heardSince.map { $0 <= counted.lsn } ?? false
       // More rows were unread than the server counted: reads of another device were
       // missed, and which rows they are is not known.
       let known = tally.unread + (low == nil ? 0 : 1) - (high == nil ? 0 : 1)
@@ -54,19 +59,19 @@ extension WriteTransaction {
       if !isKept || counted.isFromNamed && isBelow && !isNew || isOneTooMany { doubt(&counted) }
       tally.counted = counted
     }
-    change(cid, to: tally)
-    if isNew, let high { try PurgedUnreadBook(self).take(high, in: cid) }
+    tx.change(cid, to: tally)
+    if isNew, let high { try PurgedUnreadBook(tx).take(high, in: cid) }
     settleLater(cid)
   }
 
   /// Whether a doubt is settled goes by what the commit leaves: while it is made, a row may be
   /// counted that no range holds yet.
   func settleLater(_ cid: Int64) {
-    changed[cid, default: ConversationChange()].isUnsettled = true
+    tx.changed[cid, default: ConversationChange()].isUnsettled = true
   }
 
   func settleDoubts() throws(StoreFailure) {
-    for cid in changed.keys where changed.value(cid)?.isUnsettled ?? false {
+    for cid in tx.changed.keys where tx.changed.value(cid)?.isUnsettled ?? false {
       try settleDoubt(cid)
     }
   }
@@ -76,16 +81,16 @@ extension WriteTransaction {
   /// what came after it, since a server may count what is never shown, or how much of what was read
   /// here it held.
   private func settleDoubt(_ cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
-    try PurgedUnreadBook(self).settle(above: tally.marker, in: cid)
+    var tally = try tx.tally(cid)
+    try PurgedUnreadBook(tx).settle(above: tally.marker, in: cid)
     guard let counted = tally.counted else { return }
     let isVague =
-      counted.isDoubted ? false : try isOrderUnknown(at: counted.top, cid) || counted.isLow
+      counted.isDoubted ? false : try tx.isOrderUnknown(at: counted.top, cid) || counted.isLow
     guard isVague || counted.isDoubted || counted.isOutlived,
-      let record = try conversation(cid: cid),
+      let record = try tx.conversation(cid: cid),
       isVague || counted.isOutlived || counted.count &+ counted.arrived <= tally.unread,
-      try isCovered(above: tally.marker, of: record), try !isAhead(tally, cid),
-      try !isOrderUnknown(at: tally.marker, cid)
+      try tx.isCovered(above: tally.marker, of: record), try !tx.isAhead(tally, cid),
+      try !tx.isOrderUnknown(at: tally.marker, cid)
     else { return }
     if counted.isOutlived {
       // It is exact no more, and goes on from what is counted here.
@@ -94,39 +99,39 @@ extension WriteTransaction {
     } else {
       tally.counted = nil
     }
-    if tally.counted != counted { change(cid, to: tally) }
+    if tally.counted != counted { tx.change(cid, to: tally) }
   }
 
   /// The server is to be asked for its count once more.
   private func doubt(_ counted: inout UnreadCounters.Counted) {
     counted.count = Swift.max(0, counted.count)
-    if !counted.isDoubted { doubtsCounts = true }
+    if !counted.isDoubted { tx.doubtsCounts = true }
     counted.isDoubted = true
   }
 
   /// A connection that began after a commit has told of the conversation: a count from before says
   /// nothing of what was read elsewhere meanwhile.
   package func outliveCount(from lsn: UInt64, in cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     guard let counted = tally.counted, counted.lsn <= lsn, !counted.isOutlived else { return }
     tally.counted?.isOutlived = true
-    change(cid, to: tally)
-    change(.conversations, in: cid, numbers: nil)
+    tx.change(cid, to: tally)
+    tx.feedTable.change(.conversations, in: cid, numbers: nil)
     settleLater(cid)
   }
 
   /// Something was read or deleted of which nothing is stored: whether the server
   /// counted it cannot be told.
   func noteUnreadUnknown(_ cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     if var counted = tally.counted {
-      if !counted.isDoubted { change(.conversations, in: cid, numbers: nil) }
+      if !counted.isDoubted { tx.feedTable.change(.conversations, in: cid, numbers: nil) }
       counted.noteSurplus(of: tally.unread)
       doubt(&counted)
       tally.counted = counted
     }
-    tally.fewerLSN = lsn
-    change(cid, to: tally)
+    tally.fewerLSN = tx.lsn
+    tx.change(cid, to: tally)
     settleLater(cid)
   }
 
@@ -135,7 +140,7 @@ extension WriteTransaction {
   package func moveReadMarker(
     _ cid: Int64, to position: Position, isNamed: Bool = false
   ) throws(StoreFailure) -> Bool {
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     guard tally.isAboveMarker(position), !position.isPending else { return false }
     let low = tally.marker.map(\.successor) ?? .min
     let passed = try passUnread(cid, from: low, to: position.successor)
@@ -150,11 +155,11 @@ extension WriteTransaction {
         tally.counted = nil
       } else if position >= counted.top {
         counted.count = 0
-        counted.arrived -= try countUnread(
+        counted.arrived -= try tx.countUnread(
           cid, from: Swift.max(low, counted.top.successor), to: position.successor)
         tally.counted = counted
       } else {
-        let isCovered = try spans(cid).covers(low, high: position.successor)
+        let isCovered = try tx.spans(cid).covers(low, high: position.successor)
         counted.noteSurplus(of: tally.unread)
         counted.count -= passed
         // What stood between was read too, and is not known; nor is what of it was counted.
@@ -164,44 +169,44 @@ extension WriteTransaction {
     }
     tally.marker = position
     tally.unread -= passed
-    tally.fewerLSN = lsn
-    change(cid, to: tally)
-    try PurgedUnreadBook(self).pass(position, in: cid)
-    change(.conversations, in: cid, numbers: nil)
+    tally.fewerLSN = tx.lsn
+    tx.change(cid, to: tally)
+    try PurgedUnreadBook(tx).pass(position, in: cid)
+    tx.feedTable.change(.conversations, in: cid, numbers: nil)
     return true
   }
 
   /// Takes in the id of the last message that was read, by this user's or the server's
   /// marker. One that is not stored is waited for.
   package func noteLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    if let row = try row(id, cid) {
+    if let row = try tx.row(id, cid) {
       try moveReadMarker(cid, to: row.position)
       return
     }
     // A message that is still on its way stands behind all that is stored.
-    if let send = try operation(clientID: id), send.cid == cid, send.row != nil,
-      let newest = try newest(cid)
+    if let send = try tx.operation(clientID: id), send.cid == cid, send.row != nil,
+      let newest = try tx.newest(cid)
     {
       try moveReadMarker(cid, to: newest)
     }
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     guard tally.named != id else { return }
     tally.named = id
     tally.counted?.isFromNamed = false
-    change(cid, to: tally)
+    tx.change(cid, to: tally)
   }
 
   /// What this user called read is taken back before the server did it: the marker goes back to
   /// where the server has it, or to the furthest message that it is still to be told.
   package func takeBackLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     if tally.named == id { tally.named = nil }
-    var marker = try toldMarker(cid)
-    let kept = try connection.statement(Queries.markersKept, cid)
+    var marker = try tx.toldMarker(cid)
+    let kept = try tx.connection.statement(Queries.markersKept, cid)
     var targets: [[UInt8]] = []
     while try kept.step() { targets.append(kept.bytes(0)) }
     for target in targets {
-      if let place = try row(target, cid)?.position {
+      if let place = try tx.row(target, cid)?.position {
         marker = marker.map { Swift.max($0, place) } ?? place
       } else {
         tally.named = target
@@ -218,39 +223,39 @@ extension WriteTransaction {
         doubt(&counted)
         tally.counted = counted
       }
-      tally.moreLSN = lsn
-      change(.conversations, in: cid, numbers: nil)
+      tally.moreLSN = tx.lsn
+      tx.feedTable.change(.conversations, in: cid, numbers: nil)
     }
-    change(cid, to: tally)
+    tx.change(cid, to: tally)
   }
 
   /// What was called read while it was on its way has the server's id now.
   func renameLastRead(_ clientID: [UInt8]?, as id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    guard let clientID, try tally(cid).named == clientID else { return }
+    guard let clientID, try tx.tally(cid).named == clientID else { return }
     try noteLastRead(id, in: cid)
   }
 
   /// Whether a message stands at the read marker or below it.
   package func isRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Bool {
-    guard let row = try row(id, cid) else { return false }
-    return !(try tally(cid).isAboveMarker(row.position))
+    guard let row = try tx.row(id, cid) else { return false }
+    return !(try tx.tally(cid).isAboveMarker(row.position))
   }
 
   /// The server's marker only goes forward: one that it names no more, and that it is not to be
   /// told, is passed.
   private func forgetNamed(besides id: [UInt8], in cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
-    guard tally.named != id, try isAhead(tally, cid) else { return }
+    var tally = try tx.tally(cid)
+    guard tally.named != id, try tx.isAhead(tally, cid) else { return }
     tally.named = nil
     tally.counted?.isFromNamed = false
-    change(cid, to: tally)
+    tx.change(cid, to: tally)
   }
 
   private func takeNamed(_ position: Position, in cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     guard tally.named == position.id else { return }
     tally.named = nil
-    change(cid, to: tally)
+    tx.change(cid, to: tally)
     try moveReadMarker(cid, to: position, isNamed: true)
   }
 
@@ -261,27 +266,27 @@ extension WriteTransaction {
   package func noteServer(
     _ cid: Int64, unread count: Int64?, lastRead: [UInt8]?, newest: Position?, issued: UInt64
   ) throws(StoreFailure) {
-    let before = try tally(cid)
+    let before = try tx.tally(cid)
     if let lastRead {
       try noteLastRead(lastRead, in: cid)
       try noteTold(marker: lastRead, in: cid)
       try forgetNamed(besides: lastRead, in: cid)
     }
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     let isMixed = before.fewerLSN > issued || newest == nil && before.moreLSN > issued
     guard let count, count >= 0, !isMixed else { return }
     var top = Position.min
     if let newest {
       top = newest
-    } else if let row = try rows(
-      cid, from: .min, to: Self.beyond, limit: 1, newestFirst: true
+    } else if let row = try tx.rows(
+      cid, from: .min, to: ReadTransaction.beyond, limit: 1, newestFirst: true
     ).first {
       top = row.position
     }
     let marker = tally.marker ?? .min
     // A marker that the server has not heard of may lie anywhere in what it counted.
     let isRead = newest != nil && tally.marker != nil && marker >= top
-    if !isRead, try connection.number(Queries.markerQueued, cid) != nil { return }
+    if !isRead, try tx.connection.number(Queries.markerQueued, cid) != nil { return }
     // It counted from its own marker; another one is another count. What only counts
     // says no marker, and is of the one that the server has now.
     let isFromNamed = lastRead != nil && lastRead == tally.named
@@ -291,49 +296,49 @@ extension WriteTransaction {
       return
     }
     if let named = tally.named, let lastRead, lastRead != named,
-      try connection.number(Queries.markerTold, cid, named) != nil
+      try tx.connection.number(Queries.markerTold, cid, named) != nil
     {
       return
     }
-    let queued = try connection.number(
+    let queued = try tx.connection.number(
       Queries.countQueued, cid, top.time, top.key, marker.time, marker.key,
       RowFlags.notUnread.subtracting([.readQueued, .deleting]).rawValue)
     tally.counted = UnreadCounters.Counted(
       count: isRead ? 0 : Swift.max(0, count &- (queued ?? 0)), top: top, isSharp: newest != nil,
       // What it has not heard of, another device or a deletion may have told it.
       isLow: !isRead && queued ?? 0 > 0,
-      isWhole: try rows(
-        cid, from: top.successor, to: Self.beyond, limit: 1, newestFirst: true
+      isWhole: try tx.rows(
+        cid, from: top.successor, to: ReadTransaction.beyond, limit: 1, newestFirst: true
       ).isEmpty,
-      arrived: try countUnread(
-        cid, from: Swift.max(marker, top).successor, to: Self.beyond), lsn: lsn,
+      arrived: try tx.countUnread(
+        cid, from: Swift.max(marker, top).successor, to: ReadTransaction.beyond), lsn: tx.lsn,
       isFromNamed: isFromNamed)
-    if tally != before { change(.conversations, in: cid, numbers: nil) }
-    change(cid, to: tally)
-    try PurgedUnreadBook(self).bound(by: tally, in: cid)
+    if tally != before { tx.feedTable.change(.conversations, in: cid, numbers: nil) }
+    tx.change(cid, to: tally)
+    try PurgedUnreadBook(tx).bound(by: tally, in: cid)
     settleLater(cid)
   }
 
   /// The server's count is of a state that is lost.
   package func dropServerUnread(_ cid: Int64) throws(StoreFailure) {
-    var tally = try tally(cid)
+    var tally = try tx.tally(cid)
     guard tally.counted != nil else { return }
     tally.counted = nil
-    change(cid, to: tally)
-    change(.conversations, in: cid, numbers: nil)
+    tx.change(cid, to: tally)
+    tx.feedTable.change(.conversations, in: cid, numbers: nil)
   }
 
   /// Tells the feed of the rows that are unread no more, or again, and gives their number.
   private func passUnread(
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int64 {
-    let row = try connection.statement(
+    let row = try tx.connection.statement(
       Queries.unreadNumbers, cid, low.time, low.key, high.time, high.key,
       RowFlags.notUnread.rawValue)
     var count: Int64 = 0
     while try row.step() {
       let number = row.uint(0)
-      feed.add(.updated, cid, number...number)
+      tx.feed.add(.updated, cid, number...number)
       count += 1
     }
     return count
