@@ -52,10 +52,10 @@ extension UnreadTable {
         low, new: high, isNew: isNew, isHeard: isHeard, isHere: isHere ?? false && !isDoubtful)
       // Where its marker stands is not known: a row below the top was counted or not.
       let isBelow = [low, high].contains { $0.map { $0 <= counted.top } ?? false }
-      // One more than was counted stands below the top now: it came later, or another one was
-      // read. What stands below a marker whose place is not known says nothing.
+      // More than were counted stand below the top now: it came later, or others were read or are
+      // gone. What stands below a marker whose place is not known says nothing.
       let more = tally.unread &- counted.arrived &- counted.count
-      let isOneTooMany = isNew && isBelow && more == 1 && tally.named == nil
+      let isOneTooMany = isNew && isBelow && more >= 1 && tally.named == nil
       if !isKept || counted.isFromNamed && isBelow && !isNew || isOneTooMany { doubt(&counted) }
       tally.counted = counted
     }

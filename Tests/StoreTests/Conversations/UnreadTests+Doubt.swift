@@ -12,13 +12,14 @@ extension UnreadTests {
     let cid = try fixture.conversation()
     try fixture.apply((1...9).map { message("m\($0)", at: Int64($0)) }, cid)
     try told(fixture, cid, 6, newest: nil)
+    // It came late, or was counted: nobody knows, and the server is asked once more.
     try fixture.apply([message("m8b", at: 8)], cid)
-    #expect(try unread(fixture, cid) == Unread(6, isExact: true))
-    try fixture.apply([message("m12", at: 12)], cid)
     #expect(try unread(fixture, cid) == Unread(7, isExact: false))
+    try fixture.apply([message("m12", at: 12)], cid)
+    #expect(try unread(fixture, cid) == Unread(8, isExact: false))
     try fixture.reopen()
     try fixture.apply([message("m13", at: 13)], cid)
-    #expect(try unread(fixture, cid) == Unread(8, isExact: false))
+    #expect(try unread(fixture, cid) == Unread(9, isExact: false))
   }
 
   /// The same where a commit takes a message in and leaves something open behind it: on the way
