@@ -25,6 +25,9 @@ struct Eyes {
   private(set) var isFree = true
   /// The server has told how many messages are unread.
   private(set) var hasCounts = false
+  /// By how much a count that an update told stands behind the server's own: an update that comes
+  /// once more after a cut, or late, tells what was counted when it was made.
+  private(set) var stale: [Int: Int] = [:]
   /// What the host has called read.
   var marked: Set<String> = []
   var looks = 0
@@ -40,6 +43,22 @@ struct Eyes {
 
   mutating func noteCounts(_ frame: [UInt8]) {
     hasCounts = hasCounts || Self.counts.contains { Frames.find($0, in: frame, from: 0) != nil }
+  }
+
+  /// Notes a count that was told, beside the one of the server at that moment.
+  mutating func noteCount(_ told: Int, server: Int, in conversation: Int) {
+    stale[conversation] = server - told
+  }
+
+  /// Whether a count may follow another one. A count that stands behind is put right once.
+  mutating func isForeseen(
+    _ now: Int, after before: Int, for cause: Cause, in conversation: Int
+  ) -> Bool {
+    let lowest = before - cause.fall
+    let highest = before + cause.rise
+    if (lowest...highest).contains(now) { return true }
+    guard let behind = stale.removeValue(forKey: conversation) else { return false }
+    return (lowest + min(0, behind)...highest + max(0, behind)).contains(now)
   }
 
   private static let counts = ["\"unread_count\"", "\"message_count\""].map { Array($0.utf8) }

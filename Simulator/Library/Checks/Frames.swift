@@ -96,6 +96,13 @@ enum Frames {
     return String(decoding: bytes[(start + 1)..<end], as: UTF8.self)
   }
 
+  /// The first member `name` that is a number.
+  static func number(_ name: String, _ bytes: [UInt8]) -> Int? {
+    guard let start = valueStart(name, bytes) else { return nil }
+    let digits = bytes[start...].prefix { $0 == 0x2D || (0x30...0x39).contains($0) }
+    return Int(String(decoding: digits, as: UTF8.self))
+  }
+
   /// The values of all members `name` that are text.
   static func all(_ name: String, _ bytes: [UInt8]) -> [String] {
     let needle = Array("\"\(name)\":\"".utf8)

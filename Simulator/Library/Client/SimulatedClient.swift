@@ -152,6 +152,8 @@ package protocol SimulatedClient: AnyObject {
   func receive(_ bytes: [UInt8]) throws -> SimReceipt
   func nextFrame() throws -> SimFrame?
   func frameSent(_ id: UInt64) throws
+  /// Whether a frame is one that a client with a planted fault would not send yet.
+  func isKeptBack(_ frame: [UInt8]) -> Bool
   /// Milliseconds until the next deadline, -1 for none.
   func advance() throws -> Int64
   func syncLatest(_ conversation: [UInt8]) throws -> UInt64
@@ -201,6 +203,7 @@ extension SimulatedClient {
   package func openWindow(
     _ conversation: [UInt8], at place: SimPlace, count: Int, rowsMax: Int, holdMs: Int64
   ) throws -> (any SimulatedWindow)? { nil }
+  package func isKeptBack(_ frame: [UInt8]) -> Bool { false }
   package func markListened(_ conversation: [UInt8], ids: [[UInt8]]) throws {}
   package func events(after seq: UInt64) throws -> [SimEvent]? { [] }
   package func profiles() throws -> [String: [UInt8]] { [:] }

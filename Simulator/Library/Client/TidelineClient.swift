@@ -31,6 +31,8 @@ package final class TidelineClient: SimulatedClient {
   var updatesSeen = 0
   let marksRead: Bool
   private var isBlanked = false
+  private(set) var isOffline = true
+  var marksTaken = 0
   private var (badgesSeen, isNews) = (0, false)
 
   private static let fileName = "messages.tideline"
@@ -115,8 +117,12 @@ package final class TidelineClient: SimulatedClient {
 
   // MARK: Turn
 
-  package func connected() throws { try client.connected() }
+  package func connected() throws {
+    (isOffline, marksTaken) = (false, 0)
+    try client.connected()
+  }
   package func disconnected() throws {
+    isOffline = true
     try client.disconnected()
     try spoilDisconnect()
   }
@@ -171,7 +177,7 @@ package final class TidelineClient: SimulatedClient {
   }
 
   package func frameSent(_ id: UInt64) throws { _ = try client.frameSent(id) }
-  package func advance() throws -> Int64 { try client.advance() }
+  package func advance() throws -> Int64 { restless(try client.advance()) }
 
   // MARK: Syncs
 

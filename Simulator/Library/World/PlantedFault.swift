@@ -62,6 +62,10 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case lostOffer
   /// What is pushed counts as read.
   case markedByPush
+  /// A client that is offline asks to be woken again and again.
+  case restlessOffline
+  /// After the first marks of a connection no more are told.
+  case endlessMarkWait
   /// After a purge a row in the midst is away, and no gap is told.
   case purgedInRange
   /// After a purge a row that a window shows is away.
@@ -83,7 +87,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
       .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage, .tiesByID, .tiesReversed,
       .tiesTurned, .tiesTurnedForAMoment, .fallingBadge, .unexactForAMoment,
-      .offeredTwice, .silentOffered, .fetchedOffered, .lostOffer, .markedByPush:
+      .offeredTwice, .silentOffered, .fetchedOffered, .lostOffer, .markedByPush,
+      .restlessOffline, .endlessMarkWait:
       .all
     }
   }

@@ -120,6 +120,7 @@ package final class World {
   var heard = Heard()
   var eyes = Eyes()
   var offers = Offers()
+  var waits = Waits()
   var acts = Acts()
   var mirror = Mirror()
   /// A budget was set, and was taken back for the end.
@@ -211,6 +212,7 @@ package final class World {
       moveTime(to: deadlineUs)
       sendPushes()
       trace.note(nowUs, "deadline")
+      try noteWake()
       try pump()
       try lookAtBadges()
       try lookAtOffers()
@@ -219,6 +221,7 @@ package final class World {
     }
     guard let (timeUs, event) = queue.pop() else { return false }
     moveTime(to: timeUs)
+    noteInput()
     try take(event)
     sendPushes()
     try lookAtBadges()
@@ -290,7 +293,7 @@ package final class World {
           try cut(outageUs: 500_000)
           return
         }
-        try send(frame)
+        if !client.isKeptBack(frame.bytes) { try send(frame) }
         if powerCutIsDue {
           powerCutIsDue = false
           try endSuddenly()
