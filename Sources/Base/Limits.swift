@@ -8,6 +8,8 @@ package enum Limits {
   package static let jsonDepthMax = 128
   /// Bytes of an id: message, conversation, user.
   package static let idBytesMax = 512
+  /// Bytes of a token that names a place in a log, unescaped.
+  package static let tokenBytesMax = 2048
   /// Bytes of a path.
   package static let pathBytesMax = 1024
   /// The greatest number that is believed to be a count: 8,388,607 of them have a sum.

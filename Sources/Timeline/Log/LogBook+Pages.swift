@@ -1,0 +1,187 @@
+/// What a page of a log proves (rules 1 to 12).
+internal import Base
+
+/// What a page was, for the walk that asked for it.
+package struct LogOutcome: Equatable, Sendable {
+  /// It listed nothing.
+  package var isEmpty = false
+  /// Something is known now that was not.
+  package var isProgress = false
+  /// A token that stands at no entry, and the claim of the present that goes with it.
+  package var floating: LogToken?
+  package var carried: LogClaim?
+  /// It does not continue from the token that was asked.
+  package var isApart = false
+  /// An entry of the range in which it stands now.
+  package var id: [UInt8]?
+
+  package init() {}
+}
+
+extension LogBook {
+  package mutating func take(
+    _ page: LogPage, of ask: LogAsk
+  ) throws(Table.Failure) -> LogOutcome {
+    var outcome = LogOutcome()
+    let isNewEpoch = try take(epoch: page.epoch)
+    var listed = IDSet()
+    var entries: [LogEntry] = []
+    for entry in page.entries where !listed.contains(entry.id) {
+      listed.insert(entry.id)
+      entries.append(entry)
+    }
+    outcome.isEmpty = entries.isEmpty
+    if let token = ask.token, token.connection != facts.connection, isNewEpoch {
+      // The token named a place of another history.
+      outcome.isApart = true
+    }
+    let before = (ranges, step.inserted.count, step.removed.count)
+    var run = LogRun(request: ask.request)
+    for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
+    let isAnchored = try anchor(&run, page, ask, listed, isNewEpoch: isNewEpoch)
+    if ask.token != nil, !isAnchored { outcome.isApart = true }
+    run.start = startClaim(page, ask, isEmpty: entries.isEmpty)
+    run.present = presentClaim(page, ask)
+    hang(page, ask, on: &run, entries)
+    if run.links.isEmpty {
+      try takeNothing(page, ask, run, &outcome)
+      return outcome
+    }
+    if entries.isEmpty, !isAnchored { return outcome }
+    try merge(run)
+    outcome.id = run.links[0].id
+    outcome.isProgress =
+      step.inserted.count > before.1 || step.removed.count > before.2
+      || before.0.count != ranges.count || before.0.map(\.start) != ranges.map(\.start)
+    // A page of nothing with another token may lead on, but not for ever.
+    return outcome
+  }
+
+  /// Adds the entry at which the token stands, where the page continues from it (rules 1, 3, 7).
+  private mutating func anchor(
+    _ run: inout LogRun, _ page: LogPage, _ ask: LogAsk, _ listed: IDSet, isNewEpoch: Bool
+  ) throws(Table.Failure) -> Bool {
+    guard let id = ask.token?.id, var row = try table.row(id) else { return false }
+    if listed.contains(id) { return true }
+    if isNewEpoch, ask.token?.connection != facts.connection, !isPlanted(.epochIgnored) {
+      return false
+    }
+    if isPlanted(.tokenStandsAtEnd), let at = range(holding: row.place) {
+      if case .after = ask.place, let top = try topRow(of: ranges[at]) { row = top }
+    }
+    switch ask.place {
+    case .before:
+      run.links.append(LogLink(id: row.id, entry: nil))
+      return true
+    case .after:
+      if page.gap, !isPlanted(.gapIgnored) { return false }
+      if page.before == nil, !isPlanted(.startIgnored) { return false }
+      run.links.insert(LogLink(id: row.id, entry: nil), at: 0)
+      return true
+    case .newest, .around:
+      return false
+    }
+  }
+
+  private func startClaim(_ page: LogPage, _ ask: LogAsk, isEmpty: Bool) -> LogClaim? {
+    let claim = LogClaim(request: ask.request, connection: ask.connection)
+    if isEmpty, isPlanted(.emptyIsStart), case .before = ask.place { return claim }
+    guard page.before == nil else { return nil }
+    if isEmpty, let token = ask.token {
+      // The token of another connection may have been taken for another place.
+      if case .after = ask.place { return nil }
+      if token.connection != ask.connection, !isPlanted(.oldTokenStart) { return nil }
+    }
+    return claim
+  }
+
+  private func presentClaim(_ page: LogPage, _ ask: LogAsk) -> LogClaim? {
+    let claim = LogClaim(request: ask.request, connection: ask.connection)
+    switch ask.place {
+    case .before(let token):
+      guard token.id == nil, ask.carried != nil else { return nil }
+      return isPlanted(.carriedIsNew) ? claim : ask.carried
+    case .after:
+      return page.present || isPlanted(.shortIsPresent) ? claim : nil
+    case .newest, .around:
+      return page.present ? claim : nil
+    }
+  }
+
+  /// Where the tokens of a page stand (rules 2 and 4).
+  private func hang(
+    _ page: LogPage, _ ask: LogAsk, on run: inout LogRun, _ entries: [LogEntry]
+  ) {
+    func token(_ bytes: [UInt8], _ id: [UInt8]) -> LogToken {
+      LogToken(bytes: bytes, id: id, connection: ask.connection, epoch: facts.epoch)
+    }
+    if let first = entries.first, let last = entries.last {
+      run.lower = page.before.map { token($0, first.id) }
+      run.upper = token(page.after, last.id)
+    } else if let id = run.links.first?.id {
+      // One of an empty page takes the place of the one that it was asked with.
+      switch ask.place {
+      case .before: run.lower = page.before.map { token($0, id) }
+      case .after: run.upper = token(page.after, id)
+      case .newest, .around: break
+      }
+    }
+  }
+
+  /// A page that proves nothing of any entry.
+  private mutating func takeNothing(
+    _ page: LogPage, _ ask: LogAsk, _ run: LogRun, _ outcome: inout LogOutcome
+  ) throws(Table.Failure) {
+    let isNewest: Bool
+    switch ask.place {
+    case .newest: isNewest = true
+    case .before(let token): isNewest = token.id == nil
+    case .after, .around: isNewest = false
+    }
+    if isNewest, run.start != nil, let present = run.present {
+      try takeEmptyLog(present)
+      outcome.isProgress = true
+      return
+    }
+    guard let before = page.before, run.present != nil || isNewest else { return }
+    outcome.floating = LogToken(
+      bytes: before, id: nil, connection: ask.connection, epoch: facts.epoch)
+    outcome.carried = run.present
+  }
+
+  /// There is nothing in the log; what came since the request stands apart.
+  private mutating func takeEmptyLog(_ claim: LogClaim) throws(Table.Failure) {
+    facts.empty = claim
+    let all = ranges
+    ranges = []
+    var later: [LogRow] = []
+    for range in all {
+      let rows = try table.rows(from: range.low, through: range.high)
+      for row in rows {
+        if row.stored < claim.request { try drop(row) } else { later.append(row) }
+      }
+    }
+    for row in later { try table.remove(row.id) }
+    try strand(later)
+  }
+
+  // MARK: Epochs
+
+  /// Another epoch voids all that is claimed (rule 26).
+  private mutating func take(epoch: [UInt8]?) throws(Table.Failure) -> Bool {
+    guard let epoch, epoch != facts.epoch else { return false }
+    defer { facts.epoch = epoch }
+    guard facts.epoch != nil, !isPlanted(.epochIgnored) else { return false }
+    facts.empty = nil
+    for index in ranges.indices {
+      ranges[index].start = nil
+      ranges[index].present = nil
+      ranges[index].lower = []
+      ranges[index].upper = []
+      ranges[index].note = nil
+      ranges[index].isVoid = true
+    }
+    try touchMarked()
+    return true
+  }
+}

@@ -1,0 +1,172 @@
+/// Pushes, tokens that are refused, and retention (rules 6, 20, 21).
+internal import Base
+
+extension LogBook {
+  // MARK: Pushes
+
+  /// Takes a push: it continues the range whose last entry is the one before it, and stands apart
+  /// otherwise. What is known is not changed by it.
+  package mutating func take(_ push: LogPush) throws(Table.Failure) {
+    var entries: [LogEntry] = []
+    var listed = IDSet()
+    var last: LogRow?
+    for entry in push.entries where !listed.contains(entry.id) {
+      listed.insert(entry.id)
+      if let row = try table.row(entry.id) {
+        // What came before it was told in another way: a catch-up says where it stands.
+        if !entries.isEmpty { step.owesCatchUp = true }
+        last = row
+        entries = []
+      } else {
+        entries.append(entry)
+      }
+    }
+    guard let final = entries.last else { return }
+    var run = LogRun(request: facts.issued)
+    for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
+    if let anchor = try anchor(of: push, known: last) {
+      run.links.insert(LogLink(id: anchor, entry: nil), at: 0)
+    } else {
+      step.owesCatchUp = true
+    }
+    run.upper = push.after.map {
+      LogToken(bytes: $0, id: final.id, connection: facts.connection, epoch: facts.epoch)
+    }
+    try merge(run)
+  }
+
+  /// The entry that the push follows, where that is the last one of a range.
+  private func anchor(of push: LogPush, known: LogRow?) throws(Table.Failure) -> [UInt8]? {
+    if isPlanted(.pushAdjacent), let newest, let row = try topRow(of: ranges[newest]) {
+      return row.id
+    }
+    guard push.isFirst else { return nil }
+    if let known { return isTop(known) ? known.id : nil }
+    if let id = push.previous {
+      guard let row = try table.row(id) else { return nil }
+      return isTop(row) ? id : nil
+    }
+    guard let bytes = push.before else { return nil }
+    for range in ranges where !range.isVoid {
+      for token in range.upper
+      where token.bytes == bytes && token.connection == facts.connection {
+        if let row = try topRow(of: range), row.id == token.id { return row.id }
+      }
+    }
+    return nil
+  }
+
+  private func isTop(_ row: LogRow) -> Bool {
+    range(holding: row.place).map { ranges[$0].high == row.place && !ranges[$0].isVoid } ?? false
+  }
+
+  // MARK: Tokens that are refused
+
+  /// The server does not know it.
+  package mutating func forget(_ token: LogToken) {
+    for index in ranges.indices {
+      ranges[index].lower.removeAll { $0.bytes == token.bytes }
+      ranges[index].upper.removeAll { $0.bytes == token.bytes }
+    }
+  }
+
+  /// Splits off what lies beyond an entry, since the server does not have its end (rule 6).
+  package mutating func splitOff(
+    _ side: LogNote.Side, of id: [UInt8]
+  ) throws(Table.Failure) {
+    guard !isPlanted(.outerPartStays), let row = try table.row(id),
+      let at = range(holding: row.place)
+    else { return }
+    let range = ranges[at]
+    let edge =
+      side == .above
+      ? try table.first(above: row.place, through: range.high)
+      : try table.last(below: row.place, from: range.low)
+    guard let edge else { return }
+    var outer = LogRange(
+      low: side == .above ? edge.place : range.low, high: side == .above ? range.high : edge.place,
+      connection: range.connection)
+    outer.isVoid = range.isVoid
+    outer.note = LogNote(side, of: id, issued: facts.issued)
+    if side == .above {
+      ranges[at].high = row.place
+      ranges[at].present = nil
+      ranges[at].upper = []
+      ranges.insert(outer, at: at + 1)
+    } else {
+      ranges[at].low = row.place
+      ranges[at].start = nil
+      ranges[at].lower = []
+      ranges.insert(outer, at: at)
+    }
+    try touchMarked()
+  }
+
+  /// Nothing near an end of it is in the log any more.
+  package mutating func dropRange(
+    of id: [UInt8], _ side: LogNote.Side
+  ) throws(Table.Failure) {
+    guard let at = try range(of: id) else { return }
+    let (_, rows) = try takeOut(at)
+    for row in rows { try drop(row) }
+    let isRolledBack = side == .above
+    try doubt(
+      lost: isRolledBack ? rows : [], isRolledBack: isRolledBack,
+      LogRun(request: facts.issued))
+  }
+
+  /// The log does not hold an entry, which the server was asked for by its id.
+  package mutating func lost(_ id: [UInt8]) throws(Table.Failure) {
+    guard let row = try table.row(id), let at = range(holding: row.place) else { return }
+    let range = ranges[at]
+    try drop(row)
+    guard range.low < range.high else {
+      ranges.remove(at: at)
+      return
+    }
+    if range.low == row.place {
+      ranges[at].low = try table.first(above: row.place, through: range.high)?.place ?? range.high
+    }
+    if range.high == row.place {
+      ranges[at].high = try table.last(below: row.place, from: range.low)?.place ?? range.low
+    }
+    try review()
+  }
+
+  // MARK: Retention
+
+  /// Takes out up to so many entries from the older end of the lowest range, never the last of the
+  /// newest range, and not beyond a change of something that stays. Gives how many went.
+  package mutating func trim(_ count: Int) throws(Table.Failure) -> Int {
+    guard let lowest = ranges.first else { return 0 }
+    let keepsLast = ranges.count == 1 || newest == 0
+    var gone = 0
+    for row in try table.rows(from: lowest.low, through: lowest.high) {
+      guard gone < count, !keepsLast || row.place < lowest.high else { break }
+      if let target = row.entry.change?.target, !isPlanted(.trimsChanges),
+        try table.row(target) != nil
+      {
+        break
+      }
+      try drop(row)
+      gone += 1
+    }
+    guard gone > 0 else { return 0 }
+    guard let next = try table.first(above: lowest.low - 1, through: lowest.high) else {
+      ranges.removeFirst()
+      return gone
+    }
+    ranges[0].low = next.place
+    if isPlanted(.trimmedClaims) { return gone }
+    ranges[0].start = nil
+    ranges[0].lower = try tokens(ranges[0].lower, in: ranges[0])
+    if ranges.count > 1 {
+      // It may stand elsewhere now than at the start.
+      let rows = try table.rows(from: ranges[0].low, through: ranges[0].high)
+      var changes = rows.filter { $0.entry.change?.target != nil }
+      for row in rows { changes += try table.changes(of: row.id) }
+      try arrange(around: rows[0].id, changes: changes)
+    }
+    return gone
+  }
+}

@@ -1,0 +1,123 @@
+/// What a message is after all its changes (rules 16, 18, 19).
+///
+/// Changes stay entries of their own; the state is derived. Those of the message's own range come
+/// first, in the order of the log; those of other ranges after them, for a change that stands
+/// outside of the range of its target stands above it.
+internal import Base
+
+/// A register of a message that changes write: of those to one, the last counts.
+package enum LogSlot: Hashable, Sendable {
+  case content, pin
+  case reactions(of: [UInt8])
+}
+
+extension LogChange {
+  package var slot: LogSlot? {
+    switch kind {
+    case .edit: .content
+    case .pin, .unpin: .pin
+    case .react, .unreact, .reactions: .reactions(of: user)
+    case .delete, .none: nil
+    }
+  }
+}
+
+package struct LogState: Equatable, Sendable {
+  package var content: [UInt8]
+  package var isDeleted = false
+  package var isEdited = false
+  package var isPinned = false
+  /// Of each user who has any, in the order in which they were given.
+  package var reactions: [[UInt8]: [[UInt8]]] = [:]
+
+  package init(content: [UInt8]) { self.content = content }
+}
+
+extension LogBook {
+  /// Nil where it is no message, or is not known.
+  package func state(of id: [UInt8]) throws(Table.Failure) -> LogState? {
+    guard let row = try table.row(id), row.entry.change == nil else { return nil }
+    var state = LogState(content: row.entry.content)
+    state.isDeleted = row.entry.isDeleted
+    let own = range(holding: row.place)
+    let changes = try inOrder(table.changes(of: id), own: own)
+    var edit: LogRow?
+    for change in changes {
+      guard let kind = change.entry.change?.kind, try !isTakenBack(change) else { continue }
+      let user = change.entry.change?.user ?? []
+      switch kind {
+      case .edit: edit = change
+      case .delete: state.isDeleted = true
+      case .pin: state.isPinned = true
+      case .unpin: state.isPinned = false
+      case .react(let reaction):
+        if !(state.reactions[user] ?? []).contains(reaction) {
+          state.reactions[user, default: []].append(reaction)
+        }
+      case .unreact(let reaction): state.reactions[user]?.removeAll { $0 == reaction }
+      case .reactions(let all): state.reactions[user] = all
+      case .none: break
+      }
+    }
+    state.reactions = state.reactions.filter { !$0.value.isEmpty }
+    if try countsInPlace(row, own: own) {
+      state.isEdited = true
+    } else if let edit {
+      state.content = edit.entry.content
+      state.isEdited = true
+    } else {
+      state.isEdited = row.entry.edited != .no
+    }
+    return state
+  }
+
+  private func inOrder(_ changes: [LogRow], own: Int?) -> [LogRow] {
+    guard changes.count > 1 else { return changes }
+    func isOther(_ row: LogRow) -> Int {
+      range(holding: row.place) == own ? 0 : isPlanted(.otherRangeFirst) ? -1 : 1
+    }
+    return changes.map { (isOther($0), $0) }
+      .sorted { ($0.0, $0.1.place) < ($1.0, $1.1.place) }.map(\.1)
+  }
+
+  /// Whether a change was deleted, in its place or by an entry that was not itself.
+  func isTakenBack(_ row: LogRow, depth: Int = 0) throws(Table.Failure) -> Bool {
+    if row.entry.isDeleted { return true }
+    guard depth < 8, !isPlanted(.changeNotDeleted) else { return false }
+    for change in try table.changes(of: row.id) where change.entry.change?.kind == .delete {
+      if try !isTakenBack(change, depth: depth + 1) { return true }
+    }
+    return false
+  }
+
+  /// An edit shown in place counts until its own entry is placed, or until the range reaches the
+  /// present by a later request: then all that there are have their places (rule 19).
+  private func countsInPlace(_ row: LogRow, own: Int?) throws(Table.Failure) -> Bool {
+    if isPlanted(.inPlaceIgnored) { return false }
+    switch row.entry.edited {
+    case .no: return false
+    case .by(let id): if try table.row(id) != nil, !isPlanted(.inPlaceStays) { return false }
+    case .unnamed: break
+    }
+    if isPlanted(.inPlaceStays) { return true }
+    guard let own, !ranges[own].isVoid, let present = ranges[own].present else { return true }
+    return present.request <= row.heard
+  }
+
+  /// Where an edit shown in place was taken back, what the message said before is to be read.
+  mutating func review() throws(Table.Failure) {
+    var seen = IDSet()
+    for id in step.touched where !seen.contains(id) {
+      seen.insert(id)
+      guard let row = try table.row(id), row.isClaimed, row.entry.change == nil,
+        row.entry.edited != .no, try !countsInPlace(row, own: range(holding: row.place))
+      else { continue }
+      var isUndone = false
+      for change in try table.changes(of: id) where change.entry.change?.kind == .edit {
+        isUndone = try isTakenBack(change)
+        if !isUndone { break }
+      }
+      if isUndone { try unclaim(row) }
+    }
+  }
+}

@@ -1,0 +1,265 @@
+/// What is heard of a log, and what is kept of it: entries, tokens, claims, ranges.
+///
+/// A log is a server's order of arrival, named by opaque tokens. `docs/protocol-log.md` has the
+/// words of the wire, decision 070 how a log fits in. Rules are named by their numbers there.
+///
+/// Instants are counted in requests: `issued` is how many had been issued when something was
+/// stored, and a page knows the number of its own. What was stored before a page was requested
+/// was in the log when the page was made, or had left it.
+
+/// One entry of a log: a message, or a change to one. Both have ids of one kind.
+package struct LogEntry: Equatable, Sendable {
+  package var id: [UInt8]
+  /// Nil for a message.
+  package var change: LogChange?
+  package var timeUs: Int64?
+  /// It was taken away and stands in its place, without effect.
+  package var isDeleted = false
+  /// A message shown with a content that is not its first one.
+  package var edited = LogEditedInPlace.no
+  /// What the message or the edit says.
+  package var content: [UInt8]
+
+  package init(
+    id: [UInt8], change: LogChange? = nil, timeUs: Int64? = nil, isDeleted: Bool = false,
+    edited: LogEditedInPlace = .no, content: [UInt8] = []
+  ) {
+    self.id = id
+    self.change = change
+    self.timeUs = timeUs
+    self.isDeleted = isDeleted
+    self.edited = edited
+    self.content = content
+  }
+
+  /// It shows what a later entry did to it.
+  package var isMarkedInPlace: Bool { isDeleted || edited != .no }
+}
+
+package enum LogEditedInPlace: Equatable, Sendable {
+  case no
+  /// By which entry is not told.
+  case unnamed
+  case by([UInt8])
+}
+
+/// What an entry does that is no message.
+package struct LogChange: Equatable, Sendable {
+  package enum Kind: Equatable, Sendable {
+    case edit, delete
+    /// One user's reactions: one more, one less, or these and no others.
+    case react([UInt8])
+    case unreact([UInt8])
+    case reactions([[UInt8]])
+    case pin, unpin
+    /// Keeps its place and has no effect that is derived here.
+    case none
+  }
+
+  package var kind: Kind
+  package var target: [UInt8]?
+  package var user: [UInt8]
+
+  package init(_ kind: Kind, of target: [UInt8]?, by user: [UInt8] = []) {
+    self.kind = kind
+    self.target = target
+    self.user = user
+  }
+}
+
+/// An opaque word of the server's for a place in the log.
+package struct LogToken: Equatable, Sendable {
+  package var bytes: [UInt8]
+  /// The entry at which it stands; nil where a page without entries gave it.
+  package var id: [UInt8]?
+  package var connection: UInt64
+  package var epoch: [UInt8]?
+
+  package init(bytes: [UInt8], id: [UInt8]?, connection: UInt64, epoch: [UInt8]?) {
+    self.bytes = bytes
+    self.id = id
+    self.connection = connection
+    self.epoch = epoch
+  }
+}
+
+/// That a range starts the log, or reached its end: as of the moment in which a request was issued.
+package struct LogClaim: Equatable, Sendable {
+  package var request: UInt64
+  package var connection: UInt64
+
+  package init(request: UInt64, connection: UInt64) {
+    self.request = request
+    self.connection = connection
+  }
+}
+
+/// Where a part stood that a page did not show beside its neighbour.
+package struct LogNote: Equatable, Sendable {
+  package enum Side: Equatable, Sendable { case above, below }
+
+  package var side: Side
+  package var id: [UInt8]
+  /// How many requests had been issued when it was split off.
+  package var issued: UInt64
+
+  package init(_ side: Side, of id: [UInt8], issued: UInt64) {
+    self.side = side
+    self.id = id
+    self.issued = issued
+  }
+}
+
+/// A stretch of entries that stand directly behind each other in the log.
+package struct LogRange: Equatable, Sendable {
+  /// The places of its lowest and its highest entry.
+  package var low: Int64
+  package var high: Int64
+  package var start: LogClaim?
+  package var present: LogClaim?
+  /// Tokens to go on with, the better one first; mostly one, and none that stands elsewhere.
+  package var lower: [LogToken] = []
+  package var upper: [LogToken] = []
+  package var note: LogNote?
+  /// Its entries are shown where they stood, and nothing is claimed of them.
+  package var isVoid = false
+  /// The connection in which it was last read.
+  package var connection: UInt64
+
+  package init(low: Int64, high: Int64, connection: UInt64) {
+    self.low = low
+    self.high = high
+    self.connection = connection
+  }
+
+  package func holds(_ place: Int64) -> Bool { low <= place && place <= high }
+}
+
+/// An entry as it is stored.
+package struct LogRow: Equatable, Sendable {
+  package var entry: LogEntry
+  package var place: Int64
+  /// How many requests had been issued when it came first.
+  package var stored: UInt64
+  /// The same for the copy that is here.
+  package var heard: UInt64
+  /// What it shows is what a page of this history showed.
+  package var isClaimed = true
+
+  package init(entry: LogEntry, place: Int64, stored: UInt64, heard: UInt64) {
+    self.entry = entry
+    self.place = place
+    self.stored = stored
+    self.heard = heard
+  }
+
+  package var id: [UInt8] { entry.id }
+}
+
+/// What is asked of the server.
+package struct LogAsk: Equatable, Sendable {
+  package enum Place: Equatable, Sendable {
+    case newest
+    case before(LogToken)
+    case after(LogToken)
+    case around([UInt8])
+  }
+
+  package var place: Place
+  package var request: UInt64
+  package var connection: UInt64
+  /// The present was claimed by the answer without entries that gave the token.
+  package var carried: LogClaim?
+
+  package init(_ place: Place, request: UInt64, connection: UInt64, carried: LogClaim? = nil) {
+    self.place = place
+    self.request = request
+    self.connection = connection
+    self.carried = carried
+  }
+
+  package var token: LogToken? {
+    switch place {
+    case .before(let token), .after(let token): token
+    case .newest, .around: nil
+    }
+  }
+}
+
+/// What the server answered.
+package struct LogPage: Sendable {
+  /// Oldest first.
+  package var entries: [LogEntry]
+  /// Absent: the log starts with the page.
+  package var before: [UInt8]?
+  package var after: [UInt8]
+  package var present = false
+  package var gap = false
+  package var epoch: [UInt8]?
+
+  package init(
+    entries: [LogEntry], before: [UInt8]?, after: [UInt8], present: Bool = false,
+    gap: Bool = false, epoch: [UInt8]? = nil
+  ) {
+    self.entries = entries
+    self.before = before
+    self.after = after
+    self.present = present
+    self.gap = gap
+    self.epoch = epoch
+  }
+}
+
+/// What the server pushed: entries directly behind each other.
+package struct LogPush: Sendable {
+  package var entries: [LogEntry]
+  /// The entry directly before the first one.
+  package var previous: [UInt8]?
+  /// A token that stands there.
+  package var before: [UInt8]?
+  package var after: [UInt8]?
+  /// It came by the connection, and for the first time.
+  package var isFirst = true
+
+  package init(
+    entries: [LogEntry], previous: [UInt8]? = nil, before: [UInt8]? = nil, after: [UInt8]? = nil,
+    isFirst: Bool = true
+  ) {
+    self.entries = entries
+    self.previous = previous
+    self.before = before
+    self.after = after
+    self.isFirst = isFirst
+  }
+}
+
+/// What is known of a server that keeps a log.
+package struct LogProfile: Sendable {
+  /// A token that it does not know it refuses, and never takes for another place.
+  package var refusesUnknown = false
+  /// It names an epoch, another one after each restore.
+  package var namesEpoch = false
+  /// Arrival and history differ: nothing is concluded from absence.
+  package var hasTwoOrders = false
+
+  package init(
+    refusesUnknown: Bool = false, namesEpoch: Bool = false, hasTwoOrders: Bool = false
+  ) {
+    self.refusesUnknown = refusesUnknown
+    self.namesEpoch = namesEpoch
+    self.hasTwoOrders = hasTwoOrders
+  }
+}
+
+/// How far apart places are given: between entries, and between ranges.
+package struct LogSpacing: Sendable {
+  package var step: Int64
+  package var gap: Int64
+
+  package static let normal = LogSpacing(step: 1 << 16, gap: 1 << 40)
+
+  package init(step: Int64, gap: Int64) {
+    self.step = max(step, 2)
+    self.gap = max(gap, 4)
+  }
+}

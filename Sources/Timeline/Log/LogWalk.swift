@@ -1,0 +1,196 @@
+/// Which request is next, to bring what is known of a log to where somebody wants it.
+///
+/// It is a value beside the book and may be lost: all that it has proven is there. One request is
+/// under way at a time.
+internal import Base
+
+package struct LogWalk: Sendable {
+  package enum Goal: Equatable, Sendable {
+    /// Everything since the newest that is known, up to the present.
+    case present
+    /// The present, and down to the start; what is doubted is read again.
+    case whole
+    case entry([UInt8])
+  }
+
+  package enum Next: Equatable, Sendable {
+    case ask(LogAsk.Place, carried: LogClaim?)
+    case ended(End)
+  }
+
+  package enum End: Equatable, Sendable {
+    case done
+    /// It stays a gap, and the next sync goes on from there.
+    case gap
+    case notFound
+  }
+
+  /// An end whose token is unknown is looked for by ids: its own, then some further inward.
+  private struct Seek {
+    var ids: [[UInt8]]
+    var at = 0
+    var side: LogNote.Side
+  }
+
+  /// So many answers in a row may bring nothing.
+  package static let idleMax = 64
+
+  package let goal: Goal
+  private let began: UInt64
+  /// What the newest was when it began.
+  private let target: [UInt8]?
+  /// An entry of the range that is to reach the present.
+  private var head: [UInt8]?
+  private var idle = 0
+  private var floating: (token: LogToken, carried: LogClaim?)?
+  private var seek: Seek?
+  private var isFound: Bool?
+  private var hasFailed = false
+
+  package init<Table: LogTable>(
+    _ goal: Goal, _ book: LogBook<Table>
+  ) throws(Table.Failure) {
+    self.goal = goal
+    began = book.facts.issued
+    let index = book.newest ?? book.ranges.lastIndex { !$0.isVoid }
+    target = try index.map { book.ranges[$0] }.flatMap { range throws(Table.Failure) in
+      try book.topRow(of: range)?.id
+    }
+    head = target
+  }
+
+  // MARK: What is next
+
+  package mutating func next<Table: LogTable>(
+    _ book: LogBook<Table>
+  ) throws(Table.Failure) -> Next {
+    if hasFailed { return .ended(.gap) }
+    if idle >= Self.idleMax, !book.isPlanted(.endlessWalk) { return .ended(.gap) }
+    if let seek { return .ask(.around(seek.ids[seek.at]), carried: nil) }
+    if let floating { return .ask(.before(floating.token), carried: floating.carried) }
+    if case .entry(let id) = goal {
+      switch isFound {
+      case true?: return .ended(.done)
+      case false?: return .ended(.notFound)
+      case nil: return .ask(.around(id), carried: nil)
+      }
+    }
+    if let empty = book.facts.empty, empty.request > began { return .ended(.done) }
+    guard let newest = book.newest, let claim = book.ranges[newest].present, claim.request > began
+    else { return try askPresent(book) }
+    return try askBelow(book, book.ranges[newest])
+  }
+
+  /// What came since.
+  private func askPresent<Table: LogTable>(
+    _ book: LogBook<Table>
+  ) throws(Table.Failure) -> Next {
+    guard let head, let index = try book.range(of: head), !book.ranges[index].isVoid,
+      let token = book.ranges[index].upper.first(where: book.isUsable)
+    else { return .ask(.newest, carried: nil) }
+    return .ask(.after(token), carried: nil)
+  }
+
+  /// What lies between the newest page and what was known, and below that.
+  private func askBelow<Table: LogTable>(
+    _ book: LogBook<Table>, _ range: LogRange
+  ) throws(Table.Failure) -> Next {
+    let isJoined: Bool
+    if let target, let row = try book.table.row(target) {
+      isJoined = range.holds(row.place) || range.start != nil
+    } else {
+      isJoined = true
+    }
+    if isJoined, goal == .present || range.start != nil {
+      if goal == .whole, let row = try book.table.unclaimed() {
+        return .ask(.around(row.id), carried: nil)
+      }
+      return .ended(.done)
+    }
+    if let token = range.lower.first(where: book.isUsable) {
+      return .ask(.before(token), carried: nil)
+    }
+    guard let row = try book.bottomRow(of: range) else { return .ended(.gap) }
+    return .ask(.around(row.id), carried: nil)
+  }
+
+  // MARK: What came of it
+
+  /// Takes a page into the book.
+  package mutating func take<Table: LogTable>(
+    _ page: LogPage, of ask: LogAsk, into book: inout LogBook<Table>
+  ) throws(Table.Failure) {
+    if let found = seek, case .around(let id) = ask.place {
+      if found.at > 0 { try book.splitOff(found.side, of: id) }
+      seek = nil
+    }
+    floating = nil
+    let outcome = try book.take(page, of: ask)
+    if let token = outcome.floating { floating = (token, outcome.carried) }
+    if case .entry(let id) = goal { isFound = try book.table.row(id) != nil }
+    if case .after(let token) = ask.place, outcome.isApart {
+      // It goes on from there; where nothing came of it, the newest page says more.
+      if let id = outcome.id { head = id } else if floating == nil { book.forget(token) }
+    }
+    if case .before(let token) = ask.place, outcome.isEmpty, page.before == nil,
+      token.connection != ask.connection
+    {
+      // Whether the log starts there its first entry says (rule 12).
+      book.forget(token)
+    }
+    if outcome.isProgress { idle = 0 } else { idle += 1 }
+  }
+
+  /// The server does not know the token that was asked (rule 6).
+  package mutating func tokenIsUnknown<Table: LogTable>(
+    _ ask: LogAsk, in book: inout LogBook<Table>
+  ) throws(Table.Failure) {
+    idle += 1
+    floating = nil
+    guard let token = ask.token else { return }
+    book.forget(token)
+    guard let id = token.id, let row = try book.table.row(id),
+      let at = book.range(holding: row.place)
+    else { return }
+    let range = book.ranges[at]
+    var side = LogNote.Side.above
+    if case .before = ask.place { side = .below }
+    let inward =
+      side == .above
+      ? try book.table.rows(from: range.low, through: row.place).reversed()
+      : try book.table.rows(from: row.place, through: range.high)
+    var ids = [id]
+    var distance = 1
+    while distance < inward.count {
+      ids.append(inward[distance].id)
+      distance *= 2
+    }
+    seek = Seek(ids: ids, side: side)
+  }
+
+  /// The server does not have the entry that was asked for by its id.
+  package mutating func isMissing<Table: LogTable>(
+    _ ask: LogAsk, in book: inout LogBook<Table>
+  ) throws(Table.Failure) {
+    idle += 1
+    guard case .around(let id) = ask.place else { return }
+    if case .entry = goal, seek == nil {
+      isFound = false
+      return
+    }
+    guard var seek else {
+      try book.lost(id)
+      return
+    }
+    seek.at += 1
+    self.seek = seek
+    guard seek.at == seek.ids.count else { return }
+    self.seek = nil
+    try book.dropRange(of: seek.ids[0], seek.side)
+  }
+
+  /// The server has no way to ask around an entry.
+  package mutating func isUnsupported() {
+    hasFailed = true
+  }
+}

@@ -1,0 +1,389 @@
+/// The rules of a log by name. Each holds, and is broken by the fault that is planted for it.
+import Testing
+import Timeline
+
+private typealias Script = LogScript
+
+private struct Rule: Sendable {
+  let fault: LogFault
+  let holds: @Sendable (LogFault?) throws -> Bool
+
+  init(_ fault: LogFault, _ holds: @escaping @Sendable (LogFault?) throws -> Bool) {
+    self.fault = fault
+    self.holds = holds
+  }
+}
+
+@Suite struct LogRuleTests {
+  @Test(arguments: LogFault.allCases) func holdsAndIsBrokenByItsFault(_ fault: LogFault) throws {
+    let rules = (Self.tokens + Self.joining + Self.changes + Self.restores)
+      .filter { $0.fault == fault }
+    #expect(!rules.isEmpty, "no test of \(fault)")
+    for rule in rules {
+      #expect(try rule.holds(nil), "\(fault)")
+      #expect(try !rule.holds(fault), "\(fault) is not found")
+    }
+  }
+
+  // MARK: Tokens, empty pages
+
+  private static let tokens: [Rule] = [
+    Rule(.shortIsPresent) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+      try log.page(.after(log.token(.above, of: "b")), Script.entries("c"), before: "t1")
+      return log.book.ranges[0].present?.request == 1
+    },
+    Rule(.tokenStandsAtEnd) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+      try log.push(Script.entry("c"), behind: "b")
+      // Rolled back: the token stands at b.
+      try log.page(.after(log.token(.above, of: "b")), [], before: "t1", present: true)
+      return log.shape == "[a b]>"
+    },
+    Rule(.firstTokenStays) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("b c"), before: "t1", present: true)
+      try log.page(.before(log.token(.below, of: "b")), Script.entries("a"), before: "t0")
+      return log.token(.below, of: "a").bytes == Array("t0".utf8)
+    },
+    Rule(.oldTokenCounts) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+      log.book.connected()
+      var walk = try LogWalk(.present, log.book)
+      return try walk.next(log.book) == .ask(.newest, carried: nil)
+    },
+    Rule(.outerPartStays) { fault in
+      var log = Script(fault, profile: LogProfile(refusesUnknown: true))
+      try log.page(.newest, Script.entries("a b c d"), before: "t0", present: true)
+      var walk = try LogWalk(.present, log.book)
+      guard case .ask(let place, _) = try walk.next(log.book) else { return false }
+      try walk.tokenIsUnknown(log.book.ask(place), in: &log.book)
+      try walk.isMissing(log.book.ask(.around(Array("d".utf8))), in: &log.book)
+      guard try walk.next(log.book) == .ask(.around(Array("c".utf8)), carried: nil) else {
+        return false
+      }
+      let page = LogPage(
+        entries: Script.entries("b c"), before: Array("x".utf8), after: Array("y".utf8))
+      try walk.take(page, of: log.book.ask(.around(Array("c".utf8))), into: &log.book)
+      return log.shape == "[a b c] [d]"
+    },
+    Rule(.emptyIsStart) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("b c"), before: "t1", present: true)
+      try log.page(.before(log.token(.below, of: "b")), [], before: "t0")
+      return log.shape == "[b c]>" && log.token(.below, of: "b").bytes == Array("t0".utf8)
+    },
+    Rule(.endlessWalk) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("b c"), before: "t1", present: true)
+      var walk = try LogWalk(.whole, log.book)
+      for count in 0..<100 {
+        guard case .ask(let place, _) = try walk.next(log.book) else { return count <= 65 }
+        var page = LogPage(entries: [], before: Array("t1".utf8), after: Array("t".utf8))
+        if case .before = place {} else { page.present = true }
+        try walk.take(page, of: log.book.ask(place), into: &log.book)
+      }
+      return false
+    },
+    Rule(.oldTokenStart) { fault in
+      var log = Script(fault, profile: LogProfile(refusesUnknown: true))
+      try log.page(.newest, Script.entries("b c"), before: "t1", present: true)
+      log.book.connected()
+      try log.page(.before(log.token(.below, of: "b")), [], before: nil)
+      return log.shape == "[b c]>"
+    },
+  ]
+
+  // MARK: Joining, places
+
+  private static let joining: [Rule] = [
+    Rule(.gapIgnored) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+      let token = log.token(.above, of: "b")
+      try log.page(.after(token), Script.entries("x y"), before: "t1", present: true, gap: true)
+      return log.shape == "[a b]> [x y]>"
+    },
+    Rule(.startIgnored) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+      try log.page(.after(log.token(.above, of: "b")), Script.entries("x y"), before: nil)
+      return log.book.ranges.count == 2
+    },
+    Rule(.splitForgotten) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b c d"), before: "t0", present: true)
+      try log.page(.around(Array("b".utf8)), Script.entries("b x"), before: "t1")
+      return log.shape == "[a b x] [c d]"
+    },
+    Rule(.partStays) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b c d"), before: "t0", present: true)
+      try log.page(.around(Array("b".utf8)), Script.entries("b x"), before: "t1")
+      try log.page(
+        .after(log.token(.above, of: "x")), Script.entries("y"), before: "t2", present: true)
+      return log.shape == "[a b x y]>"
+    },
+    Rule(.absentStays) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b c"), before: "t0", present: true)
+      try log.page(.newest, Script.entries("a c"), before: "t0", present: true)
+      return log.shape == "[a c]>"
+    },
+    Rule(.laterIsGone) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+      let ask = log.book.ask(.newest)
+      try log.push(Script.entry("c"), behind: "b")
+      try log.answer(ask, Script.entries("a b"), before: "t0", present: true)
+      return log.shape == "[a b c]>"
+    },
+    Rule(.carriedIsNew) { fault in
+      var log = Script(fault)
+      let empty = try log.page(.newest, [], before: "t1", present: true)
+      try log.push(Script.entry("x"))
+      guard let token = empty.floating else { return false }
+      try log.page(.before(token), Script.entries("a b"), before: nil, carried: empty.carried)
+      return log.shape == "|[a b]> [x]"
+    },
+    Rule(.nothingRefuted) { fault in
+      var log = Script(fault)
+      try log.push(Script.entry("x"))
+      try log.page(.newest, Script.entries("a b"), before: nil, present: true)
+      return log.shape == "|[a b]>"
+    },
+    Rule(.presentByTime) { fault in
+      var log = Script(fault)
+      try log.push(Script.entry("x", at: 100))
+      let entries = [Script.entry("a", at: 1), Script.entry("b", at: 2)]
+      try log.page(.newest, entries, before: "t0", present: true)
+      // Not above what came later.
+      try log.push(Script.entry("y", at: 50))
+      return log.shape == "[x] [a b]> [y]"
+    },
+    Rule(.changeBelow) { fault in
+      var log = Script(fault)
+      let entries = [Script.entry("a", at: 10), Script.entry("b", at: 20)]
+      try log.page(.newest, entries, before: "t0", present: true)
+      try log.push(Script.entry("e", .edit, of: "a", at: 1))
+      return log.shape == "[a b]> [e]"
+    },
+    Rule(.neighbourStays) { fault in
+      var log = Script(fault, spacing: LogSpacing(step: 2, gap: 4))
+      try log.page(.newest, [Script.entry("a", at: 1)], before: "t0", present: true)
+      try log.push(Script.entry("z", at: 9))
+      let token = log.token(.above, of: "a")
+      try log.page(.after(token), Script.entries("b c d e f g"), before: "t1")
+      return log.shape == "[a b c d e f g]> [z]" && !log.book.table.isBroken
+    },
+    Rule(.pushAdjacent) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+      try log.push(Script.entry("x"), behind: "q")
+      return log.shape == "[a b]> [x]" && log.book.step.owesCatchUp
+    },
+    Rule(.lostTooEarly) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b"), before: nil, present: true)
+      let isEarly = try log.book.lacks(Array("s".utf8), answered: log.book.facts.issued)
+      let issued = log.book.facts.issued
+      try log.page(.newest, Script.entries("a b"), before: nil, present: true)
+      return try !isEarly && log.book.lacks(Array("s".utf8), answered: issued)
+    },
+  ]
+
+  // MARK: Changes, retention
+
+  private static let changes: [Rule] = [
+    Rule(.changeNotDeleted) { fault in
+      var log = Script(fault)
+      let edit = Script.entry("e", .edit, of: "a", says: "new")
+      let entries = [Script.entry("a"), edit, Script.entry("d", .delete, of: "e")]
+      try log.page(.newest, entries, before: nil, present: true)
+      return try log.says("a") == "a"
+    },
+    Rule(.otherRangeFirst) { fault in
+      var log = Script(fault)
+      let entries = [Script.entry("a"), Script.entry("e", .edit, of: "a", says: "one")]
+      try log.page(.newest, entries, before: "t0", present: true)
+      try log.push(Script.entry("f", .edit, of: "a", says: "two"))
+      return try log.says("a") == "two"
+    },
+    Rule(.inPlaceIgnored) { fault in
+      var log = Script(fault)
+      let shown = Script.entry("a", edited: .by(Array("f".utf8)), says: "two")
+      let edit = Script.entry("e", .edit, of: "a", says: "one")
+      try log.page(.newest, [shown, edit], before: "t0")
+      return try log.says("a") == "two"
+    },
+    Rule(.inPlaceStays) { fault in
+      var log = Script(fault)
+      try log.page(.newest, [Script.entry("a", edited: .unnamed, says: "one")], before: "t0")
+      let edit = Script.entry("e", .edit, of: "a", says: "two")
+      try log.page(.after(log.token(.above, of: "a")), [edit], before: "t1", present: true)
+      return try log.says("a") == "two"
+    },
+    Rule(.olderCopyWins) { fault in
+      var log = Script(fault)
+      let ask = log.book.ask(.newest)
+      try log.push(Script.entry("a", says: "two"))
+      try log.answer(ask, [Script.entry("a", says: "one")], before: "t0", present: true)
+      return try log.says("a") == "two"
+    },
+    Rule(.trimsChanges) { fault in
+      var log = Script(fault)
+      let entries = [Script.entry("e", .edit, of: "z"), Script.entry("b")]
+      try log.page(.newest, entries, before: nil, present: true)
+      try log.push(Script.entry("z"))
+      return try log.book.trim(5) == 0
+    },
+    Rule(.trimmedClaims) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b c"), before: nil, present: true)
+      // Never the last one of the newest range.
+      let gone = try log.book.trim(1) + log.book.trim(9)
+      return gone == 2 && log.shape == "[c]>"
+    },
+  ]
+
+  // MARK: Purge and restore
+
+  private static let restores: [Rule] = [
+    Rule(.purgedStays) { fault in
+      var log = Script(fault)
+      let entries = [Script.entry("a"), Script.entry("d", .delete, of: "b"), Script.entry("b")]
+      try log.page(.newest, entries + Script.entries("c"), before: "t0", present: true)
+      try log.page(.newest, Script.entries("b c"), before: nil, present: true)
+      // What was purged is no rollback: nothing is doubted but what it had deleted itself.
+      return log.shape == "|[b c]>"
+    },
+    Rule(.restoredIsClaimed) { fault in
+      var log = Script(fault)
+      let marked = Script.entry("a", deleted: true)
+      try log.page(.newest, [marked] + Script.entries("b c d"), before: "t0", present: true)
+      try log.page(.newest, Script.entries("b x"), before: "t1", present: true)
+      return log.shape == "[a? b x]>"
+    },
+    Rule(.markStays) { fault in
+      var log = Script(fault)
+      try log.page(.newest, [Script.entry("a", deleted: true)], before: "t0", present: true)
+      try log.page(.newest, [Script.entry("a")], before: "t0", present: true)
+      return try log.says("a") == "a"
+    },
+    Rule(.epochIgnored) { fault in
+      var log = Script(fault, profile: LogProfile(namesEpoch: true))
+      try log.page(.newest, Script.entries("a b"), before: "t0", present: true, epoch: "1")
+      try log.page(.newest, Script.entries("b c"), before: "t1", present: true, epoch: "2")
+      return log.shape == "~[a] [b c]>"
+    },
+  ]
+
+  // MARK: What no fault breaks
+
+  @Test func aPageThatListsTheTokensEntryIsReadByIds() throws {
+    var log = Script()
+    try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+    let token = log.token(.above, of: "b")
+    try log.page(.after(token), Script.entries("b c"), before: nil, present: true)
+    #expect(log.shape == "|[b c]>")
+  }
+
+  @Test func aRangeOfWhichNothingAnswersIsDropped() throws {
+    var log = Script(profile: LogProfile(refusesUnknown: true))
+    try log.page(.newest, Script.entries("a b c"), before: "t0", present: true)
+    var walk = try LogWalk(.present, log.book)
+    guard case .ask(let place, _) = try walk.next(log.book) else { return }
+    try walk.tokenIsUnknown(log.book.ask(place), in: &log.book)
+    var asked: [String] = []
+    while case .ask(.around(let id), _) = try walk.next(log.book) {
+      asked.append(String(decoding: id, as: UTF8.self))
+      try walk.isMissing(log.book.ask(.around(id)), in: &log.book)
+    }
+    #expect(asked == ["c", "b", "a"])
+    #expect(log.shape.isEmpty)
+  }
+
+  @Test func aServerWithTwoOrdersProvesNothingByAbsence() throws {
+    var log = Script(profile: LogProfile(hasTwoOrders: true))
+    try log.page(.newest, Script.entries("a b c"), before: "t0", present: true)
+    try log.page(.newest, Script.entries("a c"), before: "t0", present: true)
+    #expect(Set(log.book.table.all.map(\.id)) == [[97], [98], [99]])
+  }
+
+  @Test func changesThatWaitStayAndCountOnceTheirMessageComes() throws {
+    var log = Script()
+    let edit = Script.entry("e", .edit, of: "a", says: "new")
+    try log.page(.newest, [edit, Script.entry("b")], before: "t0", present: true)
+    #expect(try log.says("a") == nil)
+    try log.page(.before(log.token(.below, of: "e")), Script.entries("a"), before: nil)
+    #expect(try log.says("a") == "new")
+  }
+
+  @Test func betweenTwoOtherRangesWhatIsShownStays() throws {
+    var log = Script()
+    try log.page(.newest, [Script.entry("a", at: 1)], before: "t0")
+    try log.push(Script.entry("e", .edit, of: "a", at: 5, says: "one"))
+    _ = log.book.ask(.newest)
+    try log.push(Script.entry("f", .edit, of: "a", at: 9, says: "two"))
+    #expect(try log.says("a") == "one")
+    // The one that reaches the present by a later request is above the other.
+    let entry = Script.entry("f", .edit, of: "a", at: 9, says: "two")
+    try log.page(.newest, [entry], before: "t9", present: true)
+    #expect(try log.says("a") == "two")
+  }
+
+  @Test func theStretchOfMostEntriesKeepsItsPlaces() throws {
+    var log = Script()
+    try log.page(.newest, Script.entries("e f g h"), before: "t4", present: true)
+    try log.page(.around(Array("b".utf8)), Script.entries("a b"), before: nil)
+    let before = log.book.table.all.suffix(4).map(\.place)
+    try log.page(.before(log.token(.below, of: "e")), Script.entries("b c d"), before: "t1")
+    #expect(log.shape == "|[a b c d e f g h]>")
+    #expect(log.book.table.all.suffix(4).map(\.place) == before)
+  }
+
+  @Test func aPageOutOfOrderEndsInRangesAndNotInALoop() throws {
+    var log = Script()
+    try log.page(.newest, Script.entries("a b c d"), before: "t0", present: true)
+    try log.page(.newest, Script.entries("c a d b"), before: "t0", present: true)
+    #expect(log.book.facts.contradictions == 1)
+    #expect(log.shape == "[c a d b]>")
+  }
+
+  @Test func tenThousandEditsOfOneMessage() throws {
+    var log = Script()
+    try log.page(.newest, Script.entries("a"), before: nil, present: true)
+    for page in 0..<10 {
+      let edits = (0..<1000).map {
+        Script.entry("e\(page).\($0)", .edit, of: "a", says: "\(page).\($0)")
+      }
+      let token = log.book.ranges[0].upper[0]
+      try log.page(.after(token), edits, before: "t", after: "p\(page)", present: page == 9)
+    }
+    #expect(try log.says("a") == "9.999")
+    #expect(log.book.ranges.count == 1)
+  }
+
+  @Test func aLogWithoutEntriesIsOne() throws {
+    var log = Script()
+    try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
+    try log.page(.newest, [], before: nil, present: true)
+    #expect(log.shape.isEmpty)
+    #expect(log.book.facts.empty?.request == 2)
+  }
+
+  @Test func whatIsClaimedIsSaidWithItsMoments() throws {
+    var log = Script()
+    try log.page(.newest, Script.entries("a b"), before: nil, present: true)
+    log.book.connected()
+    try log.push(Script.entry("x"))
+    let claims = log.book.certificates
+    #expect(claims.map(\.connection) == [1, 2])
+    #expect(claims[0].start == LogClaim(request: 1, connection: 1))
+    #expect(claims[0].present == LogClaim(request: 1, connection: 1))
+    #expect(claims[1].present == nil)
+  }
+}
