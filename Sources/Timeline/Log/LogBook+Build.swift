@@ -74,6 +74,10 @@ extension LogBook {
       return row
     }
     if isPlanted(.markStays), row.entry.isDeleted { entry = row.entry }
+    // One that is taken away may be told without what it did: whom it is about is known.
+    if entry.isDeleted, entry.change?.target == nil, let change = row.entry.change {
+      entry.change = change
+    }
     row.heard = facts.issued
     if row.entry != entry || !row.isClaimed {
       try touch(row)

@@ -112,7 +112,10 @@ extension LogBook {
       guard let row = try table.row(id), row.isClaimed, row.entry.change == nil,
         row.entry.edited != .no, try !countsInPlace(row, own: range(holding: row.place))
       else { continue }
-      var isUndone = false
+      // One that was first seen as taken away does not name the message.
+      var isUndone = try table.markedInPlace().contains {
+        $0.entry.isDeleted && $0.entry.change != nil && $0.entry.change?.target == nil
+      }
       for change in try table.changes(of: id) where change.entry.change?.kind == .edit {
         isUndone = try isTakenBack(change)
         if !isUndone { break }
