@@ -10,6 +10,7 @@ SEEDS ?= 5000
 LONG_SEEDS ?= 200000
 SCREEN_STEPS ?= 1000000
 COMMIT_SEEDS ?= 2000
+RETENTION_SEEDS ?= 400
 HOSTILE_SEEDS ?= 800
 HOSTILE_FRAMES ?= 400
 TARGET ?= frame
@@ -26,7 +27,7 @@ LIB := out/lib
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
   probe-test matrix statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
-  sim-each-commit sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
+  sim-each-commit sim-retention sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz search-model bench bench-count bench-growth bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
   install clean
@@ -147,6 +148,11 @@ sim-test: sim-bin
 ## The same, and worlds on a file reach it as a storage of the host's is.
 sim-storage: sim-bin
 	SIM_STORAGE=1 .build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix
+
+## A host that keeps a part of what it fetches, with a mirror of the feed.
+sim-retention: sim-bin
+	.build-sim/release/tideline-sim run --seeds $(RETENTION_SEEDS) --jobs $(JOBS) \
+	  --worlds retention
 
 ## Seeds that failed once.
 sim-known: sim-bin

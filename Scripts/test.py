@@ -77,6 +77,7 @@ def main():
         ("boundary from Swift", make + ["swift-boundary"], count_sum),
         ("simulator", make + ["sim-test"], count_sum),
         ("commits that fail", make + ["sim-commits"], count_sum),
+        ("worlds of retention", make + ["sim-retention"], count_sum),
         ("seeds that failed once", make + ["sim-known"], count_sum),
         ("planted faults", make + ["sim-faults"], count_sum),
     ]

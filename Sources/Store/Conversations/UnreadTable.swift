@@ -84,6 +84,7 @@ extension UnreadTable {
     var tally = try tx.tally(cid)
     try PurgedUnreadBook(tx).settle(above: tally.marker, in: cid)
     guard let counted = tally.counted else { return }
+    try PurgedUnreadBook(tx).bound(by: tally, in: cid)
     let isVague =
       counted.isDoubted ? false : try tx.isOrderUnknown(at: counted.top, cid) || counted.isLow
     guard isVague || counted.isDoubted || counted.isOutlived,
@@ -315,7 +316,6 @@ extension UnreadTable {
       isFromNamed: isFromNamed)
     if tally != before { tx.feedTable.change(.conversations, in: cid, numbers: nil) }
     tx.change(cid, to: tally)
-    try PurgedUnreadBook(tx).bound(by: tally, in: cid)
     settleLater(cid)
   }
 

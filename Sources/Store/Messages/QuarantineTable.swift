@@ -85,6 +85,19 @@ extension QuarantineTable {
     if try tx.connection.changes > 0 { tx.feed.add(.coverage, cid, 0...0) }
   }
 
+  /// Rows went from inside `low ..< high`: a place that reaches there hides more than it did.
+  package func doubtQuarantine(
+    _ cid: Int64, low: Position, high: Position
+  ) throws(StoreFailure) {
+    guard try tx.someQuarantined(cid) else { return }
+    try tx.connection.run(
+      """
+      UPDATE quarantine SET seen = 0
+      WHERE cid = ? AND seen = 1 AND (low_time, low_id) < (?, ?) AND (high_time, high_id) > (?, ?)
+      """, cid, high.time, high.key, low.time, low.key)
+    if try tx.connection.changes > 0 { tx.feed.add(.coverage, cid, 0...0) }
+  }
+
   /// Places that end inside a time group end at its boundaries from now on: its rows take another
   /// order, and beside which of them an item stood is not known any more, nor what was shown there.
   package func widenQuarantine(_ cid: Int64, timestampGroup time: Int64) throws(StoreFailure) {

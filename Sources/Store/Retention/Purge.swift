@@ -125,6 +125,9 @@ package struct Purge {
     var kept = spans.without(ranges)
     kept.keepNewest(Limits.spansMax)
     try tx.save(spans: kept, replacing: spans, in: cid)
+    for range in ranges.spans {
+      try tx.quarantineTable.doubtQuarantine(cid, low: range.low, high: range.high)
+    }
     let unverified = try tx.unverified(cid)
     let doubted = unverified.without(ranges)
     if doubted != unverified {

@@ -68,7 +68,8 @@ struct PurgedUnreadBook {
   /// The server has counted: of those that were purged no more are unread than it has beside what
   /// is here. A lower bound says nothing, nor does a count whose newest message stands below some.
   func bound(by tally: UnreadCounters, in cid: Int64) throws(StoreFailure) {
-    guard let counted = tally.counted, !counted.isLow, var purged = try tx.purgedUnread(cid),
+    guard let counted = tally.counted, !counted.isLow, !counted.isDoubted, !counted.isOutlived,
+      var purged = try tx.purgedUnread(cid),
       !counted.isSharp || purged.top <= counted.top
     else { return }
     let most = max(0, counted.count &+ counted.arrived &- tally.unread)

@@ -113,6 +113,24 @@ import Timeline
     }
   }
 
+  /// A place of unreadable items hides more than those once rows went from inside of it.
+  @Test func aPlaceOfUnreadableItemsIsAskedForAgain() throws {
+    let (fixture, cid) = try filled(.memory, 100)
+    try fixture.write { tx throws(StoreFailure) in
+      for time in [Int64(150), 900] {
+        let (low, high) = (position(time, ""), position(time + 25, ""))
+        try tx.quarantineTable.quarantine(cid, bytes: bytes("x"), reason: 1, low: low, high: high)
+        try tx.quarantineTable.seeQuarantine(cid, low: low, high: high)
+      }
+    }
+    #expect(
+      try fixture.read { tx throws(StoreFailure) in try tx.quarantined(cid, seen: true) }.count == 2
+    )
+    _ = try purge(fixture, cid, to: 50)
+    let seen = try fixture.read { tx throws(StoreFailure) in try tx.quarantined(cid, seen: true) }
+    #expect(seen.map(\.low.time) == [900])
+  }
+
   /// What is counted is what is stored, whatever happens beside the count.
   @Test(arguments: 1...20)
   func theCountIsRight(_ seed: Int) throws {
