@@ -27,8 +27,8 @@ LIB := out/lib
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
   probe-test matrix statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
-  sim-each-commit sim-retention sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
-  asan tsan fuzz search-model bench bench-count bench-growth bench-search bench-syscalls bench-worst bench-weight \
+  sim-each-commit sim-retention import-kill sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
+  asan tsan fuzz search-model bench bench-count bench-growth bench-retention bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
   install clean
 
@@ -153,6 +153,11 @@ sim-storage: sim-bin
 sim-retention: sim-bin
 	.build-sim/release/tideline-sim run --seeds $(RETENTION_SEEDS) --jobs $(JOBS) \
 	  --worlds retention
+
+## 200,000 messages of an older cache, killed at 50 points; `make py` does 6,000 with 12.
+import-kill: lib
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src:Tests/Boundary \
+	  TL_IMPORT_MESSAGES=200000 TL_IMPORT_KILLS=50 $(PYTHON) -m unittest -v test_import.Import.test_killed_and_resumed
 
 ## Seeds that failed once.
 sim-known: sim-bin

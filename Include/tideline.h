@@ -2704,6 +2704,137 @@ typedef struct tl_room {
  */
 TL_API TL_CHECK tl_status tl_client_room(tl_client *client, tl_view conversation, tl_room *out);
 
+/**
+ * Gives bytes of a source from `offset` on, at most `size`; `*got` 0 says that it is over. Runs in
+ * #tl_work_step with no lock of the library held. Anything but #TL_OK fails that step with
+ * #TL_E_STORAGE, and the next one asks for the same again.
+ */
+typedef tl_status (*tl_import_read)(void *context, uint64_t offset, uint8_t *bytes, size_t size,
+                                    size_t *got);
+
+/** Flags of #tl_import. */
+enum {
+  TL_IMPORT_ARRAY = 1u << 0, /**< The source is one JSON array of messages; else each line is a message. */
+  TL_IMPORT_READ = 1u << 1,  /**< What others wrote is taken as read, for good: an old cache often does not say. */
+  TL_IMPORT_AGAIN = 1u << 2  /**< From its beginning, however far an import of this name is. */
+};
+
+/** Where messages of an older cache come from. Set `struct_size` and zero the rest. */
+typedef struct tl_import {
+  uint32_t struct_size;  /**< `sizeof(tl_import)` of the caller. */
+  uint32_t flags;        /**< `TL_IMPORT_` flags. */
+  tl_view name;          /**< By which an import is known after a restart, 1 to 512 bytes of UTF-8. */
+  tl_view conversation;  /**< Of messages that name none; empty where each has to name its own. */
+  uint64_t size;         /**< Bytes of the source, for the progress; 0 where that is not known. */
+  tl_import_read read;   /**< Gives the source. */
+  void *context;         /**< Handed to `read`. */
+  tl_drop_hook drop;     /**< Releases `context`, or NULL: when the work is freed, or the call failed. */
+} tl_import;
+
+/**
+ * @brief Gives the work that takes in messages of an older cache, which the host has decrypted.
+ *
+ * Messages are objects of the protocol, as pages have them; the `open` hook is not called. They
+ * claim nothing: each is #TL_MESSAGE_UNVERIFIED, with gaps around it, until the server shows it.
+ * One that an answer shows to be absent goes. What the server has told, and what it has deleted,
+ * stays as it is. Nothing is offered for a notification, and no mark is sent.
+ *
+ * What a step takes is one transaction, and in it stands how far the import is: after any end
+ * another work of the same name goes on behind that, and takes nothing twice. Lines that were
+ * added to a source are taken by another work. A line that is of no use is left out and named by
+ * its number, the rest is kept: see #tl_client_import_bad. #tl_client_clear forgets imports.
+ * @param client The client.
+ * @param config The source. Borrowed for the call.
+ * @param out The work on success, NULL otherwise; its progress is in bytes. Free it with
+ *        #tl_work_free.
+ * @return #TL_OK, also where nothing is left to do, or #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
+ */
+TL_API TL_CHECK tl_status
+tl_client_import(tl_client *client, const tl_import *config, tl_work **out);
+
+/** Flags of #tl_imported. */
+enum {
+  TL_IMPORTED_DONE = 1u << 0 /**< The source was read to its end. */
+};
+
+/** How far an import is. Set `struct_size` before the call. */
+typedef struct tl_imported {
+  uint32_t struct_size; /**< `sizeof(tl_imported)` of the caller. */
+  uint32_t flags;       /**< `TL_IMPORTED_` flags. */
+  uint64_t lines;       /**< Lines, or elements of the array, that were passed. */
+  uint64_t inserted;    /**< Messages that were new. */
+  uint64_t known;       /**< Messages that were here, or were deleted. */
+  uint64_t bad;         /**< Lines of no use. */
+  uint64_t offset;      /**< Where the source goes on. */
+} tl_imported;
+
+/**
+ * @brief Reads how far an import is.
+ * @param client The client.
+ * @param name Its name.
+ * @param out Filled on success.
+ * @return #TL_OK, or #TL_E_NOT_FOUND, #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_client_imported(tl_client *client, tl_view name, tl_imported *out);
+
+/** A line of an import that is of no use. */
+typedef struct tl_bad_line {
+  uint64_t number; /**< Of the line, or of the element of the array, from 1 on. */
+  tl_view reason;  /**< Why, in words that name the member and never what it held. */
+} tl_bad_line;
+
+/**
+ * @brief Reads which lines of an import are of no use, in their order; the first 10,000 are kept.
+ * @param client The client.
+ * @param name Name of the import.
+ * @param after Only those behind this number.
+ * @param limit How many at most; 0 is 100, at most 10,000.
+ * @param out The batch on success, NULL otherwise: see #tl_batch_bad_lines. Free it with
+ *        #tl_batch_free.
+ * @return #TL_OK, #TL_NONE when there are none, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_client_import_bad(tl_client *client, tl_view name, uint64_t after,
+                                               uint32_t limit, tl_batch **out);
+
+/**
+ * @brief Gives the bad lines of a batch.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The lines, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_bad_line *tl_batch_bad_lines(const tl_batch *batch, size_t *count);
+
+/** Takes whole lines, each with its end. Anything but #TL_OK fails the step, and they come again. */
+typedef tl_status (*tl_export_write)(void *context, tl_view lines);
+
+/** What is exported, and where it goes. Set `struct_size` and zero the rest. */
+typedef struct tl_export {
+  uint32_t struct_size;  /**< `sizeof(tl_export)` of the caller. */
+  uint32_t flags;        /**< Zero. */
+  tl_view conversation;  /**< Which conversation. */
+  tl_export_write write; /**< Takes the lines; runs in #tl_work_step with no lock held. */
+  void *context;         /**< Handed to `write`. */
+  tl_drop_hook drop;     /**< Releases `context`, or NULL: when the work is freed, or the call failed. */
+} tl_export;
+
+/**
+ * @brief Gives the work that writes the stored messages of a conversation as JSON lines.
+ *
+ * Each line is an object of the protocol, as #tl_client_import takes it, with the payload as it was
+ * opened; one that could not be opened is as it came. What waits to be sent is left out. Each
+ * message is written once, oldest first, whatever happens between two steps; one that comes behind
+ * the place where the work is may be missing. Another work begins anew.
+ * @param client The client.
+ * @param config What and where to. Borrowed for the call.
+ * @param out The work on success, NULL otherwise; its progress is in messages. Free it with
+ *        #tl_work_free.
+ * @return #TL_OK, or #TL_E_NOT_FOUND (no such conversation), #TL_E_INVALID, #TL_E_CLOSED,
+ *         #TL_E_TOO_NEW, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status
+tl_client_export(tl_client *client, const tl_export *config, tl_work **out);
+
 /** Counters. Those of frames and requests count since the opening. */
 typedef struct tl_stats {
   uint32_t struct_size;        /**< `sizeof(tl_stats)` of the caller. */

@@ -14,6 +14,7 @@ internal import Engine
   /// What the records are.
   enum Kind {
     case messages, changes, events, entities, operations, conversations, quarantined, items, hits
+    case badLines
   }
 
   private var word: UInt64
@@ -81,6 +82,19 @@ internal import Engine
       to: tl_quarantined.self, capacity: items.count)
     for (index, item) in items.enumerated() {
       unsafe (target + index).initialize(to: tl_quarantined(item, views[(3 * index)...]))
+    }
+    return OpaquePointer(block)
+  }
+
+  /// Puts lines of no use into a new batch.
+  static func new(_ lines: [(number: UInt64, reason: StaticText)]) throws(Failure) -> OpaquePointer
+  {
+    let (block, views) = unsafe try records(
+      .badLines, of: tl_bad_line.self, lines.map { [Array($0.reason.description.utf8)] })
+    let target = unsafe start(of: block).bindMemory(to: tl_bad_line.self, capacity: lines.count)
+    for (index, line) in lines.enumerated() {
+      unsafe (target + index).initialize(
+        to: tl_bad_line(number: line.number, reason: views[index]))
     }
     return OpaquePointer(block)
   }

@@ -20,6 +20,13 @@ package enum Limits {
   package static let stampBytesMax = 64
   /// Bytes of one message object, and of one opened payload.
   package static let messageBytesMax = 4 << 20
+  /// Bytes of one line or element of an import, with space around the message.
+  package static let itemBytesMax = messageBytesMax + 65_536
+  /// What one step of an import takes at most: messages, and bytes.
+  package static let importItemsMax = 256
+  package static let importBytesMax = 1 << 20
+  /// Lines of an import that are of no use and are remembered.
+  package static let importBadMax = 10_000
   /// Messages looked through for a send that may have arrived, where nothing says from when on.
   package static let lookMax = 1_000
   /// Items of one page; more than any server is asked for.

@@ -54,13 +54,15 @@ package enum BadItem: Hashable, Sendable {
   case noEntity
   /// An update whose `payload` has no list of items.
   case noItems
+  /// A line, or an element, that is not JSON.
+  case notJSON
 
   /// All of them, each once.
   package static let all: [BadItem] = {
     var all: [BadItem] = [
       .notAnObject, .tooLarge, .noId, .noSender, .noTime, .badTime, .noPayload, .badConversation,
       .wrongConversation, .noSequence, .noUser, .noReactions, .tooOften, .noAction, .noEntity,
-      .noItems,
+      .noItems, .notJSON,
     ]
     for member in IDMember.allCases {
       all.append(contentsOf: [.idTooLong(member), .badId(member)])
@@ -90,6 +92,7 @@ package enum BadItem: Hashable, Sendable {
     case .noAction: "action is missing or not a string"
     case .noEntity: "entity is missing, empty or not a string"
     case .noItems: "items is missing or not a list"
+    case .notJSON: "an item is not JSON"
     }
   }
 }

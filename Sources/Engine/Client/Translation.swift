@@ -109,6 +109,7 @@ extension BadItem {
     case .noAction: 31
     case .noEntity: 32
     case .noItems: 33
+    case .notJSON: 34
     }
   }
 

@@ -127,6 +127,9 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
   /// An update of it asked not to notify the user; only grows.
   package static let silent = RowFlags(rawValue: 1 << 18)
 
+  /// It came out of an import, and the server has not shown it.
+  package static let imported = RowFlags(rawValue: 1 << 20)
+
   // In place of those of all sets, which are not compiled into one instruction.
   package func contains(_ flag: RowFlags) -> Bool { rawValue & flag.rawValue == flag.rawValue }
   package func isDisjoint(with other: RowFlags) -> Bool { rawValue & other.rawValue == 0 }

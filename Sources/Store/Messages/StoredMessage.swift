@@ -59,6 +59,8 @@ extension StoredMessage {
       result.pinIssued = stamp
     }
     result.message.flags.formUnion(copy.flags.intersection(.growing))
+    // What the server shows it has.
+    if !copy.flags.contains(.imported) { result.message.flags.remove(.imported) }
     result.message.readBy = ReaderList.union(message.readBy, added: copy.readBy)
     result.message.deliveredBy = ReaderList.union(message.deliveredBy, added: copy.deliveredBy)
     result.message.listenedBy = ReaderList.union(message.listenedBy, added: copy.listenedBy)

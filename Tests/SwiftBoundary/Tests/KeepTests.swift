@@ -16,4 +16,18 @@ import Tideline
     try client.retain(messages: nil)
     #expect(try client.room().messages == 0)
   }
+
+  @Test func whatGoesOutComesInAgain() throws {
+    let client = try caughtUp((1...9).map { message($0) })
+    var text = ""
+    let out = try client.export("c") { text += $0 }
+    while try out.step(ms: 0).is_done == 0 {}
+    let other = try Client()
+    let work = try other.importMessages("nothing\n" + text, name: "old")
+    while try work.step(ms: 0).is_done == 0 {}
+    let done = try other.imported("old")
+    #expect(done.inserted == 9 && done.bad == 1 && done.flags == UInt32(TL_IMPORTED_DONE))
+    #expect(try other.badLines("old").map(\.number) == [1])
+    #expect(try other.messages("c").map(\.id) == client.messages("c").map(\.id))
+  }
 }

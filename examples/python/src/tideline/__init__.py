@@ -18,7 +18,7 @@ from .errors import (
     TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError, last_error)
 from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Work
 from .items import Items
-from .keep import Budget, Room
+from .keep import Budget, Imported, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
 from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
@@ -47,5 +47,5 @@ __all__ = [
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
     "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Counted", "Found", "Hit", "Mark",
     "Order", "Progress", "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
-    "Basis", "PolicyChoice", "PolicyQuestion",
+    "Basis", "Imported", "PolicyChoice", "PolicyQuestion",
 ]

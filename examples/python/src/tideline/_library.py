@@ -259,6 +259,43 @@ class Budget(ctypes.Structure):
     ]
 
 
+ImportRead = ctypes.CFUNCTYPE(c_int32, c_void_p, c_uint64, c_void_p, c_size_t, POINTER(c_size_t))
+ExportWrite = ctypes.CFUNCTYPE(c_int32, c_void_p, View)
+
+
+class Import(ctypes.Structure):
+    """``tl_import``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("name", View), ("conversation", View),
+        ("size", c_uint64), ("read", ImportRead), ("context", c_void_p), ("drop", DropHook),
+    ]
+
+
+class Imported(ctypes.Structure):
+    """``tl_imported``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("lines", c_uint64),
+        ("inserted", c_uint64), ("known", c_uint64), ("bad", c_uint64), ("offset", c_uint64),
+    ]
+
+
+class BadLine(ctypes.Structure):
+    """``tl_bad_line``."""
+
+    _fields_ = [("number", c_uint64), ("reason", View)]
+
+
+class Export(ctypes.Structure):
+    """``tl_export``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("flags", c_uint32), ("conversation", View),
+        ("write", ExportWrite), ("context", c_void_p), ("drop", DropHook),
+    ]
+
+
 class Room(ctypes.Structure):
     """``tl_room``."""
 
@@ -623,6 +660,11 @@ _FUNCTIONS = {
     "tl_client_retain": (c_int32, [_client, POINTER(Budget)]),
     "tl_client_purge": (c_int32, [_client, POINTER(_work)]),
     "tl_client_room": (c_int32, [_client, View, POINTER(Room)]),
+    "tl_client_import": (c_int32, [_client, POINTER(Import), POINTER(_work)]),
+    "tl_client_imported": (c_int32, [_client, View, POINTER(Imported)]),
+    "tl_client_import_bad": (c_int32, [_client, View, c_uint64, c_uint32, POINTER(_batch)]),
+    "tl_batch_bad_lines": (c_void_p, [_batch, POINTER(c_size_t)]),
+    "tl_client_export": (c_int32, [_client, POINTER(Export), POINTER(_work)]),
     "tl_client_stats": (c_int32, [_client, POINTER(Stats)]),
     "tl_merge_messages": (c_int32, [View, View, POINTER(POINTER(Text))]),
     "tl_merge_deltas": (c_int32, [View, View, POINTER(POINTER(Text))]),

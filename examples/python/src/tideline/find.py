@@ -101,10 +101,12 @@ class Progress:
 class Work:
     """Work that takes long, in steps. What is done is kept; another one goes on from there."""
 
-    def __init__(self, client: object, handle: ctypes.c_void_p) -> None:
+    def __init__(
+            self, client: object, handle: ctypes.c_void_p, function: object = None) -> None:
         self._handle = handle
-        # The client's hooks must outlive the work.
+        # The client's hooks, and a function of the work's own, must outlive the work.
         self._client = client
+        self._function = function
 
     def __del__(self) -> None:
         handle, self._handle = getattr(self, "_handle", None), ctypes.c_void_p()

@@ -1,14 +1,19 @@
-"""How much is kept: budgets, purges, and what is stored."""
+"""How much is kept: budgets, purges, what is stored; and ways in and out."""
 
 from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Optional
+import io
+import logging
+import os
+from typing import Any, BinaryIO, Callable, Optional, Union
 
 from . import _library as c
-from .errors import check
+from .errors import NotFoundError, Status, check
 from .find import Work
+
+_log = logging.getLogger("tideline")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +44,21 @@ class Room:
     over: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class Imported:
+    """How far an import is: lines that were passed, messages that were new, and that were here or
+    deleted, lines of no use, and where its source goes on."""
+
+    lines: int
+    inserted: int
+    known: int
+    bad: int
+    offset: int
+    done: bool
+
+
 class Keeps:
-    """How much a client keeps."""
+    """How much a client keeps, and what it takes in and gives away."""
 
     _handle: ctypes.c_void_p
 
@@ -68,3 +86,93 @@ class Keeps:
         return Room(
             out.messages, out.bytes, out.purged_messages, out.purged_bytes, out.free_bytes,
             bool(out.flags & 1), bool(out.flags & 2))
+
+    def import_messages(
+        self, source: Union[str, os.PathLike[str], bytes, BinaryIO], name: str,
+        conversation: str = "", *, array: bool = False, read: bool = False, again: bool = False,
+    ) -> Work:
+        """Gives the work that takes in messages of an older cache: JSON lines, or with ``array``
+        one JSON array. Another work of the same name goes on where this one ends. ``source`` is a
+        path, the bytes themselves, or a binary file that can seek; with ``read`` what others wrote
+        is taken as read."""
+        file: Any = source
+        if isinstance(source, bytes):
+            file = io.BytesIO(source)
+        elif isinstance(source, (str, os.PathLike)):
+            file = open(source, "rb")
+        texts = name.encode(), conversation.encode()
+        function = _reader(file)
+        told = c.Import(
+            ctypes.sizeof(c.Import), array | read << 1 | again << 2, c.view(texts[0]),
+            c.view(texts[1]), file.seek(0, io.SEEK_END), function)
+        handle = ctypes.c_void_p()
+        check(c.library.tl_client_import(
+            self._handle, ctypes.byref(told), ctypes.byref(handle)))
+        return Work(self, handle, function)
+
+    def imported(self, name: str) -> Optional[Imported]:
+        """How far an import is; None where nothing is known of it."""
+        text = name.encode()
+        out = c.Imported(struct_size=ctypes.sizeof(c.Imported))
+        try:
+            check(c.library.tl_client_imported(self._handle, c.view(text), ctypes.byref(out)))
+        except NotFoundError:
+            return None
+        return Imported(
+            out.lines, out.inserted, out.known, out.bad, out.offset, bool(out.flags & 1))
+
+    def import_bad(self, name: str) -> dict[int, str]:
+        """Lines of an import that are of no use, by number, and why."""
+        text = name.encode()
+        found: dict[int, str] = {}
+        last = 0
+        while True:
+            batch = ctypes.c_void_p()
+            status = check(c.library.tl_client_import_bad(
+                self._handle, c.view(text), last, 1_000, ctypes.byref(batch)))
+            if status == Status.NONE:
+                return found
+            try:
+                count = ctypes.c_size_t()
+                place = c.library.tl_batch_bad_lines(batch, ctypes.byref(count))
+                for line in (c.BadLine * count.value).from_address(place):
+                    reason = ctypes.string_at(line.reason.data, line.reason.size).decode()
+                    last = line.number
+                    found[last] = reason
+            finally:
+                c.library.tl_batch_free(batch)
+
+    def export(self, conversation: str, write: Callable[[bytes], object]) -> Work:
+        """Gives the work that writes the stored messages of a conversation as JSON lines; ``write``
+        is handed whole lines."""
+        def hook(_: object, lines: c.View) -> int:
+            try:
+                write(ctypes.string_at(lines.data, lines.size))
+                return int(Status.OK)
+            except Exception:
+                _log.exception("the function of an export failed")
+                return int(Status.STORAGE)
+
+        text = conversation.encode()
+        function = c.ExportWrite(hook)
+        told = c.Export(ctypes.sizeof(c.Export), 0, c.view(text), function)
+        handle = ctypes.c_void_p()
+        check(c.library.tl_client_export(
+            self._handle, ctypes.byref(told), ctypes.byref(handle)))
+        return Work(self, handle, function)
+
+
+def _reader(file: BinaryIO) -> Any:
+    def hook(_: object, offset: int, out: int, size: int,
+             got: ctypes._Pointer[ctypes.c_size_t]) -> int:
+        try:
+            file.seek(offset)
+            part = file.read(size)
+            ctypes.memmove(out, part, len(part))
+            got[0] = ctypes.c_size_t(len(part))
+            return int(Status.OK)
+        except Exception:
+            _log.exception("the source of an import failed")
+            return int(Status.STORAGE)
+
+    return c.ImportRead(hook)

@@ -1,0 +1,283 @@
+/// Taking in an older cache: messages of a file of the host's.
+///
+/// Rule protected: what is imported claims nothing. Its rows are islands with gaps around them
+/// until the server shows them; a row that a whole answer does not show goes, and speaks for no
+/// restore. What the server has told, and what it has deleted, stays as it is. How far an import is
+/// stands in the transaction of what it took.
+package import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+package struct Importer {
+  let client: Client
+
+  package init(_ client: Client) { self.client = client }
+
+  /// The work that takes it in, from where an earlier one of the name has ended.
+  package func start(_ source: ImportSource) throws(Failure) -> Work {
+    try client.ensureOpen()
+    try client.check(source.name)
+    if !source.conversation.isEmpty { try client.check(source.conversation) }
+    if source.beginsAnew {
+      try client.input { engine, _ throws(Failure) in
+        try engine.storing { () throws(StoreFailure) in
+          try engine.commit { tx throws(StoreFailure) in
+            try ImportTable(tx).forget(source.name)
+          }
+        }
+      }
+    }
+    return Work(client, ImportWork(client, source))
+  }
+
+  /// How far one is; nil where nothing is known of it.
+  package func status(_ name: [UInt8]) throws(Failure) -> ImportStatus? {
+    try record(name).map { ImportStatus($0) }
+  }
+
+  func record(_ name: [UInt8]) throws(Failure) -> ImportRecord? {
+    try client.check(name)
+    return try client.reading { reading throws(Failure) in
+      try reading.storing { rx throws(StoreFailure) in try ImportTable(rx).record(name) }
+    }
+  }
+
+  /// Lines of no use behind a number, and why; the first 10,000 of an import are known.
+  package func bad(
+    _ name: [UInt8], after number: UInt64, limit: Int
+  ) throws(Failure) -> [(number: UInt64, reason: StaticText)] {
+    try client.check(name)
+    guard (1...Limits.readRowsMax).contains(limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
+    let lines = try client.reading { reading throws(Failure) in
+      try reading.storing { rx throws(StoreFailure) in
+        try ImportTable(rx).bad(name, after: Int64(clamping: number), limit: limit)
+      }
+    }
+    return lines.map { line in
+      let reason = BadItem.all.first { $0.code == line.reason }
+      return (UInt64(clamping: line.number), reason?.text ?? "a reason of a later version")
+    }
+  }
+
+  /// Takes some of it in, in one transaction.
+  fileprivate func take(
+    _ items: [ImportItem], of source: ImportSource, to record: inout ImportRecord
+  ) throws(Failure) {
+    var result = record
+    try client.input { engine, _ throws(Failure) in
+      try engine.storing { () throws(StoreFailure) in
+        try engine.commit { tx throws(StoreFailure) in
+          // Nobody is told that they have arrived.
+          let rules = IngestRules(
+            user: engine.config.user, autoMarkDelivered: false,
+            usesSequence: engine.scheme.isSequence, matchesPayloads: false, learnsTies: false)
+          var slice = ImportSlice(rules, source, tx)
+          for item in items { try slice.take(item) }
+          let room = max(0, Int64(clamping: Limits.importBadMax) &- result.bad)
+          result.inserted &+= slice.inserted
+          result.known &+= slice.known
+          result.bad &+= Int64(clamping: slice.bad.count)
+          try ImportTable(tx).save(result, Array(slice.bad.prefix(Int(clamping: room))))
+        }
+      }
+    }
+    record = result
+  }
+}
+
+extension ImportStatus {
+  fileprivate init(_ record: ImportRecord) {
+    lines = UInt64(clamping: record.lines)
+    inserted = UInt64(clamping: record.inserted)
+    known = UInt64(clamping: record.known)
+    bad = UInt64(clamping: record.bad)
+    offset = UInt64(clamping: record.offset)
+    isDone = record.isDone
+  }
+}
+
+/// One message of an import, read.
+private struct ImportItem {
+  let number: UInt64
+  let bytes: [UInt8]
+  let item: PageItem
+}
+
+/// The messages of one transaction.
+private struct ImportSlice {
+  let rules: IngestRules
+  let source: ImportSource
+  let tx: WriteTransaction
+  var inserted: Int64 = 0
+  var known: Int64 = 0
+  var bad: [BadLine] = []
+  private var records: [[UInt8]: ConversationRecord] = [:]
+
+  init(_ rules: IngestRules, _ source: ImportSource, _ tx: WriteTransaction) {
+    self.rules = rules
+    self.source = source
+    self.tx = tx
+  }
+
+  mutating func take(_ item: ImportItem) throws(StoreFailure) {
+    switch item.item {
+    case .bad(_, let reason): note(reason, item)
+    case .message(let message): try take(message, item)
+    }
+  }
+
+  private mutating func note(_ reason: BadItem, _ item: ImportItem) {
+    bad.append(BadLine(number: Int64(clamping: item.number), reason: reason.code))
+  }
+
+  private mutating func take(_ message: WireMessage, _ item: ImportItem) throws(StoreFailure) {
+    guard
+      let name = message.conversation ?? (source.conversation.isEmpty ? nil : source.conversation)
+    else { return note(.badConversation, item) }
+    guard let order = rules.usesSequence ? message.sequence : message.stamp.timeUs else {
+      return note(.noSequence, item)
+    }
+    let record = try record(name)
+    // What the server has told of it counts.
+    if let row = try tx.row(message.id, record.cid), !row.flags.contains(.imported) {
+      known &+= 1
+      return
+    }
+    var flags: RowFlags = .imported
+    if source.isRead { flags.insert(.readByMe) }
+    let payload = OpenedPayload(payload: Array(item.bytes[message.payload]), flags: flags)
+    var ingest = Ingest(
+      rules, frame: item.bytes, opened: [], issued: 0, autoMarkRead: false)
+    ingest.offer = .historyBelow(.max)
+    var result = Ingested()
+    try ingest.one(
+      message, order: order, payload: payload, of: record, result: &result, in: tx)
+    if result.insertedAt.isEmpty { known &+= 1 } else { inserted &+= 1 }
+  }
+
+  private mutating func record(_ name: [UInt8]) throws(StoreFailure) -> ConversationRecord {
+    if let record = records[name] { return record }
+    let record = try tx.conversation(creating: name)
+    records[name] = record
+    return record
+  }
+}
+
+/// An import in steps.
+private final class ImportWork: WorkBody {
+  private let client: Client
+  private let source: ImportSource
+  private let kept: Lock<State?>
+  /// As of the last step.
+  private let seen = Lock(WorkProgress(done: 0, total: 0, isDone: false))
+
+  /// How far it is, as the file has it, and what was read behind that.
+  private struct State {
+    var record: ImportRecord?
+    var splitter = ItemSplitter(.lines)
+    var bytes: ArraySlice<UInt8> = []
+    var isOver = false
+  }
+
+  init(_ client: Client, _ source: ImportSource) {
+    self.client = client
+    self.source = source
+    kept = Lock(State())
+  }
+
+  func step() throws(Failure) -> Bool {
+    let taken = kept.withLock { kept in
+      defer { kept = nil }
+      return kept
+    }
+    guard var state = taken else { throw .invalid("a step of this import is under way") }
+    do throws(Failure) {
+      let isDone = try step(&state)
+      kept.withLock { $0 = state }
+      return isDone
+    } catch {
+      // It goes on from what the file has.
+      kept.withLock { $0 = State() }
+      throw error
+    }
+  }
+
+  private func step(_ state: inout State) throws(Failure) -> Bool {
+    var record: ImportRecord
+    if let known = state.record { record = known } else { record = try begin(&state) }
+    if !record.isDone {
+      var items: [ImportItem] = []
+      var size = 0
+      while items.count < Limits.importItemsMax, size < Limits.importBytesMax,
+        let item = try next(&state)
+      {
+        size &+= item.bytes.count
+        items.append(item)
+      }
+      record.offset = Int64(clamping: state.splitter.offset)
+      record.lines = Int64(clamping: state.splitter.number)
+      record.state = state.splitter.state.rawValue
+      record.isDone = state.isOver
+      try Importer(client).take(items, of: source, to: &record)
+    }
+    state.record = record
+    let (done, isDone) = (UInt64(clamping: record.offset), record.isDone)
+    let total = isDone ? done : max(source.size, done)
+    seen.withLock { $0 = WorkProgress(done: done, total: total, isDone: isDone) }
+    return isDone
+  }
+
+  private func begin(_ state: inout State) throws(Failure) -> ImportRecord {
+    let form: ItemSplitter.State = source.isArray ? .opening : .lines
+    guard let record = try Importer(client).record(source.name) else {
+      state.splitter = ItemSplitter(form)
+      var record = ImportRecord(name: source.name)
+      record.state = form.rawValue
+      return record
+    }
+    guard (record.state == ItemSplitter.State.lines.rawValue) == !source.isArray,
+      let place = ItemSplitter.State(rawValue: record.state)
+    else { throw .invalid("an import of this name has another form") }
+    state.splitter = ItemSplitter(
+      place, offset: UInt64(clamping: record.offset), number: UInt64(clamping: record.lines))
+    // Lines may have been added since.
+    var found = record
+    if !source.isArray { found.isDone = false }
+    return found
+  }
+
+  /// The next message; nil where the source is over.
+  private func next(_ state: inout State) throws(Failure) -> ImportItem? {
+    while true {
+      if state.bytes.isEmpty, !state.isOver, state.splitter.state != .ended {
+        let bytes = try source.read(state.splitter.next, Self.chunk)
+        if bytes.isEmpty {
+          state.isOver = true
+          guard let last = state.splitter.end() else { return nil }
+          return read(last)
+        }
+        state.bytes = bytes[...]
+      }
+      if state.splitter.state == .ended { state.isOver = true }
+      if state.isOver { return nil }
+      let (item, count) = state.splitter.take(state.bytes)
+      state.bytes = state.bytes.dropFirst(count)
+      if let item { return read(item) }
+    }
+  }
+
+  private static let chunk = 65_536
+
+  private func read(_ item: ItemSplitter.Item) -> ImportItem {
+    let found: PageItem =
+      item.isTooLong
+      ? .bad(0..<0, .tooLarge)
+      : readLine(item.bytes, zoneOffsetMinutes: client.config.profile.zoneOffsetMinutes)
+    return ImportItem(number: item.number, bytes: item.bytes, item: found)
+  }
+
+  func progress() throws(Failure) -> WorkProgress { seen.withLock { $0 } }
+}

@@ -1,0 +1,63 @@
+"""Calls of imports and exports; they are added to those of statuses."""
+
+from tideline import _library as c
+
+from statuses import UNREACHED, call, connected, gives
+from status_world import ROOM
+from statuses_find import on_client
+
+IMPORT, IMPORTED, BAD, EXPORT = (
+    "tl_client_import", "tl_client_imported", "tl_client_import_bad", "tl_client_export")
+NAME = "old"
+
+
+@c.ImportRead
+def nothing(_context, _offset, _bytes, _size, got):
+    got[0] = 0
+    return 0
+
+
+@c.ExportWrite
+def everything(_context, _lines):
+    return 0
+
+
+def filled(w):
+    """A client with an import that had a line of no use."""
+    client = connected(w)
+    work = client.import_messages(b"no json\n", NAME)
+    while not work.step().is_done:
+        pass
+    return client
+
+
+def source(w, kind="struct", **more):
+    return getattr(w, kind)(c.Import, name=NAME, read=nothing, **more), w.out()
+
+
+def target(w, kind="struct", conversation=ROOM, **more):
+    return getattr(w, kind)(c.Export, conversation=conversation, write=everything, **more), w.out()
+
+
+on_client(IMPORT, lambda w, h: source(w), connected)
+on_client(IMPORTED, lambda w, h: (w.view(NAME), w.struct(c.Imported)), filled)
+on_client(BAD, lambda w, h: (w.view(NAME), 0, 0, w.out()), filled)
+on_client(EXPORT, lambda w, h: target(w), connected)
+gives(IMPORT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+      call(IMPORT, connected, lambda w, h: source(w, "longer")))
+for fault, status in (("the disk cannot be written", "TL_E_STORAGE"),
+                      ("the disk is full", "TL_E_FULL")):
+    gives(IMPORT, status, f"{fault}, with `TL_IMPORT_AGAIN`",
+          call(IMPORT, filled, lambda w, h: source(w, flags=4)), fault)
+gives(IMPORTED, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+      call(IMPORTED, filled, lambda w, h: (w.view(NAME), w.longer(c.Imported))))
+gives(IMPORTED, "TL_E_NOT_FOUND", "a name of no import",
+      call(IMPORTED, connected, lambda w, h: (w.view(NAME), w.struct(c.Imported))))
+gives(BAD, "TL_NONE", "no line behind the last one",
+      call(BAD, filled, lambda w, h: (w.view(NAME), 1, 0, w.out())))
+gives(EXPORT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
+      call(EXPORT, connected, lambda w, h: target(w, "longer")))
+gives(EXPORT, "TL_E_NOT_FOUND", "a conversation that is not known",
+      call(EXPORT, connected, lambda w, h: target(w, conversation="nowhere")))
+for function in (IMPORTED, BAD, EXPORT):
+    UNREACHED[function, "TL_E_STORAGE"] = "what it needs is in memory by then"

@@ -1,0 +1,163 @@
+/// Messages of an older cache beside what the server says.
+import Base
+import Engine
+import ReferenceServer
+import Testing
+
+extension World {
+  /// What an older cache has of the server: each message as it is now.
+  func oldCache(_ conversation: String? = nil) -> [String] {
+    server.truth(conversation ?? room).map { row in
+      """
+      {"message_id":"\(row.id)","conversation_id":"\(conversation ?? room)","sender_id":"you",\
+      "created_at":"\(stamp(row.stampUs))","payload":"old"}
+      """
+    }
+  }
+
+  private func stamp(_ us: Int64) -> String {
+    let (second, rest) = (us / 1_000_000, us % 1_000_000)
+    let day = second / 86_400
+    // The world begins on 2026-02-15, and no test goes beyond the month.
+    let first = Self.epochUs / 86_400_000_000
+    func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let micros = String(String(rest + 1_000_000).dropFirst())
+    let time = second % 86_400
+    return "2026-02-\(two(15 + day - first))T\(two(time / 3_600)):\(two(time / 60 % 60)):"
+      + "\(two(time % 60)).\(micros)Z"
+  }
+
+  @discardableResult
+  func take(
+    _ lines: [String], name: String = "old", change: (inout ImportSource) -> Void = { _ in }
+  ) throws -> ImportStatus {
+    let bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+    var source = ImportSource(name: Array(name.utf8)) { offset, most in
+      Array(bytes.dropFirst(Int(offset)).prefix(most))
+    }
+    change(&source)
+    let work = try Importer(client).start(source)
+    while try !work.step(milliseconds: 0).isDone {}
+    return try #require(try Importer(client).status(Array(name.utf8)))
+  }
+}
+
+@Suite struct ImportTests {
+  private func islands(_ world: World) throws -> Int {
+    let page = try world.page()
+    return page.rows.count { $0.flags & (1 << 7) != 0 }
+  }
+
+  /// They are shown, claim nothing, and are confirmed by the pages that show them.
+  @Test(arguments: ServerKind.few) func theServerConfirmsThem(_ kind: ServerKind) throws {
+    let world = try kind.world()
+    world.post(300)
+    let status = try world.take(world.oldCache())
+    #expect(status.inserted == 300 && status.isDone)
+    #expect(try world.cached().count == 300 && islands(world) == 300)
+    #expect(try !world.page().coverage.whole)
+    try world.connect()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.cached() == world.truth() && islands(world) == 0)
+    #expect(try world.lies() == [])
+    #expect(try world.client.stats().restores == 0)
+    // Nothing was lost of what only they had, and what the server shows came in its place.
+    #expect(try world.page().rows.allSatisfy { !$0.payload.isEmpty })
+  }
+
+  /// One that is gone on the server, and that no list of deletions names, goes with the page that
+  /// does not show it: it is no restored server.
+  @Test func whatIsGoneGoes() throws {
+    let world = try World()
+    world.post(120)
+    var old = world.oldCache()
+    for index in [3, 50, 51, 119] {
+      old[index] = old[index].replacingOccurrences(
+        of: "\"message_id\":\"", with: "\"message_id\":\"x")
+    }
+    try world.take(old)
+    try world.connect()
+    try world.sync(.older, want: 1_000)
+    try world.lookOnceMore()
+    #expect(try world.cached() == world.truth())
+    #expect(try world.client.stats().restores == 0)
+  }
+
+  /// What the server has told and deleted stays so.
+  @Test func whatTheServerSaidStays() throws {
+    let world = try World()
+    let ids = world.post(20)
+    let old = world.oldCache()
+    try world.connect()
+    try world.sync()
+    world.server.delete(conversation: world.room, ids: [ids[4]])
+    try world.sync()
+    let before = try world.page()
+    let status = try world.take(old)
+    #expect(status.inserted == 0 && status.known == 20)
+    let after = try world.page()
+    #expect(after.rows.map(\.number) == before.rows.map(\.number))
+    #expect(after.rows.map { after[$0.payload] } == before.rows.map { before[$0.payload] })
+  }
+
+  /// Nobody is notified of them, no mark is sent, and with the flag none is unread.
+  @Test(arguments: [false, true]) func theyAreHistory(_ isRead: Bool) throws {
+    let world = try World { $0.autoMarkDelivered = true }
+    world.post(10)
+    try world.take(world.oldCache()) { $0.isRead = isRead }
+    #expect(try world.client.state().readsPending == 0)
+    guard case .changes(let entries) = try world.client.changes(after: 0, limit: 100) else {
+      return
+    }
+    #expect(entries.allSatisfy { !$0.notifies })
+    let conversation = try world.client.conversation(Array(world.room.utf8))
+    #expect(conversation.rows.first?.unread == (isRead ? 0 : 10))
+  }
+
+  /// What is of no use is named by its number, and each has to have a conversation.
+  @Test func badOnesAreNamed() throws {
+    let world = try World()
+    world.post(4)
+    var old = world.oldCache()
+    old[1] = "{}"
+    old[2] = old[2].replacingOccurrences(of: "\"conversation_id\":\"room\",", with: "")
+    let status = try world.take(old)
+    #expect(status.inserted == 2 && status.bad == 2 && status.lines == 4)
+    let bad = try Importer(world.client).bad(Array("old".utf8), after: 0, limit: 10)
+    #expect(bad.map(\.number) == [2, 3])
+    let other = try world.take([old[2]], name: "other") { $0.conversation = Array("room".utf8) }
+    #expect(other.inserted == 1)
+  }
+
+  /// A cache that is cleared knows no import any more.
+  @Test func clearingForgetsImports() throws {
+    let world = try World()
+    world.post(3)
+    try world.take(world.oldCache())
+    try world.client.clear()
+    #expect(try Importer(world.client).status(Array("old".utf8)) == nil)
+    #expect(try world.take(world.oldCache()).inserted == 3)
+  }
+
+  /// A conversation that goes out comes in again as it was.
+  @Test func whatIsExportedIsImported() throws {
+    let world = try World()
+    world.post(700)
+    try world.connect()
+    try world.sync(.older, want: 1_000)
+    let text = Lock([UInt8]())
+    let out = try Exporter(world.client).start(Array(world.room.utf8)) { lines in
+      text.withLock { $0 += lines }
+    }
+    var steps = 1
+    while try !out.step(milliseconds: 0).isDone { steps += 1 }
+    #expect(steps > 2)
+    let other = try World()
+    let lines = String(decoding: text.withLock { $0 }, as: UTF8.self).split(separator: "\n")
+    #expect(try other.take(lines.map(String.init)).inserted == 700)
+    let (mine, theirs) = (try world.page(), try other.page())
+    #expect(mine.rows.map { mine[$0.id] } == theirs.rows.map { theirs[$0.id] })
+    #expect(mine.rows.map { mine[$0.payload] } == theirs.rows.map { theirs[$0.payload] })
+    #expect(mine.rows.map(\.timeUs) == theirs.rows.map(\.timeUs))
+  }
+}

@@ -1,0 +1,84 @@
+/// A stream is cut into the same messages wherever its parts end, and wherever it goes on.
+import Base
+import Testing
+
+@testable import Wire
+
+@Suite struct SplitterTests {
+  private typealias Item = ItemSplitter.Item
+
+  /// Reads a stream in parts; at each item it begins anew from what a file would know, or goes on.
+  private func items(
+    _ text: String, _ form: ItemSplitter.State, part: Int, restarts: Bool = false
+  ) -> [String] {
+    let bytes = Array(text.utf8)
+    var splitter = ItemSplitter(form)
+    var found: [Item] = []
+    while splitter.state != .ended {
+      let from = Int(splitter.next)
+      if from >= bytes.count {
+        if let item = splitter.end() { found.append(item) }
+        break
+      }
+      let (item, count) = splitter.take(bytes[from..<min(bytes.count, from + part)])
+      #expect(count > 0 || item != nil)
+      guard let item else { continue }
+      found.append(item)
+      if restarts {
+        splitter = ItemSplitter(
+          splitter.state, offset: splitter.offset, number: splitter.number)
+      }
+    }
+    return found.map { "\($0.number):\(String(decoding: $0.bytes, as: UTF8.self))" }
+  }
+
+  private func check(_ text: String, _ form: ItemSplitter.State, _ expected: [String]) {
+    for part in [1, 2, 3, 7, 10_000] {
+      for restarts in [false, true] {
+        #expect(items(text, form, part: part, restarts: restarts) == expected, "\(text) \(part)")
+      }
+    }
+  }
+
+  @Test func lines() {
+    check("", .lines, [])
+    check("\n\n", .lines, [])
+    check("a\n b \n\nc", .lines, ["1:a", "2:b", "4:c"])
+    check("a\r\nb\r\n", .lines, ["1:a", "2:b"])
+    check("\u{FEFF}{}\n[]\n", .lines, ["1:{}", "2:[]"])
+    check("a\n  ", .lines, ["1:a"])
+  }
+
+  @Test func elements() {
+    check("[]", .opening, [])
+    check(" [ ] ", .opening, [])
+    check("\u{FEFF}[1]", .opening, ["1:1"])
+    check("[1, 2 ,[3,4],{\"a\":[5]}]x", .opening, ["1:1", "2:2", "3:[3,4]", "4:{\"a\":[5]}"])
+    check("[\"],\\\"\",\"\\\\\"]", .opening, ["1:\"],\\\"\"", "2:\"\\\\\""])
+    check("[1,,2]", .opening, ["1:1", "2:", "3:2"])
+    check("[1}},2]", .opening, ["1:1}}", "2:2"])
+    check("[1,{\"a\":", .opening, ["1:1", "2:{\"a\":"])
+    check("{\"a\":1}", .opening, ["1:{"])
+    check("", .opening, [])
+    check("[1,]", .opening, ["1:1"])
+  }
+
+  /// What is too long is passed over, and named.
+  @Test(arguments: [ItemSplitter.State.lines, .opening]) func whatIsTooLong(
+    _ form: ItemSplitter.State
+  ) {
+    let long = [UInt8](repeating: UInt8(ascii: "1"), count: Limits.itemBytesMax + 1)
+    let isArray = form == .opening
+    var bytes = isArray ? [UInt8(ascii: "[")] : []
+    bytes += long + Array((isArray ? ",2]" : "\n2\n").utf8)
+    var splitter = ItemSplitter(form)
+    var found: [Item] = []
+    while Int(splitter.next) < bytes.count {
+      let from = Int(splitter.next)
+      let (item, _) = splitter.take(bytes[from..<min(bytes.count, from + 65_536)])
+      if let item { found.append(item) }
+    }
+    #expect(found.map(\.isTooLong) == [true, false])
+    #expect(found.map(\.number) == [1, 2] && found[0].bytes.isEmpty)
+  }
+}
