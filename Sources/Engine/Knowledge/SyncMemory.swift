@@ -38,10 +38,13 @@ final class SyncMemory {
     fileprivate let left: LeftWalks
     fileprivate let offsets: OffsetHints
     fileprivate let restores: RestoreDetection
+    fileprivate let retention: Retention
   }
 
   var learned: Learned {
-    Learned(server: server, ties: ties, left: left, offsets: offsets, restores: restores)
+    Learned(
+      server: server, ties: ties, left: left, offsets: offsets, restores: restores,
+      retention: retention)
   }
 
   /// A transaction was rolled back, and with it goes what it has learned.
@@ -51,6 +54,7 @@ final class SyncMemory {
     left = before.left
     offsets = before.offsets
     restores = before.restores
+    retention = before.retention
     effects = CommitEffects()
   }
 

@@ -105,9 +105,8 @@ package struct Keeper {
   func slice() throws(Failure) -> Retention.Outcome {
     try client.input { engine, _ throws(Failure) in
       let memory = engine.memory
-      let before = memory.retention
       let (looked, told) = client.looks.withLock { ($0.take(), $0.takeTold()) }
-      guard before.isDue(at: engine.lastLSN) || !looked.isEmpty || told != nil else {
+      guard memory.retention.isDue(at: engine.lastLSN) || !looked.isEmpty || told != nil else {
         return Retention.Outcome(isIdle: true)
       }
       client.looks.withLock { $0.beginSlice() }
@@ -126,7 +125,6 @@ package struct Keeper {
         }
         return outcome
       } catch {
-        memory.retention = before
         client.looks.withLock { $0.giveBack(looked, told: told) }
         throw Failure(error)
       }
