@@ -231,6 +231,11 @@ bench-worst: lib bench-setup
 bench-weight: lib
 	$(PYTHON) Benchmarks/weigh.py --messages $(MESSAGES) --conversations $(CONVERSATIONS)
 
+## What a purge of a million messages to a tenth takes: longest call, and the file.
+bench-retention: lib
+	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
+	  $(PYTHON) Benchmarks/retention.py --messages $(MESSAGES)
+
 ## Search beside plain FTS5 that is given the same tokens, SQLCipher's, and LIKE. CPU=1 counts the
 ## time that a process had a core, on a machine that others use.
 bench-search: lib bench-setup

@@ -95,6 +95,12 @@ if [ ! -s "$out/from-c.txt" ] || ! cmp -s "$out/from-c.txt" "$out/from-python.tx
   right=1
 fi
 
+echo
+echo "A year is missed, and a file holds three months:"
+TIDELINE_LIBRARY=$lib/libtideline.so.1 PYTHONPATH=examples/python/src \
+  python3 examples/python/examples/year.py "$port" eva "$conversation" "$work/year.tideline" ||
+  right=1
+
 cat <<'END'
 
 msgs   messages received    reqs        requests sent
