@@ -202,7 +202,9 @@ enum {
   TL_PROFILE_ABSENCE_IS_DELETION = 1u << 2,  /**< A complete answer without a known id proves its deletion. */
   TL_PROFILE_PUSH_LOSSLESS = 1u << 3,        /**< While connected, no push is dropped or reordered. */
   TL_PROFILE_COUNTS_HIDDEN = 1u << 4,        /**< `total_count` also counts what is never shown, and proves nothing. */
-  TL_PROFILE_UNKNOWN_FRAMES = 1u << 5        /**< Frames of a type unknown to the protocol, and objects without a type, become events. */
+  TL_PROFILE_UNKNOWN_FRAMES = 1u << 5,       /**< Frames of a type unknown to the protocol, and objects without a type, become events. */
+  TL_PROFILE_DELETIONS_LATER = 1u << 6,      /**< Pages and counts go on showing what was deleted; only `get_deleted_since` tells. Goes with #TL_PROFILE_COUNTS_HIDDEN. */
+  TL_PROFILE_ORDER_NOT_TIME = 1u << 7        /**< Pages are not in the order of `created_at`: places by time are refused with #TL_E_UNSUPPORTED. */
 };
 
 /**

@@ -116,7 +116,7 @@ extension Profile {
     let known =
       TL_PROFILE_PAGE_SIZE_VARIES
       | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_COUNTS_HIDDEN
-      | TL_PROFILE_UNKNOWN_FRAMES
+      | TL_PROFILE_UNKNOWN_FRAMES | TL_PROFILE_DELETIONS_LATER | TL_PROFILE_ORDER_NOT_TIME
     guard unsafe profile.flags & ~UInt32(known) == 0 else {
       throw .invalid("flags of the profile has an unknown one")
     }
@@ -127,6 +127,10 @@ extension Profile {
       throw .invalid("capabilities has an unknown one")
     }
     capabilities = unsafe Capabilities(rawValue: profile.capabilities)
+    let isOrdered = unsafe !has(profile.flags, TL_PROFILE_ORDER_NOT_TIME)
+    guard isOrdered || capabilities.contains(.sequence) else {
+      throw .unsupported("a server whose order is not that of times needs numbers, or a log")
+    }
     pushIsLossless = unsafe has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
     tellsUnknownFrames = unsafe has(profile.flags, TL_PROFILE_UNKNOWN_FRAMES)
     refDays = try unsafe count(profile.ref_days, zero: 30, atMost: 3_650, "ref_days is over 3,650")
@@ -140,7 +144,9 @@ extension Profile {
     ties = try unsafe Ties(profile.ties)
     pageSizeVaries = unsafe has(profile.flags, TL_PROFILE_PAGE_SIZE_VARIES)
     absenceIsDeletion = unsafe has(profile.flags, TL_PROFILE_ABSENCE_IS_DELETION)
-    countsHidden = unsafe has(profile.flags, TL_PROFILE_COUNTS_HIDDEN)
+    deletionsAreLater = unsafe has(profile.flags, TL_PROFILE_DELETIONS_LATER)
+    // What pages show is counted, and that is more than what is there.
+    countsHidden = unsafe deletionsAreLater || has(profile.flags, TL_PROFILE_COUNTS_HIDDEN)
     guard unsafe (0...86_400_000_000).contains(profile.time_resolution_us) else {
       throw .invalid("time_resolution_us is not between 0 and a day")
     }

@@ -55,6 +55,22 @@ package enum TypingEvent: Sendable, Equatable {
   }
 }
 
+/// That one user has reacted, or has taken it back.
+package struct UserReaction: Equatable, Sendable {
+  package let user: [UInt8]
+  package let reaction: [UInt8]
+  package let isAdded: Bool
+  /// The message's, from this change on.
+  package let version: Int64?
+
+  package init(user: [UInt8], reaction: [UInt8], isAdded: Bool, version: Int64?) {
+    self.user = user
+    self.reaction = reaction
+    self.isAdded = isAdded
+    self.version = version
+  }
+}
+
 /// One thing that happened; the ranges point into the bytes of its frame.
 package enum Effect: Sendable {
   package enum ReceiptKind: Sendable {
@@ -72,6 +88,8 @@ package enum Effect: Sendable {
   /// The whole set of a message's reactions, a JSON object; an empty range where
   /// none are left.
   case reactions(conversation: [UInt8], id: [UInt8], reactions: Range<Int>, version: Int64?)
+  /// One user's reaction of one kind, where the whole set is not told.
+  indirect case reacted(conversation: [UInt8], id: [UInt8], change: UserReaction)
   case pin(conversation: [UInt8], id: [UInt8], isPinned: Bool)
   /// `at` is the server's time of it, where it tells one.
   indirect case typing(

@@ -116,7 +116,7 @@ struct ItemReader {
       at: messages.time(Name.at, of: node), body: document.range(node))
   }
 
-  /// The whole set. A deletion tells what is left, or that nothing is.
+  /// The whole set, or one user's part of it. A deletion tells what is left, or that nothing is.
   private func reactions(
     _ conversation: [UInt8], action: Update.Action
   ) throws(Unusable) -> Effect {
@@ -130,6 +130,15 @@ struct ItemReader {
           document.range(node), SkippedList(.marks, in: conversation, list: .reactions))
       }
       range = document.range(set)
+    } else if let reaction = messages.optionalID(Name.reaction, of: node),
+      document.present(Name.userID, of: node) != nil
+    {
+      let isAdded = action != .delete && document.flag(Name.added, of: node) ?? true
+      return .reacted(
+        conversation: conversation, id: id,
+        change: UserReaction(
+          user: try user(), reaction: reaction, isAdded: isAdded,
+          version: document.number(Name.version, of: node)))
     } else if action != .delete {
       throw Unusable(reason: .noReactions)
     }

@@ -51,6 +51,8 @@ enum Name {
   static let updatedAt = bytes("updated_at")
   static let at = bytes("at")
   static let userID = bytes("user_id")
+  static let added = bytes("added")
+  static let reaction = bytes("reaction")
   static let totalCount = bytes("total_count")
   static let serverTime = bytes("server_time")
   static let hasMore = bytes("has_more")

@@ -21,7 +21,6 @@ UNREACHED = {
                                              "the calls that follow",
     ("tl_client_disconnected", "TL_E_STORAGE"): "as `tl_client_connected`",
     ("tl_client_advance", "TL_E_STORAGE"): "as `tl_client_connected`",
-    ("tl_client_open", "TL_E_UNSUPPORTED"): "no opening of this version ends so",
     ("tl_client_send", "TL_E_UNSUPPORTED"): "`send_message` is performed by every version",
     ("tl_operation_progress", "TL_E_FULL"): "it writes nothing",
     ("tl_window_fill", "TL_E_STORAGE"): "it notes what the next poll asks for",

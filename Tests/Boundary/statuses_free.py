@@ -15,9 +15,9 @@ BIG = b" " * ((16 << 20) + 1)
 
 
 def opening(w, key=KEY, user=USER, path=None, flags=0, kind="struct", account="",
-            capabilities=0):
+            capabilities=0, server=0):
     """The arguments of an opening."""
-    profile = w.struct(c.Profile, capabilities=capabilities)
+    profile = w.struct(c.Profile, flags=server, capabilities=capabilities)
     config = getattr(w, kind)(c.ClientConfig, path=path or w.path, key=w.view(key), user_id=user,
                               flags=flags, account=account, profile=ctypes.pointer(profile._obj))
     return config, w.out()
@@ -58,6 +58,7 @@ opens("TL_E_LOCKED", "the file is open", lambda w: w.refilled())
 opens("TL_E_MISMATCH", "another user", existing, user=f"{MARK}-other")
 opens("TL_E_MISMATCH", "another account", existing, account=f"{MARK}-other")
 opens("TL_E_MISMATCH", "another kind of position", existing, capabilities=1 << 4)
+opens("TL_E_UNSUPPORTED", "`TL_PROFILE_ORDER_NOT_TIME` without numbers", server=1 << 7)
 opens("TL_E_NOT_FOUND", "no file, and `TL_OPEN_EXISTING`", flags=2)
 opens("TL_E_STORAGE", "a folder that is not there", path=f"/{MARK}/{MARK}/{MARK}")
 opens("TL_E_FULL", "a new file on a full disk", fault="the disk is full")

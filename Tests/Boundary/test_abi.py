@@ -45,7 +45,10 @@ class Layout(unittest.TestCase):
                  "tl_viewport_config": c.ViewportConfig, "tl_placed": c.Placed,
                  "tl_layout": c.ViewportLayout, "tl_target": c.Target,
                  "tl_viewport_status": c.ViewportStatus,
-                 "tl_stored": c.Stored, "tl_storage": c.Storage}
+                 "tl_stored": c.Stored, "tl_storage": c.Storage,
+                 "tl_policy_question": c.PolicyQuestion, "tl_policy_choice": c.PolicyChoice,
+                 "tl_import": c.Import, "tl_imported": c.Imported,
+                 "tl_export": c.Export, "tl_bad_line": c.BadLine}
         seen = set()
         for part in text.split("\nstruct ")[1:]:
             head, *fields = part.splitlines()
@@ -92,7 +95,7 @@ class Layout(unittest.TestCase):
         text = (ROOT / "Scripts" / "abi" / "tideline.layout").read_text()
         structs = set(re.findall(r"^struct (\w+) ", text, re.M))
         hooks = re.findall(r"^typedef (tl_\w+_hook) = (.*) \(\*\)\((.*)\)$", text, re.M)
-        self.assertEqual(len(hooks), 6)
+        self.assertEqual(len(hooks), 7)
         for name, result, parameters in hooks:
             for kind in [result, *parameters.split(", ")]:
                 self.assertNotIn(kind.removeprefix("const "), structs, name)

@@ -109,6 +109,8 @@ private func check(_ effect: Effect, _ frame: Frame) {
     for id in [conversation, id] { checkID(id) }
     let set = frame.bytes[reactions]
     demand(set.isEmpty || isJSON(set) && set.first == 0x7B, "reactions are a JSON object")
+  case .reacted(let conversation, let id, let change):
+    for id in [conversation, id, change.user, change.reaction] { checkID(id) }
   case .pin(let conversation, let id, _):
     for id in [conversation, id] { checkID(id) }
   case .typing(let conversation, let user, _, _, let body):

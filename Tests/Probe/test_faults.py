@@ -50,7 +50,6 @@ BESIDE = {
     "before_id left out": {"before-id-unknown"},
     "around without its message": {"around-ts"},
     "edits not shown": {"changed-missing"},
-    "deleted rows in pages": {"deleted-comes-back"},
     "back-dated": {"stamps-back"},
 }
 
@@ -68,6 +67,10 @@ class Planted(unittest.TestCase):
         self.assertEqual(fit(report), Profile(
             truncates=Truncates.NEWEST, ties=Ties.ARRIVAL, capabilities=Capabilities.BEFORE
             | Capabilities.AROUND | Capabilities.CHANGED_SINCE | Capabilities.IDEMPOTENT_SEND))
+
+    def test_what_the_profile_says_of_a_log(self):
+        self.assertTrue(fit(run("back-dated")).order_not_time)
+        self.assertTrue(fit(run("deleted rows in pages")).deletions_later)
 
     def test_the_page_has_ten_of_them(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "adapters.md").read_text()

@@ -14,6 +14,9 @@ extension Effect {
       "\(kind) \(list(ids)) in \(text(conversation)) by \(text(user))"
     case .reactions(let conversation, let id, let range, let version):
       "reactions \(range) version \(version ?? -1) of \(list([conversation, id]))"
+    case .reacted(let conversation, let id, let change):
+      "\(change.isAdded ? "reacts" : "takes back") \(list([change.user, change.reaction])) "
+        + "version \(change.version ?? -1) of \(list([conversation, id]))"
     case .pin(let conversation, let id, let isPinned):
       "\(isPinned ? "pin" : "unpin") \(list([conversation, id]))"
     case .typing(let conversation, let user, let event, let at, let body):

@@ -149,6 +149,8 @@ import Wire
     case .reactions(let conversation, let id, let set, _):
       ids = [conversation, id]
       range = set.isEmpty ? nil : set
+    case .reacted(let conversation, let id, let change):
+      ids = [conversation, id, change.user, change.reaction]
     case .pin(let conversation, let id, _): ids = [conversation, id]
     case .typing(let conversation, let user, _, _, let body):
       ids = [conversation, user]

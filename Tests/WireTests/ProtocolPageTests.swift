@@ -43,8 +43,9 @@ import Wire
     #expect(
       pushes == [
         "message_new", "message_edited", "message_deleted", "messages_read",
-        "messages_delivered", "messages_listened", "message_reacted", "message_pinned",
-        "message_unpinned", "conversation_updated", "conversation_deleted", "typing",
+        "messages_delivered", "messages_listened", "message_reacted", "message_reacted",
+        "message_pinned", "message_unpinned", "conversation_updated", "conversation_deleted",
+        "typing",
       ])
     #expect(
       entities == [

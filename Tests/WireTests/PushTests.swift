@@ -82,6 +82,24 @@ func pushed(_ json: String) throws -> [Effect]? {
     #expect(text(bytes(none)[empty]) == "{}")
   }
 
+  /// One user's reaction where the whole set is not told; the set goes before it.
+  @Test func oneUsersReaction() throws {
+    let head = #"{"type":"message_reacted","conversation_id":"c","message_id":"m","#
+    let one = UserReaction(user: bytes("u"), reaction: bytes("👍"), isAdded: true, version: nil)
+    #expect(
+      try only(head + #""user_id":"u","reaction":"👍"}"#)
+        == .reacted(conversation: bytes("c"), id: bytes("m"), change: one))
+    let back = UserReaction(user: bytes("u"), reaction: bytes("x"), isAdded: false, version: 7)
+    #expect(
+      try only(head + #""user_id":"u","reaction":"x","added":false,"version":7}"#)
+        == .reacted(conversation: bytes("c"), id: bytes("m"), change: back))
+    let whole = head + #""user_id":"u","reaction":"x","reactions":{"x":["u"]}}"#
+    guard case .reactions = try only(whole) else { throw Unexpected(text: whole) }
+    for bad in [#""reaction":"x"}"#, #""user_id":"u"}"#, #""user_id":"u","reaction":""}"#] {
+      #expect(try pushed(head + bad) == nil, "\(bad)")
+    }
+  }
+
   @Test func pinsSayWhichWay() throws {
     for (name, isPinned) in [("pinned", true), ("unpinned", false)] {
       #expect(

@@ -16,6 +16,8 @@ package struct Profile: Equatable, Sendable {
   package var absenceIsDeletion = false
   /// The server's count is no count of visible messages.
   package var countsHidden = false
+  /// Pages go on showing what was deleted: a deletion is a later entry, and only its log tells it.
+  package var deletionsAreLater = false
   /// 0 reads it off the strings.
   package var timeResolutionUs: Int64 = 0
   package var overlapUs: Int64 = 5_000_000

@@ -11,17 +11,35 @@ extension ServerKnowledge {
     _ record: inout ConversationRecord, below time: Int64, in tx: WriteTransaction
   ) throws(StoreFailure) {
     guard let lowest = record.lowestSinceUs, time < lowest.saturating(plus: overlapUs),
-      let watermark = stamp(record.deletions)
+      record.deletions != nil
     else { return }
-    let lowered = time.saturating(minus: overlapUs)
-    record.deletions = Watermark(timeUs: lowered, text: watermark.printed(lowered))
-    record.lowestSinceUs = lowered
+    askDeletions(of: &record, from: time.saturating(minus: overlapUs))
     try tx.save(record)
+  }
+
+  /// A page shows what was deleted before it was read, and this one is older than all that
+  /// deletions were asked from: they are asked from twice as far back, so that walks down seldom
+  /// ask. Gives whether there is something to ask.
+  func lowerDeletions(_ record: inout ConversationRecord, showing time: Int64) -> Bool {
+    guard let lowest = record.lowestSinceUs else { return true }
+    guard time < lowest.saturating(plus: overlapUs) else { return false }
+    let newest = record.fetch?.timeUs ?? facts.serverTimeUs ?? time
+    let back = max(overlapUs, newest.saturating(minus: time))
+    askDeletions(of: &record, from: WatermarkPolicy.below(time, overlapUs: back))
+    return true
+  }
+
+  /// A cursor of the server's own has nothing below it: a time takes its place.
+  private func askDeletions(of record: inout ConversationRecord, from time: Int64) {
+    let form = stamp(record.deletions) ?? stamp(record.fetch) ?? form
+    record.deletions = form.map { Watermark(timeUs: time, text: $0.printed(time)) }
+    record.lowestSinceUs = time
   }
 
   /// Deletions are asked once more from before those that were asked for last.
   func lowerDeletions(_ record: inout ConversationRecord) {
-    guard let known = record.deletions, let form = stamp(known) else { return }
+    guard let known = record.deletions, let form = stamp(known) ?? stamp(record.fetch) ?? form
+    else { return }
     let time = max(known.timeUs, WatermarkPolicy.earliestUs + overlapUs) - overlapUs
     record.deletions = Watermark(timeUs: time, text: form.printed(time))
     record.lowestSinceUs = min(record.lowestSinceUs ?? time, time)

@@ -16,6 +16,8 @@ final class SyncMemory {
   var restores = RestoreDetection()
   /// Messages that came by push and that no page has shown yet.
   var pushed = PushedRows()
+  /// Reactions of single users that came by push.
+  var reacted = ReactionChanges()
   /// What they have linked, and no catch-up has gone over yet.
   var linked = LinkedRanges()
   /// Where a page or a push of this connection showed all marks.
@@ -72,6 +74,7 @@ final class SyncMemory {
     offsets = OffsetHints()
     left = LeftWalks()
     fresh.empty()
+    reacted.forgetAll()
   }
 
   func disconnect() {
@@ -85,6 +88,7 @@ final class SyncMemory {
     fresh.empty()
     offsets = OffsetHints()
     pushed.forgetAll()
+    reacted.forgetAll()
     ties.forgetTaught()
     left = LeftWalks()
     asked.forgetAll()

@@ -14,6 +14,7 @@ extension SyncPlanner {
   func askDeletions(
     _ job: inout SyncJob, of record: inout ConversationRecord
   ) throws(StoreFailure) -> Step {
+    job.evidence.owesDeletions = false
     let known = memory.server.timeUs
     let oldest = try tx.rows(record.cid, from: .min, to: .max, limit: 1, newestFirst: false).first
     guard let form = try deletionForm(record) else {
@@ -46,8 +47,26 @@ extension SyncPlanner {
     let walk = LeftCursor.Walk(conversation: record.id, areChanges: false)
     let cursors = Cursors(text ?? form.printed(sinceUs), left: memory.left.take(walk))
     job.stage = .deletions(DeletionWalk(cursors: cursors, knownUs: known))
-    record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
+    // A cursor goes on from what was asked before it.
+    if watermark == nil || text == nil || memory.server.stamp(watermark) != nil {
+      record.lowestSinceUs = min(record.lowestSinceUs ?? sinceUs, sinceUs)
+    }
     return .next
+  }
+
+  /// The server has forgotten the cursor that it gave: the time of that answer takes its place. Nil
+  /// where a time was asked from.
+  func loseDeletionCursor(_ job: inout SyncJob) throws(StoreFailure) -> Step? {
+    var record = try tx.conversation(creating: job.request.conversation)
+    guard let known = record.deletions, memory.server.stamp(known) == nil,
+      let form = try deletionForm(record)
+    else { return nil }
+    record.deletions =
+      known.timeUs > 0
+      ? Watermark(timeUs: known.timeUs, text: form.printed(known.timeUs)) : nil
+    let step = try askDeletions(&job, of: &record)
+    try tx.save(record)
+    return step
   }
 
   /// How this server prints times; nil where it has printed none here. Rows that came by
@@ -107,10 +126,20 @@ extension SyncPlanner {
     return LeftCursor(from: cursors.first, next: next)
   }
 
+  /// Less the overlap; a cursor that is no time is kept as it came, and one that is leads no
+  /// further than the server's time is known.
   func moveDeletions(
     _ record: inout ConversationRecord, page: DeletedPage, form: Stamp, knownUs: Int64?
   ) {
-    guard let base = page.serverTime?.timeUs ?? knownUs else { return }
+    let told = page.serverTime?.timeUs ?? knownUs
+    let next = page.nextSince.map { Stamp($0, zoneOffsetMinutes: profile.zoneOffsetMinutes) }
+    if let text = page.nextSince, next == .some(nil) {
+      let time = told?.saturating(minus: memory.server.overlapUs)
+      record.deletions = Watermark(timeUs: time ?? record.deletions?.timeUs ?? 0, text: text)
+      return
+    }
+    guard let told else { return }
+    let base = min(told, (next ?? nil)?.timeUs ?? told)
     let time = base.saturating(minus: memory.server.overlapUs)
     if record.deletions.map({ $0.timeUs < time || memory.server.isAhead($0) }) ?? true {
       record.deletions = Watermark(timeUs: time, text: form.printed(time))

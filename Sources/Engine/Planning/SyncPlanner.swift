@@ -36,7 +36,7 @@ struct SyncPlanner {
       return isAllSeen
         ? try finish(&job, of: &record) : try askDeletions(&job, of: &record)
     case .complete:
-      return job.evidence.suspects.isEmpty
+      return job.evidence.suspects.isEmpty && !job.evidence.owesDeletions
         ? try finish(&job, of: &record) : try askDeletions(&job, of: &record)
     case .mustSeeNewest:
       job.catchUp.way = .newest

@@ -65,6 +65,9 @@ extension SyncEngine {
     for (old, new) in effects.named { rename(old, new) }
     for conversation in effects.left { leave(conversation) }
     for row in effects.pushed { memory.pushed.insert(row) }
+    for (message, told, lsn) in effects.reacted {
+      memory.reacted.insert(told, of: message, lsn: lsn)
+    }
     for (cid, span) in effects.linked { memory.linked.insert(span, cid) }
     // Without a connection nothing is fresh, and whatever waits for one asks after it.
     guard tracker.isUp else { return }

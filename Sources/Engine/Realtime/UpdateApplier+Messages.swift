@@ -37,6 +37,7 @@ extension UpdateApplier {
       rules, frame: arrival.frame, opened: takePayloads(readable), issued: issued ?? tx.lsn,
       autoMarkRead: false)
     ingest.newIDs = newIDs
+    ingest.reacted = memory.reacted
     ingest.placesBehind = memory.server.scheme.learnsTies
     ingest.copies = copies
     if asked == nil, answered == nil { ingest.offer = .pushed(isSilent: update.isSilent) }

@@ -18,6 +18,8 @@ struct UpdateApplier {
     var sawClientID = false
     var duplicates = 0
     var pushed: [PushedRow] = []
+    /// Reactions of single users, and the commit that took them in.
+    var reacted: [(message: PushedID, told: UserReaction, lsn: UInt64)] = []
     /// Where marks are known as of now.
     var shown: [(cid: Int64, span: SpanSet.Span)] = []
     /// What is whole because messages name each other, apart from what the watermark tops.
@@ -120,6 +122,8 @@ struct UpdateApplier {
       let json = range.isEmpty ? nil : Array(arrival.frame[range])
       _ = try tx.annotationTable.reactions(
         id, in: cid, json: json, version: version, issued: tx.lsn)
+    case .reacted(let conversation, let id, let change):
+      try reacted(change, to: id, in: conversation)
     case .pin(let conversation, let id, let isPinned):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.annotationTable.pin(id, in: cid, isPinned: isPinned, issued: tx.lsn)
@@ -148,6 +152,23 @@ struct UpdateApplier {
       try setAside(range, reason: reason.code, cid: 0)
       try poison(range, cid: nil)
     }
+  }
+
+  /// One user's reaction, laid over the set that is stored. What cannot be remembered for pages on
+  /// their way is asked for.
+  private mutating func reacted(
+    _ told: UserReaction, to id: [UInt8], in conversation: [UInt8]
+  ) throws(StoreFailure) {
+    let cid = try tx.conversation(creating: conversation).cid
+    let message = PushedID(cid: cid, id: id)
+    if memory.reacted.isOutdated(told, of: message) { return }
+    if memory.reacted.isFull {
+      try doubt(SkippedList([.marks], in: conversation, list: .reactions))
+    }
+    _ = try tx.annotationTable.react(
+      id, in: cid, user: told.user, reaction: told.reaction, isAdded: told.isAdded,
+      version: told.version)
+    effects.reacted.append((message, told, tx.lsn))
   }
 
   /// The opened payloads of the next readable messages.

@@ -131,9 +131,10 @@ extension SyncEngine {
       job.turn.inFlight = false
       // It has begun again since it asked.
       let isOld = if case .start = job.stage { true } else { false }
-      let ingest = Ingest(
+      var ingest = Ingest(
         ingestRules, frame: frame, opened: opened[...], issued: pending.issued,
         autoMarkRead: job.request.marksRead, asked: pending.limit)
+      ingest.reacted = memory.reacted
       let bad = report.stats.quarantined
       do {
         try advance(&job, outcome: outcome, from: ingest, at: now)
@@ -166,6 +167,11 @@ extension SyncEngine {
     case (.deletions(let walk), .deleted(var page)):
       if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
       step = try takeDeletions(&job, page: page, on: walk)
+    case (.deletions, .failed(.unknownCursor, _)):
+      guard let again = try loseDeletionCursor(&job) else {
+        return try refused(job, error: .unknownCursor, retryAfterMs: nil, at: now)
+      }
+      step = again
     case (.changes(let walk), .changed(var page)):
       if !memory.server.isBorneOut(page.serverTime) { page.serverTime = nil }
       step = try takeChanges(&job, page: page, from: ingest, on: walk)

@@ -178,6 +178,8 @@ struct Ingest {
   var newIDs = IDSet()
   /// The client id that the message of an answer was sent under.
   var clientID: [UInt8]?
+  /// Reactions of single users that a copy on its way may lack.
+  var reacted = ReactionChanges()
   /// The copies that came before, in the same frame.
   var copies = CopyCounter()
   /// The edit that an answer is to: its message, as the rules.user wrote it.
@@ -245,6 +247,9 @@ struct Ingest {
     let isMine = message.sender == rules.user
     let readByMe = isMine || message.readBy?.contains(rules.user) ?? false
     var row = incoming(message, payload: payload, isMine: isMine, readByMe: readByMe)
+    row.reactions = reacted.laid(
+      over: row.reactions, of: PushedID(cid: record.cid, id: message.id), version: message.version,
+      issued: newIDs.contains(message.id) ? nil : issued)
     row.order = order
     row.digest = payload.digest
     row.searchable = payload.searchable
@@ -259,7 +264,7 @@ struct Ingest {
       }
     }
     let saysMarks =
-      message.reactions != nil || message.pinned || !newIDs.contains(message.id)
+      row.reactions != nil || message.pinned || !newIDs.contains(message.id)
     if placesBehind {
       row.rank = try tx.rankTable.rankBehind(row, previous: message.previousID, in: record.cid)
       result.items[place] = row.position

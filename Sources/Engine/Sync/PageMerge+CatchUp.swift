@@ -159,7 +159,9 @@ extension PageMerge {
     }
     job.caughtUp = .live(left: job.catchUp.left, changesAreDone: false)
     // What an earlier page of the same catch-up showed may be gone by now.
-    let isAllSeen = job.catchUp.isFresh == true && job.evidence.suspects.isEmpty
+    let isAllSeen =
+      job.catchUp.isFresh == true && job.evidence.suspects.isEmpty
+      && !memory.server.profile.deletionsAreLater
     if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.catchUp.top) {
       // All that is stored was read just now: older deletions and marks are in it.
       let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs)

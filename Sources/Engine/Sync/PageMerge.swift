@@ -64,7 +64,7 @@ struct PageMerge {
     let before = ranges.stored
     job.status.received += ingested.items.count
     job.status.inserted += ingested.insertedAt.count
-    job.evidence.sawBuried = job.evidence.sawBuried || ingested.sawBuried
+    noteBuried(ingested)
     memory.server.noteLateness(lateness(ingested))
     if let total = page.totalCount {
       try noteGrowth(total)
@@ -96,6 +96,17 @@ struct PageMerge {
     try learnTies(ingested, of: listing, run: run, climbs: climbs)
     try ranges.flush(record.cid, in: tx)
     return outcome
+  }
+
+  /// What was deleted is shown by a server that was restored, or by one whose pages go on showing
+  /// it: then all that a page shows is to be asked about.
+  private mutating func noteBuried(_ ingested: Ingested) {
+    guard memory.server.profile.deletionsAreLater else {
+      job.evidence.sawBuried = job.evidence.sawBuried || ingested.sawBuried
+      return
+    }
+    guard let oldest = ingested.stamps.map(\.stamp.timeUs).min() else { return }
+    if memory.server.lowerDeletions(&record, showing: oldest) { job.evidence.owesDeletions = true }
   }
 
   /// Hands it to its stage.

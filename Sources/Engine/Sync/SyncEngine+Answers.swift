@@ -122,6 +122,15 @@ extension SyncEngine {
     return step
   }
 
+  func loseDeletionCursor(_ job: inout SyncJob) throws(StoreFailure) -> Step? {
+    var draft = job
+    let step = try commit { tx throws(StoreFailure) in
+      try planner(tx).loseDeletionCursor(&draft)
+    }
+    if step != nil { job = draft }
+    return step
+  }
+
   /// The message that a page was to be laid around is gone on the server: the longer way.
   func planWithoutSpot(_ job: SyncJob) throws(StoreFailure) {
     var draft = job

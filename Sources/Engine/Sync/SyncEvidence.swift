@@ -39,6 +39,8 @@ struct Evidence {
   var unsettled: Set<[UInt8]> = []
   /// The server showed a message whose deletion is recorded here.
   var sawBuried = false
+  /// Pages show what was deleted, and deletions were not asked for from as far back as these.
+  var owesDeletions = false
   /// An answer counted more than it showed, and said that there was no more: what it lacks speaks
   /// for nothing.
   var isContradicted = false

@@ -133,6 +133,20 @@ extension AnnotationTable {
     return try writeMarks(row, was: old, in: cid)
   }
 
+  /// Takes in that one user has reacted, or has taken it back. The set stays as old as it was: what
+  /// a page shows that is newer than it replaces it. Returns the number of the row that changed.
+  package func react(
+    _ id: [UInt8], in cid: Int64, user: [UInt8], reaction: [UInt8], isAdded: Bool, version: Int64?
+  ) throws(StoreFailure) -> UInt64? {
+    guard var row = try tx.storedMessage(id, in: cid), !row.message.flags.contains(.forgotten)
+    else { return nil }
+    if let version, let known = row.reactionsVersion, version <= known { return nil }
+    let old = row.message
+    row.message.reactions = ReactionSet.with(
+      reaction, by: user, isAdded: isAdded, in: old.reactions)
+    return try writeMarks(row, was: old, in: cid)
+  }
+
   /// Takes in that a message is pinned, or not. Returns the number of the row that
   /// changed; for an unknown message it waits.
   package func pin(

@@ -51,7 +51,18 @@ extension ReadTransaction {
 }
 
 /// The JSON object of a message's reactions: names of reactions with lists of user ids.
-enum ReactionSet {
+package enum ReactionSet {
+  /// The set after one user's change; nil where nobody is left in it.
+  package static func with(
+    _ reaction: [UInt8], by user: [UInt8], isAdded: Bool, in known: [UInt8]?
+  ) -> [UInt8]? {
+    let text = known ?? []
+    let changed =
+      isAdded ? adding(reaction, by: user, to: text) : removing(reaction, by: user, from: text)
+    if changed.isEmpty { return nil }
+    return changed.count > Limits.messageBytesMax ? known : changed
+  }
+
   /// The set with one more user; text of another shape is left as it is.
   static func adding(_ reaction: [UInt8], by user: [UInt8], to text: [UInt8]) -> [UInt8] {
     guard var groups = text.isEmpty ? [] : ReaderList.groups(text) else { return text }

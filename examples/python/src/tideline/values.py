@@ -54,6 +54,8 @@ class Profile:
     push_lossless: bool = False
     counts_hidden: bool = False
     unknown_frames: bool = False
+    deletions_later: bool = False
+    order_not_time: bool = False
     ref_days: int = 0
     refs_max: int = 0
     pages_max: int = 0

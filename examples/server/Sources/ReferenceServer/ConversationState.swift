@@ -155,6 +155,12 @@ final class ConversationState {
 
   /// Takes a message away and logs it; false where there is none.
   func remove(_ deletion: ServerDeletion, _ knobs: ServerKnobs) -> Bool {
+    if knobs.keepsDeleted {
+      guard let kept = message(deletion.id, knobs.ties), deadVersions[deletion.id] == nil
+      else { return false }
+      log(deletion, version: kept.version + 1, knobs)
+      return true
+    }
     guard let place = places.removeValue(forKey: deletion.id) else { return false }
     revision += 1
     let gone = rows.remove(at: index(of: place, knobs.ties))

@@ -158,7 +158,7 @@ extension ReferenceServer {
     let state = try room(request, user)
     guard let since = request.since else { throw ServerFailure("invalid", "since is missing") }
     let unit = knobs.timeResolutionUs
-    var found = state.changed(since: try changeCursor(since))
+    var found = state.changed(since: try ownCursor(since, isOwn: knobs.opaqueCursors))
     var next = ServerTime.tick(nowUs, resolutionUs: unit)
     var count = found.count
     if knobs.changePageCap > 0, count > knobs.changePageCap {
@@ -183,8 +183,9 @@ extension ReferenceServer {
     return out
   }
 
-  private func changeCursor(_ text: String) throws(ServerFailure) -> Int64 {
-    guard knobs.opaqueCursors, text.hasPrefix("~") else { return try cursor(text) }
+  /// A time, or a word of the server's own.
+  private func ownCursor(_ text: String, isOwn: Bool) throws(ServerFailure) -> Int64 {
+    guard isOwn, text.hasPrefix("~") else { return try cursor(text) }
     guard let us = Int64(text.dropFirst()) else { throw ServerFailure("invalid", "not a cursor") }
     return us
   }
@@ -194,14 +195,15 @@ extension ReferenceServer {
   func getDeletedSince(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
     let state = try room(request, user)
     guard let since = request.since else { throw ServerFailure("invalid", "since is missing") }
-    let cursor = try cursor(since)
+    let cursor = try ownCursor(since, isOwn: knobs.deletionCursors)
     let unit = knobs.timeResolutionUs
     let horizon = knobs.deletionHorizonUs > 0 ? nowUs - knobs.deletionHorizonUs : Int64.min
+    let isInclusive = knobs.afterInclusive || knobs.deletionCursors
     // The log is sorted by printed time, so the answer is a run at its end.
     var first = state.deletions.count
     while first > 0 {
       let tick = ServerTime.tick(state.deletions[first - 1].deletedUs, resolutionUs: unit)
-      guard knobs.afterInclusive ? tick >= cursor : tick > cursor else { break }
+      guard isInclusive ? tick >= cursor : tick > cursor else { break }
       first -= 1
     }
     var found = state.deletions[first...].filter { $0.deletedUs >= horizon }
@@ -215,6 +217,10 @@ extension ReferenceServer {
       out.append(contentsOf: ",\"has_more\":true,\"next_since\":\"".utf8)
       ServerTime.write(nextSince, knobs, into: &out)
       out.append(0x22)
+    } else if knobs.deletionCursors {
+      // What is committed late stands above it.
+      let next = ServerTime.tick(nowUs - knobs.deletionLatenessMaxUs, resolutionUs: unit)
+      out.append(contentsOf: ",\"next_since\":\"~\(next)\"".utf8)
     }
     writeServerTime(into: &out)
     out.append(0x7D)

@@ -45,6 +45,10 @@ public struct ServerKnobs: Sendable, Equatable {
   public var deletionLatenessMaxUs: Int64 = 0
   /// The largest answer of deletions before it is continued; 0 for no cap.
   public var deletionPageCap = 0
+  /// Whether each answer of deletions says what to ask the next time, by a word of its own.
+  public var deletionCursors = false
+  /// Whether pages go on showing what was deleted, and counts count it: only the log tells.
+  public var keepsDeleted = false
   /// How long deletions are remembered; 0 for ever.
   public var deletionHorizonUs: Int64 = 0
   public var arrayOrder = ArrayOrder.ascending

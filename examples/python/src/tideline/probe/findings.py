@@ -47,6 +47,7 @@ class Facts:
     late_ms: int = 0
     counts_hidden: Optional[bool] = None
     unknown_frames: Optional[bool] = None
+    deletions_later: Optional[bool] = None
     #: Capabilities by name: whether the server has it.
     can: dict[str, bool] = dataclasses.field(default_factory=dict)
 

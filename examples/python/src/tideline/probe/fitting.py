@@ -18,6 +18,8 @@ _FLAGS = {
     "push_lossless": "TL_PROFILE_PUSH_LOSSLESS",
     "counts_hidden": "TL_PROFILE_COUNTS_HIDDEN",
     "unknown_frames": "TL_PROFILE_UNKNOWN_FRAMES",
+    "deletions_later": "TL_PROFILE_DELETIONS_LATER",
+    "order_not_time": "TL_PROFILE_ORDER_NOT_TIME",
 }
 _DEFAULT_LIMIT = 50
 _OVERLAP_MS = 5_000
@@ -38,7 +40,8 @@ def fit(report: Report) -> Profile:
         time_resolution_us=facts.resolution_us or 0 if coarse else 0,
         overlap_ms=2 * facts.late_ms if 2 * facts.late_ms > _OVERLAP_MS else 0,
         zone_offset_min=facts.zone_min or 0, capabilities=capabilities,
-        counts_hidden=bool(facts.counts_hidden))
+        counts_hidden=bool(facts.counts_hidden), deletions_later=bool(facts.deletions_later),
+        order_not_time=facts.order_is_time is False and not facts.can.get("sequence"))
 
 
 def declared(words: str) -> Profile:
@@ -129,7 +132,9 @@ def differences(report: Report, profile: Profile) -> list[str]:
         if said != unknown and seen_end != unknown and said != seen_end:
             out.append(f"declares {name} {said.name.lower()}, and it is {seen_end.name.lower()}")
     for name, known in (("page_size_varies", facts.sizes_vary),
-                        ("counts_hidden", facts.counts_hidden)):
+                        ("counts_hidden", facts.counts_hidden),
+                        ("deletions_later", facts.deletions_later),
+                        ("order_not_time", found.order_not_time or None)):
         if known is not None and getattr(profile, name) != known:
             out.append(f"declares {name} {getattr(profile, name)}, and it is {known}")
     if facts.page_cap and (profile.page_limit or _DEFAULT_LIMIT) > facts.page_cap:

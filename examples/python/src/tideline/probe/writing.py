@@ -258,8 +258,10 @@ class Writer:
         shown = [row for row in room.rows if row.id in taken]
         told = self.deleted(mark.row.printed)
         if any(row.raw.get("deleted") is not True for row in shown):
-            report.fault("deleted-in-pages", "pages still show a message that was deleted, as if "
-                         "it were there: it comes back on every screen. Leave it out")
+            report.facts.deletions_later = True
+            report.trap("deleted-in-pages", "pages still show a message that was deleted, as if it "
+                        "were there: it comes back on every screen. Leave it out, or declare "
+                        "TL_PROFILE_DELETIONS_LATER")
         elif shown:
             report.trap("deleted-marked", "pages show deleted messages, with `deleted`")
         if taken <= told:
@@ -311,7 +313,8 @@ class Writer:
         facts.can["idempotent_send"] = made == first.id
         if made == first.id:
             report.seen("idempotent_send", "idempotent_send: a send that is repeated is done once")
-            self._after_deletion()
+            if not facts.deletions_later:
+                self._after_deletion()
         elif made is not None:
             report.seen("idempotent_send", "idempotent_send: not there, a send that is repeated "
                         "makes a second message")
