@@ -122,6 +122,8 @@ extension WriteTransaction {
   package func drop(_ id: [UInt8], in cid: Int64) throws(StoreFailure) -> Position? {
     guard let stored = try row(id, cid) else { return nil }
     try take([stored], of: cid)
+    try quarantineTable.doubtQuarantine(
+      cid, low: stored.position, high: stored.position.successor)
     return stored.position
   }
 
@@ -131,9 +133,10 @@ extension WriteTransaction {
     while true {
       let rows = try rows(
         cid, from: .min, to: Self.beyond, limit: Limits.readRowsMax, newestFirst: false)
-      if rows.isEmpty { return }
+      if rows.isEmpty { break }
       try take(rows, of: cid)
     }
+    try quarantineTable.doubtQuarantine(cid, low: .min, high: Self.beyond)
   }
 
   private func take(_ rows: [StoredRow], of cid: Int64) throws(StoreFailure) {
