@@ -97,8 +97,11 @@ static void files(void) {
 static void profiles(void) {
   PROFILE((void)0, TL_OK);
   PROFILE(profile.struct_size = 0, TL_E_INVALID);
-  PROFILE(profile.flags = 62, TL_OK);
-  PROFILE(profile.flags = 64, TL_E_INVALID);
+  PROFILE(profile.flags = 126, TL_OK);
+  PROFILE(profile.flags = TL_PROFILE_ORDER_NOT_TIME, TL_E_UNSUPPORTED);
+  PROFILE((profile.flags = TL_PROFILE_ORDER_NOT_TIME, profile.capabilities = TL_SERVER_SEQUENCE),
+          TL_OK);
+  PROFILE(profile.flags = 256, TL_E_INVALID);
   PROFILE(profile.flags = 1, TL_E_INVALID);
   PROFILE(profile.capabilities = 63, TL_OK);
   PROFILE(profile.capabilities = 64, TL_E_INVALID);
