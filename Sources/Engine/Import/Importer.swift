@@ -62,14 +62,17 @@ package struct Importer {
     }
   }
 
-  /// Takes some of it in, in one transaction.
+  /// Takes some of it in, in one transaction. False where the file does not have `before`: all was
+  /// cleared, or another work of the name went on, and nothing is taken.
   fileprivate func take(
-    _ items: [ImportItem], of source: ImportSource, to record: inout ImportRecord
-  ) throws(Failure) {
+    _ items: [ImportItem], of source: ImportSource, after before: ImportRecord?,
+    to record: inout ImportRecord
+  ) throws(Failure) -> Bool {
     var result = record
-    try client.input { engine, _ throws(Failure) in
+    let isTaken = try client.input { engine, _ throws(Failure) in
       try engine.storing { () throws(StoreFailure) in
-        try engine.commit { tx throws(StoreFailure) in
+        try engine.commit { tx throws(StoreFailure) -> Bool in
+          guard try ImportTable(tx).record(source.name) == before else { return false }
           // Nobody is told that they have arrived.
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
@@ -81,10 +84,12 @@ package struct Importer {
           result.known &+= slice.known
           result.bad &+= Int64(clamping: slice.bad.count)
           try ImportTable(tx).save(result, Array(slice.bad.prefix(Int(clamping: room))))
+          return true
         }
       }
     }
-    record = result
+    if isTaken { record = result }
+    return isTaken
   }
 }
 
@@ -155,7 +160,26 @@ private struct ImportSlice {
     var result = Ingested()
     try ingest.one(
       message, order: order, payload: payload, of: record, result: &result, in: tx)
-    if result.insertedAt.isEmpty { known &+= 1 } else { inserted &+= 1 }
+    if result.insertedAt.isEmpty {
+      known &+= 1
+    } else {
+      inserted &+= 1
+      for place in result.insertedAt { try unclaim(place, in: record.cid) }
+    }
+  }
+
+  /// The server has shown what stands there, and this was not in it: a gap until it is asked.
+  private func unclaim(_ place: Position, in cid: Int64) throws(StoreFailure) {
+    let stored = try tx.spans(cid)
+    guard stored.holds(place) else { return }
+    let before = try tx.rows(cid, from: .min, to: place, limit: 1, newestFirst: true).first
+    let behind = try tx.rows(cid, from: place.successor, to: .max, limit: 1, newestFirst: false)
+      .first
+    var spans = stored
+    spans.remove(
+      before?.position.successor ?? .min, behind?.position ?? place.successor)
+    spans.keepNewest(Limits.spansMax)
+    try tx.save(spans: spans, replacing: stored, in: cid)
   }
 
   private mutating func record(_ name: [UInt8]) throws(StoreFailure) -> ConversationRecord {
@@ -177,6 +201,8 @@ private final class ImportWork: WorkBody {
   /// How far it is, as the file has it, and what was read behind that.
   private struct State {
     var record: ImportRecord?
+    /// What the file has; nil where it knows no import of the name.
+    var stored: ImportRecord?
     var splitter = ItemSplitter(.lines)
     var bytes: ArraySlice<UInt8> = []
     var isOver = false
@@ -221,7 +247,14 @@ private final class ImportWork: WorkBody {
       record.lines = Int64(clamping: state.splitter.number)
       record.state = state.splitter.state.rawValue
       record.isDone = state.isOver
-      try Importer(client).take(items, of: source, to: &record)
+      let isTaken = try Importer(client).take(
+        items, of: source, after: state.stored, to: &record)
+      guard isTaken else {
+        // It goes on from what the file has.
+        state = State()
+        return false
+      }
+      state.stored = record
     }
     state.record = record
     let (done, isDone) = (UInt64(clamping: record.offset), record.isDone)
@@ -232,7 +265,8 @@ private final class ImportWork: WorkBody {
 
   private func begin(_ state: inout State) throws(Failure) -> ImportRecord {
     let form: ItemSplitter.State = source.isArray ? .opening : .lines
-    guard let record = try Importer(client).record(source.name) else {
+    state.stored = try Importer(client).record(source.name)
+    guard let record = state.stored else {
       state.splitter = ItemSplitter(form)
       var record = ImportRecord(name: source.name)
       record.state = form.rawValue

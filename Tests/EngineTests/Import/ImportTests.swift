@@ -130,6 +130,48 @@ extension World {
   }
 
   /// A cache that is cleared knows no import any more.
+  /// Where the server has shown all, one that it has not shown is a gap until it is asked.
+  @Test(arguments: ServerKind.few) func insideOfWhatIsWholeTheyClaimNothing(
+    _ kind: ServerKind
+  ) throws {
+    let world = try kind.world()
+    world.post(130, everyMs: 10_000)
+    try world.connect()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.page().coverage.whole)
+    let known = world.oldCache()
+    let ghosts = [known[40], known[90]].enumerated().map { index, line in
+      line.replacingOccurrences(of: "\"message_id\":\"", with: "\"message_id\":\"g\(index)-")
+    }
+    #expect(try world.take(ghosts).inserted == 2)
+    #expect(try !world.page().coverage.whole)
+    #expect(try islands(world) == 2)
+    #expect(try world.lies() == [])
+    try world.sync()
+    try world.sync(.older, want: 1_000)
+    #expect(try world.cached() == world.truth() && islands(world) == 0)
+    #expect(try world.client.stats().restores == 0)
+  }
+
+  /// What is open goes on from what the file has: from the beginning where all was cleared, and
+  /// behind another work of the name.
+  @Test(arguments: [false, true]) func anOpenOneFollowsTheFile(_ isCleared: Bool) throws {
+    let world = try World()
+    world.post(700)
+    let bytes = Array(world.oldCache().map { $0 + "\n" }.joined().utf8)
+    let source = ImportSource(name: Array("old".utf8)) { offset, most in
+      Array(bytes.dropFirst(Int(offset)).prefix(most))
+    }
+    let works = try [0, 1].map { _ in try Importer(world.client).start(source) }
+    _ = try works[0].step(milliseconds: 0)
+    if isCleared { try world.client.clear() } else { _ = try works[1].step(milliseconds: 0) }
+    while try !works[0].step(milliseconds: 0).isDone {}
+    while try !works[1].step(milliseconds: 0).isDone {}
+    let status = try #require(try Importer(world.client).status(Array("old".utf8)))
+    #expect(status.lines == 700 && status.inserted == 700 && status.known == 0)
+    #expect(try world.cached().count == 700)
+  }
+
   @Test func clearingForgetsImports() throws {
     let world = try World()
     world.post(3)
