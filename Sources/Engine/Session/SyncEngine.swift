@@ -197,8 +197,10 @@ final class SyncEngine {
       guard scheduler.status(id) != nil else { throw .noSync }
       return false
     }
+    let kept = scheduler.policies.take(of: id)
     tracker.abandon(.sync(id))
     end(job, trouble: .cancelled)
+    try keepOn(kept, with: job.request, at: now)
     pump(now)
     return true
   }

@@ -253,6 +253,21 @@ extension SyncEngine {
     }
   }
 
+  /// Somebody else has cancelled the sync beneath: another one keeps what was promised.
+  func keepOn(
+    _ promises: [PolicyBoard.Promise], with request: SyncRequest, at now: Instant
+  ) throws(Failure) {
+    for promise in promises {
+      let sync = try sync(request, at: now)
+      scheduler.policies.add(
+        PolicyBoard.Promise(
+          number: promise.number, choice: promise.choice, subject: promise.subject, sync: sync,
+          deadlineMs: promise.deadlineMs))
+      let status = try syncStatus(sync)
+      if status.phase == .ended { keepPromises(of: sync, status) }
+    }
+  }
+
   /// These cannot be kept. What the network brings later is taken all the same, where the cache may
   /// have answered.
   func breakPromises(_ promises: [PolicyBoard.Promise], _ reason: Failure, at now: Instant) {

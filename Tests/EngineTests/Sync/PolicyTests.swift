@@ -162,6 +162,24 @@ private let minute: Int64 = 60_000_000
     #expect(try world.client.state().syncsLeft == 0)
   }
 
+  /// Who cancels a sync takes nothing from others to whom it was promised.
+  @Test(arguments: [Policy.networkFirst, .networkOnly], [false, true])
+  func aPromiseOutlivesTheSyncOfAnother(_ policy: Policy, _ isFirst: Bool) throws {
+    let world = try known()
+    world.post(5)
+    let (one, other) = (isFirst ? policy : .cacheThenNetwork, isFirst ? .cacheThenNetwork : policy)
+    let syncs = [try world.ask(one), try world.ask(other)]
+    let (plain, promise) = (syncs[isFirst ? 1 : 0], syncs[isFirst ? 0 : 1])
+    _ = try world.client.nextFrame()
+    #expect(try world.client.cancel(plain))
+    #expect(try world.client.syncStatus(plain).trouble == .cancelled)
+    #expect(try world.client.syncStatus(promise).phase != .ended)
+    try world.run()
+    let status = try world.client.syncStatus(promise)
+    #expect(status.phase == .ended && status.trouble == nil && status.basis == .network)
+    #expect(try world.cached() == world.truth())
+  }
+
   /// Beneath is one sync, which others may have asked for.
   @Test func onePromiseLessLeavesTheOther() throws {
     let world = try known()
