@@ -162,17 +162,21 @@ extension Client {
     }
     if let conversation = query.conversation { try check(conversation) }
     return try input { engine, now throws(Failure) in
-      let found = try engine.storing { () throws(StoreFailure) in try engine.operations(query) }
-      return engine.page(found, now)
+      let found = try engine.storing { () throws(StoreFailure) in
+        try engine.operationReader.operations(query)
+      }
+      return engine.operationReader.page(found, at: now)
     }
   }
 
   /// - Throws: `notFound`.
   package func operation(_ id: UInt64) throws(Failure) -> OperationPage {
     try input { engine, now throws(Failure) in
-      let found = try engine.storing { () throws(StoreFailure) in try engine.operation(id) }
+      let found = try engine.storing { () throws(StoreFailure) in
+        try engine.operationReader.operation(id)
+      }
       guard let found else { throw .noOperation }
-      return engine.page([found], now)
+      return engine.operationReader.page([found], at: now)
     }
   }
 
@@ -215,7 +219,9 @@ extension Client {
   ) throws(Failure) -> Bool {
     guard permille <= 1_000 else { throw .invalid("permille is over 1,000") }
     return try input { engine, _ throws(Failure) in
-      let found = try engine.storing { () throws(StoreFailure) in try engine.operation(operation) }
+      let found = try engine.storing { () throws(StoreFailure) in
+        try engine.operationReader.operation(operation)
+      }
       guard let found else { throw .noOperation }
       guard found.record.waits == .upload, found.record.state == .queued else { return false }
       engine.outbox.note(permille: permille, of: operation)

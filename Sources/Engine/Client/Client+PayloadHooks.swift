@@ -262,7 +262,8 @@ extension Client {
     var query = OperationQuery(conversation: conversation, limit: 100)
     while true {
       let batch = try input { engine, _ throws(Failure) in
-        try engine.storing { () throws(StoreFailure) in try engine.operations(query) }
+        try engine.storing { () throws(StoreFailure) in try engine.operationReader.operations(query)
+        }
       }
       guard let last = batch.last else { return sealed }
       query.after = last.record.seq

@@ -1,6 +1,12 @@
-/// What the user does: taking it up, changing it, taking it back, and reading it.
+/// What the user does: taking it up, changing it, taking it back, and how it ends.
 ///
-/// Rule protected: what was taken up is on disk before the call returns.
+/// Rule protected: what was taken up is on disk before the call returns. What the server did is
+/// one transaction with the end of the operation, so that a screen never sees neither and never
+/// both.
+///
+/// A message of an answer is taken like a pushed one, a detached range unless something proves
+/// that it joins, but it moves no watermark: others may have been sent before it. That a
+/// message of mine settles a send is the store's to see, whatever brought it.
 internal import Base
 internal import Store
 internal import Vault
@@ -55,6 +61,11 @@ extension SyncEngine {
     for operation in outbox.open where operation.state == .inFlight {
       outbox.noteLoose(operation.seq)
     }
+  }
+
+  /// Who reads what the user did.
+  var operationReader: OperationReader {
+    OperationReader(store: store, outbox: outbox, tracker: tracker)
   }
 
   /// Who takes up what the user does, for one transaction.
@@ -222,74 +233,163 @@ extension SyncEngine {
     }
   }
 
-  // MARK: Reading
+  // MARK: Answers
 
-  func operations(_ query: OperationQuery) throws(StoreFailure) -> [FoundOperation] {
-    try store.read { rx throws(StoreFailure) in
-      var filter = OperationFilter(
-        openOnly: query.openOnly, after: query.after, limit: query.limit)
-      if let name = query.conversation {
-        guard let known = try rx.conversation(name) else { return [] }
-        filter.cid = known.cid
+  /// Takes the answer to an operation.
+  func takeOperationAnswer(
+    _ seq: UInt64, response: Response, for pending: PendingRequest, from arrival: Arrival
+  ) throws(StoreFailure) -> Receipt {
+    let now = arrival.now
+    var outcome = response.outcome
+    guard
+      let record = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) })
+    else { return ignore("the operation of this answer is gone") }
+    if case .message(let item) = outcome, let reason = wrong(item, for: record) {
+      outcome = .malformed(reason)
+    }
+    let ending: OutboxPolicy.Ending =
+      switch outcome {
+      case .failed(let error, let retryAfterMs): .failed(error, retryAfterMs: retryAfterMs)
+      case .malformed: .malformed
+      default: .ok
       }
-      var found: [FoundOperation] = []
-      for record in try rx.operations(filter) where !record.verb.isMark {
-        let conversation = try rx.conversation(cid: record.cid)?.id ?? []
-        found.append(FoundOperation(record: record, conversation: conversation))
+    let verdict = OutboxPolicy.verdict(
+      ending, verb: pending.verb, isRepeatable: true, wasTaken: true)
+    do {
+      var isDone = verdict == .done
+      // The server has the message, perhaps as it was before the user rewrote it: only the
+      // message itself tells.
+      if case .failed = outcome, record.isRewritten, record.verb.isNew { isDone = false }
+      guard isDone else {
+        try end(seq, ending: ending, refusal: response.refusal, at: now, deadlineMs: nil)
+        return .applied
       }
-      return found
+      return try finish(record, outcome: outcome, response: response, for: pending, from: arrival)
+    } catch {
+      // It was answered, but that is not known any more.
+      outbox.noteLoose(seq)
+      throw error
     }
   }
 
-  func operation(_ seq: UInt64) throws(StoreFailure) -> FoundOperation? {
-    try store.read { rx throws(StoreFailure) in
-      guard let record = try rx.operation(seq), !record.verb.isMark else { return nil }
-      return FoundOperation(
-        record: record, conversation: try rx.conversation(cid: record.cid)?.id ?? [])
-    }
-  }
-
-  func page(_ found: [FoundOperation], _ now: Instant) -> OperationPage {
-    var page = OperationPage(rows: [], bytes: [])
-    for found in found {
-      let record = found.record
-      func put(_ value: [UInt8]) -> Range<Int> {
-        let start = page.bytes.count
-        page.bytes += value
-        return start..<page.bytes.count
+  /// Why the message of an answer says nothing of the operation; nil where it does. One that is
+  /// clearly another message would take the text of a send away.
+  private func wrong(_ item: PageItem, for record: OperationRecord) -> StaticText? {
+    switch item {
+    case .bad(_, let reason):
+      return reason.text
+    case .message(let message) where record.verb == .sendMessage:
+      if message.sender != config.user { return StaticText("sender_id", "is another user") }
+      if let name = message.clientID, name != record.clientID {
+        return StaticText("client_id", "is not the one that was sent")
       }
-      let isUploading = record.waits == .upload && record.state != .done
-      let retry = outbox.notBeforeMs[record.seq].map { max(0, $0 - now.monotonicMs) }
-      page.rows.append(
-        OperationView(
-          id: record.seq, number: record.number, standing: OperationStanding(record.state),
-          waiting: waiting(record, now), attempts: UInt32(clamping: record.attempts),
-          uploadPermille: isUploading ? outbox.permille[record.seq] ?? 0 : 1_000,
-          retryMs: record.state == .queued ? retry ?? -1 : -1,
-          verb: put(bytes(record.verb.onWire.name)), conversation: put(found.conversation),
-          message: put(record.target), clientID: put(record.clientID ?? []),
-          request: put(record.request), result: put(record.result ?? []),
-          errorCode: put(record.errorCode ?? []), errorText: put(record.errorText ?? [])))
+      return nil
+    case .message:
+      return nil
     }
-    return page
   }
 
-  private func waiting(_ record: OperationRecord, _ now: Instant) -> OperationWaiting {
-    switch record.state {
-    case .inFlight, .refused, .done:
-      return .nothing
-    case .unknown:
-      if outbox.checks[record.seq] == nil { return .nothing }
-      return tracker.isUp ? .check : .connection
-    case .queued:
-      if record.waits == .upload { return .upload }
-      if record.waits == .seal { return .seal }
-      if record.depends != 0 { return .turn }
-      if let due = outbox.notBeforeMs[record.seq], due > now.monotonicMs { return .retry }
-      if !tracker.isUp { return .connection }
-      return tracker.isPending(.operation(record.seq)) ? .nothing : .turn
+  private func finish(
+    _ record: OperationRecord, outcome: Outcome, response: Response, for pending: PendingRequest,
+    from arrival: Arrival
+  ) throws(StoreFailure) -> Receipt {
+    var effects = UpdateApplier.Effects()
+    var left: [UInt8]?
+    var name: [UInt8]?
+    var isWanted = false
+    try commit { tx throws(StoreFailure) in
+      var applier = applier(tx, ServerUpdate(answer: pending.verb), from: arrival)
+      applier.answered = record
+      applier.isAside = true
+      applier.asked = pending.issued
+      if record.verb.isFetch { applier.issued = pending.issued }
+      let conversation = try tx.conversation(cid: record.cid)
+      name = conversation?.id
+      if record.verb == .subscribe { isWanted = try !record.isOutdated(tx) }
+      // What was asked of a conversation that has gone is of no use to a new one.
+      let isLate = (conversation?.deletedLSN ?? 0) > pending.issued
+      switch outcome {
+      case .conversation(let known) where record.verb == .createConversation:
+        if let conversation, conversation.isPending {
+          applier.effects.named.append((conversation.id, known.id))
+          _ = try tx.operationTable.confirm(conversation: record.cid, as: known.id)
+        }
+        try applier.told(known)
+      case .message(let item):
+        if !isLate, let conversation {
+          try applier.messages(
+            conversation.id, items: [PushedItem(item: item, isNew: record.verb == .sendMessage)])
+        }
+      case .conversation(let known):
+        if !isLate { try applier.told(known) }
+      case .conversations(let all, let bad, _):
+        for known in all { try applier.told(known) }
+        for range in bad {
+          try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)
+        }
+      case .counts(let count, _) where record.verb == .getUnreadCount:
+        if !isLate {
+          try tx.unreadTable.noteServer(
+            record.cid, unread: count, lastRead: nil, newest: nil, issued: pending.issued)
+        }
+      case .receipts(let receipts):
+        if !isLate { try applier.receipts(receipts, of: record) }
+      default:
+        if !isLate { left = try applier.effect(of: record, in: conversation) }
+      }
+      if record.verb == .markLastRead { try writer(tx).noteTold(record) }
+      try close(record.seq, outcome, response, arrival, tx)
+      effects = applier.effects
     }
+    tell(effects)
+    if let left { leave(left) }
+    if isWanted {
+      let one = Subscription(conversation: name, body: record.members)
+      // What was asked before the host asked anew tells nothing any more.
+      tracker.abandon(.subscription(one))
+      subscriptions.add(one)
+      hearFromNow(one, at: arrival.now)
+    }
+    // It is there, and has not been shown: a catch-up brings it.
+    if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }
+    report.tellHost()
+    return effects.quarantined > 0 ? .quarantined : .applied
   }
+
+  /// Notes that an operation is done, with its result.
+  private func close(
+    _ seq: UInt64, _ outcome: Outcome, _ response: Response, _ arrival: Arrival,
+    _ tx: WriteTransaction
+  ) throws(StoreFailure) {
+    guard var record = try tx.operation(seq) else { return }
+    if record.state != .done, record.verb == .sendMessage {
+      // The message is kept out, by its deletion or because it cannot be placed.
+      var id: [UInt8] = []
+      if case .message(.message(let message)) = outcome { id = message.id }
+      try tx.operationTable.settle(send: seq, as: id)
+      guard let settled = try tx.operation(seq) else { return }
+      record = settled
+    }
+    record.state = .done
+    record.errorCode = nil
+    record.errorText = nil
+    if let data = response.data, data.count <= Limits.resultBytesMax {
+      record.result = Array(arrival.frame[data])
+    }
+    try tx.operationTable.saveOperation(record)
+    try tx.operationTable.resolve(seq, target: nil)
+    try tx.operationTable.trimOperations()
+  }
+
+  /// A conversation that was made here has its name from the server.
+  func rename(_ old: [UInt8], _ new: [UInt8]) {
+    outbox.settle(old)
+    scheduler.rename(old, new)
+    windows.rename(old, new)
+    report.tellHost()
+  }
+
+  // MARK: Signs
 
   /// Tells something that is not waited for, if it can go out now.
   func tell(_ request: OperationRequest) -> Bool {

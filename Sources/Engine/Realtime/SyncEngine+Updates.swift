@@ -1,4 +1,5 @@
-/// What the server tells unasked, applied once.
+/// What the server tells unasked, applied once, and what is owed to it beside syncs and
+/// operations: replies to updates, receipts, and what the host has subscribed to.
 ///
 /// Rule protected: all effects of a frame, the ref under which it is remembered and
 /// the reply that is owed for it are one transaction. A ref that was seen is replied
@@ -135,5 +136,262 @@ extension SyncEngine {
     applier.asked = ingest.issued
     applier.issued = ingest.issued
     return applier
+  }
+
+  // MARK: Replies
+
+  /// Hands the owed replies out again.
+  func beginAcknowledgements() {
+    acknowledgements.connect()
+    do {
+      try loadAcknowledgements()
+      if !acknowledgements.ready.isEmpty { report.tellHost() }
+    } catch {
+      report.tellHost()
+    }
+  }
+
+  private func loadAcknowledgements() throws(StoreFailure) {
+    guard acknowledgements.ready.isEmpty, acknowledgements.hasMore else { return }
+    let limit = acknowledgements.loadLimit
+    acknowledgements.load(
+      try store.read { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
+  }
+
+  /// The next reply as a frame, made only when all effects are on disk: one sync
+  /// serves all that are ready.
+  func nextAcknowledgement() throws(Failure) -> OutgoingFrame? {
+    guard tracker.isUp else { return nil }
+    return try storing { () throws(StoreFailure) in
+      try loadAcknowledgements()
+      guard let ref = acknowledgements.ready.first else { return nil }
+      if acknowledgements.isUnsynced(lastLSN) {
+        try store.syncDurable()
+        acknowledgements.synced(lastLSN)
+      }
+      let frame = tracker.newFrame()
+      acknowledgements.handOut(frame)
+      report.stats.replies += 1
+      let account = config.account.isEmpty ? nil : config.account
+      return OutgoingFrame(id: frame, bytes: encodedReply(ref: ref, account: account))
+    }
+  }
+
+  /// The host wrote a reply: false where the frame is none.
+  func acknowledgementSent(_ frame: UInt64) -> Bool {
+    guard acknowledgements.report(frame) else { return false }
+    if acknowledgements.hasMore, acknowledgements.ready.isEmpty { report.tellHost() }
+    if acknowledgements.settled.count >= Limits.repliesReady { rememberSent() }
+    return true
+  }
+
+  /// Writes down which replies were sent, where no commit has done it on its way. What
+  /// cannot be written is replied to once more, which does no harm.
+  func rememberSent() {
+    guard !acknowledgements.settled.isEmpty else { return }
+    do {
+      try commit { _ throws(StoreFailure) in }
+    } catch {
+      report.logLines.append((.warn, "sent replies could not be noted"))
+    }
+  }
+
+  // MARK: Receipts
+
+  /// Queues marks for the host; synced before it returns.
+  func mark(
+    _ kind: ReceiptKind, in conversation: [UInt8], ids: [[UInt8]], at now: Instant
+  ) throws(Failure) {
+    let queued = try storing { () throws(StoreFailure) in
+      let queued = try commit { tx throws(StoreFailure) in
+        guard let record = try tx.conversation(conversation) else { return false }
+        var queued = false
+        for id in ids where try tx.annotationTable.enqueueMark(kind, id: id, in: record.cid) {
+          queued = true
+        }
+        return queued
+      }
+      if queued || outbox.owesSync { try syncOwn() }
+      return queued
+    }
+    if queued {
+      receipts.queue(Limits.markReadBatch)
+      pump(now)
+    }
+  }
+
+  /// Brings to disk what the user did. Where that fails, or an earlier process was killed
+  /// before it, what is found queued may not be called safe.
+  func syncOwn() throws(StoreFailure) {
+    outbox.beginSync()
+    try store.syncDurable()
+    outbox.endSync()
+  }
+
+  /// Sends what is queued, one request a conversation and kind.
+  func sendMarks(_ now: Instant) {
+    guard receipts.isWaiting, tracker.hasRoom, receipts.notBeforeMs <= now.monotonicMs else {
+      return
+    }
+    // Pages that go on bring more of them: fewer and larger requests say the same.
+    let goesOn = scheduler.jobs.contains {
+      $0.stage.asksPages && $0.turn.attempts == 0
+        && ($0.turn.inFlight || $0.turn.notBeforeMs <= now.monotonicMs)
+    }
+    if goesOn, receipts.areFew { return }
+    do {
+      let groups = try store.read { rx throws(StoreFailure) in
+        try rx.pendingMarks(limit: Limits.markReadMax)
+      }
+      var left = false
+      receipts.beginSending()
+      for group in groups {
+        let key = ReceiptGroup(kind: group.kind, cid: group.cid)
+        let isPending = tracker.pendingRequests.contains { pending in
+          if case .marks(key, _, _) = pending.purpose { true } else { false }
+        }
+        guard !isPending, tracker.hasRoom else {
+          left = true
+          continue
+        }
+        let ids = Array(group.ids.prefix(receipts.batch(key)))
+        if ids.count < group.ids.count {
+          left = true
+          receipts.leave(group.ids.count - ids.count)
+        }
+        report.stats.requests += 1
+        let request: Request =
+          switch group.kind {
+          case .read: .markRead(conversation: group.conversation, ids: ids)
+          case .delivered: .markDelivered(conversation: group.conversation, ids: ids)
+          case .listened: .markListened(conversation: group.conversation, ids: ids)
+          }
+        tracker.send(
+          request, for: .marks(key, conversation: group.conversation, ids: ids),
+          issued: lastLSN, account: commander)
+        report.tellHost()
+      }
+      receipts.endSending(areLeft: left)
+    } catch {
+      report.logLines.append((.error, "marks could not be read"))
+    }
+  }
+
+  /// Marks were not taken: they are tried again.
+  func troubleMarks(_ failure: Failure, retryAfterMs: Int64, at now: Instant) {
+    receipts.fail(isSilent: failure == .timeout, at: now.monotonicMs) { attempts, atLeast in
+      tracker.backoffMs(attempt: attempts, atLeast: max(retryAfterMs, atLeast))
+    }
+  }
+
+  /// Takes the answer to marks.
+  func takeMarkAnswer(
+    _ outcome: Outcome, group: ReceiptGroup, in conversation: [UInt8], ids: [[UInt8]],
+    at now: Instant
+  ) throws(StoreFailure) -> Receipt {
+    let purpose = PendingRequest.Purpose.marks(group, conversation: conversation, ids: ids)
+    switch outcome {
+    case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
+      trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
+      return .applied
+    case .failed(.other, let retry):
+      // An error that says nothing here is no refusal: the marks are still owed.
+      trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
+      return .applied
+    case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed, .message,
+      .conversation, .conversations, .receipts, .counts, .subscribed:
+      do {
+        try commit { tx throws(StoreFailure) in
+          _ = try tx.annotationTable.confirmMarks(group.kind, ids: ids, in: group.cid)
+        }
+      } catch {
+        trouble(purpose, failure: .storage(0), retryAfterMs: 0, at: now)
+        throw error
+      }
+      receipts.succeed(group)
+    case .failed(let error, _):
+      let isOfAll = error == .forbidden || error == .unsupported
+      if ids.count > 1, !isOfAll {
+        receipts.halve(group, of: ids.count)
+      } else {
+        // Refused for good: asking again would be refused again.
+        try commit { tx throws(StoreFailure) in
+          try tx.annotationTable.dropMarks(group.kind, ids: ids, in: group.cid)
+        }
+        report.logLines.append((.warn, "the server refused marks"))
+      }
+    }
+    receipts.answered()
+    return .applied
+  }
+
+  // MARK: Subscriptions
+
+  /// Asks what is due; false while other work is to wait for it.
+  func sendSubscriptions() -> Bool {
+    while subscriptions.areDue {
+      guard tracker.hasRoom, let one = subscriptions.takeDue() else { return false }
+      ask(one)
+    }
+    return !tracker.pendingRequests.contains { pending in
+      guard case .subscription(let one) = pending.purpose else { return false }
+      return subscriptions.holdsUp(one)
+    }
+  }
+
+  /// Asks one of those in trouble once more, one at a time.
+  func sendTroubled(_ now: Instant) {
+    guard subscriptions.nextMs != nil, tracker.hasRoom,
+      !tracker.pendingRequests.contains(where: \.isSubscription),
+      let one = subscriptions.takeTroubled(now.monotonicMs)
+    else { return }
+    ask(one)
+  }
+
+  private func ask(_ one: Subscription) {
+    report.stats.requests += 1
+    let request = OperationRequest(
+      verb: .subscribe, conversation: one.conversation, body: one.body)
+    tracker.send(
+      .operation(request), for: .subscription(one), issued: lastLSN, account: commander)
+    report.tellHost()
+  }
+
+  func takeSubscription(_ one: Subscription, outcome: Outcome, at now: Instant) {
+    subscriptions.rest(now.monotonicMs)
+    switch outcome {
+    case .failed(.rateLimited, let retry), .failed(.unavailable, let retry):
+      subscribeAgain(one, atLeast: retry ?? 0, at: now)
+    case .failed(.other, let retry?):
+      subscribeAgain(one, atLeast: retry, at: now)
+    case .malformed:
+      subscribeAgain(one, atLeast: 0, at: now)
+    case .failed(let error, _) where error != .exists:
+      subscriptions.remove(one)
+      report.logLines.append((.warn, "the server refused a subscription"))
+    default:
+      if subscriptions.confirm(one) { hearFromNow(one, at: now) }
+    }
+  }
+
+  func subscribeAgain(
+    _ one: Subscription, atLeast: Int64, isSilent: Bool = false, at now: Instant
+  ) {
+    subscriptions.again(one, isSilent: isSilent) { attempt in
+      now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: atLeast)
+    }
+  }
+
+  /// What came before a subscription took hold was not pushed: what was caught up until
+  /// then may lack it, and is caught up anew.
+  func hearFromNow(_ one: Subscription, at now: Instant) {
+    memory.live.hear(from: lastLSN)
+    scheduler.beginAgain { one.covers($0.conversation) }
+    let past = memory.live.caughtUp.all.filter { one.covers($0) }
+    for name in past.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      memory.live.doubt(name)
+      catchUp(name)
+    }
+    if one.conversation == nil { wakeLists(now) }
   }
 }

@@ -1,0 +1,44 @@
+/// What one answer adds to how its messages are taken.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+extension Ingest {
+  /// The same, told what the job knows of its page.
+  func of(
+    _ job: SyncJob, _ record: ConversationRecord, _ memory: SyncMemory
+  ) -> Ingest {
+    var ingest = self
+    ingest.placesBehind = rules.learnsTies && memory.ties.isUnstable
+    // Where updates are replied to, each message has one, which may be silent.
+    if memory.server.can(.envelope) { return ingest }
+    let known = record.fetch.flatMap { memory.server.scheme.bound($0)?.position }
+    ingest.offer = job.newFrom.map { .above($0) } ?? .historyBelow(known ?? .max)
+    return ingest
+  }
+
+  /// Stores those of the items that are known already, or that a claim says must be.
+  func known(
+    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, in tx: WriteTransaction
+  ) throws(StoreFailure) -> Ingested {
+    var result = Ingested()
+    var opened = opened
+    var ingest = self
+    ingest.placesBehind = rules.learnsTies
+    for case .message(let message) in items {
+      guard let payload = opened.popFirst(),
+        message.conversation == nil || message.conversation == record.id,
+        let order = rules.usesSequence ? message.sequence : message.stamp.timeUs
+      else { continue }
+      let position = Position(time: order, id: message.id)
+      let isKnown =
+        try tx.row(message.id, record.cid) != nil || spans.span(holding: position) != nil
+      if isKnown, !result.copies.isTooOften(message.id, in: record.cid) {
+        try ingest.one(
+          message, order: order, payload: payload, of: record, result: &result, in: tx)
+      }
+    }
+    return result
+  }
+}
