@@ -26,7 +26,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
-  probe-test matrix statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
+  probe-test matrix xmpp statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
   sim-each-commit sim-retention import-kill sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz search-model bench bench-count bench-growth bench-retention bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
@@ -114,9 +114,15 @@ probe-test: lib server
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Probe/run.py
 
-## A private Synapse, and a client that is carried to it by the adapter of examples/matrix.
+## A private Synapse, and a client that is carried to it by the adapter of examples/matrix; with
+## WORD=terminal the client in the terminal on it.
 matrix: lib
-	@sh Scripts/matrix.sh $(LIB)
+	@sh Scripts/adapted.sh matrix $(LIB) $(WORD)
+
+## The same with a private Prosody.
+xmpp: lib
+	@sh Scripts/setup.sh xmpp
+	@sh Scripts/adapted.sh xmpp $(LIB) $(WORD)
 
 ## The types of the Python package.
 types: setup

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and nothing else; `setup.sh bench` those of the
-# benchmarks too, `setup.sh storage` those of the examples of storages. Without Swift it says what
-# to install and stops: a compiler is not ours to choose.
+# benchmarks too, `setup.sh storage` those of the examples of storages, `setup.sh xmpp` those that
+# Prosody needs. Without Swift it says what to install and stops: a compiler is not ours to choose.
 set -eu
 
 if ! command -v swift >/dev/null 2>&1; then
@@ -44,6 +44,18 @@ if [ "${1:-}" = storage ]; then
   need libpq-dev pkg-config --exists libpq
   need postgresql sh -c 'ls /usr/lib/postgresql/*/bin/initdb'
   need postgresql-client command -v psql
+fi
+
+if [ "${1:-}" = xmpp ]; then
+  lua() { lua5.4 -e "require '$1'"; }
+  need lua5.4 command -v lua5.4
+  need lua-bitop lua bit
+  need lua-expat lua lxp
+  need lua-filesystem lua lfs
+  need lua-sec lua ssl
+  need lua-socket lua socket
+  need lua-dbi-sqlite3 lua dbd.sqlite3
+  need faketime sh -c 'ls /usr/lib/*/faketime/libfaketime.so.1'
 fi
 
 [ -z "$missing" ] && exit 0

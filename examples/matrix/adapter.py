@@ -8,82 +8,67 @@ import json
 import urllib.error
 import urllib.request
 import uuid
-from datetime import datetime, timezone
 from urllib.parse import quote, urlencode
+
+from mirror import Carrier, Mirror, Unsupported, text
 
 CODES = {400: "invalid", 403: "forbidden", 404: "not_found", 413: "too_large", 429: "rate_limited"}
 KEY = "org.tideline.client_id"
+FILTER = json.dumps({"room": {"timeline": {"limit": 500}, "state": {"lazy_load_members": True}}})
 
 
-def stamp(ms):
-    when = datetime.fromtimestamp(ms / 1000, timezone.utc)
-    return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def ms(text):
-    when = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    return round(when.timestamp() * 1000)
-
-
-class Room:
-    """What a timeline makes of its entries, in the order of the log."""
+class Room(Mirror):
+    """A mirror of a room. ``reactions`` are those that count, ``edits`` what each row said, and
+    ``under`` the row that an entry of any kind follows."""
 
     def __init__(self):
-        # The rows that are there, all that were, ids that went, and when others changed.
-        self.rows, self.by_id, self.gone, self.changed, self.reactions = [], {}, [], {}, {}
+        super().__init__()
+        self.reactions, self.edits, self.under = {}, {}, {}
 
     def take(self, event):
         """Takes an entry; gives the push that tells of it, or None."""
-        kind, content, at = event["type"], event.get("content") or {}, event["origin_server_ts"]
+        key, who, content = event["event_id"], event["sender"], event.get("content") or {}
+        if key in self.under:
+            return None
+        self.begin(event["origin_server_ts"] * 1_000)
         about = content.get("m.relates_to") or {}
-        target = self.by_id.get(about.get("event_id"))
-        if kind == "m.room.redaction":
-            return self.redact(event.get("redacts") or content.get("redacts"), at)
-        if kind == "m.reaction" and target is not None and about.get("key"):
-            self.reactions[event["event_id"]] = (target, about["key"], event["sender"])
-            return self.react(target, at)
-        if kind != "m.room.message" or "body" not in content or event["event_id"] in self.by_id:
-            return None
-        if about.get("rel_type") == "m.replace":
-            if target is None or target["sender_id"] != event["sender"]:
-                return None
-            target |= {"payload": content.get("m.new_content", content)["body"],
-                       "edited_at": stamp(at), "version": target["version"] + 1}
-            self.changed[target["message_id"]] = at
-            return {"type": "message_edited", "message": target}
-        # A clock that was set back would break the order of times, which the library goes by.
-        at = max(at, ms(self.rows[-1]["created_at"]) if self.rows else 0)
-        row = {"message_id": event["event_id"], "sender_id": event["sender"], "version": 1,
-               "created_at": stamp(at), "payload": content["body"], "reactions": {},
-               "client_id": content.get(KEY)}
-        self.rows.append(row)
-        self.by_id[row["message_id"]] = row
-        return {"type": "message_new", "message": row}
+        row, push = self.by_id.get(about.get("event_id")), None
+        if event["type"] == "m.room.redaction":
+            push = self.redact(event.get("redacts") or content.get("redacts"))
+        elif event["type"] == "m.reaction" and row is not None and about.get("key"):
+            self.reactions[key] = (row, about["key"], who)
+            push = self.reacted(row, who)
+        elif event["type"] == "m.room.message" and "body" in content:
+            if about.get("rel_type") != "m.replace":
+                push = self.message(key, who, content["body"], content.get(KEY))
+                self.edits[key] = {key: content["body"]}
+            elif row is not None and row["sender_id"] == who:
+                self.edits[row["message_id"]][key] = content.get("m.new_content", content)["body"]
+                push = self.edit(row, self.edits[row["message_id"]][key])
+        self.under[key] = self.rows[-1] if self.rows else None
+        return push
 
-    def react(self, target, at):
-        users = {}
-        for row, key, sender in self.reactions.values():
-            if row is target:
-                users[key] = [*users.get(key, []), sender]
-        target |= {"reactions": users, "version": target["version"] + 1}
-        self.changed[target["message_id"]] = at
-        return {"type": "message_reacted", "message_id": target["message_id"],
-                "reactions": users, "version": target["version"]}
+    def reacted(self, row, who):
+        return self.react(row, who, [key for there, key, user in self.reactions.values()
+                                     if there is row and user == who])
 
-    def redact(self, gone, at):
-        if gone in self.reactions:
-            return self.react(self.reactions.pop(gone)[0], at)
-        self.gone.append((at, gone))
-        if self.by_id.get(gone) not in self.rows:
-            return None
-        self.rows.remove(self.by_id[gone])
-        return {"type": "message_deleted", "message_ids": [gone]}
+    def redact(self, key):
+        if key in self.reactions:
+            row, _, who = self.reactions.pop(key)
+            return self.reacted(row, who)
+        for name, texts in self.edits.items():
+            if key in texts and key != name and name in self.by_id:
+                del texts[key]
+                return self.edit(self.by_id[name], list(texts.values())[-1])
+        return self.delete(key)
 
 
-class Adapter:
+class Adapter(Carrier):
     def __init__(self, base, token, user):
+        super().__init__()
         self.base, self.token, self.user = base, token, user
-        self.rooms, self.queue, self.since, self.run = {}, [], None, uuid.uuid4().hex
+        self.since, self.run = None, uuid.uuid4().hex
+        self.titles, self.unread, self.receipts = {}, {}, {}
 
     def close(self):
         self.queue.clear()
@@ -97,104 +82,116 @@ class Adapter:
 
     # What comes unasked
 
-    def receive(self, timeout_s):
-        if not self.queue and self.since is not None:
+    def listen(self, timeout_s):
+        if self.since is not None:
             self.sync(min(timeout_s, 20))
-        return self.queue.pop(0) if self.queue else None
 
     def sync(self, wait_s):
         """Takes what is new in the rooms that are mirrored; each has gone on from its mirror."""
-        query = {"timeout": int(wait_s * 1000), **({"since": self.since} if self.since else {}),
-                 "filter": json.dumps({"room": {"timeline": {"limit": 500}}})}
+        query = {"timeout": int(wait_s * 1000), "filter": FILTER,
+                 **({"since": self.since} if self.since else {})}
         new = self.http("GET", f"/sync?{urlencode(query)}", timeout=wait_s + 30)
         self.since = new["next_batch"]
         for name, part in new.get("rooms", {}).get("join", {}).items():
-            if part["timeline"].get("limited"):
-                self.rooms.pop(name, None)  # It does not go on: the mirror begins anew when asked.
-            for event in part["timeline"]["events"] if name in self.rooms else []:
-                push = self.rooms[name].take(event)
-                if push is not None:
-                    self.put({**push, "conversation_id": name})
+            counts, events = part.get("unread_notifications", {}), part["timeline"]["events"]
+            self.unread[name] = counts.get("notification_count", 0)
+            self.titles.setdefault(name, name)
+            for event in [*part.get("state", {}).get("events", []), *events]:
+                if event["type"] == "m.room.name":
+                    self.titles[name] = event["content"].get("name") or name
+            if name in self.rooms and part["timeline"].get("limited"):
+                token = part["timeline"]["prev_batch"]  # What lies between was left out.
+                events = [*self.back(name, token, self.rooms[name].under), *events]
+            for event in events if name in self.rooms else []:
+                self.tell(name, self.rooms[name].take(event))
+            for event in part.get("ephemeral", {}).get("events", []):
+                if event["type"] == "m.receipt":
+                    for key, kinds in event["content"].items():
+                        self.receipts.setdefault(name, {}).update(
+                            dict.fromkeys(kinds.get("m.read", {}), key))
+            self.mark(name)
 
-    def put(self, frame):
-        self.queue.append(json.dumps(frame).encode())
+    def tell(self, name, push):
+        if push:
+            self.put({**push, "conversation_id": name})
+
+    def mark(self, name, told=True):
+        """Lays receipts over a mirror; those of entries that it has not, wait."""
+        room, waiting = self.rooms.get(name), self.receipts.get(name, {})
+        for who in [who for who in waiting if room and waiting[who] in room.under]:
+            row = room.under[waiting.pop(who)]
+            push = room.seen(row, who) if row and row["message_id"] in room.by_id else None
+            if told:
+                self.tell(name, push)
 
     def room(self, name):
         """The mirror of a room: all of its log, and from then on what comes."""
         self.sync(0)
         if name not in self.rooms:
-            chunk, token, path = [], None, f"/rooms/{quote(name)}/messages?dir=b&limit=500"
-            while True:
-                page = self.http("GET", path + (f"&from={quote(token)}" if token else ""))
-                chunk, token = chunk + page["chunk"], page.get("end")
-                if not token:
-                    break
             room = Room()
-            for event in reversed(chunk):
-                if "redacted_because" not in event.get("unsigned", {}):
-                    room.take(event)
+            for event in self.back(name, None, {}):
+                room.take(event)
             self.rooms[name] = room
+            self.mark(name, told=False)
         return self.rooms[name]
+
+    def back(self, name, token, known):
+        """What lies before a token, down to what is known; the oldest first."""
+        found, path = [], f"/rooms/{quote(name)}/messages?dir=b&limit=1000"
+        while True:
+            page = self.http("GET", path + (f"&from={quote(token)}" if token else ""))
+            found, token = found + page["chunk"], page.get("end")
+            if not token or any(event["event_id"] in known for event in page["chunk"]):
+                return reversed(found)
 
     def event(self, name, kind, key, content):
         """Puts an entry; the server knows the key again. Gives its row, where it has one."""
         path = f"/rooms/{quote(name)}/send/{kind}/{quote(key)}"
         made = self.http("PUT", path, content)["event_id"]
-        while KEY in content and made not in self.room(name).by_id:
+        while KEY in content and made not in self.room(name).under:
             self.sync(20)
         return self.room(name).by_id.get(made)
 
     # What is asked
 
-    def send(self, frame):
-        want = json.loads(frame)
-        answer = {"type": want["type"], "request_id": want["request_id"], "status": "ok"}
-        try:
-            answer["data"] = self.do(want["type"], want, want.get("conversation_id", ""))
-        except urllib.error.HTTPError as error:
-            code = CODES.get(error.code, "unavailable")
-            more = json.load(error).get("retry_after_ms") if code == "rate_limited" else None
-            answer |= {"status": "error", "error": {"code": code, "retry_after_ms": more}}
-        except (OSError, KeyError) as error:
-            code = "unavailable" if isinstance(error, OSError) else "unsupported"
-            answer |= {"status": "error", "error": {"code": code}}
-        self.put(answer)
+    def error(self, error):
+        code = CODES.get(getattr(error, "code", None), "unavailable")
+        if code == "rate_limited":
+            return {"code": code, "retry_after_ms": json.load(error).get("retry_after_ms")}
+        return {"code": code}
 
     def do(self, verb, want, name):
-        there, target = f"/rooms/{quote(name)}", want.get("message_id")
+        if verb == "get_conversations":
+            self.sync(0)
+            page = self.listed(want, self.titles)
+            for each in page["conversations"]:
+                each["unread_count"] = self.unread[each["conversation_id"]]
+            return page
+        room, target, there = self.room(name), want.get("message_id"), f"/rooms/{quote(name)}"
         once = f"{self.run}-{want['request_id']}"
-        if verb == "get_messages" and not {"before_ts", "around_id", "around_ts"} & set(want):
-            rows, since = self.room(name).rows, want.get("after_ts", "")
-            found = [row for row in rows if row["created_at"] > since]
-            end = max(0, len(found) - want["offset"])
-            return {"messages": found[max(0, end - want["limit"]):end], "total_count": len(rows)}
-        if verb == "get_deleted_since":
-            room = self.room(name)
-            return {"message_ids": [i for at, i in room.gone if at >= ms(want["since"])]}
-        if verb == "get_changed_since":
-            room, since = self.room(name), ms(want["since"])
-            rows = [row for row in room.rows if room.changed.get(row["message_id"], -1) >= since]
-            return {"messages": rows, "next_since": stamp(max([since, *room.changed.values()]))}
+        if (data := room.answer(verb, want)) is not None:
+            return data
         if verb == "send_message":
             return {"message": self.event(name, "m.room.message", want["client_id"], {
-                "msgtype": "m.text", "body": want["payload"], KEY: want["client_id"]})}
+                "msgtype": "m.text", "body": text(want["payload"]), KEY: want["client_id"]})}
         if verb == "edit_message":
-            new = {"msgtype": "m.text", "body": want["payload"]}
+            new = {"msgtype": "m.text", "body": text(want["payload"])}
             self.event(name, "m.room.message", once, {
                 **new, "m.new_content": new,
                 "m.relates_to": {"rel_type": "m.replace", "event_id": target}})
-        elif verb == "react_message":
-            mine = (self.room(name).by_id[target], want["reaction"], self.user)
-            if mine not in self.room(name).reactions.values():
+        elif verb in ("react_message", "unreact_message"):
+            mine = [key for key, (row, reaction, who) in room.reactions.items() if
+                    (row["message_id"], reaction, who) == (target, want["reaction"], self.user)]
+            if verb == "react_message" and not mine:
                 self.event(name, "m.reaction", once, {"m.relates_to": {
                     "rel_type": "m.annotation", "event_id": target, "key": want["reaction"]}})
+            for key in mine if verb == "unreact_message" else []:
+                self.http("PUT", f"{there}/redact/{quote(key)}/{once}", {"reason": "taken back"})
         elif verb == "delete_message":
             self.http("PUT", f"{there}/redact/{quote(target)}/{once}", {"reason": "deleted"})
         elif verb == "mark_read":
-            for last in want["message_ids"][-1:]:
+            for last in room.last_of(want["message_ids"]):
                 self.http("POST", f"{there}/receipt/m.read/{quote(last)}", {"thread_id": "main"})
-        elif verb == "subscribe":
-            self.room(name)
-        else:
-            raise KeyError(verb)
+        elif verb != "subscribe":
+            raise Unsupported(verb)
         return {}
