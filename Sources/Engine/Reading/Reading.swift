@@ -81,7 +81,7 @@ struct Reading {
     _ screen: borrowing WindowState, items: [WindowList.Item], first: Int
   ) throws(Failure) -> MessagePage {
     let spans = screen.list.spans
-    let poisoned = screen.poisoned
+    let poisoned = screen.trust.quarantined
     let conversation = screen.config.conversation
     return try storing { rx throws(StoreFailure) in
       guard let record = try rx.conversation(conversation) else {

@@ -51,9 +51,10 @@ struct Gate {
 extension WindowState {
   /// Whether the cache may be shown from this look on.
   mutating func pass(at now: Instant) {
-    let failure = gate.judge(isUp: isUp, isCaughtUp: isCaughtUp, nowMs: now.monotonicMs)
-    if gate.said != nil, trouble == gate.said { trouble = nil }
+    let failure = gate.judge(
+      isUp: connection.isUp, isCaughtUp: connection.isCaughtUp, nowMs: now.monotonicMs)
+    if gate.said != nil, requested.trouble == gate.said { requested.trouble = nil }
     gate.said = failure
-    if let failure { trouble = failure }
+    if let failure { requested.trouble = failure }
   }
 }

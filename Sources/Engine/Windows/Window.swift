@@ -111,15 +111,14 @@ package final class Window: Sendable {
   ) throws(Failure) {
     let wanted = screen.requests(fresh: fresh)
     let new = wanted.filter { request in
-      !screen.asked.contains { $0.request.kind == request.kind }
+      !screen.requested.open.contains { $0.request.kind == request.kind }
     }
-    let old = screen.asked.filter { ask in
+    let old = screen.requested.open.filter { ask in
       ask.request.kind != .live && !wanted.contains { $0.kind == ask.request.kind }
     }
     let follows = !screen.config.isCacheOnly && (screen.isAtEnd || screen.wantsPresent)
-    let mustFollow = follows && !screen.isFollowing
-    let isLiveDue = screen.liveAsked != screen.connections && !screen.config.isCacheOnly
-    let mustAskLive = (mustFollow || screen.isFollowing) && isLiveDue
+    let mustFollow = follows && !screen.connection.isFollowing
+    let mustAskLive = (mustFollow || screen.connection.isFollowing) && screen.isLiveDue
     guard !new.isEmpty || !old.isEmpty || mustFollow || mustAskLive else { return }
     var lines = LogLines()
     defer { screen.logLines += lines }
@@ -128,11 +127,11 @@ package final class Window: Sendable {
         engine.windows.choose(number, screen.config.choice, asksHost: true)
       }
       if mustFollow {
-        screen.isFollowing = true
+        screen.connection.isFollowing = true
         engine.windows.follow(number)
       }
       for ask in old {
-        screen.forget(ask.sync)
+        screen.requested.forget(ask.sync)
         engine.drop(number, sync: ask.sync, at: now)
       }
       do throws(Failure) {
@@ -141,22 +140,21 @@ package final class Window: Sendable {
         }
         for request in new {
           let sync = try engine.ask(number, request, now)
-          screen.didAsk(sync, request: request)
+          screen.requested.add(sync, request)
         }
       } catch {
         guard case .full = error else { throw error }
-        screen.trouble = error
+        screen.requested.trouble = error
       }
     }
   }
 
   /// The present was asked for; nil where that is over already.
   private func didAsk(_ live: UInt64?, screen: inout WindowState) {
-    screen.liveAsked = screen.connections
+    screen.connection.noteLiveAsked()
     guard let live else { return }
-    screen.didAsk(
-      live,
-      request: SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))
+    screen.requested.add(
+      live, SyncRequest(conversation: screen.config.conversation, kind: .live, isUrgent: true))
   }
 
   /// False where nothing lies there.

@@ -8,19 +8,6 @@ internal import Base
 internal import Store
 internal import Timeline
 
-/// Whether messages may be missing beside the first and the last row.
-struct Edges {
-  var before = false
-  var behind = false
-}
-
-/// For what a window asked by itself: at a new connection, or elsewhere, it may again.
-struct Refill: Equatable {
-  var connection: UInt64
-  var place: Position
-  var isEmpty: Bool
-}
-
 extension WindowState {
   /// Whether it shows the newest messages and goes on with them.
   var isAtEnd: Bool { list.loaded.spans.last?.high == .max }
@@ -28,8 +15,8 @@ extension WindowState {
   /// Whether it wants the newest messages of a conversation of which nothing is known yet:
   /// only asking for the present tells of it.
   var wantsPresent: Bool {
-    guard cid == nil else { return false }
-    return wishes.contains { wish in
+    guard feed.cid == nil else { return false }
+    return loads.wishes.contains { wish in
       switch wish.aim {
       case .older(let edge): edge == .max
       case .place(let at): at == .latest || at == .unread
@@ -49,7 +36,7 @@ extension WindowState {
 
   /// Trusted ranges, and places of unreadable items, which no request can fill.
   private var passable: SpanSet {
-    poisoned.reduce(list.spans) { $0.inserting($1.low, high: $1.high) }
+    trust.quarantined.reduce(list.spans) { $0.inserting($1.low, high: $1.high) }
   }
 
   /// Where the rows went that a window shows, or the newest of those that follow the
@@ -57,18 +44,18 @@ extension WindowState {
   mutating func refill() {
     guard !list.loaded.isEmpty else { return }
     let last = lastSent
-    if let last { stood = list.position(ofRow: list.count / 2) ?? last }
+    if let last { ends.stood = list.position(ofRow: list.count / 2) ?? last }
     let known = passable
-    guard isAtEnd ? lacksPresent(known, lastSent: last) : list.isEmpty && stood != nil else {
+    guard isAtEnd ? lacksPresent(known, lastSent: last) : list.isEmpty && ends.stood != nil else {
       return
     }
-    if wishes.contains(where: { !isAtEnd || $0.reachesPresent }) { return }
+    if loads.wishes.contains(where: { !isAtEnd || $0.reachesPresent }) { return }
     let end = known.newest?.low ?? list.loaded.spans.last?.low
-    let place = (isAtEnd ? end : stood) ?? .max
-    let refill = Refill(connection: connections, place: place, isEmpty: list.isEmpty)
-    if refilled == refill { return }
-    refilled = refill
-    wishes.append(
+    let place = (isAtEnd ? end : ends.stood) ?? .max
+    let refill = Refill(connection: connection.number, place: place, isEmpty: list.isEmpty)
+    if ends.refilled == refill { return }
+    ends.refilled = refill
+    loads.wishes.append(
       isAtEnd ? .newest(config.count) : PendingLoad(.beside(place), want: config.count, atGap: .ask)
     )
   }
@@ -100,21 +87,21 @@ extension WindowState {
         let low = position.successor
         if low < high, !spans.covers(low, high: high) {
           loaded.remove(low, high)
-          opened.insert(low, high)
+          ends.opened.insert(low, high)
         }
         high = position
         row -= 1
       }
     }
-    if opened.isEmpty { return }
-    let gaps = opened.without(loaded).spans
-    opened = SpanSet()
+    if ends.opened.isEmpty { return }
+    let gaps = ends.opened.without(loaded).spans
+    ends.opened = SpanSet()
     for gap in gaps {
       // Where what stood beside it was let go, the window no longer wants it.
       guard loaded.spans.contains(where: { $0.high == gap.low }),
         loaded.spans.contains(where: { $0.low == gap.high })
       else { continue }
-      opened.insert(gap.low, gap.high)
+      ends.opened.insert(gap.low, gap.high)
       guard spans.covers(gap.low, high: gap.high) else { continue }
       let found = try rx.keys(cid, from: gap.low, limit: Limits.readRowsMax, to: gap.high)
       if found.count >= Limits.readRowsMax { continue }
@@ -157,31 +144,32 @@ extension WindowState {
 
   /// What the gap flags say, as of this state of the store.
   mutating func noteEdges(_ rx: ReadTransaction, in cid: Int64) throws(StoreFailure) {
-    edges = Edges()
+    ends.gaps = Edges()
     guard let first = list.position(ofRow: 0), let last = lastSent else {
       // Without a row the gap is whatever may be hidden.
-      edges.before = list.spans.newest.map { !list.spans.covers(.min, high: $0.high) } ?? true
+      ends.gaps.before = list.spans.newest.map { !list.spans.covers(.min, high: $0.high) } ?? true
       return
     }
     if !list.spans.covers(.min, high: first) {
       let below = try rx.keys(cid, before: first, limit: 1, from: nil).first?.position
-      edges.before = below.map { !list.spans.joins($0, and: first) } ?? true
+      ends.gaps.before = below.map { !list.spans.joins($0, and: first) } ?? true
     }
     if isAtEnd, list.loaded.joins(last, and: .max) {
-      edges.behind = list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
+      ends.gaps.behind =
+        list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
       return
     }
     let above = try rx.keys(cid, from: last.successor, limit: 1, to: nil).first?.position
     if let above, !above.isPending {
-      edges.behind = !list.spans.joins(last, and: above)
+      ends.gaps.behind = !list.spans.joins(last, and: above)
     } else {
-      edges.behind = !(list.spans.newest?.contains(last) ?? false)
+      ends.gaps.behind = !(list.spans.newest?.contains(last) ?? false)
     }
   }
 
   /// What asks for the gap between the last row and the present.
   func wishBehind(_ want: Int) -> PendingLoad? {
-    guard isAtEnd, edges.behind, let low = lastSent?.successor,
+    guard isAtEnd, ends.gaps.behind, let low = lastSent?.successor,
       let high = passable.newest?.low, low < high
     else { return nil }
     return PendingLoad(.fill(from: high, to: low), want: want, atGap: .ask)

@@ -30,10 +30,10 @@ extension WindowState {
       // A draft is kept under the name, and makes no conversation.
       if !record.isPending, try !rx.summary(record).isListed { return true }
       making.isUnmade = false
-      cid = nil
-      liveAsked = nil
-      trouble = nil
-      wishes = [.newest(config.count)]
+      feed.cid = nil
+      connection.liveAsked = nil
+      requested.trouble = nil
+      loads.wishes = [.newest(config.count)]
       return false
     }
     guard was.isPending, !making.isPending else { return false }
@@ -43,10 +43,10 @@ extension WindowState {
 
   /// All rows leave.
   mutating func letGo(_ nowMs: Int64) -> [DiffOp] {
-    forgetWishes()
-    trouble = .noConversation
-    edges = Edges()
-    anchor = 0
+    loads.forget()
+    requested.trouble = .noConversation
+    ends.gaps = Edges()
+    view.anchor = 0
     guard !list.isEmpty || !list.loaded.isEmpty else { return [] }
     var change = WindowChange()
     change.isWhole = true

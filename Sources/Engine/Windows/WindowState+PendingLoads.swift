@@ -10,8 +10,8 @@ internal import Timeline
 extension WindowState {
   /// Lets every wish load what it can, and forgets those that have what they want.
   mutating func grow(_ loader: inout CacheLoader, from first: Int = 0) throws(StoreFailure) {
-    let pending = wishes[first...]
-    wishes.removeSubrange(first...)
+    let pending = loads.wishes[first...]
+    loads.wishes.removeSubrange(first...)
     for wish in pending { try grow(wish, loader: &loader) }
   }
 
@@ -22,7 +22,7 @@ extension WindowState {
     wish.grown = nil
     wish.meanwhile = nil
     let mayAsk = !config.isCacheOnly && !wish.hasGivenUp && wish.atGap != .show
-    let showsBeyond = wish.atGap != .ask || !mayAsk || !isUp
+    let showsBeyond = wish.atGap != .ask || !mayAsk || !connection.isUp
     let known = loader.keys.count
     let result: (outcome: CacheLoader.Outcome, isSatisfied: Bool)
     switch wish.aim {
@@ -31,21 +31,21 @@ extension WindowState {
         from: edge, want: wish.want, showsBeyond: showsBeyond, asks: mayAsk)
       wish.grown = loader.ends(of: known)
       // What is older may come with the page of the present.
-      if edge == .max, mayAsk, isLivePending || isLiveNext, !result.isSatisfied {
+      if edge == .max, mayAsk, requested.isLivePending || isLiveNext, !result.isSatisfied {
         keep(wish, asking: nil)
         return
       }
     case .newer(let edge):
       result = try loader.newer(
         from: edge, want: wish.want, showsBeyond: showsBeyond,
-        isCaughtUp: isCaughtUp || !isUp || !mayAsk)
+        isCaughtUp: connection.isCaughtUp || !connection.isUp || !mayAsk)
     case .fill(let high, let low):
       result = try loader.older(from: high, want: wish.want, showsBeyond: false, floor: low)
     case .place(let at):
       try grow(wish, at: at, mayAsk: mayAsk, loader: &loader)
       return
     case .beside(let place):
-      if mayAsk, isUp, !loader.passable.holds(place) {
+      if mayAsk, connection.isUp, !loader.passable.holds(place) {
         try resolve(wish, kind: .near(place), want: 0, mayAsk: true, loader: &loader)
       } else {
         try growBothSides(of: place, want: wish.want, atGap: wish.atGap, loader: &loader)
@@ -66,9 +66,9 @@ extension WindowState {
       guard let ends else { return false }
       return loaded.span(holding: ends.low) == nil || loaded.span(holding: ends.high) == nil
     }
-    wishes.removeAll { isEvicted($0.grown) }
-    for index in wishes.indices where isEvicted(wishes[index].meanwhile) {
-      wishes[index].isTrimmed = true
+    loads.wishes.removeAll { isEvicted($0.grown) }
+    for index in loads.wishes.indices where isEvicted(loads.wishes[index].meanwhile) {
+      loads.wishes[index].isTrimmed = true
     }
   }
 
@@ -77,16 +77,16 @@ extension WindowState {
     guard !keys.isEmpty else { return }
     if case .older(.max) = wish.aim {
       // Once: they are there now, and where the user is, he says himself.
-      focus = nil
+      view.focus = nil
       wish.leads = false
       return
     }
     let places = keys.map(\.position).sorted()
     let reach = min(places.count, config.rowsMax / 2) - 1
     if case .newer = wish.aim {
-      focus = places[reach]
+      view.focus = places[reach]
     } else {
-      focus = places[places.count - 1 - reach]
+      view.focus = places[places.count - 1 - reach]
     }
   }
 
@@ -97,17 +97,17 @@ extension WindowState {
   ) throws(StoreFailure) {
     var wish = wish
     if mayAsk, let tried = wish.tried.last, kind.goesOn(tried),
-      let pending = asked.first(where: { $0.request.kind == tried })
+      let pending = requested.open.first(where: { $0.request.kind == tried })
     {
       // What is under way moved the edge and goes on from there by itself.
       keep(wish, asking: pending.request)
     } else if mayAsk, wish.tried.contains(kind),
-      !asked.contains(where: { $0.request.kind == kind })
+      !requested.open.contains(where: { $0.request.kind == kind })
     {
       wish.hasGivenUp = true
       try grow(wish, loader: &loader)
     } else if mayAsk {
-      if isUp { wish.remember(tried: kind) }
+      if connection.isUp { wish.remember(tried: kind) }
       keep(
         wish,
         asking: SyncRequest(
@@ -121,27 +121,27 @@ extension WindowState {
   private mutating func keep(_ wish: PendingLoad, asking request: SyncRequest?) {
     var wish = wish
     wish.next = request
-    wishes.append(wish)
+    loads.wishes.append(wish)
   }
 
   /// Looks for a place; once it is found, loads both sides of it.
   private mutating func grow(
     _ wish: PendingLoad, at: At, mayAsk: Bool, loader: inout CacheLoader
   ) throws(StoreFailure) {
-    if case .unread = at, mayAsk, isUp, try loader.rx.namedMarker(loader.cid) != nil {
+    if case .unread = at, mayAsk, connection.isUp, try loader.rx.namedMarker(loader.cid) != nil {
       // What is cached says nothing of where the marker is; the present may. It is shown all the
       // same where nobody answers.
-      let isLive = isLivePending || isLiveNext
-      let isAsked = asked.contains { $0.request.kind == .marker }
+      let isLive = requested.isLivePending || isLiveNext
+      let isAsked = requested.open.contains { $0.request.kind == .marker }
       if isLive || isAsked || !wish.tried.contains(.marker) {
-        let wish = isSilent ? try showMeanwhile(wish, loader: &loader) : wish
+        let wish = connection.isSilent ? try showMeanwhile(wish, loader: &loader) : wish
         if isLive { return keep(wish, asking: nil) }
         return try resolve(wish, kind: .marker, want: 0, mayAsk: true, loader: &loader)
       }
     }
     var found = try loader.find(at)
     if case .behind(let bound, let key) = found {
-      if mayAsk, isUp {
+      if mayAsk, connection.isUp {
         return try resolve(
           wish, kind: .above(bound), want: wish.want, mayAsk: true, loader: &loader)
       }
@@ -152,19 +152,19 @@ extension WindowState {
     case .latest:
       try grow(.newest(wish.want), loader: &loader)
     case .at(let key, let isTrusted):
-      if !isTrusted, mayAsk, isUp {
+      if !isTrusted, mayAsk, connection.isUp {
         // The first row that is cached behind a gap is hardly the one that is meant.
         if case .time = at { return try growToUnknown(wish, at: at, mayAsk: true, loader: &loader) }
         if case .unread = at {
           let rx = loader.rx
           if try rx.readMarker(loader.cid) == nil {
             // Nobody has said where it is: the server is asked before anything is walked through.
-            let isAsked = asked.contains { $0.request.kind == .marker }
+            let isAsked = requested.open.contains { $0.request.kind == .marker }
             if isAsked || !wish.tried.contains(.marker) {
               return try resolve(wish, kind: .marker, want: 0, mayAsk: true, loader: &loader)
             }
             guard try isNearMarker(rx, loader.cid) else {
-              isMarkerUnknown = true
+              view.isMarkerUnknown = true
               return try grow(.newest(wish.want), loader: &loader)
             }
           }
@@ -172,8 +172,8 @@ extension WindowState {
             wish, kind: .below(key.position), want: wish.want, mayAsk: true, loader: &loader)
         }
       }
-      anchor = key.number
-      if wish.leads { focus = key.position }
+      view.anchor = key.number
+      if wish.leads { view.focus = key.position }
       loader.loaded.insert(key.position, key.position.successor)
       loader.keys.append(key)
       if isTrusted || !mayAsk {
@@ -181,7 +181,9 @@ extension WindowState {
         return try growBothSides(of: key.position, want: wish.want, atGap: atGap, loader: &loader)
       }
       let known = loader.keys.count
-      if !isUp, !wish.isTrimmed { try showAround(key.position, want: wish.want, loader: &loader) }
+      if !connection.isUp, !wish.isTrimmed {
+        try showAround(key.position, want: wish.want, loader: &loader)
+      }
       var wish = wish
       wish.meanwhile = loader.ends(of: known)
       wish.grown = (key.position, key.position)
@@ -230,39 +232,43 @@ extension WindowState {
     switch at {
     case .latest, .unread:
       // Nothing unread is known: the newest, until the present has answered.
-      if isUp, isLivePending || isLiveNext, mayAsk {
+      if connection.isUp, requested.isLivePending || isLiveNext, mayAsk {
         let wish = try showMeanwhile(wish, loader: &loader)
         keep(wish, asking: nil)
       } else if !wish.isTrimmed {
         try grow(.newest(wish.want), loader: &loader)
       }
     case .message(let id):
-      if !mayAsk { trouble = trouble ?? .noMessage }
+      if !mayAsk { requested.trouble = requested.trouble ?? .noMessage }
       try resolve(wish, kind: .at(id), want: 0, mayAsk: mayAsk, loader: &loader)
     case .time(let time):
-      if !mayAsk { trouble = trouble ?? .notFound("there is no message at this time") }
+      if !mayAsk {
+        requested.trouble = requested.trouble ?? .notFound("there is no message at this time")
+      }
       try resolve(wish, kind: .time(time), want: 0, mayAsk: mayAsk, loader: &loader)
     }
   }
 
   /// Nothing is known of the conversation: places are asked for all the same.
   mutating func askBlindly() {
-    for index in wishes.indices {
-      wishes[index].next = nil
+    for index in loads.wishes.indices {
+      loads.wishes[index].next = nil
       let kind: SyncRequest.Kind
-      switch wishes[index].aim {
+      switch loads.wishes[index].aim {
       case .place(.message(let id)): kind = .at(id)
       case .place(.time(let time)): kind = .time(time)
       default: continue
       }
-      if wishes[index].hasGivenUp || config.isCacheOnly { continue }
-      if wishes[index].tried.contains(kind), !asked.contains(where: { $0.request.kind == kind }) {
-        wishes[index].hasGivenUp = true
-        trouble = trouble ?? .noMessage
+      if loads.wishes[index].hasGivenUp || config.isCacheOnly { continue }
+      if loads.wishes[index].tried.contains(kind),
+        !requested.open.contains(where: { $0.request.kind == kind })
+      {
+        loads.wishes[index].hasGivenUp = true
+        requested.trouble = requested.trouble ?? .noMessage
         continue
       }
-      if isUp { wishes[index].remember(tried: kind) }
-      wishes[index].next = SyncRequest(
+      if connection.isUp { loads.wishes[index].remember(tried: kind) }
+      loads.wishes[index].next = SyncRequest(
         conversation: config.conversation, kind: kind, isUrgent: true)
     }
   }
@@ -285,19 +291,21 @@ extension WindowState {
   /// What this window wants of the network now.
   func requests(fresh: FreshRanges) -> [SyncRequest] {
     if config.isCacheOnly { return [] }
-    return wishes.compactMap(\.next) + refresh(fresh)
+    return loads.wishes.compactMap(\.next) + refresh(fresh)
   }
 
   /// Stale rows on screen, as one range; one request at a time, the newest first.
   private func refresh(_ fresh: FreshRanges) -> [SyncRequest] {
-    if let pending = asked.first(where: { $0.request.kind.isRefresh }) {
+    if let pending = requested.open.first(where: { $0.request.kind.isRefresh }) {
       return [pending.request]
     }
-    guard isUp, !config.leavesStale, !isLivePending, let shown, let cid else { return [] }
-    let good = fresh[cid].without(unverified).union(refreshed)
+    guard connection.isUp, !config.leavesStale, !requested.isLivePending, let shown = view.shown,
+      let cid = feed.cid
+    else { return [] }
+    let good = fresh[cid].without(trust.unverified).union(trust.refreshed)
     // Rows beside what nobody can read are in no trusted range; pages show them all the same.
     var known = list.spans
-    for hole in poisoned where list.row(from: hole.low) < list.row(from: hole.high) {
+    for hole in trust.quarantined where list.row(from: hole.low) < list.row(from: hole.high) {
       known.insert(hole.low, hole.high)
     }
     for rows in lone(in: shown, apartFrom: known) { known.insert(rows.low, rows.high) }
@@ -328,8 +336,8 @@ extension WindowState {
 
   var waiting: Waiting {
     if config.isCacheOnly || making.isUnmade { return .nothing }
-    let kinds = asked.map(\.request.kind) + wishes.compactMap(\.next?.kind)
-    if !isUp { return isFollowing || !kinds.isEmpty ? .connection : .nothing }
+    let kinds = requested.open.map(\.request.kind) + loads.wishes.compactMap(\.next?.kind)
+    if !connection.isUp { return connection.isFollowing || !kinds.isEmpty ? .connection : .nothing }
     return kinds.map(\.waiting).min { $0.rank < $1.rank } ?? .nothing
   }
 
@@ -340,14 +348,14 @@ extension WindowState {
     status.rowCount = list.count
     status.splitCount = list.splitCount
     status.waiting = waiting
-    status.trouble = trouble
-    status.anchor = anchor
+    status.trouble = requested.trouble
+    status.anchor = view.anchor
     status.isAtEnd = isAtEnd
     status.isAtStart = isAtStart
-    status.hasGapBefore = edges.before
-    status.hasGapAfter = edges.behind
-    status.isMarkerUnknown = isMarkerUnknown
-    status.basis = isUp && isCaughtUp ? .network : .cache
+    status.hasGapBefore = ends.gaps.before
+    status.hasGapAfter = ends.gaps.behind
+    status.isMarkerUnknown = view.isMarkerUnknown
+    status.basis = connection.isUp && connection.isCaughtUp ? .network : .cache
     status.asOfUs = gate.asOfUs
     return status
   }

@@ -9,28 +9,30 @@ extension WindowState {
   /// of a scroll.
   mutating func preload(around rows: ClosedRange<Int>) -> Bool {
     // The list that is on the screen is about to go.
-    if isReplaced || kept != nil || making.isUnmade { return false }
+    if loads.isReplaced || loads.kept != nil || making.isUnmade { return false }
     let near = max(1, config.count / 2)
-    let known = wishes.count
+    let known = loads.wishes.count
     if rows.lowerBound < near, !isAtStart, let edge = list.first?.position,
-      edge != preloaded.above, !edge.isPending
+      edge != ends.preloaded.above, !edge.isPending
     {
-      if add(PendingLoad(.older(edge), want: config.count, atGap: .ask)) { preloaded.above = edge }
+      if add(PendingLoad(.older(edge), want: config.count, atGap: .ask)) {
+        ends.preloaded.above = edge
+      }
     }
     if rows.upperBound >= list.count - near, !isAtEnd, let edge = list.last?.position,
-      edge != preloaded.below, !edge.isPending
+      edge != ends.preloaded.below, !edge.isPending
     {
       let wish = PendingLoad(.newer(edge.successor), want: config.count, atGap: .ask)
-      if add(wish) { preloaded.below = edge }
+      if add(wish) { ends.preloaded.below = edge }
     }
-    return wishes.count > known
+    return loads.wishes.count > known
   }
 
   /// A wish of the library's own never takes the place of one of the host's.
   private mutating func add(_ wish: PendingLoad) -> Bool {
-    let isPlace = wishes.contains { if case .place = $0.aim { true } else { false } }
-    if isPlace || wishes.contains(where: { $0.isLike(wish) }) { return false }
-    wishes.append(wish)
+    let isPlace = loads.wishes.contains { if case .place = $0.aim { true } else { false } }
+    if isPlace || loads.wishes.contains(where: { $0.isLike(wish) }) { return false }
+    loads.wishes.append(wish)
     return true
   }
 }
