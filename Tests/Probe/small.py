@@ -168,6 +168,9 @@ class SmallLink:
         world = self.world
         known = world.sent.get(request["client_id"])
         if known is not None and not self.has("sends repeated"):
+            if self.has("sends repeated and answered once"):
+                world.messages.append({**known, "message_id": known["message_id"] + "again",
+                                       "created_at": world.stamp()})
             if self.has("deleted sends repeated") and known not in world.messages:
                 world.messages.append(known)
             return {"status": "ok", "data": {"message": known}}

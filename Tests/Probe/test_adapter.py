@@ -3,11 +3,14 @@ carried by it has what the server has."""
 
 import importlib.util
 import pathlib
+import sys
+import tempfile
 import unittest
 
 import tideline
 from harbour import Harbour
 from tideline.probe import Level, Setup, fit, probe
+from tideline.probe.link import dialer, load
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLE = ROOT / "examples" / "python" / "examples" / "adapter.py"
@@ -29,6 +32,23 @@ def carry(client, adapter):
         client.receive(adapter.receive(30))
         count += 1
     return count
+
+
+class Loading(unittest.TestCase):
+    """How the command finds an adapter, wherever it is run."""
+
+    def test_a_file_may_import_what_lies_beside_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "beside_the_adapter.py").write_text("WORD = 'found'\n")
+            mine = pathlib.Path(folder, "mine.py")
+            mine.write_text("import beside_the_adapter\nword = beside_the_adapter.WORD\n")
+            self.addCleanup(sys.path.remove, str(pathlib.Path(folder).resolve()))
+            self.assertEqual(load(f"{mine}:word"), "found")
+
+    def test_what_names_no_adapter_is_said(self):
+        for target in ("mine.py", "http://host", "tcp://host", "nowhere_at_all:connect"):
+            with self.subTest(target), self.assertRaises(ImportError):
+                dialer(target)
 
 
 class TheExample(unittest.TestCase):

@@ -38,6 +38,7 @@ FAULTS = {
     "times differ from the answers": "stamp-changes",
     "finer printed than it is": "resolution",
     "deleted sends repeated": "deleted-comes-back",
+    "sends repeated and answered once": "sent-twice",
     "back-dated": "order-not-time",
 }
 #: Named beside the fault itself, since it is seen there too.

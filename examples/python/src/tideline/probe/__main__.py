@@ -72,8 +72,13 @@ def main() -> int:
     sys.path.insert(0, os.getcwd())
     profile = declared(arguments.declare) if arguments.declare is not None else None
     try:
+        dial = dialer(arguments.adapter)
+    except (ImportError, AttributeError, OSError) as error:
+        print(f"the adapter cannot be loaded: {error}", file=sys.stderr)
+        return 2
+    try:
         report = probe(Setup(
-            dial=dialer(arguments.adapter), conversation=arguments.conversation,
+            dial=dial, conversation=arguments.conversation,
             read_only=arguments.read_only, messages=arguments.messages,
             payload=arguments.payload, hello=tuple(arguments.hello), account=arguments.account,
             timeout_s=arguments.timeout))

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import pathlib
 import socket
+import sys
 from typing import Any, Callable, Optional, Protocol
 
 
@@ -92,7 +93,12 @@ class WebSocket:
 def load(name: str) -> Any:
     """What ``module:name`` or ``path/to/file.py:name`` names."""
     place, _, attribute = name.rpartition(":")
+    if not place or not attribute.isidentifier():
+        raise ImportError(f"{name!r} is neither tcp://host:port, nor ws://…, nor module:name, nor "
+                          "path/to/file.py:name")
     if place.endswith(".py"):
+        # What lies beside the file may be imported by it.
+        sys.path.insert(0, str(pathlib.Path(place).resolve().parent))
         spec = importlib.util.spec_from_file_location(pathlib.Path(place).stem, place)
         if spec is None or spec.loader is None:
             raise ImportError(place)
@@ -108,6 +114,8 @@ def dialer(target: str) -> Dial:
     class or function that gives a ``Link`` at each call."""
     if target.startswith("tcp://"):
         host, _, port = target[len("tcp://"):].rstrip("/").rpartition(":")
+        if not port.isdecimal():
+            raise ImportError(f"{target!r} names no port")
         return lambda: Lines(host or "127.0.0.1", int(port))
     if target.startswith(("ws://", "wss://")):
         return lambda: WebSocket(target)

@@ -311,7 +311,11 @@ class Writer:
             report.fault("exists-bare", "`exists` comes without the `data` of the first answer: "
                          "the message that was made is not known")
         facts.can["idempotent_send"] = made == first.id
-        if made == first.id:
+        if made == first.id and self._stands_twice(first):
+            facts.can["idempotent_send"] = False
+            report.fault("sent-twice", "a send that is repeated is answered with the first message,"
+                         " and a second one stands in the pages: it is shown twice")
+        elif made == first.id:
             report.seen("idempotent_send", "idempotent_send: a send that is repeated is done once")
             if not facts.deletions_later:
                 self._after_deletion()
@@ -323,6 +327,11 @@ class Writer:
         else:
             report.seen("idempotent_send", f"idempotent_send: a repeated send is answered "
                         f"{answer.code!r}")
+
+    def _stands_twice(self, sent: Sent) -> bool:
+        page = self.room.page(10)
+        return page is not None and any(
+            row.raw.get("client_id") == sent.client_id and row.id != sent.id for row in page.rows)
 
     def _after_deletion(self) -> None:
         sent = self.send()
