@@ -26,7 +26,7 @@ LIB := out/lib
 
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
-  probe-test matrix xmpp statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
+  probe-test matrix xmpp interop statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
   sim-each-commit sim-retention import-kill sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz search-model bench bench-count bench-growth bench-retention bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
@@ -123,6 +123,12 @@ matrix: lib
 xmpp: lib
 	@sh Scripts/setup.sh xmpp
 	@sh Scripts/adapted.sh xmpp $(LIB) $(WORD)
+
+## Both with faults: kills, lost answers, restores, a purge, stamps that go back. Some 10 minutes.
+interop: lib
+	@sh Scripts/setup.sh xmpp
+	@sh Scripts/adapted.sh xmpp $(LIB) python Tests/Interop/run.py out/xmpp/interop
+	@sh Scripts/adapted.sh matrix $(LIB) python Tests/Interop/run.py out/matrix/interop
 
 ## The types of the Python package.
 types: setup

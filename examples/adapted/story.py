@@ -10,12 +10,12 @@ import tideline
 
 
 class Story:
-    """What is said in a room. ``texts`` is what each message that is there says, ``lost`` are sends
-    that never reached the server."""
+    """What is said in a room. ``texts`` is what each message that is there says, ``own`` what the
+    client was asked to send, by its client id."""
 
     def __init__(self, server, writer, room):
         self.server, self.writer, self.room = server, writer, room
-        self.texts, self.own, self.count = {}, {}, 0
+        self.texts, self.reactions, self.own, self.count = {}, {}, {}, 0
 
     def say(self, count):
         """Somebody writes."""
@@ -36,9 +36,12 @@ class Story:
         self.writer.redact(self.room, keys)
         for key in keys:
             del self.texts[key]
+            self.reactions.pop(key, None)
 
     def react(self, keys, reaction="+"):
         self.writer.react(self.room, [(key, reaction) for key in keys])
+        for key in keys:
+            self.reactions[key] = {reaction: [self.writer.id]}
 
     def sent(self, operation, text):
         """The client was asked to send this; its id is the server's to tell."""
@@ -108,7 +111,7 @@ class Carried:
         for _ in range(turns):
             moved, state = self.turn(), self.client.state()
             if not moved and not state.syncs_left and not state.requests_in_flight \
-                    and state.operations_open == state.operations_stuck:
+                    and not state.operations_open:
                 return
             if state.reconnect_wanted:
                 self.connect()

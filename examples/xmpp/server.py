@@ -69,6 +69,8 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         (folder / "prosody.cfg.lua").write_text(CONFIG.format(folder=folder, port=self.port))
+        # So that who reads the file beside the server does not keep it from writing.
+        self.ask("PRAGMA journal_mode = WAL")
         self.start()
 
     def start(self):
@@ -150,11 +152,16 @@ class Server:
 
 def finish(loop):
     """Ends a loop with what slixmpp still has running in it."""
-    for task in asyncio.all_tasks(loop):
-        task.cancel()
-    loop.call_soon(loop.stop)
-    loop.run_forever()
+    rest(loop)
     loop.close()
+
+
+def rest(loop):
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        loop.run_until_complete(asyncio.wait(tasks))
 
 
 class Connection(Adapter):
@@ -203,8 +210,9 @@ class Person:
         self._wait(self.xmpp["xep_0045"].join_muc_wait(room, self.name, maxstanzas=0, timeout=20))
 
     def leave(self):
-        if self.xmpp is not None and self.xmpp.is_connected():
+        if self.xmpp is not None:
             self._wait(self.xmpp.disconnect(wait=1.0))
+            rest(self.loop)
 
     def close(self):
         self.leave()
