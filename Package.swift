@@ -113,8 +113,12 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Base", "CSQLite"], path: "TestSupport"),
 
+    // A server that keeps a log, and a client among troubles.
+    .target(
+      name: "LogSupport", dependencies: ["Base", "Timeline"], path: "Tests/LogSupport"),
+
     tests("BaseTests", ["Base"]),
-    tests("TimelineTests", ["Timeline", "Base"]),
+    tests("TimelineTests", ["Timeline", "LogSupport", "Base"]),
     tests("ViewportTests", ["Viewport", "Base"]),
     tests("WireTests", ["Wire", "Base"]),
     .testTarget(
@@ -124,11 +128,14 @@ let package = Package(
       name: "VaultTests",
       dependencies: ["Vault", "TestSupport", "Base", "CSQLite", "CSodium", "Support"],
       exclude: ["read_vault.py"]),
-    tests("StoreTests", ["Store", "Timeline", "Text", "Vault", "TestSupport", "Base"]),
+    tests(
+      "StoreTests",
+      ["Store", "Timeline", "Text", "Vault", "TestSupport", "LogSupport", "Base"]),
     tests(
       "EngineTests",
       [
         "CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer", "TestSupport",
+        "LogSupport",
       ]),
     tests("SimulatorTests", ["Simulator"]),
     tests("ServerTests", ["ReferenceServer"]),

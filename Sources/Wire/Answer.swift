@@ -33,6 +33,7 @@ package enum Outcome: Sendable {
   case page(Page)
   case deleted(DeletedPage)
   case changed(ChangedPage)
+  case entries(EntryPage)
   /// What was asked for is done; what else there is to know is in `data`.
   case done
   /// The message as it now is, of a send, an edit or a reaction.
@@ -176,6 +177,7 @@ struct AnswerReader {
     case .getMessages: try page(needed(data))
     case .getDeletedSince: try deleted(needed(data))
     case .getChangedSince: try changed(needed(data))
+    case .getEntries: try entries(needed(data))
     case .sendMessage: try message(needed(data))
     case .editMessage, .reactMessage, .unreactMessage: may(data, message)
     case .createConversation, .getConversation: try conversation(needed(data))
@@ -312,6 +314,10 @@ struct AnswerReader {
         nextSince: messages.optionalID(Name.nextSince, of: data),
         hasMore: document.flag(Name.hasMore, of: data) ?? false,
         serverTime: messages.time(Name.serverTime, of: data)))
+  }
+
+  private func entries(_ data: Document.Node) throws(Unread) -> Outcome {
+    .entries(try EntryReader(messages: messages).page(data))
   }
 
   private func deleted(_ data: Document.Node) throws(Unread) -> Outcome {

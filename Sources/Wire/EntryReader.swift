@@ -33,6 +33,17 @@ package struct EntryPush: Sendable {
   package let previous: [UInt8]?
   package let before: [UInt8]?
   package let after: [UInt8]?
+
+  package init(
+    conversation: [UInt8], items: [EntryItem], previous: [UInt8]? = nil, before: [UInt8]? = nil,
+    after: [UInt8]? = nil
+  ) {
+    self.conversation = conversation
+    self.items = items
+    self.previous = previous
+    self.before = before
+    self.after = after
+  }
 }
 
 package enum EntryItem: Sendable {
@@ -68,6 +79,35 @@ package struct WireChange: Sendable {
   package let object: Range<Int>
 }
 
+/// A payload in a frame of entries: that of a message, or of an edit, which is one of its message.
+package struct EntryPayload: Sendable {
+  /// The conversation that its object names, nil where it names none.
+  package let conversation: [UInt8]?
+  package let id: [UInt8]
+  package let sender: [UInt8]
+  package let payload: Range<Int>
+  package let object: Range<Int>
+}
+
+/// The payloads of entries in order of appearance.
+package func entryPayloads(_ items: [EntryItem]) -> [EntryPayload] {
+  items.compactMap { item in
+    switch item {
+    case .message(let message):
+      return EntryPayload(
+        conversation: message.conversation, id: message.id, sender: message.sender,
+        payload: message.payload, object: message.object)
+    case .change(let change):
+      guard case .edit(let payload) = change.kind, let target = change.target else { return nil }
+      return EntryPayload(
+        conversation: nil, id: target, sender: change.sender ?? [], payload: payload,
+        object: change.object)
+    case .unreadable, .hole:
+      return nil
+    }
+  }
+}
+
 /// Why an answer or a push of a log is of no use.
 package struct UnreadEntries: Error {
   package let reason: StaticText
@@ -99,7 +139,7 @@ package func entryPush(
   }
 }
 
-private struct EntryReader {
+struct EntryReader {
   let messages: MessageReader
   var document: Document { messages.document }
 
@@ -121,6 +161,9 @@ private struct EntryReader {
       epoch: messages.optionalID(Name.epoch, of: data),
       serverTime: messages.time(Name.serverTime, of: data))
   }
+
+  /// The type of the frame of a push.
+  static let push = Name.bytes("entries_new")
 
   func push(_ root: Document.Node) throws(Unread) -> EntryPush {
     let conversation: [UInt8]

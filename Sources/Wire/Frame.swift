@@ -22,6 +22,8 @@ package enum Body: Sendable {
   case response(Response)
   /// What needs no acknowledgement.
   case push(Push)
+  /// The same of a server that keeps a log.
+  case entries(EntryPush)
   /// What is to be replied to, whatever it holds.
   case update(Update)
   /// An unknown type, a push of the wrong shape, or an update without a usable `ref`: why.
@@ -78,6 +80,9 @@ extension Frame {
     }
     guard let name = type.flatMap({ document.string($0) }) else {
       throw Unread("type", "is missing or not a string")
+    }
+    if name == EntryReader.push {
+      return .entries(try EntryReader(messages: messages).push(document.root))
     }
     return .push(try PushReader(messages).push(name))
   }
@@ -136,11 +141,22 @@ package func frameMessages(_ frame: Frame) -> [FrameMessage] {
     case .message(let item): add([item])
     case .conversation(let conversation): add(conversation)
     case .conversations(let all, _, _): for conversation in all { add(conversation) }
-    case .deleted, .done, .receipts, .counts, .subscribed, .failed, .malformed: break
+    case .deleted, .done, .receipts, .counts, .subscribed, .failed, .malformed, .entries: break
     }
   case .push(let push): add(push.effects)
   case .update(let update): add(update.effects)
-  case .unknown: break
+  case .entries, .unknown: break
   }
   return found
+}
+
+/// The entries of a frame of a log, with the conversation that it says they belong to, empty where
+/// it says none; nil where it has none.
+package func frameEntries(_ frame: Frame) -> (items: [EntryItem], conversation: [UInt8])? {
+  switch frame.body {
+  case .entries(let push): (push.items, push.conversation)
+  case .response(let response):
+    if case .entries(let page) = response.outcome { (page.items, []) } else { nil }
+  case .push, .update, .unknown: nil
+  }
 }

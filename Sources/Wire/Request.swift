@@ -18,7 +18,17 @@ package enum Request: Sendable {
     case aroundTime([UInt8])
   }
 
+  /// The one place in a log that a page is to be at.
+  package enum EntryPlace: Equatable, Sendable {
+    case newest
+    /// Tokens of the server's, as they came.
+    case before([UInt8])
+    case after([UInt8])
+    case around([UInt8])
+  }
+
   case getMessages(conversation: [UInt8], limit: Int, place: Place)
+  case getEntries(conversation: [UInt8], limit: Int, place: EntryPlace)
   case getDeletedSince(conversation: [UInt8], since: [UInt8])
   case getChangedSince(conversation: [UInt8], since: [UInt8])
   case markRead(conversation: [UInt8], ids: [[UInt8]])
@@ -29,6 +39,7 @@ package enum Request: Sendable {
   package var verb: Verb {
     switch self {
     case .getMessages: .getMessages
+    case .getEntries: .getEntries
     case .getDeletedSince: .getDeletedSince
     case .getChangedSince: .getChangedSince
     case .markRead: .markRead
@@ -49,6 +60,15 @@ package enum Request: Sendable {
       line.add("conversation_id", conversation)
       line.add("limit", limit)
       line.add(place)
+    case .getEntries(let conversation, let limit, let place):
+      line.add("conversation_id", conversation)
+      line.add("limit", limit)
+      switch place {
+      case .newest: break
+      case .before(let token): line.add("before", token)
+      case .after(let token): line.add("after", token)
+      case .around(let id): line.add("around_id", id)
+      }
     case .getDeletedSince(let conversation, let since),
       .getChangedSince(let conversation, let since):
       line.add("conversation_id", conversation)

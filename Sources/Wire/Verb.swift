@@ -15,6 +15,8 @@ package enum Verb: UInt8, Sendable, Equatable, CaseIterable {
   case addParticipants, removeParticipants, addAdmins, removeAdmins
   case getUnreadCount, getTotalUnreadCount
   case typing, subscribe, unsubscribe, getUserChannel, deleteUserChannels
+  // What the sync asks of a server that keeps a log.
+  case getEntries
 
   /// The name on the wire.
   package var name: StaticString {
@@ -51,6 +53,7 @@ package enum Verb: UInt8, Sendable, Equatable, CaseIterable {
     case .unsubscribe: "unsubscribe"
     case .getUserChannel: "get_user_channel"
     case .deleteUserChannels: "delete_user_channels"
+    case .getEntries: "get_entries"
     }
   }
 
@@ -65,7 +68,7 @@ package enum Verb: UInt8, Sendable, Equatable, CaseIterable {
   /// The members that a host must name; nil where it is not the host's to ask for.
   var needs: [Parameter]? {
     switch self {
-    case .getMessages, .getDeletedSince, .getChangedSince: nil
+    case .getMessages, .getDeletedSince, .getChangedSince, .getEntries: nil
     case .markRead, .markDelivered, .markListened: [.conversationID, .messageIDs]
     case .markLastRead, .getReceipts, .deleteMessage, .pinMessage, .unpinMessage:
       [.conversationID, .messageID]

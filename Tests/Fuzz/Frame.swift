@@ -65,7 +65,7 @@ private func check(_ frame: Frame) {
     case .counts(let messages, let conversations):
       demand(messages >= 0 && conversations ?? 0 >= 0, "a count is not negative")
     case .subscribed(let epoch): if let epoch { checkID(epoch) }
-    case .done, .failed, .malformed: break
+    case .done, .entries, .failed, .malformed: break
     }
     if let data = response.data { demand(isJSON(frame.bytes[data]), "data is a JSON value") }
     if let refusal = response.refusal {
@@ -86,8 +86,12 @@ private func check(_ frame: Frame) {
       demand(again.account == account, "a reply names the same account")
     }
     for effect in update.effects { check(effect, frame) }
-  case .unknown:
+  case .entries, .unknown:
     break
+  }
+  for entry in entryPayloads(frameEntries(frame)?.items ?? []) {
+    checkID(entry.id)
+    demand(isJSON(frame.bytes[entry.payload]), "a payload is a JSON value")
   }
   for found in frameMessages(frame) {
     let (conversation, message) = (found.conversation, found.message)

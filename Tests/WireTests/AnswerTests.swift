@@ -11,7 +11,7 @@ import Wire
 
   private func kind(_ outcome: Outcome) -> String {
     switch outcome {
-    case .page, .deleted, .changed: "sync"
+    case .page, .deleted, .changed, .entries: "sync"
     case .done: "done"
     case .message(.message): "message"
     case .message(.bad(_, let reason)): "bad \(reason)"

@@ -120,10 +120,15 @@ import Wire
       #expect(failure(Array(frame.bytes[update.raw])) == nil)
       #expect(failure(encodedReply(ref: update.ref, account: frame.account)) == nil)
       #expect(!update.isBroken || effects.isEmpty && !update.isKnown)
-    case .response, .unknown:
+    case .response, .entries, .unknown:
       break
     }
     for effect in effects { check(effect, frame) }
+    for entry in entryPayloads(frameEntries(frame)?.items ?? []) {
+      #expect(failure(Array(frame.bytes[entry.payload])) == nil)
+      #expect(failure(Array(frame.bytes[entry.object])) == nil)
+      checkID(entry.id)
+    }
     let messages = frameMessages(frame)
     for message in messages.map(\.message) {
       #expect(failure(Array(frame.bytes[message.payload])) == nil)

@@ -50,7 +50,7 @@ import Wire
 
   /// Each member that a verb needs is missed, and the request goes out as it came.
   @Test func everyVerbHasItsLeast() throws {
-    #expect(OperationTests.least.map(\.0) == Array(Verb.allCases.dropFirst(3)))
+    #expect(OperationTests.least.map(\.0) == Array(Verb.allCases.dropFirst(3).dropLast()))
     for (verb, members) in OperationTests.least {
       let json = #"{"type":"\#(verb.name)"\#(members)}"#
       let request = try parsed(json)

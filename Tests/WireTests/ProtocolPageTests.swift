@@ -7,7 +7,7 @@ import Wire
   @Test func everyFrameOfThePagesIsTaken() throws {
     let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .appendingPathComponent("../../docs")
-    let page = try ["protocol.md", "protocol-verbs.md"].map { name in
+    let page = try ["protocol.md", "protocol-verbs.md", "protocol-log.md"].map { name in
       try String(contentsOf: docs.appendingPathComponent(name), encoding: .utf8)
     }.joined(separator: "\n")
     var frames: [String] = []
@@ -22,6 +22,7 @@ import Wire
     var pushes: [String] = []
     var entities: Set<String> = []
     var unread: [String] = []
+    var entries = 0
     for json in frames where !json.contains("<") {
       switch try frame(json).body {
       case .response(let response):
@@ -34,6 +35,10 @@ import Wire
         if update.isKnown { entities.insert(text(update.entity)) }
         #expect(!update.isBroken && !update.effects.isEmpty, "\(json)")
         check(update.effects, json)
+      case .entries(let push):
+        entries += push.items.count
+        for case .unreadable(_, _, let reason) in push.items { Issue.record("\(reason): \(json)") }
+        for case .hole(_, let reason) in push.items { Issue.record("\(reason): \(json)") }
       case .unknown:
         unread.append(json)
       }
@@ -47,6 +52,7 @@ import Wire
         "message_pinned", "message_unpinned", "conversation_updated", "conversation_deleted",
         "typing",
       ])
+    #expect(entries == 2)
     #expect(
       entities == [
         "message", "conversation", "receipt", "reaction", "pin", "typing", "member", "profile",

@@ -294,6 +294,35 @@ extension Client {
   }
 }
 
+// MARK: Logs
+
+extension Client {
+  /// What cannot be done yet where the server keeps a log.
+  func mustNotBeLog(_ reason: StaticText) throws(Failure) {
+    if config.profile.log != nil { throw .unsupported(reason) }
+  }
+
+  /// Opens every payload of a frame of entries, in order.
+  func open(
+    _ entries: (items: [EntryItem], conversation: [UInt8]), of frame: Frame
+  ) -> ([OpenedPayload], failures: UInt64) {
+    var failures: UInt64 = 0
+    let opened = entryPayloads(entries.items).map { entry in
+      let raw = Array(frame.bytes[entry.payload])
+      guard config.open != nil else { return asItIs(raw) }
+      let sealed = Sealed(
+        frame: frame.bytes, conversation: entry.conversation ?? entries.conversation, id: entry.id,
+        sender: entry.sender, payload: entry.payload, message: entry.object)
+      let found = open(sealed)
+      if found == nil { failures &+= 1 }
+      var opened = found ?? OpenedPayload(payload: raw, flags: .sealed, sealed: raw)
+      opened.digest = store.digest(raw[...])
+      return opened
+    }
+    return (opened, failures)
+  }
+}
+
 /// A stored message whose payload could not be opened, as the hook is to see it.
 struct SealedMessage {
   let row: SealedRow

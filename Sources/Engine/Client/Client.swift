@@ -278,7 +278,7 @@ package final class Client: Sendable {
       for operation in engine.outbox.open {
         switch operation.state {
         case .unknown, .refused: state.operationsStuck += 1
-        case .queued, .inFlight, .done: state.operationsOpen += 1
+        case .queued, .inFlight, .answered, .done: state.operationsOpen += 1
         }
       }
       return state
@@ -431,6 +431,7 @@ package final class Client: Sendable {
 
   /// Opens every readable payload of a frame, in order, before any lock is taken.
   private func openPayloads(_ frame: Frame) -> ([OpenedPayload], failures: UInt64) {
+    if let entries = frameEntries(frame) { return open(entries, of: frame) }
     var failures: UInt64 = 0
     let opened = frameMessages(frame).map {
       open($0.message, in: $0.conversation, frame: frame, failures: &failures)
@@ -453,7 +454,7 @@ package final class Client: Sendable {
     return opened
   }
 
-  private func asItIs(_ payload: [UInt8]) -> OpenedPayload {
+  func asItIs(_ payload: [UInt8]) -> OpenedPayload {
     let flags = hasControlMember(payload) ? RowFlags.control : RowFlags()
     return OpenedPayload(payload: payload, flags: flags, sealed: nil)
   }

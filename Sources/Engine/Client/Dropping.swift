@@ -27,7 +27,10 @@ extension Client {
   /// An empty id is all of the conversation.
   package func drop(conversation: [UInt8], id: [UInt8]) throws(Failure) {
     try check(conversation)
-    if !id.isEmpty { try check(id) }
+    if !id.isEmpty {
+      try check(id)
+      try mustNotBeLog("a log gives back no single message")
+    }
     try input { engine, now throws(Failure) in
       let found = try engine.storing { () throws(StoreFailure) in
         id.isEmpty

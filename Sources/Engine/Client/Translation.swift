@@ -66,7 +66,7 @@ extension ClientConfig {
       }
     var target = StoreConfig(
       kind: kind, account: account, user: user,
-      positionKind: profile.capabilities.contains(.sequence) ? 1 : 0,
+      positionKind: profile.log != nil ? 2 : profile.capabilities.contains(.sequence) ? 1 : 0,
       cacheBytes: cacheBytes)
     target.storage = storage
     target.searchMembers = profile.searchMembers
@@ -116,6 +116,14 @@ extension BadItem {
   /// A page of which nothing could be read.
   static let wholePageCode: Int64 = 100
 
+  /// An entry of a log that lacks what only such a one must have.
+  static let entryCode: Int64 = 102
+
+  /// The number of a reason that is told in words.
+  static func code(of reason: StaticText) -> Int64 {
+    all.first { $0.text == reason }?.code ?? entryCode
+  }
+
   /// The words for a reason's number in the file; nil for one of another version.
   static func text(code: Int64) -> StaticText? {
     switch code {
@@ -125,6 +133,7 @@ extension BadItem {
     case 15: "a list has over 10,000 entries"
     case 101: "an update of which only ref can be read"
     case wholePageCode: "a page has no item that can be read"
+    case entryCode: "an entry of a log cannot be read"
     default: all.first { $0.code == code }?.text
     }
   }

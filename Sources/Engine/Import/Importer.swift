@@ -18,6 +18,7 @@ package struct Importer {
   package func start(_ source: ImportSource) throws(Failure) -> Work {
     try client.ensureOpen()
     try client.check(source.name)
+    try client.mustNotBeLog("an import has no places in a log")
     if !source.conversation.isEmpty { try client.check(source.conversation) }
     if source.beginsAnew {
       try client.input { engine, _ throws(Failure) in

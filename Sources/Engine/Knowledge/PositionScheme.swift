@@ -11,8 +11,10 @@ internal import Timeline
 internal import Wire
 
 struct PositionScheme {
-  /// Positions are the server's numbers.
+  /// Positions are whole numbers and no times: the server's, or places in a log.
   let isSequence: Bool
+  /// They are places, which mean nothing to the server.
+  let isLog: Bool
   /// The order of messages with one printed time; numbers know no ties.
   let ties: Ties
   let overlapUs: Int64
@@ -26,7 +28,8 @@ struct PositionScheme {
   private let zoneOffsetMinutes: Int
 
   init(_ profile: Profile, overlapUs: Int64) {
-    isSequence = profile.capabilities.contains(.sequence)
+    isLog = profile.log != nil
+    isSequence = isLog || profile.capabilities.contains(.sequence)
     countsHidden = profile.countsHidden
     ties = isSequence ? .never : profile.ties == .id ? .byID : .unknown
     resolutionUs = profile.timeResolutionUs

@@ -24,6 +24,8 @@ final class SyncMemory {
   var fresh = FreshRanges()
   /// When the server was last asked for all that is new.
   var asked = AskedTimes()
+  /// What is known of logs beside the file.
+  var logs = LogConnections()
   /// How much the host wants to be kept, and what of it is being purged.
   var retention = Retention()
 
@@ -75,10 +77,12 @@ final class SyncMemory {
     left = LeftWalks()
     fresh.empty()
     reacted.forgetAll()
+    logs.connect()
   }
 
   func disconnect() {
     live.disconnect()
+    logs.disconnect()
     fresh.empty()
   }
 
@@ -92,11 +96,13 @@ final class SyncMemory {
     ties.forgetTaught()
     left = LeftWalks()
     asked.forgetAll()
+    logs.forgetAll()
   }
 
   /// Nothing of one conversation is stored any more.
   func drop(_ cid: Int64) {
     fresh.remove(cid)
+    logs.forget(cid)
     offsets = OffsetHints()
   }
 }

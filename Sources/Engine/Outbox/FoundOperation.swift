@@ -14,7 +14,7 @@ extension OperationStanding {
     self =
       switch state {
       case .queued: .queued
-      case .inFlight: .inFlight
+      case .inFlight, .answered: .inFlight
       case .unknown: .unknown
       case .refused: .refused
       case .done: .done

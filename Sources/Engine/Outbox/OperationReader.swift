@@ -63,7 +63,7 @@ struct OperationReader {
 
   private func waiting(_ record: OperationRecord, _ now: Instant) -> OperationWaiting {
     switch record.state {
-    case .inFlight, .refused, .done:
+    case .inFlight, .answered, .refused, .done:
       return .nothing
     case .unknown:
       if outbox.checks[record.seq] == nil { return .nothing }

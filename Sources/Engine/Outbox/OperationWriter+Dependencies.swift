@@ -11,7 +11,7 @@ extension OperationWriter {
   /// Whether a send may still arrive without a word of the user's.
   func isOnItsWay(_ send: OperationRecord) -> Bool {
     switch send.state {
-    case .queued, .inFlight: true
+    case .queued, .inFlight, .answered: true
     case .unknown: outbox.checks[send.seq] != nil
     case .refused, .done: false
     }

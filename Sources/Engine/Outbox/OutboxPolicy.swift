@@ -33,7 +33,7 @@ enum OutboxPolicy {
       if next.count >= limit { break }
       let isOrdered = !operation.verb.isFetch
       switch operation.state {
-      case .done, .refused:
+      case .done, .refused, .answered:
         continue
       case .unknown:
         if isOrdered, verifying.contains(operation.seq) { held.insert(operation.cid) }

@@ -167,7 +167,7 @@ extension SyncEngine {
     outbox.calm(seq)
     return try change(seq, now) { record, tx throws(StoreFailure) in
       switch record.state {
-      case .inFlight, .done:
+      case .inFlight, .answered, .done:
         return false
       case .queued:
         return !tracker.isPending(.operation(seq))
@@ -182,7 +182,10 @@ extension SyncEngine {
   func cancelOperation(_ seq: UInt64, at now: Instant) throws(Failure) -> Bool {
     var gone: [UInt8]?
     let isDropped = try change(seq, now) { record, tx throws(StoreFailure) in
-      if record.state == .inFlight || record.state == .done { return false }
+      switch record.state {
+      case .inFlight, .answered, .done: return false
+      case .queued, .unknown, .refused: break
+      }
       if record.verb == .createConversation,
         let conversation = try tx.conversation(cid: record.cid), conversation.isPending
       {
@@ -293,6 +296,9 @@ extension SyncEngine {
     _ record: OperationRecord, outcome: Outcome, response: Response, for pending: PendingRequest,
     from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
+    if scheme.isLog, record.verb.makesEntry {
+      return try finishInLog(record, outcome: outcome, response: response, from: arrival)
+    }
     var effects = UpdateApplier.Effects()
     var left: [UInt8]?
     var name: [UInt8]?
@@ -354,6 +360,26 @@ extension SyncEngine {
     if record.verb == .sendMessage, case .failed = outcome, let name { catchUp(name) }
     report.tellHost()
     return effects.quarantined > 0 ? .quarantined : .applied
+  }
+
+  /// The server has taken what the user did; where it stands the log has still to say.
+  private func finishInLog(
+    _ record: OperationRecord, outcome: Outcome, response: Response, from arrival: Arrival
+  ) throws(StoreFailure) -> Receipt {
+    var name: [UInt8]?
+    var id: [UInt8]?
+    if case .message(.message(let message)) = outcome { id = message.id }
+    try commit { tx throws(StoreFailure) in
+      name = try tx.conversation(cid: record.cid)?.id
+      var result: [UInt8]?
+      if let data = response.data, data.count <= Limits.resultBytesMax {
+        result = Array(arrival.frame[data])
+      }
+      try LogSends(tx, record.cid).noteAnswer(to: record, id: id, result: result)
+    }
+    if let name { catchUp(name) }
+    report.tellHost()
+    return .applied
   }
 
   /// Notes that an operation is done, with its result.

@@ -312,7 +312,7 @@ struct Reading {
     row.flags = flags
     if row.operation != 0 {
       row.uploadPermille = permille[row.operation] ?? 1_000
-    } else if isNumbered {
+    } else if isNumbered, !scheme.isLog {
       row.sequence = UInt64(clamping: row.order)
     }
   }

@@ -63,6 +63,7 @@ extension SyncEngine {
     report.aside.add(effects.aside)
     if effects.sawClientID { outbox.noteClientIDs() }
     if effects.queuedMarks { receipts.queue(Limits.markReadBatch) }
+    for log in effects.logs { note(log) }
     for (old, new) in effects.named { rename(old, new) }
     for conversation in effects.left { leave(conversation) }
     for row in effects.pushed { memory.pushed.insert(row) }
@@ -82,6 +83,30 @@ extension SyncEngine {
         memory.live.wasLive(conversation) || scheduler.owed.contains(conversation)
       if isAsking || wasLive { catchUp(conversation) }
     }
+  }
+
+  /// Brings memory to where an input brought a log.
+  func note(_ log: LogEffects) {
+    if log.isConnected { memory.logs.noteConnected(log.cid) }
+    guard tracker.isUp else { return }
+    memory.fresh.remove(log.cid)
+    memory.fresh.insert(log.fresh, log.cid)
+  }
+
+  /// Takes a push of a server that keeps a log.
+  func apply(_ push: EntryPush, _ arrival: Arrival) throws(StoreFailure) -> Receipt {
+    var effects = UpdateApplier.Effects()
+    try commit { tx throws(StoreFailure) in
+      if self.config.profile.pushIsLossless, !self.subscriptions.areInTrouble() {
+        tx.heardSince = self.memory.live.heardSince
+      }
+      var applier = applier(tx, ServerUpdate(entries: push), from: arrival)
+      try applier.entries(push)
+      effects = applier.effects
+    }
+    tell(effects)
+    if tracker.isUp { hear(effects.signs, at: arrival.now) }
+    return effects.quarantined > 0 ? .quarantined : .applied
   }
 
   /// Asks for what was told in lists that were not read. Nothing that is under way may make
@@ -298,7 +323,7 @@ extension SyncEngine {
       // An error that says nothing here is no refusal: the marks are still owed.
       trouble(purpose, failure: .unavailable, retryAfterMs: retry ?? 0, at: now)
       return .applied
-    case .failed(.exists, _), .done, .page, .deleted, .changed, .malformed, .message,
+    case .failed(.exists, _), .done, .page, .entries, .deleted, .changed, .malformed, .message,
       .conversation, .conversations, .receipts, .counts, .subscribed:
       do {
         try commit { tx throws(StoreFailure) in

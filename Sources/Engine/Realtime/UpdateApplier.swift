@@ -34,6 +34,8 @@ struct UpdateApplier {
     var named: [(old: [UInt8], new: [UInt8])] = []
     /// Marks were queued.
     var queuedMarks = false
+    /// What was taken into logs.
+    var logs: [LogEffects] = []
     /// What is to be asked for again.
     var doubts = Doubts()
   }
@@ -84,6 +86,10 @@ struct UpdateApplier {
     while index < update.effects.count {
       guard case .message(let conversation, _, _) = update.effects[index] else {
         let effect = update.effects[index]
+        if isForLog(effect) {
+          index += 1
+          continue
+        }
         let rest = update.effects[index...]
         let beside = rest.prefix { $0.isBeside(effect) }
         if try !applyTogether(beside) { try apply(effect) }

@@ -18,6 +18,7 @@ package struct Keeper {
   /// How much is kept from now on, in this process; one without bounds keeps all, and takes what
   /// was counted out of the file.
   package func set(_ budget: Budget) throws(Failure) {
+    if budget.bounds { try client.mustNotBeLog("a log keeps all that it has read") }
     try client.input { engine, _ throws(Failure) in
       try engine.storing { () throws(StoreFailure) in
         try engine.commit { tx throws(StoreFailure) in

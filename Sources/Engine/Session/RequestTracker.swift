@@ -231,7 +231,9 @@ struct RequestTracker {
 extension Request {
   /// How many messages it asks for.
   fileprivate var limit: Int {
-    if case .getMessages(_, let limit, _) = self { return limit }
-    return 0
+    switch self {
+    case .getMessages(_, let limit, _), .getEntries(_, let limit, _): limit
+    default: 0
+    }
   }
 }

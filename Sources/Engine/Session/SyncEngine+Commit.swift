@@ -115,6 +115,7 @@ extension SyncEngine {
     let record = try commit { tx throws(StoreFailure) -> ConversationRecord? in
       guard var record = try tx.conversation(conversation), !record.isPending else { return nil }
       try tx.dropMessages(record.cid)
+      if scheme.isLog { try LogRanges(tx).forget(record.cid) }
       try planner(tx).forgetClaims(&record)
       record.totalCount = nil
       try tx.save(record)

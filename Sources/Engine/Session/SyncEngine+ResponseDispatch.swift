@@ -55,6 +55,13 @@ extension SyncEngine {
       return try receive(ServerUpdate(push), frame: frame.bytes, opened: opened, at: now)
     case .update(let update):
       return try receive(ServerUpdate(update), frame: frame.bytes, opened: opened, at: now)
+    case .entries(let push):
+      guard scheme.isLog else { return try receiveForeign(frame, of: bytes("entries_new")) }
+      let receipt = try storing { () throws(StoreFailure) in
+        try apply(push, Arrival(frame: frame.bytes, opened: opened[...], now: now))
+      }
+      pump(now)
+      return receipt
     case .response(let response):
       guard let pending = tracker.match(response, nowMs: now.monotonicMs) else {
         report.stats.answersUnmatched += 1
@@ -79,6 +86,16 @@ extension SyncEngine {
       }
       return try answer(response.outcome, for: pending, frame: frame.bytes, opened: opened, at: now)
     }
+  }
+
+  /// A frame of another scheme than this server's.
+  private func receiveForeign(_ frame: Frame, of type: [UInt8]) throws(Failure) -> Receipt {
+    if config.profile.tellsUnknownFrames {
+      try storing { () throws(StoreFailure) in try tell(frame.bytes, of: type) }
+      return .applied
+    }
+    report.stats.framesIgnored += 1
+    return ignore("type is not one that is known here")
   }
 
   /// Hands a frame that only the host understands to it, as it came.
@@ -180,6 +197,13 @@ extension SyncEngine {
     case (.listing(let listing), .conversations(let found, let bad, let total)):
       step = try takeListing(
         &job, listing: listing, found: found, bad: bad, total: total, from: ingest, at: now)
+    case (.log(let stage), .entries(let page)):
+      step = try takeEntries(&job, page: page, on: stage, from: ingest, at: now)
+    case (.log(let stage), .failed(let error, let retryAfterMs)):
+      guard let next = try takeRefusal(&job, error, on: stage) else {
+        return try refused(job, error: error, retryAfterMs: retryAfterMs, at: now)
+      }
+      step = next
     case (.asking, .conversation(let known)):
       step = try takeAsked(&job, known, from: ingest, at: now)
     case (.catchUp, .page(let page)), (.gap, .page(let page)):

@@ -300,6 +300,12 @@ struct Ingest {
     }
   }
 
+  func incoming(_ message: WireMessage, payload: OpenedPayload) -> IncomingMessage {
+    let isMine = message.sender == rules.user
+    let readByMe = isMine || message.readBy?.contains(rules.user) ?? false
+    return incoming(message, payload: payload, isMine: isMine, readByMe: readByMe)
+  }
+
   private func incoming(
     _ message: WireMessage, payload: OpenedPayload, isMine: Bool, readByMe: Bool
   ) -> IncomingMessage {

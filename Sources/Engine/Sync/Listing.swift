@@ -83,7 +83,11 @@ extension UpdateApplier {
     try keep(known, record)
     var newest: Position?
     try self.last(of: known)
-    if let last, let order = memory.server.scheme.isSequence ? last.sequence : last.stamp.timeUs {
+    if let last, memory.server.scheme.isLog {
+      newest = try tx.row(last.id, record.cid)?.position
+    } else if let last,
+      let order = memory.server.scheme.isSequence ? last.sequence : last.stamp.timeUs
+    {
       newest = try tx.row(last.id, record.cid)?.position ?? Position(time: order, id: last.id)
     }
     try tx.unreadTable.noteServer(

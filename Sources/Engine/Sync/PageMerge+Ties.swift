@@ -15,7 +15,7 @@ extension PageMerge {
       if case .tail = catchUp.way { .afterTime } else { .others }
     case .gap(let gap):
       if case .spot(.after) = gap.way { .afterTime } else { .others }
-    case .start, .deletions, .changes, .listing, .asking:
+    case .start, .deletions, .changes, .listing, .asking, .log:
       .others
     }
   }

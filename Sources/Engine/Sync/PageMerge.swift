@@ -137,7 +137,7 @@ struct PageMerge {
       case .spot(let spot):
         return try takeSpot(spot, page: page, from: ingested, whole: whole, frame: frame)
       }
-    case .start, .deletions, .changes, .listing, .asking:
+    case .start, .deletions, .changes, .listing, .asking, .log:
       return .extended(job.stage)
     }
   }

@@ -31,6 +31,9 @@ extension SyncEngine {
       // Whatever happens there is pushed, and nothing pushed is lost.
       return .ended(nil)
     }
+    if scheme.isLog {
+      return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
+    }
     let record = try store.read { rx throws(StoreFailure) in try rx.conversation(conversation) }
     if needsNoCatchUp(job, of: record) {
       return try commit { tx throws(StoreFailure) in
@@ -120,6 +123,54 @@ extension SyncEngine {
     if let effects { follow(effects, in: &draft, wasLive: job.isLive) }
     job = draft
     return step
+  }
+
+  // MARK: Logs
+
+  /// Has a log say in one transaction what a job does next.
+  private func readLog<Next>(
+    _ job: inout SyncJob, _ body: (inout LogSync, inout SyncJob) throws(StoreFailure) -> Next
+  ) throws(StoreFailure) -> Next {
+    var draft = job
+    let (next, effects) = try commit { tx throws(StoreFailure) -> (Next, LogEffects) in
+      let record = try tx.conversation(creating: draft.request.conversation)
+      var sync = try LogSync(memory, ingestRules, of: record, in: tx)
+      let next = try body(&sync, &draft)
+      return (next, sync.input.effects)
+    }
+    note(effects)
+    report.aside.add(effects.aside)
+    report.stats.quarantined &+= UInt64(clamping: effects.quarantined)
+    report.stats.duplicates &+= UInt64(clamping: effects.duplicates)
+    if effects.sawClientID { outbox.noteClientIDs() }
+    if effects.queuedMarks { receipts.queue(max(1, effects.inserted)) }
+    if draft.isLive, !job.isLive { memory.live.follow(job.request.conversation) }
+    if effects.owesCatchUp { scheduler.owe(job.request.conversation) }
+    job = draft
+    return next
+  }
+
+  /// Takes a page of a log.
+  func takeEntries(
+    _ job: inout SyncJob, page: EntryPage, on stage: LogStage, from ingest: Ingest,
+    at now: Instant
+  ) throws(StoreFailure) -> Step {
+    try readLog(&job) { sync, job throws(StoreFailure) in
+      if let time = page.serverTime, memory.server.isBorneOut(time) {
+        memory.server.learnTime(time.timeUs, at: now)
+        try sync.tx.save(memory.server.facts)
+      }
+      return try sync.take(page, on: stage, of: &job, from: ingest)
+    }
+  }
+
+  /// A refusal that only says where the log goes on; nil for any other.
+  func takeRefusal(
+    _ job: inout SyncJob, _ error: ServerError, on stage: LogStage
+  ) throws(StoreFailure) -> Step? {
+    try readLog(&job) { sync, job throws(StoreFailure) in
+      try sync.refused(error, on: stage, of: &job)
+    }
   }
 
   /// Brings memory to where a page brought the file.

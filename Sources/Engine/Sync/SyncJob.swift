@@ -63,6 +63,7 @@ struct SyncJob {
     switch stage {
     case .start: caughtUp.isNone && (!stopsAtPage || request.kind == .live)
     case .catchUp: true
+    case .log(let stage): stage.aim.isPresent && caughtUp.isNone
     case .gap, .deletions, .changes, .listing, .asking: false
     }
   }
@@ -73,7 +74,7 @@ struct SyncJob {
     return switch stage {
     case .catchUp(let catchUp): catchUp.bound
     case .gap: request.kind == .latest ? aim.floor : nil
-    case .start, .deletions, .changes, .listing, .asking: nil
+    case .start, .deletions, .changes, .listing, .asking, .log: nil
     }
   }
 
@@ -88,7 +89,7 @@ struct SyncJob {
       case .forward(let pages): pages.high
       case .search, .spot: gap.goal.from
       }
-    case .start, .deletions, .changes, .listing, .asking: nil
+    case .start, .deletions, .changes, .listing, .asking, .log: nil
     }
   }
 
@@ -137,6 +138,8 @@ struct SyncJob {
       let last = Array("\"include_last_message\":true".utf8)
       return .operation(
         OperationRequest(verb: .getConversation, conversation: conversation, body: last))
+    case .log(let stage):
+      return .getEntries(conversation: conversation, limit: limit, place: stage.place)
     case .catchUp, .gap:
       guard let (place, offset) = stage.place(limit: limit) else { return nil }
       turn.offset = offset

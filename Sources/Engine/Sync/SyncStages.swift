@@ -18,6 +18,8 @@ enum SyncStage {
   case listing(Listing)
   /// The conversation itself, for how far the user has read.
   case asking
+  /// Through a log.
+  case log(LogStage)
 
   /// It goes towards newer messages.
   var climbs: Bool {
@@ -34,7 +36,7 @@ enum SyncStage {
   /// Whether it asks for messages page by page.
   var asksPages: Bool {
     switch self {
-    case .catchUp, .gap: true
+    case .catchUp, .gap, .log: true
     case .start, .deletions, .changes, .listing, .asking: false
     }
   }
@@ -54,7 +56,7 @@ enum SyncStage {
       case .older(let walk): walk.key != nil
       case .forward, .search: false
       }
-    case .start, .deletions, .changes, .listing, .asking: false
+    case .start, .deletions, .changes, .listing, .asking, .log: false
     }
   }
 
@@ -65,7 +67,7 @@ enum SyncStage {
       if case .backward(let walk) = catchUp.way { walk } else { nil }
     case .gap(let gap):
       if case .older(let walk) = gap.way { walk } else { nil }
-    case .start, .deletions, .changes, .listing, .asking: nil
+    case .start, .deletions, .changes, .listing, .asking, .log: nil
     }
   }
 
@@ -91,7 +93,7 @@ enum SyncStage {
       case .search(let search): (.offset(search.offset, after: nil), search.offset)
       case .spot(let spot): (spot.place, 0)
       }
-    case .start, .deletions, .changes, .listing, .asking: nil
+    case .start, .deletions, .changes, .listing, .asking, .log: nil
     }
   }
 }

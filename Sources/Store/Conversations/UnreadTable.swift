@@ -329,7 +329,7 @@ extension UnreadTable {
   }
 
   /// Tells the feed of the rows that are unread no more, or again, and gives their number.
-  private func passUnread(
+  func passUnread(
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int64 {
     let row = try tx.connection.statement(

@@ -91,6 +91,7 @@ extension WriteTransaction {
     try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)
     try connection.run("DELETE FROM span WHERE cid = ?", cid)
     try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
+    if positionKind == LogTables.positionKind { try LogTables.remove(cid, try connection) }
     asked.quarantinedCount = nil
     try clearTombstones(cid)
     try feedTable.removeEntities(of: cid)

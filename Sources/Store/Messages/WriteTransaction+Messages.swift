@@ -10,10 +10,11 @@ extension WriteTransaction {
   /// Takes in one message. `issued` is the sequence number at which the request
   /// that brought it was issued; for a push, the number of this commit. A copy that
   /// does not `sayMarks` leaves reactions and pin as they are, or wait. A first copy, of a push
-  /// that tells a message as new, may have been overtaken by an edit: see `merged`.
+  /// that tells a message as new, may have been overtaken by an edit: see `merged`. What is derived
+  /// from the entries of a log is as it is now, whatever the row says.
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true,
-    isFirst: Bool = false
+    isFirst: Bool = false, isDerived: Bool = false
   ) throws(StoreFailure) -> Applied {
     appliedRank = message.rank
     let bar = try bar(message, in: cid)
@@ -39,7 +40,7 @@ extension WriteTransaction {
       if let send { try operationTable.arrive(send, as: copy.id, givesNumber: false) }
       applied = try merge(
         copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks,
-        isFirst: isFirst, hasSettled: send != nil)
+        isFirst: isFirst, hasSettled: send != nil, isDerived: isDerived)
     } else {
       applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
@@ -59,7 +60,7 @@ extension WriteTransaction {
 
   private func merge(
     _ copy: IncomingMessage, into known: StoredMessage, in cid: Int64, issued: UInt64,
-    saysMarks: Bool, isFirst: Bool, hasSettled: Bool
+    saysMarks: Bool, isFirst: Bool, hasSettled: Bool, isDerived: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
     var copy = copy
@@ -69,7 +70,8 @@ extension WriteTransaction {
       copy.flags.subtract([.offered, .history])
     }
     if copy.order == stored.message.order { appliedRank = stored.message.rank }
-    let restored = try restoredLSN(cid)
+    // Nothing of the row outranks what is derived.
+    let restored = isDerived ? .max : try restoredLSN(cid)
     let isLost = stored.lsn < restored
     if stored.message.flags.contains(.forgotten) {
       try movePlaceholder(stored, to: copy, in: cid, issued: issued, isLost: isLost)
@@ -84,7 +86,7 @@ extension WriteTransaction {
       with: copy, issued: issued, restored: restored, saysMarks: saysMarks, isFirst: isFirst)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
-    guard isChanged || isLost else { return .unchanged(stored.number) }
+    guard isChanged || isLost && !isDerived else { return .unchanged(stored.number) }
     result.lsn = lsn
     try dropKnownMarks(&result.message, in: cid)
     if let list = result.message.deliveredBy, list != stored.message.deliveredBy,

@@ -47,6 +47,8 @@ package enum OperationVerb: Int64, CaseIterable, Sendable {
 }
 
 package enum OperationState: Int64, Sendable {
+  /// The server has taken it, and its log has not listed it yet. What is below 3 lies over rows.
+  case answered = -1
   case queued = 0
   case inFlight = 1
   /// It may have arrived; a look at the server will tell.
@@ -58,7 +60,7 @@ package enum OperationState: Int64, Sendable {
   package var ofMessage: MessageState {
     switch self {
     case .queued: .queued
-    case .inFlight: .inFlight
+    case .inFlight, .answered: .inFlight
     case .unknown: .unknown
     case .refused: .refused
     case .done: .confirmed

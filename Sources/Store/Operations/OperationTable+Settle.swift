@@ -23,6 +23,11 @@ extension OperationTable {
     of copy: IncomingMessage, in cid: Int64, isKnown: Bool
   ) throws(StoreFailure) -> OperationRecord? {
     guard copy.flags.contains(.mine), try hasSends() else { return nil }
+    if tx.positionKind == LogTables.positionKind,
+      let send = try tx.operations(on: copy.id, in: cid).first(where: \.isAnsweredSend)
+    {
+      return send
+    }
     if let name = copy.clientID {
       guard let send = try tx.operation(clientID: name), send.cid == cid, send.row != nil else {
         return nil
@@ -214,6 +219,9 @@ extension OperationRecord {
   fileprivate func isOpen(_ verb: OperationVerb) -> Bool {
     self.verb == verb && state != .refused
   }
+
+  /// The server has told the id of its message, and no place.
+  fileprivate var isAnsweredSend: Bool { verb == .sendMessage && state == .answered }
 
   /// Whether a copy has the payload that goes out now.
   fileprivate func isSaid(by copy: IncomingMessage, _ digest: ContentDigest) -> Bool {

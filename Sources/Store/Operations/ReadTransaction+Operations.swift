@@ -42,6 +42,15 @@ extension ReadTransaction {
     try operations(try connection.statement(Queries.operationsAwaiting, seq))
   }
 
+  /// Those that the server has answered and a log has not listed yet.
+  package func answeredOperations(_ cid: Int64) throws(StoreFailure) -> [OperationRecord] {
+    guard try connection.number(Queries.someOpen) != nil else { return [] }
+    return try operations(
+      try connection.statement(
+        Queries.operationsOpenOf, cid, 0, Limits.readRowsMax)
+    ).filter { $0.state == .answered }
+  }
+
   private func operations(_ row: consuming Statement) throws(StoreFailure) -> [OperationRecord] {
     var found: [OperationRecord] = []
     var size = 0

@@ -8,8 +8,13 @@ enum Schema {
   /// "TIDL".
   static let applicationID: Int64 = 0x5449_444C
 
-  /// The form that this version reads and writes.
-  static let version: Int64 = 12
+  /// The newest form that this version reads and writes.
+  static let version: Int64 = 13
+
+  /// The form of a file of this kind of positions: only those of a log have the tables of form 13.
+  static func version(of positionKind: Int64) -> Int64 {
+    positionKind == LogTables.positionKind ? version : 12
+  }
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -37,7 +42,7 @@ enum Schema {
     _ connection: Connection, binding: Binding
   ) throws(StoreFailure) -> Meta? {
     guard try connection.number("PRAGMA application_id") == applicationID,
-      try connection.number("PRAGMA user_version") == version
+      try connection.number("PRAGMA user_version") == version(of: binding.positionKind)
     else { return nil }
     return try Meta.load(connection, binding)
   }
@@ -68,6 +73,8 @@ enum Schema {
     guard found <= version else { throw .tooNew }
     guard isNew || found >= 1 else { throw .damaged }
     let form = isNew ? cacheForm : try oldForm(connection, binding: binding)
+    // Of another kind it would be refused as that.
+    guard found <= version(of: binding.positionKind) else { throw .tooNew }
     if found < 1 {
       try createOwn(connection)
       try createCache(connection)
@@ -76,6 +83,7 @@ enum Schema {
         PRAGMA application_id = 1414087756;
         PRAGMA user_version = 12;
         """)
+      if binding.positionKind == LogTables.positionKind { try addLog(connection) }
     } else {
       // Before any cache is made anew, which counts no events.
       if found < 11 { try addEventCount(connection) }
@@ -262,6 +270,12 @@ enum Schema {
       """)
   }
 
+  /// The tables of a log, in a file that is made for one.
+  private static func addLog(_ connection: Connection) throws(StoreFailure) {
+    try LogTables.create(connection)
+    try connection.execute("PRAGMA user_version = 13")
+  }
+
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?
   {
     let row = try connection.statement("SELECT kept_state FROM meta WHERE one = 1")
@@ -329,6 +343,7 @@ enum Schema {
         unread_count = 0, server_unread = NULL, counted_arrived = 0, made_us = NULL;
       """)
     try createCache(connection)
+    try LogTables.renew(connection)
     let search = SearchIndex(connection: connection)
     if search.isOn { try search.renew() }
     try RoomTables(connection: connection).renew()

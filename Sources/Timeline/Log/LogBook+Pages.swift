@@ -75,7 +75,7 @@ extension LogBook {
       return true
     case .after:
       if page.gap, !isPlanted(.gapIgnored) { return false }
-      if page.before == nil, !isPlanted(.startIgnored) { return false }
+      if page.startsLog, !isPlanted(.startIgnored) { return false }
       run.links.insert(LogLink(id: row.id, entry: nil), at: 0)
       return true
     case .newest, .around:
@@ -86,7 +86,7 @@ extension LogBook {
   private func startClaim(_ page: LogPage, _ ask: LogAsk, isEmpty: Bool) -> LogClaim? {
     let claim = LogClaim(request: ask.request, connection: ask.connection)
     if isEmpty, isPlanted(.emptyIsStart), case .before = ask.place { return claim }
-    guard page.before == nil else { return nil }
+    guard page.startsLog else { return nil }
     if isEmpty, let token = ask.token {
       // The token of another connection may have been taken for another place.
       if case .after = ask.place { return nil }
@@ -117,12 +117,12 @@ extension LogBook {
     }
     if let first = entries.first, let last = entries.last {
       run.lower = page.before.map { token($0, first.id) }
-      run.upper = token(page.after, last.id)
+      run.upper = page.after.map { token($0, last.id) }
     } else if let id = run.links.first?.id {
       // One of an empty page takes the place of the one that it was asked with.
       switch ask.place {
       case .before: run.lower = page.before.map { token($0, id) }
-      case .after: run.upper = token(page.after, id)
+      case .after: run.upper = page.after.map { token($0, id) }
       case .newest, .around: break
       }
     }
@@ -184,4 +184,9 @@ extension LogBook {
     try touchMarked()
     return true
   }
+}
+
+extension LogPage {
+  /// The log starts with it.
+  var startsLog: Bool { before == nil && !isCutBelow }
 }

@@ -17,7 +17,7 @@ extension LogChange {
     case .edit: .content
     case .pin, .unpin: .pin
     case .react, .unreact, .reactions: .reactions(of: user)
-    case .delete, .none: nil
+    case .delete, .moderate, .none: nil
     }
   }
 }
@@ -27,6 +27,7 @@ package struct LogState: Equatable, Sendable {
   package var isDeleted = false
   package var isEdited = false
   package var isPinned = false
+  package var isModerated = false
   /// Of each user who has any, in the order in which they were given.
   package var reactions: [[UInt8]: [[UInt8]]] = [:]
 
@@ -56,6 +57,7 @@ extension LogBook {
         }
       case .unreact(let reaction): state.reactions[user]?.removeAll { $0 == reaction }
       case .reactions(let all): state.reactions[user] = all
+      case .moderate: state.isModerated = true
       case .none: break
       }
     }

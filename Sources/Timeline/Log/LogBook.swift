@@ -12,7 +12,7 @@ package struct LogBook<Table: LogTable> {
   package internal(set) var ranges: [LogRange]
   package internal(set) var facts: LogFacts
   package let profile: LogProfile
-  let spacing: LogSpacing
+  package let spacing: LogSpacing
   /// What the input at hand changed.
   package internal(set) var step = LogStep()
 
@@ -83,11 +83,11 @@ package struct LogBook<Table: LogTable> {
     return best
   }
 
-  func topRow(of range: LogRange) throws(Table.Failure) -> LogRow? {
+  package func topRow(of range: LogRange) throws(Table.Failure) -> LogRow? {
     try table.rows(from: range.high, through: range.high).first
   }
 
-  func bottomRow(of range: LogRange) throws(Table.Failure) -> LogRow? {
+  package func bottomRow(of range: LogRange) throws(Table.Failure) -> LogRow? {
     try table.rows(from: range.low, through: range.low).first
   }
 

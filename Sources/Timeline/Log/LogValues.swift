@@ -52,6 +52,7 @@ package struct LogChange: Equatable, Sendable {
     case unreact([UInt8])
     case reactions([[UInt8]])
     case pin, unpin
+    case moderate
     /// Keeps its place and has no effect that is derived here.
     case none
   }
@@ -190,15 +191,18 @@ package struct LogAsk: Equatable, Sendable {
 package struct LogPage: Sendable {
   /// Oldest first.
   package var entries: [LogEntry]
-  /// Absent: the log starts with the page.
+  /// Absent: the log starts with the page, unless that is not known.
   package var before: [UInt8]?
-  package var after: [UInt8]
+  /// Absent of a part that another one stands above.
+  package var after: [UInt8]?
+  /// What lies below the page is not known.
+  package var isCutBelow = false
   package var present = false
   package var gap = false
   package var epoch: [UInt8]?
 
   package init(
-    entries: [LogEntry], before: [UInt8]?, after: [UInt8], present: Bool = false,
+    entries: [LogEntry], before: [UInt8]?, after: [UInt8]?, present: Bool = false,
     gap: Bool = false, epoch: [UInt8]? = nil
   ) {
     self.entries = entries
@@ -234,7 +238,7 @@ package struct LogPush: Sendable {
 }
 
 /// What is known of a server that keeps a log.
-package struct LogProfile: Sendable {
+package struct LogProfile: Equatable, Sendable {
   /// A token that it does not know it refuses, and never takes for another place.
   package var refusesUnknown = false
   /// It names an epoch, another one after each restore.

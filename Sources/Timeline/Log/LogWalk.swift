@@ -11,6 +11,9 @@ package struct LogWalk: Sendable {
     /// The present, and down to the start; what is doubted is read again.
     case whole
     case entry([UInt8])
+    /// Further down, or up, from the range that holds an entry. Who walks says when it is enough.
+    case down(from: [UInt8])
+    case up(from: [UInt8])
   }
 
   package enum Next: Equatable, Sendable {
@@ -36,7 +39,7 @@ package struct LogWalk: Sendable {
   package static let idleMax = 64
 
   package let goal: Goal
-  private let began: UInt64
+  package let began: UInt64
   /// What the newest was when it began.
   private let target: [UInt8]?
   /// An entry of the range that is to reach the present.
@@ -57,7 +60,11 @@ package struct LogWalk: Sendable {
       try book.topRow(of: range)?.id
     }
     head = target
+    if case .up(let id) = goal { head = id }
   }
+
+  /// Something was known when it began.
+  package var hasTarget: Bool { target != nil }
 
   // MARK: What is next
 
@@ -75,10 +82,45 @@ package struct LogWalk: Sendable {
       case nil: return .ask(.around(id), carried: nil)
       }
     }
+    switch goal {
+    case .down(let id): return try askDown(book, from: id)
+    case .up(let id): return try askUp(book, from: id)
+    case .present, .whole, .entry: break
+    }
     if let empty = book.facts.empty, empty.request > began { return .ended(.done) }
     guard let newest = book.newest, let claim = book.ranges[newest].present, claim.request > began
     else { return try askPresent(book) }
     return try askBelow(book, book.ranges[newest])
+  }
+
+  private func askDown<Table: LogTable>(
+    _ book: LogBook<Table>, from id: [UInt8]
+  ) throws(Table.Failure) -> Next {
+    guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
+    let range = book.ranges[at]
+    if range.start != nil { return .ended(.done) }
+    if let token = range.lower.first(where: book.isUsable) {
+      return .ask(.before(token), carried: nil)
+    }
+    guard let row = try book.bottomRow(of: range) else { return .ended(.gap) }
+    return .ask(.around(row.id), carried: nil)
+  }
+
+  /// Where an answer has left something out, the way up is the way down from what it showed.
+  private func askUp<Table: LogTable>(
+    _ book: LogBook<Table>, from id: [UInt8]
+  ) throws(Table.Failure) -> Next {
+    guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
+    let range = book.ranges[at]
+    if let head, let top = try book.range(of: head), top != at {
+      return try askDown(book, from: head)
+    }
+    if at == book.newest, let claim = range.present, claim.request > began { return .ended(.done) }
+    if let token = range.upper.first(where: book.isUsable) {
+      return .ask(.after(token), carried: nil)
+    }
+    guard let row = try book.topRow(of: range) else { return .ended(.gap) }
+    return .ask(.around(row.id), carried: nil)
   }
 
   /// What came since.

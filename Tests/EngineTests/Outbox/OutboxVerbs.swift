@@ -46,7 +46,7 @@ import Wire
   /// None is left out: the others are syncs, marks and typing, which are no operations.
   @Test func allAreThere() {
     let others: [Verb] = [
-      .getMessages, .getDeletedSince, .getChangedSince, .markRead, .markDelivered,
+      .getMessages, .getDeletedSince, .getChangedSince, .getEntries, .markRead, .markDelivered,
       .markListened, .typing,
     ]
     #expect(Self.all.map(\.0) == Verb.allCases.filter { !others.contains($0) })

@@ -1,4 +1,5 @@
 /// A log told by hand: pages, pushes, and what is known after them, in a line of text.
+import LogSupport
 import Timeline
 
 struct LogScript {

@@ -1,29 +1,29 @@
 /// A server that keeps a log, as those of Matrix and of XMPP archives do, and its troubles.
-import Base
-import Timeline
+package import Base
+package import Timeline
 
-struct LogServerKind {
+package struct LogServerKind {
   /// Tokens name numbers of a stream, which a restore gives again; else ids.
-  var hasStream = false
-  var refusesUnknown = false
-  var namesEpoch = false
+  package var hasStream = false
+  package var refusesUnknown = false
+  package var namesEpoch = false
   /// What is deleted or edited is shown so where it stands.
-  var marksInPlace = false
-  var namesEdits = false
+  package var marksInPlace = false
+  package var namesEdits = false
   /// What is deleted leaves the log.
-  var leaves = false
+  package var leaves = false
   /// Some answers are empty, with tokens to go on with.
-  var filters = false
+  package var filters = false
   /// An `after` answer may begin where the newest page does.
-  var hasGaps = false
+  package var hasGaps = false
   /// Pushes name the entry before, or a token.
-  var namesPrevious = true
+  package var namesPrevious = true
   /// So many entries a page, whatever is asked.
-  var cap = 100
+  package var cap = 100
 
-  init() {}
+  package init() {}
 
-  init(_ random: inout Random) {
+  package init(_ random: inout Random) {
     hasStream = random.chance(0.5)
     refusesUnknown = random.chance(0.6)
     namesEpoch = random.chance(0.5)
@@ -38,48 +38,48 @@ struct LogServerKind {
     cap = 1 + random.below(7)
   }
 
-  var profile: LogProfile {
+  package var profile: LogProfile {
     LogProfile(refusesUnknown: refusesUnknown, namesEpoch: namesEpoch)
   }
 }
 
-enum LogAnswer {
+package enum LogAnswer {
   case page(LogPage)
   case unknownCursor, notFound
 }
 
-struct LogServer {
-  struct Item {
-    var entry: LogEntry
-    var number: Int
+package struct LogServer {
+  package struct Item {
+    package var entry: LogEntry
+    package var number: Int
     /// How many requests the client had issued when it came.
-    var appended: UInt64
+    package var appended: UInt64
   }
 
-  let kind: LogServerKind
-  var random: Random
-  private(set) var log: [Item] = []
+  package let kind: LogServerKind
+  package var random: Random
+  package private(set) var log: [Item] = []
   private var backups: [[Item]] = []
-  private(set) var purged: Set<[UInt8]> = []
-  private(set) var left: Set<[UInt8]> = []
-  private(set) var epoch = 0
+  package private(set) var purged: Set<[UInt8]> = []
+  package private(set) var left: Set<[UInt8]> = []
+  package private(set) var epoch = 0
   private var number = 0
   private var names = 0
   /// Tokens that the server knows; the others expired.
   private var known: Set<[UInt8]> = []
-  private(set) var edits = 0
+  package private(set) var edits = 0
 
-  init(kind: LogServerKind, seed: UInt64) {
+  package init(kind: LogServerKind, seed: UInt64) {
     self.kind = kind
     random = Random(seed: seed)
   }
 
-  var epochName: [UInt8]? { kind.namesEpoch ? Array("e\(epoch)".utf8) : nil }
+  package var epochName: [UInt8]? { kind.namesEpoch ? Array("e\(epoch)".utf8) : nil }
 
   // MARK: What happens
 
   /// Something new; what it is goes by chance.
-  mutating func append(issued: UInt64) -> LogEntry {
+  package mutating func append(issued: UInt64) -> LogEntry {
     names += 1
     let id = Array("\(random.below(90) + 10)x\(names)".utf8)
     // Stamps may be back-dated, and the clock steps.
@@ -107,7 +107,7 @@ struct LogServer {
     return shown(log.count - 1)
   }
 
-  mutating func append(_ entry: LogEntry, issued: UInt64) {
+  package mutating func append(_ entry: LogEntry, issued: UInt64) {
     number += 1
     if kind.leaves, let change = entry.change, change.kind == .delete, let target = change.target {
       log.removeAll { $0.entry.id == target }
@@ -116,16 +116,16 @@ struct LogServer {
     log.append(Item(entry: entry, number: number, appended: issued))
   }
 
-  mutating func backUp() { backups.append(log) }
+  package mutating func backUp() { backups.append(log) }
 
   /// Cuts off the older part.
-  mutating func purge(_ count: Int) {
+  package mutating func purge(_ count: Int) {
     for item in log.prefix(count) { purged.insert(item.entry.id) }
     log.removeFirst(min(count, log.count))
   }
 
   /// Whether an older state may come back without a word, where the client's newest entry is this.
-  func canRestore(top: [UInt8]?) -> Bool {
+  package func canRestore(top: [UInt8]?) -> Bool {
     guard let backup = backups.last else { return false }
     if kind.namesEpoch { return true }
     if kind.leaves { return false }
@@ -133,7 +133,7 @@ struct LogServer {
     return top.map { top in !backup.contains { $0.entry.id == top } } ?? false
   }
 
-  mutating func restore() {
+  package mutating func restore() {
     guard let backup = backups.popLast() else { return }
     log = kind.namesEpoch ? backup : backup.filter { !purged.contains($0.entry.id) }
     for item in log {
@@ -145,7 +145,7 @@ struct LogServer {
     number = log.last?.number ?? number
   }
 
-  mutating func expire() { if kind.refusesUnknown { known = [] } }
+  package mutating func expire() { if kind.refusesUnknown { known = [] } }
 
   // MARK: What it shows
 
@@ -176,7 +176,7 @@ struct LogServer {
   /// What a message is as of an entry, by index; nil where the log has no such message.
   ///
   /// - Parameter sinceDeleted: without what was deleted after that.
-  func state(of id: [UInt8], through index: Int, sinceDeleted: Bool = false) -> LogState? {
+  package func state(of id: [UInt8], through index: Int, sinceDeleted: Bool = false) -> LogState? {
     let items = log[...index]
     let deleting = sinceDeleted ? log[...] : items
     guard let message = items.first(where: { $0.entry.id == id })?.entry, message.change == nil
@@ -199,6 +199,7 @@ struct LogServer {
         }
       case .unreact(let reaction): state.reactions[change.user]?.removeAll { $0 == reaction }
       case .reactions(let all): state.reactions[change.user] = all
+      case .moderate: state.isModerated = true
       case .none: break
       }
     }
@@ -206,7 +207,7 @@ struct LogServer {
     return state
   }
 
-  func index(of id: [UInt8]) -> Int? { log.firstIndex { $0.entry.id == id } }
+  package func index(of id: [UInt8]) -> Int? { log.firstIndex { $0.entry.id == id } }
 
   // MARK: Answers
 
@@ -242,7 +243,7 @@ struct LogServer {
     return kind.refusesUnknown ? nil : 0
   }
 
-  mutating func answer(_ place: LogAsk.Place, limit: Int) -> LogAnswer {
+  package mutating func answer(_ place: LogAsk.Place, limit: Int) -> LogAnswer {
     let limit = min(limit, kind.cap)
     var low = max(log.count - limit, 0)
     var high = log.count
@@ -298,7 +299,7 @@ struct LogServer {
   }
 
   /// What is told of an entry that came.
-  mutating func push(_ id: [UInt8]) -> LogPush? {
+  package mutating func push(_ id: [UInt8]) -> LogPush? {
     guard let index = index(of: id) else { return nil }
     var push = LogPush(entries: [shown(index)])
     guard kind.namesPrevious else { return push }

@@ -1,38 +1,47 @@
 /// A client of a log among troubles: what it claims is compared with the server at each step.
-import Base
-import Timeline
+package import Base
+package import Timeline
 
-struct LogTrouble: Error, CustomStringConvertible {
-  var description: String
+package struct LogTrouble: Error, CustomStringConvertible {
+  package var description: String
+
+  package init(description: String) { self.description = description }
 }
 
-struct LogWorld {
-  var server: LogServer
-  var book: LogBook<MemoryLogTable>
-  var random: Random
+package struct LogWorld<Table: InspectedLogTable> {
+  package var server: LogServer
+  package var book: LogBook<Table>
+  package var random: Random
   private var waiting: [LogPush] = []
   private var states: [[UInt8]: LogState] = [:]
-  private(set) var requests = 0
-  private(set) var trail: [String] = []
-  var keepsTrail = false
+  package private(set) var requests = 0
+  package private(set) var trail: [String] = []
+  package var keepsTrail = false
 
-  init(seed: UInt64, fault: LogFault? = nil, kind: LogServerKind? = nil) {
+  /// Called after each input: a client may end and begin again from what is stored.
+  package var restart: ((inout LogBook<Table>) throws -> Void)?
+
+  package init(
+    seed: UInt64, in table: Table, fault: LogFault? = nil, kind: LogServerKind? = nil
+  ) {
     random = Random(seed: seed)
     let drawn = LogServerKind(&random)
     server = LogServer(kind: kind ?? drawn, seed: random.next())
     let spacing =
       random.chance(0.5) ? LogSpacing.normal : LogSpacing(step: 2, gap: Int64(4 + random.below(9)))
-    book = LogBook(table: MemoryLogTable(), profile: server.kind.profile, spacing: spacing)
-    book.planted = fault
+    book = LogBook(table: table, profile: server.kind.profile, spacing: spacing)
+    #if DEBUG
+      book.planted = fault
+    #endif
     book.connected()
   }
 
   // MARK: Running
 
-  mutating func run() throws {
-    for _ in 0..<(6 + random.below(14)) { event() }
+  package mutating func run() throws {
+    for _ in 0..<(6 + random.below(14)) { try event() }
     for _ in 0..<(8 + random.below(20)) {
-      for _ in 0..<random.below(5) { event() }
+      for _ in 0..<random.below(5) { try event() }
       let goal: LogWalk.Goal
       switch random.below(4) {
       case 0: goal = .whole
@@ -60,7 +69,7 @@ struct LogWorld {
   }
 
   /// Something happens on the server's side.
-  private mutating func event() {
+  private mutating func event() throws {
     let issued = book.facts.issued
     switch random.below(40) {
     case 0:
@@ -68,8 +77,8 @@ struct LogWorld {
       if keepsTrail { trail.append("purged") }
     case 1, 2: server.backUp()
     case 3:
-      let top = book.newest.flatMap {
-        book.table.rows(from: book.ranges[$0].high, through: book.ranges[$0].high).first
+      let top = try book.newest.flatMap {
+        try book.table.rows(from: book.ranges[$0].high, through: book.ranges[$0].high).first
       }
       guard server.canRestore(top: top?.id) else { return }
       server.restore()
@@ -123,13 +132,13 @@ struct LogWorld {
       let ask = book.ask(place, carried: carried)
       requests += 1
       if !isQuiet {
-        for _ in 0..<random.below(3) { event() }
+        for _ in 0..<random.below(3) { try event() }
         try hear()
         if ask.connection != book.facts.connection { return nil }
       }
       let answer = server.answer(ask.place, limit: 1 + random.below(8))
       if !isQuiet {
-        for _ in 0..<random.below(2) { event() }
+        for _ in 0..<random.below(2) { try event() }
         try hear()
         // Cut off, or restored meanwhile: the answer is lost.
         if ask.connection != book.facts.connection { return nil }
@@ -162,12 +171,12 @@ struct LogWorld {
   // MARK: At rest
 
   /// Nothing happens any more: all has to be there, in its order, as it is.
-  mutating func rest() throws {
+  package mutating func rest() throws {
     for _ in 0..<4 where try walk(.whole, pages: 3000, isQuiet: true) == .done {
       if book.ranges.count <= 1 { break }
     }
     // That the log starts there is of its moment, and what is deleted leaves some logs unseen.
-    let known = book.table.all.map(\.id).filter { !server.left.contains($0) }
+    let known = try book.table.all.map(\.id).filter { !server.left.contains($0) }
     let shown = Array(known.drop { server.purged.contains($0) })
     let truth = server.log.map(\.entry.id)
     guard shown == truth else {
@@ -187,7 +196,7 @@ struct LogWorld {
         || book.ranges.count == 1 && book.ranges[0].start != nil
           && book.ranges[0].present != nil
     else { throw LogTrouble(description: "at rest it is not whole: \(shape)") }
-    guard book.table.unclaimed() == nil else {
+    guard try book.table.unclaimed() == nil else {
       throw LogTrouble(description: "at rest something is not claimed")
     }
   }
@@ -203,8 +212,9 @@ struct LogWorld {
 
   private mutating func check() throws {
     let step = book.takeStep()
+    try restart?(&book)
     for id in step.touched + step.removed { states[id] = try book.state(of: id) }
-    for row in book.table.all where row.entry.change == nil {
+    for row in try book.table.all where row.entry.change == nil {
       let state = try book.state(of: row.id)
       guard states[row.id] == state else {
         throw LogTrouble(
@@ -214,14 +224,15 @@ struct LogWorld {
     guard !book.table.isBroken else { throw LogTrouble(description: "two entries in one place") }
     var covered = 0
     for (index, range) in book.ranges.enumerated() {
-      let rows = book.table.rows(from: range.low, through: range.high)
+      let rows = try book.table.rows(from: range.low, through: range.high)
       covered += rows.count
       guard rows.first?.place == range.low, rows.last?.place == range.high,
         index == 0 || book.ranges[index - 1].high + 1 < range.low
       else { throw LogTrouble(description: "the ranges are broken: \(shape)") }
     }
-    guard covered == book.table.byID.count else {
-      throw LogTrouble(description: "\(covered) in ranges of \(book.table.byID.count): \(shape)")
+    let count = try book.table.all.count
+    guard covered == count else {
+      throw LogTrouble(description: "\(covered) in ranges of \(count): \(shape)")
     }
     try checkOrder()
     guard server.epochName == nil || book.facts.epoch == server.epochName else { return }
@@ -230,8 +241,8 @@ struct LogWorld {
 
   /// A change stands above what it changes, where both are in ranges that are claimed.
   private func checkOrder() throws {
-    for row in book.table.all {
-      guard let target = row.entry.change?.target, let other = book.table.row(target),
+    for row in try book.table.all {
+      guard let target = row.entry.change?.target, let other = try book.table.row(target),
         let mine = book.range(holding: row.place), let its = book.range(holding: other.place),
         mine != its, !book.ranges[mine].isVoid, !book.ranges[its].isVoid,
         book.ranges[mine].start == nil, server.index(of: target) != nil
@@ -244,7 +255,7 @@ struct LogWorld {
   }
 
   private func check(_ range: LogRange) throws {
-    let rows = book.table.rows(from: range.low, through: range.high)
+    let rows = try book.table.rows(from: range.low, through: range.high)
     let places = rows.compactMap { row in server.index(of: row.id).map { (row, $0) } }
     for ((one, low), (two, high)) in zip(places, places.dropFirst()) where high != low + 1 {
       throw LogTrouble(
@@ -264,7 +275,7 @@ struct LogWorld {
     guard last.0.place == range.high else { return }
     for (row, _) in places where row.entry.change == nil && row.isClaimed {
       // What was rolled back unseen shows on until the range is read again.
-      let changes = book.table.changes(of: row.id)
+      let changes = try book.table.changes(of: row.id)
       guard changes.allSatisfy({ server.index(of: $0.id) != nil }) else { continue }
       try check(row, range, asOf: last.1)
     }
@@ -274,9 +285,9 @@ struct LogWorld {
   private func check(_ row: LogRow, _ range: LogRange, asOf index: Int) throws {
     guard let state = try book.state(of: row.id) else { return }
     // What other ranges have to say of it comes later than that, and may lack what lies between.
-    for change in book.table.changes(of: row.id) {
+    for change in try book.table.changes(of: row.id) {
       guard range.holds(change.place),
-        book.table.changes(of: change.id).allSatisfy({ range.holds($0.place) })
+        try book.table.changes(of: change.id).allSatisfy({ range.holds($0.place) })
       else { return }
     }
     let from = row.entry.edited == .no ? index : server.index(of: row.id) ?? index
@@ -314,9 +325,10 @@ struct LogWorld {
     }
   }
 
-  var shape: String {
+  package var shape: String {
     book.ranges.map { range in
-      let ids = book.table.rows(from: range.low, through: range.high).map { text($0.id) }
+      let rows = (try? book.table.rows(from: range.low, through: range.high)) ?? []
+      let ids = rows.map { text($0.id) }
       let present = range.present.map { ">\($0.request)" } ?? ""
       let note = range.note.map { "(\($0.side) \(text($0.id)))" } ?? ""
       let front = (range.isVoid ? "void" : "") + (range.start != nil ? "|" : "")

@@ -1,0 +1,199 @@
+/// One input of a conversation that a server keeps as a log: what is known of it is read, changed,
+/// and written, in one transaction.
+///
+/// Rule protected: entries, ranges, tokens, the rows that a screen reads, what is whole, and what
+/// is owed to the server change together. The log alone decides what is proven; nothing here
+/// compares a time.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+/// What an input of a log changes in memory, once its transaction is committed.
+struct LogEffects {
+  var cid: Int64 = 0
+  var conversation: [UInt8] = []
+  /// The book was told of this connection.
+  var isConnected = false
+  /// What is as of now where a page or a push of this connection showed it.
+  var fresh = SpanSet()
+  var inserted = 0
+  var removed = 0
+  var duplicates = 0
+  var quarantined = 0
+  var aside = SetAside()
+  var sawClientID = false
+  var queuedMarks = false
+  /// Something stands apart: a catch-up has to say where.
+  var owesCatchUp = false
+}
+
+struct LogInput {
+  let memory: SyncMemory
+  let rules: IngestRules
+  let tx: WriteTransaction
+  var record: ConversationRecord
+  var book: LogBook<LogRows>
+  var effects = LogEffects()
+  private var known: LogShape
+
+  init(
+    _ memory: SyncMemory, _ rules: IngestRules, of record: ConversationRecord,
+    in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    self.memory = memory
+    self.rules = rules
+    self.tx = tx
+    self.record = record
+    known = try LogRanges(tx).load(record.cid)
+    book = LogBook(
+      table: LogRows(tx, record.cid), ranges: known.ranges, facts: known.facts,
+      profile: memory.server.profile.log ?? LogProfile())
+    effects.cid = record.cid
+    effects.conversation = record.id
+    if memory.logs.mustConnect(record.cid) {
+      book.connected()
+      effects.isConnected = true
+    }
+  }
+
+  // MARK: What is heard
+
+  /// Takes a push. What does not come by the connection, or not for the first time, proves nothing
+  /// of its place.
+  mutating func take(
+    _ push: EntryPush, from ingest: Ingest, isFirst: Bool, isSilent: Bool
+  ) throws(StoreFailure) -> LogEntries {
+    let entries = try LogEntries(
+      push.items, from: ingest, of: record, in: book.table, offer: isSilent ? .silent : .offered)
+    let runs = entries.entries.split(separator: nil).map { $0.compactMap { $0 } }
+    for (index, run) in runs.enumerated() {
+      let isLowest = index == 0 && entries.entries.first.map { $0 != nil } ?? false
+      let isHighest = index == runs.indices.last && entries.entries.last.map { $0 != nil } ?? false
+      try book.take(
+        LogPush(
+          entries: run, previous: isLowest ? push.previous : nil,
+          before: isLowest ? push.before : nil, after: isHighest ? push.after : nil,
+          isFirst: isFirst && isLowest))
+    }
+    if runs.isEmpty || entries.hasHoles { effects.owesCatchUp = true }
+    return entries
+  }
+
+  // MARK: The end of an input
+
+  /// Writes what changed.
+  mutating func finish(
+    _ entries: LogEntries? = nil, frame: [UInt8] = [], marksRead: Bool = false
+  ) throws(StoreFailure) {
+    let step = book.takeStep()
+    let cid = record.cid
+    let projection = LogProjection(tx, cid)
+    let written = try projection.write(step, of: book, arrivals: entries?.arrivals ?? [:])
+    effects.inserted = written.inserted.count
+    effects.removed = written.removed
+    effects.owesCatchUp = effects.owesCatchUp || step.owesCatchUp
+    if let entries {
+      effects.sawClientID = entries.sawClientID
+      effects.duplicates = max(0, entries.arrivals.count &- written.inserted.count)
+      try setAside(entries, frame)
+      for receipt in entries.receipts {
+        _ = try tx.annotationTable.receipts(
+          receipt.kind, user: receipt.user, ids: [receipt.message], in: cid,
+          isMe: receipt.user == rules.user)
+      }
+    }
+    try owe(written.inserted, marksRead: marksRead)
+    try saveFacts()
+    try projection.writeSpans(of: book)
+    noteTop(entries)
+    try tx.save(record)
+    effects.fresh = try fresh()
+    try LogSends(tx, cid).settle(by: book)
+  }
+
+  /// Writes what is known beside the entries, as the number of the request that is next.
+  mutating func saveFacts() throws(StoreFailure) {
+    let shape = LogShape(ranges: book.ranges, facts: book.facts)
+    try LogRanges(tx).save(shape, replacing: known, in: record.cid)
+    known = shape
+  }
+
+  /// Keeps what could not be read, and hides the places of those that have any.
+  private mutating func setAside(_ entries: LogEntries, _ frame: [UInt8]) throws(StoreFailure) {
+    for bad in entries.bad {
+      effects.quarantined &+= 1
+      effects.aside.note(bad.reason)
+      var (low, high) = (Position.min, Position.min)
+      if let id = bad.id, let row = try book.table.row(id), row.entry.isUnreadable {
+        low = Position(time: row.place, id: id)
+        high = low.successor
+      }
+      try tx.quarantineTable.quarantine(
+        record.cid, bytes: Array(frame[bad.range]), reason: bad.reason, low: low, high: high)
+      if low != .min { try tx.quarantineTable.seeQuarantine(record.cid, low: low, high: high) }
+    }
+  }
+
+  /// What the server is to be told of new messages.
+  private mutating func owe(_ inserted: [Position], marksRead: Bool) throws(StoreFailure) {
+    for position in inserted {
+      if rules.autoMarkDelivered,
+        try tx.annotationTable.enqueueMark(.delivered, id: position.id, in: record.cid)
+      {
+        effects.queuedMarks = true
+      }
+      if marksRead, try tx.annotationTable.enqueueMark(.read, id: position.id, in: record.cid) {
+        effects.queuedMarks = true
+      }
+    }
+  }
+
+  /// Where the range that reached the present ends is the watermark; while none has, it lies above
+  /// all that there is. Its text is the newest time that was read.
+  private mutating func noteTop(_ entries: LogEntries?) {
+    guard !book.ranges.isEmpty || book.facts.empty != nil else { return }
+    var place = Int64.max
+    if let newest = book.newest {
+      place = book.ranges[newest].high
+    } else if book.ranges.isEmpty {
+      place = .min
+    }
+    record.fetch = Watermark(
+      timeUs: place, text: entries?.stamp?.text ?? record.fetch?.text ?? [])
+  }
+
+  /// Content, deletions and annotations of a range are as of its newest entry.
+  private func fresh() throws(StoreFailure) -> SpanSet {
+    var fresh = SpanSet()
+    for range in book.ranges
+    where !range.isVoid && range.connection == book.facts.connection {
+      fresh.insert(
+        range.start == nil ? .before(timestampGroup: range.low) : .min,
+        .after(timestampGroup: range.high))
+    }
+    return fresh
+  }
+}
+
+/// What this process knows of logs beside the file. It may be lost.
+struct LogConnections {
+  /// Conversations whose log was told of this connection.
+  private var connected: Set<Int64> = []
+  private var isUp = false
+
+  func mustConnect(_ cid: Int64) -> Bool { isUp && !connected.contains(cid) }
+
+  mutating func noteConnected(_ cid: Int64) { connected.insert(cid) }
+
+  mutating func connect() {
+    connected = []
+    isUp = true
+  }
+
+  mutating func disconnect() { isUp = false }
+
+  mutating func forget(_ cid: Int64) { connected.remove(cid) }
+
+  mutating func forgetAll() { connected = [] }
+}

@@ -1,0 +1,49 @@
+/// What a sync asks of a server that keeps a log: where it goes, and how far it is.
+internal import Base
+internal import Timeline
+internal import Wire
+
+struct LogStage {
+  let aim: LogAim
+  var walk: LogWalk
+  /// The request that is next, or under way.
+  var ask: LogAsk
+  /// How many requests it has made before this one.
+  var requests = 0
+  /// How many entries in doubt it has read again.
+  var rereads = 0
+
+  /// What is asked for now brings what is new to this device, not history.
+  var bringsNews: Bool { aim.isPresent && walk.hasTarget }
+
+  var place: Request.EntryPlace {
+    switch ask.place {
+    case .newest: .newest
+    case .before(let token): .before(token.bytes)
+    case .after(let token): .after(token.bytes)
+    case .around(let id): .around(id)
+    }
+  }
+}
+
+/// Where a walk through a log goes.
+enum LogAim {
+  /// The present; down to what was known, or, where somebody waits, with a gap left below.
+  case present(stopsAtPage: Bool)
+  /// Down from the range that holds an entry.
+  case down(from: [UInt8], WalkBound)
+  case up(from: [UInt8], WalkBound)
+  case entry([UInt8])
+
+  var isPresent: Bool { if case .present = self { true } else { false } }
+}
+
+/// When a walk down or up has what it is for, beside its messages.
+struct WalkBound {
+  /// An entry of the next range on the way: where that is reached, the gap is filled.
+  var next: [UInt8]?
+  /// It ends where messages are this old.
+  var timeUs: Int64?
+  /// Messages wanted do not end it.
+  var isOfTime: Bool { timeUs != nil }
+}

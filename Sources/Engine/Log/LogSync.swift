@@ -1,0 +1,255 @@
+/// Decides what a sync asks of a server that keeps a log, and takes its answers. Lives for one
+/// transaction.
+///
+/// The walk of the log (`LogWalk`) knows which request is next; here is what it is for, and when it
+/// is enough. It names nobody: what others are to do is among the effects.
+internal import Base
+internal import Store
+internal import Timeline
+internal import Wire
+
+struct LogSync {
+  let tx: WriteTransaction
+  var input: LogInput
+  /// Pages that a sync asks for at most.
+  private let pagesMax: Int
+
+  init(
+    _ memory: SyncMemory, _ rules: IngestRules, of record: ConversationRecord,
+    in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    self.tx = tx
+    pagesMax = memory.server.profile.pagesMax
+    input = try LogInput(memory, rules, of: record, in: tx)
+  }
+
+  private var book: LogBook<LogRows> { input.book }
+
+  // MARK: What is asked
+
+  /// Decides the first request of a job.
+  mutating func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
+    job.aim.wanted = max(job.aim.wanted, 1)
+    let step = try start(&job)
+    try input.finish()
+    return step
+  }
+
+  /// The next thing that a job is for.
+  private mutating func start(_ job: inout SyncJob) throws(StoreFailure) -> Step {
+    guard let aim = try aim(of: job) else { return .ended(nil) }
+    let goal: LogWalk.Goal
+    switch aim {
+    case .present: goal = .present
+    case .down(let id, _): goal = .down(from: id)
+    case .up(let id, _): goal = .up(from: id)
+    case .entry(let id): goal = .entry(id)
+    }
+    let walk = try LogWalk(goal, book)
+    let stage = LogStage(
+      aim: aim, walk: walk,
+      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
+    return try goOn(stage, &job)
+  }
+
+  /// Asks on, or ends what a job is for and begins with the next.
+  private mutating func goOn(
+    _ stage: LogStage, _ job: inout SyncJob
+  ) throws(StoreFailure) -> Step {
+    var stage = stage
+    if stage.aim.isPresent, try isPresent(since: stage.walk.began) {
+      job.caughtUp = .live(left: nil, changesAreDone: true)
+      if case .present(stopsAtPage: true) = stage.aim { return try followUp(&job, stage) }
+    }
+    if try isEnough(stage, job) { return .ended(nil) }
+    switch try stage.walk.next(book) {
+    case .ended(.done): return try followUp(&job, stage)
+    case .ended(.notFound):
+      if stage.rereads > 0 { return try reread(&job, stage) }
+      if case .marker = job.request.kind { return .ended(nil) }
+      return .ended(.noMessage)
+    case .ended(.gap): return .ended(.incomplete)
+    case .ask(let wanted, let carried):
+      guard job.hasPagesLeft, job.turn.pages < pagesMax else { return .ended(.incomplete) }
+      var place = wanted
+      if case .present(stopsAtPage: true) = stage.aim, stage.requests > 0, case .after = place {
+        // Much has come: who waits for the newest is to see that first.
+        place = .newest
+      }
+      stage.ask = input.book.ask(place, carried: carried)
+      stage.requests &+= 1
+      job.stage = .log(stage)
+      return .next
+    }
+  }
+
+  /// The present was asked for first; what the job is for follows.
+  private mutating func followUp(
+    _ job: inout SyncJob, _ stage: LogStage
+  ) throws(StoreFailure) -> Step {
+    if stage.rereads > 0 { return try reread(&job, stage) }
+    guard stage.aim.isPresent else { return .ended(nil) }
+    switch job.request.kind {
+    case .latest: return try reread(&job, stage)
+    case .older, .above, .time, .near, .below: return try start(&job)
+    case .live, .at, .marker, .refresh, .conversations, .all: return .ended(nil)
+    }
+  }
+
+  /// What is in doubt is read again, one entry after the other, and not for ever.
+  private mutating func reread(
+    _ job: inout SyncJob, _ stage: LogStage
+  ) throws(StoreFailure) -> Step {
+    guard let row = try book.table.unclaimed() else { return .ended(nil) }
+    guard stage.rereads < LogWalk.idleMax else { return .ended(.incomplete) }
+    var next = LogStage(
+      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book), ask: stage.ask)
+    next.rereads = stage.rereads &+ 1
+    return try goOn(next, &job)
+  }
+
+  private func isPresent(since began: UInt64) throws(StoreFailure) -> Bool {
+    if let empty = book.facts.empty { return empty.request > began }
+    guard let newest = book.newest, let claim = book.ranges[newest].present else { return false }
+    return claim.request > began
+  }
+
+  /// Whether a walk down or up has brought what it was for.
+  private func isEnough(_ stage: LogStage, _ job: SyncJob) throws(StoreFailure) -> Bool {
+    let (id, bound): ([UInt8], WalkBound)
+    switch stage.aim {
+    case .present, .entry: return false
+    case .down(let from, let until), .up(let from, let until): (id, bound) = (from, until)
+    }
+    guard stage.requests > 0 else { return false }
+    if bound.isOfTime {
+      guard let time = bound.timeUs, let at = try book.range(of: id) else { return false }
+      let low = book.ranges[at].low
+      let lowest = try book.table.rows(from: low, through: low).first
+      return lowest?.entry.timeUs.map { $0 <= time } ?? false
+    }
+    if let next = bound.next, let at = try book.range(of: id), try book.range(of: next) == at {
+      return true
+    }
+    return job.aim.wanted <= 0
+  }
+
+  // MARK: What it is for
+
+  /// Nil where there is nothing to ask for.
+  private func aim(of job: SyncJob) throws(StoreFailure) -> LogAim? {
+    let isLive = job.isLive || input.memory.live.isLive(input.record.id)
+    switch job.request.kind {
+    case .latest: return .present(stopsAtPage: false)
+    case .live: return .present(stopsAtPage: true)
+    case .conversations, .all: return nil
+    case .older:
+      guard isLive, let newest = book.newest else { return present(job) }
+      return try down(from: newest, WalkBound())
+    case .below(let place):
+      // The range right above the gap.
+      guard let at = book.ranges.firstIndex(where: { !$0.isVoid && $0.high >= place.time }) else {
+        return present(job)
+      }
+      return try down(from: at, WalkBound(next: try top(of: at &- 1)))
+    case .above(let place):
+      guard let at = book.ranges.lastIndex(where: { !$0.isVoid && $0.low < place.time }) else {
+        return present(job)
+      }
+      if at == book.newest { return isLive ? nil : present(job) }
+      let next = try book.ranges[at...].dropFirst().first.flatMap { range throws(StoreFailure) in
+        try book.bottomRow(of: range)?.id
+      }
+      return try top(of: at).map { .up(from: $0, WalkBound(next: next)) }
+    case .at(let id): return .entry(id)
+    case .marker: return try tx.namedMarker(input.record.cid).map { .entry($0) }
+    case .near(let place): return try near(place)
+    case .time(let time):
+      guard isLive, let newest = book.newest else { return present(job) }
+      return try down(from: newest, WalkBound(timeUs: time))
+    case .refresh: return isLive ? nil : present(job)
+    }
+  }
+
+  /// The present goes before what is asked for; once it is there, nothing is to be had.
+  private func present(_ job: SyncJob) -> LogAim? {
+    job.isLive ? nil : .present(stopsAtPage: true)
+  }
+
+  private func top(of index: Int) throws(StoreFailure) -> [UInt8]? {
+    guard book.ranges.indices.contains(index) else { return nil }
+    return try book.topRow(of: book.ranges[index])?.id
+  }
+
+  private func down(from index: Int, _ bound: WalkBound) throws(StoreFailure) -> LogAim? {
+    guard book.ranges[index].start == nil else { return nil }
+    return try top(of: index).map { .down(from: $0, bound) }
+  }
+
+  /// A page around the entry that stands nearest to a place, where that is in no range.
+  private func near(_ place: Position) throws(StoreFailure) -> LogAim? {
+    let time = place.isPending ? Int64.max : place.time
+    let rows = book.table
+    var found = try rows.first(above: time.saturating(minus: 1), through: .max)
+    if found == nil { found = try rows.last(below: time, from: .min) }
+    guard let found else { return nil }
+    if found.isClaimed, let at = book.range(holding: found.place), !book.ranges[at].isVoid {
+      return nil
+    }
+    return .entry(found.id)
+  }
+
+  // MARK: What is answered
+
+  mutating func take(
+    _ page: EntryPage, on stage: LogStage, of job: inout SyncJob, from ingest: Ingest
+  ) throws(StoreFailure) -> Step {
+    var stage = stage
+    job.turn.pages &+= 1
+    let offer: RowFlags = stage.bringsNews ? .offered : .history
+    let entries = try LogEntries(
+      page.items, from: ingest, of: input.record, in: input.book.table, offer: offer)
+    let parts = entries.parts(of: page, to: stage.ask)
+    let before = input.book.ranges
+    for part in parts where !part.isAsked { _ = try input.book.take(part.page, of: part.ask) }
+    if let asked = parts.first(where: \.isAsked) {
+      try stage.walk.take(asked.page, of: asked.ask, into: &input.book)
+    }
+    job.status.received &+= entries.entries.count
+    let isStuck = entries.hasHoles && before == input.book.ranges
+    try input.finish(entries, frame: ingest.frame, marksRead: ingest.autoMarkRead)
+    job.status.inserted &+= input.effects.inserted
+    job.status.removed &+= input.effects.removed
+    if !stage.aim.isPresent { job.aim.wanted &-= input.effects.inserted }
+    let step = isStuck ? Step.ended(.incomplete) : try goOn(stage, &job)
+    try input.saveFacts()
+    return step
+  }
+
+  /// The server said no. Nil where that is nothing of a log's.
+  mutating func refused(
+    _ error: ServerError, on stage: LogStage, of job: inout SyncJob
+  ) throws(StoreFailure) -> Step? {
+    var stage = stage
+    switch (error, stage.ask.place) {
+    case (.unknownCursor, .before), (.unknownCursor, .after):
+      try stage.walk.tokenIsUnknown(stage.ask, in: &input.book)
+    case (.unknownCursor, _):
+      // None was asked with.
+      return .ended(.refused)
+    case (.notFound, .around):
+      try stage.walk.isMissing(stage.ask, in: &input.book)
+    case (.unsupported, .around):
+      if case .entry = stage.aim, stage.rereads == 0 {
+        return .ended(.unsupported("the server finds no message"))
+      }
+      stage.walk.isUnsupported()
+    default:
+      return nil
+    }
+    try input.finish()
+    let step = try goOn(stage, &job)
+    try input.saveFacts()
+    return step
+  }
+}

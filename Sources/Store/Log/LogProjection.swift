@@ -1,0 +1,187 @@
+/// From a conversation's log to what a screen reads: after each input the rows of its messages, the
+/// ranges that are whole, and the places of markers are brought to where the log is.
+///
+/// Rule protected: a row of `message` stands at the place of its entry and shows the state that is
+/// derived from all entries of it, in the transaction that changed any of them. A row keeps its
+/// number wherever it goes.
+internal import Base
+package import Timeline
+
+package struct LogProjection {
+  let tx: WriteTransaction
+  let cid: Int64
+
+  /// What it did to rows of messages.
+  package struct Written {
+    /// Where new ones stand.
+    package var inserted: [Position] = []
+    package var removed = 0
+  }
+
+  package init(_ tx: WriteTransaction, _ cid: Int64) {
+    self.tx = tx
+    self.cid = cid
+  }
+
+  /// - Parameter arrivals: the copies of this input, with what each says of how it came.
+  package func write(
+    _ step: LogStep, of book: LogBook<LogRows>, arrivals: [[UInt8]: IncomingMessage]
+  ) throws(StoreFailure) -> Written {
+    var written = Written()
+    var seen = IDSet()
+    var messages: [(place: Int64, row: LogRow)] = []
+    let all = [step.removed, step.moved, step.inserted, step.updated, step.touched]
+    for id in all.joined() where !seen.contains(id) {
+      seen.insert(id)
+      if let row = try book.table.row(id), row.entry.change == nil {
+        messages.append((row.place, row))
+      } else if try remove(id) {
+        written.removed &+= 1
+      }
+    }
+    // Numbers are given in the order of the log.
+    messages.sort { $0.place < $1.place }
+    let markers = step.moved.isEmpty ? nil : try markers()
+    for (_, row) in messages {
+      guard let message = try message(row, of: book, arrival: arrivals[row.id]) else { continue }
+      let applied = try tx.apply(message, cid, issued: tx.lsn, isDerived: true)
+      if case .inserted = applied { written.inserted.append(message.position) }
+    }
+    if let markers { try follow(markers) }
+    try moveQuarantine(step, of: book)
+    return written
+  }
+
+  /// A message as it is after all its changes.
+  private func message(
+    _ row: LogRow, of book: LogBook<LogRows>, arrival: IncomingMessage?
+  ) throws(StoreFailure) -> IncomingMessage? {
+    guard var message = try LogBody.message(row.entry.content, id: row.id),
+      let state = try book.state(of: row.id)
+    else { return nil }
+    message.order = row.place
+    if state.isEdited {
+      message.flags.insert(.edited)
+      if state.content != row.entry.content,
+        let edit = try LogBody.message(state.content, id: row.id)
+      {
+        message.show(edit: edit)
+      }
+    } else {
+      message.editedUs = nil
+    }
+    if state.isModerated { message.flags.insert(.moderated) }
+    if state.isDeleted { message.showDeleted() }
+    if state.isPinned { message.flags.insert(.pinned) }
+    message.reactions = state.isDeleted ? nil : state.reactionsJSON
+    if let arrival {
+      message.flags.formUnion(arrival.flags.intersection(Self.ofArrival))
+      message.clientID = arrival.clientID
+      message.sentPayload = arrival.sentPayload
+      message.written = arrival.written
+    }
+    return message
+  }
+
+  private static let ofArrival: RowFlags = [.offered, .history, .silent]
+
+  /// The log has no such message: it was rolled back, has left it, or was no message.
+  private func remove(_ id: [UInt8]) throws(StoreFailure) -> Bool {
+    guard let position = try tx.row(id, cid)?.position else { return false }
+    return try tx.remove(position, cid) != nil
+  }
+
+  // MARK: Ranges
+
+  /// Writes what is whole: each range that is claimed, without the entries that are not.
+  package func writeSpans(of book: LogBook<LogRows>) throws(StoreFailure) {
+    var spans = SpanSet()
+    for range in book.ranges where !range.isVoid {
+      let low: Position = range.start == nil ? .before(timestampGroup: range.low) : .min
+      spans.insert(low, .after(timestampGroup: range.high))
+    }
+    if let empty = book.facts.empty, book.ranges.isEmpty, empty.request > 0 {
+      // There is nothing, and that is known.
+      spans.insert(.min, .after(timestampGroup: .min))
+    }
+    for place in try book.table.unclaimedPlaces() {
+      spans.remove(.before(timestampGroup: place), .after(timestampGroup: place))
+    }
+    for hole in try tx.quarantined(cid) { spans.remove(hole.low, hole.high) }
+    spans.keepNewest(Limits.spansMax)
+    try tx.save(spans: spans, replacing: try tx.spans(cid), in: cid)
+  }
+
+  // MARK: What goes where its message goes
+
+  private struct Markers {
+    var read: Position?
+    var counted: Position?
+    var told: Position?
+  }
+
+  private func markers() throws(StoreFailure) -> Markers {
+    let tally = try tx.tally(cid)
+    return Markers(
+      read: tally.marker, counted: tally.counted?.top, told: try tx.toldMarker(cid))
+  }
+
+  /// Markers name messages, and count what stands above those.
+  private func follow(_ old: Markers) throws(StoreFailure) {
+    var tally = try tx.tally(cid)
+    func now(_ place: Position?) throws(StoreFailure) -> Position? {
+      guard let place, let row = try tx.row(place.id, cid) else { return place }
+      return row.position
+    }
+    if let told = try now(old.told), told != old.told {
+      try tx.connection.run(
+        "UPDATE conversation SET told_time = ?, told_id = ? WHERE cid = ?", told.time, told.key,
+        cid)
+    }
+    tally.marker = try now(old.read)
+    if let top = try now(old.counted), tally.counted != nil { tally.counted?.top = top }
+    let low = tally.marker?.successor ?? .min
+    tally.unread = try tx.countUnread(cid, from: low, to: ReadTransaction.beyond)
+    if tally == (try tx.tally(cid)) { return }
+    tx.change(cid, to: tally)
+    tx.feedTable.change(.conversations, in: cid, numbers: nil)
+    if let one = old.read, let other = tally.marker, one != other {
+      _ = try tx.unreadTable.passUnread(cid, from: min(one, other), to: max(one, other))
+    }
+    // Which of them the server had counted is not known any more.
+    try tx.unreadTable.noteUnreadUnknown(cid)
+  }
+
+  /// What could not be read hides the place of its entry, wherever that is.
+  private func moveQuarantine(
+    _ step: LogStep, of book: LogBook<LogRows>
+  ) throws(StoreFailure) {
+    guard try tx.someQuarantined(cid) else { return }
+    for id in [step.moved, step.updated, step.removed].joined() {
+      let row = try book.table.row(id)
+      guard let row, row.entry.isUnreadable else {
+        try tx.connection.run(
+          "DELETE FROM quarantine WHERE cid = ? AND low_id = ? AND low_time >= 0", cid, id)
+        tx.asked.quarantinedCount = nil
+        continue
+      }
+      let place = Position(time: row.place, id: id)
+      try tx.connection.run(
+        """
+        UPDATE OR REPLACE quarantine SET low_time = ?1, high_time = ?1, high_id = ?2
+        WHERE cid = ?3 AND low_id = ?4 AND low_time >= 0
+        """, row.place, place.successor.key, cid, place.key)
+    }
+  }
+}
+
+extension LogEntry {
+  /// An entry that keeps its place and of which nothing could be read.
+  package static func unreadable(_ id: [UInt8]) -> LogEntry {
+    LogEntry(id: id, change: LogChange(.none, of: nil))
+  }
+
+  package var isUnreadable: Bool {
+    change?.kind == LogChange.Kind.none && change?.target == nil && content.isEmpty
+  }
+}

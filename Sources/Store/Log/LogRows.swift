@@ -1,0 +1,231 @@
+/// The entries of one conversation in the file: the log's door to the table `entry`.
+///
+/// It lives for one write transaction. Messages and changes are rows of one table, each at a place
+/// that no other has; what a message shows is written into its row of `message` when an input has
+/// been taken (`LogProjection`).
+internal import Base
+package import Timeline
+
+package struct LogRows: LogTable {
+  package typealias Failure = StoreFailure
+
+  let tx: WriteTransaction
+  let cid: Int64
+
+  package init(_ tx: WriteTransaction, _ cid: Int64) {
+    self.tx = tx
+    self.cid = cid
+  }
+
+  // MARK: Looking
+
+  package func row(_ id: [UInt8]) throws(StoreFailure) -> LogRow? {
+    try one(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND id = ?
+        """, cid, id))
+  }
+
+  package func rows(from low: Int64, through high: Int64) throws(StoreFailure) -> [LogRow] {
+    guard low <= high else { return [] }
+    return try all(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND place BETWEEN ? AND ? ORDER BY place
+        """, cid, low, high))
+  }
+
+  package func count(from low: Int64, through high: Int64) throws(StoreFailure) -> Int {
+    let count = try tx.connection.number(
+      "SELECT count(*) FROM entry WHERE cid = ? AND place BETWEEN ? AND ?", cid, low, high)
+    return Int(clamping: count ?? 0)
+  }
+
+  package func first(above place: Int64, through high: Int64) throws(StoreFailure) -> LogRow? {
+    try one(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND place > ? AND place <= ? ORDER BY place LIMIT 1
+        """, cid, place, high))
+  }
+
+  package func last(below place: Int64, from low: Int64) throws(StoreFailure) -> LogRow? {
+    try one(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT 1
+        """, cid, place, low))
+  }
+
+  package func changes(of target: [UInt8]) throws(StoreFailure) -> [LogRow] {
+    try all(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND target = ? ORDER BY place
+        """, cid, target))
+  }
+
+  package func markedInPlace() throws(StoreFailure) -> [LogRow] {
+    try all(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND flags != 0 AND flags & 7 != 0 ORDER BY place
+        """, cid))
+  }
+
+  package func unclaimed() throws(StoreFailure) -> LogRow? {
+    try one(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND flags != 0 AND flags & 8 != 0 ORDER BY place LIMIT 1
+        """, cid))
+  }
+
+  /// The places of which nothing is claimed.
+  func unclaimedPlaces() throws(StoreFailure) -> [Int64] {
+    let row = try tx.connection.statement(
+      "SELECT place FROM entry WHERE cid = ? AND flags != 0 AND flags & 8 != 0 ORDER BY place",
+      cid)
+    var places: [Int64] = []
+    while try row.step() { places.append(row.int(0)) }
+    return places
+  }
+
+  // MARK: Writing
+
+  package func put(_ row: LogRow) throws(StoreFailure) {
+    let connection = try tx.connection
+    let entry = row.entry
+    let (kind, detail) = try Self.columns(entry.change?.kind)
+    var editor: [UInt8]?
+    if case .by(let id) = entry.edited { editor = id }
+    func bind(_ columns: inout Parameters) {
+      columns.bind(row.place)
+      columns.bind(row.stored)
+      columns.bind(row.heard)
+      columns.bind(Self.flags(row))
+      columns.bind(entry.timeUs)
+      columns.bind(kind)
+      columns.bind(entry.change?.target)
+      columns.bind(entry.change?.user)
+      columns.bind(detail)
+      columns.bind(editor)
+      columns.bind(entry.content)
+      columns.bind(cid)
+      columns.bind(row.id)
+    }
+    try connection.runNoted(
+      """
+      UPDATE entry SET place = ?, stored = ?, heard = ?, flags = ?, time = ?, kind = ?, target = ?,
+        user = ?, detail = ?, editor = ?, body = ?
+      WHERE cid = ? AND id = ?
+      """, binding: bind)
+    guard connection.changes == 0 else { return }
+    try connection.runNoted(
+      """
+      INSERT INTO entry (place, stored, heard, flags, time, kind, target, user, detail, editor,
+        body, cid, id)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, binding: bind)
+  }
+
+  package func remove(_ id: [UInt8]) throws(StoreFailure) {
+    try tx.connection.runNoted("DELETE FROM entry WHERE cid = ? AND id = ?", cid, id)
+  }
+}
+
+// MARK: Columns
+
+extension LogRows {
+  private static let deleted: Int64 = 1
+  private static let edited: Int64 = 2
+  private static let editedBy: Int64 = 4
+  private static let unclaimed: Int64 = 8
+
+  private static func flags(_ row: LogRow) -> Int64 {
+    var flags = row.entry.isDeleted ? deleted : 0
+    switch row.entry.edited {
+    case .no: break
+    case .unnamed: flags |= edited
+    case .by: flags |= editedBy
+    }
+    return row.isClaimed ? flags : flags | unclaimed
+  }
+
+  private func one(_ row: consuming Statement) throws(StoreFailure) -> LogRow? {
+    try row.step() ? try Self.row(row) : nil
+  }
+
+  private func all(_ row: consuming Statement) throws(StoreFailure) -> [LogRow] {
+    var rows: [LogRow] = []
+    while try row.step() { rows.append(try Self.row(row)) }
+    return rows
+  }
+
+  private static func row(_ row: borrowing Statement) throws(StoreFailure) -> LogRow {
+    let flags = row.int(4)
+    var entry = LogEntry(
+      id: row.bytes(0), timeUs: row.optionalInt(5), isDeleted: flags & deleted != 0,
+      content: row.bytes(11))
+    if flags & edited != 0 { entry.edited = .unnamed }
+    if flags & editedBy != 0 { entry.edited = .by(row.bytes(10)) }
+    if let kind = row.optionalInt(6) {
+      entry.change = LogChange(
+        try self.kind(kind, row.optionalBytes(9)), of: row.optionalBytes(7), by: row.bytes(8))
+    }
+    let place = row.int(1)
+    // The log reckons with places that it has given.
+    guard logPlaces.contains(place) else { throw .damaged }
+    var found = LogRow(entry: entry, place: place, stored: row.uint(2), heard: row.uint(3))
+    found.isClaimed = flags & unclaimed == 0
+    return found
+  }
+
+  /// What a change does, as a number of the file's format, and what belongs to it.
+  private static func columns(
+    _ kind: LogChange.Kind?
+  ) throws(StoreFailure) -> (Int64?, [UInt8]?) {
+    switch kind {
+    case nil: return (nil, nil)
+    case .some(.none): return (0, nil)
+    case .edit: return (1, nil)
+    case .delete: return (2, nil)
+    case .react(let reaction): return (3, reaction)
+    case .unreact(let reaction): return (4, reaction)
+    case .reactions(let all):
+      var packer = ColumnPacker()
+      for reaction in all { packer.bind(reaction) }
+      return (5, packer.packed)
+    case .pin: return (6, nil)
+    case .unpin: return (7, nil)
+    case .moderate: return (8, nil)
+    }
+  }
+
+  private static func kind(
+    _ kind: Int64, _ detail: [UInt8]?
+  ) throws(StoreFailure) -> LogChange.Kind {
+    switch kind {
+    case 0: return LogChange.Kind.none
+    case 1: return .edit
+    case 2: return .delete
+    case 3: return .react(detail ?? [])
+    case 4: return .unreact(detail ?? [])
+    case 5:
+      guard let all = PackedColumns(detail ?? []) else { throw .damaged }
+      return .reactions((0..<all.count).map { all.bytes($0) })
+    case 6: return .pin
+    case 7: return .unpin
+    case 8: return .moderate
+    default: throw .damaged
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// The tables of a file whose positions are places in a log (`position_kind` 2). Other files have
+/// none of them.
+///
+/// They are part of the cache: what the server said, which can be read anew.
+
+enum LogTables {
+  /// What the first part of a position is, in a file of a log.
+  static let positionKind: Int64 = 2
+
+  static func create(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      CREATE TABLE entry (
+        cid INTEGER NOT NULL,
+        place INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        stored INTEGER NOT NULL,
+        heard INTEGER NOT NULL,
+        flags INTEGER NOT NULL,
+        time INTEGER,
+        kind INTEGER,
+        target BLOB,
+        user BLOB,
+        detail BLOB,
+        editor BLOB,
+        body BLOB NOT NULL,
+        PRIMARY KEY (cid, place)
+      ) STRICT, WITHOUT ROWID;
+      CREATE UNIQUE INDEX entry_id ON entry (cid, id);
+      CREATE INDEX entry_target ON entry (cid, target) WHERE target IS NOT NULL;
+      CREATE INDEX entry_odd ON entry (cid, place) WHERE flags != 0;
+
+      CREATE TABLE log_range (
+        cid INTEGER NOT NULL,
+        low INTEGER NOT NULL,
+        high INTEGER NOT NULL,
+        flags INTEGER NOT NULL,
+        connection INTEGER NOT NULL,
+        start_request INTEGER,
+        start_connection INTEGER,
+        present_request INTEGER,
+        present_connection INTEGER,
+        note_side INTEGER,
+        note_id BLOB,
+        note_issued INTEGER,
+        PRIMARY KEY (cid, low)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE log_token (
+        cid INTEGER NOT NULL,
+        low INTEGER NOT NULL,
+        side INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        token BLOB NOT NULL,
+        id BLOB,
+        connection INTEGER NOT NULL,
+        epoch BLOB,
+        PRIMARY KEY (cid, low, side, seq)
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE TABLE log_fact (
+        cid INTEGER NOT NULL PRIMARY KEY,
+        issued INTEGER NOT NULL,
+        connection INTEGER NOT NULL,
+        epoch BLOB,
+        empty_request INTEGER,
+        empty_connection INTEGER,
+        contradictions INTEGER NOT NULL
+      ) STRICT;
+      """)
+  }
+
+  /// Makes them anew and empty, in a file that has them.
+  static func renew(_ connection: Connection) throws(StoreFailure) {
+    guard connection.hasTable("entry") else { return }
+    try connection.execute(
+      """
+      DROP TABLE entry;
+      DROP TABLE log_range;
+      DROP TABLE log_token;
+      DROP TABLE log_fact;
+      """)
+    try create(connection)
+  }
+
+  /// Takes out all of one conversation.
+  static func remove(_ cid: Int64, _ connection: Connection) throws(StoreFailure) {
+    try connection.run("DELETE FROM entry WHERE cid = ?", cid)
+    try connection.run("DELETE FROM log_range WHERE cid = ?", cid)
+    try connection.run("DELETE FROM log_token WHERE cid = ?", cid)
+    try connection.run("DELETE FROM log_fact WHERE cid = ?", cid)
+  }
+}

@@ -1,0 +1,229 @@
+/// The entries of a log in the file: they behave as those in memory do, and outlast a process.
+import Base
+import LogSupport
+import Testing
+import Timeline
+
+@testable import Store
+
+extension LogRows: InspectedLogTable {
+  package var all: [LogRow] { get throws(StoreFailure) { try rows(from: .min, through: .max) } }
+
+  /// The table itself refuses that.
+  package var isBroken: Bool { false }
+}
+
+@Suite struct LogRowsTests {
+  private func fixture(_ kind: Kind) throws -> Fixture { try Fixture(kind, positionKind: 2) }
+
+  private func entry(_ random: inout Random, of ids: [[UInt8]]) -> LogEntry {
+    let id = ids[random.below(ids.count)]
+    var entry = LogEntry(id: id, content: Array("c\(random.below(1000))".utf8))
+    if random.chance(0.8) { entry.timeUs = Int64(random.below(5000)) - 1000 }
+    entry.isDeleted = random.chance(0.1)
+    switch random.below(8) {
+    case 0: entry.edited = .unnamed
+    case 1: entry.edited = .by(ids[random.below(ids.count)])
+    default: break
+    }
+    let kinds: [LogChange.Kind?] = [
+      nil, nil, .edit, .delete, .react(bytes("a")), .unreact(bytes("")),
+      .reactions([]), .reactions([bytes("a"), bytes(""), bytes("\u{1F44D}")]), .pin, .unpin,
+      .moderate,
+      LogChange.Kind.none,
+    ]
+    if let kind = kinds[random.below(kinds.count)] {
+      let target = random.chance(0.9) ? ids[random.below(ids.count)] : nil
+      entry.change = LogChange(kind, of: target, by: bytes(random.chance(0.5) ? "u" : ""))
+    }
+    return entry
+  }
+
+  /// Protects: what a log is told by the file is what it would be told in memory.
+  @Test(arguments: Kind.allCases) func itIsTheTableInMemory(_ kind: Kind) throws {
+    let fixture = try fixture(kind)
+    let cid = try fixture.conversation()
+    let other = try fixture.conversation("other")
+    var random = Random(seed: 7)
+    var memory = MemoryLogTable()
+    let ids = (0..<24).map { bytes("e\($0)") } + [bytes(""), [0xFF, 0]]
+    for _ in 0..<40 {
+      try fixture.write { tx throws(StoreFailure) in
+        var rows = LogRows(tx, cid)
+        var besides = LogRows(tx, other)
+        for _ in 0..<25 {
+          let id = ids[random.below(ids.count)]
+          let low = Int64(random.below(60))
+          let high = low + Int64(random.below(40)) - 4
+          switch random.below(12) {
+          case 0..<4:
+            var row = LogRow(
+              entry: entry(&random, of: ids), place: Int64(random.below(60)),
+              stored: UInt64(random.below(9)), heard: UInt64(random.below(9)))
+            row.isClaimed = random.chance(0.8)
+            if let holder = memory.first(above: row.place - 1, through: row.place) {
+              if holder.id != row.id { continue }
+            }
+            try rows.put(row)
+            try besides.put(row)
+            try besides.remove(row.id)
+            memory.put(row)
+          case 4:
+            try rows.remove(id)
+            memory.remove(id)
+          case 5: #expect(try rows.rows(from: low, through: high) == memory.rows(low, high))
+          case 6:
+            #expect(try rows.count(from: low, through: high) == memory.rows(low, high).count)
+          case 7:
+            #expect(
+              try rows.first(above: low, through: high) == memory.rows(low + 1, high).first)
+          case 8:
+            #expect(try rows.last(below: high, from: low) == memory.rows(low, high - 1).last)
+          case 9:
+            let found = memory.changes(of: id).sorted { $0.place < $1.place }
+            #expect(try rows.changes(of: id) == found)
+          case 10: #expect(try rows.markedInPlace() == memory.markedInPlace())
+          default:
+            #expect(try rows.unclaimed() == memory.unclaimed())
+            #expect(try rows.row(id) == memory.row(id))
+          }
+        }
+        #expect(try rows.all == memory.all)
+        #expect(try besides.all.isEmpty)
+      }
+      if random.chance(0.1) { try fixture.reopen() }
+    }
+  }
+
+  /// Protects: ranges, tokens and facts are read as they were saved, and only what differs is
+  /// written.
+  @Test func rangesAreSavedAsTheyAre() throws {
+    let fixture = try fixture(.file)
+    let cid = try fixture.conversation()
+    var random = Random(seed: 3)
+    func claim() -> LogClaim {
+      LogClaim(request: UInt64(random.below(99)), connection: UInt64(random.below(9)))
+    }
+    func token() -> LogToken {
+      LogToken(
+        bytes: bytes("t\(random.below(99))"), id: random.chance(0.8) ? bytes("e") : nil,
+        connection: UInt64(random.below(9)), epoch: random.chance(0.5) ? bytes("1") : nil)
+    }
+    var known = LogShape()
+    for _ in 0..<60 {
+      var shape = LogShape()
+      shape.facts.issued = UInt64(random.below(5))
+      shape.facts.connection = UInt64(random.below(5))
+      if random.chance(0.5) { shape.facts.epoch = bytes("e") }
+      if random.chance(0.2) { shape.facts.empty = claim() }
+      shape.facts.contradictions = UInt64(random.below(2))
+      var low: Int64 = 0
+      for _ in 0..<random.below(5) {
+        low += 2 + Int64(random.below(3))
+        var range = LogRange(low: low, high: low + Int64(random.below(3)), connection: 1)
+        if random.chance(0.3) { range.start = claim() }
+        if random.chance(0.3) { range.present = claim() }
+        if random.chance(0.3) {
+          range.note = LogNote(random.chance(0.5) ? .above : .below, of: bytes("n"), issued: 4)
+        }
+        range.isVoid = random.chance(0.2)
+        for _ in 0..<random.below(3) { range.lower.append(token()) }
+        for _ in 0..<random.below(3) { range.upper.append(token()) }
+        shape.ranges.append(range)
+        low = range.high
+      }
+      try fixture.write { tx throws(StoreFailure) in
+        let ranges = LogRanges(tx)
+        #expect(try ranges.load(cid) == known)
+        try ranges.save(shape, replacing: known, in: cid)
+        #expect(try ranges.load(cid) == shape)
+      }
+      known = shape
+      if random.chance(0.2) { try fixture.reopen() }
+    }
+    let lsn = fixture.store.lsn
+    try fixture.write { tx throws(StoreFailure) in
+      try LogRanges(tx).save(known, replacing: known, in: cid)
+    }
+    #expect(fixture.store.lsn == lsn)
+  }
+
+  /// Protects: the rules of the log hold over the file, and a client that begins again from what is
+  /// stored after each input knows no less.
+  @Test func worldsOverTheFile() throws {
+    for seed in 0..<4 as Range<UInt64> {
+      let fixture = try fixture(.memory)
+      let cid = try fixture.conversation()
+      func named(_ failure: StoreFailure) -> any Error { failure }
+      try fixture.store.write(failure: named) { tx throws(any Error) in
+        var world = LogWorld(seed: seed, in: LogRows(tx, cid))
+        var known = LogShape()
+        world.restart = { book in
+          let shape = LogShape(ranges: book.ranges, facts: book.facts)
+          try LogRanges(tx).save(shape, replacing: known, in: cid)
+          known = try LogRanges(tx).load(cid)
+          #expect(known == shape)
+          book = LogBook(
+            table: LogRows(tx, cid), ranges: known.ranges, facts: known.facts,
+            profile: book.profile, spacing: book.spacing)
+        }
+        do { try world.run() } catch { Issue.record("seed \(seed): \(error)") }
+      }
+    }
+  }
+
+  /// Protects: a file is bound to its scheme, and has the tables of a log only where it is one.
+  @Test func aFileIsBoundToItsScheme() throws {
+    for (kind, others) in [(2, [0, 1]), (0, [2]), (1, [2])] as [(Int64, [Int64])] {
+      let fixture = try Fixture(.file, positionKind: kind)
+      #expect(fixture.store.schemaVersion == (kind == 2 ? 13 : 12))
+      fixture.store.close()
+      for other in others {
+        var config = fixture.config
+        config.positionKind = other
+        #expect(throws: StoreFailure.mismatch(.positionKind)) {
+          _ = try MessageStore.open(config)
+        }
+      }
+      try fixture.reopen()
+      let hasEntries = try fixture.read { rx throws(StoreFailure) in
+        try rx.connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'entry'")
+      }
+      #expect(hasEntries == (kind == 2 ? 1 : 0))
+    }
+  }
+
+  /// Protects: a cache that is cleared, and a conversation that goes, leave nothing of the log.
+  @Test func whatIsClearedIsGone() throws {
+    let fixture = try fixture(.file)
+    let cid = try fixture.conversation()
+    let shape = LogShape(
+      ranges: [LogRange(low: 5, high: 5, connection: 1)], facts: LogFacts())
+    func fill() throws {
+      try fixture.write { tx throws(StoreFailure) in
+        var rows = LogRows(tx, cid)
+        try rows.put(LogRow(entry: LogEntry(id: bytes("a")), place: 5, stored: 0, heard: 0))
+        try LogRanges(tx).save(shape, replacing: LogShape(), in: cid)
+      }
+    }
+    func isEmpty() throws -> Bool {
+      try fixture.write { tx throws(StoreFailure) in
+        let shape = try LogRanges(tx).load(cid)
+        return try LogRows(tx, cid).all.isEmpty && shape == LogShape()
+      }
+    }
+    try fill()
+    #expect(try !isEmpty())
+    try fixture.write { tx throws(StoreFailure) in try tx.clearCache() }
+    #expect(try isEmpty())
+    try fill()
+    try fixture.write { tx throws(StoreFailure) in try tx.removeConversation(cid) }
+    #expect(try isEmpty())
+  }
+}
+
+extension MemoryLogTable {
+  fileprivate func rows(_ low: Int64, _ high: Int64) -> [LogRow] {
+    low <= high ? rows(from: low, through: high) : []
+  }
+}
