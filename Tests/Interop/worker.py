@@ -15,7 +15,8 @@ def step(what):
 
 
 def main(port, path, user, room, text):
-    client = tideline.Client(path, KEY, user_id=user, profile=PROFILE)
+    # The first answer waits until the room is mirrored.
+    client = tideline.Client(path, KEY, user_id=user, profile=PROFILE, request_timeout_ms=120_000)
     link = Lines("127.0.0.1", int(port))
     link.send(b'{"type":"hello"}')
     link.receive(60)

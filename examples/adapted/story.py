@@ -69,7 +69,7 @@ class Carried:
         self.person, self.adapter, self.asked = person, None, {}
         self.ahead_ms, self.wait_ms = 0, None
         self.client = tideline.Client(
-            path, key, user_id=person.id, profile=profile,
+            path, key, user_id=person.id, profile=profile, request_timeout_ms=120_000,
             clock=lambda: time.monotonic_ns() // 1_000_000 + self.ahead_ms)
 
     def connect(self):
