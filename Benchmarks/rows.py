@@ -1,8 +1,10 @@
 """What is measured: each row is a way to keep the same messages.
 
-SQLCipher as Debian has it is a row where `libsqlcipher0` is installed.
+SQLCipher as Debian has it is a row where `libsqlcipher0` is installed and knows the tables: some
+releases have one over the SQLite of 2016, which knows no generated columns.
 """
 
+import ctypes
 import dataclasses
 import os
 import pathlib
@@ -31,7 +33,6 @@ class Row:
     prelude: str = ""
     module: str = ""
     lacks: tuple = ()
-    schema: str = "schema.sql"
 
     @property
     def path(self):
@@ -48,7 +49,7 @@ class Row:
                     str(size.messages), str(size.conversations), what]
         rest = [str(self.path)]
         if self.program == "storage.so":
-            rest += [self.prelude, str(OUT / self.schema)]
+            rest += [self.prelude, str(OUT / "schema.sql")]
         rest += [str(size.messages), str(size.conversations), str(cache_kib), what]
         return [str(OUT / "venv/bin/python"), str(HERE / "host.py"), *self.host,
                 str(OUT / self.program), *rest]
@@ -88,8 +89,6 @@ def schema():
     source = (ROOT / "Sources/Store/Schema/SchemaTables.swift").read_text()
     text = "\n".join(re.findall(r'"""\n(.*?)"""', source, re.S))
     (OUT / "schema.sql").write_text(text)
-    # A SQLite of 2016 does not know strict tables.
-    (OUT / "schema-old.sql").write_text(re.sub(r"\) STRICT(, )?", ") ", text))
 
 
 def processor():
@@ -148,10 +147,11 @@ def prepare():
                     f"vault:{vault()}", lacks=("python",)))
     rows.append(Row("plain SQLite (newest)", ("module", "apsw"), "storage.so", module="apsw"))
     debian = library("libsqlcipher.so.0")
-    if debian:
+    # The number of the version in which tables may be strict.
+    if debian and ctypes.CDLL(debian).sqlite3_libversion_number() >= 3_037_000:
         rows.append(Row("SQLCipher (Debian)", ("sqlite", debian), "storage.so",
                         f"PRAGMA key=\"x'{KEY}'\";PRAGMA cipher_page_size=4096",
-                        lacks=("python",), schema="schema-old.sql"))
+                        lacks=("python",)))
     return rows + [
         Row("JSON file", (), "json_file.py", lacks=("python", "small", "live_facts", "cold_facts")),
         Row("Delta Chat core", (), "chat_core.py",

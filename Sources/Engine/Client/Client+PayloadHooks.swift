@@ -212,7 +212,8 @@ extension Client {
     while true {
       let batch = try reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in
-          try rx.sealedMessages(after: cid, position: place, limit: 100 + offered.count)
+          try SealedMessage.stored(
+            after: cid, position: place, limit: 100 + offered.count, in: rx)
         }
       }
       guard let last = batch.last?.row else { return opened }
@@ -329,15 +330,15 @@ struct SealedMessage {
   let sealed: Sealed
 }
 
-extension ReadTransaction {
-  /// Sealed messages behind a place, each as an object like the one that brought it.
-  fileprivate func sealedMessages(
-    after cid: Int64, position: Position, limit: Int
+extension SealedMessage {
+  /// Those behind a place, each as an object like the one that brought it.
+  fileprivate static func stored(
+    after cid: Int64, position: Position, limit: Int, in rx: ReadTransaction
   ) throws(StoreFailure) -> [SealedMessage] {
     var found: [SealedMessage] = []
-    for row in try sealed(after: cid, position: position, limit: limit) {
-      let conversation = try self.conversation(cid: row.cid)?.id ?? []
-      let page = try message(row.position.id, row.cid)
+    for row in try rx.sealed(after: cid, position: position, limit: limit) {
+      let conversation = try rx.conversation(cid: row.cid)?.id ?? []
+      let page = try rx.message(row.position.id, row.cid)
       let sender = page.rows.first.map { page[$0.sender] } ?? []
       let stamp = page.rows.first.map { page[$0.stamp] } ?? []
       var object = JSONObject()

@@ -36,7 +36,7 @@ package struct Finder {
     let body = SearchCheckup(client: client)
     let work = Work(client, body)
     let state = try client.reading { rx throws(Failure) in
-      try rx.storing { rx throws(StoreFailure) in try rx.searchState() }
+      try rx.storing { rx throws(StoreFailure) in try rx.searchReader.state() }
     }
     guard state != nil else { throw .notFound("search is not switched on") }
     return work
@@ -97,7 +97,7 @@ private struct SearchBuild: WorkBody {
 
   func progress() throws(Failure) -> WorkProgress {
     let state = try client.reading { rx throws(Failure) in
-      try rx.storing { rx throws(StoreFailure) in try rx.searchState() }
+      try rx.storing { rx throws(StoreFailure) in try rx.searchReader.state() }
     }
     guard let state else { throw .notFound("search is not switched on") }
     let left = min(state.unbuilt, state.total)

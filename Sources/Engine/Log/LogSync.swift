@@ -162,7 +162,7 @@ struct LogSync {
       }
       return try top(of: at).map { .up(from: $0, WalkBound(next: next)) }
     case .at(let id): return .entry(id)
-    case .marker: return try tx.namedMarker(input.record.cid).map { .entry($0) }
+    case .marker: return try tx.unreadReader.namedMarker(input.record.cid).map { .entry($0) }
     case .near(let place): return try near(place)
     case .time(let time):
       guard isLive, let newest = book.newest else { return present(job) }

@@ -23,7 +23,7 @@ extension OperationWriter {
       if place < other { return older }
       try tx.operationTable.removeOperation(older.seq)
     }
-    if let place, let told = try tx.toldMarker(record.cid), place <= told {
+    if let place, let told = try tx.unreadReader.toldMarker(record.cid), place <= told {
       record.state = .done
     }
     try tx.unreadTable.noteLastRead(record.target, in: record.cid)
@@ -35,7 +35,7 @@ extension OperationWriter {
     _ record: OperationRecord
   ) throws(StoreFailure) {
     try tx.unreadTable.noteTold(marker: record.target, in: record.cid)
-    guard let told = try tx.toldMarker(record.cid) else { return }
+    guard let told = try tx.unreadReader.toldMarker(record.cid) else { return }
     for open in outbox.open
     where open.verb == .markLastRead && open.cid == record.cid && open.seq != record.seq {
       guard var other = try tx.operation(open.seq), other.state == .queued,

@@ -252,13 +252,13 @@ extension SyncPlanner {
     _ job: inout SyncJob, of record: ConversationRecord, asks: Bool
   ) throws(StoreFailure) -> SyncStage? {
     let goal = Goal()
-    guard let id = try tx.namedMarker(record.cid) else {
-      return asks ? try tx.readMarker(record.cid) == nil ? .asking : nil : nil
+    guard let id = try tx.unreadReader.namedMarker(record.cid) else {
+      return asks ? try tx.unreadReader.readMarker(record.cid) == nil ? .asking : nil : nil
     }
     if memory.server.can(.around) {
       return spot(.aroundID(id), goal)
     }
-    guard let count = try tx.countedUnread(record.cid) else { return nil }
+    guard let count = try tx.unreadReader.countedUnread(record.cid) else { return nil }
     job.turn.pages = 0
     let limit = pageLimit
     let search = OffsetSearch(target: .min, total: nil, limit: limit, first: count - limit / 2)

@@ -23,7 +23,7 @@ extension Reading {
       request.behind = query.behind.map {
         RankedHits(numbers: $0.numbers, given: $0.given, isCut: $0.isCut)
       }
-      guard let answer = try rx.search(request) else { return nil }
+      guard let answer = try rx.searchReader.search(request) else { return nil }
       return try self.page(answer)
     }
     guard let page else { throw .notFound("search is not switched on") }

@@ -146,7 +146,8 @@ struct Reading {
 
   func changePage(after: UInt64, limit: Int) throws(Failure) -> ChangePage {
     try storing { rx throws(StoreFailure) in
-      guard case .entries(let entries) = try rx.changes(after: after, limit: limit) else {
+      guard case .entries(let entries) = try rx.feedReader.changes(after: after, limit: limit)
+      else {
         return .resync
       }
       if entries.isEmpty { return .none }
@@ -164,7 +165,7 @@ struct Reading {
 
   func eventPage(after: UInt64, limit: Int) throws(Failure) -> EventPage {
     try storing { rx throws(StoreFailure) in
-      guard case .entries(let events) = try rx.events(after: after, limit: limit) else {
+      guard case .entries(let events) = try rx.feedReader.events(after: after, limit: limit) else {
         return .resync
       }
       if events.isEmpty { return .none }
@@ -223,14 +224,16 @@ struct Reading {
     if let id = query.id {
       let owner = isProfile ? 0 : try number(isConversation ? id : query.conversation)
       guard let owner else { return [] }
-      return try rx.entity(kind: kind, cid: owner, id: id).map { [$0] } ?? []
+      return try rx.feedReader.entity(kind: kind, cid: owner, id: id).map { [$0] } ?? []
     }
     if isProfile || query.conversation != nil {
       guard let owner = isProfile ? 0 : try number(query.conversation) else { return [] }
-      return try rx.entities(kind: kind, cid: owner, after: query.afterID, limit: query.limit)
+      return try rx.feedReader.entities(
+        kind: kind, cid: owner, after: query.afterID, limit: query.limit)
     }
     let last = try number(isConversation ? query.afterID : query.afterConversation)
-    return try rx.entities(kind: kind, after: (last ?? 0, query.afterID), limit: query.limit)
+    return try rx.feedReader.entities(
+      kind: kind, after: (last ?? 0, query.afterID), limit: query.limit)
   }
 
   func counts() throws(Failure) -> StoreCounts {
@@ -417,7 +420,7 @@ struct RowAnnotator {
     self.spans = spans
     self.fresh = fresh
     unverified = try rx.unverified(record.cid)
-    marker = try rx.readMarker(record.cid)
+    marker = try rx.unreadReader.readMarker(record.cid)
     guard let (first, last) = ends,
       spans.holds(from: first, through: last) != nil,
       unverified.holds(from: first, through: last) != nil,

@@ -16,7 +16,7 @@ extension SyncEngine {
     var isRepeated = false
     var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
-      if let ref = update.ref, try tx.seen(ref) {
+      if let ref = update.ref, try tx.feedReader.seen(ref) {
         isRepeated = true
         return try tx.feedTable.owe(ref, wallUs: arrival.now.wallUs ?? .max)
       }
@@ -180,7 +180,7 @@ extension SyncEngine {
     guard acknowledgements.ready.isEmpty, acknowledgements.hasMore else { return }
     let limit = acknowledgements.loadLimit
     acknowledgements.load(
-      try store.read { rx throws(StoreFailure) in try rx.owedReplies(limit: limit) })
+      try store.read { rx throws(StoreFailure) in try rx.feedReader.owedReplies(limit: limit) })
   }
 
   /// The next reply as a frame, made only when all effects are on disk: one sync

@@ -55,8 +55,8 @@ final class SyncEngine {
     let counts = try storing { () throws(StoreFailure) in
       try store.read { rx throws(StoreFailure) in
         StoredCounts(
-          readsPending: try rx.pendingMarkCount(), changeSeq: try rx.lastChange(),
-          owed: try rx.owedCount())
+          readsPending: try rx.pendingMarkCount(), changeSeq: try rx.feedReader.lastChange(),
+          owed: try rx.feedReader.owedCount())
       }
     }
     report.keep(counts, asOf: lsn)

@@ -206,7 +206,7 @@ extension PageMerge {
     switch job.request.kind {
     case .marker:
       // What this user wrote is not counted as unread: the marker may stand further down.
-      if verdict == .again, job.turn.pages < 4, try tx.namedMarker(record.cid) != nil {
+      if verdict == .again, job.turn.pages < 4, try tx.unreadReader.namedMarker(record.cid) != nil {
         return onward(.search(search))
       }
       return endGoal()

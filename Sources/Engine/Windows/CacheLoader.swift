@@ -179,7 +179,7 @@ struct CacheLoader {
       if let found = try findByCount() { return found }
       let found = try row(at: position)
       let below = try rx.rows(cid, from: .min, to: position, limit: 1, newestFirst: true).first
-      let read = [below?.position, try rx.readMarker(cid)].compactMap { $0 }.max()
+      let read = [below?.position, try rx.unreadReader.readMarker(cid)].compactMap { $0 }.max()
       guard case .at(let key, _) = found, !passable.covers(read?.successor ?? .min, high: position)
       else { return found }
       return read.map { .behind($0.successor, key) } ?? .at(key, isTrusted: false)
@@ -195,7 +195,8 @@ struct CacheLoader {
   /// The message that the marker names is not to be had: so many are unread as the server counts
   /// from it, and the oldest of them is the first.
   private func findByCount() throws(StoreFailure) -> Found? {
-    guard let count = try rx.unreadAboveNowhere(cid), (1...Limits.markerWalkMax).contains(count),
+    guard let count = try rx.unreadReader.unreadAboveNowhere(cid),
+      (1...Limits.markerWalkMax).contains(count),
       let newest = passable.newest
     else { return nil }
     if let place = try rx.unread(cid, fromNewest: count, downTo: newest.low) {

@@ -91,7 +91,7 @@ struct ListState: LiveQueryState {
   private static let everything = SpanSet().inserting(.min, high: .max)
 
   private mutating func readAnew(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
-    seq = try rx.lastChange()
+    seq = try rx.feedReader.lastChange()
     shown = [:]
     total = 0
     inexact = 0
@@ -114,7 +114,7 @@ struct ListState: LiveQueryState {
     _ rx: ReadTransaction, after: UInt64, change: inout WindowChange
   ) throws(StoreFailure) -> Bool {
     let limit = Limits.windowChangesMax
-    guard case .entries(let entries) = try rx.changes(since: after, limit: limit),
+    guard case .entries(let entries) = try rx.feedReader.changes(since: after, limit: limit),
       entries.count < limit
     else { return false }
     read += entries.count

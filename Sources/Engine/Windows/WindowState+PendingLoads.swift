@@ -128,7 +128,8 @@ extension WindowState {
   private mutating func grow(
     _ wish: PendingLoad, at: At, mayAsk: Bool, loader: inout CacheLoader
   ) throws(StoreFailure) {
-    if case .unread = at, mayAsk, connection.isUp, try loader.rx.namedMarker(loader.cid) != nil {
+    let marks = loader.rx.unreadReader
+    if case .unread = at, mayAsk, connection.isUp, try marks.namedMarker(loader.cid) != nil {
       // What is cached says nothing of where the marker is; the present may. It is shown all the
       // same where nobody answers.
       let isLive = requested.isLivePending || isLiveNext
@@ -156,14 +157,13 @@ extension WindowState {
         // The first row that is cached behind a gap is hardly the one that is meant.
         if case .time = at { return try growToUnknown(wish, at: at, mayAsk: true, loader: &loader) }
         if case .unread = at {
-          let rx = loader.rx
-          if try rx.readMarker(loader.cid) == nil {
+          if try marks.readMarker(loader.cid) == nil {
             // Nobody has said where it is: the server is asked before anything is walked through.
             let isAsked = requested.open.contains { $0.request.kind == .marker }
             if isAsked || !wish.tried.contains(.marker) {
               return try resolve(wish, kind: .marker, want: 0, mayAsk: true, loader: &loader)
             }
-            guard try isNearMarker(rx, loader.cid) else {
+            guard try isNearMarker(loader.rx, loader.cid) else {
               view.isMarkerUnknown = true
               return try grow(.newest(wish.want), loader: &loader)
             }
@@ -198,8 +198,10 @@ extension WindowState {
   /// Whether the marker is on the way back, or so few messages are unread, as the server counts,
   /// that they may be walked through.
   private func isNearMarker(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) -> Bool {
-    if let named = try rx.namedMarker(cid), try !rx.isDeleted(named, in: cid) { return true }
-    return try rx.countedUnread(cid).map { $0 <= Limits.markerWalkMax } ?? false
+    if let named = try rx.unreadReader.namedMarker(cid), try !rx.isDeleted(named, in: cid) {
+      return true
+    }
+    return try rx.unreadReader.countedUnread(cid).map { $0 <= Limits.markerWalkMax } ?? false
   }
 
   private mutating func growBothSides(

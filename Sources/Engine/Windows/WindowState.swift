@@ -225,7 +225,7 @@ struct WindowState: LiveQueryState {
     config.conversation = record.id
     if feed.cid != record.cid {
       feed.cid = record.cid
-      feed.seq = try rx.lastChange()
+      feed.seq = try rx.feedReader.lastChange()
       change.isWhole = true
     } else {
       try follow(rx, in: record.cid, change: &change)
@@ -338,12 +338,14 @@ struct WindowState: LiveQueryState {
     _ rx: ReadTransaction, in cid: Int64, change: inout WindowChange
   ) throws(StoreFailure) {
     let limit = Limits.windowChangesMax
-    let found = try rx.changes(since: feed.seq, limit: limit)
+    let found = try rx.feedReader.changes(since: feed.seq, limit: limit)
     guard case .entries(let entries) = found, entries.count < limit else {
       // Too many to be followed; mostly they are of other conversations.
-      if case .entries = found { change.isWhole = try rx.hasChanges(cid, after: feed.seq) }
+      if case .entries = found {
+        change.isWhole = try rx.feedReader.hasChanges(cid, after: feed.seq)
+      }
       if case .resync = found { change.isWhole = true }
-      feed.seq = try rx.lastChange()
+      feed.seq = try rx.feedReader.lastChange()
       return
     }
     feed.read += entries.count
@@ -366,7 +368,7 @@ struct WindowState: LiveQueryState {
       if entry.kind == .updated { change.touched += found.map(\.number) }
       if entry.kind != .inserted { markMissing(entry, found: found, change: &change) }
     }
-    feed.seq = change.isWhole ? try rx.lastChange() : last.seq
+    feed.seq = change.isWhole ? try rx.feedReader.lastChange() : last.seq
   }
 
   /// Rows of an entry that are not to be seen any more.

@@ -44,7 +44,7 @@ extension ReadTransaction {
       isListed: !isLeft && (newest != nil || isTold || record.isPending), isLeft: isLeft,
       activity: try activity(cid, newest: newest?.position, isPending: record.isPending),
       newest: newest, isVerified: try isVerified(newest?.position, of: record),
-      unread: try unread(record, topmost: .some(topmost)), isPending: record.isPending)
+      unread: try unreadReader.unread(record, topmost: .some(topmost)), isPending: record.isPending)
     memo?.entry(cid).summary = summary
     return summary
   }

@@ -86,12 +86,14 @@ extension UnreadTable {
     guard let counted = tally.counted else { return }
     try PurgedUnreadBook(tx).bound(by: tally, in: cid)
     let isVague =
-      counted.isDoubted ? false : try tx.isOrderUnknown(at: counted.top, cid) || counted.isLow
+      counted.isDoubted
+      ? false : try tx.unreadReader.isOrderUnknown(at: counted.top, cid) || counted.isLow
     guard isVague || counted.isDoubted || counted.isOutlived,
       let record = try tx.conversation(cid: cid),
       isVague || counted.isOutlived || counted.count &+ counted.arrived <= tally.unread,
-      try tx.isCovered(above: tally.marker, of: record), try !tx.isAhead(tally, cid),
-      try !tx.isOrderUnknown(at: tally.marker, cid)
+      try tx.unreadReader.isCovered(above: tally.marker, of: record),
+      try !tx.unreadReader.isAhead(tally, cid),
+      try !tx.unreadReader.isOrderUnknown(at: tally.marker, cid)
     else { return }
     if counted.isOutlived {
       // It is exact no more, and goes on from what is counted here.
@@ -156,7 +158,7 @@ extension UnreadTable {
         tally.counted = nil
       } else if position >= counted.top {
         counted.count = 0
-        counted.arrived -= try tx.countUnread(
+        counted.arrived -= try tx.unreadReader.countUnread(
           cid, from: Swift.max(low, counted.top.successor), to: position.successor)
         tally.counted = counted
       } else {
@@ -202,7 +204,7 @@ extension UnreadTable {
   package func takeBackLastRead(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
     var tally = try tx.tally(cid)
     if tally.named == id { tally.named = nil }
-    var marker = try tx.toldMarker(cid)
+    var marker = try tx.unreadReader.toldMarker(cid)
     let kept = try tx.connection.statement(Queries.markersKept, cid)
     var targets: [[UInt8]] = []
     while try kept.step() { targets.append(kept.bytes(0)) }
@@ -246,7 +248,7 @@ extension UnreadTable {
   /// told, is passed.
   private func forgetNamed(besides id: [UInt8], in cid: Int64) throws(StoreFailure) {
     var tally = try tx.tally(cid)
-    guard tally.named != id, try tx.isAhead(tally, cid) else { return }
+    guard tally.named != id, try tx.unreadReader.isAhead(tally, cid) else { return }
     tally.named = nil
     tally.counted?.isFromNamed = false
     tx.change(cid, to: tally)
@@ -311,7 +313,7 @@ extension UnreadTable {
       isWhole: try tx.rows(
         cid, from: top.successor, to: ReadTransaction.beyond, limit: 1, newestFirst: true
       ).isEmpty,
-      arrived: try tx.countUnread(
+      arrived: try tx.unreadReader.countUnread(
         cid, from: Swift.max(marker, top).successor, to: ReadTransaction.beyond), lsn: tx.lsn,
       isFromNamed: isFromNamed)
     if tally != before { tx.feedTable.change(.conversations, in: cid, numbers: nil) }

@@ -48,7 +48,7 @@ extension FeedTable {
     kind: Int64, action: Int64, isSilent: Bool, cid: Int64?, entity: [UInt8], body: [UInt8],
     id: [UInt8] = []
   ) throws(StoreFailure) -> UInt64 {
-    let seq = (try tx.lastEvent()) &+ 1
+    let seq = (try tx.feedReader.lastEvent()) &+ 1
     let wasSilent = tx.feed.isSilent
     tx.feed.isSilent = wasSilent || isSilent
     defer { tx.feed.isSilent = wasSilent }
@@ -120,15 +120,15 @@ extension FeedTable {
   }
 }
 
-extension ReadTransaction {
+extension FeedReader {
   /// Events after a number, oldest first; after 0, all that are kept.
   package func events(after: UInt64, limit: Int) throws(StoreFailure) -> EventsPage {
     let last = try lastEvent()
-    let trimmed = UInt64(clamping: try connection.number(Queries.trimmedEvent) ?? 0)
+    let trimmed = UInt64(clamping: try rx.connection.number(Queries.trimmedEvent) ?? 0)
     if after > last || (after > 0 && after < trimmed) { return .resync }
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return .entries([]) }
-    let row = try connection.statement(Queries.events, after, limit)
+    let row = try rx.connection.statement(Queries.events, after, limit)
     var entries: [EventEntry] = []
     var size = 0
     while try row.step() {
@@ -145,7 +145,7 @@ extension ReadTransaction {
 
   /// The number of the newest event.
   package func lastEvent() throws(StoreFailure) -> UInt64 {
-    UInt64(clamping: try connection.number(Queries.lastEvent) ?? 0)
+    UInt64(clamping: try rx.connection.number(Queries.lastEvent) ?? 0)
   }
 
   /// Entities of a kind behind a place, by id: of one conversation, or of none (0).
@@ -154,7 +154,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> [EntityRow] {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
-    return try entities(try connection.statement(Queries.entities, kind, cid, id, limit))
+    return try entities(try rx.connection.statement(Queries.entities, kind, cid, id, limit))
   }
 
   /// Those of a kind in all conversations behind a place, by conversation and id.
@@ -164,14 +164,14 @@ extension ReadTransaction {
     let limit = Swift.min(limit, Limits.readRowsMax)
     guard limit > 0 else { return [] }
     return try entities(
-      try connection.statement(Queries.entitiesOfKind, kind, place.cid, place.id, limit))
+      try rx.connection.statement(Queries.entitiesOfKind, kind, place.cid, place.id, limit))
   }
 
   /// The one with an id, nil where it is not stored.
   package func entity(
     kind: Int64, cid: Int64, id: [UInt8]
   ) throws(StoreFailure) -> EntityRow? {
-    try entities(try connection.statement(Queries.entity, kind, cid, id)).first
+    try entities(try rx.connection.statement(Queries.entity, kind, cid, id)).first
   }
 
   private func entities(_ row: consuming Statement) throws(StoreFailure) -> [EntityRow] {

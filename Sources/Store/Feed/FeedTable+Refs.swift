@@ -15,7 +15,7 @@ extension FeedTable {
         if !known.isOwed { tx.counters.recentRefs.mark(known, isOwed: true) }
         return
       }
-      if try tx.isStored(ref) {
+      if try tx.feedReader.isStored(ref) {
         return try tx.connection.run("UPDATE ref SET owed = 1 WHERE ref = ? AND owed = 0", ref)
       }
     }
@@ -83,43 +83,44 @@ extension FeedTable {
   }
 }
 
-extension ReadTransaction {
+extension FeedReader {
   /// Whether an update was applied before.
   package func seen(_ ref: [UInt8]) throws(StoreFailure) -> Bool {
-    if try recentRefs().find(ref) != nil { return true }
+    if try rx.recentRefs().find(ref) != nil { return true }
     let isKnown = try isStored(ref)
-    unseenRef = isKnown ? nil : ref
+    rx.unseenRef = isKnown ? nil : ref
     return isKnown
   }
 
   /// Whether a ref is in the table. Most servers count them up, and what comes behind the
   /// greatest need not be looked for.
   func isStored(_ ref: [UInt8]) throws(StoreFailure) -> Bool {
-    if let memo = try known {
+    if let memo = try rx.known {
       var greatest = memo.greatestRef
       if greatest == nil { greatest = try storedGreatestRef() }
       memo.greatestRef = greatest
       if let greatest, InlineRefs.precedes(greatest, than: ref) { return false }
     }
-    return try connection.number(Queries.seen, ref) != nil
+    return try rx.connection.number(Queries.seen, ref) != nil
   }
 
   private func storedGreatestRef() throws(StoreFailure) -> [UInt8] {
-    let statement = try connection.statement(Queries.greatestRef)
+    let statement = try rx.connection.statement(Queries.greatestRef)
     guard try statement.step() else { return [] }
     return statement.bytes(0)
   }
 
   /// Refs whose replies are owed, oldest first.
   package func owedReplies(limit: Int) throws(StoreFailure) -> [[UInt8]] {
-    let statement = try connection.statement(Queries.owed, Swift.max(0, limit))
+    let statement = try rx.connection.statement(Queries.owed, Swift.max(0, limit))
     var refs: [[UInt8]] = []
     while try statement.step() { refs.append(statement.bytes(0)) }
-    refs += try recentRefs().owed().prefix(Swift.max(0, limit - refs.count))
+    refs += try rx.recentRefs().owed().prefix(Swift.max(0, limit - refs.count))
     return refs
   }
 
   package func owedCount() throws(StoreFailure) -> Int {
-    Int(clamping: try connection.number(Queries.owedCount) ?? 0) + (try recentRefs().owed().count)
+    Int(clamping: try rx.connection.number(Queries.owedCount) ?? 0)
+      + (try rx.recentRefs().owed().count)
   }
 }

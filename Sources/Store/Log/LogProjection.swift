@@ -123,7 +123,7 @@ package struct LogProjection {
   private func markers() throws(StoreFailure) -> Markers {
     let tally = try tx.tally(cid)
     return Markers(
-      read: tally.marker, counted: tally.counted?.top, told: try tx.toldMarker(cid))
+      read: tally.marker, counted: tally.counted?.top, told: try tx.unreadReader.toldMarker(cid))
   }
 
   /// Markers name messages, and count what stands above those.
@@ -141,7 +141,7 @@ package struct LogProjection {
     tally.marker = try now(old.read)
     if let top = try now(old.counted), tally.counted != nil { tally.counted?.top = top }
     let low = tally.marker?.successor ?? .min
-    tally.unread = try tx.countUnread(cid, from: low, to: ReadTransaction.beyond)
+    tally.unread = try tx.unreadReader.countUnread(cid, from: low, to: ReadTransaction.beyond)
     if tally == (try tx.tally(cid)) { return }
     tx.change(cid, to: tally)
     tx.feedTable.change(.conversations, in: cid, numbers: nil)

@@ -9,7 +9,7 @@ internal import Timeline
 
 extension ReceiptKind {
   /// The operation that says it.
-  fileprivate var verb: OperationVerb {
+  var verb: OperationVerb {
     switch self {
     case .read: .markRead
     case .delivered: .markDelivered
@@ -322,32 +322,5 @@ extension ReceiptLists {
     readBy = row.optionalBytes(column)
     deliveredBy = row.optionalBytes(column + 1)
     listenedBy = row.optionalBytes(column + 2)
-  }
-}
-
-extension ReadTransaction {
-  /// Marks that the server has not confirmed, the oldest of each kind first, grouped
-  /// by kind and conversation.
-  package func pendingMarks(limit: Int) throws(StoreFailure) -> [PendingMarks] {
-    var left = Swift.min(Swift.max(0, limit), Limits.readRowsMax)
-    var groups: [PendingMarks] = []
-    for kind in [ReceiptKind.read, .delivered, .listened] {
-      guard left > 0 else { break }
-      let statement = try connection.statement(Queries.pendingMarks, kind.verb.rawValue, left)
-      var places: [Int64: Int] = [:]
-      while try statement.step() {
-        left -= 1
-        let cid = statement.int(0)
-        if let place = places[cid] {
-          groups[place].ids.append(statement.bytes(2))
-        } else {
-          places[cid] = groups.count
-          groups.append(
-            PendingMarks(
-              kind: kind, cid: cid, conversation: statement.bytes(1), ids: [statement.bytes(2)]))
-        }
-      }
-    }
-    return groups
   }
 }

@@ -173,28 +173,3 @@ package struct QuarantinedItem: Equatable, Sendable {
   /// What is kept of them.
   package var bytes: [UInt8]
 }
-
-extension ReadTransaction {
-  /// Items after a number, oldest first, of one conversation or of all: fewer than asked where
-  /// their bytes would become too many, yet one at least.
-  package func quarantinedItems(
-    _ cid: Int64?, after: UInt64, limit: Int
-  ) throws(StoreFailure) -> [QuarantinedItem] {
-    let limit = Swift.min(limit, Limits.readRowsMax)
-    guard limit > 0 else { return [] }
-    // A negative one is of no conversation.
-    let row = try connection.statement(
-      Queries.quarantinedItems, after, cid == nil ? 1 : 0, cid ?? -1, limit)
-    var items: [QuarantinedItem] = []
-    var size = 0
-    while try row.step() {
-      size &+= row.size(6)
-      if !items.isEmpty, size > RowBuilder.bytesMax { break }
-      items.append(
-        QuarantinedItem(
-          seq: row.uint(0), conversation: row.bytes(1), reason: row.int(2), low: row.int(3),
-          high: row.int(4), size: row.uint(5), bytes: row.bytes(6)))
-    }
-    return items
-  }
-}

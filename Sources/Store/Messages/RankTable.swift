@@ -5,15 +5,6 @@
 internal import Base
 internal import Timeline
 
-extension ReadTransaction {
-  /// The rows of a time group in their order, hidden ones included.
-  package func timestampGroup(_ time: Int64, _ cid: Int64) throws(StoreFailure) -> [StoredRow] {
-    try rows(
-      cid, from: .before(timestampGroup: time), to: .after(timestampGroup: time),
-      limit: Limits.readRowsMax, newestFirst: false)
-  }
-}
-
 /// Writes the ranks of messages of one time, inside of a transaction.
 package struct RankTable {
   let tx: WriteTransaction
@@ -109,9 +100,11 @@ extension RankTable {
     let low = Position.before(timestampGroup: time)
     let high = Position.after(timestampGroup: time)
     var counts = GroupCounts()
-    counts.unread = try tx.countUnread(cid, from: Swift.max(low, marker.successor), to: high)
+    counts.unread = try tx.unreadReader.countUnread(
+      cid, from: Swift.max(low, marker.successor), to: high)
     if let top {
-      counts.arrived = try tx.countUnread(cid, from: Swift.max(low, top.successor), to: high)
+      counts.arrived = try tx.unreadReader.countUnread(
+        cid, from: Swift.max(low, top.successor), to: high)
     }
     return counts
   }
@@ -126,7 +119,9 @@ extension RankTable {
     if let top = tally.counted?.top, top.time == time, let place = places[top.id] {
       tally.counted?.top = place
     }
-    if let told = try tx.toldMarker(cid), told.time == time, let place = places[told.id] {
+    if let told = try tx.unreadReader.toldMarker(cid), told.time == time,
+      let place = places[told.id]
+    {
       try tx.connection.run(
         "UPDATE conversation SET told_id = ? WHERE cid = ? AND told_time = ?", place.key, cid,
         time)

@@ -184,7 +184,7 @@ extension ReadTransaction {
       return nil
     }
     let row = try connection.statement(Queries.newestFlags, cid, RowFlags.hidden.rawValue)
-    let marker = try readMarker(cid)
+    let marker = try unreadReader.readMarker(cid)
     var first: Position?
     while try row.step() {
       let flags = RowFlags(rawValue: row.int(2))

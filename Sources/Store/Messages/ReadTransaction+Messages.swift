@@ -211,4 +211,55 @@ extension ReadTransaction {
       lsn: row.uint(3), flags: RowFlags(rawValue: row.int(4)),
       timeUs: row.optionalInt(5))
   }
+
+  /// The rows of a time group in their order, hidden ones included.
+  package func timestampGroup(_ time: Int64, _ cid: Int64) throws(StoreFailure) -> [StoredRow] {
+    try rows(
+      cid, from: .before(timestampGroup: time), to: .after(timestampGroup: time),
+      limit: Limits.readRowsMax, newestFirst: false)
+  }
+
+  /// Sealed rows behind a place, by conversation and position: all of them from cid 0 and
+  /// the lowest position on. Fewer than asked where their bytes would be too many.
+  package func sealed(
+    after cid: Int64, position: Position, limit: Int
+  ) throws(StoreFailure) -> [SealedRow] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    let row = try connection.statement(Queries.sealed, cid, position.time, position.key, limit)
+    var found: [SealedRow] = []
+    var size = 0
+    while try row.step() {
+      size += row.size(5)
+      if !found.isEmpty, size > RowBuilder.bytesMax { break }
+      found.append(
+        SealedRow(
+          cid: row.int(0), position: Position(time: row.int(1), key: row.bytes(2)),
+          number: row.uint(3), lsn: row.uint(4), raw: row.bytes(5)))
+    }
+    return found
+  }
+
+  /// Items after a number, oldest first, of one conversation or of all: fewer than asked where
+  /// their bytes would become too many, yet one at least.
+  package func quarantinedItems(
+    _ cid: Int64?, after: UInt64, limit: Int
+  ) throws(StoreFailure) -> [QuarantinedItem] {
+    let limit = Swift.min(limit, Limits.readRowsMax)
+    guard limit > 0 else { return [] }
+    // A negative one is of no conversation.
+    let row = try connection.statement(
+      Queries.quarantinedItems, after, cid == nil ? 1 : 0, cid ?? -1, limit)
+    var items: [QuarantinedItem] = []
+    var size = 0
+    while try row.step() {
+      size &+= row.size(6)
+      if !items.isEmpty, size > RowBuilder.bytesMax { break }
+      items.append(
+        QuarantinedItem(
+          seq: row.uint(0), conversation: row.bytes(1), reason: row.int(2), low: row.int(3),
+          high: row.int(4), size: row.uint(5), bytes: row.bytes(6)))
+    }
+    return items
+  }
 }

@@ -14,29 +14,6 @@ package struct SealedRow: Equatable, Sendable {
   package var raw: [UInt8]
 }
 
-extension ReadTransaction {
-  /// Sealed rows behind a place, by conversation and position: all of them from cid 0 and
-  /// the lowest position on. Fewer than asked where their bytes would be too many.
-  package func sealed(
-    after cid: Int64, position: Position, limit: Int
-  ) throws(StoreFailure) -> [SealedRow] {
-    let limit = Swift.min(limit, Limits.readRowsMax)
-    guard limit > 0 else { return [] }
-    let row = try connection.statement(Queries.sealed, cid, position.time, position.key, limit)
-    var found: [SealedRow] = []
-    var size = 0
-    while try row.step() {
-      size += row.size(5)
-      if !found.isEmpty, size > RowBuilder.bytesMax { break }
-      found.append(
-        SealedRow(
-          cid: row.int(0), position: Position(time: row.int(1), key: row.bytes(2)),
-          number: row.uint(3), lsn: row.uint(4), raw: row.bytes(5)))
-    }
-    return found
-  }
-}
-
 extension WriteTransaction {
   /// Writes what the host opened: false where the row is not what it was.
   package func takeOpened(

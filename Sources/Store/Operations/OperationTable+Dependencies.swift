@@ -95,14 +95,3 @@ extension OperationTable {
     }
   }
 }
-
-extension ReadTransaction {
-  /// The operation that makes a conversation which the server does not know yet; 0 for
-  /// none.
-  package func creation(of cid: Int64) throws(StoreFailure) -> UInt64 {
-    guard let known = try conversation(cid: cid), known.isPending,
-      let made = try operation(clientID: known.id), made.state != .done
-    else { return 0 }
-    return made.seq
-  }
-}

@@ -49,20 +49,3 @@ extension OperationTable {
     }
   }
 }
-
-extension ReadTransaction {
-  package func draft(_ cid: Int64) throws(StoreFailure) -> StoredDraft? {
-    guard try hasDrafts() else { return nil }
-    let row = try connection.statement(Queries.draft, cid)
-    guard try row.step() else { return nil }
-    return StoredDraft(body: row.bytes(0), replyTo: row.bytes(1))
-  }
-
-  /// Mostly nothing is being written, and each row of a list asks.
-  private func hasDrafts() throws(StoreFailure) -> Bool {
-    if let kept = try known?.some.drafts { return kept }
-    let isSome = try connection.number(Queries.someDraft) != nil
-    memo?.some.drafts = isSome
-    return isSome
-  }
-}

@@ -118,4 +118,53 @@ extension ReadTransaction {
     record.isRewritten = row.int(21) != 0
     return record
   }
+
+  /// The operation that makes a conversation which the server does not know yet; 0 for
+  /// none.
+  package func creation(of cid: Int64) throws(StoreFailure) -> UInt64 {
+    guard let known = try conversation(cid: cid), known.isPending,
+      let made = try operation(clientID: known.id), made.state != .done
+    else { return 0 }
+    return made.seq
+  }
+
+  package func draft(_ cid: Int64) throws(StoreFailure) -> StoredDraft? {
+    guard try hasDrafts() else { return nil }
+    let row = try connection.statement(Queries.draft, cid)
+    guard try row.step() else { return nil }
+    return StoredDraft(body: row.bytes(0), replyTo: row.bytes(1))
+  }
+
+  /// Mostly nothing is being written, and each row of a list asks.
+  private func hasDrafts() throws(StoreFailure) -> Bool {
+    if let kept = try known?.some.drafts { return kept }
+    let isSome = try connection.number(Queries.someDraft) != nil
+    memo?.some.drafts = isSome
+    return isSome
+  }
+
+  /// Marks that the server has not confirmed, the oldest of each kind first, grouped
+  /// by kind and conversation.
+  package func pendingMarks(limit: Int) throws(StoreFailure) -> [PendingMarks] {
+    var left = Swift.min(Swift.max(0, limit), Limits.readRowsMax)
+    var groups: [PendingMarks] = []
+    for kind in [ReceiptKind.read, .delivered, .listened] {
+      guard left > 0 else { break }
+      let statement = try connection.statement(Queries.pendingMarks, kind.verb.rawValue, left)
+      var places: [Int64: Int] = [:]
+      while try statement.step() {
+        left -= 1
+        let cid = statement.int(0)
+        if let place = places[cid] {
+          groups[place].ids.append(statement.bytes(2))
+        } else {
+          places[cid] = groups.count
+          groups.append(
+            PendingMarks(
+              kind: kind, cid: cid, conversation: statement.bytes(1), ids: [statement.bytes(2)]))
+        }
+      }
+    }
+    return groups
+  }
 }

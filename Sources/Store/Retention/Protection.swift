@@ -47,7 +47,7 @@ package struct Protection {
 
   /// The last message that was read, and the first one behind it.
   private mutating func keepMarker(in rx: ReadTransaction) throws(StoreFailure) {
-    guard let marker = try rx.readMarker(cid) else { return }
+    guard let marker = try rx.unreadReader.readMarker(cid) else { return }
     var high = marker.successor
     if let next = try place(Queries.rowsAbove, at: high, skipping: 0, in: rx) {
       high = next.successor

@@ -152,7 +152,7 @@ package struct Purge {
     guard let top = unread.map(\.position).max() else { return }
     let count = Int64(clamping: unread.count)
     // Where all is counted here, another count is not gone back to.
-    let before = try tx.unread(record)
+    let before = try tx.unreadReader.unread(record)
     if before.isExact, let counted = tally.counted {
       let known = counted.count &+ counted.arrived
       let isVague = counted.isDoubted || counted.isLow || counted.isOutlived
@@ -164,7 +164,7 @@ package struct Purge {
       let isWhole =
         counted.isWhole || known.covers(counted.top.successor, high: top.successor)
       let low = max(tally.marker?.successor ?? .min, counted.top.successor)
-      let later = try tx.countUnread(cid, from: low, to: top.successor)
+      let later = try tx.unreadReader.countUnread(cid, from: low, to: top.successor)
       counted.count = counted.count.saturating(plus: later)
       counted.arrived = counted.arrived.saturating(minus: later)
       counted.top = top

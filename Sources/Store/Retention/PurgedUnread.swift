@@ -12,23 +12,6 @@ struct PurgedUnread: Equatable {
   var top: Position
 }
 
-extension ReadTransaction {
-  func purgedUnread(_ cid: Int64) throws(StoreFailure) -> PurgedUnread? {
-    if memo?.some.purged == false { return nil }
-    let connection = try connection
-    guard connection.hasTable("purged_unread"),
-      try connection.number("SELECT 1 FROM purged_unread LIMIT 1") != nil
-    else {
-      memo?.some.purged = false
-      return nil
-    }
-    let row = try connection.statement(
-      "SELECT count, time, key FROM purged_unread WHERE cid = ?", cid)
-    guard try row.step() else { return nil }
-    return PurgedUnread(count: row.int(0), top: Position(time: row.int(1), key: row.bytes(2)))
-  }
-}
-
 /// Keeps the number, inside of a transaction.
 struct PurgedUnreadBook {
   let tx: WriteTransaction
@@ -39,9 +22,9 @@ struct PurgedUnreadBook {
   func add(_ count: Int64, top: Position, in record: ConversationRecord) throws(StoreFailure) {
     if count <= 0 { return }
     let cid = record.cid
-    var purged = try tx.purgedUnread(cid) ?? PurgedUnread(count: 0, top: top)
+    var purged = try tx.unreadReader.purgedUnread(cid) ?? PurgedUnread(count: 0, top: top)
     // Where all is here, none of those that were purged before is missing any more.
-    if purged.count > 0, try tx.isCovered(above: tx.tally(cid).marker, of: record) {
+    if purged.count > 0, try tx.unreadReader.isCovered(above: tx.tally(cid).marker, of: record) {
       purged.count = 0
     }
     purged.count = purged.count.saturating(plus: count)
@@ -51,7 +34,7 @@ struct PurgedUnreadBook {
 
   /// An unread row came above the marker: one that was purged may be back.
   func take(_ position: Position, in cid: Int64) throws(StoreFailure) {
-    guard var purged = try tx.purgedUnread(cid), position <= purged.top else { return }
+    guard var purged = try tx.unreadReader.purgedUnread(cid), position <= purged.top else { return }
     purged.count = purged.count.saturating(minus: 1)
     try write(purged, cid)
   }
@@ -59,8 +42,8 @@ struct PurgedUnreadBook {
   /// Where all is here again, as a commit leaves it, none is missing any more: also where those
   /// that came back were read elsewhere meanwhile.
   func settle(above marker: Position?, in cid: Int64) throws(StoreFailure) {
-    guard try tx.purgedUnread(cid) != nil, let record = try tx.conversation(cid: cid),
-      try tx.isCovered(above: marker, of: record)
+    guard try tx.unreadReader.purgedUnread(cid) != nil, let record = try tx.conversation(cid: cid),
+      try tx.unreadReader.isCovered(above: marker, of: record)
     else { return }
     try forget(cid)
   }
@@ -69,7 +52,7 @@ struct PurgedUnreadBook {
   /// is here. A lower bound says nothing, nor does a count whose newest message stands below some.
   func bound(by tally: UnreadCounters, in cid: Int64) throws(StoreFailure) {
     guard let counted = tally.counted, !counted.isLow, !counted.isDoubted, !counted.isOutlived,
-      var purged = try tx.purgedUnread(cid),
+      var purged = try tx.unreadReader.purgedUnread(cid),
       !counted.isSharp || purged.top <= counted.top
     else { return }
     let most = max(0, counted.count &+ counted.arrived &- tally.unread)
@@ -80,12 +63,12 @@ struct PurgedUnreadBook {
 
   /// The marker moved up.
   func pass(_ position: Position, in cid: Int64) throws(StoreFailure) {
-    guard let purged = try tx.purgedUnread(cid), purged.top <= position else { return }
+    guard let purged = try tx.unreadReader.purgedUnread(cid), purged.top <= position else { return }
     try forget(cid)
   }
 
   func forget(_ cid: Int64) throws(StoreFailure) {
-    guard try tx.purgedUnread(cid) != nil else { return }
+    guard try tx.unreadReader.purgedUnread(cid) != nil else { return }
     try tx.connection.runNoted("DELETE FROM purged_unread WHERE cid = ?", cid)
     note(cid)
   }

@@ -57,7 +57,7 @@ package struct RetentionControl {
 
   /// A subscriber has done with all entries up to here.
   package func noteTold(_ seq: UInt64) throws(StoreFailure) {
-    let told = Int64(clamping: min(seq, try tx.lastChange()))
+    let told = Int64(clamping: min(seq, try tx.feedReader.lastChange()))
     try tx.connection.runNoted("UPDATE room_state SET told = ?1 WHERE told < ?1", told)
   }
 
@@ -65,7 +65,8 @@ package struct RetentionControl {
   /// are not kept any more it reads everything anew.
   package func untold() throws(StoreFailure) -> [ClosedRange<UInt64>] {
     let told = UInt64(clamping: try tx.connection.number("SELECT told FROM room_state") ?? 0)
-    guard told > 0, case .entries(let entries) = try tx.changes(after: told, limit: .max),
+    guard told > 0,
+      case .entries(let entries) = try tx.feedReader.changes(after: told, limit: .max),
       entries.count < Limits.changesMax
     else { return [0...UInt64.max] }
     var ranges: [ClosedRange<UInt64>] = []

@@ -34,10 +34,3 @@ package struct SearchControl {
     try index.work(slice)
   }
 }
-
-extension ReadTransaction {
-  /// How far the build is; nil where search is not switched on.
-  package func searchState() throws(StoreFailure) -> SearchState? {
-    try SearchIndex(connection: try connection).state()
-  }
-}

@@ -307,6 +307,16 @@ package class ReadTransaction {
       high: Position(time: row.int(column + 2), key: row.bytes(column + 3)))
   }
 
+  // MARK: Who reads more
+
+  /// The change feed, events, entities and refs.
+  package var feedReader: FeedReader { FeedReader(rx: self) }
+
+  /// How many messages are unread, and read markers.
+  package var unreadReader: UnreadReader { UnreadReader(rx: self) }
+
+  package var searchReader: SearchReader { SearchReader(rx: self) }
+
   // MARK: Counts
 
   /// Rows of a conversation between two boundaries, hidden ones and erased placeholders
@@ -333,6 +343,33 @@ package class ReadTransaction {
   func keptRows(_ cid: Int64) throws(StoreFailure) -> Int64 {
     let kept = try kept()
     return kept?.record.cid == cid ? kept?.rows ?? 0 : 0
+  }
+
+  /// In a write, with what the transaction changed.
+  func tally(_ cid: Int64) throws(StoreFailure) -> UnreadCounters {
+    let kept = try known
+    if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
+    let row = try connection.statement(Queries.conversationsBetween, cid, cid)
+    guard try row.step() else { return UnreadCounters() }
+    _ = try conversation(row)
+    if let tally = memo?.entry(cid).tally { return tally }
+    return try storedTally(row, from: Self.recordColumns, of: cid)
+  }
+
+  /// Takes what a row counts into what is known: unread messages, and behind them all.
+  func noteCounts(
+    _ row: borrowing Statement, from column: Int32, in entry: ReadCache.Entry
+  ) throws(StoreFailure) {
+    entry.tally = try storedTally(row, from: column, of: entry.cid)
+    let count = row.int(column + UnreadCounters.columns)
+    entry.count = Int(clamping: Swift.max(0, count &+ (try keptRows(entry.cid))))
+  }
+
+  private func storedTally(
+    _ row: borrowing Statement, from column: Int32, of cid: Int64
+  ) throws(StoreFailure) -> UnreadCounters {
+    if let kept = try kept(), kept.record.cid == cid { return kept.tally }
+    return UnreadCounters(row, from: column)
   }
 
   package func pendingMarkCount() throws(StoreFailure) -> Int {

@@ -90,7 +90,7 @@ import Testing
     try world.hand(Frames.update("r4", "profile", "delete", ["{\"user_id\":\"zoe\"}"]))
     #expect(try world.replies() == ["r1", "r2", "r3", "r4"])
     let left = try stored(world, folder) { rx throws(StoreFailure) in
-      try rx.entities(kind: 3, cid: 0, after: [], limit: 100)
+      try rx.feedReader.entities(kind: 3, cid: 0, after: [], limit: 100)
     }
     #expect(left.map { text($0.id) } == ["bob"])
     #expect(left.map { text($0.body) } == ["{\"user_id\":\"bob\",\"name\":\"Bob\"}"])
@@ -112,8 +112,8 @@ import Testing
     )
     let (members, rooms) = try stored(world, folder) { rx throws(StoreFailure) in
       (
-        try rx.entities(kind: 2, after: (0, []), limit: 100),
-        try rx.entities(kind: 1, after: (0, []), limit: 100)
+        try rx.feedReader.entities(kind: 2, after: (0, []), limit: 100),
+        try rx.feedReader.entities(kind: 1, after: (0, []), limit: 100)
       )
     }
     #expect(members.map { text($0.id) } == ["ada"])
@@ -141,7 +141,7 @@ import Testing
       Frames.update("r2", "message", silent: true, [Frames.message("b", atUs: at + 1)]))
     try world.hand(Frames.update("r3", "message", [Frames.message("c", atUs: at + 2)]))
     let page = try stored(world, folder) { rx throws(StoreFailure) in
-      try rx.changes(after: 0, limit: 100)
+      try rx.feedReader.changes(after: 0, limit: 100)
     }
     guard case .entries(let entries) = page else {
       Issue.record("no entries")
@@ -179,7 +179,7 @@ import Testing
     _ world: World, _ folder: TrapsRestart.Folder
   ) throws -> [EventEntry] {
     let page = try stored(world, folder) { rx throws(StoreFailure) in
-      try rx.events(after: 0, limit: 1_000)
+      try rx.feedReader.events(after: 0, limit: 1_000)
     }
     guard case .entries(let entries) = page else { return [] }
     return entries

@@ -108,7 +108,7 @@ import Timeline
       try tx.save(spans: less, replacing: content, in: cid)
       #expect(try tx.unverified(cid).isEmpty)
       #expect(try tx.spans(cid) == less)
-      #expect(try tx.lastChange() == 2)
+      #expect(try tx.feedReader.lastChange() == 2)
     }
   }
 

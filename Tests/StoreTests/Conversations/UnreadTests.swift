@@ -7,7 +7,7 @@ import Timeline
 @Suite struct UnreadTests {
   /// The count made the slow way, over all rows.
   static func slow(_ tx: ReadTransaction, _ cid: Int64) throws(StoreFailure) -> Int {
-    let marker = try tx.readMarker(cid)
+    let marker = try tx.unreadReader.readMarker(cid)
     let rows = try tx.rows(cid, from: .min, to: .max, limit: 10_000, newestFirst: false)
     return rows.count { row in
       row.flags.isDisjoint(
@@ -23,7 +23,7 @@ import Timeline
       let (kept, slow) = (try tx.tally(cid).unread, try Self.slow(tx, cid))
       #expect(kept == Int64(slow))
       guard let record = try tx.conversation(cid: cid) else { throw .notFound }
-      return try tx.unread(record)
+      return try tx.unreadReader.unread(record)
     }
   }
 
@@ -178,7 +178,9 @@ import Timeline
     }
     #expect(try unread(fixture, cid) == Unread(3, isExact: true))
     try told(fixture, cid, nil, newest: nil, lastRead: "m2")
-    #expect(try fixture.read { tx throws(StoreFailure) in try tx.readMarker(cid) }?.time == 6)
+    #expect(
+      try fixture.read { tx throws(StoreFailure) in try tx.unreadReader.readMarker(cid) }?.time == 6
+    )
     // One that is not stored is waited for, also across a restart.
     try told(fixture, cid, nil, newest: nil, lastRead: "m11")
     try fixture.reopen()
@@ -186,7 +188,9 @@ import Timeline
     #expect(try unread(fixture, cid) == Unread(0, isExact: false))
     try fixture.apply([message("late", at: 4), message("m12", at: 12)], cid)
     #expect(try unread(fixture, cid).count == 1)
-    let feed = try fixture.read { tx throws(StoreFailure) in try tx.changes(after: 0, limit: 99) }
+    let feed = try fixture.read { tx throws(StoreFailure) in
+      try tx.feedReader.changes(after: 0, limit: 99)
+    }
     guard case .entries(let entries) = feed else { throw StoreFailure.damaged }
     #expect(entries.contains { $0.kind == .conversations && $0.cid == cid })
   }

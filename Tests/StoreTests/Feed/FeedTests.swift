@@ -10,7 +10,7 @@ import Timeline
     _ fixture: Fixture, after: UInt64 = 0, limit: Int = 1_000
   ) throws -> [String] {
     let page = try fixture.read { tx throws(StoreFailure) in
-      try tx.changes(after: after, limit: limit)
+      try tx.feedReader.changes(after: after, limit: limit)
     }
     guard case .entries(let entries) = page else { return ["resync"] }
     return entries.map {
@@ -26,13 +26,14 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       try tx.save(spans: SpanSet().inserting(.min, high: .max), replacing: SpanSet(), in: cid)
     }
-    let before = try fixture.read { tx throws(StoreFailure) in try tx.lastChange() }
+    let before = try fixture.read { tx throws(StoreFailure) in try tx.feedReader.lastChange() }
     try fixture.write { tx throws(StoreFailure) in
       var record = try tx.conversation(creating: bytes("c"))
       record.fetch = Watermark(timeUs: 1, text: bytes("1"))
       try tx.save(record)
     }
-    let told = try fixture.read { tx throws(StoreFailure) in try tx.changes(after: before, limit: 9)
+    let told = try fixture.read { tx throws(StoreFailure) in
+      try tx.feedReader.changes(after: before, limit: 9)
     }
     guard case .entries(let entries) = told else {
       Issue.record("no entries")
@@ -91,10 +92,10 @@ import Timeline
     }
     try fixture.read { tx throws(StoreFailure) in
       let last = UInt64(Limits.changesKept + extra)
-      #expect(try tx.lastChange() == last)
-      #expect(try tx.changes(after: 4, limit: 1) == .resync(from: last))
+      #expect(try tx.feedReader.lastChange() == last)
+      #expect(try tx.feedReader.changes(after: 4, limit: 1) == .resync(from: last))
       for (after, first) in [(UInt64(5), UInt64(6)), (0, 6), (last - 1, last)] {
-        guard case .entries(let entries) = try tx.changes(after: after, limit: 1) else {
+        guard case .entries(let entries) = try tx.feedReader.changes(after: after, limit: 1) else {
           Issue.record("entry \(first) is kept")
           continue
         }
@@ -117,7 +118,7 @@ import Timeline
     }
     try fixture.read { rx throws(StoreFailure) in
       for after in 0...count {
-        guard case .entries(let found) = try rx.changes(after: after, limit: 40) else {
+        guard case .entries(let found) = try rx.feedReader.changes(after: after, limit: 40) else {
           Issue.record("all are kept")
           continue
         }
@@ -125,8 +126,8 @@ import Timeline
         #expect(found.allSatisfy { $0.first == $0.seq && $0.last == $0.seq + 1 })
         #expect(found.allSatisfy { $0.isSilent == ($0.seq % 3 == 0) })
         #expect(found.allSatisfy { $0.conversation == bytes($0.seq == 5 ? "d" : "c") })
-        #expect(try rx.hasChanges(other, after: after) == (after < 5))
-        #expect(try rx.hasChanges(cid, after: after) == (after < count))
+        #expect(try rx.feedReader.hasChanges(other, after: after) == (after < 5))
+        #expect(try rx.feedReader.hasChanges(cid, after: after) == (after < count))
       }
     }
   }

@@ -8,8 +8,8 @@ import Testing
 @Suite struct RefTests {
   private func owed(_ fixture: Fixture, _ limit: Int = 100) throws -> [String] {
     try fixture.read { rx throws(StoreFailure) in
-      #expect(try rx.owedCount() == (try rx.owedReplies(limit: .max).count))
-      return try rx.owedReplies(limit: limit).map { String(decoding: $0, as: UTF8.self) }
+      #expect(try rx.feedReader.owedCount() == (try rx.feedReader.owedReplies(limit: .max).count))
+      return try rx.feedReader.owedReplies(limit: limit).map { String(decoding: $0, as: UTF8.self) }
     }
   }
 
@@ -18,7 +18,7 @@ import Testing
     let fixture = try Fixture(kind)
     try fixture.write { tx throws(StoreFailure) in
       for ref in ["b", "a", "c"] {
-        #expect(try tx.seen(bytes(ref)) == false)
+        #expect(try tx.feedReader.seen(bytes(ref)) == false)
         try tx.feedTable.owe(bytes(ref), wallUs: 1)
       }
     }
@@ -27,14 +27,14 @@ import Testing
     #expect(try owed(fixture, 2) == ["b", "a"])
     #expect(try owed(fixture, -1) == [])
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.seen(bytes("a")))
+      #expect(try tx.feedReader.seen(bytes("a")))
       try tx.feedTable.settleReplies(["a", "b", "unknown"].map(bytes))
     }
     try fixture.reopen()
     #expect(try owed(fixture) == ["c"])
     let before = fixture.store.lsn
     try fixture.write { tx throws(StoreFailure) in
-      #expect(try tx.seen(bytes("b")))
+      #expect(try tx.feedReader.seen(bytes("b")))
       // Owed already, settled already: nothing to write.
       try tx.feedTable.owe(bytes("c"), wallUs: 2)
       try tx.feedTable.settleReplies([bytes("a")])
@@ -66,9 +66,9 @@ import Testing
       let fails = random.below(10) == 0
       do {
         try fixture.write { tx throws(StoreFailure) in
-          #expect(try tx.seen(bytes(ref)) == isSeen, "\(ref)")
+          #expect(try tx.feedReader.seen(bytes(ref)) == isSeen, "\(ref)")
           try tx.feedTable.owe(bytes(ref), wallUs: 1)
-          #expect(try tx.seen(bytes(ref)), "\(ref)")
+          #expect(try tx.feedReader.seen(bytes(ref)), "\(ref)")
           if fails { throw .full }
         }
         known.insert(ref)
@@ -96,7 +96,7 @@ import Testing
     }
     for (step, ref) in refs.enumerated() {
       try fixture.write { tx throws(StoreFailure) in
-        #expect(try tx.seen(bytes(ref)) == false)
+        #expect(try tx.feedReader.seen(bytes(ref)) == false)
         try tx.feedTable.owe(bytes(ref), wallUs: Int64(step))
         if step % 2 == 1 { try tx.feedTable.settleReplies([bytes(refs[step - 1])]) }
       }
@@ -106,7 +106,7 @@ import Testing
     #expect(try owed(fixture, 1_000) == left)
     #expect(try owed(fixture, 97) == Array(left.prefix(97)))
     try fixture.write { tx throws(StoreFailure) in
-      for ref in refs { #expect(try tx.seen(bytes(ref))) }
+      for ref in refs { #expect(try tx.feedReader.seen(bytes(ref))) }
       try tx.feedTable.settleReplies(left.dropFirst(3).map(bytes))
     }
     #expect(try owed(fixture) == Array(left.prefix(3)))
@@ -122,7 +122,7 @@ import Testing
     }
     try fixture.reopen()
     #expect(try owed(fixture) == [])
-    let isSeen = try fixture.read { rx throws(StoreFailure) in try rx.seen(bytes("a")) }
+    let isSeen = try fixture.read { rx throws(StoreFailure) in try rx.feedReader.seen(bytes("a")) }
     #expect(isSeen == false)
   }
 
@@ -139,7 +139,7 @@ import Testing
   private func seen(_ fixture: Fixture) throws -> [Int] {
     try fixture.read { rx throws(StoreFailure) in
       var seen: [Int] = []
-      for step in 0..<100 where try rx.seen(bytes("\(step)")) { seen.append(step) }
+      for step in 0..<100 where try rx.feedReader.seen(bytes("\(step)")) { seen.append(step) }
       return seen
     }
   }
@@ -163,7 +163,7 @@ import Testing
     #expect(try seen(fixture) == (0..<100).filter { $0 >= before || $0 % 10 == 0 })
     // What is settled now goes at the next trim.
     try fixture.write { tx throws(StoreFailure) in
-      try tx.feedTable.settleReplies(tx.owedReplies(limit: 100))
+      try tx.feedTable.settleReplies(tx.feedReader.owedReplies(limit: 100))
       try tx.feedTable.trimRefs(kept: 1_000, beforeUs: before)
     }
     #expect(try seen(fixture) == (0..<100).filter { $0 >= before })
@@ -187,7 +187,7 @@ import Testing
     _ fixture: Fixture, after: UInt64 = 0, limit: Int = 100
   ) throws -> [String] {
     let page = try fixture.read { rx throws(StoreFailure) in
-      try rx.events(after: after, limit: limit)
+      try rx.feedReader.events(after: after, limit: limit)
     }
     guard case .entries(let entries) = page else { return ["resync"] }
     return entries.map { event in
@@ -232,7 +232,7 @@ import Testing
     #expect(try events(fixture, after: 2) == [])
     #expect(try events(fixture, after: 3) == ["resync"])
     let page = try fixture.read { rx throws(StoreFailure) in
-      try rx.changes(after: 0, limit: 10)
+      try rx.feedReader.changes(after: 0, limit: 10)
     }
     #expect(
       page
@@ -312,10 +312,14 @@ import Testing
   @Test func aPageOfLargeEventsEndsEarlyAndGoesOn() throws {
     let fixture = try Fixture(.memory)
     for _ in 0..<3 { try add(fixture, 6, [UInt8](repeating: 7, count: Limits.messageBytesMax)) }
-    let first = try fixture.read { rx throws(StoreFailure) in try rx.events(after: 0, limit: 99) }
+    let first = try fixture.read { rx throws(StoreFailure) in
+      try rx.feedReader.events(after: 0, limit: 99)
+    }
     guard case .entries(let entries) = first else { throw StoreFailure.damaged }
     #expect(entries.count == 16)
-    let rest = try fixture.read { rx throws(StoreFailure) in try rx.events(after: 16, limit: 99) }
+    let rest = try fixture.read { rx throws(StoreFailure) in
+      try rx.feedReader.events(after: 16, limit: 99)
+    }
     guard case .entries(let others) = rest else { throw StoreFailure.damaged }
     #expect(others.map(\.seq) == [17, 18])
   }
@@ -326,9 +330,9 @@ import Testing
     try fixture.read { rx throws(StoreFailure) in
       let rows =
         if let cid {
-          try rx.entities(kind: kind, cid: cid, after: [], limit: .max)
+          try rx.feedReader.entities(kind: kind, cid: cid, after: [], limit: .max)
         } else {
-          try rx.entities(kind: kind, after: (0, []), limit: .max)
+          try rx.feedReader.entities(kind: kind, after: (0, []), limit: .max)
         }
       return rows.map { row in
         [row.conversation, row.id, row.body].map { String(decoding: $0, as: UTF8.self) }
@@ -370,7 +374,7 @@ import Testing
     #expect(try entities(fixture, 2, nil) == ["d z 1"])
     #expect(try entities(fixture, 1, nil) == [] && entities(fixture, 3, 0) == [])
     let page = try fixture.read { rx throws(StoreFailure) in
-      try rx.changes(after: 0, limit: 10)
+      try rx.feedReader.changes(after: 0, limit: 10)
     }
     guard case .entries(let entries) = page else { throw StoreFailure.damaged }
     #expect(entries.map(\.kind) == [ChangeKind](repeating: .entities, count: 5))
@@ -395,7 +399,7 @@ import Testing
     try fixture.apply([message("e", at: 5)], cid)
     try fixture.reopen()
     let page = try fixture.read { rx throws(StoreFailure) in
-      try rx.changes(after: 0, limit: 10)
+      try rx.feedReader.changes(after: 0, limit: 10)
     }
     guard case .entries(let entries) = page else { throw StoreFailure.damaged }
     let told = entries.map { "\($0.kind) \($0.isSilent) \($0.first)-\($0.last)" }

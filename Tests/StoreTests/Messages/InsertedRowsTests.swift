@@ -111,7 +111,7 @@ import Timeline
     #expect(throws: StoreFailure.self) { try ended.quarantined(cid, seen: true) }
     #expect(throws: StoreFailure.self) { try ended.keys(numbers: 1...1, in: cid, limit: 1) }
     #expect(throws: StoreFailure.self) { try ended.count(cid, from: .min, to: .max) }
-    #expect(throws: StoreFailure.self) { try ended.readMarker(cid) }
+    #expect(throws: StoreFailure.self) { try ended.unreadReader.readMarker(cid) }
     #expect(throws: StoreFailure.self) { try ended.facts() }
   }
 }

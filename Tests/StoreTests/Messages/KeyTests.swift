@@ -175,7 +175,7 @@ import Timeline
       let before = rx.lsn
       do { try fixture.apply([message("b", at: 2)], cid) } catch { throw .damaged }
       #expect(rx.lsn == before && fixture.store.lsn == before + 1)
-      #expect(try rx.lastChange() == 1)
+      #expect(try rx.feedReader.lastChange() == 1)
       #expect(try rx.keys(cid, from: .min, limit: 9, to: nil).map(\.revision) == [before])
     }
   }

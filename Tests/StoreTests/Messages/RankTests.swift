@@ -52,7 +52,7 @@ import Timeline
       try tx.unreadTable.moveReadMarker(cid, to: rows[2].position)
       return (rows[2], rows[0])
     }
-    let before = try fixture.read { rx throws(StoreFailure) in try rx.lastChange() }
+    let before = try fixture.read { rx throws(StoreFailure) in try rx.feedReader.lastChange() }
     try fixture.write { tx throws(StoreFailure) in
       let rows = try tx.timestampGroup(7, cid)
       try tx.rankTable.rerank(
@@ -60,7 +60,7 @@ import Timeline
     }
     #expect(try order(fixture, cid) == "cab")
     let entries = try fixture.read { rx throws(StoreFailure) in
-      try rx.changes(since: before, limit: 100)
+      try rx.feedReader.changes(since: before, limit: 100)
     }
     guard case .entries(let told) = entries else {
       Issue.record("\(entries)")

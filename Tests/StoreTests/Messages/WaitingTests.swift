@@ -114,7 +114,7 @@ import Testing
     try fixture.reopen()
     try fixture.read { rx throws(StoreFailure) in
       #expect(try rx.counts().waiting == 1)
-      #expect(try rx.lastChange() == 0)
+      #expect(try rx.feedReader.lastChange() == 0)
     }
     // A page asked for before the marks came.
     #expect(try fixture.apply([message("m", at: 1)], cid, issued: stamp - 1) == [.inserted(1)])
@@ -224,7 +224,9 @@ import Testing
     }
     try fixture.apply(all(), cid)
     let offered = try fixture.read { rx throws(StoreFailure) -> [UInt64] in
-      guard case .entries(let changes) = try rx.changes(after: 0, limit: 10_000) else { return [] }
+      guard case .entries(let changes) = try rx.feedReader.changes(after: 0, limit: 10_000) else {
+        return []
+      }
       return changes.filter { $0.notifies && $0.kind == .inserted }.map(\.first)
     }
     // The first entry tells of the rows that went, where the feed still has it.

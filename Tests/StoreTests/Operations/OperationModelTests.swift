@@ -333,7 +333,7 @@ import Timeline
   ) throws {
     let after = cursor
     let page = try fixture.read { rx throws(StoreFailure) in
-      try rx.changes(after: after, limit: 10_000)
+      try rx.feedReader.changes(after: after, limit: 10_000)
     }
     let rows = model.screen.map { ($0.number, $0) }
     let now = Dictionary(rows) { a, _ in

@@ -23,7 +23,7 @@ import Timeline
     _ fixture: Fixture, after: UInt64
   ) throws -> [(kind: ChangeKind, first: UInt64)] {
     let page = try fixture.read { rx throws(StoreFailure) in
-      try rx.changes(after: after, limit: 100)
+      try rx.feedReader.changes(after: after, limit: 100)
     }
     guard case .entries(let entries) = page else { return [] }
     return entries.map { ($0.kind, $0.first) }
@@ -272,13 +272,13 @@ import Timeline
       #expect(try tx.conversation(cid: cid)?.fetch == nil)
       #expect(try tx.counts().messages == 0)
       #expect(try tx.counts().tombstones == 0)
-      #expect(try tx.entities(kind: 1, after: (0, []), limit: 9).isEmpty)
+      #expect(try tx.feedReader.entities(kind: 1, after: (0, []), limit: 9).isEmpty)
       #expect(try tx.operations(OperationFilter(limit: 9)).count == 2)
       #expect(try tx.pendingMarkCount() == 1)
-      #expect(try tx.seen(bytes("ref")))
+      #expect(try tx.feedReader.seen(bytes("ref")))
       #expect(try tx.conversation(bytes("made here"))?.id == bytes("real"))
       // Events go on where they were, so nobody takes a new one for an old one.
-      #expect(try tx.lastEvent() == 1)
+      #expect(try tx.feedReader.lastEvent() == 1)
       // The messages come again, and what the user did lies over them again.
       for index in 0..<120 {
         _ = try tx.apply(message("m\(index)", at: Int64(index)), cid, issued: tx.lsn)
@@ -298,7 +298,7 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in try tx.clearCache() }
     try fixture.reopen()
     let told = try fixture.read { rx throws(StoreFailure) in
-      try rx.changes(after: last, limit: 9)
+      try rx.feedReader.changes(after: last, limit: 9)
     }
     #expect(told == .resync(from: last + 1))
     try expectOwn(fixture, cid)
@@ -340,7 +340,7 @@ import Timeline
       #expect(try rx.pendingMarkCount() == 0)
       // What the user did stays until the user or the engine drops it.
       #expect(try rx.operations(OperationFilter(cid: cid, limit: 9)).count == 2)
-      guard case .entries(let entries) = try rx.changes(after: before, limit: 100) else {
+      guard case .entries(let entries) = try rx.feedReader.changes(after: before, limit: 100) else {
         Issue.record("nothing was trimmed")
         return
       }

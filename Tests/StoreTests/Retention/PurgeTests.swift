@@ -70,7 +70,9 @@ import Timeline
       let (room, isCounted) = try mustHave(try rx.room(cid))
       #expect(isCounted && room.rows == 100 && room.purgedRows == 900)
       #expect(try rx.counts().tombstones == 0)
-      guard case .entries(let entries) = try rx.changes(after: 0, limit: 1_000) else { return }
+      guard case .entries(let entries) = try rx.feedReader.changes(after: 0, limit: 1_000) else {
+        return
+      }
       #expect(!entries.contains { $0.kind == .removed })
       let told = entries.filter { $0.kind == .purged }.flatMap { Array($0.first...$0.last) }
       #expect(told == Array(1...900))

@@ -43,9 +43,9 @@ import Timeline
       #expect(try tx.count(record.cid, from: .min, to: .max) == rows.count)
       #expect(try tx.counts().tombstones == UInt64(max(0, inputs - 1)))
       #expect(try tx.spans(record.cid).newest?.high == .after(timestampGroup: Int64(inputs - 1)))
-      #expect(try tx.lastChange() == UInt64(inputs == 0 ? 0 : 4 * inputs - 1))
-      #expect(try tx.owedCount() == inputs)
-      #expect(try tx.lastEvent() == UInt64(inputs))
+      #expect(try tx.feedReader.lastChange() == UInt64(inputs == 0 ? 0 : 4 * inputs - 1))
+      #expect(try tx.feedReader.owedCount() == inputs)
+      #expect(try tx.feedReader.lastEvent() == UInt64(inputs))
       // Only the receipt of the input to come waits; the others were laid over their row.
       #expect(try tx.counts().waiting == UInt64(min(inputs, 1)))
       #expect(rows.count { $0.flags.contains(.readByMe) } == max(0, inputs - 1))

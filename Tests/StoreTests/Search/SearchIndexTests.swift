@@ -30,7 +30,7 @@ extension Fixture {
     var request = SearchRequest(bytes(text), limit: limit)
     change(&request)
     let asked = request
-    let answer = try read { rx throws(StoreFailure) in try rx.search(asked) }
+    let answer = try read { rx throws(StoreFailure) in try rx.searchReader.search(asked) }
     return try #require(answer).hits.map(\.place.number)
   }
 
@@ -38,7 +38,8 @@ extension Fixture {
     var request = SearchRequest(bytes("x"), limit: 1)
     request.cid = cid
     let asked = request
-    return try #require(try read { rx throws(StoreFailure) in try rx.search(asked) }).coverage
+    return try #require(try read { rx throws(StoreFailure) in try rx.searchReader.search(asked) })
+      .coverage
   }
 
   /// All words with how often they occur, as the index has them.
@@ -62,8 +63,8 @@ extension Fixture {
     let cid = try fixture.conversation()
     try fixture.apply([message("a", at: 1, "hello")], cid)
     let objects = try fixture.read { rx throws(StoreFailure) in
-      #expect(try rx.search(SearchRequest(bytes("hello"), limit: 5)) == nil)
-      #expect(try rx.searchState() == nil)
+      #expect(try rx.searchReader.search(SearchRequest(bytes("hello"), limit: 5)) == nil)
+      #expect(try rx.searchReader.state() == nil)
       return try rx.connection.number(
         "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'search%' OR type = 'trigger'")
     }
@@ -211,7 +212,7 @@ extension Fixture {
       request.after = after
       let asked = request
       let answer = try #require(
-        try fixture.read { rx throws(StoreFailure) in try rx.search(asked) })
+        try fixture.read { rx throws(StoreFailure) in try rx.searchReader.search(asked) })
       pages += answer.hits.map(\.place.number)
       guard answer.hasMore else { break }
       after = answer.hits.last?.place
@@ -248,7 +249,8 @@ extension Fixture {
       }
     }
     #expect(steps > 4)
-    #expect(try fixture.read { rx throws(StoreFailure) in try rx.searchState() }?.isDone == true)
+    #expect(
+      try fixture.read { rx throws(StoreFailure) in try rx.searchReader.state() }?.isDone == true)
     #expect(try fixture.find("word", limit: 1_000).count == 1_000 - 2 * min(steps, 20))
     let before = try fixture.vocabulary()
     try fixture.write { tx throws(StoreFailure) in
@@ -260,7 +262,7 @@ extension Fixture {
       #expect(try SearchControl(tx).switchOff())
       #expect(try !SearchControl(tx).switchOff())
     }
-    #expect(try fixture.read { rx throws(StoreFailure) in try rx.hasSearch } == false)
+    #expect(try fixture.read { rx throws(StoreFailure) in try rx.searchReader.isOn } == false)
   }
 
   /// Protects: an index of another version, or one that did not follow, is built anew.

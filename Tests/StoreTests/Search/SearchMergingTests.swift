@@ -64,7 +64,7 @@ extension Fixture {
       request.after = after
       let asked = request
       let answer = try #require(
-        try fixture.read { rx throws(StoreFailure) in try rx.search(asked) })
+        try fixture.read { rx throws(StoreFailure) in try rx.searchReader.search(asked) })
       found += answer.hits.map(\.place.number)
       guard answer.hasMore else { break }
       after = answer.hits.last?.place
@@ -106,7 +106,8 @@ extension Fixture {
     }
     try fixture.apply([message("m9", at: 9, "changed", version: 2)], cid)
     #expect(try fixture.blocks("qsecret7") > 0)
-    #expect(try fixture.read { rx throws(StoreFailure) in try rx.searchState() }?.isDone == false)
+    #expect(
+      try fixture.read { rx throws(StoreFailure) in try rx.searchReader.state() }?.isDone == false)
     // Another one goes while all is merged: that is begun once more.
     #expect(try fixture.work(SearchSlice(1, builds: false, mergesAll: false)) == .more)
     var rest = SearchSlice.Rest.more
@@ -123,7 +124,8 @@ extension Fixture {
     for index in 7...10 { #expect(try fixture.blocks("qsecret\(index)") == 0) }
     #expect(try fixture.segments() == 1)
     #expect(try fixture.find("word").count == 36 && fixture.find("qsecret11") == [12])
-    #expect(try fixture.read { rx throws(StoreFailure) in try rx.searchState() }?.isDone == true)
+    #expect(
+      try fixture.read { rx throws(StoreFailure) in try rx.searchReader.state() }?.isDone == true)
   }
 
   /// Protects: segments stay few where slices are done, and where none is; nothing is merged

@@ -214,7 +214,7 @@ private final class World {
       while true {
         let asked = request
         let answer = try #require(
-          try fixture.read { rx throws(StoreFailure) in try rx.search(asked) })
+          try fixture.read { rx throws(StoreFailure) in try rx.searchReader.search(asked) })
         found += answer.hits.map(\.place.number)
         guard answer.hasMore else { break }
         request.after = answer.hits.last?.place

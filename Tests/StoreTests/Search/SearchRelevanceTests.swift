@@ -18,7 +18,7 @@ extension Fixture {
     request.behind = behind
     change(&request)
     let asked = request
-    return try #require(try read { rx throws(StoreFailure) in try rx.search(asked) })
+    return try #require(try read { rx throws(StoreFailure) in try rx.searchReader.search(asked) })
   }
 
   /// All pages by relevance, as numbers.

@@ -39,7 +39,7 @@ import Timeline
     #expect(try waitingCount(fixture) == 2 && fixture.find("word") == [4, 2, 3, 1])
     #expect(try fixture.find("word", limit: 2) == [4, 2])
     #expect(try fixture.checkIndex() == .right)
-    let state = try fixture.read { rx throws(StoreFailure) in try rx.searchState() }
+    let state = try fixture.read { rx throws(StoreFailure) in try rx.searchReader.state() }
     #expect(state?.isDone == false)
   }
 

@@ -134,7 +134,7 @@ import Timeline
   ) throws(StoreFailure) {
     guard let record = try tx.conversation(cid: cid) else { return }
     _ = try RetentionControl(tx).switchOn()
-    let before = try tx.unread(record)
+    let before = try tx.unreadReader.unread(record)
     var protection = try Protection(cid, loaded: SpanSet(), youngUs: nil, untold: [], in: tx)
     if random.below(3) == 0 {
       let low = Int64(random.below(30)) * 10
@@ -145,7 +145,7 @@ import Timeline
       $0.rows >= most
     }
     guard let after = try tx.conversation(cid: cid) else { return }
-    let unread = try tx.unread(after)
+    let unread = try tx.unreadReader.unread(after)
     #expect(!unread.isExact || before.isExact && unread.count == before.count)
   }
 
@@ -184,7 +184,7 @@ import Timeline
         let (kept, slow) = (try tx.tally(cid).unread, try UnreadTests.slow(tx, cid))
         #expect(kept == Int64(slow))
         guard let record = try tx.conversation(cid: cid) else { throw .damaged }
-        return try tx.unread(record)
+        return try tx.unreadReader.unread(record)
       }
       if unread.isExact {
         exact += 1

@@ -451,7 +451,7 @@ private struct Model {
   ) throws {
     let after = cursor
     let page = try fixture.read { tx throws(StoreFailure) in
-      try tx.changes(after: after, limit: 10_000)
+      try tx.feedReader.changes(after: after, limit: 10_000)
     }
     guard case .entries(let entries) = page else {
       Issue.record("nothing was trimmed yet")

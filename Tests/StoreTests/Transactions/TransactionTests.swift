@@ -32,7 +32,7 @@ import Timeline
     #expect(fixture.store.lsn == before)
     #expect(try fixture.texts(cid, .latest) == ["a"])
     try fixture.read { tx throws(StoreFailure) in
-      #expect(try tx.lastChange() == 1)
+      #expect(try tx.feedReader.lastChange() == 1)
       #expect(try tx.conversation(bytes("new")) == nil)
       #expect(try tx.counts().tombstones == 0)
     }
@@ -80,7 +80,7 @@ import Timeline
       }
       #expect(try tx.count(cid, from: .min, to: .max) == 1)
       #expect(try tx.messages(RowQuery(cid: cid, from: .latest, limit: 9)).rows.count == 1)
-      #expect(try tx.lastChange() == 1)
+      #expect(try tx.feedReader.lastChange() == 1)
     }
     #expect(try fixture.texts(cid, .latest) == ["a", "b"])
   }
@@ -260,7 +260,7 @@ import Timeline
     try fixture.apply([message("a", at: 1), message("b", at: 2)], cid)
     try fixture.reopen()
     try fixture.read { rx throws(StoreFailure) in
-      #expect(try rx.seen(bytes("ref")))
+      #expect(try rx.feedReader.seen(bytes("ref")))
       // The one that was erased here stays so.
       #expect(try rx.keys(cid, before: .max, limit: 9, from: nil).count == 1)
     }
@@ -290,8 +290,8 @@ import Timeline
     }
     try fixture.reopen()
     try fixture.read { rx throws(StoreFailure) in
-      guard case .entries(let events) = try rx.events(after: 0, limit: 9),
-        case .entries(let changes) = try rx.changes(after: 0, limit: 9)
+      guard case .entries(let events) = try rx.feedReader.events(after: 0, limit: 9),
+        case .entries(let changes) = try rx.feedReader.changes(after: 0, limit: 9)
       else { throw .damaged }
       #expect(events.map(\.id) == [[], bytes("u")])
       #expect(changes.map(\.kind) == [.events, .inserted, .events])
@@ -310,7 +310,8 @@ import Timeline
     }
     func kinds(after: UInt64) throws -> [Int64]? {
       try fixture.read { rx throws(StoreFailure) -> [Int64]? in
-        guard case .entries(let events) = try rx.events(after: after, limit: 10_000) else {
+        guard case .entries(let events) = try rx.feedReader.events(after: after, limit: 10_000)
+        else {
           return nil
         }
         return events.map(\.kind)
@@ -360,7 +361,9 @@ import Timeline
     try fixture.apply(
       [message("a", at: 1, flags: .offered), message("b", at: 2, flags: .offered)], cid)
     try fixture.read { rx throws(StoreFailure) in
-      guard case .entries(let changes) = try rx.changes(after: 0, limit: 9) else { return }
+      guard case .entries(let changes) = try rx.feedReader.changes(after: 0, limit: 9) else {
+        return
+      }
       #expect(changes.filter(\.notifies).count == 1)
     }
   }

@@ -6,18 +6,25 @@ internal import Base
 internal import Text
 internal import Timeline
 
-extension ReadTransaction {
+package struct SearchReader {
+  let rx: ReadTransaction
+
   /// Words of the vocabulary that stand for a beginning at most.
   private static let wordsMax = 64
 
   /// Whether search is switched on.
-  package var hasSearch: Bool {
-    get throws(StoreFailure) { SearchIndex(connection: try connection).isOn }
+  package var isOn: Bool {
+    get throws(StoreFailure) { SearchIndex(connection: try rx.connection).isOn }
+  }
+
+  /// How far the build is; nil where search is not switched on.
+  package func state() throws(StoreFailure) -> SearchState? {
+    try SearchIndex(connection: try rx.connection).state()
   }
 
   /// The newest hits; nil where search is not switched on.
   package func search(_ request: SearchRequest) throws(StoreFailure) -> SearchAnswer? {
-    let connection = try connection
+    let connection = try rx.connection
     guard SearchIndex(connection: connection).isOn else { return nil }
     try connection.registerTokenizer()
     var answer = SearchAnswer(
@@ -63,7 +70,7 @@ extension ReadTransaction {
   private func words(_ query: Query) throws(StoreFailure) -> [[UInt8]]? {
     guard let last = query.pieces.last, last.beginning == .vocabulary, let token = last.tokens.last
     else { return nil }
-    let row = try connection.statement(
+    let row = try rx.connection.statement(
       Queries.searchWords, token, token + [0xFF], Self.wordsMax &+ 1)
     var words: [[UInt8]] = []
     while try row.step() { words.append(row.bytes(0)) }
@@ -76,7 +83,7 @@ extension ReadTransaction {
   ) throws(StoreFailure) -> [SearchHit] {
     guard request.fromUs < request.beforeUs else { return [] }
     let (low, high) = try places(request)
-    let row = try connection.statement(Queries.searchHits, expression, low, high)
+    let row = try rx.connection.statement(Queries.searchHits, expression, low, high)
     var hits: [SearchHit] = []
     // What was read stands at its unit or behind it, so what is behind all units to come is next.
     var waiting = own.hits
@@ -98,7 +105,7 @@ extension ReadTransaction {
 
   /// Places that hits may have.
   func places(_ request: SearchRequest) throws(StoreFailure) -> (low: Int64, high: Int64) {
-    let index = try SearchIndex(connection: connection)
+    let index = try SearchIndex(connection: rx.connection)
     let last = request.beforeUs == .max ? .max : request.beforeUs &- 1
     let end = Swift.min(last, request.after?.timeUs ?? .max)
     return (
@@ -118,7 +125,7 @@ extension ReadTransaction {
       flags.isDisjoint(with: SearchableRow.notFound), page.append(row, flags)
     else { return nil }
     let cid = row.int(18)
-    try lay(over: &page, from: index, in: cid)
+    try rx.lay(over: &page, from: index, in: cid)
     return SearchHit(
       cid: cid, position: Position(time: row.int(1), key: row.bytes(4)), place: place, row: index,
       searchable: row.optionalBytes(19))
@@ -129,7 +136,7 @@ extension ReadTransaction {
     _ page: inout RowBuilder, _ hits: inout [SearchHit]
   ) throws(StoreFailure) {
     for index in hits.indices where hits[index].row == nil {
-      hits[index].row = try append(to: &page, at: hits[index].position, in: hits[index].cid)
+      hits[index].row = try rx.append(to: &page, at: hits[index].position, in: hits[index].cid)
     }
   }
 
@@ -137,16 +144,16 @@ extension ReadTransaction {
 
   private func coverage(_ cid: Int64?) throws(StoreFailure) -> SearchCoverage {
     var coverage = SearchCoverage()
-    let books = try SearchBooks(connection)
+    let books = try SearchBooks(rx.connection)
     coverage.total = books.first
     coverage.unbuilt = UInt64(clamping: books.below)
     let most = SearchCoverage.sealedMax
     let sealed: Int64?
     if let cid {
-      sealed = try connection.number(Queries.searchSealedIn, cid, most)
-      coverage.partial = try spans(cid).covers(.min, high: conversationEnd(cid)) ? 0 : 1
+      sealed = try rx.connection.number(Queries.searchSealedIn, cid, most)
+      coverage.partial = try rx.spans(cid).covers(.min, high: conversationEnd(cid)) ? 0 : 1
     } else {
-      sealed = try connection.number(Queries.searchSealed, most)
+      sealed = try rx.connection.number(Queries.searchSealed, most)
       coverage.partial = try partial()
     }
     coverage.sealed = Int(clamping: sealed ?? 0)
@@ -155,15 +162,15 @@ extension ReadTransaction {
 
   /// Counted once for as long as no range begins elsewhere: someone asks with each key.
   private func partial() throws(StoreFailure) -> Int {
-    let kept = try known
+    let kept = try rx.known
     if let partial = kept?.some.partial { return partial }
-    let partial = Int(clamping: try connection.number(Queries.searchPartial) ?? 0)
+    let partial = Int(clamping: try rx.connection.number(Queries.searchPartial) ?? 0)
     kept?.some.partial = partial
     return partial
   }
 
   private func conversationEnd(_ cid: Int64) throws(StoreFailure) -> Position {
-    try spans(cid).newest?.high ?? .max
+    try rx.spans(cid).newest?.high ?? .max
   }
 }
 

@@ -16,11 +16,11 @@ struct UnconfirmedHits {
   var edited: [UInt64] = []
 }
 
-extension ReadTransaction {
+extension SearchReader {
   /// Whether a number is that of a send that the server has not shown.
   func isPending(_ number: UInt64) throws(StoreFailure) -> Bool {
-    guard try hasPending() else { return false }
-    return try connection.number(Queries.searchSend, number) != nil
+    guard try rx.hasPending() else { return false }
+    return try rx.connection.number(Queries.searchSend, number) != nil
   }
 
   func unconfirmed(
@@ -36,9 +36,9 @@ extension ReadTransaction {
   private func addSends(
     _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
   ) throws(StoreFailure) {
-    guard try hasPending() else { return }
-    let (user, names) = (try userID(), try connection.members)
-    let row = try connection.statement(Queries.searchSends, UnconfirmedHits.most)
+    guard try rx.hasPending() else { return }
+    let (user, names) = (try rx.userID(), try rx.connection.members)
+    let row = try rx.connection.statement(Queries.searchSends, UnconfirmedHits.most)
     while try row.step() {
       let sent = SearchableRow(
         cid: row.int(2), flags: RowFlags(rawValue: row.int(3)).union(.mine), sender: user,
@@ -58,11 +58,11 @@ extension ReadTransaction {
   private func addEdits(
     _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
   ) throws(StoreFailure) {
-    let names = try connection.members
-    let row = try connection.statement(Queries.searchEdits, UnconfirmedHits.most)
+    let names = try rx.connection.members
+    let row = try rx.connection.statement(Queries.searchEdits, UnconfirmedHits.most)
     while try row.step() {
       let cid = row.int(0)
-      let message = try connection.statement(Queries.searchEdited, cid, row.bytes(1))
+      let message = try rx.connection.statement(Queries.searchEdited, cid, row.bytes(1))
       guard try message.step() else { continue }
       let number = message.uint(0)
       if found.edited.contains(number) { continue }
@@ -83,13 +83,13 @@ extension ReadTransaction {
   }
 }
 
-extension ReadTransaction {
+extension SearchReader {
   /// What has come and is not indexed yet: the index has nothing of it.
   private func addWaiting(
     _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
   ) throws(StoreFailure) {
-    let names = try connection.members
-    let row = try connection.statement(Queries.searchWaiting)
+    let names = try rx.connection.members
+    let row = try rx.connection.statement(Queries.searchWaiting)
     while try row.step() {
       let waiting = SearchableRow(row, from: 1)
       let place = SearchRequest.Place(timeUs: row.int(7), number: row.uint(0))

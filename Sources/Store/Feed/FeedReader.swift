@@ -25,7 +25,9 @@ package enum ChangesPage: Equatable, Sendable {
   case resync(from: UInt64)
 }
 
-extension ReadTransaction {
+package struct FeedReader {
+  let rx: ReadTransaction
+
   /// Entries for one that stands for the state after `seq`: who saw an empty feed is told, too,
   /// that something of it is no longer kept.
   package func changes(since seq: UInt64, limit: Int) throws(StoreFailure) -> ChangesPage {
@@ -43,7 +45,7 @@ extension ReadTransaction {
     var entries: [ChangeEntry] = []
     let after = after == 0 ? trimmed : after
     if after < last &- Swift.min(last, UInt64(recent.count)) {
-      let row = try connection.statement(Queries.changes, after)
+      let row = try rx.connection.statement(Queries.changes, after)
       while entries.count < limit, try row.step() {
         let moved = try InlineChanges(stored: row.bytes(1))
         try append(moved, upTo: row.uint(0), after: after, limit: limit, to: &entries)
@@ -76,8 +78,8 @@ extension ReadTransaction {
 
   /// The name of a conversation, without a copy of all that is known of it.
   private func name(_ cid: Int64) throws(StoreFailure) -> [UInt8] {
-    if let name = try known?.entry(cid).record?.id { return name }
-    return try conversation(cid: cid)?.id ?? []
+    if let name = try rx.known?.entry(cid).record?.id { return name }
+    return try rx.conversation(cid: cid)?.id ?? []
   }
 
   /// Whether any entry that is still there tells of a conversation. It reads them all, and
@@ -85,7 +87,7 @@ extension ReadTransaction {
   package func hasChanges(_ cid: Int64, after: UInt64) throws(StoreFailure) -> Bool {
     let (last, _, recent) = try feed()
     if try tells(recent, upTo: last, after: after, of: cid) { return true }
-    let row = try connection.statement(Queries.changes, after)
+    let row = try rx.connection.statement(Queries.changes, after)
     while try row.step() {
       let moved = try InlineChanges(stored: row.bytes(1))
       if try tells(moved, upTo: row.uint(0), after: after, of: cid) { return true }
@@ -111,8 +113,8 @@ extension ReadTransaction {
   private func feed() throws(StoreFailure) -> (
     last: UInt64, trimmed: UInt64, recent: InlineChanges
   ) {
-    if let told { return (told.lastChange, told.trimmedChange, told.recentChanges) }
-    let statement = try connection.statement(
+    if let told = rx.told { return (told.lastChange, told.trimmedChange, told.recentChanges) }
+    let statement = try rx.connection.statement(
       "SELECT last_change, trimmed_change, recent_changes FROM meta WHERE one = 1")
     guard try statement.step() else { throw .damaged }
     return (

@@ -6,7 +6,7 @@ internal import Base
 internal import Text
 internal import Timeline
 
-extension ReadTransaction {
+extension SearchReader {
   private struct Entry {
     let score: Double
     let place: Int64
@@ -19,7 +19,7 @@ extension ReadTransaction {
     var weights: [Double] = []
     for piece in query.pieces.indices {
       let asked = query.expression(of: piece, words: words)
-      let count = try connection.number(Queries.searchCount, asked, Relevance.most)
+      let count = try rx.connection.number(Queries.searchCount, asked, Relevance.most)
       weights.append(Relevance.weight(count ?? 0))
     }
     return weights
@@ -42,7 +42,7 @@ extension ReadTransaction {
       waiting.removeFirst()
     }
     let (low, high) = try places(request)
-    let row = try connection.statement(
+    let row = try rx.connection.statement(
       Queries.searchRanked, query.pieces.count, query.lastPhrases(words: words),
       request.expression(query.expression(words: words)), low, high, Relevance.most &+ 1)
     let goesByTime = request.fromUs != .min || request.beforeUs != .max
@@ -62,7 +62,7 @@ extension ReadTransaction {
   }
 
   private func isInTime(_ number: UInt64, _ request: SearchRequest) throws(StoreFailure) -> Bool {
-    guard let timeUs = try connection.number(Queries.searchTime, number) else { return false }
+    guard let timeUs = try rx.connection.number(Queries.searchTime, number) else { return false }
     return request.isAsked(SearchRequest.Place(timeUs: timeUs, number: number))
   }
 
@@ -77,7 +77,7 @@ extension ReadTransaction {
   }
 
   private func hit(number: UInt64) throws(StoreFailure) -> SearchHit? {
-    let row = try connection.statement(Queries.searchNumbered, number)
+    let row = try rx.connection.statement(Queries.searchNumbered, number)
     if try row.step() {
       let flags = RowFlags(rawValue: row.int(5))
       guard flags.isDisjoint(with: SearchableRow.notFound) else { return nil }
@@ -86,7 +86,7 @@ extension ReadTransaction {
         place: SearchRequest.Place(timeUs: row.int(3), number: number),
         searchable: row.optionalBytes(4))
     }
-    let send = try connection.statement(Queries.searchSend, number)
+    let send = try rx.connection.statement(Queries.searchSend, number)
     guard try send.step() else { return nil }
     return SearchHit(
       cid: send.int(1), position: .pending(send.uint(0)),

@@ -94,7 +94,9 @@ extension RowState {
   var isUnread: Bool { flags.isDisjoint(with: .notUnread) && !position.isPending }
 }
 
-extension ReadTransaction {
+package struct UnreadReader {
+  let rx: ReadTransaction
+
   /// The unread messages of a conversation.
   package func unread(_ record: ConversationRecord) throws(StoreFailure) -> Unread {
     try unread(record, topmost: nil)
@@ -102,12 +104,12 @@ extension ReadTransaction {
 
   /// - Parameter topmost: where the newest row stands, hidden or not, for who knows it.
   func unread(_ record: ConversationRecord, topmost: Position??) throws(StoreFailure) -> Unread {
-    let tally = try tally(record.cid)
+    let tally = try rx.tally(record.cid)
     var known = tally.counted.map { $0.count &+ $0.arrived }
     if let counted = tally.counted, try isOrderUnknown(at: counted.top, record.cid) {
       // Which of those that share its time came later nobody can tell.
       let later = try countUnread(
-        record.cid, from: .after(timestampGroup: counted.top.time), to: Self.beyond)
+        record.cid, from: .after(timestampGroup: counted.top.time), to: ReadTransaction.beyond)
       known = counted.count &+ later
     } else if let counted = tally.counted {
       let isWhole =
@@ -144,23 +146,23 @@ extension ReadTransaction {
 
   /// The last message that this user has read; nil where none is known.
   package func readMarker(_ cid: Int64) throws(StoreFailure) -> Position? {
-    try tally(cid).marker
+    try rx.tally(cid).marker
   }
 
   /// The message that the server named as the last one read, where it is not stored yet.
   package func namedMarker(_ cid: Int64) throws(StoreFailure) -> [UInt8]? {
-    try tally(cid).named
+    try rx.tally(cid).named
   }
 
   /// How many unread messages the server has counted; nil where it has not.
   package func countedUnread(_ cid: Int64) throws(StoreFailure) -> Int? {
-    try tally(cid).counted.map { Int(clamping: $0.count &+ $0.arrived) }
+    try rx.tally(cid).counted.map { Int(clamping: $0.count &+ $0.arrived) }
   }
 
   /// How many messages are unread above a marker whose place is not known, as the server counted
   /// from it; nil where the place is known, or the count is of another one.
   package func unreadAboveNowhere(_ cid: Int64) throws(StoreFailure) -> Int? {
-    let tally = try tally(cid)
+    let tally = try rx.tally(cid)
     guard let counted = tally.counted else { return nil }
     guard try isAhead(tally, cid) ? counted.isFromNamed : tally.marker == nil else { return nil }
     return Int(clamping: Swift.max(0, counted.count &+ counted.arrived))
@@ -170,22 +172,22 @@ extension ReadTransaction {
   /// first, and what he is sending stands behind all that is stored.
   func isAhead(_ tally: UnreadCounters, _ cid: Int64) throws(StoreFailure) -> Bool {
     guard let named = tally.named,
-      try connection.number(Queries.markerTold, cid, named) == nil
+      try rx.connection.number(Queries.markerTold, cid, named) == nil
     else { return false }
-    return try operation(clientID: named) == nil
+    return try rx.operation(clientID: named) == nil
   }
 
   /// Whether messages share the time of a place, and no page has told their order.
   func isOrderUnknown(at place: Position?, _ cid: Int64) throws(StoreFailure) -> Bool {
     guard let place else { return false }
-    return try untaught(cid).holds(place)
+    return try rx.untaught(cid).holds(place)
   }
 
   func countUnread(
     _ cid: Int64, from low: Position, to high: Position
   ) throws(StoreFailure) -> Int64 {
     guard low < high else { return 0 }
-    return try connection.number(
+    return try rx.connection.number(
       Queries.countUnread, cid, low.time, low.key, high.time, high.key,
       RowFlags.notUnread.rawValue) ?? 0
   }
@@ -197,42 +199,39 @@ extension ReadTransaction {
   func isCovered(
     above low: Position?, of record: ConversationRecord, topmost: Position?? = nil
   ) throws(StoreFailure) -> Bool {
-    var spans = try spans(record.cid)
+    var spans = try rx.spans(record.cid)
     // A newest range that ends below the watermark was cut out of what was once whole.
     guard let fetch = record.fetch, let high = spans.newest?.high, high.time >= fetch.timeUs
     else { return false }
-    let newest = if let topmost { topmost } else { try newest(record.cid) }
+    let newest = if let topmost { topmost } else { try rx.newest(record.cid) }
     if let newest, newest >= high { return false }
-    spans = spans.without(try unverified(record.cid))
+    spans = spans.without(try rx.unverified(record.cid))
     let low = low.map(\.successor) ?? .min
     // Behind the newest range there is nothing to be read.
     return low >= high || spans.covers(low, high: high)
   }
 
-  /// In a write, with what the transaction changed.
-  func tally(_ cid: Int64) throws(StoreFailure) -> UnreadCounters {
-    let kept = try known
-    if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
-    let row = try connection.statement(Queries.conversationsBetween, cid, cid)
-    guard try row.step() else { return UnreadCounters() }
-    _ = try conversation(row)
-    if let tally = memo?.entry(cid).tally { return tally }
-    return try storedTally(row, from: Self.recordColumns, of: cid)
+  /// The furthest message that the server was told as the last one read.
+  package func toldMarker(_ cid: Int64) throws(StoreFailure) -> Position? {
+    let row = try rx.connection.statement(
+      "SELECT told_time, told_id FROM conversation WHERE cid = ?", cid)
+    guard try row.step(), let time = row.optionalInt(0) else { return nil }
+    return Position(time: time, key: row.bytes(1))
   }
 
-  /// Takes what a row counts into what is known: unread messages, and behind them all.
-  func noteCounts(
-    _ row: borrowing Statement, from column: Int32, in entry: ReadCache.Entry
-  ) throws(StoreFailure) {
-    entry.tally = try storedTally(row, from: column, of: entry.cid)
-    let count = row.int(column + UnreadCounters.columns)
-    entry.count = Int(clamping: Swift.max(0, count &+ (try keptRows(entry.cid))))
-  }
-
-  private func storedTally(
-    _ row: borrowing Statement, from column: Int32, of cid: Int64
-  ) throws(StoreFailure) -> UnreadCounters {
-    if let kept = try kept(), kept.record.cid == cid { return kept.tally }
-    return UnreadCounters(row, from: column)
+  /// Those that were purged, as long as they are missing.
+  func purgedUnread(_ cid: Int64) throws(StoreFailure) -> PurgedUnread? {
+    if rx.memo?.some.purged == false { return nil }
+    let connection = try rx.connection
+    guard connection.hasTable("purged_unread"),
+      try connection.number("SELECT 1 FROM purged_unread LIMIT 1") != nil
+    else {
+      rx.memo?.some.purged = false
+      return nil
+    }
+    let row = try rx.connection.statement(
+      "SELECT count, time, key FROM purged_unread WHERE cid = ?", cid)
+    guard try row.step() else { return nil }
+    return PurgedUnread(count: row.int(0), top: Position(time: row.int(1), key: row.bytes(2)))
   }
 }
