@@ -107,6 +107,7 @@ package struct LogProjection {
     for place in try book.table.unclaimedPlaces() {
       spans.remove(.before(timestampGroup: place), .after(timestampGroup: place))
     }
+    if let place = try book.blurred() { spans.remove(.min, .after(timestampGroup: place)) }
     for hole in try tx.quarantined(cid) { spans.remove(hole.low, hole.high) }
     spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: try tx.spans(cid), in: cid)
@@ -161,7 +162,8 @@ package struct LogProjection {
       let row = try book.table.row(id)
       guard let row, row.entry.isUnreadable else {
         try tx.connection.run(
-          "DELETE FROM quarantine WHERE cid = ? AND low_id = ? AND low_time >= 0", cid, id)
+          "DELETE FROM quarantine WHERE cid = ? AND low_id = ? AND low_time >= 0", cid,
+          Position(time: 0, id: id).key)
         tx.asked.quarantinedCount = nil
         continue
       }

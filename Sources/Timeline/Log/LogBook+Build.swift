@@ -41,6 +41,8 @@ extension LogBook {
       if before != row.place, before != 0 {
         step.moved.append(id)
         try touch(row)
+        // What it changes may stand above it now.
+        if row.entry.change?.target != nil { changes.append(row) }
       }
     }
     return changes

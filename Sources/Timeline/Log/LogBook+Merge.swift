@@ -75,9 +75,13 @@ extension LogBook {
     var parts = try self.parts(of: run)
     var moving = Moving()
     let keeper = try judge(&parts, run, &moving)
+    let loose = try loosened(parts, run)
     let (index, places) = try clear(parts, keeper: keeper, run, &moving)
     for row in moving.purged + moving.lost { try drop(row) }
-    let changes = try build(run, parts, keeper: keeper, places, at: index, moving)
+    var changes = try build(run, parts, keeper: keeper, places, at: index, moving)
+    for id in loose {
+      if let row = try table.row(id) { changes.append(row) }
+    }
     try arrange(around: run.links[0].id, changes: changes)
     let isRefuted = try refute(around: run.links[0].id, run, &moving)
     try strand(moving.later)
@@ -113,6 +117,21 @@ extension LogBook {
       parts[at].isTop = false
     }
     return parts
+  }
+
+  /// The changes of ranges that will start the log no more: what they change stands below them now,
+  /// wherever it was put while they were the lowest.
+  private func loosened(_ parts: [Part], _ run: LogRun) throws(Table.Failure) -> [[UInt8]] {
+    guard run.start == nil else { return [] }
+    var found: [[UInt8]] = []
+    for part in parts where part.range.start != nil && !part.range.isVoid {
+      if part.isInOrder, part.isBottom, part.below.goesOn { continue }
+      for row in try table.rows(from: part.range.low, through: part.range.high)
+      where row.entry.change?.target != nil {
+        found.append(row.id)
+      }
+    }
+    return found
   }
 
   // MARK: Judging

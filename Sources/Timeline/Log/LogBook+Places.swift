@@ -224,8 +224,37 @@ extension LogBook {
     {
       return false
     }
+    if try dropInside(target: target, other, of: row, mine) { return false }
     _ = try move(other, .below, of: mine)
     return true
+  }
+
+  /// Drops a range of which something lies below an entry of another and something above one: it
+  /// stood between two neighbours of that one, and has left the log.
+  ///
+  /// - Parameter target: what the row changes, in the range `other`.
+  private mutating func dropInside(
+    target: [UInt8], _ other: Int, of row: LogRow, _ mine: Int
+  ) throws(Table.Failure) -> Bool {
+    guard !ranges[other].isVoid, !profile.hasTwoOrders, let low = try table.row(target) else {
+      return false
+    }
+    let rows = try table.rows(from: ranges[other].low, through: ranges[other].high)
+    for high in rows {
+      guard let id = high.entry.change?.target, let base = try table.row(id),
+        ranges[mine].holds(base.place)
+      else { continue }
+      let isInMine = base.place < row.place
+      let isInOther = low.place < high.place
+      let count = try table.count(from: ranges[mine].low, through: ranges[mine].high)
+      guard isInMine || isInOther else { continue }
+      let gone = isInMine && (!isInOther || rows.count <= count) ? other : mine
+      let (_, left) = try takeOut(gone)
+      for row in left { try drop(row) }
+      impossible += left
+      return true
+    }
+    return false
   }
 
   /// Drops a range that is proven to lie below another one and changes an entry of it: it is in the

@@ -88,6 +88,7 @@ extension LogBook {
       connection: range.connection)
     outer.isVoid = range.isVoid
     outer.note = LogNote(side, of: id, issued: facts.issued)
+    let startedLog = range.start != nil && !range.isVoid && side == .below
     if side == .above {
       ranges[at].high = row.place
       ranges[at].present = nil
@@ -100,6 +101,11 @@ extension LogBook {
       ranges.insert(outer, at: at)
     }
     try touchMarked()
+    if startedLog {
+      // It may stand elsewhere now than at the start.
+      let rows = try table.rows(from: range.low, through: range.high)
+      try arrange(around: id, changes: rows.filter { $0.entry.change?.target != nil })
+    }
   }
 
   /// Nothing near an end of it is in the log any more.

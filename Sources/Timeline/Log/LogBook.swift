@@ -103,6 +103,15 @@ package struct LogBook<Table: LogTable> {
   /// the range's connection and in the epoch of the facts.
   package var certificates: [LogRange] { ranges.filter { !$0.isVoid } }
 
+  /// Up to where nothing is claimed of what messages show, since a change that is in doubt tells
+  /// neither what it does nor to what: it was first seen as taken away, and may have been given
+  /// back. Nil where there is none.
+  package func blurred() throws(Table.Failure) -> Int64? {
+    try table.markedInPlace().lazy
+      .filter { !$0.isClaimed && $0.entry.change != nil && $0.entry.change?.target == nil }
+      .map(\.place).max()
+  }
+
   /// Whether the log surely lacks an entry of this user that the server said it took (rule 22).
   ///
   /// - Parameter issued: how many requests had been issued when it said so.

@@ -386,4 +386,38 @@ private struct Rule: Sendable {
     #expect(claims[0].present == LogClaim(request: 1, connection: 1))
     #expect(claims[1].present == nil)
   }
+
+  /// What stood between two neighbours has left the log.
+  @Test func whatStandsBetweenNeighboursIsGone() throws {
+    var log = LogScript()
+    let deletion = LogScript.entry("d", .delete, of: "x")
+    try log.page(.newest, [LogScript.entry("a"), deletion], before: "t0", present: true)
+    try log.push(LogScript.entry("x", .edit, of: "a"))
+    #expect(log.shape == "[a d]>")
+    #expect(log.book.takeStep().removed == [Array("x".utf8)])
+  }
+
+  /// A change that comes to stand elsewhere takes what it changes below it.
+  @Test func aChangeThatMovesTakesItsTargetBelow() throws {
+    var log = LogScript()
+    try log.page(.newest, LogScript.entries("a b"), before: "t0", present: true)
+    try log.push(LogScript.entry("k"))
+    try log.push(LogScript.entry("p"))
+    try log.push(LogScript.entry("d", .delete, of: "k"), behind: "p")
+    #expect(log.shape == "[a b]> [k] [p d]")
+    try log.page(.after(log.token(.above, of: "b")), LogScript.entries("p"), before: "t1")
+    #expect(log.shape == "[k] [a b p d]>")
+  }
+
+  /// Where a range starts the log no more, what it changes stands below it.
+  @Test func aRangeThatStartsNoMoreStandsAboveWhatItChanges() throws {
+    var log = LogScript()
+    let deletion = LogScript.entry("d", .delete, of: "k")
+    try log.page(
+      .newest, LogScript.entries("a b") + [deletion], before: nil, present: true)
+    try log.push(LogScript.entry("k"))
+    #expect(log.shape == "|[a b d]> [k]")
+    #expect(try log.book.trim(1) == 1)
+    #expect(log.shape == "[k] [b d]>")
+  }
 }
