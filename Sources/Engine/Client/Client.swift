@@ -103,7 +103,9 @@ package final class Client: Sendable {
   func signalNews() { signal.set() }
 
   /// Whether a message that is not stored can be looked for.
-  var canLookAround: Bool { config.profile.capabilities.contains(.around) }
+  var canLookAround: Bool {
+    config.profile.log != nil || config.profile.capabilities.contains(.around)
+  }
 
   /// Runs one input alone, then tells the host what it should hear.
   func input<Result>(

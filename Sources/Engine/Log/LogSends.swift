@@ -19,11 +19,12 @@ struct LogSends {
     self.cid = cid
   }
 
-  /// Notes that the server has answered, and which message it made.
+  /// Notes that the server has answered, and which message it made; whether the log has still to
+  /// tell of it.
   func noteAnswer(
     to known: OperationRecord, id: [UInt8]?, result: [UInt8]?
-  ) throws(StoreFailure) {
-    guard var record = try tx.operation(known.seq) else { return }
+  ) throws(StoreFailure) -> Bool {
+    guard var record = try tx.operation(known.seq) else { return false }
     record.result = result
     if record.state != .done {
       record.state = .answered
@@ -34,9 +35,11 @@ struct LogSends {
       record.errorText = nil
     }
     try tx.operationTable.saveOperation(record)
-    guard record.state != .done, record.verb == .sendMessage, let id else { return }
+    guard record.state != .done else { return false }
+    guard record.verb == .sendMessage, let id, try tx.row(id, cid) != nil else { return true }
     // It was listed before the answer came, and was not known again.
-    if try tx.row(id, cid) != nil { try tx.operationTable.settle(send: record.seq, as: id) }
+    try tx.operationTable.settle(send: record.seq, as: id)
+    return false
   }
 
   /// Ends those of which the log has told by now, and tells the user of a message that it lacks.

@@ -216,7 +216,12 @@ struct LogSync {
       try stage.walk.take(asked.page, of: asked.ask, into: &input.book)
     }
     job.status.received &+= entries.entries.count
-    let isStuck = entries.hasHoles && before == input.book.ranges
+    // Where nothing came of a page with a hole, another one would show no more.
+    let isStuck =
+      entries.hasHoles
+      && before.elementsEqual(input.book.ranges) {
+        $0.low == $1.low && $0.high == $1.high && ($0.start == nil) == ($1.start == nil)
+      }
     try input.finish(entries, frame: ingest.frame, marksRead: ingest.autoMarkRead)
     job.status.inserted &+= input.effects.inserted
     job.status.removed &+= input.effects.removed
@@ -237,7 +242,9 @@ struct LogSync {
     case (.unknownCursor, _):
       // None was asked with.
       return .ended(.refused)
-    case (.notFound, .around):
+    case (.notFound, .around(let id)):
+      // What is read again and is nowhere has left the log.
+      if stage.rereads > 0 { try input.book.lost(id) }
       try stage.walk.isMissing(stage.ask, in: &input.book)
     case (.unsupported, .around):
       if case .entry = stage.aim, stage.rereads == 0 {

@@ -366,16 +366,15 @@ extension SyncEngine {
   private func finishInLog(
     _ record: OperationRecord, outcome: Outcome, response: Response, from arrival: Arrival
   ) throws(StoreFailure) -> Receipt {
-    var name: [UInt8]?
     var id: [UInt8]?
     if case .message(.message(let message)) = outcome { id = message.id }
-    try commit { tx throws(StoreFailure) in
-      name = try tx.conversation(cid: record.cid)?.id
+    let name = try commit { tx throws(StoreFailure) -> [UInt8]? in
       var result: [UInt8]?
       if let data = response.data, data.count <= Limits.resultBytesMax {
         result = Array(arrival.frame[data])
       }
-      try LogSends(tx, record.cid).noteAnswer(to: record, id: id, result: result)
+      let waits = try LogSends(tx, record.cid).noteAnswer(to: record, id: id, result: result)
+      return waits ? try tx.conversation(cid: record.cid)?.id : nil
     }
     if let name { catchUp(name) }
     report.tellHost()

@@ -23,6 +23,9 @@ package class ReadTransaction {
   /// What was read of the state that is seen; a write brings it along as it changes.
   private(set) var memo: ReadCache?
 
+  /// A row may take another position without anybody's doing.
+  package var positionsMove: Bool { positionKind == LogTables.positionKind }
+
   init(_ connection: Connection, positionKind: Int64) {
     owned = connection
     self.positionKind = positionKind

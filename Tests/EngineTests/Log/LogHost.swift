@@ -20,6 +20,8 @@ final class LogHost {
   var tellsClientIDs = true
   /// What the user does is pushed.
   var echoes = false
+  /// What is sent is answered, and gets lost on the server.
+  var drops = false
   private var senders: [[UInt8]: String] = [:]
   private var clientIDs: [[UInt8]: String] = [:]
   private var names = 0
@@ -185,7 +187,7 @@ final class LogHost {
         content: Array((request["payload"] as? String ?? "").utf8))
       senders[entry.id] = "me"
       clientIDs[entry.id] = request["client_id"] as? String
-      append(entry, pushes: echoes)
+      if !drops { append(entry, pushes: echoes) }
       return ok("{\"message\":\(json(entry))}")
     case "edit_message", "delete_message", "react_message", "unreact_message", "pin_message":
       let target = request["message_id"] as? String ?? ""

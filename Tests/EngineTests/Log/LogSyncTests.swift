@@ -181,4 +181,54 @@ import Timeline
     try host.expectWhole()
     #expect(try host.client.state().operationsOpen == 0)
   }
+
+  /// Protects: a send whose answer was lost is found in the log by its client id, and told once.
+  @Test func lostAnswersAreFound() throws {
+    let host = try LogHost(kind())
+    for _ in 0..<3 { host.post() }
+    try host.client.connected()
+    try host.sync()
+    host.alter = { request, answer in request.contains("send_message") ? nil : answer }
+    for index in 0..<4 {
+      _ = try host.client.perform(
+        Array(
+          #"{"type":"send_message","conversation_id":"room","payload":"mine \#(index)"}"#.utf8))
+      try host.run()
+      try host.client.formerConnectionIsDead()
+      try host.reconnect()
+      try host.client.formerConnectionIsDead()
+      try host.run()
+    }
+    host.alter = { $1 }
+    try host.sync()
+    try host.expectWhole()
+    #expect(try host.client.state().operationsOpen == 0)
+    #expect(try host.client.state().operationsStuck == 0)
+    #expect(host.requests.count { $0.contains("send_message") } == 4)
+  }
+
+  /// Protects: what was answered and is not listed yet outlasts a kill and is not sent again; where
+  /// the whole log lacks it the user is told.
+  @Test func whatTheLogLacksIsTold() throws {
+    let path = path()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let host = try LogHost(kind(), file: file(path))
+    for _ in 0..<3 { host.post() }
+    try host.client.connected()
+    try host.sync()
+    host.drops = true
+    _ = try host.client.perform(
+      Array(#"{"type":"send_message","conversation_id":"room","payload":"lost"}"#.utf8))
+    host.alter = { request, answer in request.contains("get_entries") ? nil : answer }
+    try host.run()
+    #expect(try host.client.state().operationsOpen == 1)
+    host.alter = { $1 }
+    try host.reopen()
+    try host.sync()
+    #expect(try host.client.state().operationsOpen == 0)
+    #expect(try host.client.state().operationsStuck == 1)
+    #expect(host.requests.count { $0.contains("send_message") } == 1)
+    #expect(try host.page().coverage.whole)
+    host.client.close()
+  }
 }

@@ -1,0 +1,137 @@
+/// What cannot be done with a log, or cannot be read of one: each says so, and nothing loops.
+import Base
+import Engine
+import Foundation
+import LogSupport
+import Testing
+import Timeline
+
+@Suite struct LogRefusalTests {
+  private func host(_ pageLimit: Int = 10) throws -> LogHost {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.refusesUnknown = true
+    return try LogHost(kind, pageLimit: pageLimit)
+  }
+
+  /// Protects: what is not there yet is refused with a status and a reason.
+  @Test func whatIsNotThereIsRefused() throws {
+    let host = try host()
+    host.post()
+    try host.client.connected()
+    try host.sync()
+    var budget = Budget()
+    budget.messages = 10
+    #expect(throws: Failure.unsupported("a log keeps all that it has read")) {
+      try Keeper(host.client).set(budget)
+    }
+    #expect(throws: Failure.unsupported("a log gives back no single message")) {
+      try host.client.drop(conversation: Array("room".utf8), id: Array("m1".utf8))
+    }
+    // All of it may go, and comes anew.
+    try host.client.drop(conversation: Array("room".utf8), id: [])
+    #expect(try host.shown().isEmpty)
+    try host.sync()
+    try host.expectWhole()
+    try host.client.clear()
+    try host.run()
+    try host.sync()
+    try host.expectWhole()
+  }
+
+  /// Protects: an entry that cannot be read keeps its place, and hides nothing but itself.
+  @Test func unreadableEntriesKeepTheirPlaces() throws {
+    let host = try host()
+    for _ in 0..<8 { host.post() }
+    host.alter = { _, answer in
+      answer.replacingOccurrences(
+        of: #""sender_id":"you","payload":"text 4""#, with: #""sender_id":7,"payload":"text 4""#)
+    }
+    try host.client.connected()
+    #expect(try host.sync().trouble == nil)
+    var truth = host.truth()
+    truth.remove(at: 3)
+    #expect(try host.shown() == truth)
+    let gaps = try host.page().coverage.gaps
+    #expect(gaps.count == 1 && gaps[0].poisoned && gaps[0].beforeRow == 3, "\(gaps)")
+    #expect(try host.client.stats().quarantined == 1)
+    // A later copy that can be read takes the place.
+    host.alter = { $1 }
+    #expect(try host.sync(.at(Array("m4".utf8))).trouble == nil)
+    try host.expectWhole()
+  }
+
+  /// Protects: between the entries on the two sides of a hole nothing is claimed, and a sync ends.
+  @Test func holesAreGaps() throws {
+    let host = try host()
+    for _ in 0..<8 { host.post() }
+    host.alter = { _, answer in
+      answer.replacingOccurrences(of: #""message_id":"m4""#, with: #""message_id":4"#)
+    }
+    try host.client.connected()
+    for _ in 0..<3 { try host.sync() }
+    for _ in 0..<3 { try host.sync(.older, want: 5) }
+    #expect(host.requests.count < 20, "\(host.requests)")
+    var truth = host.truth()
+    truth.remove(at: 3)
+    #expect(try host.shown() == truth)
+    let gaps = try host.page().coverage.gaps
+    #expect(gaps.count == 1 && gaps[0].beforeRow == 3, "\(gaps)")
+    host.alter = { $1 }
+    try host.reconnect()
+    try host.sync(.older, want: 5)
+    try host.expectWhole()
+  }
+
+  /// Protects: tokens that lead nowhere end a sync with a gap, not in a loop.
+  @Test func tokensThatLeadNowhere() throws {
+    let host = try host()
+    for _ in 0..<40 { host.post() }
+    try host.client.connected()
+    try host.sync()
+    // Each older page is empty, and names the same place.
+    host.alter = { request, answer in
+      guard request.contains("\"before\"") else { return answer }
+      let id = request.range(of: #""request_id":"[^"]*""#, options: .regularExpression)
+      return """
+        {"type":"get_entries",\(id.map { String(request[$0]) } ?? ""),"status":"ok",\
+        "data":{"entries":[],"before":"same","after":"same"}}
+        """
+    }
+    host.reset()
+    let status = try host.sync(.older, want: 5)
+    #expect(status.trouble == .incomplete)
+    #expect(host.requests.count <= 70)
+    host.alter = { $1 }
+    for _ in 0..<5 { try host.sync(.older, want: 10) }
+    try host.expectWhole()
+  }
+
+  /// Protects: a server that refuses everything ends a sync, and what is shown stays.
+  @Test(arguments: ["unsupported", "forbidden", "unknown_cursor", "not_found", "other"])
+  func refusalsEnd(_ code: String) throws {
+    let host = try host(5)
+    for _ in 0..<12 { host.post() }
+    try host.client.connected()
+    try host.sync()
+    let shown = try host.shown()
+    host.alter = { _, answer in
+      let id = answer.range(of: #""request_id":"[^"]*""#, options: .regularExpression)
+      return """
+        {"type":"get_entries",\(id.map { String(answer[$0]) } ?? ""),"status":"error",\
+        "error":{"code":"\(code)"}}
+        """
+    }
+    host.reset()
+    for kind in [SyncRequest.Kind.latest, .older, .live, .at(Array("m1".utf8))] {
+      let status = try host.sync(kind, want: 5)
+      #expect(status.phase == .ended && status.trouble != nil, "\(kind): \(status)")
+    }
+    #expect(host.requests.count < 200)
+    host.alter = { $1 }
+    for _ in 0..<4 { try host.sync() }
+    for _ in 0..<4 { try host.sync(.older, want: 5) }
+    try host.expectWhole()
+    #expect(try host.shown().suffix(shown.count) == shown[...])
+  }
+}

@@ -1,0 +1,115 @@
+/// Windows over a log: they scroll through it, follow it, and keep their rows where entries move.
+import Base
+import Engine
+import Foundation
+import LogSupport
+import Testing
+import Timeline
+
+@Suite struct LogWindowTests {
+  private func kind(_ change: (inout LogServerKind) -> Void = { _ in }) -> LogServerKind {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.refusesUnknown = true
+    change(&kind)
+    return kind
+  }
+
+  private func settle(_ window: Window, _ host: LogHost) throws {
+    for _ in 0..<200 {
+      try host.run()
+      let count = host.requests.count
+      let diff = try window.poll()
+      try host.run()
+      if diff == nil, host.requests.count == count { return }
+    }
+    Issue.record("the window does not come to rest: \(try window.state())")
+  }
+
+  private func open(_ host: LogHost, _ at: At = .latest, count: Int = 20) throws -> Window {
+    var config = WindowConfig(conversation: Array("room".utf8), at: at, count: count, rowsMax: 500)
+    config.holdMs = 0
+    let window = try host.client.openWindow(config)
+    try settle(window, host)
+    return window
+  }
+
+  /// Ids, with `|` for a split.
+  private func picture(_ window: Window) throws -> [String] {
+    guard let page = try window.rows(first: 0, count: 10_000) else { return [] }
+    return page.rows.map { row in
+      (row.flags & (1 << 8) != 0 ? "|" : "") + String(decoding: page[row.id], as: UTF8.self)
+    }
+  }
+
+  private func ids(_ host: LogHost) -> [String] {
+    host.truth().map { String($0.prefix { $0 != " " }) }
+  }
+
+  /// Protects: a screen scrolls to the start of a log that is longer than what it shows.
+  @Test func aWindowScrollsToTheStart() throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    for index in 0..<95 { host.post(at: Int64(index % 7)) }
+    try host.client.connected()
+    let window = try open(host)
+    #expect(try picture(window) == Array(ids(host).suffix(20)))
+    for _ in 0..<8 {
+      guard try window.load(Load(.before(0), count: 15)) else { break }
+      try settle(window, host)
+    }
+    #expect(try picture(window) == ids(host))
+    #expect(try window.state().isAtStart && window.state().isAtEnd)
+  }
+
+  /// Protects: a screen follows what is pushed, and what a push has put above all others takes its
+  /// place when a catch-up says it.
+  @Test(arguments: [true, false]) func aWindowFollows(_ namesPrevious: Bool) throws {
+    let host = try LogHost(kind { $0.namesPrevious = namesPrevious }, pageLimit: 10)
+    for _ in 0..<12 { host.post() }
+    try host.client.connected()
+    let window = try open(host)
+    for index in 0..<9 {
+      // Some are lost on their way.
+      host.post(pushes: index % 3 != 1)
+      if index % 4 == 0 { host.change(.edit, of: "m5", says: "edit \(index)", pushes: true) }
+      try settle(window, host)
+    }
+    try host.reconnect()
+    try settle(window, host)
+    #expect(try picture(window) == ids(host))
+    try host.expectWhole()
+  }
+
+  /// Protects: a window at a message that is not stored shows it among its neighbours, with splits
+  /// to what is known, and closes them when it is scrolled.
+  @Test func aWindowAtAMessage() throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    for _ in 0..<90 { host.post() }
+    try host.client.connected()
+    #expect(try host.sync(.live).trouble == nil)
+    let window = try open(host, .message(Array("m40".utf8)), count: 8)
+    let shown = try picture(window)
+    #expect(shown.contains { $0.hasSuffix("m40") } && shown.count >= 8)
+    #expect(!shown.dropFirst().contains { $0.hasPrefix("|") })
+    for _ in 0..<12 {
+      _ = try window.load(Load(.after(0), count: 20))
+      try settle(window, host)
+    }
+    let last = try picture(window)
+    #expect(last.last == "m90" && !last.dropFirst().contains { $0.hasPrefix("|") })
+    for _ in 0..<12 {
+      _ = try window.load(Load(.before(0), count: 20))
+      try settle(window, host)
+    }
+    #expect(try picture(window) == ids(host))
+    try host.expectWhole()
+  }
+
+  /// Protects: a message that does not exist ends with the status that says so.
+  @Test func aMessageThatIsNowhere() throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    for _ in 0..<5 { host.post() }
+    try host.client.connected()
+    #expect(try host.sync(.at(Array("nowhere".utf8))).trouble == .noMessage)
+  }
+}
