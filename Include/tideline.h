@@ -335,8 +335,8 @@ typedef struct tl_policy_question {
 /** What was chosen. */
 typedef struct tl_policy_choice {
   int32_t policy;    /**< A `TL_POLICY_` other than #TL_POLICY_HOST. */
-  uint32_t limit_ms; /**< As that of #tl_sync_request. */
-  int64_t age_us;    /**< As that of #tl_sync_request. */
+  uint32_t limit_ms; /**< As that of #tl_sync_request; a longer one counts as the longest. */
+  int64_t age_us;    /**< As that of #tl_sync_request; one below 0 counts as 0. */
 } tl_policy_choice;
 
 /**
@@ -699,15 +699,15 @@ enum {
   TL_POLICY_CACHE_ONLY = 1,         /**< The cache only: ends at once, asks nothing. */
   TL_POLICY_NETWORK_FIRST = 2,      /**< The network; after `limit_ms`, or where it fails, the cache. What the network brings later is taken. */
   TL_POLICY_NETWORK_ONLY = 3,       /**< The network; fails where it does, after `limit_ms`, and without a connection at once. */
-  TL_POLICY_MAX_AGE = 4,            /**< The cache where the server was asked for all that is new no longer than `age_us` ago, else as #TL_POLICY_CACHE_THEN_NETWORK. */
+  TL_POLICY_MAX_AGE = 4,            /**< The cache where the server was asked for all that is new no longer than `age_us` ago, else as #TL_POLICY_CACHE_THEN_NETWORK. An age of 0 always asks. */
   TL_POLICY_HOST = 5                /**< What `choose` of #tl_client_config says. */
 };
 
 /** What an answer stands on. */
 typedef int32_t tl_basis;
 enum {
-  TL_BASIS_CACHE = 0,  /**< What was here, as of `as_of_us`. */
-  TL_BASIS_NETWORK = 1 /**< The server was asked, to the end. */
+  TL_BASIS_CACHE = 0,  /**< What was here, as of `as_of_us`; also where nothing had to be asked. */
+  TL_BASIS_NETWORK = 1 /**< The server was asked, to the end, or has pushed all that is new (#TL_PROFILE_PUSH_LOSSLESS). */
 };
 
 /** Flags of #tl_sync_request. */
@@ -740,6 +740,11 @@ typedef struct tl_sync_request {
  * what #TL_SYNC_OLDER brings is not known by any age, and is asked for. How long ago the
  * server was asked is kept in the file once a policy of those three was used.
  *
+ * A limit acts in #tl_client_advance, which counts it among its deadlines: where nobody calls
+ * that, nothing ends. The network has failed where it refuses for good, where it does not answer
+ * or refuses for now six times, and where the connection is lost; a server that says when to ask
+ * again is waited for until then, as long as `limit_ms` allows.
+ *
  * #TL_SYNC_ALL goes through the conversations of open windows first, then through the
  * others as a list has them, two at a time, and all that screens wait for goes before
  * it; `done` and `total` of #tl_sync_status say how far it is. Conversations that the
@@ -762,6 +767,9 @@ tl_client_sync(tl_client *client, const tl_sync_request *request, uint64_t *out)
 
 /**
  * @brief Cancels a sync. What it brought so far stays.
+ *
+ * Others to whom the same was promised by a policy, under numbers of their own, get it all the
+ * same.
  * @param client The client.
  * @param sync The sync's number.
  * @return #TL_OK, #TL_NONE when it had ended, or #TL_E_NOT_FOUND,
@@ -791,7 +799,7 @@ typedef struct tl_sync_status {
   uint32_t total;       /**< Of #TL_SYNC_ALL: conversations there are, 0 before it began. */
   tl_basis basis;       /**< What the answer stands on. */
   tl_status reason;     /**< #TL_OK, or why the network did not answer, also where the cache then did and `result` is #TL_OK. */
-  int64_t as_of_us;     /**< When the server was last asked for all that is new there: when the catch-up began that ended well, by the device's clock; 0 where that is not known. */
+  int64_t as_of_us;     /**< When the server was last asked for all that is new there: when the catch-up began that ended well, by the device's clock; 0 where that is not known. While this one is under way, as of before it. */
 } tl_sync_status;
 
 /**
@@ -1363,7 +1371,9 @@ typedef struct tl_window_config {
  * this connection, or that has failed, or `limit_ms` is over; with #TL_POLICY_NETWORK_ONLY
  * until it was caught up with, and `trouble` says why it was not. What was shown stays. With
  * #TL_POLICY_MAX_AGE the newest messages are not asked for at a connection while they are young
- * enough; gaps are. With #TL_POLICY_HOST the host's function is asked here and by each poll.
+ * enough; gaps are. With #TL_POLICY_HOST the host's function is asked here and by each poll: a
+ * window that is empty because of what it said before shows what is here with the poll in which it
+ * no longer says so, and a limit that it names counts from the first poll.
  * @param client The client. The window keeps it alive until it is freed.
  * @param config How to open it. Borrowed for the call.
  * @param out The window on success, NULL otherwise.
@@ -2418,7 +2428,8 @@ typedef struct tl_progress {
  * @param out Filled on success.
  * @return #TL_OK, #TL_NONE when nothing is left to do, or #TL_E_INVALID, #TL_E_CLOSED,
  *         #TL_E_TOO_NEW, #TL_E_NOT_FOUND (search was switched off), #TL_E_DAMAGED (of
- *         #tl_search_check: the index was wrong), #TL_E_STORAGE, #TL_E_FULL.
+ *         #tl_search_check: the index was wrong), #TL_E_INCOMPLETE (of #tl_client_import: an
+ *         array has no end yet), #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status tl_work_step(tl_work *work, uint32_t ms, tl_progress *out);
 
@@ -2698,6 +2709,9 @@ typedef struct tl_room {
 
 /**
  * @brief Reads how much is stored; without a budget nothing is counted.
+ *
+ * Until #TL_ROOM_COUNTED is set `messages` and `bytes` are what was counted so far, and nothing is
+ * purged. What was purged is counted from the first budget on, and forgotten when there is none.
  * @param client The client.
  * @param conversation Conversation id; empty for all of them.
  * @param out Filled on success. Set `struct_size` before the call.
@@ -2707,9 +2721,10 @@ typedef struct tl_room {
 TL_API TL_CHECK tl_status tl_client_room(tl_client *client, tl_view conversation, tl_room *out);
 
 /**
- * Gives bytes of a source from `offset` on, at most `size`; `*got` 0 says that it is over. Runs in
- * #tl_work_step with no lock of the library held. Anything but #TL_OK fails that step with
- * #TL_E_STORAGE, and the next one asks for the same again.
+ * Gives bytes of a source from `offset` on, at most `size`; `*got` 0 says that it is over for now.
+ * Runs in #tl_work_step with no lock of the library held. Anything but #TL_OK fails that step with
+ * #TL_E_STORAGE and "the host's function that reads the source failed", and the next one asks for
+ * the same again.
  */
 typedef tl_status (*tl_import_read)(void *context, uint64_t offset, uint8_t *bytes, size_t size,
                                     size_t *got);
@@ -2742,15 +2757,22 @@ typedef struct tl_import {
  * stays as it is. Nothing is offered for a notification, and no mark is sent.
  *
  * What a step takes is one transaction, and in it stands how far the import is: after any end
- * another work of the same name goes on behind that, and takes nothing twice. Lines that were
- * added to a source are taken by another work. A line that is of no use is left out and named by
- * its number, the rest is kept: see #tl_client_import_bad. #tl_client_clear forgets imports.
+ * another work of the same name goes on behind that, and takes nothing twice. A line or element
+ * that is of no use is left out and named by its number, the rest is kept: see
+ * #tl_client_import_bad; one of more than 4 MiB is of no use. #tl_client_clear forgets imports.
+ *
+ * A source of lines may grow: another work takes what was added. A last line without its end is
+ * taken where it is whole; where it is not it is named, and read again once there is more. A source
+ * with #TL_IMPORT_ARRAY is one array with space around it. Where it is over before the array ends
+ * the step that comes there gives #TL_E_INCOMPLETE, and goes on as soon as there is more; where it
+ * is no array, or something stands behind its end, #TL_E_INVALID. What was read before stays, and
+ * #TL_IMPORTED_DONE is not set.
  * @param client The client.
  * @param config The source. Borrowed for the call.
  * @param out The work on success, NULL otherwise; its progress is in bytes. Free it with
  *        #tl_work_free.
- * @return #TL_OK, also where nothing is left to do, or #TL_E_INVALID, #TL_E_CLOSED,
- *         #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
+ * @return #TL_OK, also where nothing is left to do, or #TL_E_INVALID (also where an import of the
+ *         name has the other form), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status
 tl_client_import(tl_client *client, const tl_import *config, tl_work **out);
@@ -2764,7 +2786,7 @@ enum {
 typedef struct tl_imported {
   uint32_t struct_size; /**< `sizeof(tl_imported)` of the caller. */
   uint32_t flags;       /**< `TL_IMPORTED_` flags. */
-  uint64_t lines;       /**< Lines, or elements of the array, that were passed. */
+  uint64_t lines;       /**< Lines, or elements of the array, that were passed; a last line that is of no use and has no end is not. */
   uint64_t inserted;    /**< Messages that were new. */
   uint64_t known;       /**< Messages that were here, or were deleted. */
   uint64_t bad;         /**< Lines of no use. */
@@ -2807,7 +2829,10 @@ TL_API TL_CHECK tl_status tl_client_import_bad(tl_client *client, tl_view name, 
  */
 TL_API const tl_bad_line *tl_batch_bad_lines(const tl_batch *batch, size_t *count);
 
-/** Takes whole lines, each with its end. Anything but #TL_OK fails the step, and they come again. */
+/**
+ * Takes whole lines, each with its end. Anything but #TL_OK fails the step with #TL_E_STORAGE and
+ * "the host's function that writes the lines failed", and they come again.
+ */
 typedef tl_status (*tl_export_write)(void *context, tl_view lines);
 
 /** What is exported, and where it goes. Set `struct_size` and zero the rest. */

@@ -47,7 +47,7 @@ extension Failure {
     switch self {
     case .invalid: ABI.status(TL_E_INVALID)
     case .closed: ABI.status(TL_E_CLOSED)
-    case .storage, .linked: ABI.status(TL_E_STORAGE)
+    case .storage, .linked, .host: ABI.status(TL_E_STORAGE)
     case .full: ABI.status(TL_E_FULL)
     case .key: ABI.status(TL_E_KEY)
     case .tooNew: ABI.status(TL_E_TOO_NEW)
@@ -64,7 +64,7 @@ extension Failure {
     case .refused: ABI.status(TL_E_REFUSED)
     case .unavailable: ABI.status(TL_E_UNAVAILABLE)
     case .cancelled: ABI.status(TL_E_CANCELLED)
-    case .incomplete: ABI.status(TL_E_INCOMPLETE)
+    case .incomplete, .cut: ABI.status(TL_E_INCOMPLETE)
     case .internal: ABI.status(TL_E_INTERNAL)
     }
   }

@@ -83,7 +83,9 @@ internal import Engine
       unsafe choose(config.choose_context, &asked, &choice)
     }
     do {
-      return try PolicyChoice(choice.policy, choice.limit_ms, choice.age_us)
+      return try PolicyChoice(
+        choice.policy, min(choice.limit_ms, UInt32(clamping: Limits.policyLimitMsMax)),
+        max(choice.age_us, 0))
     } catch {
       return PolicyChoice()
     }

@@ -12,8 +12,30 @@ package struct ItemSplitter: Sendable {
     /// The bracket that opens the array.
     case opening = 1
     case element = 2
-    /// Nothing more is to be read.
+    /// What stands behind the array.
     case ended = 3
+    /// What stands behind a line that was passed before its end was there.
+    case rest = 4
+    /// The same, which was found to be more than space.
+    case spoiled = 5
+    /// A line that is of no use so far, and has no end yet.
+    case begun = 6
+
+    package var isOfLines: Bool {
+      switch self {
+      case .lines, .rest, .spoiled, .begun: true
+      case .opening, .element, .ended: false
+      }
+    }
+  }
+
+  /// Why a stream is no array.
+  package enum Fault: Sendable {
+    case noArray
+    /// It is over before the array ends.
+    case isCut
+    /// Something stands behind the array.
+    case goesOn
   }
 
   package struct Item: Equatable, Sendable {
@@ -22,9 +44,12 @@ package struct ItemSplitter: Sendable {
     /// Of all lines or elements, from 1 on.
     package var number: UInt64
     package var isTooLong = false
+    /// The line had been passed, and goes on with more than space.
+    package var isSpoiled = false
   }
 
   package private(set) var state: State
+  package private(set) var fault: Fault?
   /// Where what was not taken begins.
   package private(set) var offset: UInt64
   /// How many lines or elements were passed.
@@ -39,7 +64,7 @@ package struct ItemSplitter: Sendable {
   private var ahead: UInt64 = 0
 
   package init(_ state: State, offset: UInt64 = 0, number: UInt64 = 0) {
-    self.state = state
+    self.state = state == .begun ? .lines : state
     self.offset = offset
     self.number = number
   }
@@ -50,25 +75,34 @@ package struct ItemSplitter: Sendable {
   /// Takes bytes from `next` on until an item is whole; gives it, and how many it has taken.
   package mutating func take(_ bytes: ArraySlice<UInt8>) -> (item: Item?, count: Int) {
     switch state {
-    case .lines: takeLine(bytes)
-    case .opening: open(bytes)
-    case .element: takeElement(bytes)
-    case .ended: (nil, bytes.count)
+    case .begun:
+      state = .lines
+      return takeLine(bytes)
+    case .lines: return takeLine(bytes)
+    case .rest, .spoiled: return takeRest(bytes)
+    case .opening: return open(bytes)
+    case .element: return takeElement(bytes)
+    case .ended: return takeEnd(bytes)
     }
   }
 
-  /// The stream is over: what was begun is an item, too.
-  package mutating func end() -> Item? {
-    defer { if state != .lines { state = .ended } }
-    if state == .opening { return nil }
-    if state == .lines && pending.isEmpty && !isTooLong {
-      offset = next
+  /// The stream is over for now, and an array that is not is cut. A line without its end is an
+  /// item, too: one that `isWhole` is passed, and any other is read again from where it began.
+  package mutating func end(isWhole: (Item) -> Bool) -> Item? {
+    if state == .opening || state == .element { fault = .isCut }
+    guard state == .lines, !pending.isEmpty || isTooLong else { return nil }
+    let last = item(number &+ 1)
+    let isSpace = last.bytes.isEmpty && !last.isTooLong
+    if !isSpace, isWhole(last) {
+      pass(0)
+      number &+= 1
+      state = .rest
+    } else {
+      if !isSpace { state = .begun }
       ahead = 0
-      return nil
     }
-    // What an array lacks its end after is an element, too.
-    let item = close(at: 0)
-    return state == .lines && item.bytes.isEmpty && !item.isTooLong ? nil : item
+    forget()
+    return isSpace ? nil : last
   }
 
   private mutating func takeLine(_ bytes: ArraySlice<UInt8>) -> (item: Item?, count: Int) {
@@ -83,7 +117,19 @@ package struct ItemSplitter: Sendable {
     return (item.bytes.isEmpty && !item.isTooLong ? nil : item, count)
   }
 
-  /// The first byte that is no space opens the array; where it is another, that is the one element.
+  private mutating func takeRest(_ bytes: ArraySlice<UInt8>) -> (item: Item?, count: Int) {
+    for (index, byte) in bytes.enumerated() {
+      let isEnd = byte == UInt8(ascii: "\n")
+      guard isEnd || state == .rest && !Self.isSpace(byte) else { continue }
+      state = isEnd ? .lines : .spoiled
+      pass(index &+ 1)
+      return (isEnd ? nil : Item(bytes: [], number: number, isSpoiled: true), index &+ 1)
+    }
+    pass(bytes.count)
+    return (nil, bytes.count)
+  }
+
+  /// The first byte that is no space opens the array.
   private mutating func open(_ bytes: ArraySlice<UInt8>) -> (item: Item?, count: Int) {
     for (index, byte) in bytes.enumerated() where !Self.isSpace(byte) {
       // A mark at the beginning of the text is passed over.
@@ -93,12 +139,17 @@ package struct ItemSplitter: Sendable {
         pass(index &+ 1)
         return (nil, index &+ 1)
       }
-      state = .ended
-      pass(bytes.count)
-      number &+= 1
-      return (Item(bytes: [byte], number: number), bytes.count)
+      fault = .noArray
+      return (nil, bytes.count)
     }
     pass(bytes.count)
+    return (nil, bytes.count)
+  }
+
+  private mutating func takeEnd(_ bytes: ArraySlice<UInt8>) -> (item: Item?, count: Int) {
+    let space = bytes.prefix(while: Self.isSpace).count
+    pass(space)
+    if space < bytes.count { fault = .goesOn }
     return (nil, bytes.count)
   }
 
@@ -150,18 +201,24 @@ package struct ItemSplitter: Sendable {
 
   /// What was kept is whole with the next `count` bytes.
   private mutating func close(at count: Int) -> Item {
-    offset = next &+ UInt64(clamping: count)
-    ahead = 0
+    pass(count)
     number &+= 1
+    defer { forget() }
+    return item(number)
+  }
+
+  private func item(_ number: UInt64) -> Item {
     var bytes = pending[...]
     if number == 1, state == .lines, bytes.starts(with: Self.mark) { bytes.removeFirst(3) }
     while let last = bytes.last, Self.isSpace(last) { bytes.removeLast() }
     let first = bytes.firstIndex { !Self.isSpace($0) } ?? bytes.endIndex
-    let item = Item(bytes: Array(bytes[first...]), number: number, isTooLong: isTooLong)
+    return Item(bytes: Array(bytes[first...]), number: number, isTooLong: isTooLong)
+  }
+
+  private mutating func forget() {
     pending = []
     isTooLong = false
     (depth, isInString, isEscaped) = (0, false, false)
-    return item
   }
 
   private mutating func pass(_ count: Int) {

@@ -21,6 +21,21 @@ static tl_status give(void *context, uint64_t offset, uint8_t *bytes, size_t siz
   return TL_OK;
 }
 
+static const char array[] =
+    "[{\"message_id\":\"m1\",\"sender_id\":\"you\",\"payload\":{\"text\":\"a\"},"
+    "\"created_at\":\"2024-05-01T10:00:01\"},"
+    "{\"message_id\":\"m2\",\"sender_id\":\"me\",\"payload\":{\"text\":\"b\"},"
+    "\"created_at\":\"2024-05-01T10:00:02\"}]";
+static size_t array_size;
+
+static tl_status give_array(void *context, uint64_t offset, uint8_t *bytes, size_t size,
+                            size_t *got) {
+  CHECK(context == &reads && offset <= array_size);
+  *got = array_size - offset < size ? array_size - offset : size;
+  memcpy(bytes, array + offset, *got);
+  return TL_OK;
+}
+
 static tl_status take(void *context, tl_view lines) {
   CHECK(context == &reads && written_size + lines.size < sizeof written);
   if (fails) return TL_E_FULL;
@@ -61,6 +76,7 @@ static void in_and_out(void) {
   dropped = 0;
   EXPECT(tl_client_import(client, &in, &work), TL_OK);
   EXPECT(tl_work_step(work, 0, &progress), TL_E_STORAGE);
+  CHECK(strcmp(tl_last_error(), "the host's function that reads the source failed") == 0);
   fails = 0;
   finish(work);
   CHECK(dropped == 1);
@@ -81,6 +97,7 @@ static void in_and_out(void) {
   EXPECT(tl_client_export(client, &out, &work), TL_OK);
   fails = 1;
   EXPECT(tl_work_step(work, 0, &progress), TL_E_STORAGE);
+  CHECK(strcmp(tl_last_error(), "the host's function that writes the lines failed") == 0);
   fails = 0;
   written_size = 0;
   finish(work);
@@ -128,15 +145,43 @@ static void misuse(void) {
   finish(work);
   in = config();
   in.flags = TL_IMPORT_ARRAY;
+  EXPECT(tl_client_import(client, &in, &work), TL_E_INVALID);
+  CHECK(work == NULL && strcmp(tl_last_error(), "an import of this name has another form") == 0);
+  /* Lines are no array, and what was read of one that has no end stays. */
   tl_progress progress = {.struct_size = sizeof progress};
+  in.name = view("array");
   EXPECT(tl_client_import(client, &in, &work), TL_OK);
   EXPECT(tl_work_step(work, 0, &progress), TL_E_INVALID);
+  CHECK(strcmp(tl_last_error(), "the source is no JSON array") == 0);
   tl_work_free(work);
+  tl_client_free(client);
+}
+
+/* header: "the step that comes there gives #TL_E_INCOMPLETE, and goes on" */
+static void an_array_that_grows(void) {
+  tl_client *client = open_memory();
+  tl_work *work = NULL;
+  tl_import in = config();
+  tl_progress progress = {.struct_size = sizeof progress};
+  tl_imported done = {.struct_size = sizeof done};
+  in.flags = TL_IMPORT_ARRAY;
+  in.read = give_array;
+  array_size = strlen(array) - 1;
+  EXPECT(tl_client_import(client, &in, &work), TL_OK);
+  EXPECT(tl_work_step(work, 0, &progress), TL_E_INCOMPLETE);
+  CHECK(strcmp(tl_last_error(), "the source is over before its array ends") == 0);
+  EXPECT(tl_client_imported(client, view("old"), &done), TL_OK);
+  CHECK(done.inserted == 1 && done.flags == 0);
+  array_size++;
+  finish(work);
+  EXPECT(tl_client_imported(client, view("old"), &done), TL_OK);
+  CHECK(done.inserted == 2 && done.flags == TL_IMPORTED_DONE);
   tl_client_free(client);
 }
 
 int main(void) {
   RUN(in_and_out);
+  RUN(an_array_that_grows);
   RUN(misuse);
   return report("import");
 }

@@ -97,7 +97,22 @@ static void the_host_chooses(void) {
   tl_window_status state = {.struct_size = sizeof state};
   EXPECT(tl_window_state(window, &state), TL_OK);
   CHECK(state.trouble == TL_E_OFFLINE && state.basis == TL_BASIS_CACHE);
+  /* What is no longer forbidden is shown. */
+  next_policy = TL_POLICY_CACHE_ONLY;
+  EXPECT(tl_window_poll(window, &diff), TL_NONE);
+  EXPECT(tl_window_state(window, &state), TL_OK);
+  CHECK(state.trouble == TL_OK);
   tl_window_free(window);
+  /* A limit that is too long counts as the longest. */
+  next_policy = TL_POLICY_NETWORK_FIRST;
+  next_limit = 3600001;
+  EXPECT(tl_client_sync(client, &asks, &sync), TL_OK);
+  int64_t wait = 0;
+  EXPECT(tl_client_advance(client, &wait), TL_OK);
+  CHECK(wait > 0 && wait <= 3600000);
+  CHECK(status_of(client, sync).phase == TL_SYNC_WAITING);
+  EXPECT(tl_client_cancel(client, sync), TL_OK);
+  next_limit = 0;
   tl_client_free(client);
   CHECK(dropped == 1);
 }

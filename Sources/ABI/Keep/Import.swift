@@ -100,7 +100,9 @@ public func tl_client_export(
     let code = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
       unsafe read(config.context, offset, buffer.baseAddress, most, &got)
     }
-    guard code == status(TL_OK), (0...most).contains(got) else { throw .hostFailed }
+    guard code == status(TL_OK), (0...most).contains(got) else {
+      throw .host("the host's function that reads the source failed")
+    }
     bytes.removeLast(most &- got)
     return bytes
   }
@@ -121,13 +123,10 @@ public func tl_client_export(
     let code = unsafe text.withUnsafeBufferPointer { buffer in
       unsafe write(config.context, tl_view(data: buffer.baseAddress, size: buffer.count))
     }
-    guard code == status(TL_OK) else { throw .hostFailed }
+    guard code == status(TL_OK) else {
+      throw .host("the host's function that writes the lines failed")
+    }
   }
-}
-
-extension Failure {
-  /// As code 10 of SQLite: what the host reads or writes for the library.
-  fileprivate static let hostFailed = Failure.storage(10)
 }
 
 extension ImportSource {

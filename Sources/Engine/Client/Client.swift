@@ -135,6 +135,7 @@ package final class Client: Sendable {
         news = told.hasNews
         engine.postToWindows()
       }
+      engine.memory.asked.now = now
       do throws(Failure) {
         let result = try body(engine, now)
         try store.endWhereGivenUp()

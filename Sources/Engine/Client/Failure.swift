@@ -27,6 +27,10 @@ package enum Failure: Error, Equatable, Sendable {
   case unavailable
   case cancelled
   case incomplete
+  /// A source is over too early; more of it may come.
+  case cut(StaticText)
+  /// What the host reads or writes for the library failed.
+  case host(StaticText)
   case `internal`(StaticText)
 }
 
@@ -61,6 +65,7 @@ extension Failure {
     case .unavailable: "the server refused for now"
     case .cancelled: "cancelled by the host"
     case .incomplete: "ended with a recorded gap"
+    case .cut(let text), .host(let text): text
     case .internal(let text): text
     }
   }

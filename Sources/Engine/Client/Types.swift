@@ -263,12 +263,12 @@ package struct SyncStatus: Equatable, Sendable {
 }
 
 extension SyncStatus {
-  /// It is over.
-  mutating func end(_ trouble: Failure?, asOfUs: Int64) {
+  /// It is over; `isAnswered` where the server has said what there is.
+  mutating func end(_ trouble: Failure?, isAnswered: Bool = false, asOfUs: Int64) {
     phase = .ended
     self.trouble = trouble
     reason = trouble
-    basis = trouble == nil ? .network : .cache
+    basis = trouble == nil && isAnswered ? .network : .cache
     self.asOfUs = asOfUs
   }
 }

@@ -28,6 +28,8 @@ package struct Importer {
           }
         }
       }
+    } else if let known = try record(source.name) {
+      _ = try known.place(source)
     }
     return Work(client, ImportWork(client, source))
   }
@@ -74,6 +76,11 @@ package struct Importer {
       try engine.storing { () throws(StoreFailure) in
         try engine.commit { tx throws(StoreFailure) -> Bool in
           guard try ImportTable(tx).record(source.name) == before else { return false }
+          if let before, before.state == ItemSplitter.State.begun.rawValue {
+            // It is read again, and named again where it is of no use still.
+            try ImportTable(tx).forgive(before.lines &+ 1, of: source.name)
+            result.bad &-= 1
+          }
           // Nobody is told that they have arrived.
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
@@ -91,6 +98,26 @@ package struct Importer {
     }
     if isTaken { record = result }
     return isTaken
+  }
+}
+
+extension ImportRecord {
+  /// Where the source goes on; a name has one form.
+  fileprivate func place(_ source: ImportSource) throws(Failure) -> ItemSplitter.State {
+    guard let place = ItemSplitter.State(rawValue: state), place.isOfLines != source.isArray else {
+      throw .invalid("an import of this name has another form")
+    }
+    return place
+  }
+}
+
+extension ItemSplitter.Fault {
+  fileprivate var failure: Failure {
+    switch self {
+    case .noArray: .invalid("the source is no JSON array")
+    case .isCut: .cut("the source is over before its array ends")
+    case .goesOn: .invalid("the source goes on behind the end of its array")
+    }
   }
 }
 
@@ -247,15 +274,19 @@ private final class ImportWork: WorkBody {
       record.offset = Int64(clamping: state.splitter.offset)
       record.lines = Int64(clamping: state.splitter.number)
       record.state = state.splitter.state.rawValue
-      record.isDone = state.isOver
-      let isTaken = try Importer(client).take(
-        items, of: source, after: state.stored, to: &record)
-      guard isTaken else {
-        // It goes on from what the file has.
-        state = State()
-        return false
+      record.isDone = state.isOver && state.splitter.fault == nil
+      if !items.isEmpty || record != state.stored {
+        let isTaken = try Importer(client).take(
+          items, of: source, after: state.stored, to: &record)
+        guard isTaken else {
+          // It goes on from what the file has.
+          state = State()
+          return false
+        }
+        state.stored = record
       }
-      state.stored = record
+      // What there was before it is taken, and stays.
+      if let fault = state.splitter.fault { throw fault.failure }
     }
     state.record = record
     let (done, isDone) = (UInt64(clamping: record.offset), record.isDone)
@@ -273,43 +304,46 @@ private final class ImportWork: WorkBody {
       record.state = form.rawValue
       return record
     }
-    guard (record.state == ItemSplitter.State.lines.rawValue) == !source.isArray,
-      let place = ItemSplitter.State(rawValue: record.state)
-    else { throw .invalid("an import of this name has another form") }
     state.splitter = ItemSplitter(
-      place, offset: UInt64(clamping: record.offset), number: UInt64(clamping: record.lines))
+      try record.place(source), offset: UInt64(clamping: record.offset),
+      number: UInt64(clamping: record.lines))
     // Lines may have been added since.
     var found = record
     if !source.isArray { found.isDone = false }
     return found
   }
 
-  /// The next message; nil where the source is over.
+  /// The next message; nil where the source is over, or is none.
   private func next(_ state: inout State) throws(Failure) -> ImportItem? {
-    while true {
-      if state.bytes.isEmpty, !state.isOver, state.splitter.state != .ended {
+    while !state.isOver, state.splitter.fault == nil {
+      if state.bytes.isEmpty {
         let bytes = try source.read(state.splitter.next, Self.chunk)
         if bytes.isEmpty {
           state.isOver = true
-          guard let last = state.splitter.end() else { return nil }
-          return read(last)
+          var last: ImportItem?
+          _ = state.splitter.end { item in
+            let found = read(item)
+            last = found
+            if case .message = found.item { return true }
+            return false
+          }
+          return last
         }
         state.bytes = bytes[...]
       }
-      if state.splitter.state == .ended { state.isOver = true }
-      if state.isOver { return nil }
       let (item, count) = state.splitter.take(state.bytes)
       state.bytes = state.bytes.dropFirst(count)
       if let item { return read(item) }
     }
+    return nil
   }
 
   private static let chunk = 65_536
 
   private func read(_ item: ItemSplitter.Item) -> ImportItem {
     let found: PageItem =
-      item.isTooLong
-      ? .bad(0..<0, .tooLarge)
+      item.isTooLong || item.isSpoiled
+      ? .bad(0..<0, item.isSpoiled ? .notJSON : .tooLarge)
       : readLine(item.bytes, zoneOffsetMinutes: client.config.profile.zoneOffsetMinutes)
     return ImportItem(number: item.number, bytes: item.bytes, item: found)
   }

@@ -31,6 +31,8 @@ struct AskedTimes {
   private(set) var known: [Subject: Time?] = [:]
   /// Times are kept in the file; nil until that was looked up.
   var isKept: Bool?
+  /// What the device's clocks show to the input that is being taken.
+  var now = Instant(monotonicMs: 0)
 
   mutating func note(_ time: Time?, of subject: Subject) {
     known.updateValue(time, forKey: subject)
@@ -49,12 +51,13 @@ extension AskedTimes.Time {
     monotonicMs = beganMs
   }
 
-  /// Whether it is no longer ago than that.
+  /// Whether it is no longer ago than that. Nothing is so for an age of zero, which is none.
   func isWithin(_ ageUs: Int64, at now: Instant) -> Bool {
+    guard ageUs > 0 else { return false }
     if let monotonicMs {
-      return now.monotonicMs.saturating(minus: monotonicMs) < ageUs / 1_000
+      return now.monotonicMs.saturating(minus: monotonicMs) <= ageUs / 1_000
     }
     guard let wall = now.wallUs else { return false }
-    return us <= wall && wall.saturating(minus: us) < ageUs
+    return us <= wall && wall.saturating(minus: us) <= ageUs
   }
 }

@@ -33,6 +33,8 @@ struct Retention {
   /// Something was purged since the file was cut.
   private var mustRelease = false
   private var freePages: Int64 = .max
+  /// What a subscriber is still to be told of.
+  private(set) var untold = Untold()
 
   private enum Reason {
     case each, age, all
@@ -171,7 +173,7 @@ struct Retention {
   // MARK: - A slice
 
   /// Takes rows of a victim; whether more of it may go.
-  private func purge(
+  private mutating func purge(
     _ pass: inout Pass, _ victim: Victim, _ tx: WriteTransaction, _ control: RetentionControl,
     _ screens: ScreenView, _ serverUs: Int64?, _ outcome: inout Outcome
   ) throws(StoreFailure) -> Bool {
@@ -186,9 +188,14 @@ struct Retention {
       young = min(young ?? cutoff, cutoff)
     }
     // What came since the slice before is not told either.
-    let untold = budget.keepsUntold ? try control.untold() : []
+    var kept: [ClosedRange<UInt64>] = []
+    if budget.keepsUntold {
+      // Who is far behind is read after in slices, and nothing goes before.
+      guard let untold = try untold.follow(tx) else { return true }
+      kept = untold
+    }
     let protection = try Protection(
-      victim.cid, loaded: screens.loaded(record.id), youngUs: young, untold: untold, in: tx)
+      victim.cid, loaded: screens.loaded(record.id), youngUs: young, untold: kept, in: tx)
     let target = budget.target
     let (all, own) = (try control.room(0), try control.room(victim.cid))
     let slice = try Purge(tx).slice(

@@ -15,6 +15,11 @@ struct PolicyBoard {
     /// The sync that brings it.
     let sync: UInt64
     let deadlineMs: Int64?
+
+    func kept(by sync: UInt64) -> Promise {
+      Promise(
+        number: number, choice: choice, subject: subject, sync: sync, deadlineMs: deadlineMs)
+    }
   }
 
   private(set) var promises: [Promise] = []

@@ -208,6 +208,7 @@ final class SyncEngine {
   /// Says that one of those who asked for a sync wants it no more; the last one
   /// cancels it.
   func release(_ id: UInt64, at now: Instant) {
+    if scheduler.all?.id == id, scheduler.leaveAll() { _ = cancelCatchUp(id, at: now) }
     guard let job = scheduler.leave(id) else { return }
     tracker.abandon(.sync(id))
     end(job, trouble: .cancelled)
@@ -216,7 +217,8 @@ final class SyncEngine {
 
   func syncStatus(_ id: UInt64) throws(Failure) -> SyncStatus {
     let known = scheduler.policies.promise(id)?.sync ?? id
-    guard let status = catchUpStatus(known) ?? scheduler.status(known) else { throw .noSync }
+    guard var status = catchUpStatus(known) ?? scheduler.status(known) else { throw .noSync }
+    if let subject = subject(of: known) { status.asOfUs = asOfUs(subject) }
     return status
   }
 
@@ -281,7 +283,7 @@ final class SyncEngine {
     sendOperations(now)
     sendMarks(now)
     recount(now)
-    repeat { sendSyncs(now) } while feedCatchUp()
+    repeat { sendSyncs(now) } while feedCatchUp(now)
   }
 
   private func sendSyncs(_ now: Instant) {

@@ -100,7 +100,9 @@ struct SyncScheduler {
   mutating func end(_ job: SyncJob, trouble: Failure?, asOfUs: Int64 = 0) -> SyncStatus {
     jobs.removeAll { $0.id == job.id }
     var status = job.status
-    status.end(trouble, asOfUs: asOfUs)
+    // What is live where pushes are lossless needs no request.
+    let isAnswered = status.requests > 0 || job.request.kind == .live
+    status.end(trouble, isAnswered: isAnswered, asOfUs: asOfUs)
     remember(job.id, status)
     return status
   }
@@ -202,6 +204,34 @@ struct SyncScheduler {
     for index in jobs.indices where jobs[index].request.conversation == old {
       jobs[index].request.conversation = new
     }
+  }
+
+  // MARK: What was promised
+
+  /// Others were promised what one brings that is cancelled by who knows its number: from now on
+  /// another one keeps that.
+  mutating func pass(_ promises: [PolicyBoard.Promise], to sync: UInt64) {
+    for promise in promises { policies.add(promise.kept(by: sync)) }
+  }
+
+  /// Who knows all of them by their number wants them no more: they go on under another one where
+  /// others were promised them. Gives what nobody wants any more.
+  mutating func cancelAll() -> CatchUpAll? {
+    guard var given = all else { return nil }
+    let kept = policies.take(of: given.id)
+    all = nil
+    if kept.isEmpty { return given }
+    given.id = number()
+    given.holders = kept.count
+    all = given
+    pass(kept, to: given.id)
+    return nil
+  }
+
+  /// One of those who asked for all of them wants them no more; true where that was the last.
+  mutating func leaveAll() -> Bool {
+    all?.holders &-= 1
+    return all.map { $0.holders <= 0 && !$0.isOwn } ?? false
   }
 
   // MARK: What is owed

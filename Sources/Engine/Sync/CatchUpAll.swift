@@ -8,7 +8,10 @@ internal import Store
 struct CatchUpAll {
   static let syncsMax = 2
 
-  let id: UInt64
+  var id: UInt64
+  /// How many asked for it, and whether each connection does.
+  var holders = 1
+  var isOwn = false
   /// Its syncs mark what they bring.
   var marksRead: Bool
   /// Whose turn is still to come, the next one last; nil until there is a connection.
@@ -16,6 +19,8 @@ struct CatchUpAll {
   /// Its syncs that have not ended.
   var syncs: Set<UInt64> = []
   var isIncomplete = false
+  /// The server has said of one of them what there is.
+  var isAnswered = false
   /// When the first of them was asked for, at the latest.
   var beganMs = Int64.min
   var status = SyncStatus()
@@ -27,6 +32,7 @@ struct CatchUpAll {
     status.received += ended.received
     status.inserted += ended.inserted
     status.removed += ended.removed
+    if trouble == nil, ended.basis == .network { isAnswered = true }
     switch trouble {
     case nil, .refused, .notFound, .unsupported, .cancelled: break
     default: isIncomplete = true

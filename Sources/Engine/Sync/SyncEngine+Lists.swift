@@ -58,6 +58,7 @@ extension SyncEngine {
   func catchUpWithAll(marksRead: Bool) -> UInt64 {
     if let all = scheduler.all {
       if marksRead { scheduler.all?.marksRead = true }
+      scheduler.all?.holders &+= 1
       return all.id
     }
     var all = CatchUpAll(id: scheduler.number(), marksRead: marksRead)
@@ -71,14 +72,16 @@ extension SyncEngine {
   func catchUpWithAllAgain() {
     guard config.catchesUpAll else { return }
     if scheduler.all == nil { _ = catchUpWithAll(marksRead: false) }
+    scheduler.all?.isOwn = true
     scheduler.all?.left = nil
   }
 
   /// False where it is another sync.
   func cancelCatchUp(_ id: UInt64, at now: Instant) -> Bool {
     guard let all = scheduler.all, all.id == id else { return false }
-    endCatchUp(trouble: .cancelled)
-    for sync in all.syncs.sorted() { release(sync, at: now) }
+    let given = scheduler.cancelAll()
+    remember(end: all, trouble: .cancelled)
+    for sync in given?.syncs.sorted() ?? [] { release(sync, at: now) }
     return true
   }
 
@@ -98,7 +101,7 @@ extension SyncEngine {
   }
 
   /// Begins the next of its syncs; true where one was begun.
-  func feedCatchUp() -> Bool {
+  func feedCatchUp(_ now: Instant) -> Bool {
     guard tracker.isUp, var all = scheduler.all else { return false }
     defer {
       scheduler.all = all
@@ -110,7 +113,7 @@ extension SyncEngine {
       do throws(StoreFailure) {
         let left = try conversationsByActivity()
         all.left = left
-        all.beganMs = memory.server.clock.monotonicMs
+        all.beganMs = now.monotonicMs
         all.status.trouble = nil
         all.status.done = 0
         all.status.total = left.count + all.syncs.count
@@ -128,7 +131,12 @@ extension SyncEngine {
         all.status.done += 1
         continue
       }
-      all.syncs.insert(join(next, marksRead: all.marksRead))
+      let sync = join(next, marksRead: all.marksRead)
+      all.syncs.insert(sync)
+      // What another has asked for already is as old as that.
+      if let since = scheduler.job(sync)?.turn.beganMs, since != .min {
+        all.beganMs = min(all.beganMs, since)
+      }
       began = true
     }
     return began
@@ -141,14 +149,20 @@ extension SyncEngine {
   }
 
   private func endCatchUp(trouble: Failure?) {
-    guard var status = scheduler.all?.status, let id = scheduler.all?.id else { return }
-    let asOfUs =
-      trouble == nil ? note(.all, beganMs: scheduler.all?.beganMs ?? .min) : asOfUs(.all)
+    guard let all = scheduler.all else { return }
     scheduler.all = nil
-    status.end(trouble, asOfUs: asOfUs)
-    scheduler.remember(id, status)
-    keepPromises(of: id, status)
+    keepPromises(of: all.id, remember(end: all, trouble: trouble))
+  }
+
+  @discardableResult
+  private func remember(end all: CatchUpAll, trouble: Failure?) -> SyncStatus {
+    var status = all.status
+    status.end(
+      trouble, isAnswered: all.isAnswered,
+      asOfUs: trouble == nil ? note(.all, beganMs: all.beganMs) : asOfUs(.all))
+    scheduler.remember(all.id, status)
     report.tellHost()
+    return status
   }
 
   /// The sync of one of them; who asked for the same already is joined.
@@ -259,10 +273,7 @@ extension SyncEngine {
   ) throws(Failure) {
     for promise in promises {
       let sync = try sync(request, at: now)
-      scheduler.policies.add(
-        PolicyBoard.Promise(
-          number: promise.number, choice: promise.choice, subject: promise.subject, sync: sync,
-          deadlineMs: promise.deadlineMs))
+      scheduler.pass([promise], to: sync)
       let status = try syncStatus(sync)
       if status.phase == .ended { keepPromises(of: sync, status) }
     }
@@ -308,12 +319,12 @@ extension SyncEngine {
   }
 
   private func note(_ subject: AskedTimes.Subject, beganMs: Int64) -> Int64 {
-    let time = AskedTimes.Time(beganMs: beganMs, now: memory.server.clock)
+    let time = AskedTimes.Time(beganMs: beganMs, now: memory.asked.now)
     memory.asked.note(time, of: subject)
     if case .conversation(let conversation) = subject {
       windows.note(asOfUs: time.us, conversation)
     }
-    guard memory.server.clock.wallUs != nil else { return time.us }
+    guard memory.asked.now.wallUs != nil else { return time.us }
     do {
       guard try areAskedTimesKept() else { return time.us }
       try commit { tx throws(StoreFailure) in
@@ -347,6 +358,12 @@ extension SyncEngine {
     }
     if known == nil { memory.asked.note(found, of: subject) }
     return found
+  }
+
+  /// What a sync that is under way asks for.
+  func subject(of sync: UInt64) -> AskedTimes.Subject? {
+    if scheduler.all?.id == sync { return .all }
+    return scheduler.job(sync).map { AskedTimes.Subject($0.request) }
   }
 
   func asOfUs(_ subject: AskedTimes.Subject) -> Int64 {

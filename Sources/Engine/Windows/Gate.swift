@@ -8,11 +8,11 @@ struct Gate {
   private(set) var isShut: Bool
   /// It was before this look.
   private(set) var wasShut = false
-  /// The network alone opens it.
-  private let isNetworkOnly: Bool
-  private let limitMs: Int64
-  /// When the network has been waited for long enough; nil before the first look.
-  private var untilMs: Int64?
+  private var choice: PolicyChoice
+  /// When the network was first waited for; nil before the first look.
+  private var sinceMs: Int64?
+  /// When it is to be looked at again though nothing happens.
+  private(set) var deadlineMs: Int64?
   /// Why it cannot open, as the host was told.
   var said: Failure?
   /// The present was asked for, and that failed.
@@ -21,29 +21,30 @@ struct Gate {
   var asOfUs: Int64 = 0
 
   init(_ config: WindowConfig) {
-    isShut = config.choice.waitsForNetwork
-    isNetworkOnly = config.choice.policy == .networkOnly
-    limitMs = config.choice.limitMs
+    choice = config.choice
+    isShut = choice.waitsForNetwork
   }
 
-  /// When it is to be looked at again though nothing happens.
-  var deadlineMs: Int64? { isShut ? untilMs : nil }
+  /// What the host wants of it from this look on.
+  mutating func choose(_ choice: PolicyChoice) { self.choice = choice }
 
   /// Looks whether it opens; gives why what was promised cannot be kept so far.
   mutating func judge(isUp: Bool, isCaughtUp: Bool, nowMs: Int64) -> Failure? {
     wasShut = isShut
+    deadlineMs = nil
     guard isShut else { return nil }
-    if limitMs > 0, untilMs == nil { untilMs = nowMs.saturating(plus: limitMs) }
-    if isUp, isCaughtUp {
+    let since = sinceMs ?? nowMs
+    sinceMs = since
+    if isUp && isCaughtUp || !choice.waitsForNetwork {
       isShut = false
       return nil
     }
+    let untilMs = choice.limitMs > 0 ? since.saturating(plus: choice.limitMs) : nil
     let isLate = untilMs.map { $0 <= nowMs } ?? false
-    if isNetworkOnly {
-      if isLate { untilMs = .max }
-      return !isUp ? .offline : isLate ? .timeout : nil
-    }
-    if isLate || hasFailed || limitMs == 0 && !isUp { isShut = false }
+    if !isLate { deadlineMs = untilMs }
+    if choice.policy == .networkOnly { return !isUp ? .offline : isLate ? .timeout : nil }
+    if isLate || hasFailed || untilMs == nil && !isUp { isShut = false }
+    if !isShut { deadlineMs = nil }
     return nil
   }
 }

@@ -30,7 +30,10 @@ package final class Window: Sendable {
     defer { if isEarlier { client.signalNews() } }
     try live.inside { screen throws(Failure) in
       let from = screen.list.version
-      if let choice { screen.config.choice = choice }
+      if let choice {
+        screen.config.choice = choice
+        screen.gate.choose(choice)
+      }
       let fresh = observe(&screen)
       screen.pass(at: now)
       let ops = try look(&screen, fresh, at: now)

@@ -84,6 +84,11 @@ package struct ImportTable {
       record.bad, record.isDone ? 1 : 0)
   }
 
+  /// In a write: a line is of use after all, or will be named once more.
+  package func forgive(_ number: Int64, of name: [UInt8]) throws(StoreFailure) {
+    try connection.runNoted("DELETE FROM import_bad WHERE name = ? AND line = ?", name, number)
+  }
+
   /// In a write: it begins anew.
   package func forget(_ name: [UInt8]) throws(StoreFailure) {
     guard isThere else { return }

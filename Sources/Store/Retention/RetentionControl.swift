@@ -15,7 +15,10 @@ package struct RetentionControl {
 
   /// Begins to count what is stored. False where that was begun before.
   package func switchOn() throws(StoreFailure) -> Bool {
-    if tables.isOn { return false }
+    if tables.isOn {
+      guard try tables.isStale() else { return false }
+      try tables.drop()
+    }
     try tables.create()
     return true
   }
@@ -59,27 +62,6 @@ package struct RetentionControl {
   package func noteTold(_ seq: UInt64) throws(StoreFailure) {
     let told = Int64(clamping: min(seq, try tx.feedReader.lastChange()))
     try tx.connection.runNoted("UPDATE room_state SET told = ?1 WHERE told < ?1", told)
-  }
-
-  /// Numbers of messages that the subscriber is still to be told of, in their order. Where entries
-  /// are not kept any more it reads everything anew.
-  package func untold() throws(StoreFailure) -> [ClosedRange<UInt64>] {
-    let told = UInt64(clamping: try tx.connection.number("SELECT told FROM room_state") ?? 0)
-    guard told > 0,
-      case .entries(let entries) = try tx.feedReader.changes(after: told, limit: .max),
-      entries.count < Limits.changesMax
-    else { return [0...UInt64.max] }
-    var ranges: [ClosedRange<UInt64>] = []
-    let numbers = entries.filter { $0.kind == .inserted || $0.kind == .updated }
-      .map { $0.first...$0.last }.sorted { $0.lowerBound < $1.lowerBound }
-    for range in numbers {
-      if let last = ranges.last, range.lowerBound <= last.upperBound {
-        ranges[ranges.count &- 1] = last.lowerBound...max(last.upperBound, range.upperBound)
-      } else {
-        ranges.append(range)
-      }
-    }
-    return ranges
   }
 
   // MARK: - Space

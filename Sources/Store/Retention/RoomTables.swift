@@ -23,6 +23,12 @@ struct RoomTables {
   /// Whether anything is counted in the state that the connection sees.
   var isOn: Bool { connection.hasTable("room_state") }
 
+  /// Whether an earlier version has made the tables, which had no view.
+  func isStale() throws(StoreFailure) -> Bool {
+    try connection.number(
+      "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = 'room_row'") == nil
+  }
+
   // MARK: - The tables
 
   /// Makes the tables; all that is stored is then to be counted.
@@ -57,6 +63,7 @@ struct RoomTables {
       INSERT INTO room (cid) VALUES (0);
       INSERT INTO room_state (one, cid, time, key) VALUES (1, -9223372036854775808, 0, x'');
       """)
+    try addView()
     try addTriggers()
   }
 
@@ -66,7 +73,9 @@ struct RoomTables {
     try connection.execute(
       """
       DELETE FROM room_state;
+      DROP VIEW IF EXISTS room_row;
       DROP TRIGGER IF EXISTS room_inserted;
+      DROP TRIGGER IF EXISTS room_changing;
       DROP TRIGGER IF EXISTS room_updated;
       DROP TRIGGER IF EXISTS room_removed;
       DROP TABLE IF EXISTS room;
@@ -82,7 +91,20 @@ struct RoomTables {
     try addTriggers()
   }
 
-  /// 192 bytes stand for numbers, indexes and what SQLite keeps of a row.
+  /// What a row takes is said here, and nowhere else: 192 bytes stand for numbers, indexes and what
+  /// SQLite keeps of it.
+  private func addView() throws(StoreFailure) {
+    try connection.execute(
+      """
+      CREATE VIEW room_row AS SELECT cid, time, key, number, flags, read_by, delivered_by,
+        listened_by, 192 + length(key) + length(sender) + length(payload) + length(rest)
+          + ifnull(length(raw), 0) + ifnull(length(reactions), 0) + ifnull(length(read_by), 0)
+          + ifnull(length(delivered_by), 0) + ifnull(length(listened_by), 0) AS bytes
+      FROM message;
+      """)
+  }
+
+  /// Whether a row is counted depends on its place, which a change may move.
   private func addTriggers() throws(StoreFailure) {
     try connection.execute(
       """
@@ -90,42 +112,34 @@ struct RoomTables {
       WHEN (new.cid, new.time, new.key) <= (SELECT cid, time, key FROM room_state)
       BEGIN
         INSERT OR IGNORE INTO room (cid) VALUES (new.cid);
-        UPDATE room SET rows = rows + 1, bytes = bytes + 192 + length(new.key)
-          + length(new.sender) + length(new.payload) + length(new.rest)
-          + ifnull(length(new.raw), 0) + ifnull(length(new.reactions), 0)
-          + ifnull(length(new.read_by), 0) + ifnull(length(new.delivered_by), 0)
-          + ifnull(length(new.listened_by), 0)
+        UPDATE room SET rows = rows + 1, bytes = bytes + (SELECT bytes FROM room_row
+          WHERE cid = new.cid AND time = new.time AND key = new.key)
         WHERE cid IN (0, new.cid);
       END;
-      CREATE TRIGGER room_removed AFTER DELETE ON message
+      CREATE TRIGGER room_removed BEFORE DELETE ON message
       WHEN (old.cid, old.time, old.key) <= (SELECT cid, time, key FROM room_state)
       BEGIN
-        UPDATE room SET rows = rows - 1, bytes = bytes - 192 - length(old.key)
-          - length(old.sender) - length(old.payload) - length(old.rest)
-          - ifnull(length(old.raw), 0) - ifnull(length(old.reactions), 0)
-          - ifnull(length(old.read_by), 0) - ifnull(length(old.delivered_by), 0)
-          - ifnull(length(old.listened_by), 0)
+        UPDATE room SET rows = rows - 1, bytes = bytes - (SELECT bytes FROM room_row
+          WHERE cid = old.cid AND time = old.time AND key = old.key)
+        WHERE cid IN (0, old.cid);
+      END;
+      CREATE TRIGGER room_changing
+      BEFORE UPDATE OF time, key, sender, payload, rest, raw, reactions, read_by, delivered_by,
+        listened_by ON message
+      WHEN (old.cid, old.time, old.key) <= (SELECT cid, time, key FROM room_state)
+      BEGIN
+        UPDATE room SET rows = rows - 1, bytes = bytes - (SELECT bytes FROM room_row
+          WHERE cid = old.cid AND time = old.time AND key = old.key)
         WHERE cid IN (0, old.cid);
       END;
       CREATE TRIGGER room_updated
       AFTER UPDATE OF time, key, sender, payload, rest, raw, reactions, read_by, delivered_by,
         listened_by ON message
+      WHEN (new.cid, new.time, new.key) <= (SELECT cid, time, key FROM room_state)
       BEGIN
         INSERT OR IGNORE INTO room (cid) VALUES (new.cid);
-        UPDATE room SET
-          rows = rows + ((new.cid, new.time, new.key) <= (SELECT cid, time, key FROM room_state))
-            - ((old.cid, old.time, old.key) <= (SELECT cid, time, key FROM room_state)),
-          bytes = bytes
-            + ((new.cid, new.time, new.key) <= (SELECT cid, time, key FROM room_state))
-            * (192 + length(new.key) + length(new.sender) + length(new.payload)
-              + length(new.rest) + ifnull(length(new.raw), 0) + ifnull(length(new.reactions), 0)
-              + ifnull(length(new.read_by), 0) + ifnull(length(new.delivered_by), 0)
-              + ifnull(length(new.listened_by), 0))
-            - ((old.cid, old.time, old.key) <= (SELECT cid, time, key FROM room_state))
-            * (192 + length(old.key) + length(old.sender) + length(old.payload)
-              + length(old.rest) + ifnull(length(old.raw), 0) + ifnull(length(old.reactions), 0)
-              + ifnull(length(old.read_by), 0) + ifnull(length(old.delivered_by), 0)
-              + ifnull(length(old.listened_by), 0))
+        UPDATE room SET rows = rows + 1, bytes = bytes + (SELECT bytes FROM room_row
+          WHERE cid = new.cid AND time = new.time AND key = new.key)
         WHERE cid IN (0, new.cid);
       END;
       """)
@@ -235,19 +249,13 @@ extension Queries {
   static let retentionQueries = [roomRows, purgeRows, keptTargets, rowsAbove, rowsBelow]
 
   static let roomRows: StaticString = """
-    SELECT cid, time, key, 192 + length(key) + length(sender) + length(payload) + length(rest)
-      + ifnull(length(raw), 0) + ifnull(length(reactions), 0) + ifnull(length(read_by), 0)
-      + ifnull(length(delivered_by), 0) + ifnull(length(listened_by), 0)
-    FROM message WHERE (cid, time, key) > (?, ?, ?) ORDER BY cid, time, key LIMIT ?
+    SELECT cid, time, key, bytes FROM room_row WHERE (cid, time, key) > (?, ?, ?)
+    ORDER BY cid, time, key LIMIT ?
     """
 
   static let purgeRows: StaticString = """
-    SELECT time, key, number, flags, read_by, delivered_by, listened_by,
-      192 + length(key) + length(sender) + length(payload) + length(rest)
-      + ifnull(length(raw), 0) + ifnull(length(reactions), 0) + ifnull(length(read_by), 0)
-      + ifnull(length(delivered_by), 0) + ifnull(length(listened_by), 0)
-    FROM message WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?)
-    ORDER BY time, key LIMIT ?
+    SELECT time, key, number, flags, read_by, delivered_by, listened_by, bytes FROM room_row
+    WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?) ORDER BY time, key LIMIT ?
     """
 
   static let keptTargets: StaticString = """

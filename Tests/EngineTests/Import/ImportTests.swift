@@ -129,7 +129,162 @@ extension World {
     #expect(other.inserted == 1)
   }
 
-  /// A cache that is cleared knows no import any more.
+  // MARK: Sources that are not whole
+
+  /// A file that another program is writing.
+  private final class Source: Sendable {
+    private let bytes = Lock([UInt8]())
+    let (name, isArray): ([UInt8], Bool)
+
+    init(_ name: String = "old", isArray: Bool = false) {
+      (self.name, self.isArray) = (Array(name.utf8), isArray)
+    }
+
+    func add(_ text: String) { bytes.withLock { $0 += Array(text.utf8) } }
+
+    func work(_ world: World) throws -> Work {
+      var source = ImportSource(name: name) { [bytes] offset, most in
+        bytes.withLock { Array($0.dropFirst(Int(offset)).prefix(most)) }
+      }
+      source.isArray = isArray
+      source.conversation = Array(world.room.utf8)
+      return try Importer(world.client).start(source)
+    }
+
+    /// Steps until it is done; how it is then.
+    func take(_ world: World) throws -> ImportStatus {
+      let work = try work(world)
+      while try !work.step(milliseconds: 0).isDone {}
+      return try #require(try Importer(world.client).status(name))
+    }
+
+    func bad(_ world: World) throws -> [UInt64] {
+      try Importer(world.client).bad(name, after: 0, limit: 100).map(\.number)
+    }
+  }
+
+  /// A source without a last end of line grows: each line has one number.
+  @Test(arguments: ["\n", "\r\n", "  \n"]) func aLastLineKeepsItsNumber(_ end: String) throws {
+    let world = try World()
+    world.post(3)
+    let old = world.oldCache()
+    let source = Source()
+    source.add(old[0] + "\n" + old[1])
+    var status = try source.take(world)
+    #expect(status.inserted == 2 && status.lines == 2 && status.isDone)
+    #expect(try source.take(world) == status)
+    source.add(end + "broken\n" + old[2] + "\n")
+    status = try source.take(world)
+    #expect(status.inserted == 3 && status.lines == 4 && status.bad == 1)
+    #expect(try source.bad(world) == [3])
+    #expect(try world.cached() == world.truth())
+  }
+
+  /// The half of a line is named for as long as it is one, and is lost nowhere.
+  @Test func aHalfWrittenLineComesWhole() throws {
+    let world = try World()
+    world.post(3)
+    let old = world.oldCache()
+    for cut in [1, 20, old[1].utf8.count - 1] {
+      let source = Source("cut \(cut)")
+      try world.client.clear()
+      source.add(old[0] + "\n" + old[1].prefix(cut))
+      var status = try source.take(world)
+      #expect(status.inserted == 1 && status.bad == 1 && status.isDone)
+      #expect(try source.bad(world) == [2])
+      #expect(try source.take(world) == status)
+      source.add(String(old[1].dropFirst(cut)))
+      status = try source.take(world)
+      #expect(status.inserted == 2 && status.bad == 0 && status.lines == 2)
+      source.add("\n" + old[2])
+      status = try source.take(world)
+      #expect(status.inserted == 3 && status.bad == 0 && status.lines == 3)
+      #expect(try source.bad(world) == [])
+      #expect(try world.cached() == world.truth())
+    }
+  }
+
+  /// What comes behind a line that was whole spoils nothing of it, and is named.
+  @Test func whatIsAddedToAWholeLineIsNamed() throws {
+    let world = try World()
+    world.post(2)
+    let old = world.oldCache()
+    let source = Source()
+    source.add(old[0])
+    _ = try source.take(world)
+    source.add(" behind it ")
+    _ = try source.take(world)
+    source.add("and more\n" + old[1] + "\n")
+    let status = try source.take(world)
+    #expect(status.inserted == 2 && status.bad == 1 && status.lines == 2)
+    #expect(try source.bad(world) == [1])
+  }
+
+  /// An array that has no end yet is none that was read: what there is stays, and more may come.
+  @Test(arguments: [0, 1]) func anArrayWithoutItsEndGoesOn(_ half: Int) throws {
+    let world = try World()
+    world.post(302)
+    let old = world.oldCache()
+    let source = Source(isArray: true)
+    source.add("[" + old[..<300].joined(separator: ",") + ",")
+    if half == 1 { source.add(String(old[300].prefix(30))) }
+    for _ in 0..<2 {
+      #expect(throws: Failure.cut("the source is over before its array ends")) {
+        _ = try source.take(world)
+      }
+      let status = try #require(try Importer(world.client).status(source.name))
+      #expect(status.inserted == 300 && status.lines == 300 && status.bad == 0 && !status.isDone)
+    }
+    let commits = try world.client.stats().commits
+    let work = try source.work(world)
+    #expect(throws: Failure.self) { _ = try work.step(milliseconds: 0) }
+    #expect(try world.client.stats().commits == commits)
+    source.add((half == 1 ? String(old[300].dropFirst(30)) : old[300]) + "," + old[301] + "]\n")
+    // The same work goes on, too.
+    while try !work.step(milliseconds: 0).isDone {}
+    let status = try #require(try Importer(world.client).status(source.name))
+    #expect(status.inserted == 302 && status.bad == 0 && status.isDone)
+    #expect(try world.cached() == world.truth())
+  }
+
+  /// What stands behind an array is no part of it: that is said, and what the array has stays.
+  @Test func whatStandsBehindAnArrayIsNoPartOfIt() throws {
+    let world = try World()
+    world.post(2)
+    let old = world.oldCache()
+    let source = Source(isArray: true)
+    source.add("[" + old.joined(separator: ",") + "]\n" + "[]")
+    for _ in 0..<2 {
+      #expect(throws: Failure.invalid("the source goes on behind the end of its array")) {
+        _ = try source.take(world)
+      }
+      let status = try #require(try Importer(world.client).status(source.name))
+      #expect(status.inserted == 2 && !status.isDone)
+    }
+  }
+
+  @Test(arguments: ["{}", "x[", "\"[]\""]) func whatIsNoArrayIsNone(_ text: String) throws {
+    let world = try World()
+    let source = Source(isArray: true)
+    source.add(" " + text)
+    #expect(throws: Failure.invalid("the source is no JSON array")) { _ = try source.take(world) }
+    #expect(try Importer(world.client).status(source.name)?.isDone == false)
+  }
+
+  /// The name of another form is refused where it is given.
+  @Test func aNameHasOneForm() throws {
+    let world = try World()
+    let (lines, array) = (Source(), Source(isArray: true))
+    _ = try lines.take(world)
+    #expect(throws: Failure.invalid("an import of this name has another form")) {
+      _ = try array.work(world)
+    }
+    let other = Source("other", isArray: true)
+    other.add("[]")
+    _ = try other.take(world)
+    #expect(throws: Failure.self) { _ = try Source("other").work(world) }
+  }
+
   /// Where the server has shown all, one that it has not shown is a gap until it is asked.
   @Test(arguments: ServerKind.few) func insideOfWhatIsWholeTheyClaimNothing(
     _ kind: ServerKind
@@ -172,6 +327,7 @@ extension World {
     #expect(try world.cached().count == 700)
   }
 
+  /// A cache that is cleared knows no import any more.
   @Test func clearingForgetsImports() throws {
     let world = try World()
     world.post(3)

@@ -2,6 +2,7 @@
 import Base
 import Engine
 import ReferenceServer
+import Store
 import Testing
 import Timeline
 
@@ -277,6 +278,35 @@ extension World {
     try world.purge()
     #expect(try world.cached().count < 20)
     #expect(try !world.keeper.room(nil).isOver)
+  }
+
+  /// However far behind the subscriber is, a slice reads so much of the feed, and once.
+  @Test func whatIsNotToldIsReadInSlices() throws {
+    let world = try World.full(20)
+    let seen = try #require(world.feed().last?.seq)
+    let count = 2 * Untold.sliceEntries + 100
+    for _ in 0..<count {
+      try world.client.setDraft(conversation: Array(world.room.utf8), body: [1])
+      try world.client.setDraft(conversation: Array(world.room.utf8), body: [])
+    }
+    let last = try #require(world.feed(after: seen).last?.seq)
+    #expect(last - seen >= count)
+    world.post(1)
+    try world.sync()
+    try world.keep {
+      $0.messages = 2
+      $0.keepsUntold = true
+    }
+    _ = try world.feed(after: seen)
+    let work = try world.keeper.purge()
+    var (read, most) = (0, 0)
+    for _ in 0..<1_000 where try !work.step(milliseconds: 0).isDone {
+      let now = try world.keeper.entriesRead()
+      (read, most) = (now, max(most, now - read))
+    }
+    #expect(most <= Untold.sliceEntries)
+    #expect(read < 2 * Int(last - seen) && read >= Int(last - seen))
+    #expect(try world.cached().count < 20)
   }
 
   /// A purge between two pages of a long catch-up: nothing that went is called whole by what comes,

@@ -180,6 +180,52 @@ private let minute: Int64 = 60_000_000
     #expect(try world.cached() == world.truth())
   }
 
+  /// The same of all of them, which goes on where it is.
+  @Test(arguments: [Policy.networkFirst, .networkOnly], [false, true])
+  func aPromiseOutlivesAllOfAnother(_ policy: Policy, _ isFirst: Bool) throws {
+    let world = try known()
+    world.post(5)
+    let (one, other) = (isFirst ? policy : .cacheThenNetwork, isFirst ? .cacheThenNetwork : policy)
+    let syncs = [try world.ask(one, .all), try world.ask(other, .all)]
+    let (plain, promise) = (syncs[isFirst ? 1 : 0], syncs[isFirst ? 0 : 1])
+    let frame = try #require(try world.client.nextFrame())
+    #expect(try world.client.cancel(plain))
+    #expect(try !world.client.cancel(plain))
+    #expect(try world.client.syncStatus(plain).trouble == .cancelled)
+    #expect(try world.client.syncStatus(promise).phase != .ended)
+    #expect(try world.client.syncStatus(promise).total == 1)
+    // What was asked before is not asked again.
+    for answer in world.server.handle(frame.bytes, user: "me") {
+      _ = try world.client.receive(answer)
+    }
+    try world.run()
+    #expect(!world.requests.contains(String(decoding: frame.bytes, as: UTF8.self)))
+    let status = try world.client.syncStatus(promise)
+    #expect(status.phase == .ended && status.trouble == nil && status.basis == .network)
+    #expect(status.done == 1)
+    #expect(try world.cached() == world.truth())
+  }
+
+  /// Where the last one who was promised all of them lets go, nobody asks for them any more.
+  @Test(arguments: [false, true], [false, true])
+  func theLastPromiseOfAllEndsIt(_ isLate: Bool, _ isShared: Bool) throws {
+    let world = try known()
+    world.post(5)
+    let promise = try world.ask(.networkOnly, limitMs: 2_000, .all)
+    let plain = isShared ? try world.ask(.cacheThenNetwork, .all) : nil
+    if isLate {
+      world.clock.move(ms: 2_000)
+      _ = try world.client.advance()
+    } else {
+      #expect(try world.client.cancel(promise))
+    }
+    #expect(try world.client.syncStatus(promise).trouble == (isLate ? .timeout : .cancelled))
+    #expect(try (world.client.state().syncsLeft == 0) == !isShared)
+    try world.run()
+    if let plain { #expect(try world.client.syncStatus(plain).basis == .network) }
+    #expect(world.requests.isEmpty == !isShared)
+  }
+
   /// Beneath is one sync, which others may have asked for.
   @Test func onePromiseLessLeavesTheOther() throws {
     let world = try known()
@@ -202,17 +248,106 @@ private let minute: Int64 = 60_000_000
   @Test func whatIsYoungIsNotAskedFor() throws {
     let world = try known()
     let asked = world.wallUs
-    world.timestampGroup(ms: 59_000)
+    world.timestampGroup(ms: 60_000)
     let young = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute))
     #expect(young.phase == .ended && young.basis == .cache && young.asOfUs == asked)
     try world.run()
     #expect(world.requests.isEmpty)
-    world.timestampGroup(ms: 1_000)
+    world.timestampGroup(ms: 1)
     let old = try world.ask(.maximumAge, ageUs: minute)
     #expect(try world.client.syncStatus(old).phase != .ended)
     try world.run()
     #expect(try world.client.syncStatus(old).basis == .network)
     #expect(!world.requests.isEmpty)
+  }
+
+  /// An age of nothing is none that an answer could have.
+  @Test func nothingIsAsYoungAsNothing() throws {
+    let world = try known()
+    #expect(try world.client.syncStatus(world.ask(.maximumAge)).phase != .ended)
+  }
+
+  /// All of them are as old as this run, not as the one before.
+  @Test(arguments: [false, true]) func allAreAsOfTheirOwnRun(_ hasWall: Bool) throws {
+    let world = try known()
+    if !hasWall { world.clock.setSkew(us: nil) }
+    for _ in 0..<3 {
+      world.timestampGroup(ms: 3_600_000)
+      let read = world.clock.read()
+      let asked = read.wallUs ?? read.monotonicMs * 1_000
+      let sync = try world.ask(.maximumAge, ageUs: minute, .all)
+      world.before = { _, _ in world.timestampGroup(ms: 700) }
+      try world.run()
+      #expect(try world.client.syncStatus(sync).asOfUs == asked)
+      world.timestampGroup(ms: 50_000)
+      world.reset()
+      let again = try world.client.syncStatus(world.ask(.maximumAge, ageUs: minute, .all))
+      #expect(again.phase == .ended && again.basis == .cache && again.asOfUs == asked)
+      try world.run()
+      #expect(world.requests.isEmpty)
+    }
+  }
+
+  /// One that was under way when all were asked for is as old as it is.
+  @Test func allAreAsOldAsTheOldestOfThem() throws {
+    let world = try known()
+    world.post(3)
+    let asked = world.wallUs
+    _ = try world.ask(.cacheThenNetwork, .live)
+    let frame = try #require(try world.client.nextFrame())
+    world.timestampGroup(ms: 5_000)
+    let sync = try world.ask(.cacheThenNetwork, .all)
+    #expect(try world.client.nextFrame() == nil)
+    for answer in world.server.handle(frame.bytes, user: "me") {
+      _ = try world.client.receive(answer)
+    }
+    try world.run()
+    let status = try world.client.syncStatus(sync)
+    #expect(status.phase == .ended && status.basis == .network && status.asOfUs == asked)
+  }
+
+  /// While it is under way it says what is known so far.
+  @Test func whatIsUnderWaySaysAsOfWhen() throws {
+    let world = try known()
+    let all = try world.ask(.cacheThenNetwork, .all)
+    try world.run()
+    let allAsked = try world.client.syncStatus(all).asOfUs
+    let asked = try world.client.syncStatus(world.ask(.cacheOnly)).asOfUs
+    world.timestampGroup(ms: 5_000)
+    let syncs = [
+      try world.ask(.cacheThenNetwork), try world.ask(.networkOnly),
+      try world.ask(.cacheThenNetwork, .older),
+    ]
+    for sync in syncs { #expect(try world.client.syncStatus(sync).asOfUs == asked) }
+    for policy in [Policy.cacheThenNetwork, .networkFirst] {
+      let status = try world.client.syncStatus(world.ask(policy, .all))
+      #expect(status.phase != .ended && status.asOfUs == allAsked)
+    }
+  }
+
+  /// What nobody was asked about stands on the cache, however well it ended.
+  @Test func whatWasNotAskedStandsOnTheCache() throws {
+    let world = try known()
+    try world.sync(.older, want: 100)
+    world.reset()
+    for policy in [Policy.cacheThenNetwork, .networkOnly] {
+      let sync = try world.ask(policy, .older)
+      try world.run()
+      let status = try world.client.syncStatus(sync)
+      #expect(status.phase == .ended && status.trouble == nil && status.reason == nil)
+      #expect(world.requests.isEmpty && status.basis == .cache && status.asOfUs > 0)
+    }
+  }
+
+  /// Where pushes are lossless what is live needs no request, and is what the server has.
+  @Test func whatIsPushedStandsOnTheNetwork() throws {
+    let world = try known { $0.profile.pushIsLossless = true }
+    for kind in [SyncRequest.Kind.live, .all] {
+      let sync = try world.ask(.networkOnly, kind)
+      try world.run()
+      let status = try world.client.syncStatus(sync)
+      #expect(world.requests.isEmpty && status.basis == .network && status.asOfUs == world.wallUs)
+    }
   }
 
   /// Another process knows it from the file, once an age was asked for there.

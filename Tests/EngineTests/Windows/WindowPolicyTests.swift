@@ -121,6 +121,45 @@ private let minute: Int64 = 60_000_000
     #expect(try young.ids() == world.truth() && young.state().basis == .network)
   }
 
+  /// What the host's function no longer forbids is shown; what was shown stays.
+  @Test(arguments: [
+    PolicyChoice(.cacheOnly), PolicyChoice(), PolicyChoice(.maximumAge, ageUs: minute),
+    PolicyChoice(.networkFirst),
+  ])
+  func theHostOpensIt(_ next: PolicyChoice) throws {
+    let asked = Asked()
+    let world = try known { $0.choose = { asked.take($0) } }
+    try world.disconnect()
+    asked.next = PolicyChoice(.networkOnly, limitMs: 2_000)
+    let screen = try screen(world, .host)
+    #expect(try screen.poll() == nil)
+    #expect(try screen.state().trouble == .offline)
+    asked.next = next
+    try screen.poll()
+    #expect(try screen.ids() == world.truth() && screen.state().trouble == nil)
+    asked.next = PolicyChoice(.networkOnly)
+    #expect(try screen.poll() == nil)
+    #expect(try screen.ids() == world.truth())
+  }
+
+  /// A limit that the host's function sets later counts from the first look.
+  @Test func theHostsLimitCountsFromTheFirstLook() throws {
+    let asked = Asked()
+    let world = try known { $0.choose = { asked.take($0) } }
+    try world.disconnect()
+    asked.next = PolicyChoice(.networkOnly)
+    let screen = try screen(world, .host)
+    #expect(try screen.poll() == nil)
+    world.clock.move(ms: 1_500)
+    asked.next = PolicyChoice(.networkFirst, limitMs: 2_000)
+    #expect(try screen.poll() == nil)
+    #expect(try world.client.advance() == 500)
+    world.clock.move(ms: 500)
+    _ = try world.client.advance()
+    try screen.poll()
+    #expect(try screen.ids() == world.truth())
+  }
+
   /// The host is asked by each poll; engine and window keep to what it says.
   @Test func theHostChooses() throws {
     let asked = Asked()

@@ -157,6 +157,7 @@ import Timeline
     let connection = try Connection.memory()
     _ = try Schema.prepare(
       connection, binding: Schema.Binding(account: [], user: [], positionKind: 0))
+    try RoomTables(connection: connection).create()
     for query in Queries.all {
       let plan = try connection.plan(of: query)
       #expect(!plan.isEmpty)
