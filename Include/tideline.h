@@ -2477,7 +2477,8 @@ TL_API TL_CHECK tl_status tl_search_check(tl_client *client, tl_work **out);
 /** Flags of #tl_search. */
 enum {
   TL_SEARCH_MINE = 1u << 0,      /**< Only messages of this user. */
-  TL_SEARCH_ATTACHMENT = 1u << 1 /**< Only messages with a member `attachment`. */
+  TL_SEARCH_ATTACHMENT = 1u << 1, /**< Only messages with a member `attachment`. */
+  TL_SEARCH_NO_MARKS = 1u << 2   /**< Nothing is marked in what is found: about a third of a query is saved. */
 };
 
 /** In which order hits come. */
@@ -2572,7 +2573,7 @@ typedef struct tl_searched {
  * @param out The batch on success, also without hits, NULL otherwise: see #tl_batch_hits and
  *        #tl_batch_searched. Free it with #tl_batch_free.
  * @return #TL_OK, or #TL_E_NOT_FOUND (search is off), #TL_E_TOO_LARGE (a text over 4 MiB),
- *         #TL_E_INVALID (also where `behind` has no hits by relevance), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
+ *         #TL_E_INVALID (also where `behind` has no hits by relevance, or those of another query), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
  */
 TL_API TL_CHECK tl_status
 tl_client_search(tl_client *client, const tl_search *search, tl_batch **out);
@@ -2592,6 +2593,47 @@ TL_API const tl_hit *tl_batch_hits(const tl_batch *batch, size_t *count);
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_TOO_NEW.
  */
 TL_API TL_CHECK tl_status tl_batch_searched(const tl_batch *batch, tl_searched *out);
+
+/** Flags of #tl_unsearched. */
+enum {
+  TL_UNSEARCHED_PARTIAL = 1u << 0, /**< Something of it is not here: gaps, or older messages. */
+  TL_UNSEARCHED_SEALED = 1u << 1   /**< Messages of it are not opened yet. */
+};
+
+/** A conversation of which a search does not see all. */
+typedef struct tl_unsearched {
+  uint64_t number;       /**< The conversation's local number. */
+  tl_view conversation;  /**< Its id. */
+  int64_t whole_from_us; /**< Server time from which on nothing is missing, up to what the last catch-up brought: 0 for its beginning, INT64_MAX where nothing is known to be whole. */
+  uint32_t flags;        /**< `TL_UNSEARCHED_` flags. */
+  uint32_t sealed;       /**< Messages that are not opened yet, counted up to 10,000. */
+  uint64_t reserved_words[8]; /**< Zero. Later members are taken out of these. */
+} tl_unsearched;
+
+/**
+ * @brief Names the conversations that `partial` and `sealed` of #tl_searched count, by their local
+ *        numbers.
+ *
+ * Where ranges of times lie between gaps, #tl_client_messages names these.
+ * @param client The client.
+ * @param conversation Only this one, or empty for all.
+ * @param after Only those with a greater local number; 0 for the first page.
+ * @param limit How many at most; 0 is 100, at most 10,000.
+ * @param out The batch on success, NULL otherwise: see #tl_batch_unsearched. Free it with
+ *        #tl_batch_free.
+ * @return #TL_OK, #TL_NONE when there are none, or #TL_E_NOT_FOUND (search is off, or no such
+ *         conversation), #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
+ */
+TL_API TL_CHECK tl_status tl_search_unsearched(tl_client *client, tl_view conversation,
+                                               uint64_t after, uint32_t limit, tl_batch **out);
+
+/**
+ * @brief Gives the conversations of which a search does not see all.
+ * @param batch The batch.
+ * @param count How many; 0 when the batch holds something else. NULL is allowed.
+ * @return The conversations, or NULL when there are none. Valid until the batch is freed.
+ */
+TL_API const tl_unsearched *tl_batch_unsearched(const tl_batch *batch, size_t *count);
 
 /* ------------------------------------------------------------------------ */
 /* Keep                                                                       */

@@ -14,7 +14,7 @@ internal import Engine
   /// What the records are.
   enum Kind {
     case messages, changes, events, entities, operations, conversations, quarantined, items, hits
-    case badLines
+    case badLines, unsearched
   }
 
   private var word: UInt64
@@ -169,7 +169,7 @@ internal import Engine
 
   /// A block with room for one record for each element of `texts`, and the texts
   /// copied behind them, as views in order.
-  private static func records<Record>(
+  static func records<Record>(
     _ kind: Kind, of type: Record.Type, _ texts: [[[UInt8]]]
   ) throws(Failure) -> (UnsafeMutablePointer<Batch>, [tl_view]) {
     let head = try extent(of: type, texts.count)

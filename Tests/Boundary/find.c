@@ -182,12 +182,69 @@ static void relevance(void) {
     before = batch;
   } while (found < COUNT && count > 0 && !broken);
   CHECK(found == COUNT);
+  /* Its order is that of its query, and of no other. */
+  search.behind = before;
+  search.limit = 3;
+  EXPECT(tl_client_search(client, &search, &batch), TL_OK);
+  tl_batch_free(batch);
+  tl_search other = search;
+  other.text = view("zpravy");
+  EXPECT(tl_client_search(client, &other, &batch), TL_E_INVALID);
+  CHECK(strcmp(tl_last_error(), "behind holds hits of another query") == 0);
+  other = search;
+  other.conversation = view("c");
+  EXPECT(tl_client_search(client, &other, &batch), TL_E_INVALID);
+  other = search;
+  other.flags = TL_SEARCH_MINE;
+  EXPECT(tl_client_search(client, &other, &batch), TL_E_INVALID);
+  other = search;
+  other.before_us = 1;
+  EXPECT(tl_client_search(client, &other, &batch), TL_E_INVALID);
+  CHECK(batch == NULL);
   tl_batch_free(before);
   search.behind = NULL;
   search.order = TL_BY_TIME;
   EXPECT(tl_client_search(client, &search, &batch), TL_OK);
   CHECK(searched(batch).counted == TL_NOT_COUNTED);
   tl_batch_free(batch);
+  tl_client_free(client);
+}
+
+/* header: "Names the conversations that `partial` and `sealed` of #tl_searched count" */
+static void what_is_not_searched(void) {
+  tl_client *client = caught_up();
+  tl_batch *batch = NULL, *found = NULL;
+  size_t count = 7;
+  EXPECT(tl_search_unsearched(client, view(""), 0, 0, &batch), TL_E_NOT_FOUND);
+  EXPECT(tl_search_switch(client, 1), TL_OK);
+  tl_search search = search_for("zprava");
+  EXPECT(tl_client_search(client, &search, &found), TL_OK);
+  uint32_t partial = searched(found).partial;
+  tl_status status = tl_search_unsearched(client, view(""), 0, 0, &batch);
+  CHECK(status == (partial ? TL_OK : TL_NONE));
+  const tl_unsearched *rows = tl_batch_unsearched(batch, &count);
+  CHECK(count == partial);
+  for (size_t i = 0; i < count; i++)
+    CHECK(rows[i].conversation.size > 0 && rows[i].flags == TL_UNSEARCHED_PARTIAL &&
+          rows[i].sealed == 0 && rows[i].reserved_words[0] == 0 && rows[i].number > 0);
+  tl_batch_free(batch);
+  /* Nothing is marked for who wants that. */
+  tl_search plain = search;
+  plain.flags = TL_SEARCH_NO_MARKS;
+  EXPECT(tl_client_search(client, &plain, &batch), TL_OK);
+  size_t marked = 0;
+  const tl_hit *hits = tl_batch_hits(found, &marked), *bare = tl_batch_hits(batch, &count);
+  CHECK(count == marked);
+  for (size_t i = 0; i < count; i++)
+    CHECK(hits[i].mark_count > 0 && bare[i].mark_count == 0 && bare[i].marks == NULL);
+  CHECK(tl_batch_unsearched(batch, &count) == NULL && count == 0);
+  tl_batch_free(batch);
+  tl_batch_free(found);
+  batch = NULL;
+  EXPECT(tl_search_unsearched(client, view("nowhere"), 0, 0, &batch), TL_E_NOT_FOUND);
+  EXPECT(tl_search_unsearched(client, view("c"), 0, 10001, &batch), TL_E_INVALID);
+  EXPECT(tl_search_unsearched(client, view("c"), 0, 0, NULL), TL_E_INVALID);
+  CHECK(batch == NULL && tl_batch_unsearched(NULL, NULL) == NULL);
   tl_client_free(client);
 }
 
@@ -259,6 +316,7 @@ int main(void) {
   RUN(filters);
   RUN(relevance);
   RUN(checked);
+  RUN(what_is_not_searched);
   RUN(misuse);
   return report("find");
 }

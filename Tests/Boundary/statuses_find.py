@@ -1,11 +1,12 @@
 """Calls of the functions that find messages; they are added to those of statuses."""
 
 import ctypes
+import json
 
 from tideline import _library as c
 
 from statuses import call, connected, gives
-from status_world import MARK, ROOM, ROWS
+from status_world import MARK, ROOM, ROWS, message
 
 SWITCH, BUILD, SEARCH, STEP = (
     "tl_search_switch", "tl_search_build", "tl_client_search", "tl_work_step")
@@ -29,6 +30,16 @@ def switched(w):
     client = connected(w)
     client.search_switch(True)
     client.messages(ROOM, limit=ROWS)
+    return client
+
+
+def partial(w):
+    """One that knows a conversation of which nothing is whole."""
+    client = searching(w)
+    old = {**message(0), "conversation_id": f"{MARK}-elsewhere"}
+    work = client.import_messages(json.dumps(old).encode(), "old")
+    while not work.step().is_done:
+        pass
     return client
 
 
@@ -68,6 +79,17 @@ for fault, status in ((READ, "TL_E_STORAGE"), (BYTES, "TL_E_DAMAGED")):
     gives(BUILD, status, fault, call(BUILD, searching, lambda w, h: (w.out(),)), fault)
     gives(CHECK, status, fault, call(CHECK, searching, lambda w, h: (w.out(),)), fault)
     gives(SEARCH, status, fault, call(SEARCH, searching, search), fault)
+
+
+UNSEARCHED = "tl_search_unsearched"
+on_client(UNSEARCHED, lambda w, h: (w.view(), 0, 0, w.out()), partial)
+gives(UNSEARCHED, "TL_NONE", "a conversation that is searched as a whole",
+      call(UNSEARCHED, searching, lambda w, h: (w.view(ROOM), 0, 0, w.out())))
+gives(UNSEARCHED, "TL_E_NOT_FOUND", "search is off",
+      call(UNSEARCHED, connected, lambda w, h: (w.view(), 0, 0, w.out())))
+for fault, status in ((READ, "TL_E_STORAGE"), (BYTES, "TL_E_DAMAGED")):
+    gives(UNSEARCHED, status, fault,
+          call(UNSEARCHED, searching, lambda w, h: (w.view(), 0, 0, w.out())), fault)
 
 
 def step(make, kind="struct", before=lambda client, work: None):

@@ -31,6 +31,12 @@ def filled(w):
     return client
 
 
+def cut(w):
+    """A step of an import whose array has no end."""
+    work = w.keep(connected(w).import_messages(b"[", NAME, array=True))
+    return work._handle, 0, w.struct(c.Progress)
+
+
 def source(w, kind="struct", **more):
     return getattr(w, kind)(c.Import, name=NAME, read=nothing, **more), w.out()
 
@@ -59,5 +65,6 @@ gives(EXPORT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
       call(EXPORT, connected, lambda w, h: target(w, "longer")))
 gives(EXPORT, "TL_E_NOT_FOUND", "a conversation that is not known",
       call(EXPORT, connected, lambda w, h: target(w, conversation="nowhere")))
+gives("tl_work_step", "TL_E_INCOMPLETE", "of an import, an array that has no end yet", cut)
 for function in (IMPORTED, BAD, EXPORT):
     UNREACHED[function, "TL_E_STORAGE"] = "what it needs is in memory by then"

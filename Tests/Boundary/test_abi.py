@@ -47,7 +47,7 @@ class Layout(unittest.TestCase):
                  "tl_viewport_status": c.ViewportStatus,
                  "tl_stored": c.Stored, "tl_storage": c.Storage,
                  "tl_policy_question": c.PolicyQuestion, "tl_policy_choice": c.PolicyChoice,
-                 "tl_import": c.Import, "tl_imported": c.Imported,
+                 "tl_import": c.Import, "tl_imported": c.Imported, "tl_unsearched": c.Unsearched,
                  "tl_export": c.Export, "tl_bad_line": c.BadLine}
         seen = set()
         for part in text.split("\nstruct ")[1:]:

@@ -114,6 +114,29 @@ class Find(unittest.TestCase):
                           b"a" * (1 << 20)):
                 client.search(query)
 
+    def test_what_is_not_searched_is_named(self):
+        with tideline.Client(user_id="me") as client:
+            with self.assertRaises(tideline.NotFoundError):
+                client.unsearched()
+            client.search_switch(True)
+            self.assertEqual(client.unsearched(), ())
+            push(client, "m1", "word")
+            found = client.unsearched()
+            self.assertEqual([(one.conversation, one.whole_from_us, one.partial, one.sealed)
+                              for one in found], [("c", None, True, 0)])
+            self.assertEqual(client.search("word").partial, 1)
+            self.assertEqual(client.unsearched("c"), found)
+            self.assertEqual(client.unsearched(after=found[0].number, limit=1), ())
+            with self.assertRaises(tideline.NotFoundError):
+                client.unsearched("nowhere")
+
+    def test_marks_are_left_away(self):
+        with tideline.Client(user_id="me") as client:
+            client.search_switch(True)
+            push(client, "m1", "word")
+            self.assertEqual(len(client.search("word").hits[0].marks), 1)
+            self.assertEqual(client.search("word", marks=False).hits[0].marks, ())
+
     def test_by_relevance(self):
         """Pages go through the order of the first one, whatever comes between."""
         with tideline.Client(user_id="me") as client:
@@ -130,6 +153,8 @@ class Find(unittest.TestCase):
                 page = client.search("word", order=tideline.Order.RELEVANCE, behind=page, limit=2)
                 pages += names(page)
             self.assertEqual(sorted(pages), [f"m{number}" for number in range(9)])
+            with self.assertRaises(tideline.InvalidError):
+                client.search("other", order=tideline.Order.RELEVANCE, behind=page)
             self.assertEqual(client.search("word", limit=2).counted, tideline.Counted.NOT)
             self.assertEqual(client.search("word", limit=99).count, 12)
 

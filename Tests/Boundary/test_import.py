@@ -85,8 +85,12 @@ class Import(unittest.TestCase):
             rows = client.messages("general", limit=1000).messages
             self.assertEqual(len(rows), 300)
             self.assertFalse(any(row.flags & MessageFlags.UNREAD for row in rows))
-            for broken in (b"", b"{}", b"[1,", b"[", b'[{"message_id":"'):
-                finish(client.import_messages(broken, f"b{len(broken)}", "general", array=True))
+            for broken in (b"", b"[1,", b"[", b'[{"message_id":"'):
+                with self.assertRaises(tideline.IncompleteError):
+                    finish(client.import_messages(broken, f"b{len(broken)}", "general", array=True))
+            for broken in (b"{}", b"[] []", source + b"x"):
+                with self.assertRaises(tideline.InvalidError):
+                    finish(client.import_messages(broken, f"b{len(broken)}", "general", array=True))
             self.assertEqual(len(client.messages("general", limit=1000).messages), 300)
 
     def test_what_goes_out_comes_in_again(self):

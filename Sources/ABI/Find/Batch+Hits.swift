@@ -47,12 +47,31 @@ extension Batch {
     return OpaquePointer(block)
   }
 
-  /// How an order lies behind what was searched: how many numbers it has, how many were given,
-  /// whether it is cut, then the numbers. No order is more numbers than there are.
+  /// Puts conversations of which a search does not see all into a new batch.
+  static func new(_ found: [UnsearchedView]) throws(Failure) -> OpaquePointer {
+    let (block, views) = unsafe try records(
+      .unsearched, of: tl_unsearched.self, found.map { [$0.conversation] })
+    let target = unsafe start(of: block).bindMemory(to: tl_unsearched.self, capacity: found.count)
+    for (index, one) in found.enumerated() {
+      let partial = one.isPartial ? UInt32(truncatingIfNeeded: TL_UNSEARCHED_PARTIAL) : 0
+      let sealed = one.sealed > 0 ? UInt32(truncatingIfNeeded: TL_UNSEARCHED_SEALED) : 0
+      unsafe (target + index).initialize(
+        to: tl_unsearched(
+          number: one.number, conversation: views[index], whole_from_us: one.wholeFromUs,
+          flags: partial | sealed, sealed: UInt32(clamping: one.sealed),
+          reserved_words: (0, 0, 0, 0, 0, 0, 0, 0)))
+    }
+    return OpaquePointer(block)
+  }
+
+  /// How an order lies behind what was searched: how many numbers it has and whether it is cut, how
+  /// many were given, the mark of its query, then the numbers. No order is more numbers than there
+  /// are.
   private static func words(_ order: HitOrder?) -> [UInt64] {
-    guard let order else { return [.max, 0] }
+    guard let order else { return [.max, 0, 0] }
     let count = UInt64(order.numbers.count) &<< 1
-    return [count | (order.isCut ? 1 : 0), UInt64(clamping: order.given)] + order.numbers
+    return [count | (order.isCut ? 1 : 0), UInt64(clamping: order.given), order.mark]
+      + order.numbers
   }
 
   /// The order by relevance that hits have.
@@ -67,8 +86,8 @@ extension Batch {
     let most = unsafe UInt64(block.pointee.size / MemoryLayout<UInt64>.stride)
     guard count < most else { throw wrong }
     return unsafe HitOrder(
-      numbers: Array(UnsafeBufferPointer(start: words + 2, count: Int(clamping: count))),
-      given: Int(clamping: words[1]), isCut: words[0] & 1 == 1)
+      numbers: Array(UnsafeBufferPointer(start: words + 3, count: Int(clamping: count))),
+      given: Int(clamping: words[1]), isCut: words[0] & 1 == 1, mark: words[2])
   }
 
   static func hits(_ handle: OpaquePointer?) -> (UnsafePointer<tl_hit>?, Int) {

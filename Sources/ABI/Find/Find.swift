@@ -99,11 +99,39 @@ public func tl_batch_searched(
   }
 }
 
+@implementation @_cdecl("tl_search_unsearched")
+public func tl_search_unsearched(
+  _ client: OpaquePointer?, _ conversation: tl_view, _ after: UInt64, _ limit: UInt32,
+  _ out: UnsafeMutablePointer<OpaquePointer?>?
+) -> tl_status {
+  unsafe out?.pointee = nil
+  return unsafe boundary(client) { client throws(Failure) in
+    guard let out = unsafe out else { throw .invalid("out is NULL") }
+    let limit = try count(
+      limit, zero: 100, atMost: Limits.readRowsMax, "limit is over 10,000")
+    let id = try unsafe conversation.size == 0 ? nil : conversation.id("conversation")
+    let found = try Finder(client).unsearched(id, after: after, limit: limit)
+    if found.isEmpty { return status(TL_NONE) }
+    unsafe out.pointee = try Batch.new(found)
+    return status(TL_OK)
+  }
+}
+
+@implementation @_cdecl("tl_batch_unsearched")
+public func tl_batch_unsearched(
+  _ batch: OpaquePointer?, _ count: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<tl_unsearched>? {
+  let found: (UnsafePointer<tl_unsearched>?, Int) = unsafe Batch.contents(batch, .unsearched)
+  unsafe count?.pointee = found.1
+  return unsafe found.0
+}
+
 extension SearchQuery {
   fileprivate init(_ search: tl_search) throws(Failure) {
     let mine = UInt32(truncatingIfNeeded: TL_SEARCH_MINE)
     let attachment = UInt32(truncatingIfNeeded: TL_SEARCH_ATTACHMENT)
-    guard unsafe search.flags & ~(mine | attachment) == 0 else {
+    let noMarks = UInt32(truncatingIfNeeded: TL_SEARCH_NO_MARKS)
+    guard unsafe search.flags & ~(mine | attachment | noMarks) == 0 else {
       throw .invalid("flags has an unknown flag of a search")
     }
     func id(_ view: tl_view, _ name: StaticString) throws(Failure) -> [UInt8]? {
@@ -116,6 +144,7 @@ extension SearchQuery {
     sender = try unsafe id(search.sender, "sender")
     isMine = unsafe search.flags & mine != 0
     hasAttachment = unsafe search.flags & attachment != 0
+    leavesMarks = unsafe search.flags & noMarks != 0
     fromUs = unsafe search.from_us == 0 ? .min : search.from_us
     beforeUs = unsafe search.before_us == 0 ? .max : search.before_us
     afterUs = unsafe search.after_time_us

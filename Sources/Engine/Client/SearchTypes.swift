@@ -20,9 +20,35 @@ package struct SearchQuery: Sendable {
   /// The order by relevance of the page before; nil for the first page.
   package var behind: HitOrder?
   package var limit = 50
+  /// Nothing is marked in what is found.
+  package var leavesMarks = false
 
   package init(_ text: [UInt8]) {
     self.text = text
+  }
+}
+
+extension SearchQuery {
+  /// Of what is asked, whichever page and however many: two queries that differ have one mark by
+  /// chance only.
+  var mark: UInt64 {
+    var mark: UInt64 = 0xCBF2_9CE4_8422_2325
+    func add(_ bytes: some Sequence<UInt8>) {
+      for byte in bytes {
+        mark = (mark ^ UInt64(truncatingIfNeeded: byte)) &* 0x0000_0100_0000_01B3
+      }
+    }
+    func add(_ number: Int64) {
+      mark = checksumTerm(mark, number: UInt64(bitPattern: number))
+    }
+    for text in [text, conversation ?? [], sender ?? []] {
+      add(Int64(clamping: text.count))
+      add(text)
+    }
+    add((isMine ? 1 : 0) | (hasAttachment ? 2 : 0))
+    add(fromUs)
+    add(beforeUs)
+    return mark
   }
 }
 
@@ -32,11 +58,14 @@ package struct HitOrder: Equatable, Sendable {
   package var given: Int
   /// There are older hits, which are not ranked.
   package var isCut: Bool
+  /// By which the query that was asked is known again.
+  package var mark: UInt64
 
-  package init(numbers: [UInt64], given: Int, isCut: Bool) {
+  package init(numbers: [UInt64], given: Int, isCut: Bool, mark: UInt64) {
     self.numbers = numbers
     self.given = given
     self.isCut = isCut
+    self.mark = mark
   }
 }
 
@@ -79,6 +108,19 @@ package struct HitPage: Sendable {
   package var partial = 0
 
   package init() {}
+}
+
+/// A conversation of which a search does not see all.
+package struct UnsearchedView: Equatable, Sendable {
+  package var number: UInt64
+  package var conversation: [UInt8]
+  /// From this server time on nothing is missing; 0 for its beginning, the greatest one where
+  /// nothing is known to be whole.
+  package var wholeFromUs: Int64
+  /// Something of it is not here.
+  package var isPartial: Bool
+  /// Messages that are not opened yet, counted up to 10,000.
+  package var sealed: Int
 }
 
 /// How far a piece of long work is.

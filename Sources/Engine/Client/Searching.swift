@@ -24,6 +24,19 @@ package struct Finder {
     return try client.reading { rx throws(Failure) in try rx.hits(query) }
   }
 
+  /// Conversations of which a search does not see all, behind a local number, or only one.
+  package func unsearched(
+    _ conversation: [UInt8]?, after number: UInt64, limit: Int
+  ) throws(Failure) -> [UnsearchedView] {
+    if let conversation { try client.check(conversation) }
+    guard (1...Limits.readRowsMax).contains(limit) else {
+      throw .invalid("limit is not between 1 and 10,000")
+    }
+    return try client.reading { rx throws(Failure) in
+      try rx.unsearched(conversation, after: number, limit: limit)
+    }
+  }
+
   /// The work that builds the index and merges it.
   package func buildSearch() throws(Failure) -> Work {
     let work = Work(client, SearchBuild(client: client))

@@ -5,6 +5,9 @@ internal import Timeline
 
 extension Reading {
   func hits(_ query: SearchQuery) throws(Failure) -> HitPage {
+    if let behind = query.behind, behind.mark != query.mark {
+      throw .invalid("behind holds hits of another query")
+    }
     let page = try storing { rx throws(StoreFailure) -> HitPage? in
       var request = SearchRequest(query.text, limit: query.limit)
       if let conversation = query.conversation {
@@ -24,19 +27,22 @@ extension Reading {
         RankedHits(numbers: $0.numbers, given: $0.given, isCut: $0.isCut)
       }
       guard let answer = try rx.searchReader.search(request) else { return nil }
-      return try self.page(answer)
+      return try self.page(answer, of: query)
     }
     guard let page else { throw .notFound("search is not switched on") }
     return page
   }
 
-  private func page(_ answer: SearchAnswer) throws(StoreFailure) -> HitPage {
+  private func page(
+    _ answer: SearchAnswer, of query: SearchQuery
+  ) throws(StoreFailure) -> HitPage {
     var page = HitPage()
-    var marker = answer.marker
+    var marker = query.leavesMarks ? nil : answer.marker
     page.hasMore = answer.hasMore
     page.count = answer.count
     page.order = answer.ranked.map {
-      HitOrder(numbers: $0.numbers, given: $0.given, isCut: $0.isCut)
+      HitOrder(
+        numbers: $0.numbers, given: $0.given, isCut: $0.isCut, mark: query.mark)
     }
     page.isCut = answer.isCut
     page.asksNoWord = answer.nothing == .noWord
@@ -61,7 +67,8 @@ extension Reading {
       var row = HitRow(
         message: message, conversation: entry.name, searchable: page.add(hit.searchable ?? []),
         marks: [])
-      for mark in marker.marks(page.messages[page.messages[message].payload], hit.searchable) {
+      let payload = page.messages[message].payload
+      for mark in marker?.marks(page.messages[payload], hit.searchable) ?? [] {
         row.marks.append(
           HitMark(member: page.add(mark.member), utf8: mark.utf8, utf16: mark.utf16))
       }
@@ -83,6 +90,55 @@ extension Reading {
     let annotator = try RowAnnotator(
       rx, of: record, spans: record.trusted(rx.spans(cid)), fresh: fresh[cid], ends: nil)
     return Known(name: page.add(record.id), annotator: annotator)
+  }
+}
+
+// MARK: - What is not searched
+
+extension Reading {
+  func unsearched(
+    _ conversation: [UInt8]?, after number: UInt64, limit: Int
+  ) throws(Failure) -> [UnsearchedView] {
+    let found = try storing { rx throws(StoreFailure) -> [UnsearchedView]? in
+      guard try rx.searchReader.state() != nil else { return nil }
+      let after = Int64(clamping: number)
+      if let conversation {
+        guard let record = try rx.conversation(conversation) else { return nil }
+        let found = try view(record)
+        let isWhole = !found.isPartial && found.sealed == 0
+        return record.cid <= after || isWhole ? [] : [found]
+      }
+      var views: [UnsearchedView] = []
+      for cid in try rx.searchReader.unsearched(after: after, limit: limit) {
+        if let record = try rx.conversation(cid: cid) { views.append(try view(record)) }
+      }
+      return views
+    }
+    guard let found else {
+      throw .notFound("search is not switched on, or there is no such conversation")
+    }
+    return found
+  }
+
+  private func view(_ record: ConversationRecord) throws(StoreFailure) -> UnsearchedView {
+    var wholeFromUs = Int64.max
+    if let newest = record.trusted(try rx.spans(record.cid)).newest {
+      wholeFromUs = try self.wholeFromUs(newest, in: record.cid)
+    }
+    return UnsearchedView(
+      number: UInt64(clamping: record.cid), conversation: record.id, wholeFromUs: wholeFromUs,
+      isPartial: try rx.searchReader.isPartial(record.cid),
+      sealed: try rx.searchReader.sealedCount(record.cid))
+  }
+
+  private func wholeFromUs(_ newest: SpanSet.Span, in cid: Int64) throws(StoreFailure) -> Int64 {
+    if newest.low == .min { return 0 }
+    if scheme.isSequence {
+      let first = try rx.rows(cid, from: newest.low, to: newest.high, limit: 1, newestFirst: false)
+      return first.first?.timeUs ?? .max
+    }
+    // Of the time in whose midst it begins some may be missing.
+    return newest.low.key.isEmpty ? newest.low.time : newest.low.time.saturating(plus: 1)
   }
 }
 

@@ -13,7 +13,7 @@ struct Reading {
   let fresh: FreshRanges
   /// By operation, how much of its attachment is uploaded.
   private let permille: [UInt64: UInt32]
-  private let scheme: PositionScheme
+  let scheme: PositionScheme
   /// The server's number is a position's first part.
   private var isNumbered: Bool { scheme.isSequence }
 

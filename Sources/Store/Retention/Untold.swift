@@ -37,8 +37,8 @@ package struct Untold: Sendable {
       }
     }
     if readTo &- told >= UInt64(clamping: Limits.changesMax) { return everything }
-    guard case .entries(let found) = try tx.feedReader.changes(after: readTo, limit: Self.sliceEntries)
-    else {
+    let page = try tx.feedReader.changes(after: readTo, limit: Self.sliceEntries)
+    guard case .entries(let found) = page else {
       forget(up: told)
       return everything
     }

@@ -57,6 +57,13 @@ internal import Text
       handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isKept ? 1 : 0)
   }
 
+  /// Whether the tables that a virtual table keeps for itself are safe from all statements but its
+  /// own. Where that changes each statement is prepared anew.
+  func guardShadows(_ isGuarded: Bool) {
+    guard let handle = unsafe handle else { return }
+    _ = unsafe tideline_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, isGuarded ? 1 : 0)
+  }
+
   /// Sets how many pages the log may have before a commit writes them back into the file.
   func setLog(pages: Int) {
     guard let handle = unsafe handle else { return }

@@ -79,6 +79,16 @@ extension Queries {
         HAVING count(*) = 1 AND min(low_time) = -9223372036854775808))
     """
 
+  /// The same, and those in which something is sealed, in the order of their numbers.
+  static let searchUnsearched: StaticString = """
+    SELECT cid FROM conversation AS c WHERE cid > ? AND is_pending = 0 AND (
+      NOT EXISTS (SELECT 1 FROM span WHERE cid = c.cid AND kind = 0 GROUP BY cid
+        HAVING count(*) = 1 AND min(low_time) = -9223372036854775808)
+      OR EXISTS (SELECT 1 FROM message INDEXED BY message_sealed
+        WHERE cid = c.cid AND flags & 64 != 0))
+    ORDER BY cid LIMIT ?
+    """
+
   static let searchSealed: StaticString = """
     SELECT count(*) FROM (SELECT 1 FROM message INDEXED BY message_sealed
       WHERE flags & 64 != 0 LIMIT ?)
@@ -127,6 +137,12 @@ extension Queries {
   /// Each token with its row and its place in it.
   static let searchTokens: StaticString =
     "SELECT term, doc, offset FROM search_token WHERE term > CAST(? AS TEXT)"
+
+  /// Rows that have one token behind a place, each with what its places in the row sum up to.
+  static let searchTokenRows: StaticString = """
+    SELECT search.rowid, tideline_sum(search, ?) FROM search
+    WHERE search MATCH CAST(? AS TEXT) AND search.rowid > ? ORDER BY search.rowid LIMIT ?
+    """
 
   static let searchBooks: StaticString =
     "SELECT first, below, tries, merging, removed FROM search_state WHERE one = 1"

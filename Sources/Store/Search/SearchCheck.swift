@@ -16,6 +16,8 @@ package struct SearchCheck: Sendable {
     case texts(below: Int64)
     /// What the index has behind a token.
     case tokens(after: [UInt8])
+    /// What it has of a token that many messages have, behind a place.
+    case rows(of: [UInt8], after: Int64)
   }
 
   /// It begins anew so often at most.
@@ -37,6 +39,8 @@ package struct SearchCheck: Sendable {
   /// Messages that were looked at, of so many.
   package private(set) var done: UInt64 = 0
   package private(set) var total: UInt64 = 0
+  /// Messages and tokens that were looked at: the cost that tests hold to the size.
+  package private(set) var looked: Int64 = 0
 
   package init() {}
 
@@ -92,7 +96,14 @@ package struct SearchCheck: Sendable {
       return false
     case .tokens(let after):
       guard let next = try takeTokens(connection, after: after, size) else { return true }
-      stage = .tokens(after: next)
+      stage = next
+      return false
+    case .rows(let token, let after):
+      if let next = try takeRows(connection, of: token, after: after, size) {
+        stage = .rows(of: token, after: next)
+      } else {
+        stage = .tokens(after: token)
+      }
       return false
     }
   }
@@ -112,6 +123,7 @@ package struct SearchCheck: Sendable {
       var seen: Int64 = 0
       while try row.step() {
         seen &+= 1
+        looked &+= 1
         below = row.int(0)
         let document = SearchableRow(row, from: 1).document(connection.members)
         if document.isEmpty { continue }
@@ -128,26 +140,55 @@ package struct SearchCheck: Sendable {
     return below
   }
 
-  /// Takes what the index has away; the last token, nil where these were all. One is gone through
-  /// as a whole, however many rows have it.
+  /// Takes what the index has away; where it goes on, nil where these were all.
   private mutating func takeTokens(
     _ connection: Connection, after: [UInt8], _ size: Int64
-  ) throws(StoreFailure) -> [UInt8]? {
+  ) throws(StoreFailure) -> Stage? {
     let row = try connection.statement(Queries.searchTokens, after)
-    var left = size.multipliedReportingOverflow(by: Self.tokensOfRow).partialValue
-    if left <= 0 { left = .max }
+    var left = tokens(size)
     var token: [UInt8] = []
     var hash: UInt64 = 0
+    var place = Int64.min
     while try row.step() {
-      if !row.isEqual(0, to: token) {
-        if left <= 0 { return token }
+      let isOther = !row.isEqual(0, to: token)
+      if left <= 0, isOther { return .tokens(after: token) }
+      // To come back to the midst of a token this way is to read all of it before.
+      if left <= 0, row.int(1) != place { return .rows(of: token, after: place) }
+      if isOther {
         token = row.bytes(0)
         hash = TokenSum.hash(token)
       }
+      place = row.int(1)
       left &-= 1
-      sum &-= TokenSum.term(hash, place: row.int(1), offset: row.int(2))
+      looked &+= 1
+      sum &-= TokenSum.term(hash, place: place, offset: row.int(2))
     }
     return nil
+  }
+
+  /// The same of one token, behind a place; the last place, nil where these were all.
+  private mutating func takeRows(
+    _ connection: Connection, of token: [UInt8], after: Int64, _ size: Int64
+  ) throws(StoreFailure) -> Int64? {
+    let quote = UInt8(ascii: "\"")
+    let quoted = [quote] + token.flatMap { $0 == quote ? [quote, quote] : [$0] } + [quote]
+    let most = tokens(size)
+    let row = try connection.statement(
+      Queries.searchTokenRows, Int64(bitPattern: TokenSum.hash(token)), quoted, after, most)
+    var last = after
+    var count: Int64 = 0
+    while try row.step() {
+      last = row.int(0)
+      count &+= 1
+      looked &+= 1
+      sum &-= UInt64(bitPattern: row.int(1))
+    }
+    return count < most ? nil : last
+  }
+
+  private func tokens(_ size: Int64) -> Int64 {
+    let count = size.multipliedReportingOverflow(by: Self.tokensOfRow).partialValue
+    return count <= 0 ? .max : count
   }
 }
 

@@ -15,7 +15,7 @@ extension SearchIndex {
 
   /// Goes on with what is to be done; what there is after that.
   func work(_ slice: SearchSlice) throws(StoreFailure) -> SearchSlice.Rest {
-    guard isOn else { return .nothing }
+    guard isOn else { return try clearLeft(pages: pages(slice)) ? .more : .nothing }
     try connection.registerTokenizer()
     if slice.beginsAll { try beginAll() }
     if try takeUp(most: Swift.max(slice.size, 1)) { return .more }
@@ -31,7 +31,8 @@ extension SearchIndex {
       }
     }
     if books != kept { try books.save(connection) }
-    return rest
+    if rest == .more { return .more }
+    return try clearLeft(pages: pages(slice)) ? .more : rest
   }
 
   /// All is to be merged to one segment.

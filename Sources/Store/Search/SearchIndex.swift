@@ -96,9 +96,11 @@ struct SearchIndex {
     END;
     """
 
-  /// Takes all of it out of the file.
+  /// It is no index any more. What is large of it has another name from now on, and goes in slices:
+  /// to drop a table is to read each page of it.
   func drop() throws(StoreFailure) {
     try connection.registerTokenizer()
+    if hasLeft { try dropLeft() }
     // What only drops tables is no change that SQLite counts, and is not committed.
     try connection.execute(
       """
@@ -108,13 +110,62 @@ struct SearchIndex {
       DROP TRIGGER IF EXISTS search_removed;
       DROP TABLE IF EXISTS search_word;
       DROP TABLE IF EXISTS search_token;
-      DROP TABLE IF EXISTS search;
       DROP TABLE IF EXISTS search_change;
-      DROP TABLE IF EXISTS search_row;
       DROP TABLE IF EXISTS search_crowd;
       DROP TABLE IF EXISTS search_state;
+      ALTER TABLE search RENAME TO left_search;
+      ALTER TABLE search_row RENAME TO left_row;
       """)
+    // There is something to be done.
+    connection.memo.indexChanges &+= 1
   }
+
+  /// Whether something of a former index is left in the file.
+  var hasLeft: Bool { connection.hasTable("left_row") }
+
+  private func dropLeft() throws(StoreFailure) {
+    try connection.execute("DROP TABLE IF EXISTS left_search; DROP TABLE IF EXISTS left_row")
+  }
+
+  /// Takes so many pages of a former index out of the file; false where there is none.
+  func clearLeft(pages: Int64) throws(StoreFailure) -> Bool {
+    guard hasLeft else { return false }
+    let rows = pages.multipliedReportingOverflow(by: Self.leftOfPage).partialValue
+    let before = connection.totalChanges
+    try connection.runNoted(
+      "DELETE FROM left_row WHERE place IN (SELECT place FROM left_row ORDER BY place LIMIT ?)",
+      rows)
+    if connection.totalChanges > before { return true }
+    if try clearTables(pages: pages, rows: rows) { return true }
+    try connection.registerTokenizer()
+    // What only drops tables is no change that SQLite counts, and is not committed.
+    try connection.runNoted("INSERT INTO left_row (place, number, size) VALUES (0, 0, 0)")
+    try dropLeft()
+    return true
+  }
+
+  /// The same of what FTS5 keeps for itself. It wants to find its configuration, and the two
+  /// records below 11 of which the rest hangs.
+  private func clearTables(pages: Int64, rows: Int64) throws(StoreFailure) -> Bool {
+    connection.guardShadows(false)
+    defer { connection.guardShadows(true) }
+    let before = connection.totalChanges
+    try connection.runNoted(
+      """
+      DELETE FROM left_search_data WHERE id IN
+        (SELECT id FROM left_search_data WHERE id > 10 ORDER BY id LIMIT ?)
+      """, pages)
+    if connection.totalChanges > before { return true }
+    try connection.runNoted(
+      """
+      DELETE FROM left_search_idx WHERE (segid, term) IN
+        (SELECT segid, term FROM left_search_idx ORDER BY segid, term LIMIT ?)
+      """, rows)
+    return connection.totalChanges > before
+  }
+
+  /// Short rows that lie on one page, about.
+  private static let leftOfPage: Int64 = 64
 
   /// Begins anew, with all messages to be built that are there.
   func renew() throws(StoreFailure) {

@@ -147,16 +147,14 @@ package struct SearchReader {
     let books = try SearchBooks(rx.connection)
     coverage.total = books.first
     coverage.unbuilt = UInt64(clamping: books.below)
-    let most = SearchCoverage.sealedMax
-    let sealed: Int64?
     if let cid {
-      sealed = try rx.connection.number(Queries.searchSealedIn, cid, most)
-      coverage.partial = try rx.spans(cid).covers(.min, high: conversationEnd(cid)) ? 0 : 1
+      coverage.sealed = try sealedCount(cid)
+      coverage.partial = try isPartial(cid) ? 1 : 0
     } else {
-      sealed = try rx.connection.number(Queries.searchSealed, most)
+      let sealed = try rx.connection.number(Queries.searchSealed, SearchCoverage.sealedMax)
+      coverage.sealed = Int(clamping: sealed ?? 0)
       coverage.partial = try partial()
     }
-    coverage.sealed = Int(clamping: sealed ?? 0)
     return coverage
   }
 
@@ -169,8 +167,24 @@ package struct SearchReader {
     return partial
   }
 
-  private func conversationEnd(_ cid: Int64) throws(StoreFailure) -> Position {
-    try rx.spans(cid).newest?.high ?? .max
+  /// Whether something of a conversation is not here.
+  package func isPartial(_ cid: Int64) throws(StoreFailure) -> Bool {
+    let spans = try rx.spans(cid)
+    return !spans.covers(.min, high: spans.newest?.high ?? .max)
+  }
+
+  /// Messages of a conversation that are not opened yet, counted up to a bound.
+  package func sealedCount(_ cid: Int64) throws(StoreFailure) -> Int {
+    let most = SearchCoverage.sealedMax
+    return Int(clamping: try rx.connection.number(Queries.searchSealedIn, cid, most) ?? 0)
+  }
+
+  /// Conversations behind a number of which something is not here or not opened.
+  package func unsearched(after cid: Int64, limit: Int) throws(StoreFailure) -> [Int64] {
+    let row = try rx.connection.statement(Queries.searchUnsearched, cid, limit)
+    var cids: [Int64] = []
+    while try row.step() { cids.append(row.int(0)) }
+    return cids
   }
 }
 

@@ -57,9 +57,11 @@ internal import Text
     var methods = unsafe fts5_tokenizer(xCreate: make, xDelete: free, xTokenize: tokenize)
     let made = unsafe named(name) { unsafe create(api, $0, nil, &methods, nil) }
     guard made == SQLITE_OK, let add = unsafe api.pointee.xCreateFunction else { return made }
-    return unsafe named(SearchCounts.name) {
+    let counted = unsafe named(SearchCounts.name) {
       unsafe add(api, $0, nil, SearchCounts.function, nil)
     }
+    guard counted == SQLITE_OK else { return counted }
+    return unsafe named(SearchSum.name) { unsafe add(api, $0, nil, SearchSum.function, nil) }
   }
 
   private static func named(

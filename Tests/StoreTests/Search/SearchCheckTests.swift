@@ -64,6 +64,46 @@ extension Fixture {
     #expect(try fixture.checkIndex() == nil)
   }
 
+  /// Protects: no step looks at more than it is told, also where many messages have one token.
+  @Test(arguments: [1, 2, 5] as [Int64]) func aTokenOfManyIsLookedAtInSteps(_ size: Int64) throws {
+    let (fixture, cid) = try filled()
+    try fixture.apply(
+      (0..<300).map { message("many\($0)", at: Int64($0), "word word \($0) word") }, cid)
+    try fixture.write { tx throws(StoreFailure) in try SearchControl(tx).finish() }
+    var check = SearchCheck()
+    var (most, steps): (Int64, Int) = (0, 0)
+    var finding: SearchCheck.Finding? = .more
+    while finding == .more {
+      let before = check
+      (finding, check) = try fixture.read { rx throws(StoreFailure) in
+        var check = before
+        return (try check.step(rx, size: size), check)
+      }
+      most = max(most, check.looked - before.looked)
+      steps += 1
+    }
+    #expect(finding == .right && steps > 30)
+    // One message has three places of a token, which come together.
+    #expect(most <= size * 32 + 3)
+  }
+
+  /// Protects: what is found in steps is what is found at once, whatever a token holds.
+  @Test(arguments: ["word", #"a"b"#, "\"", #"x""y"#]) func aTokenThatNoMessageHasIsFound(
+    _ token: String
+  ) throws {
+    let (fixture, _) = try filled()
+    try fixture.alter("SELECT 1; COMMIT") { tx throws(StoreFailure) in
+      try tx.connection.registerTokenizer()
+      for place in 0..<100 {
+        try tx.connection.run(
+          "INSERT INTO search (rowid, text) VALUES (?, CAST(? AS TEXT))", Int64(900_000 + place),
+          [DocumentMark.term] + Array(token.utf8))
+      }
+    }
+    #expect(try fixture.checkIndex(size: 1) == .wrong)
+    #expect(try fixture.checkIndex(size: .max) == .wrong)
+  }
+
   /// Protects: what is in the index of a message that is gone is found, which FTS5's own check does
   /// not see, as is what the index lacks, and what stands at another place.
   @Test(

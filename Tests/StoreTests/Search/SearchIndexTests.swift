@@ -265,6 +265,60 @@ extension Fixture {
     #expect(try fixture.read { rx throws(StoreFailure) in try rx.searchReader.isOn } == false)
   }
 
+  /// Protects: to switch search off takes nothing large in one transaction, what is left goes in
+  /// slices, also behind a kill and beside a new index, and nothing of it stays.
+  @Test(arguments: [false, true]) func whatIsSwitchedOffGoesInSlices(_ isOnAgain: Bool) throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.switchOn()
+    let words = (0..<400).map { "w\($0)" }.joined(separator: " ")
+    for part in 0..<8 {
+      try fixture.apply(
+        (0..<50).map { message("m\(part * 50 + $0)", at: Int64(part * 50 + $0), words) }, cid)
+    }
+    func number(_ text: StaticString) throws -> Int64 {
+      try fixture.read { rx throws(StoreFailure) in try rx.connection.number(text) ?? -1 }
+    }
+    func size() throws -> Int64 {
+      try number("SELECT count(*) FROM left_search_data") + number("SELECT count(*) FROM left_row")
+    }
+    let pages = try number("SELECT count(*) FROM search_data")
+    #expect(pages > 20)
+    try fixture.write { tx throws(StoreFailure) in _ = try SearchControl(tx).switchOff() }
+    #expect(try size() == pages + 400)
+    #expect(try fixture.read { rx throws(StoreFailure) in try rx.searchReader.isOn } == false)
+    if isOnAgain {
+      try fixture.write { tx throws(StoreFailure) in _ = try SearchControl(tx).switchOn() }
+    }
+    var steps = 0
+    while true {
+      let rest = try fixture.write { tx throws(StoreFailure) in
+        try SearchControl(tx).work(SearchSlice(16))
+      }
+      if rest == .nothing { break }
+      steps += 1
+      if steps % 5 == 0 { try fixture.reopen() }
+      if try number("SELECT count(*) FROM sqlite_schema WHERE name = 'left_row'") == 1 {
+        #expect(try size() > 0 || steps > 2)
+      }
+      if steps > 3_000 { break }
+    }
+    #expect(steps > Int(pages) / 4 && steps < 3_000)
+    #expect(try number("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'left%'") == 0)
+    if isOnAgain {
+      #expect(try fixture.find("w7", limit: 1_000).count == 400)
+      try fixture.write { tx throws(StoreFailure) in _ = try SearchControl(tx).switchOff() }
+    }
+    // A second one that follows at once takes the first one with it.
+    try fixture.switchOn()
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try SearchControl(tx).switchOff()
+      _ = try SearchControl(tx).switchOn()
+      _ = try SearchControl(tx).switchOff()
+    }
+    #expect(try number("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'search%'") == 0)
+  }
+
   /// Protects: an index of another version, or one that did not follow, is built anew.
   @Test func aStaleIndexIsBuiltAnew() throws {
     let fixture = try Fixture(.file)

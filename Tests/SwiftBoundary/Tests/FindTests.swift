@@ -20,6 +20,8 @@ import Tideline
     #expect(found.messages.isEmpty)
     try client.receive(push(message(4)))
     #expect(try client.search("ahoj").hits.count == 4)
+    #expect(try client.unsearched(in: "c").allSatisfy { $0.conversation == "c" })
+    #expect(try Int(found.searched().partial) == client.unsearched(in: "c").count)
     let look = try client.checkSearch()
     while try look.step(ms: 5).is_done == 0 {}
     #expect(try client.switchSearch(false))

@@ -50,7 +50,43 @@ extension Batch {
   }
 }
 
+/// A conversation of which a search does not see all.
+public struct Unsearched: Equatable {
+  public let number: UInt64
+  public let conversation: String
+  /// Nil where nothing is known to be whole.
+  public let wholeFromUs: Int64?
+  public let isPartial: Bool
+  public let sealed: UInt32
+
+  init(_ one: tl_unsearched) {
+    number = one.number
+    conversation = one.conversation.string
+    wholeFromUs = one.whole_from_us == .max ? nil : one.whole_from_us
+    isPartial = one.flags & UInt32(TL_UNSEARCHED_PARTIAL) != 0
+    sealed = one.sealed
+  }
+}
+
+extension Batch {
+  public var unsearched: [Unsearched] {
+    var count = 0
+    let found = tl_batch_unsearched(handle, &count)
+    return UnsafeBufferPointer(start: found, count: count).map(Unsearched.init)
+  }
+}
+
 extension Client {
+  public func unsearched(
+    in conversation: String = "", after number: UInt64 = 0
+  ) throws -> [Unsearched] {
+    try withViews([conversation]) { views in
+      var out: OpaquePointer?
+      if try check(tl_search_unsearched(handle, views[0], number, 0, &out)) == .none { return [] }
+      return Batch(try handed(out)).unsearched
+    }
+  }
+
   /// Switches search on or off; false when it was so.
   @discardableResult
   public func switchSearch(_ isOn: Bool) throws -> Bool {

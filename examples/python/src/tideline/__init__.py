@@ -13,10 +13,11 @@ from .client import (
     KEY_BYTES, Client, frame_account, merge_deltas, merge_messages, version)
 from .conversations import ConversationList
 from .errors import (
-    ClosedError, DamagedError, FrameError, FullError, InternalError, InvalidError, LockedError,
-    MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status, StorageError,
-    TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError, last_error)
-from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Work
+    ClosedError, DamagedError, FrameError, FullError, IncompleteError, InternalError, InvalidError,
+    LockedError, MismatchError, NotFoundError, NotOursError, OfflineError, RefusedError, Status,
+    StorageError, TidelineError, TooLargeError, TooNewError, UnsupportedError, WrongKeyError,
+    last_error)
+from .find import Asked, Counted, Found, Hit, Mark, Order, Progress, Unsearched, Work
 from .items import Items
 from .keep import Budget, Imported, Room
 from .operations import Operation, OperationState, OperationWait, Performed, Typing
@@ -47,5 +48,5 @@ __all__ = [
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
     "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Counted", "Found", "Hit", "Mark",
     "Order", "Progress", "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
-    "Basis", "Imported", "PolicyChoice", "PolicyQuestion",
+    "Basis", "Imported", "PolicyChoice", "PolicyQuestion", "Unsearched", "IncompleteError",
 ]

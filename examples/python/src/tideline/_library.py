@@ -346,6 +346,15 @@ class Searched(ctypes.Structure):
     ]
 
 
+class Unsearched(ctypes.Structure):
+    """``tl_unsearched``."""
+
+    _fields_ = [
+        ("number", c_uint64), ("conversation", View), ("whole_from_us", c_int64),
+        ("flags", c_uint32), ("sealed", c_uint32), ("reserved_words", c_uint64 * 8),
+    ]
+
+
 class Entity(ctypes.Structure):
     """``tl_entity``."""
 
@@ -732,6 +741,9 @@ _FUNCTIONS = {
     "tl_client_search": (c_int32, [_client, POINTER(Search), POINTER(_batch)]),
     "tl_batch_hits": (c_void_p, [_batch, POINTER(c_size_t)]),
     "tl_batch_searched": (c_int32, [_batch, POINTER(Searched)]),
+    "tl_search_unsearched": (
+        c_int32, [_client, View, c_uint64, c_uint32, POINTER(_batch)]),
+    "tl_batch_unsearched": (c_void_p, [_batch, POINTER(c_size_t)]),
 }
 
 

@@ -116,6 +116,10 @@ class RefusedError(TidelineError):
     """The ``seal`` hook failed; nothing was kept."""
 
 
+class IncompleteError(TidelineError):
+    """It ended too early; more may come."""
+
+
 class FullError(TidelineError):
     """The disk is full, or too much waits; nothing changed."""
 
@@ -127,6 +131,7 @@ class InternalError(TidelineError):
 _BY_STATUS: dict[Status, type[TidelineError]] = {
     Status.INVALID: InvalidError,
     Status.CLOSED: ClosedError,
+    Status.INCOMPLETE: IncompleteError,
     Status.STORAGE: StorageError,
     Status.KEY: WrongKeyError,
     Status.TOO_NEW: TooNewError,

@@ -79,6 +79,18 @@ class Found:
     _batch: Optional[_Batch] = dataclasses.field(default=None, repr=False, compare=False)
 
 
+@dataclasses.dataclass(frozen=True)
+class Unsearched:
+    """A conversation of which a search does not see all: ``tl_unsearched``. From ``whole_from_us``
+    on nothing is missing, 0 being its beginning; None where nothing is known to be whole."""
+
+    number: int
+    conversation: str
+    whole_from_us: Optional[int]
+    partial: bool
+    sealed: int
+
+
 class _Batch:
     """A batch that is freed with its last page."""
 
@@ -146,15 +158,16 @@ class Finds:
         self, text: Union[str, bytes], conversation: str = "", *, sender: str = "",
         mine: bool = False, attachment: bool = False, from_us: int = 0, before_us: int = 0,
         after: Optional[Hit] = None, order: Order = Order.TIME, behind: Optional[Found] = None,
-        limit: int = 0,
+        limit: int = 0, marks: bool = True,
     ) -> Found:
         """Finds messages, newest first: ``after`` is the last hit of the page before. By relevance
-        ``behind`` is that page, which has the order."""
+        ``behind`` is that page, which has the order. Without ``marks`` a third of the time is
+        saved."""
         texts = (text.encode("utf-8", "surrogatepass") if isinstance(text, str) else bytes(text),
                  conversation.encode(), sender.encode())
         search = c.Search(
-            ctypes.sizeof(c.Search), mine | attachment << 1, *map(c.view, texts), from_us,
-            before_us, after.message.time_us if after else 0,
+            ctypes.sizeof(c.Search), mine | attachment << 1 | (not marks) << 2,
+            *map(c.view, texts), from_us, before_us, after.message.time_us if after else 0,
             after.message.number if after else 0, limit, order,
             behind._batch.handle if behind and behind._batch else None)
         out = ctypes.c_void_p()
@@ -162,6 +175,26 @@ class Finds:
         batch = _Batch(out)
         found = _found(out)
         return dataclasses.replace(found, _batch=batch) if order else found
+
+    def unsearched(
+        self, conversation: str = "", after: int = 0, limit: int = 0,
+    ) -> tuple[Unsearched, ...]:
+        """Names the conversations of which a search does not see all, behind a local number."""
+        out, name = ctypes.c_void_p(), conversation.encode()
+        if check(c.library.tl_search_unsearched(
+                self._handle, c.view(name), after, limit, ctypes.byref(out))) == Status.NONE:
+            return ()
+        try:
+            count = ctypes.c_size_t()
+            place = c.library.tl_batch_unsearched(out, ctypes.byref(count))
+            return tuple(
+                Unsearched(
+                    one.number, _text(one.conversation),
+                    None if one.whole_from_us == (1 << 63) - 1 else one.whole_from_us,
+                    bool(one.flags & 1), one.sealed)
+                for one in (c.Unsearched * count.value).from_address(place))
+        finally:
+            c.library.tl_batch_free(out)
 
 
 def _found(batch: ctypes.c_void_p) -> Found:
