@@ -322,7 +322,7 @@ typedef int64_t (*tl_clock_hook)(void *context);
 
 /** Flags of #tl_policy_question. */
 enum {
-  TL_POLICY_WINDOW = 1u << 0 /**< A window asks, which is opened or polled; `kind` is #TL_SYNC_LIVE. */
+  TL_POLICY_WINDOW = 1u << 0 /**< A window asks, which is opened or polled; `kind` is #TL_SYNC_LIVE. Or a list does: #TL_SYNC_CONVERSATIONS. */
 };
 
 /** For what a policy is to be chosen. Borrowed for the call. */
@@ -1627,7 +1627,10 @@ typedef struct tl_list_config {
   uint32_t struct_size; /**< `sizeof(tl_list_config)` of the caller. */
   uint32_t flags;       /**< `TL_LIST_` flags. */
   uint32_t rows_max;    /**< Conversations in memory at most; 0 is 10,000, 100 to 200,000. */
+  tl_policy policy;     /**< Where what it shows may come from: see #tl_list_open. */
+  uint32_t limit_ms;    /**< Of `policy`, as that of a sync, from the first poll on. */
   uint32_t reserved;    /**< Must be zero. */
+  int64_t age_us;       /**< Of #TL_POLICY_MAX_AGE. */
 } tl_list_config;
 
 /**
@@ -1671,6 +1674,12 @@ typedef struct tl_conversation {
  * It begins empty at version 0. Conversations with a message that waits to be
  * sent stand first. While connected it asks for the list as
  * #TL_SYNC_CONVERSATIONS does, unless it is cache only.
+ *
+ * Policies are those of a window, with the server's list in the place of what is new: with
+ * #TL_POLICY_NETWORK_FIRST it stays empty until the list was fetched whole on this connection, or
+ * that has failed, or `limit_ms` is over; with #TL_POLICY_NETWORK_ONLY until it was fetched. With
+ * #TL_POLICY_MAX_AGE a connection does not ask for one that is young enough, and its counts are
+ * not asked for either. With #TL_POLICY_HOST each poll asks the host's function.
  * @param client The client. The list keeps it alive until it is freed.
  * @param config How to open it, or NULL for the defaults.
  * @param out The list on success, NULL otherwise.
@@ -1726,7 +1735,8 @@ typedef struct tl_list_status {
   uint32_t row_count;   /**< Rows. */
   uint32_t conversation_count; /**< All conversations known, those beyond `rows_max` included. */
   tl_status trouble;    /**< #TL_OK, or why the list could not be fetched. */
-  uint32_t reserved;    /**< Zero. */
+  tl_basis basis;       /**< #TL_BASIS_NETWORK where the server's list was fetched whole on this connection. */
+  int64_t as_of_us;     /**< When the server was last asked for its list, as that of #tl_sync_status. */
 } tl_list_status;
 
 /**

@@ -44,11 +44,13 @@ extension ListConfig {
       throw .invalid("flags has an unknown flag of a list")
     }
     try mustBeZero(config.reserved, "reserved is not zero")
+    let choice = try PolicyChoice(config.policy, config.limit_ms, config.age_us)
     let rows = try count(
       config.rows_max, zero: 10_000, atMost: Limits.windowRowsMax, "rows_max is over 200,000")
     guard rows >= Limits.windowRowsMin else { throw .invalid("rows_max is under 100") }
     self.init(rowsMax: rows)
-    isCacheOnly = config.flags & cacheOnly != 0
+    self.choice = choice
+    if config.flags & cacheOnly != 0 { isCacheOnly = true }
   }
 }
 

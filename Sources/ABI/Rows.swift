@@ -182,7 +182,8 @@ extension tl_list_status {
       unread: UInt64(clamping: status.unread),
       row_count: UInt32(clamping: status.rowCount),
       conversation_count: UInt32(clamping: status.conversationCount),
-      trouble: status.trouble?.status ?? ABI.status(TL_OK), reserved: 0)
+      trouble: status.trouble?.status ?? ABI.status(TL_OK), basis: status.basis.rawValue,
+      as_of_us: status.asOfUs)
   }
 }
 

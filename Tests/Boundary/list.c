@@ -299,6 +299,14 @@ static void misuse(void) {
   LISTED(config.rows_max = 200000, TL_OK);
   LISTED(config.rows_max = 200001, TL_E_INVALID);
   LISTED(config.reserved = 1, TL_E_INVALID);
+  LISTED(config.policy = TL_POLICY_MAX_AGE, TL_OK);
+  LISTED(config.policy = TL_POLICY_NETWORK_ONLY, TL_OK);
+  LISTED(config.policy = TL_POLICY_HOST, TL_E_INVALID);
+  LISTED(config.policy = 6, TL_E_INVALID);
+  LISTED(config.limit_ms = 3600001, TL_E_INVALID);
+  LISTED(config.age_us = -1, TL_E_INVALID);
+  /* One of an older caller, which had no policy. */
+  LISTED(config.struct_size = 16, TL_OK);
   tl_list *list = NULL;
   EXPECT(tl_list_open(client, NULL, NULL), TL_E_INVALID);
   EXPECT(tl_list_open(NULL, NULL, &list), TL_E_INVALID);

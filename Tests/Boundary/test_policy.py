@@ -38,6 +38,24 @@ class Policies(unittest.TestCase):
             self.assertEqual(first.state().basis, Basis.CACHE)
             self.assertEqual(shut.state().row_count, 0)
 
+    def test_a_list_stays_shut(self):
+        now = [1_000]
+        with tideline.Client(user_id="me", clock=lambda: now[0]) as client:
+            push(client, "m1", "here")
+            shut = client.conversation_list(policy=Policy.NETWORK_ONLY)
+            first = client.conversation_list(policy=Policy.NETWORK_FIRST, limit_ms=2_000)
+            self.assertIsNone(shut.poll())
+            self.assertIsNone(first.poll())
+            self.assertEqual(shut.state().trouble, Status.OFFLINE)
+            self.assertEqual(client.advance(), 2_000)
+            now[0] += 2_000
+            client.advance()
+            self.assertIsNotNone(first.poll())
+            self.assertEqual((first.state().row_count, first.state().basis), (1, Basis.CACHE))
+            self.assertEqual((shut.state().row_count, shut.state().as_of_us), (0, 0))
+            with self.assertRaises(tideline.InvalidError):
+                client.conversation_list(policy=Policy.HOST)
+
     def test_the_host_chooses(self):
         asked = []
 

@@ -6,11 +6,19 @@ package import Base
 package struct ListConfig: Equatable, Sendable {
   /// Conversations in memory at most; those that rested longest are left out.
   package var rowsMax: Int
-  /// Never ask the network.
-  package var isCacheOnly = false
+  /// Where what it shows may come from.
+  package var choice = PolicyChoice()
+  /// The host's function chooses, at each poll.
+  package var asksHost = false
 
   package init(rowsMax: Int = 10_000) {
     self.rowsMax = rowsMax
+  }
+
+  /// Never ask the network.
+  package var isCacheOnly: Bool {
+    get { choice.policy == .cacheOnly }
+    set { choice.policy = newValue ? .cacheOnly : .cacheThenNetwork }
   }
 }
 
@@ -76,6 +84,9 @@ package struct ListStatus: Equatable, Sendable {
   package var isRefreshing = false
   /// Why the list could not be fetched; nil after it went well.
   package var trouble: Failure?
+  package var basis = Basis.cache
+  /// When the server was last asked for all of it, by the device's clock; 0 where that is unknown.
+  package var asOfUs: Int64 = 0
 
   package init() {}
 }

@@ -321,8 +321,10 @@ extension SyncEngine {
   private func note(_ subject: AskedTimes.Subject, beganMs: Int64) -> Int64 {
     let time = AskedTimes.Time(beganMs: beganMs, now: memory.asked.now)
     memory.asked.note(time, of: subject)
-    if case .conversation(let conversation) = subject {
-      windows.note(asOfUs: time.us, conversation)
+    switch subject {
+    case .conversation(let conversation): windows.note(asOfUs: time.us, conversation)
+    case .list: windows.noteList(asOfUs: time.us)
+    case .all: break
     }
     guard memory.asked.now.wallUs != nil else { return time.us }
     do {

@@ -21,13 +21,25 @@ package final class ConversationList: Sendable {
   /// Moves to the newest committed state; nil where nothing changed.
   package func poll() throws(Failure) -> WindowDiff? {
     var diff: WindowDiff?
+    // The host's hooks are called while no lock is held.
+    let now = client.now()
+    let choice = try chosen()
+    var isEarlier = false
+    defer { if isEarlier { client.signalNews() } }
     try live.inside { screen throws(Failure) in
       let from = screen.list.version
       let number = live.number
-      client.snapshot.withLock { snapshot in
-        screen.observe(
-          snapshot, ends: snapshot.ends[number] ?? [], typed: snapshot.typing.take(number))
-        snapshot.ends[number] = nil
+      if let choice { screen.choose(choice) }
+      client.snapshot.withLock { screen.observe(&$0, number: number) }
+      screen.pass(at: now)
+      isEarlier = client.hold(screen.gate, of: number)
+      if screen.mustTell() {
+        var lines = LogLines()
+        defer { screen.logLines += lines }
+        let choice = screen.config.choice
+        try client.input(at: now, logging: &lines) { engine, now throws(Failure) in
+          try engine.choose(number, choice, at: now)
+        }
       }
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
@@ -35,6 +47,15 @@ package final class ConversationList: Sendable {
       if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
+  }
+
+  /// What the host's function makes of it now; nil where it is not asked.
+  private func chosen() throws(Failure) -> PolicyChoice? {
+    var asksHost = false
+    try live.inside { screen in asksHost = screen.config.asksHost }
+    guard asksHost else { return nil }
+    return try PolicyChoice(.host).made(
+      by: client.config, for: [], .conversations, isWindow: true)
   }
 
   /// Rows as of the last poll with content as it is now; nil where no row is there.
@@ -84,9 +105,24 @@ extension Client {
     guard (Limits.windowRowsMin...Limits.windowRowsMax).contains(config.rowsMax) else {
       throw .invalid("rows_max is not between 100 and 200,000")
     }
+    var config = config
+    config.asksHost = config.choice.policy == .host
+    config.choice = try config.choice.made(
+      by: self.config, for: [], .conversations, isWindow: true)
     let number = try input { engine, now throws(Failure) in try engine.openList(config, at: now) }
     signalNews()
     return ConversationList(self, number: number, config: config)
+  }
+
+  /// When one that waits for the network is to be looked at; true where the host thinks that
+  /// nothing is due by then.
+  fileprivate func hold(_ gate: Gate, of number: UInt64) -> Bool {
+    if gate.deadlineMs == nil, !gate.wasShut { return false }
+    return snapshot.withLock { snapshot in
+      let isNew = snapshot.holds[number] != gate.deadlineMs
+      snapshot.holds[number] = gate.deadlineMs
+      return isNew && gate.deadlineMs.map { $0 < snapshot.restsUntilMs } ?? false
+    }
   }
 
   /// Conversations of the cache, the last active first.

@@ -20,8 +20,8 @@ struct Gate {
   /// When the server was last asked for all that is new.
   var asOfUs: Int64 = 0
 
-  init(_ config: WindowConfig) {
-    choice = config.choice
+  init(_ choice: PolicyChoice) {
+    self.choice = choice
     isShut = choice.waitsForNetwork
   }
 

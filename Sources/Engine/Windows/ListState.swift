@@ -10,7 +10,9 @@ internal import Store
 internal import Timeline
 
 struct ListState: LiveQueryState {
-  let config: ListConfig
+  private(set) var config: ListConfig
+  /// Whether it shows what the cache has.
+  private(set) var gate: Gate
   var list: WindowList
   var isClosed = false
   var logLines = LogLines()
@@ -26,9 +28,18 @@ struct ListState: LiveQueryState {
   private var typed: Set<[UInt8]> = []
   var isWhole = false
   private var isRefreshing = false
+  private var link = Link()
   var trouble: Failure?
   /// Entries and keys read so far: the cost that tests hold to the change.
   private(set) var read = 0
+
+  /// The connection, as of the last look.
+  private struct Link {
+    var isUp = false
+    var connections: UInt64 = 0
+    /// For which one the core was told what the host's function says.
+    var told: (connection: UInt64, choice: PolicyChoice)?
+  }
 
   /// Compared as it is: of a sum or another fingerprint two changes may cancel.
   private struct Shown: Equatable {
@@ -48,6 +59,7 @@ struct ListState: LiveQueryState {
   init(_ config: ListConfig) {
     self.config = config
     list = WindowList(rowsMax: config.rowsMax)
+    gate = Gate(config.choice)
   }
 
   var status: ListStatus {
@@ -61,21 +73,52 @@ struct ListState: LiveQueryState {
     status.isRefreshing = isRefreshing
     status.conversationCount = shown.count
     status.trouble = trouble
+    status.basis = link.isUp && isWhole ? .network : .cache
+    status.asOfUs = gate.asOfUs
     return status
   }
 
-  /// Takes what stands on the board.
-  mutating func observe(_ snapshot: SharedSnapshot, ends: [SharedSnapshot.End], typed: Set<[UInt8]>)
-  {
+  /// Takes what stands on the board of a list with this number.
+  mutating func observe(_ snapshot: inout SharedSnapshot, number: UInt64) {
     (isWhole, isRefreshing) = snapshot.list
-    for end in ends where end.trouble != .cancelled { trouble = end.trouble }
-    self.typed.formUnion(typed)
+    (link.isUp, link.connections) = (snapshot.isUp, snapshot.connections)
+    for end in snapshot.ends.removeValue(forKey: number) ?? [] where end.trouble != .cancelled {
+      trouble = end.trouble
+      gate.hasFailed = end.trouble != nil
+    }
+    typed.formUnion(snapshot.typing.take(number))
+    gate.asOfUs = snapshot.asOf[number] ?? 0
+  }
+
+  /// What the host's function says from this look on.
+  mutating func choose(_ choice: PolicyChoice) {
+    config.choice = choice
+    gate.choose(choice)
+  }
+
+  /// Whether the core is to hear what the host's function says: it may have to ask.
+  mutating func mustTell() -> Bool {
+    guard config.asksHost else { return false }
+    if let told = link.told, told.connection == link.connections, told.choice == config.choice {
+      return false
+    }
+    link.told = (link.connections, config.choice)
+    return true
+  }
+
+  /// Whether the cache may be shown from this look on.
+  mutating func pass(at now: Instant) {
+    let failure = gate.judge(isUp: link.isUp, isCaughtUp: isWhole, nowMs: now.monotonicMs)
+    if gate.said != nil, trouble == gate.said { trouble = nil }
+    gate.said = failure
+    if let failure { trouble = failure }
   }
 
   // MARK: A look
 
   /// Moves the list to the state that `rx` sees.
   mutating func look(_ rx: ReadTransaction) throws(StoreFailure) -> [DiffOp] {
+    if gate.isShut { return [] }
     // What is kept of too many rows are those at the top.
     var change = WindowChange(focus: .min)
     guard let seq, try follow(rx, after: seq, change: &change) else {

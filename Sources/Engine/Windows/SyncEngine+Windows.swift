@@ -132,7 +132,12 @@ extension SyncEngine {
   // MARK: Open lists
 
   func openList(_ config: ListConfig, at now: Instant) throws(Failure) -> UInt64 {
+    if config.choice.policy == .maximumAge || config.choice.waitsForNetwork || config.asksHost {
+      try keepAskedTimes()
+    }
     let number = try windows.openList(asks: !config.isCacheOnly)
+    windows.choose(number, config.choice, asksHost: config.asksHost)
+    windows.noteList(asOfUs: asOfUs(.list))
     do throws(Failure) {
       if tracker.isUp { try askList(number, at: now) }
     } catch {
@@ -142,15 +147,32 @@ extension SyncEngine {
     return number
   }
 
+  /// Asks for the server's list, where that is wanted and not young enough.
   private func askList(_ number: UInt64, at now: Instant) throws(Failure) {
-    guard windows.windows[number]?.asksList == true else { return }
+    guard let entry = windows.windows[number], entry.conversation.isEmpty else { return }
+    let choice = entry.choice
+    let isYoung = choice.policy == .maximumAge && isYoung(.list, choice.ageUs, at: now)
+    windows.setAsksList(number, choice.policy != .cacheOnly && !isYoung)
+    guard choice.policy != .cacheOnly, !isYoung else { return }
     _ = try ask(number, SyncRequest(kind: .conversations, isUrgent: true), now)
+  }
+
+  /// The host's function says where what a list shows may come from.
+  func choose(_ number: UInt64, _ choice: PolicyChoice, at now: Instant) throws(Failure) {
+    guard let entry = windows.windows[number] else { return }
+    windows.choose(number, choice, asksHost: true)
+    if !tracker.isUp || list.isWhole || !entry.syncs.isEmpty {
+      return windows.setAsksList(number, choice.policy != .cacheOnly)
+    }
+    try askList(number, at: now)
   }
 
   /// A new connection: open lists ask for theirs, all of them once.
   func wakeLists(_ now: Instant) {
     list.begin()
     for number in windows.windows.keys.sorted() {
+      // Its next poll asks the host, and then the server.
+      if windows.windows[number]?.asksHost ?? false { continue }
       do {
         try askList(number, at: now)
       } catch {

@@ -196,9 +196,19 @@ final class WindowRegistry {
     windows[number]?.asksHost = asksHost
   }
 
+  /// Whether a list asks for the server's on this connection.
+  func setAsksList(_ number: UInt64, _ asks: Bool) { windows[number]?.asksList = asks }
+
+  /// The server was asked for its list.
+  func noteList(asOfUs: Int64) {
+    for (number, entry) in windows where entry.conversation.isEmpty {
+      snapshot.withLock { $0.asOf[number] = asOfUs }
+    }
+  }
+
   /// The server was asked for all that is new of a conversation.
   func note(asOfUs: Int64, _ conversation: [UInt8]) {
-    for (number, entry) in windows where entry.conversation == conversation && !entry.asksList {
+    for (number, entry) in windows where entry.conversation == conversation {
       snapshot.withLock { $0.asOf[number] = asOfUs }
     }
   }

@@ -31,7 +31,7 @@ struct WindowState: LiveQueryState {
     self.config = config
     list = WindowList(rowsMax: config.rowsMax)
     connection = WindowConnection(isFollowing: config.follows)
-    gate = Gate(config)
+    gate = Gate(config.choice)
     switch config.at {
     case .latest: loads.wishes = [.newest(config.count)]
     default:

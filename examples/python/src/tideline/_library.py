@@ -477,7 +477,7 @@ class ListConfig(ctypes.Structure):
 
     _fields_ = [
         ("struct_size", c_uint32), ("flags", c_uint32), ("rows_max", c_uint32),
-        ("reserved", c_uint32),
+        ("policy", c_int32), ("limit_ms", c_uint32), ("reserved", c_uint32), ("age_us", c_int64),
     ]
 
 
@@ -499,7 +499,8 @@ class ListStatus(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32), ("flags", c_uint32), ("version", c_uint64),
         ("checksum", c_uint64), ("unread", c_uint64), ("row_count", c_uint32),
-        ("conversation_count", c_uint32), ("trouble", c_int32), ("reserved", c_uint32),
+        ("conversation_count", c_uint32), ("trouble", c_int32), ("basis", c_int32),
+        ("as_of_us", c_int64),
     ]
 
 

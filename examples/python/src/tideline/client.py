@@ -383,10 +383,13 @@ class Client(Acts, Finds, Keeps):
 
     def conversation_list(
         self, *, rows_max: int = 0, cache_only: bool = False,
+        policy: Policy = Policy.CACHE_THEN_NETWORK, limit_ms: int = 0, age_us: int = 0,
     ) -> ConversationList:
-        """Opens the list of conversations; its first ``poll`` brings what is cached."""
+        """Opens the list of conversations; its first ``poll`` brings what is cached, as far as
+        ``policy`` allows that."""
         return ConversationList(self, c.ListConfig(
-            struct_size=ctypes.sizeof(c.ListConfig), flags=int(cache_only), rows_max=rows_max))
+            struct_size=ctypes.sizeof(c.ListConfig), flags=int(cache_only), rows_max=rows_max,
+            policy=policy, limit_ms=limit_ms, age_us=age_us))
 
     # Keep.
 

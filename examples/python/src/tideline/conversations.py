@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Optional
 from . import _batch
 from . import _library as c
 from .errors import Status, check
+from .values import Basis
 from .views import Conversation, Diff, ListState
 
 if TYPE_CHECKING:
@@ -74,4 +75,5 @@ class ConversationList:
         check(c.library.tl_list_state(self._handle, ctypes.byref(out)))
         return ListState(
             bool(out.flags & 1), bool(out.flags & 2), bool(out.flags & 4), out.version,
-            out.checksum, out.unread, out.row_count, out.conversation_count, Status(out.trouble))
+            out.checksum, out.unread, out.row_count, out.conversation_count, Status(out.trouble),
+            Basis(out.basis), out.as_of_us)

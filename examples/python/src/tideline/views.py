@@ -64,6 +64,9 @@ class ListState:
     row_count: int
     conversation_count: int
     trouble: Status
+    basis: Basis = Basis.CACHE
+    #: When the server was last asked for its list, by the device's clock, or 0.
+    as_of_us: int = 0
 
 
 class At(enum.IntEnum):
