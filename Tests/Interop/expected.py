@@ -6,10 +6,15 @@ The list goes when the log scheme is spoken: see docs/protocol-log.md.
 """
 
 OVERLAP = "pages share some rows, and the last 5 s of what is known are read again"
+# Not of the scheme but of the library: it looks again at what it doubts after a minute or on
+# another connection of its process. Where that ends sooner, no later one looks.
+MOMENTS = "what a process has doubted, the next one does not look at by itself"
 EXPECTED = {
     "fresh: at most one request more than needed": OVERLAP,
     "nothing new: at most 2 requests": f"deletions and changes are asked apart, and {OVERLAP}",
     "away while 600 came: at most one request more than needed": OVERLAP,
+    "half is purged: processes of moments see it": MOMENTS,
     "half is purged: the list is the room":
-        "what a retention took is a wrong count: it stays, and reads say that they are not whole",
+        "what is gone is shown, and reads say that they are not whole, until all is read anew",
+    "the server put back: processes of moments see it": MOMENTS,
 }

@@ -23,6 +23,7 @@ from story import Story
 from tideline import OperationState
 
 MESSAGES, MISSED, REDACTED, EDITED, REACTED = 5_000, 600, 40, 40, 60
+OVERLAP_S = 5
 CLIENT_KILLS, SERVER_KILLS, LOST_ANSWERS, LOST_SENDS, BACKDATED = 20, 4, 50, 10, 10
 
 
@@ -222,22 +223,50 @@ class Run:
         self.eva.drop()
         self.jan.enter(self.room)
         self.story.texts, self.story.reactions = known
+        # Further on than the overlap, so that pages of what is new do not show what was lost.
+        time.sleep(OVERLAP_S + 1)
         self.story.say(7)
-        host = self.read_again()
+        self.moments("the server put back")
+        host = self.minute()
         self.lines.figure("restores that the library saw", self.restores)
         self.equal("the server put back", host)
         host.close()
 
-    def read_again(self):
-        """Two connections and a reader who scrolls: what a cache needs to believe a loss."""
-        self.restores = 0
+    def moments(self, name):
+        """A copy of the file, opened for moments, three times, by a reader who scrolls: what one
+        process has doubted the next one has to look at."""
+        path = self.folder / "moments.tideline"
+        for old in self.folder.glob("moments.tideline*"):
+            old.unlink()
+        for part in self.folder.glob("eva.tideline*"):
+            shutil.copy(part, part.with_name(part.name.replace("eva", "moments")))
         for turn in range(3):
             self.eva.drop()
+            host = self.open(path)
+            host.sync(self.room)
+            host.scroll(self.room)
+            if turn < 2:
+                host.close()
+        shown, is_whole = host.shown(self.room)
+        found = difference(shown, self.story.truth())
+        self.lines.check(f"{name}: processes of moments see it", is_whole and not found,
+                         f"({found or 'no difference'}, {'whole' if is_whole else 'not whole'})")
+        host.close()
+
+    def minute(self):
+        """A process that lasts for more than the minute after which a loss is believed, and then
+        another one."""
+        self.restores = 0
+        for turn in range(2):
             host = self.open()
             host.sync(self.room)
             host.scroll(self.room)
+            host.ahead_ms += 61_000
+            host.settle()
+            host.sync(self.room)
+            host.scroll(self.room)
             self.restores += host.client.stats().restores
-            if turn < 2:
+            if turn < 1:
                 host.close()
         return host
 
@@ -250,7 +279,8 @@ class Run:
         for key in keys[:len(keys) // 2]:
             self.story.texts.pop(key, None)
         self.story.say(5)
-        host = self.read_again()
+        self.moments("half is purged")
+        host = self.minute()
         self.lines.check("half is purged: no restore is seen", not self.restores,
                          f"({self.restores})")
         self.equal("half is purged", host)

@@ -73,7 +73,8 @@ class Adapter(Carrier):
         return self.loop.run_until_complete(self.alive(self.loop.create_task(work)))
 
     async def alive(self, work):
-        await asyncio.wait({work, self.xmpp.disconnected}, return_when=asyncio.FIRST_COMPLETED)
+        if self.xmpp.is_connected() or self.xmpp.is_connecting():
+            await asyncio.wait({work, self.xmpp.disconnected}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             work.cancel()
             raise ConnectionError("the stream has ended")
@@ -156,8 +157,6 @@ class Adapter(Carrier):
             if own in self.failed:
                 raise XMPPError(self.failed.pop(own))
         return room.by_id.get(room.own[self.user, own])
-
-    # What is asked
 
     def do(self, verb, want, name):
         return self.wait(self.act(verb, want, name))
