@@ -43,6 +43,11 @@ extension RankTable {
   }
 }
 
+extension UnreadCounters {
+  /// As many as the server would count now.
+  fileprivate var known: Int64? { counted.map { $0.count &+ $0.arrived } }
+}
+
 extension RankTable {
   /// Gives all rows of one time their ranks, new or not: those that stand elsewhere than they did
   /// are told, and those that another one passes with the read marker.
@@ -53,7 +58,9 @@ extension RankTable {
     if changed.isEmpty { return }
     var tally = try tx.tally(cid)
     let marker = tally.marker
-    let counts = try unreadOfGroup(time, by: tally, in: cid)
+    let before = tally
+    let top = tally.counted?.top ?? .min
+    let counts = groupCounts(rows, at: time, by: tally) { $0.position }
     var places: [[UInt8]: Position] = [:]
     for (row, rank) in changed {
       let id = row.position.id
@@ -76,35 +83,43 @@ extension RankTable {
         }
       }
     }
-    let now = try unreadOfGroup(time, by: tally, in: cid)
-    if now != counts {
-      tally.unread &+= now.unread &- counts.unread
-      tally.counted?.arrived &+= now.arrived &- counts.arrived
+    let now = groupCounts(rows, at: time, by: tally) { places[$0.position.id] ?? $0.position }
+    tally.unread &+= now.unread &- counts.unread
+    if var counted = tally.counted {
+      // What stood above the newest that was counted came later, wherever a page puts it.
+      let later = rows.filter { top < $0.row.position }
+      let arrived = groupCounts(later, at: time, by: tally) {
+        places[$0.position.id] ?? $0.position
+      }
+      counted.count &+= arrived.unread &- now.arrived
+      counted.arrived &+= now.arrived &- counts.arrived
+      tally.counted = counted
+    }
+    if tally.unread != before.unread || tally.known != before.known {
       tx.feedTable.change(.conversations, in: cid, numbers: nil)
     }
     tx.change(cid, to: tally)
   }
 
-  private struct GroupCounts: Equatable {
+  private struct GroupCounts {
     var unread: Int64 = 0
     var arrived: Int64 = 0
   }
 
-  /// Unread rows of a group that stand above the marker, and above what the server counted.
-  private func unreadOfGroup(
-    _ time: Int64, by tally: UnreadCounters, in cid: Int64
-  ) throws(StoreFailure) -> GroupCounts {
+  /// Unread rows of a group that stand above the marker, and above what the server counted. Zero
+  /// where neither of the two is in the group.
+  private func groupCounts(
+    _ rows: [(row: StoredRow, rank: Int)], at time: Int64, by tally: UnreadCounters,
+    place: (StoredRow) -> Position
+  ) -> GroupCounts {
     let marker = tally.marker ?? .min
     let top = tally.counted.map { Swift.max(marker, $0.top) }
-    guard marker.time == time || top?.time == time else { return GroupCounts() }
-    let low = Position.before(timestampGroup: time)
-    let high = Position.after(timestampGroup: time)
     var counts = GroupCounts()
-    counts.unread = try tx.unreadReader.countUnread(
-      cid, from: Swift.max(low, marker.successor), to: high)
-    if let top {
-      counts.arrived = try tx.unreadReader.countUnread(
-        cid, from: Swift.max(low, top.successor), to: high)
+    guard marker.time == time || top?.time == time else { return counts }
+    for (row, _) in rows where row.flags.isDisjoint(with: .notUnread) {
+      let place = place(row)
+      if marker < place { counts.unread &+= 1 }
+      if let top, top < place { counts.arrived &+= 1 }
     }
     return counts
   }

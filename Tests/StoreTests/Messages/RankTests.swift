@@ -71,6 +71,56 @@ import Timeline
     #expect(numbers.contains { $0.contains(passed.number) })
   }
 
+  /// What the server counted and what came since are as many as before, whichever of them a page
+  /// puts above the newest that was counted: an order says nothing of when.
+  @Test(arguments: [
+    // The names in their order by a page; the one that is read; what is unread then.
+    ("ba", nil, 2), ("ab", nil, 2), ("acb", "a", 2), ("cab", "a", 1), ("bca", nil, 3),
+    ("cba", nil, 3), ("bac", "b", 2),
+  ])
+  func anOrderChangesNoCountOfTheServers(_ order: String, _ read: String?, _ unread: Int) throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    let names = order.sorted().map { String($0) }
+    func apply(_ name: String) throws {
+      try fixture.write { tx throws(StoreFailure) in
+        tx.heardSince = 0
+        var copy = message(name, at: 7)
+        copy.rank = try tx.rankTable.rankBehind(copy, previous: nil, in: cid)
+        _ = try tx.apply(copy, cid, issued: tx.lsn)
+      }
+    }
+    // All but the last one were there when the server counted.
+    for name in names.dropLast() { try apply(name) }
+    try fixture.write { tx throws(StoreFailure) in
+      if let read, let row = try tx.row(bytes(read), cid) {
+        try tx.unreadTable.moveReadMarker(cid, to: row.position)
+      }
+      let above = read.flatMap { order.split(separator: $0).last } ?? order[...]
+      let count = names.dropLast().count { above.contains($0) }
+      try tx.unreadTable.noteServer(
+        cid, unread: Int64(count), lastRead: nil, newest: nil, issued: tx.lsn - 1)
+    }
+    try apply(names[names.count - 1])
+    try fixture.write { tx throws(StoreFailure) in
+      let rows = try tx.timestampGroup(7, cid)
+      let ranks = order.enumerated().map { (name: $1, rank: 16 * ($0 - 9)) }
+      try tx.rankTable.rerank(
+        rows.map { row in
+          let name = String(decoding: row.position.id, as: UTF8.self)
+          return (row, rank: ranks.first { String($0.name) == name }?.rank ?? 0)
+        }, at: 7, in: cid)
+    }
+    #expect(try self.order(fixture, cid) == order)
+    let found = try fixture.read { rx throws(StoreFailure) -> Unread in
+      let (kept, slow) = (try rx.tally(cid).unread, try UnreadTests.slow(rx, cid))
+      #expect(kept == Int64(slow))
+      guard let record = try rx.conversation(cid: cid) else { throw .notFound }
+      return try rx.unreadReader.unread(record)
+    }
+    #expect(found == Unread(unread, isExact: read == nil))
+  }
+
   /// A file of the seventh form keeps its messages, by their ids. One with an id that begins with
   /// a zero byte opens as well: its cache is made anew.
   @Test(arguments: [["a", "b"], ["\u{0}abcX", "X"], ["\u{0}a", "\u{0}b"]])
