@@ -162,9 +162,11 @@ extension PageMerge {
     let isAllSeen =
       job.catchUp.isFresh == true && job.evidence.suspects.isEmpty
       && !memory.server.profile.deletionsAreLater
-    if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.catchUp.top) {
+    if isAllSeen, record.deletions == nil, let stamp = scheme.stamp(job.catchUp.top),
+      case let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs),
+      !hasUnread(below: time)
+    {
       // All that is stored was read just now: older deletions and marks are in it.
-      let time = WatermarkPolicy.below(stamp.timeUs, overlapUs: scheme.overlapUs)
       let known = Watermark(timeUs: time, text: stamp.printed(time))
       record.deletions = known
       record.lowestSinceUs = time
@@ -172,6 +174,17 @@ extension PageMerge {
       return .whole(isAllSeen: true)
     }
     return .whole(isAllSeen: false)
+  }
+
+  /// Whether a row came by push or by answer since the catch-up began that no page has shown, and
+  /// that stands where deletions would not be asked about it.
+  private func hasUnread(below time: Int64) -> Bool {
+    let top = job.catchUp.top?.timeUs ?? time
+    let unread = memory.pushed.lowest(
+      in: record.cid, from: .min,
+      to: scheme.isSequence ? .after(timestampGroup: top) : .before(timestampGroup: time),
+      after: job.catchUp.freshLSN, besides: answer.ids, or: job.run.shownPushes)
+    return unread != nil
   }
 
   // MARK: Tops

@@ -38,6 +38,7 @@ struct PageMerge {
     try recallDoubts()
     if case .catchUp(let catchUp) = job.stage, catchUp.isFresh == nil {
       self.job.catchUp.isFresh = try tx.oldest(record.cid) == nil
+      self.job.catchUp.freshLSN = tx.lsn
     }
   }
 

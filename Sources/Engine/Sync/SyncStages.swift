@@ -125,6 +125,8 @@ struct CatchUp {
   var borneOutUs: Int64?
   /// Whether nothing of the conversation was stored before its first page; nil until that came.
   var isFresh: Bool?
+  /// The commit that stored it: what is stored besides, came since.
+  var freshLSN: UInt64 = 0
   /// Where it left off, if it stopped at the newest page.
   var left: Position?
 }

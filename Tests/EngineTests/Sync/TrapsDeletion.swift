@@ -55,6 +55,34 @@ import Testing
     #expect(world.requests.count <= 2)
   }
 
+  /// A first catch-up takes more than one page, and between two of them a message comes by push
+  /// that was deleted long ago: no page has read it, so the server is asked about it.
+  @Test func t07_whatAFirstCatchUpHasNotReadIsAskedAbout() throws {
+    for kind in [SyncRequest.Kind.live, .latest] {
+      let world = try World()
+      world.post(10)
+      let old = world.post(1)[0]
+      let stampUs = try #require(world.server.message(world.room, old)?.stampUs)
+      world.post(10)
+      world.server.delete(conversation: world.room, ids: [old])
+      world.timestampGroup(ms: 3_600_000)
+      // One second that a page cuts: the newest messages are not whole by it.
+      world.post(130, everyMs: 0)
+      try world.connect()
+      var pages = 0
+      world.alter = { request, answer in
+        guard request.contains("get_messages") else { return answer }
+        pages += 1
+        if pages == 2 { _ = try? world.hand(Frames.push(Frames.message(old, atUs: stampUs))) }
+        return answer
+      }
+      try world.sync(kind)
+      #expect(pages > 2)
+      #expect(try !world.cached().contains(old))
+      #expect(try world.lies() == [])
+    }
+  }
+
   /// The answer of deletions comes in pages; the second is lost with the connection.
   @Test(arguments: ServerKind.all)
   func t07_theWatermarkWaitsForTheLastPageOfDeletions(_ kind: ServerKind) throws {
