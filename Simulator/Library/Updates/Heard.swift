@@ -163,11 +163,23 @@ struct Heard {
     log.append(frame)
     learnFacts(told, posted)
     for thing in told.things { Self.apply(thing, &things) }
-    // After a loss the device may know of an update which it is told once more.
+    Self.append(told, to: &tokens)
+    return told
+  }
+
+  /// What is told plainly is an event each time that it comes. After a loss the device may know of
+  /// an update which it is told once more.
+  private static func append(_ told: Told, to tokens: inout [Int]) {
     for token in told.tokens where !told.isUpdate || !tokens.contains(token) {
       tokens.append(token)
     }
-    return told
+  }
+
+  /// The events once this is taken, too.
+  func tokens(with told: Told) -> [Int] {
+    var tokens = tokens
+    Self.append(told, to: &tokens)
+    return tokens
   }
 
   private mutating func learnFacts(_ told: Told, _ posted: [Ledger.Posted]) {
@@ -214,9 +226,7 @@ struct Heard {
 
   func tokens(after count: Int) -> [Int] {
     var tokens: [Int] = []
-    for frame in log.prefix(count) {
-      for token in Told(frame)?.tokens ?? [] where !tokens.contains(token) { tokens.append(token) }
-    }
+    for told in log.prefix(count).compactMap({ Told($0) }) { Self.append(told, to: &tokens) }
     return tokens
   }
 

@@ -156,7 +156,7 @@ extension World {
     if let frame = heard.inHand, let told = Told(frame),
       told.ref.map({ !heard.knows($0) }) ?? true
     {
-      allowed.append(heard.tokens + told.tokens.filter { !heard.tokens.contains($0) })
+      allowed.append(heard.tokens(with: told))
     }
     guard allowed.contains(tokens) else {
       throw Violation(
