@@ -117,6 +117,14 @@ package struct SimPage: Equatable {
   package var gapsBefore: [Int] = []
   /// The read ended because nothing older exists.
   package var reachesStart = false
+
+  /// The same rows, whatever is claimed of them.
+  func hasRows(of other: SimPage) -> Bool {
+    rows.count == other.rows.count && pending == other.pending
+      && zip(rows, other.rows).allSatisfy { row, other in
+        row.differences(from: other).allSatisfy { $0 == "unverified" }
+      }
+  }
 }
 
 package enum SimOutcome: Equatable, Sendable {

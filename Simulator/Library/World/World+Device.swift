@@ -180,7 +180,7 @@ extension World {
     try pump()
   }
 
-  private static func difference(_ a: [SimPage], _ b: [SimPage]) -> String {
+  static func difference(_ a: [SimPage], _ b: [SimPage]) -> String {
     for (index, (left, right)) in zip(a, b).enumerated() where left != right {
       let row = zip(left.rows, right.rows).first { $0 != $1 }.map {
         "; \(World.text($0.id)) unverified \($0.unverified), then \($1.unverified)"

@@ -199,6 +199,13 @@ extension World {
     return Frames.withLongList(bytes)
   }
 
+  /// Whether all is shown as before. The answer makes room for the next request, and where that is
+  /// the first one of a conversation since the server was found restored, nothing is claimed of it
+  /// any more: its rows stay.
+  private func isShownAsBefore(_ before: [SimPage], _ now: [SimPage]) -> Bool {
+    zip(before, now).allSatisfy { $0 == $1 || findings.restores > 0 && $0.hasRows(of: $1) }
+  }
+
   /// A frame reaches the device.
   func deliver(_ bytes: [UInt8], _ marks: [String]) throws {
     trace.mix(bytes)
@@ -221,8 +228,9 @@ extension World {
       ledger.confirmed.formUnion(marks)
     }
     if receipt == .foreign { throw Violation("a frame of this account was refused") }
-    if let kept, try images() != kept {
-      throw Violation("a page that contradicts itself has changed what is shown")
+    if let kept, case let now = try images(), !isShownAsBefore(kept, now) {
+      throw Violation(
+        "a page that contradicts itself has changed what is shown: " + Self.difference(kept, now))
     }
     try endHearing(hearing, bytes, receipt)
     try pump()
