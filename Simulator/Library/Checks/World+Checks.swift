@@ -307,7 +307,13 @@ extension World {
   func isQuarantined(
     _ conversation: Int, _ low: SimRow?, _ high: SimRow?, besides shown: Set<RowKey> = []
   ) -> Bool {
-    guard knobs.poison else { return false }
+    poisoned.contains(conversation) && !lacksRows(conversation, low, high, besides: shown)
+  }
+
+  /// Whether messages that can be read stand between two rows.
+  func lacksRows(
+    _ conversation: Int, _ low: SimRow?, _ high: SimRow?, besides shown: Set<RowKey> = []
+  ) -> Bool {
     let rows = truth(conversation)
     func isAbove(_ row: Truth) -> Bool { low.map { !row.isBefore($0.order, $0.id) } ?? true }
     func isBelow(_ row: Truth) -> Bool { high.map { row.isBefore($0.order, $0.id) } ?? true }
@@ -326,11 +332,9 @@ extension World {
       knobs.ordersByPages && (row.order == low?.order || row.order == high?.order)
         && shown.contains(RowKey(row.id))
     }
-    let lacks = between.contains {
+    return between.contains {
       !rows[$0].hidden && rows[$0].id != low?.id && !isBeside(rows[$0])
     }
-    if lacks { return false }
-    return poisoned.contains(conversation)
   }
 
   /// Gaps that are there for no such reason, by the row behind them.

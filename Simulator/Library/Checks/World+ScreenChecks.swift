@@ -293,13 +293,16 @@ extension World {
     throw fail(screen, "does not reach the start")
   }
 
-  /// Splits that something can be done about.
+  /// Splits that something can be done about. One before a stamp ahead of the server's time stays,
+  /// but what lacks there is loaded all the same.
   private func fillable(_ screen: Screen) -> [Int] {
     let shown = knobs.poison ? Set(screen.rows.map { RowKey($0.row.id) }) : []
     return splits(screen).filter { index in
       guard index > 0 else { return false }
       let (before, row) = (screen.rows[index - 1].row, screen.rows[index].row)
-      return !isAhead(row) && !isQuarantined(screen.conversation, before, row, besides: shown)
+      if isAhead(row), !knobs.previousIDs { return false }
+      if isAhead(row) { return lacksRows(screen.conversation, before, row, besides: shown) }
+      return !isQuarantined(screen.conversation, before, row, besides: shown)
     }
   }
 
