@@ -13,7 +13,7 @@ extension ReadTransaction {
     guard let memo = try known, let first = cids.first, let last = cids.last else { return }
     let unknown = cids.count { memo.entry($0).summary == nil }
     guard unknown > cids.count / 8 else { return }
-    let row = try connection.statement(Queries.conversationsBetween, first, last)
+    let row = try connection.statement(Queries.conversation, nil as [UInt8]?, first, last)
     while try row.step() {
       let entry = memo.entry(row.int(0))
       if entry.record == nil || entry.tally == nil { _ = try conversation(row) }

@@ -193,10 +193,6 @@ extension WriteTransaction {
     if issued == nil, let madeUs, let known = row.optionalInt(0), madeUs < known { return }
     let told = issued == nil ? lsn : row.uint(1)
     try feedTable.putEntity(kind: 1, cid: cid, id: id, body: body)
-    try connection.run(
-      """
-      UPDATE conversation SET made_us = ?, told_lsn = ?
-      WHERE cid = ? AND (made_us IS NOT ? OR told_lsn != ?)
-      """, madeUs, told, cid, madeUs, told)
+    try conversationTable.note(madeUs: madeUs, told: told, of: cid)
   }
 }

@@ -10,14 +10,11 @@ extension UnreadTable {
   package func noteTold(marker id: [UInt8], in cid: Int64) throws(StoreFailure) {
     guard let position = try tx.row(id, cid)?.position else { return }
     if let known = try tx.unreadReader.toldMarker(cid), known >= position { return }
-    try tx.connection.run(
-      "UPDATE conversation SET told_time = ?, told_id = ? WHERE cid = ?", position.time,
-      position.key, cid)
+    try tx.conversationTable.note(toldMarker: position, of: cid)
   }
 
   /// What the server had may be lost.
   func forgetTold(_ cid: Int64) throws(StoreFailure) {
-    try tx.connection.run(
-      "UPDATE conversation SET told_time = NULL, told_id = NULL WHERE cid = ?", cid)
+    try tx.conversationTable.note(toldMarker: nil, of: cid)
   }
 }

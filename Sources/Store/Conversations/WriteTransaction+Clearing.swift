@@ -64,10 +64,9 @@ extension WriteTransaction {
       // The server never knew it, so nothing of it comes back. Its name is kept where a
       // draft is still read by it.
       if try draft(cid) == nil {
-        try connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+        try conversationTable.remove(cid)
       } else {
-        try connection.run(
-          "UPDATE conversation SET is_pending = 0, deleted_lsn = ? WHERE cid = ?", lsn, cid)
+        try conversationTable.takeBack(cid, deletedLSN: lsn)
       }
       feed.add(.entities, cid, 0...0)
       return
@@ -89,21 +88,14 @@ extension WriteTransaction {
       noteRows(cid, change: -Int64(rows.count))
     }
     try connection.run("DELETE FROM operation WHERE cid = ? AND verb < 10", cid)
+    asked.operation = nil
     try connection.run("DELETE FROM span WHERE cid = ?", cid)
     try connection.run("DELETE FROM quarantine WHERE cid = ?", cid)
     if positionKind == LogTables.positionKind { try LogTables.remove(cid, try connection) }
     asked.quarantinedCount = nil
     try clearTombstones(cid)
     try feedTable.removeEntities(of: cid)
-    try connection.run(
-      """
-      UPDATE conversation SET fetch_us = NULL, fetch_text = NULL, deletions_us = NULL,
-        deletions_text = NULL, marks_us = NULL, marks_text = NULL, top_time = NULL, top_id = NULL,
-        lowest_since_us = NULL,
-        total_count = NULL, audited_total = NULL, audited_count = NULL, made_us = NULL,
-        deleted_lsn = ?
-      WHERE cid = ?
-      """, lsn, cid)
+    try conversationTable.forget(cid, deletedLSN: lsn)
     // Nothing of it is counted, and how far it was read is forgotten.
     change(cid, to: UnreadCounters())
     feed.add(.coverage, cid, 0...0)

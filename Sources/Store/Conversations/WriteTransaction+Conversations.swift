@@ -11,7 +11,7 @@ extension WriteTransaction {
     creating id: [UInt8]
   ) throws(StoreFailure) -> ConversationRecord {
     if let known = try conversation(id) { return known }
-    try connection.run("INSERT INTO conversation (id) VALUES (?)", id)
+    try conversationTable.insert(id, isPending: false)
     guard let created = try conversation(id) else { throw .damaged }
     return created
   }

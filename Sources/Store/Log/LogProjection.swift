@@ -135,9 +135,7 @@ package struct LogProjection {
       return row.position
     }
     if let told = try now(old.told), told != old.told {
-      try tx.connection.run(
-        "UPDATE conversation SET told_time = ?, told_id = ? WHERE cid = ?", told.time, told.key,
-        cid)
+      try tx.conversationTable.note(toldMarker: told, of: cid)
     }
     tally.marker = try now(old.read)
     if let top = try now(old.counted), tally.counted != nil { tally.counted?.top = top }

@@ -137,9 +137,7 @@ extension RankTable {
     if let told = try tx.unreadReader.toldMarker(cid), told.time == time,
       let place = places[told.id]
     {
-      try tx.connection.run(
-        "UPDATE conversation SET told_id = ? WHERE cid = ? AND told_time = ?", place.key, cid,
-        time)
+      try tx.conversationTable.note(toldMarker: place, of: cid)
     }
   }
 }

@@ -115,10 +115,10 @@ extension OperationTable {
       guard try isOnlyName(known) else { return known }
       try tx.settleConversations()
       // A draft was written under the name, before it was made or after that was cancelled.
-      try tx.connection.run("UPDATE conversation SET is_pending = 1 WHERE cid = ?", known.cid)
+      try tx.conversationTable.begin(known.cid)
       tx.feed.add(.entities, known.cid, 0...0)
     } else {
-      try tx.connection.run("INSERT INTO conversation (id, is_pending) VALUES (?, 1)", clientID)
+      try tx.conversationTable.insert(clientID, isPending: true)
     }
     guard let made = try tx.conversation(clientID) else { throw .damaged }
     return made
@@ -170,12 +170,10 @@ extension OperationTable {
     } else {
       // One that was only asked about by the server's id is the one that was made here.
       if let known, known.cid != cid { try move(from: known.cid, to: cid) }
-      try tx.connection.run(
-        "UPDATE conversation SET id = ?, is_pending = 0 WHERE cid = ?", id, cid)
+      try tx.conversationTable.confirm(cid, as: id)
     }
     if pending.id != id {
-      try tx.connection.run(
-        "INSERT OR REPLACE INTO alias (name, cid) VALUES (?, ?)", pending.id, real)
+      try tx.conversationTable.add(name: pending.id, of: real)
     }
     tx.feed.add(.entities, real, 0...0)
     return real
@@ -192,8 +190,8 @@ extension OperationTable {
   private func move(from cid: Int64, to real: Int64) throws(StoreFailure) {
     try moveOperations(from: cid, to: real)
     try moveDraft(from: cid, to: real)
-    try tx.connection.run("UPDATE alias SET cid = ? WHERE cid = ?", real, cid)
-    try tx.connection.run("DELETE FROM conversation WHERE cid = ?", cid)
+    try tx.conversationTable.moveNames(from: cid, to: real)
+    try tx.conversationTable.remove(cid)
     tx.feed.add(.entities, cid, 0...0)
   }
 

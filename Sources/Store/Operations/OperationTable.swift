@@ -35,6 +35,7 @@ extension OperationTable {
       record.waits.rawValue, record.replyTo, record.body, record.plain, record.sealed,
       record.attempts, record.errorCode, record.errorText, record.result, record.atUs,
       record.toldAfter, record.lsn, record.isRewritten ? 1 : 0)
+    tx.know(record)
     tx.asked.someOpen = true
     if record.number != 0 {
       tx.asked.someSends = true
@@ -69,6 +70,7 @@ extension OperationTable {
     guard record != known else { return known.state }
     record.lsn = tx.lsn
     try write(record)
+    tx.know(record)
     try tx.feedTable.noteChange(known.cid, number: known.number, was: known.row, now: record.row)
     if (known.target, known.cid) != (record.target, record.cid) { try refresh(over: known) }
     try refresh(over: record)
@@ -98,6 +100,7 @@ extension OperationTable {
       record.sealed, record.attempts, record.errorCode, record.errorText, record.result,
       record.atUs, record.toldAfter, tx.lsn,
       record.isRewritten ? 1 : 0, record.seq)
+    tx.asked.operation = nil
     tx.asked.someOpen = nil
     tx.asked.someSends = nil
     tx.somePending = nil
@@ -109,6 +112,7 @@ extension OperationTable {
     let last = try tx.connection.number(Queries.lastKept, Limits.operationsKept)
     guard let last else { return }
     try tx.connection.run("DELETE FROM operation WHERE state = 4 AND seq <= ?", last)
+    tx.asked.operation = nil
   }
 
   /// The next number of an operation.
@@ -176,6 +180,7 @@ extension OperationTable {
     if send.flags != was.flags {
       try tx.connection.run(
         "UPDATE operation SET flags = ? WHERE seq = ?", send.flags.rawValue, send.seq)
+      tx.asked.operation = nil
     }
     try tx.feedTable.noteChange(cid, number: send.number, was: was, now: send.row)
   }

@@ -3,8 +3,12 @@ internal import Base
 
 extension ReadTransaction {
   package func operation(_ seq: UInt64) throws(StoreFailure) -> OperationRecord? {
+    if let known = try knownOperation(seq) { return known }
     let row = try connection.statement(Queries.operation, seq)
-    return try row.step() ? try Self.operation(row) : nil
+    guard try row.step() else { return nil }
+    let record = try Self.operation(row)
+    know(record)
+    return record
   }
 
   /// The send or the creation with a client id, done or not.

@@ -55,21 +55,6 @@ final class LastChangedState: Sendable {
 
   /// Writes it to the conversation's own row.
   func write(_ connection: Connection) throws(StoreFailure) {
-    try connection.runNoted(
-      """
-      UPDATE conversation SET message_count = message_count + ?, fetch_us = ?, fetch_text = ?,
-        deletions_us = ?, deletions_text = ?, marks_us = ?, marks_text = ?, top_time = ?,
-        top_id = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?, audited_total = ?,
-        audited_count = ?, read_time = ?, read_id = ?, read_named = ?, unread_count = ?,
-        server_unread = ?, counted_time = ?, counted_id = ?, counted_flags = ?,
-        counted_arrived = ?, counted_lsn = ?, unread_fewer = ?, unread_more = ?
-      WHERE cid = ?
-      """
-    ) { row in
-      row.bind(rows)
-      record.bind(&row)
-      tally.bind(&row)
-      row.bind(record.cid)
-    }
+    try ConversationTable(connection).write(record, tally, rows: rows)
   }
 }

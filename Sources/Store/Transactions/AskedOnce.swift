@@ -7,6 +7,8 @@ struct AskedOnce {
   /// Whether any operation is open, and whether any send is.
   var someOpen: Bool?
   var someSends: Bool?
+  /// The operation that was read or saved last: an answer asks for it again and again.
+  var operation: OperationRecord?
   /// How many items are set aside, until some go.
   var quarantinedCount: Int64?
   /// Whether the last message was new, for then the next one mostly is. A wrong guess costs

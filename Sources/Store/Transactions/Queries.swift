@@ -125,26 +125,6 @@ enum Queries {
     WHERE cid = ? AND (time, key) >= (?, ?) AND (time, key) < (?, ?)
     """
 
-  /// A conversation's own row: its record, and behind that what is counted of it.
-  static let conversation: StaticString = """
-    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, marks_us, marks_text,
-      top_time, top_id, lowest_since_us, total_count, restored_lsn, audited_total, audited_count,
-      is_pending, deleted_lsn, read_time, read_id, read_named, unread_count, server_unread,
-      counted_time, counted_id, counted_flags, counted_arrived, counted_lsn, unread_fewer,
-      unread_more, message_count
-    FROM conversation WHERE id = ?
-    """
-
-  /// The same of all that have these numbers.
-  static let conversationsBetween: StaticString = """
-    SELECT cid, id, fetch_us, fetch_text, deletions_us, deletions_text, marks_us, marks_text,
-      top_time, top_id, lowest_since_us, total_count, restored_lsn, audited_total, audited_count,
-      is_pending, deleted_lsn, read_time, read_id, read_named, unread_count, server_unread,
-      counted_time, counted_id, counted_flags, counted_arrived, counted_lsn, unread_fewer,
-      unread_more, message_count
-    FROM conversation WHERE cid >= ? AND cid <= ? ORDER BY cid
-    """
-
   static let pinnedOlder: StaticString = """
     SELECT number, time, flags, lsn, key, sender, stamp, payload, reply_to, reactions, read_by,
       rest, sent_us, delivered_by, listened_by, edited_us, client_id
@@ -244,7 +224,7 @@ enum Queries {
       older, latest, newer, at, one, byNumber, byID, oldest, newest, rangeUp, rangeDown, rangeUntil,
       stored, oldestStamp, someTombstone, tombstone, forgotten, changes, pendingMarks, someMark,
       pendingMarkCount, spans, quarantined, someQuarantined, hidden, quarantinedItems,
-      count, conversation, conversationsBetween, pinnedOlder, pinnedNewer, keysDown, keysUp,
+      count, conversation, pinnedOlder, pinnedNewer, keysDown, keysUp,
       keysOfNumbers, newestFlags, timeFrom, waiting, events, entity, entities,
       entitiesOfKind, aliasOf, seen,
       greatestRef, owed, owedCount, lastEvent, trimmedEvent, offered, alias,

@@ -37,6 +37,11 @@ package class ReadTransaction {
   /// The same for its record.
   func changedRecord(_ cid: Int64) -> ConversationRecord? { nil }
 
+  /// What it has read or written of an operation, as it is now.
+  func knownOperation(_ seq: UInt64) throws(StoreFailure) -> OperationRecord? { nil }
+
+  func know(_ operation: OperationRecord) {}
+
   /// Rows that it has inserted less those that it has removed, not yet in the table.
   func changedCount(_ cid: Int64) -> Int64 { 0 }
 
@@ -141,7 +146,7 @@ package class ReadTransaction {
   private func storedConversation(
     _ id: [UInt8], on connection: Connection
   ) throws(StoreFailure) -> ConversationRecord? {
-    let statement = try connection.statement(Queries.conversation, id)
+    let statement = try connection.statement(Queries.conversation, id, 1, 0)
     if try statement.step() { return try conversation(statement) }
     // The name that this user gave it before the server did.
     guard let cid = try connection.number(Queries.alias, id) else { return nil }
@@ -151,7 +156,7 @@ package class ReadTransaction {
   package func conversation(cid: Int64) throws(StoreFailure) -> ConversationRecord? {
     let entry = try known?.entry(cid)
     if let kept = changedRecord(cid) ?? entry?.record { return kept }
-    let statement = try connection.statement(Queries.conversationsBetween, cid, cid)
+    let statement = try connection.statement(Queries.conversation, nil as [UInt8]?, cid, cid)
     return try statement.step() ? try conversation(statement) : nil
   }
 
@@ -352,7 +357,7 @@ package class ReadTransaction {
   func tally(_ cid: Int64) throws(StoreFailure) -> UnreadCounters {
     let kept = try known
     if let tally = changedTally(cid) ?? kept?.entry(cid).tally { return tally }
-    let row = try connection.statement(Queries.conversationsBetween, cid, cid)
+    let row = try connection.statement(Queries.conversation, nil as [UInt8]?, cid, cid)
     guard try row.step() else { return UnreadCounters() }
     _ = try conversation(row)
     if let tally = memo?.entry(cid).tally { return tally }

@@ -47,18 +47,15 @@ extension WriteTransaction {
       let isKept = try keep(cid, change: change, isAlone: written.count == 1)
       takeCount(change.count, in: cid)
       if isKept { continue }
-      switch (change.record, change.tally) {
-      case (let record?, let tally?):
-        try LastChangedState(record, tally: tally, rows: change.count).write(connection)
-        memo?.entry(cid).tally = tally
-      case (let record?, nil): try write(record, change.count)
-      case (nil, let tally?): try write(tally, cid, change.count)
-      case (nil, nil):
-        guard change.count != 0 else { continue }
-        try connection.runNoted(
-          "UPDATE conversation SET message_count = message_count + ? WHERE cid = ?",
-          change.count, cid)
+      if change.record == nil, change.tally == nil {
+        if change.count != 0 { try conversationTable.add(rows: change.count, to: cid) }
+        continue
       }
+      let known = if let record = change.record { record } else { try conversation(cid: cid) }
+      guard let record = known else { continue }
+      let tally = if let tally = change.tally { tally } else { try tally(cid) }
+      try conversationTable.write(record, tally, rows: change.count)
+      memo?.entry(cid).tally = tally
     }
     changed = SmallDictionary()
     // More may come.
@@ -72,39 +69,6 @@ extension WriteTransaction {
     guard let entry = memo?.entry(cid) else { return }
     entry.count = entry.count.map { Swift.max(0, $0 &+ Int(clamping: change)) }
     entry.summary = nil
-  }
-
-  private func write(_ record: ConversationRecord, _ count: Int64) throws(StoreFailure) {
-    try connection.runNoted(
-      """
-      UPDATE conversation SET message_count = message_count + ?, fetch_us = ?, fetch_text = ?,
-        deletions_us = ?, deletions_text = ?, marks_us = ?, marks_text = ?, top_time = ?,
-        top_id = ?, lowest_since_us = ?, total_count = ?, restored_lsn = ?, audited_total = ?,
-        audited_count = ?
-      WHERE cid = ?
-      """
-    ) { row in
-      row.bind(count)
-      record.bind(&row)
-      row.bind(record.cid)
-    }
-  }
-
-  private func write(_ tally: UnreadCounters, _ cid: Int64, _ count: Int64) throws(StoreFailure) {
-    try connection.runNoted(
-      """
-      UPDATE conversation SET message_count = message_count + ?, read_time = ?, read_id = ?,
-        read_named = ?, unread_count = ?, server_unread = ?, counted_time = ?, counted_id = ?,
-        counted_flags = ?, counted_arrived = ?, counted_lsn = ?, unread_fewer = ?,
-        unread_more = ?
-      WHERE cid = ?
-      """
-    ) { row in
-      row.bind(count)
-      tally.bind(&row)
-      row.bind(cid)
-    }
-    memo?.entry(cid).tally = tally
   }
 }
 

@@ -49,6 +49,16 @@ package final class WriteTransaction: ReadTransaction {
 
   override func changedRecord(_ cid: Int64) -> ConversationRecord? { changed.value(cid)?.record }
 
+  override func knownOperation(_ seq: UInt64) throws(StoreFailure) -> OperationRecord? {
+    _ = try connection
+    return asked.operation.flatMap { $0.seq == seq ? $0 : nil }
+  }
+
+  override func know(_ operation: OperationRecord) {
+    // A mark goes with its message.
+    if !operation.verb.isMark { asked.operation = operation }
+  }
+
   override func changedCount(_ cid: Int64) -> Int64 { changed.value(cid)?.count ?? 0 }
 
   override func recentRefs() -> InlineRefs { counters.recentRefs }
@@ -142,6 +152,10 @@ package final class WriteTransaction: ReadTransaction {
 
   package var annotationTable: AnnotationTable { AnnotationTable(tx: self) }
   package var feedTable: FeedTable { FeedTable(tx: self) }
+  /// The rows of conversations themselves.
+  var conversationTable: ConversationTable {
+    get throws(StoreFailure) { ConversationTable(try connection) }
+  }
   package var operationTable: OperationTable { OperationTable(tx: self) }
   package var quarantineTable: QuarantineTable { QuarantineTable(tx: self) }
   package var rankTable: RankTable { RankTable(tx: self) }

@@ -193,7 +193,14 @@ import Timeline
       let count = 1 + tried.random.below(3)
       do {
         try fixture.store.write(failure: Self.asError) { tx throws(any Error) in
-          for _ in 0..<count { try tried.step(tx, cid) }
+          for _ in 0..<count {
+            try tried.step(tx, cid)
+            // What is known of the last operation is what its row says.
+            if let known = tx.asked.operation {
+              tx.asked.operation = nil
+              #expect(try tx.operation(known.seq) == known)
+            }
+          }
           if isUndone { throw Undo() }
         }
         world = tried
