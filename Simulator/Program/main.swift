@@ -69,6 +69,7 @@ final class Tally: @unchecked Sendable {
   var powerCuts = 0
   var diskFailures = 0
   var screens = 0
+  var years = 0
   var replies = 0
   var requests = 0
   var lost = 0
@@ -88,6 +89,7 @@ final class Tally: @unchecked Sendable {
     powerCuts += verdict.findings.powerCuts
     diskFailures += verdict.findings.diskFailures
     screens += verdict.findings.screens
+    years += verdict.findings.years
     replies += verdict.findings.replies
     requests += verdict.findings.requests
     lost += verdict.findings.lost
@@ -122,7 +124,7 @@ func run(_ kind: ClientKind) {
     "\(tally.requests) requests, \(tally.files) seeds on the encrypted file, "
       + "\(tally.kills) kills, \(tally.powerCuts) losses of power, "
       + "\(tally.diskFailures) failures of the disk, \(tally.restores) restores, "
-      + "\(tally.screens) windows, \(tally.replies) replies, "
+      + "\(tally.screens) windows, \(tally.years) missed years, \(tally.replies) replies, "
       + "traces \(String(tally.digest, radix: 16))")
   if kind == .control {
     print(

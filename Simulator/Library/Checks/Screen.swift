@@ -18,6 +18,8 @@ final class Screen {
   /// Nothing was asked for at the last look, and the user has not touched it since.
   var isAtRest = false
   var wasAtEnd = false
+  /// Nobody touches it: what it shows is to stay.
+  var isWatched = false
   let rowsMax: Int
   /// The rows whose splits are held back, and since which look.
   var heldSinceUs: [UInt64: Int64] = [:]

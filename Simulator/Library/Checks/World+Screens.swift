@@ -15,6 +15,7 @@ extension World {
       return
     }
     let screen = screens[screenDice.below(screens.count)]
+    if screen.isWatched { return }
     if screenDice.chance(0.05) {
       trace.note(nowUs, "host: close window \(screen.number)")
       screen.window.close()

@@ -11,6 +11,8 @@ package struct RetentionKnobs: Sendable {
   package var messagesEach: Int64 = 0
   package var bytes: Int64 = 0
   package var ageUs: Int64 = 0
+  /// How long the device is away once; all that it had is older than what the host keeps then.
+  package var yearUs: Int64 = 0
   /// A subscriber mirrors the feed, and what it was not told of stays.
   package var mirrors = false
   /// How often the host purges by itself, beside what `advance` does.
@@ -38,6 +40,12 @@ extension Knobs {
     operations.opens = false
     looksAtBadges = random.chance(0.6)
     if screens > 0 { looksAlways = random.chance(0.4) }
+    if random.chance(0.2) {
+      retention.ageUs = Int64(20 + random.below(60)) * 1_000_000
+      retention.yearUs = retention.ageUs * 4
+      screens = Swift.max(1, screens)
+      futureStamp = false
+    }
   }
 
   var retentionFlags: [(Bool, String)] {
@@ -46,6 +54,7 @@ extension Knobs {
       (retention.messagesEach > 0, "each=\(retention.messagesEach)"),
       (retention.bytes > 0, "bytes=\(retention.bytes)"),
       (retention.ageUs > 0, "age=\(retention.ageUs)us"), (retention.mirrors, "mirrors"),
+      (retention.yearUs > 0, "YEAR"),
     ]
   }
 }

@@ -12,13 +12,17 @@ struct Mirror {
 
   /// Up to which entry all is here.
   private(set) var seq: UInt64 = 0
+  private(set) var hasBegunAnew = false
   /// By conversation and id.
   private(set) var messages: [Int: [RowKey: Held]] = [:]
+  /// Numbers that were told as new, and have not gone since.
+  private var new: Set<UInt64> = []
   private var ids: [UInt64: (conversation: Int, key: RowKey)] = [:]
 
   /// Takes entries with the rows that the client shows after them.
   mutating func take(
-    _ entries: [SimChange], _ rows: [UInt64: (conversation: Int, row: SimRow)]
+    _ entries: [SimChange], _ rows: [UInt64: (conversation: Int, row: SimRow)],
+    of names: [[UInt8]]
   ) throws {
     for (index, entry) in entries.enumerated() {
       let later = entries[(index + 1)...]
@@ -29,6 +33,8 @@ struct Mirror {
             try mustBeGone(number, entry, later)
             continue
           }
+          // A number between may belong to another conversation.
+          if names[conversation] != entry.conversation { continue }
           try note(conversation, row, entry, later)
         case .removed: drop(number)
         case .purged: purge(number)
@@ -54,6 +60,9 @@ struct Mirror {
     _ conversation: Int, _ row: SimRow, _ entry: SimChange, _ later: ArraySlice<SimChange>
   ) throws {
     let key = RowKey(row.id)
+    if entry.kind == .inserted, !new.insert(row.number).inserted {
+      throw Violation("\(World.text(row.id)) was told as new a second time, by entry \(entry.seq)")
+    }
     if let known = messages[conversation]?[key], known.number != row.number, !known.isPurged {
       throw Violation("\(World.text(row.id)) was told as new, and is already here")
     }
@@ -62,11 +71,13 @@ struct Mirror {
   }
 
   private mutating func drop(_ number: UInt64) {
+    new.remove(number)
     guard let (conversation, key) = ids.removeValue(forKey: number) else { return }
     if messages[conversation]?[key]?.number == number { messages[conversation]?[key] = nil }
   }
 
   private mutating func purge(_ number: UInt64) {
+    new.remove(number)
     guard let (conversation, key) = ids[number] else { return }
     if messages[conversation]?[key]?.number == number {
       messages[conversation]?[key]?.isPurged = true
@@ -77,6 +88,7 @@ struct Mirror {
   mutating func beginAnew(at seq: UInt64) {
     self = Mirror()
     self.seq = seq
+    hasBegunAnew = true
   }
 }
 
@@ -86,6 +98,7 @@ package struct SimChange: Equatable, Sendable {
 
   package var seq: UInt64
   package var kind: Kind
+  package var conversation: [UInt8] = []
   package var first: UInt64
   package var last: UInt64
 }

@@ -56,11 +56,17 @@ extension TidelineClient {
     case .changes(let changes):
       var entries = changes.map { change in
         SimChange(
-          seq: change.seq, kind: Self.kind(change.kind), first: change.first, last: change.last)
+          seq: change.seq, kind: Self.kind(change.kind), conversation: change.conversation,
+          first: change.first, last: change.last)
       }
       if fault == .untoldMessages {
         for index in entries.indices where entries[index].kind == .inserted {
           if entries[index].seq % 5 == 0 { entries[index].kind = .other }
+        }
+      }
+      if fault == .toldTwice {
+        for index in entries.indices where entries[index].kind == .updated {
+          if entries[index].seq % 5 == 0 { entries[index].kind = .inserted }
         }
       }
       return entries

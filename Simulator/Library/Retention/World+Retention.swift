@@ -10,6 +10,7 @@ extension World {
       guard try input({ try keeper.keep(knobs.retention) }) != nil else { return }
       isKept = true
     }
+    try missYear(keeper)
     if retentionDice.chance(knobs.retention.purgeShare) {
       try keeper.hurry()
       for _ in 0...retentionDice.below(4) {
@@ -52,7 +53,7 @@ extension World {
           rows[row.number] = (index, row)
         }
       }
-      try mirror.take(entries, rows)
+      try mirror.take(entries, rows, of: conversations.map(\.bytes))
     }
   }
 
@@ -62,6 +63,7 @@ extension World {
     try pullMirror(keeper)
     // The subscriber says that it has done with all of it.
     try pullMirror(keeper)
+    try checkTold()
     if isKept {
       try keeper.hurry()
       var steps = 0

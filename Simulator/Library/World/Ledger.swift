@@ -16,6 +16,8 @@ struct Ledger {
     var future: Bool
     /// No client can read it.
     var isQuarantined = false
+    /// An update of it had too long a list once: the device asks, and its ref brings nothing more.
+    var isLongListed = false
     /// The payload of each version, the first at index 0.
     var payloads: [[UInt8]]
     /// The newest version handed to the device and taken; 0 for none.
@@ -141,6 +143,12 @@ struct Ledger {
   }
 
   mutating func note(operated serial: Int) { posted[serial].isOperated = true }
+
+  mutating func note(longListed bytes: [UInt8]) {
+    for mark in Self.marks(bytes) where mark.serial < posted.count {
+      posted[mark.serial].isLongListed = true
+    }
+  }
 
   mutating func addVersion(_ serial: Int, _ payload: [UInt8]) {
     posted[serial].payloads.append(payload)

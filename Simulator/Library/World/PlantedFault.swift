@@ -72,6 +72,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case purgedOnScreen
   /// A part of what came is not told to who follows the feed.
   case untoldMessages
+  /// At times a change is told as a new message.
+  case toldTwice
   /// After a purge a badge is lower by what went.
   case badgeFollowsPurge
 
@@ -83,7 +85,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
       .endlessHealing:
       .screens
     case .purgedOnScreen: [.screens, .retention]
-    case .purgedInRange, .untoldMessages, .badgeFollowsPurge: [.all, .retention]
+    case .purgedInRange, .untoldMessages, .toldTwice, .badgeFollowsPurge: [.all, .retention]
     case .replyWithoutEffect, .doubledUpdate, .lostDeletions, .lyingDisk, .wholeUnknown,
       .lostList, .falseWhole, .blankedCache, .touchedFile, .readAsDamage, .tiesByID, .tiesReversed,
       .tiesTurned, .tiesTurnedForAMoment, .fallingBadge, .unexactForAMoment,

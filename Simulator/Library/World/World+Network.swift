@@ -196,6 +196,7 @@ extension World {
       listDice.chance(knobs.lossless ? 0.3 : 0.1)
     else { return bytes }
     if let ref = Frames.string("ref", bytes) { longRefs.insert(ref) }
+    ledger.note(longListed: bytes)
     return Frames.withLongList(bytes)
   }
 

@@ -7,6 +7,7 @@ extension World {
       try measureControl()
       return
     }
+    try endYear()
     try endRetention()
     try settleOperations()
     try checkHeardAtRest()

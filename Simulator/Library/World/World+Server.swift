@@ -126,6 +126,11 @@ extension World {
         ids = serverDice.chance(0.2) ? rows.map(\.id) : rows.suffix(3).map(\.id)
       }
     }
+    remove(ids, in: conversation)
+  }
+
+  func remove(_ ids: [String], in conversation: Int) {
+    let name = conversations[conversation].name
     guard !ids.isEmpty else { return }
     let late = knobs.deletionLatenessUs > 0 ? serverDice.below(Int(knobs.deletionLatenessUs)) : 0
     server.delete(conversation: name, ids: ids, lateUs: Int64(late))
@@ -140,8 +145,13 @@ extension World {
   private func edit(in conversation: Int) {
     let name = conversations[conversation].name
     let rows = server.truth(name)
-    guard let row = rows.suffix(60).randomElement(using: &serverDice),
-      let serial = Ledger.mark(Array(row.payload.utf8))?.serial,
+    guard let row = rows.suffix(60).randomElement(using: &serverDice) else { return }
+    edit(row, in: conversation)
+  }
+
+  func edit(_ row: ReferenceServer.TrueRow, in conversation: Int) {
+    let name = conversations[conversation].name
+    guard let serial = Ledger.mark(Array(row.payload.utf8))?.serial,
       // Of what this user writes and edits here it is known which edit is the last.
       !knobs.operations.isOn || !ledger.posted[serial].mine
     else { return }

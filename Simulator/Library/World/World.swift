@@ -40,6 +40,8 @@ package struct Findings: Codable, Sendable {
   package var powerCuts = 0
   package var diskFailures = 0
   package var screens = 0
+  /// Years that were missed with something on the screen.
+  package var years = 0
   package var replies = 0
   /// Transactions of the chaos, and those that failed on purpose.
   package var commits = 0
@@ -123,6 +125,7 @@ package final class World {
   var waits = Waits()
   var acts = Acts()
   var mirror = Mirror()
+  var year = MissedYear()
   /// A budget was set, and was taken back for the end.
   var isKept = false
   /// How many messages had been purged when the eyes last forgot those.
