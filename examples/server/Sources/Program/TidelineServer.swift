@@ -163,6 +163,18 @@ struct KnobOptions: ParsableArguments, Sendable {
   @Option(help: "The largest answer of changes; 0 for no cap.")
   var changeCap = 0
 
+  @Flag(help: "Keep each conversation as a log, which is read by get_entries.")
+  var log = false
+
+  @Option(help: "How long tokens of a log are known, in seconds; 0 for ever.")
+  var logTokenS = 0
+
+  @Option(help: "Answer with the newest page, behind a gap, where more entries are missing.")
+  var logGap = 0
+
+  @Flag(inversion: .prefixedNo, help: "Let pushes of a log name the entry before.")
+  var logPrev = true
+
   @Option(help: "Which end of a full after_ts page is kept.")
   var truncates = ServerKnobs.Truncation.newest
 
@@ -223,13 +235,21 @@ struct KnobOptions: ParsableArguments, Sendable {
   func make() throws -> ServerKnobs {
     let bounds = [
       pageCap, deletionCap, lateMs, lateDeletionsMs, latencyMs, deletionHorizonS, changeCap,
-      pushesAtConnect, payloadMax,
+      pushesAtConnect, payloadMax, logTokenS, logGap,
     ]
     guard bounds.allSatisfy({ (0...1_000_000_000).contains($0) }), (0...1).contains(dropRate),
       (-1_439...1_439).contains(zone)
     else { throw ValidationError("A knob is out of its range.") }
     var knobs = ServerKnobs()
     for each in capability { each.turnOn(&knobs) }
+    let places: [Capability] = [.before, .around, .changedSince, .sequence, .prevID, .envelope]
+    guard !log || capability.allSatisfy({ !places.contains($0) }) && pushesAtConnect == 0 else {
+      throw ValidationError("A log has places and pushes of its own.")
+    }
+    knobs.keepsLog = log
+    knobs.tokenLifeUs = Int64(logTokenS) * 1_000_000
+    knobs.logGapMin = logGap
+    knobs.sendsPreviousEntries = logPrev
     knobs.pushIsLossless = push == .lossless
     knobs.pushesAtConnect = pushesAtConnect
     knobs.answersInEnvelope = envelopedAnswers

@@ -23,7 +23,7 @@ extension World {
     case "admin_post":
       let ids = try post(
         try conversation(request), try count(request), request.overSeconds ?? 0,
-        isSilent: request.isSilent ?? false)
+        isSilent: request.isSilent ?? false, backUs: try span(request.backSeconds ?? 0))
       return "{\"message_ids\":\(array(ids)),\(now)}"
     case "admin_delete":
       let conversation = try conversation(request)
@@ -42,6 +42,15 @@ extension World {
       // A restored server has been down: whoever was connected is not any more.
       closeOthers(than: connection)
       return "{\"epoch\":\"\(server.epoch)\",\(now)}"
+    case "admin_clock":
+      stepBack(us: try span(request.backSeconds))
+      return "{\(now)}"
+    case "admin_expire":
+      server.expireTokens()
+      return "{\(now)}"
+    case "admin_purge":
+      server.purgeLog(conversation: try conversation(request), count: try count(request))
+      return "{\(now)}"
     case "admin_disconnect":
       closeOthers(than: connection)
       return "{\(now)}"
@@ -128,13 +137,13 @@ extension World {
 
   /// Posts messages, evenly over the seconds that pass meanwhile.
   private func post(
-    _ conversation: String, _ count: Int, _ overSeconds: Int, isSilent: Bool
+    _ conversation: String, _ count: Int, _ overSeconds: Int, isSilent: Bool, backUs: Int64
   ) throws(ServerFailure) -> [String] {
     let whole = try span(overSeconds)
     let step = whole / Int64(count)
     let ids = (0..<count).map { _ in
       advance(us: step)
-      return postOne(conversation, isSilent: isSilent)
+      return postOne(conversation, isSilent: isSilent, backUs: backUs)
     }
     advance(us: whole - step * Int64(count))
     return ids

@@ -39,7 +39,7 @@ final class World {
       set.fill(server, untilUs: end)
       try file?.save()
     }
-    // A world may end in the future; its clock never runs backwards.
+    // A world may end in the future; its clock runs backwards only where it is told to.
     aheadUs = max(0, server.nowUs - World.machineUs())
   }
 
@@ -57,6 +57,12 @@ final class World {
   func advance(us: Int64) {
     aheadUs += us
     server.nowUs += us
+  }
+
+  /// Sets the server's clock back: what comes next is stamped earlier.
+  func stepBack(us: Int64) {
+    aheadUs -= us
+    server.stepBack(us: us)
   }
 
   // MARK: Running
@@ -90,14 +96,15 @@ final class World {
 
   /// A message of anybody but the data set's reader.
   @discardableResult
-  func postOne(_ conversation: String, isSilent: Bool = false) -> String {
+  func postOne(_ conversation: String, isSilent: Bool = false, backUs: Int64 = 0) -> String {
     let members = server.participants(of: conversation)
     let others = (members.isEmpty ? DataSet.users : members).filter { $0 != DataSet.reader }
     let sender = others.isEmpty ? DataSet.reader : others[dice.below(others.count)]
     let languages = Phrases.Language.allCases
     let payload = Phrases.payload(languages[dice.below(languages.count)], &dice)
     return server.post(
-      conversation: conversation, sender: sender, payload: payload, isSilent: isSilent)
+      conversation: conversation, sender: sender, payload: payload,
+      stampUs: backUs > 0 ? server.nowUs - backUs : nil, isSilent: isSilent)
   }
 
   // MARK: Connections

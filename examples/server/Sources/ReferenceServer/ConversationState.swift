@@ -35,6 +35,8 @@ final class ConversationState {
   private var changedUs: [String: Int64] = [:]
   /// Grows with each change of the rows.
   private(set) var revision = 0
+  /// All that happened, where the server keeps it so.
+  var log = EntryLog()
 
   init(id: String, title: String, participants: [String]) {
     self.id = id
@@ -61,6 +63,7 @@ final class ConversationState {
     twin.changes = changes
     twin.changedUs = changedUs
     twin.revision = revision
+    twin.log = log
     return twin
   }
 
@@ -169,6 +172,14 @@ final class ConversationState {
     }
     log(deletion, version: gone.message.version + 1, knobs)
     return true
+  }
+
+  /// Takes a message away without a word, as a purge does.
+  func forget(_ id: String, _ ties: ServerKnobs.Ties) {
+    guard let place = places.removeValue(forKey: id) else { return }
+    revision += 1
+    rows.remove(at: index(of: place, ties))
+    if changedUs.removeValue(forKey: id) != nil { changes.removeAll { $0.id == id } }
   }
 
   private func logChange(_ message: ServerMessage) {

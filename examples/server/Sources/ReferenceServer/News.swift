@@ -5,7 +5,7 @@ enum News {
   case message(Row, isNew: Bool, isSilent: Bool)
   case deleted(String, [String])
   case marked(ServerMark, String, user: String, [String], Int64)
-  case reacted(ServerMessage)
+  case reacted(ServerMessage, by: String)
   case pinned(ServerMessage)
   case typing(String, user: String, event: String, Int64)
   case conversation(ConversationState, isNew: Bool)
@@ -43,7 +43,7 @@ enum News {
       out.head("messages_\(mark.rawValue)", conversation)
       out.text("user_id", user)
       out.texts("message_ids", ids)
-    case .reacted(let message):
+    case .reacted(let message, _):
       out.head("message_reacted", message.conversation)
       out.reactions(message)
     case .pinned(let message):
@@ -121,7 +121,7 @@ enum News {
         out.text("user_id", user)
         out.time("\(mark.rawValue)_at", us)
       }
-    case .reacted(let message):
+    case .reacted(let message, _):
       out.list([message]) { out, message in
         out.first("conversation_id", message.conversation)
         out.reactions(message)

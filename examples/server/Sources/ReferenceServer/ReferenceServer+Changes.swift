@@ -53,7 +53,7 @@ extension ReferenceServer {
       message.version += 1
       return true
     } news: {
-      .reacted($0.message)
+      .reacted($0.message, by: user)
     }
   }
 

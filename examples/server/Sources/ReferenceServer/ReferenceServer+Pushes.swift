@@ -23,7 +23,7 @@ extension ReferenceServer {
   public func subscribe(user: String, account: String = "personal") -> Int {
     subscriberCount += 1
     var first = Subscriber(user: user, account: account)
-    if knobs.pushesAtConnect > 0 { first.queue = newest(for: user) }
+    if knobs.pushesAtConnect > 0, !knobs.keepsLog { first.queue = newest(for: user) }
     if knobs.envelope { first.queue += accounts[register(user, account)].owed.map(\.frame) }
     subscribers[subscriberCount] = first
     return subscriberCount
@@ -84,6 +84,15 @@ extension ReferenceServer {
   ) {
     func hears(_ user: String) -> Bool {
       user != except && user == only ?? user && state?.admits(user) ?? true
+    }
+    if knobs.keepsLog, let state, let frame = enter(news, in: state) {
+      for token in subscribers.keys.sorted() {
+        guard let subscriber = subscribers[token], hears(subscriber.user),
+          isTold(token, subscriber, state), !isDropped
+        else { continue }
+        subscribers[token]?.queue.append(frame)
+      }
+      return
     }
     if knobs.envelope { return update(news, of: state, hears) }
     guard !subscribers.isEmpty else { return }

@@ -55,9 +55,10 @@ extension ReferenceServer {
   /// Does what a request asks and gives the data of its answer, if it has one.
   private func perform(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8]? {
     switch request.type {
-    case "get_messages": return try getMessages(request, user)
-    case "get_deleted_since": return try getDeletedSince(request, user)
-    case "get_changed_since": return try getChangedSince(request, user)
+    case "get_entries": return try getEntries(request, user)
+    case "get_messages", "get_deleted_since", "get_changed_since":
+      if knobs.keepsLog { throw ServerFailure("unsupported", "a log is read by get_entries") }
+      return try getPage(request, user)
     case "mark_read": return try mark(.read, request, user)
     case "mark_delivered": return try mark(.delivered, request, user)
     case "mark_listened": return try mark(.listened, request, user)
@@ -75,6 +76,14 @@ extension ReferenceServer {
     case "mark_last_read": return try markLastRead(request, user)
     case "get_receipts": return try getReceipts(request, user)
     default: return try performOnConversations(request, user)
+    }
+  }
+
+  private func getPage(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
+    switch request.type {
+    case "get_messages": try getMessages(request, user)
+    case "get_deleted_since": try getDeletedSince(request, user)
+    default: try getChangedSince(request, user)
     }
   }
 

@@ -19,6 +19,8 @@ public final class ReferenceServer {
   /// Conversations in the order of their making.
   public internal(set) var conversationIDs: [String] = []
   var arrivals = 0
+  /// How often tokens were forgotten.
+  var expiries = 0
   private var posted = 0
   private var tickets = 0
   /// What is stamped and not yet visible, the soonest last.
@@ -127,6 +129,15 @@ public final class ReferenceServer {
     settle()
   }
 
+  /// Sets the clock back: what comes next is stamped earlier. What is on its way comes when it
+  /// would have come.
+  public func stepBack(us: Int64) {
+    pending = pending.map {
+      Pending(dueUs: $0.dueUs - us, ticket: $0.ticket, commit: $0.commit)
+    }
+    nowUs -= us
+  }
+
   private func settle() {
     while let next = pending.last, next.dueUs <= nowUs {
       pending.removeLast()
@@ -153,7 +164,8 @@ public final class ReferenceServer {
 
   /// A message becomes visible: it gets its number and its place.
   private func show(_ posted: ServerMessage, _ isSilent: Bool) {
-    guard let state = conversations[posted.conversation], !state.contains(posted.id)
+    guard let state = conversations[posted.conversation], !state.contains(posted.id),
+      state.log.place(of: posted.id) == nil
     else { return }
     var message = posted
     arrivals += 1
@@ -275,5 +287,7 @@ enum ServerChange {
   case sent(String, SendKey)
   case creation(SendKey)
   case channel(String)
+  case entry(String, place: Int, EntryLog.Entry)
+  case purge(String, first: Int, ids: [String])
   case everything
 }

@@ -7,6 +7,8 @@ public struct Request: Sendable {
   public var conversation: String?
   public var limit: Int?
   public var offset: Int?
+  public var before: String?
+  public var after: String?
   public var afterTs: String?
   public var beforeTs: String?
   public var beforeID: String?
@@ -20,6 +22,8 @@ public struct Request: Sendable {
   public var user: String?
   public var count: Int?
   public var overSeconds: Int?
+  /// How long ago it was said.
+  public var backSeconds: Int?
   public var title: String?
   public var name: String?
   public var entity: String?
@@ -86,6 +90,8 @@ public struct Request: Sendable {
       guard let bytes = cursor.skip() else { return false }
       requestID = Array(bytes)
     case "conversation_id": return Request.text(&cursor, &conversation)
+    case "before": return Request.text(&cursor, &before)
+    case "after": return Request.text(&cursor, &after)
     case "after_ts": return Request.text(&cursor, &afterTs)
     case "before_ts": return Request.text(&cursor, &beforeTs)
     case "before_id": return Request.text(&cursor, &beforeID)
@@ -109,6 +115,7 @@ public struct Request: Sendable {
     case "offset": return Request.number(&cursor, &offset)
     case "count": return Request.number(&cursor, &count)
     case "over_s": return Request.number(&cursor, &overSeconds)
+    case "back_s": return Request.number(&cursor, &backSeconds)
     default: return readOfSends(&cursor, key)
     }
     return true

@@ -35,6 +35,18 @@ public final class ServerFile {
 
   private func prepare() throws(ServerFileFailure) {
     try database.run("PRAGMA locking_mode=EXCLUSIVE")
+    try prepareWorld()
+    // Younger than the rest, and empty where no log is kept.
+    try database.run(
+      """
+      CREATE TABLE IF NOT EXISTS entry (
+        conversation TEXT NOT NULL, place INTEGER NOT NULL, id TEXT NOT NULL,
+        sender TEXT NOT NULL, bytes TEXT NOT NULL,
+        PRIMARY KEY (conversation, place)) WITHOUT ROWID
+      """)
+  }
+
+  private func prepareWorld() throws(ServerFileFailure) {
     let id = try database.number("PRAGMA application_id")
     let version = try database.number("PRAGMA user_version")
     let tables = try database.number("SELECT count(*) FROM sqlite_master")
@@ -134,6 +146,7 @@ public final class ServerFile {
     }
     try loadDealings()
     try loadAccounts()
+    try loadLogs()
     server.adopt(
       epoch: Int(meta["epoch"] ?? 1), arrivals: Int(meta["arrivals"] ?? 0),
       posted: Int(meta["posted"] ?? 0),
@@ -157,6 +170,28 @@ public final class ServerFile {
       state.updatedUs = row.isNull(6) ? nil : row.number(6)
       state.isDirect = row.number(7) != 0
       state.isDistinct = row.number(8) != 0
+    }
+  }
+
+  /// The logs. A file that was made without them cannot tell in which order all happened, and one
+  /// that was made with them does not go on without.
+  private func loadLogs() throws(ServerFileFailure) {
+    guard server.knobs.keepsLog else {
+      guard try database.number("SELECT count(*) FROM entry") == 0 else {
+        throw ServerFileFailure(code: SQLITE_MISMATCH, text: "the file was made with --log")
+      }
+      return
+    }
+    try database.each(
+      "SELECT conversation, place, id, sender, bytes FROM entry ORDER BY conversation, place"
+    ) { row in
+      let state = server.conversations[row.text(0)]
+      state?.log.begin(at: Int(row.number(1)))
+      state?.log.append(
+        EntryLog.Entry(id: row.text(2), sender: row.text(3), bytes: Array(row.text(4).utf8)))
+    }
+    for state in server.conversations.values where !state.rows.isEmpty && state.log.end == 0 {
+      throw ServerFileFailure(code: SQLITE_MISMATCH, text: "the file was made without --log")
     }
   }
 
@@ -265,7 +300,7 @@ public final class ServerFile {
         [.text(conversation), .text(entry.id)])
       try writeDeletion(conversation, entry, version)
     case .conversationDeletion(let id):
-      for table in ["message", "deletion", "marker", "sent"] {
+      for table in ["message", "deletion", "marker", "sent", "entry"] {
         try database.run("DELETE FROM \(table) WHERE conversation = ?", [.text(id)])
       }
       try database.run("DELETE FROM conversation WHERE id = ?", [.text(id)])
@@ -292,15 +327,37 @@ public final class ServerFile {
       if let name = server.channels[user] {
         try database.run("INSERT INTO channel VALUES (?, ?)", [.text(user), .text(name)])
       }
+    case .entry(let conversation, let place, let entry):
+      try writeEntry(conversation, place, entry)
+    case .purge(let conversation, let first, let ids):
+      try database.run(
+        "DELETE FROM entry WHERE conversation = ? AND place < ?",
+        [.text(conversation), .number(Int64(first))])
+      for id in ids {
+        try database.run(
+          "DELETE FROM message WHERE conversation = ? AND id = ?",
+          [.text(conversation), .text(id)])
+      }
     case .everything: try writeEverything()
     }
+  }
+
+  private func writeEntry(
+    _ conversation: String, _ place: Int, _ entry: EntryLog.Entry
+  ) throws(ServerFileFailure) {
+    try database.run(
+      "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)",
+      [
+        .text(conversation), .number(Int64(place)), .text(entry.id), .text(entry.sender),
+        .bytes(entry.bytes),
+      ])
   }
 
   private func writeEverything() throws(ServerFileFailure) {
     try database.run(
       """
       DELETE FROM message; DELETE FROM deletion; DELETE FROM conversation; DELETE FROM owed;
-      DELETE FROM marker; DELETE FROM sent; DELETE FROM creation
+      DELETE FROM marker; DELETE FROM sent; DELETE FROM creation; DELETE FROM entry
       """)
     for id in server.conversationIDs {
       guard let state = server.conversations[id] else { continue }
@@ -308,6 +365,9 @@ public final class ServerFile {
       for row in state.rows { try writeMessage(row.message) }
       for entry in state.deletions {
         try writeDeletion(id, entry, state.deadVersions[entry.id] ?? 0)
+      }
+      for (index, entry) in state.log.entries.enumerated() {
+        try writeEntry(id, state.log.first + index, entry)
       }
       for user in state.markers.keys { try writeMarker(id, user) }
       for key in state.sent.keys { try writeSent(id, key) }

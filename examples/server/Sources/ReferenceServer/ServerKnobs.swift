@@ -77,6 +77,16 @@ public struct ServerKnobs: Sendable, Equatable {
   /// Whether `next_since` of changes is a word of the server's own, no time.
   public var opaqueCursors = false
 
+  /// Whether each conversation is a log: pages are those of `get_entries`, and changes are entries.
+  public var keepsLog = false
+  /// How long a token of a log is known; 0 for ever.
+  public var tokenLifeUs: Int64 = 0
+  /// An `after` answer is the newest page, behind a gap, where more entries than so many are
+  /// missing; 0 for never.
+  public var logGapMin = 0
+  /// Whether pushes of a log name the entry before, and the token there.
+  public var sendsPreviousEntries = true
+
   /// Whether a second request with a client id makes nothing new and is answered
   /// `exists` with what the first one made; otherwise it makes a second copy.
   public var idempotentSends = false
