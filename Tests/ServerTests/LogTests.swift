@@ -36,7 +36,7 @@ import Testing
     #expect(ids(page) == names(70..<120))
     #expect(page.data["present"] as? Bool == true)
     var seen = ids(page)
-    while let token = page.data["before"] as? String {
+    while seen.count < 200, let token = page.data["before"] as? String {
       page = server.ask("get_entries", ["limit": 50, "before": token])
       #expect(page.data["present"] == nil)
       seen = ids(page) + seen
@@ -104,6 +104,17 @@ import Testing
     #expect(changes.first?["payload"] as? String == "new")
     #expect(changes.compactMap { $0["reactions"] as? [String] } == [["+"], []])
     #expect(Set(page.compactMap { $0["entry_id"] as? String }).count == 6)
+  }
+
+  /// An id that was deleted is still that of its entry.
+  @Test func anIdStandsInALogOnce() {
+    let server = logging()
+    server.fill(3)
+    server.delete(conversation: "c", ids: ["1001"])
+    let before = server.entryIDs("c")
+    server.post(conversation: "c", sender: "jan", payload: "1", id: "1001")
+    #expect(before.count == 4)
+    #expect(server.entryIDs("c") == before)
   }
 
   @Test func pushesNameWhatIsBeforeThem() throws {
