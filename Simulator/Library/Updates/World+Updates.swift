@@ -146,6 +146,8 @@ extension World {
           if isKept, !keepsAll { continue }
           throw Violation("\(ref) was replied to, and \(posted.id) is not there")
         }
+        // It may have gone, and have come again by an update from before: that row claims nothing.
+        if isKept, !keepsAll, copies.allSatisfy(\.unverified) { continue }
         if copies.allSatisfy({ Ledger.mark($0.payload)?.version ?? 0 < mark.version }) {
           throw Violation("\(ref) was replied to, and \(posted.id) is older than it")
         }
