@@ -2,7 +2,7 @@
 ///
 /// Where the host has each commit made durable, the sync comes a little after the
 /// write: the answers are made and windows look in between. The disk can write
-/// meanwhile, and the sync then waits for the rest alone.
+/// meanwhile, and the sync then waits for the rest alone: 10 % of an update that is synced.
 ///
 /// It is a hint: what it starts is not known to be on disk, and a system without the call
 /// goes without. A failure is found by the sync, but for one that the file system tells at

@@ -13,8 +13,11 @@ struct CommitEffects {
   var unclaimed: [[UInt8]] = []
   /// Those in which another catch-up is to follow.
   var owed: [[UInt8]] = []
+  /// Those in which an earlier process doubted rows that are to be looked at.
+  var checks: [RestoreDetection.Check] = []
 
   var isEmpty: Bool {
     restores == 0 && mismatches == 0 && doubted.isEmpty && unclaimed.isEmpty && owed.isEmpty
+      && checks.isEmpty
   }
 }

@@ -49,12 +49,14 @@ struct RestoreDetection {
     !isForgetful && evidence[conversation] == nil && !recalled.contains(conversation)
   }
 
-  /// An answer that an earlier process heard, on another connection, has lacked these rows.
-  mutating func recall(_ missing: [Position], in conversation: [UInt8]) {
+  /// An answer that an earlier process heard, on another connection, has lacked these rows. Gives
+  /// the look that is due for them: pages of what is new need not come down there.
+  mutating func recall(_ missing: [Position], in conversation: [UInt8]) -> Check? {
     noteRecalled(conversation)
-    guard let lowest = missing.min(), evidence.count < Limits.restoresDoubted else { return }
+    guard let lowest = missing.min(), evidence.count < Limits.restoresDoubted else { return nil }
     evidence[conversation] = Evidence(
       missing: Set(missing.map(\.id)), lowest: lowest, connection: 0, atMs: .min)
+    return Check(conversation: conversation, lowest: lowest)
   }
 
   private mutating func noteRecalled(_ conversation: [UInt8]) {

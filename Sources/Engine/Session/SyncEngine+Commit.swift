@@ -65,6 +65,7 @@ extension SyncEngine {
       scheduler.beginAnew(in: conversation)
     }
     for conversation in effects.owed { scheduler.owe(conversation) }
+    for check in effects.checks { startRecheck(check.conversation, from: check.lowest) }
   }
 
   // MARK: Out of the cache

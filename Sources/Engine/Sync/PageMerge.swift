@@ -43,7 +43,7 @@ struct PageMerge {
   }
 
   /// Where deletions are never forgotten, what is unverified is what one answer has lacked: also
-  /// one that an earlier process heard.
+  /// one that an earlier process heard. What was there before a restore goes without it.
   private func recallDoubts() throws(StoreFailure) {
     guard !ranges.unverified.isEmpty, memory.server.profile.deletionHorizonUs == 0,
       memory.restores.mustRecall(record.id)
@@ -52,9 +52,11 @@ struct PageMerge {
     for span in ranges.unverified.spans where missing.count < Limits.pageItemsMax {
       let rows = try tx.rows(
         record.cid, from: span.low, to: span.high, limit: Limits.readRowsMax, newestFirst: false)
-      missing.append(contentsOf: rows.map(\.position))
+      missing.append(contentsOf: rows.filter { $0.lsn >= record.restoredLSN }.map(\.position))
     }
-    memory.restores.recall(missing, in: record.id)
+    if let check = memory.restores.recall(missing, in: record.id) {
+      memory.effects.checks.append(check)
+    }
   }
 
   mutating func merge(

@@ -9,10 +9,12 @@ import Testing
 
 @Suite struct ContradictionTests {
   /// A client that knows a conversation of more than two pages from end to end.
-  private func known(_ change: (inout Profile) -> Void = { _ in }) throws -> World {
+  private func known(
+    file: ClientConfig.File = .memory, _ change: (inout Profile) -> Void = { _ in }
+  ) throws -> World {
     var profile = Profile()
     change(&profile)
-    let world = try World(profile: profile)
+    let world = try World(profile: profile, file: file)
     world.post(130)
     try world.connect()
     try world.sync()
@@ -102,6 +104,23 @@ import Testing
     try world.sync()
     #expect(try world.cached() == kept)
     #expect(try world.client.stats().restores == 1)
+  }
+
+  /// The beginning of a history goes, by a retention of the server's, and the app is only ever
+  /// open for moments: what one process has doubted the next one looks at.
+  @Test func whatAnEarlierProcessDoubtedIsLookedAt() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try known(file: folder.file())
+    let before = try world.cached()
+    let gone = Set(before.prefix(60))
+    world.alter = { _, answer in self.without(gone, answer) }
+    for _ in 0..<4 {
+      try world.sync()
+      try world.sync(.older, want: 1_000)
+      try world.reopen()
+    }
+    #expect(try world.cached() == before.filter { !gone.contains($0) })
+    #expect(try world.page().coverage.whole)
   }
 
   /// One odd answer, and the next one shows everything again.
