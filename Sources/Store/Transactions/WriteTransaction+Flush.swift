@@ -43,25 +43,34 @@ extension WriteTransaction {
     let written = gathered.keys.filter { !(gathered.value($0)?.isEmpty ?? true) }
     for cid in written.count > 1 ? written.sorted() : written {
       let change = gathered[cid, default: ConversationChange()]
-      // It may read the row, and with it the count as it was.
+      // Both may read the row, and with it the count as it was.
       let isKept = try keep(cid, change: change, isAlone: written.count == 1)
+      let state = isKept ? nil : try state(of: cid, change)
       takeCount(change.count, in: cid)
       if isKept { continue }
-      if change.record == nil, change.tally == nil {
-        if change.count != 0 { try conversationTable.add(rows: change.count, to: cid) }
-        continue
+      if let (record, tally) = state {
+        try conversationTable.write(record, tally, rows: change.count)
+        memo?.entry(cid).tally = tally
+      } else if change.count != 0 {
+        try conversationTable.add(rows: change.count, to: cid)
       }
-      let known = if let record = change.record { record } else { try conversation(cid: cid) }
-      guard let record = known else { continue }
-      let tally = if let tally = change.tally { tally } else { try tally(cid) }
-      try conversationTable.write(record, tally, rows: change.count)
-      memo?.entry(cid).tally = tally
     }
     changed = SmallDictionary()
     // More may come.
     for cid in gathered.keys where gathered.value(cid)?.isUnsettled ?? false {
       unreadTable.settleLater(cid)
     }
+  }
+
+  /// What is to be written of a conversation; nil where its count alone changed.
+  private func state(
+    of cid: Int64, _ change: ConversationChange
+  ) throws(StoreFailure) -> (ConversationRecord, UnreadCounters)? {
+    if change.record == nil, change.tally == nil { return nil }
+    let record = if let record = change.record { record } else { try conversation(cid: cid) }
+    guard let record else { return nil }
+    let tally = if let tally = change.tally { tally } else { try tally(cid) }
+    return (record, tally)
   }
 
   /// The count of a conversation's rows changes, which is written now.

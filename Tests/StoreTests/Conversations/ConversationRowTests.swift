@@ -76,6 +76,51 @@ import Timeline
     }
   }
 
+  /// Commits of several conversations, in which records, unread messages and rows change in any
+  /// mixture: what is known of them afterwards is what the file says.
+  @Test(arguments: Kind.allCases, [UInt64(1), 2, 3])
+  func severalInOneCommitAreKnownAsTheyAreWritten(_ kind: Kind, _ seed: UInt64) throws {
+    var random = Random(seed: seed)
+    let fixture = try Fixture(kind)
+    let cids = try ["a", "b", "c"].map { try fixture.conversation($0) }
+    var rows: [Int64: Int] = [:]
+    for step in 0..<120 {
+      try fixture.write { tx throws(StoreFailure) in
+        if random.chance(0.5) { try forget(tx) }
+        for cid in cids where random.chance(0.7) {
+          for number in 0..<random.below(3) {
+            // Some are read already, and change the rows alone.
+            let flags: RowFlags = random.chance(0.5) ? [] : .readByMe
+            let one = message("m\(step)-\(number)", at: Int64(step * 10 + number), flags: flags)
+            _ = try tx.apply(one, cid, issued: tx.lsn)
+            rows[cid, default: 0] += 1
+          }
+          if random.chance(0.3), var record = try tx.conversation(cid: cid) {
+            record.totalCount = Int64(step)
+            try tx.save(record)
+          }
+          if random.chance(0.3) { try forget(tx) }
+        }
+      }
+      if step % 11 == 10 { try fixture.reopen() }
+      for cid in cids {
+        let known = try fixture.read { rx throws(StoreFailure) in
+          (
+            try rx.count(cid, from: .min, to: .max), try rx.tally(cid),
+            try rx.conversation(cid: cid)
+          )
+        }
+        #expect(known.0 == rows[cid, default: 0])
+        try fixture.write { tx throws(StoreFailure) in
+          try forget(tx)
+          #expect(try tx.count(cid, from: .min, to: .max) == known.0)
+          #expect(try tx.tally(cid) == known.1)
+          #expect(try tx.conversation(cid: cid) == known.2)
+        }
+      }
+    }
+  }
+
   @Test(arguments: Kind.allCases)
   func whatIsGatheredIsSeenBeforeItIsWritten(_ kind: Kind) throws {
     let fixture = try Fixture(kind)
