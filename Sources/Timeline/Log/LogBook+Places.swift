@@ -58,6 +58,13 @@ extension LogBook {
     }
   }
 
+  /// Between two ranges is a place at least that neither has: else they would be one.
+  mutating func keepApart(below index: Int) throws(Table.Failure) {
+    guard ranges[index].low <= ranges[index - 1].high &+ 1 else { return }
+    try shiftUp(from: index, by: spacing.gap)
+    _ = try respaced(index)
+  }
+
   // MARK: Putting in
 
   /// Puts a range of entries between the ranges below `index` and those from it on, and gives its

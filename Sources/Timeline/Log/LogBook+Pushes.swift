@@ -100,10 +100,11 @@ extension LogBook {
       ranges[at].lower = []
       ranges.insert(outer, at: at)
     }
+    try keepApart(below: at + 1)
     try touchMarked()
     if startedLog {
       // It may stand elsewhere now than at the start.
-      let rows = try table.rows(from: range.low, through: range.high)
+      let rows = try table.rows(from: ranges[at].low, through: ranges[at + 1].high)
       try arrange(around: id, changes: rows.filter { $0.entry.change?.target != nil })
     }
   }

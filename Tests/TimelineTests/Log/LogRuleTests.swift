@@ -397,6 +397,27 @@ private struct Rule: Sendable {
     #expect(log.book.takeStep().removed == [Array("x".utf8)])
   }
 
+  /// Protects: ranges do not touch, also where a server has put so much between two neighbours that
+  /// no place is left there. Two that touch would be one to who reads the places.
+  @Test func whatIsSplitOffStandsApart() throws {
+    var log = LogScript(
+      profile: LogProfile(refusesUnknown: true), spacing: LogSpacing(step: 2, gap: 4))
+    try log.page(.newest, LogScript.entries("a b"), before: "t0", present: true)
+    try log.page(.newest, LogScript.entries("a x b"), before: "t0", present: true)
+    var walk = try LogWalk(.present, log.book)
+    guard case .ask(let place, _) = try walk.next(log.book) else { return }
+    try walk.tokenIsUnknown(log.book.ask(place), in: &log.book)
+    try walk.isMissing(log.book.ask(.around(Array("b".utf8))), in: &log.book)
+    // An answer about x that does not show it.
+    let page = LogPage(
+      entries: LogScript.entries("z"), before: Array("x".utf8), after: Array("y".utf8))
+    try walk.take(page, of: log.book.ask(.around(Array("x".utf8))), into: &log.book)
+    #expect(log.shape == "[a x] [b] [z]")
+    for (low, high) in zip(log.book.ranges, log.book.ranges.dropFirst()) {
+      #expect(low.high + 1 < high.low)
+    }
+  }
+
   /// A change that comes to stand elsewhere takes what it changes below it.
   @Test func aChangeThatMovesTakesItsTargetBelow() throws {
     var log = LogScript()
