@@ -31,10 +31,7 @@ extension LogBook {
       at = try insert(range, rows: rows, at: index)
     }
     try tidy(at, run, parts)
-    // Whether what is shown in place counts depends on the claim of the present.
-    if run.present != nil || parts.contains(where: { $0.range.present != nil }) {
-      try touchMarked()
-    }
+    try touchMarked(at, run, parts, moving)
     for (id, before) in old {
       guard let row = try table.row(id) else { continue }
       changes += try table.changes(of: id)
@@ -81,6 +78,8 @@ extension LogBook {
       entry.change = change
     }
     row.heard = facts.issued
+    // Whether what it shows in place counts depends on when it was heard.
+    if entry.edited != .no { try touch(row) }
     if row.entry != entry || !row.isClaimed {
       try touch(row)
       row.entry = entry
@@ -298,7 +297,26 @@ extension LogBook {
   }
 
   mutating func touchMarked() throws(Table.Failure) {
-    for row in try table.markedInPlace() { try touch(row) }
+    for row in try table.markedInPlace() where row.entry.edited != .no { try touch(row) }
+  }
+
+  /// Whether an edit shown in place counts depends on the claim of the present, and on when it was
+  /// heard: those are touched on which the claim decides otherwise than before.
+  private mutating func touchMarked(
+    _ at: Int, _ run: LogRun, _ parts: [Part], _ moving: Moving
+  ) throws(Table.Failure) {
+    // One that is taken away and names no message may be of any.
+    let gone = (moving.lost + moving.purged).map(\.entry)
+    if (gone + run.links.compactMap(\.entry)).contains(where: \.isBlurred) {
+      return try touchMarked()
+    }
+    var claims = parts.map { $0.range.decides } + [ranges[at].decides]
+    if parts.contains(where: { !$0.below.goesOn || !$0.above.goesOn }) { claims.append(0) }
+    guard let low = claims.min(), let high = claims.max(), low < high else { return }
+    for row in try table.markedInPlace()
+    where row.entry.edited != .no && low <= row.heard && row.heard < high {
+      try touch(row)
+    }
   }
 
   /// Notes whose state depends on an entry: itself, and what it changes, however far that leads.
@@ -312,4 +330,14 @@ extension LogBook {
       row = next
     }
   }
+}
+
+extension LogEntry {
+  /// A change that was taken away and tells neither what it did nor to what.
+  var isBlurred: Bool { isDeleted && change != nil && change?.target == nil }
+}
+
+extension LogRange {
+  /// Edits shown in place do not count that were heard before this request.
+  fileprivate var decides: UInt64 { isVoid ? 0 : present?.request ?? 0 }
 }

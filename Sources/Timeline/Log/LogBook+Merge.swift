@@ -39,6 +39,9 @@ struct Part {
 
   var low: Int64 { rows.map(\.place).min() ?? range.low }
   var high: Int64 { rows.map(\.place).max() ?? range.high }
+
+  /// It is the same range, with more at its ends.
+  var goesOn: Bool { isInOrder && below.goesOn && above.goesOn }
 }
 
 enum Beyond {
@@ -82,7 +85,8 @@ extension LogBook {
     for id in loose {
       if let row = try table.row(id) { changes.append(row) }
     }
-    try arrange(around: run.links[0].id, changes: changes)
+    let isNews = run.present != nil || parts.count != 1 || !parts[0].goesOn
+    try arrange(around: run.links[0].id, changes: changes, isNews: isNews)
     let isRefuted = try refute(around: run.links[0].id, run, &moving)
     try strand(moving.later)
     let isRolledBack = moving.isRolledBack || isRefuted || !impossible.isEmpty
@@ -147,6 +151,7 @@ extension LogBook {
       parts[at].below = try beyond(part, .below, run, &moving)
       parts[at].above = try beyond(part, .above, run, &moving)
       guard part.isInOrder else { continue }
+      if parts.count == 1 { return at }
       var weight = part.rows.count
       if case .attached = parts[at].below {
         weight += try table.count(from: part.range.low, through: part.low - 1)

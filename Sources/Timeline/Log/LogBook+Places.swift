@@ -175,13 +175,15 @@ extension LogBook {
 
   /// Brings the ranges into the order that is proven, after the range that holds an entry changed.
   ///
-  /// - Parameter changes: those that came, or whose targets did.
+  /// - Parameters:
+  ///   - changes: those that came, or whose targets did.
+  ///   - isNews: what the range claims is new, or what it holds beside what came.
   mutating func arrange(
-    around id: [UInt8], changes: [LogRow]
+    around id: [UInt8], changes: [LogRow], isNews: Bool = true
   ) throws(Table.Failure) {
     guard ranges.count > 1, var at = try range(of: id) else { return }
     if let claim = ranges[at].present, !ranges[at].isVoid, !isPlanted(.presentByTime) {
-      at = try raise(at, claim)
+      at = try raise(at, claim, judging: isNews ? nil : changes)
     }
     if ranges[at].start != nil, !ranges[at].isVoid {
       while at > 0 { at = try move(at - 1, .above, of: at) }
@@ -197,13 +199,21 @@ extension LogBook {
 
   /// Brings a range that reached the present above all that was stored before that claim, not above
   /// what came later.
-  private mutating func raise(_ index: Int, _ claim: LogClaim) throws(Table.Failure) -> Int {
+  ///
+  /// - Parameter changes: where given, of the other ranges those are judged that hold one of these.
+  private mutating func raise(
+    _ index: Int, _ claim: LogClaim, judging changes: [LogRow]?
+  ) throws(Table.Failure) -> Int {
     var at = index
+    var suspects: [LogRow] = []
+    for row in changes ?? [] where try range(of: row.id) != at { suspects.append(row) }
     var earlier: [Int] = []
     var weight = 0
     for other in ranges.indices.reversed() where other != at {
       guard let row = try bottomRow(of: ranges[other]), row.stored < claim.request else { continue }
-      if try drop(other, impossibleBelow: ranges[at], claim) {
+      var isJudged = changes == nil
+      if !isJudged { isJudged = try holds(any: suspects, at: other) }
+      if isJudged, try drop(other, impossibleBelow: ranges[at], claim) {
         if other < at { at -= 1 }
         earlier = earlier.map { $0 - 1 }
       } else if other > at {
@@ -218,6 +228,11 @@ extension LogBook {
     }
     for other in earlier.reversed() { at = try move(other, .below, of: at) }
     return at
+  }
+
+  private func holds(any rows: [LogRow], at index: Int) throws(Table.Failure) -> Bool {
+    for row in rows where try range(of: row.id) == index { return true }
+    return false
   }
 
   /// A change stands above what it changes: the range of its target goes below its own.

@@ -109,15 +109,15 @@ extension LogBook {
   /// Where an edit shown in place was taken back, what the message said before is to be read.
   mutating func review() throws(Table.Failure) {
     var seen = IDSet()
+    // One that was first seen as taken away does not name the message.
+    var isBlurred: Bool?
     for id in step.touched where !seen.contains(id) {
       seen.insert(id)
       guard let row = try table.row(id), row.isClaimed, row.entry.change == nil,
         row.entry.edited != .no, try !countsInPlace(row, own: range(holding: row.place))
       else { continue }
-      // One that was first seen as taken away does not name the message.
-      var isUndone = try table.markedInPlace().contains {
-        $0.entry.isDeleted && $0.entry.change != nil && $0.entry.change?.target == nil
-      }
+      if isBlurred == nil { isBlurred = try table.markedInPlace().contains { $0.entry.isBlurred } }
+      var isUndone = isBlurred ?? false
       for change in try table.changes(of: id) where change.entry.change?.kind == .edit {
         isUndone = try isTakenBack(change)
         if !isUndone { break }

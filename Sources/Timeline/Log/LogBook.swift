@@ -107,7 +107,8 @@ package struct LogBook<Table: LogTable> {
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
   package func blurred() throws(Table.Failure) -> Int64? {
-    try table.markedInPlace().lazy
+    if try table.unclaimed() == nil { return nil }
+    return try table.markedInPlace().lazy
       .filter { !$0.isClaimed && $0.entry.change != nil && $0.entry.change?.target == nil }
       .map(\.place).max()
   }
