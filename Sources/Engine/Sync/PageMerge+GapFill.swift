@@ -74,12 +74,13 @@ extension PageMerge {
       for hole in try tx.quarantined(record.cid, seen: true) {
         passable.insert(hole.low, hole.high)
       }
-      // A page cut inside its only timestamp group claims nothing yet, so it meets nothing.
-      if let met = passable.spans.last(where: { $0.low < backward.low && backward.low <= $0.high })
-      {
-        let isJoined = ranges.spans.spans.contains {
-          $0.low < backward.low && backward.low <= $0.high
-        }
+      // A page cut inside its only timestamp group claims nothing yet, so it meets nothing; nor
+      // does a run meet the range it belongs to where that ends inside the run's timestamp group.
+      func isMet(_ span: SpanSet.Span) -> Bool {
+        Joining.runLow(span.low, ties: scheme.ties) < backward.low && backward.low <= span.high
+      }
+      if let met = passable.spans.last(where: isMet) {
+        let isJoined = ranges.spans.spans.contains(where: isMet)
         let low = Joining.runLow(met.low, ties: scheme.ties)
         let between = try tx.count(record.cid, from: low, to: backward.low)
         backward.jump(to: low, skipping: between)
