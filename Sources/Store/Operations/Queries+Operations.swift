@@ -34,6 +34,15 @@ extension Queries {
     WHERE cid = ? AND verb >= 10 AND seq > ? AND state != 4 ORDER BY seq LIMIT ?
     """
 
+  /// Those that the server has answered and its log has not listed.
+  static let operationsAnswered: StaticString = """
+    SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
+      attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
+      rewritten
+    FROM operation INDEXED BY operation_kept
+    WHERE cid = ? AND verb >= 10 AND state = -1 ORDER BY seq LIMIT ?
+    """
+
   static let operations: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
@@ -179,8 +188,9 @@ extension Queries {
 
   static let operationQueries: [StaticString] = [
     sealed, messageByClient, operationCounts, mark, operation, operationByClient, operationsOf,
-    operationsOpenOf, operations, operationsOpen, operationsOn, operationsAwaiting,
-    openOperations, someOpen, somePending, verbsOn, contentOn, textOf, lastKept, sendOfPayload,
-    pendingUp, pendingDown, pendingKeysUp, pendingKeysDown, pendingKeysOfNumbers,
+    operationsOpenOf, operationsAnswered, operations, operationsOpen, operationsOn,
+    operationsAwaiting, openOperations, someOpen, somePending, verbsOn, contentOn, textOf,
+    lastKept, sendOfPayload, pendingUp, pendingDown, pendingKeysUp, pendingKeysDown,
+    pendingKeysOfNumbers,
   ]
 }

@@ -50,9 +50,7 @@ extension ReadTransaction {
   package func answeredOperations(_ cid: Int64) throws(StoreFailure) -> [OperationRecord] {
     guard try connection.number(Queries.someOpen) != nil else { return [] }
     return try operations(
-      try connection.statement(
-        Queries.operationsOpenOf, cid, 0, Limits.readRowsMax)
-    ).filter { $0.state == .answered }
+      try connection.statement(Queries.operationsAnswered, cid, Limits.readRowsMax))
   }
 
   private func operations(_ row: consuming Statement) throws(StoreFailure) -> [OperationRecord] {

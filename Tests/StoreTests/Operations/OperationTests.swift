@@ -57,6 +57,26 @@ import Timeline
     #expect(try fixture.texts(cid, .latest) == ["a", "hello", "x"])
   }
 
+  /// Protects: what was answered is found however much else waits before it.
+  @Test func whatWasAnsweredIsFoundBehindAllElse() throws {
+    let fixture = try Fixture(.memory)
+    let cid = try fixture.conversation()
+    let answered = try fixture.write { tx throws(StoreFailure) -> UInt64 in
+      var last: OperationRecord?
+      for index in 0...Limits.readRowsMax {
+        last = try tx.operationTable.addOperation(send("c\(index)", cid, "x"))
+      }
+      guard var record = last else { return 0 }
+      record.state = .answered
+      try tx.operationTable.saveOperation(record)
+      return record.seq
+    }
+    let found = try fixture.read { rx throws(StoreFailure) in
+      try rx.answeredOperations(cid).map(\.seq)
+    }
+    #expect(found == [answered])
+  }
+
   @Test func whatWasStoredWithoutAClientIDKeepsItsNumber() throws {
     let fixture = try Fixture(.memory)
     let cid = try fixture.conversation()
