@@ -116,7 +116,9 @@ struct LogEntries {
   ) throws(StoreFailure) {
     let known = try rows.row(id)?.entry
     entries.append(known ?? .unreadable(id))
-    bad.append(LogBadEntry(id: known == nil ? id : nil, range: range, reason: reason))
+    // One that could not be read before either hides its place as it did.
+    let isHidden = known?.isUnreadable ?? true
+    bad.append(LogBadEntry(id: isHidden ? id : nil, range: range, reason: reason))
   }
 }
 
