@@ -1,7 +1,9 @@
 /// The tables of a file whose positions are places in a log (`position_kind` 2). Other files have
 /// none of them.
 ///
-/// They are part of the cache: what the server said, which can be read anew.
+/// They are part of the cache: what the server said, which can be read anew. How many requests and
+/// connections there ever were is counted on, for operations say after which of them they were
+/// answered.
 
 enum LogTables {
   /// What the first part of a position is, in a file of a log.
@@ -58,7 +60,7 @@ enum LogTables {
         PRIMARY KEY (cid, low, side, seq)
       ) STRICT, WITHOUT ROWID;
 
-      CREATE TABLE log_fact (
+      CREATE TABLE IF NOT EXISTS log_fact (
         cid INTEGER NOT NULL PRIMARY KEY,
         issued INTEGER NOT NULL,
         connection INTEGER NOT NULL,
@@ -78,7 +80,8 @@ enum LogTables {
       DROP TABLE entry;
       DROP TABLE log_range;
       DROP TABLE log_token;
-      DROP TABLE log_fact;
+      UPDATE log_fact SET epoch = NULL, empty_request = NULL, empty_connection = NULL,
+        contradictions = 0;
       """)
     try create(connection)
   }
@@ -88,6 +91,11 @@ enum LogTables {
     try connection.run("DELETE FROM entry WHERE cid = ?", cid)
     try connection.run("DELETE FROM log_range WHERE cid = ?", cid)
     try connection.run("DELETE FROM log_token WHERE cid = ?", cid)
-    try connection.run("DELETE FROM log_fact WHERE cid = ?", cid)
+    try connection.run(
+      """
+      UPDATE log_fact SET epoch = NULL, empty_request = NULL, empty_connection = NULL,
+        contradictions = 0
+      WHERE cid = ?
+      """, cid)
   }
 }

@@ -110,4 +110,30 @@ import Timeline
     for _ in 0..<4 { try host.sync(.older, want: 10) }
     try host.expectWhole()
   }
+
+  /// Protects: what was answered ends with what the log says, also where all that was read of the
+  /// log was cleared in between.
+  @Test(arguments: [true, false]) func aClearedLogEndsWhatWasAnswered(_ isAll: Bool) throws {
+    let host = try host(2)
+    for _ in 0..<30 { host.post() }
+    try host.client.connected()
+    for _ in 0..<14 { try host.sync(.older, want: 2) }
+    host.alter = { request, answer in request.contains("get_entries") ? nil : answer }
+    _ = try host.client.perform(
+      Array(
+        #"{"type":"react_message","conversation_id":"room","message_id":"m30","reaction":"a"}"#
+          .utf8))
+    try host.run()
+    #expect(try host.client.state().operationsOpen == 1)
+    host.alter = { $1 }
+    if isAll {
+      try host.client.clear()
+    } else {
+      try host.client.drop(conversation: Array("room".utf8), id: [])
+    }
+    try host.reconnect()
+    #expect(try host.sync().trouble == nil)
+    #expect(try host.client.state().operationsOpen == 0)
+    #expect(try host.shown().last?.contains("me") == true)
+  }
 }
