@@ -33,20 +33,30 @@ package final class ConversationList: Sendable {
       client.snapshot.withLock { screen.observe(&$0, number: number) }
       screen.pass(at: now)
       isEarlier = client.hold(screen.gate, of: number)
-      if screen.mustTell() {
-        var lines = LogLines()
-        defer { screen.logLines += lines }
-        let choice = screen.config.choice
-        try client.input(at: now, logging: &lines) { engine, now throws(Failure) in
-          try engine.choose(number, choice, at: now)
-        }
-      }
+      if screen.mustTell { try tell(&screen, at: now) }
       let ops = try client.reading { reading throws(Failure) in
         try reading.storing { rx throws(StoreFailure) in try screen.look(rx) }
       }
       if !ops.isEmpty { diff = WindowDiff(from: from, list: screen.list, ops: ops) }
     }
     return diff
+  }
+
+  /// Tells the core what the host's function says. Where it cannot ask now a later poll tells it.
+  private func tell(_ screen: inout ListState, at now: Instant) throws(Failure) {
+    var lines = LogLines()
+    defer { screen.logLines += lines }
+    let (number, choice) = (live.number, screen.config.choice)
+    do throws(Failure) {
+      try client.input(at: now, logging: &lines) { engine, now throws(Failure) in
+        try engine.choose(number, choice, at: now)
+      }
+      screen.noteTold()
+      if case .full = screen.trouble { screen.trouble = nil }
+    } catch {
+      guard case .full = error else { throw error }
+      screen.trouble = error
+    }
   }
 
   /// What the host's function makes of it now; nil where it is not asked.

@@ -97,14 +97,12 @@ struct ListState: LiveQueryState {
   }
 
   /// Whether the core is to hear what the host's function says: it may have to ask.
-  mutating func mustTell() -> Bool {
+  var mustTell: Bool {
     guard config.asksHost else { return false }
-    if let told = link.told, told.connection == link.connections, told.choice == config.choice {
-      return false
-    }
-    link.told = (link.connections, config.choice)
-    return true
+    return link.told.map { $0 != (link.connections, config.choice) } ?? true
   }
+
+  mutating func noteTold() { link.told = (link.connections, config.choice) }
 
   /// Whether the cache may be shown from this look on.
   mutating func pass(at now: Instant) {

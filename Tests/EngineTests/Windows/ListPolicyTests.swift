@@ -146,4 +146,25 @@ private let minute: Int64 = 60_000_000
         $0.isWindow && $0.kind == .conversations && $0.conversation.isEmpty
       })
   }
+
+  /// Protects: what the host's function said is acted on by a later poll where one could not.
+  @Test func whatCouldNotBeAskedIsAskedLater() throws {
+    let asked = Asked()
+    let world = try known { $0.choose = { asked.take($0) } }
+    try world.disconnect()
+    asked.next = PolicyChoice()
+    let list = try list(world, .host)
+    try list.poll()
+    let syncs = try (0..<Limits.syncsMax).map { index in
+      try world.client.sync(SyncRequest(conversation: Array("s\(index)".utf8)))
+    }
+    try world.client.connected()
+    try list.poll()
+    #expect(try list.list.state().trouble == .full("4,096 syncs wait"))
+    #expect(try !list.list.state().isRefreshing)
+    _ = try world.client.cancel(syncs[0])
+    try list.poll()
+    try list.poll()
+    #expect(try list.list.state().isRefreshing && list.list.state().trouble == nil)
+  }
 }
