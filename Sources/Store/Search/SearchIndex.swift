@@ -135,7 +135,7 @@ struct SearchIndex {
     try connection.runNoted(
       "DELETE FROM left_row WHERE place IN (SELECT place FROM left_row ORDER BY place LIMIT ?)",
       rows)
-    if connection.totalChanges > before { return true }
+    if connection.totalChanges != before { return true }
     if try clearTables(pages: pages, rows: rows) { return true }
     try connection.registerTokenizer()
     // What only drops tables is no change that SQLite counts, and is not committed.
@@ -155,13 +155,13 @@ struct SearchIndex {
       DELETE FROM left_search_data WHERE id IN
         (SELECT id FROM left_search_data WHERE id > 10 ORDER BY id LIMIT ?)
       """, pages)
-    if connection.totalChanges > before { return true }
+    if connection.totalChanges != before { return true }
     try connection.runNoted(
       """
       DELETE FROM left_search_idx WHERE (segid, term) IN
         (SELECT segid, term FROM left_search_idx ORDER BY segid, term LIMIT ?)
       """, rows)
-    return connection.totalChanges > before
+    return connection.totalChanges != before
   }
 
   /// Short rows that lie on one page, about.
