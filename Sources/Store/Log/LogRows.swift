@@ -76,7 +76,7 @@ package struct LogRows: LogTable {
       tx.connection.statement(
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ? AND flags != 0 AND flags & 7 != 0 ORDER BY place
+        FROM entry INDEXED BY entry_marked WHERE cid = ? AND flags & 7 != 0 ORDER BY place
         """, cid))
   }
 
@@ -85,15 +85,17 @@ package struct LogRows: LogTable {
       tx.connection.statement(
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ? AND flags != 0 AND flags & 8 != 0 ORDER BY place LIMIT 1
+        FROM entry INDEXED BY entry_doubted WHERE cid = ? AND flags & 8 != 0 ORDER BY place LIMIT 1
         """, cid))
   }
 
   /// The places of which nothing is claimed.
   func unclaimedPlaces() throws(StoreFailure) -> [Int64] {
     let row = try tx.connection.statement(
-      "SELECT place FROM entry WHERE cid = ? AND flags != 0 AND flags & 8 != 0 ORDER BY place",
-      cid)
+      """
+      SELECT place FROM entry INDEXED BY entry_doubted
+      WHERE cid = ? AND flags & 8 != 0 ORDER BY place
+      """, cid)
     var places: [Int64] = []
     while try row.step() { places.append(row.int(0)) }
     return places

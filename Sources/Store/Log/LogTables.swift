@@ -30,7 +30,8 @@ enum LogTables {
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX entry_id ON entry (cid, id);
       CREATE INDEX entry_target ON entry (cid, target) WHERE target IS NOT NULL;
-      CREATE INDEX entry_odd ON entry (cid, place) WHERE flags != 0;
+      CREATE INDEX entry_marked ON entry (cid, place) WHERE flags & 7 != 0;
+      CREATE INDEX entry_doubted ON entry (cid, place) WHERE flags & 8 != 0;
 
       CREATE TABLE log_range (
         cid INTEGER NOT NULL,
