@@ -57,22 +57,37 @@ package enum TieOrder {
     guard rows.contains(where: isAnchor) else {
       return arrangedBeside(keepingPlaced(rows), by: page, onPage: onPage)
     }
-    // What was placed beside rows of the page stays on its side of them.
-    var apart: [(row: Row, anchor: Position?)] = []
-    var anchor: Position?
+    // What was placed beside rows of the page stays on its side of them: right below the next one
+    // above; where there is none and all else stands above it, right behind the one below.
+    var apart: [(row: Row, below: Position?, above: Position?)] = []
+    var above: Position?
     for row in rows.reversed() {
       if isAnchor(row) {
-        anchor = row.position
+        above = row.position
       } else if row.isPlaced, !onPage.contains(row.position.id) {
-        apart.append((row, anchor))
+        apart.append((row, nil, above))
       }
+    }
+    apart.reverse()
+    var below: Position?
+    var next = 0
+    for row in rows where row.isPlaced {
+      if next < apart.count, apart[next].row == row {
+        apart[next].below = below
+        next += 1
+      }
+      below = row.position
     }
     var result = arrangedAlone(
       rows.filter { !$0.isPlaced || onPage.contains($0.position.id) }, by: page)
-    for (row, anchor) in apart.reversed() {
-      let place =
-        anchor.map { anchor in result.firstIndex { $0.position == anchor } ?? result.count }
-        ?? result.lastIndex { onPage.contains($0.position.id) || $0.isPlaced }.map { $0 + 1 }
+    for (row, below, above) in apart {
+      var place = above.flatMap { above in result.firstIndex { $0.position == above } }
+      if place == nil, row.isAhead, let below {
+        place = result.firstIndex { $0.position == below }.map { $0 + 1 }
+      }
+      if place == nil {
+        place = result.lastIndex { onPage.contains($0.position.id) || $0.isPlaced }.map { $0 + 1 }
+      }
       result.insert(row, at: place ?? result.count)
     }
     return result

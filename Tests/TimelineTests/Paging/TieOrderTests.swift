@@ -103,6 +103,10 @@ import Timeline
     // Where both show nothing of the same, what came since stands behind.
     let apart = rows("abcd", late: "ab", placed: "ab")
     #expect(names(TieOrder.arranged(apart, by: shown("dc"))) == "dcab")
+    // The other page began with a row of this one: what it showed behind stays before the rest.
+    let begun = rows("axyzbcd", late: "xyz", placed: "axyz", ahead: "axyz")
+    let page = shown("adbc", above: true, below: true)
+    #expect(names(TieOrder.arranged(begun, by: page)) == "axyzdbc")
     // But what was shown to be the first of all.
     let first = rows("abcde", late: "abe", placed: "ab", ahead: "ab")
     #expect(names(TieOrder.arranged(first, by: shown("dc", above: true, below: true))) == "abdce")
