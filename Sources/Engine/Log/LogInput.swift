@@ -51,6 +51,7 @@ struct LogInput {
       profile: memory.server.profile.log ?? LogProfile())
     effects.cid = record.cid
     effects.conversation = record.id
+    effects.fresh = memory.fresh[record.cid]
     if memory.logs.mustConnect(record.cid) {
       book.connected()
       effects.isConnected = true
@@ -83,8 +84,11 @@ struct LogInput {
   // MARK: The end of an input
 
   /// Writes what changed.
+  ///
+  /// - Parameter listed: what a page showed, whose copies count also where they are not new.
   mutating func finish(
-    _ entries: LogEntries? = nil, frame: [UInt8] = [], marksRead: Bool = false
+    _ entries: LogEntries? = nil, frame: [UInt8] = [], marksRead: Bool = false,
+    listed: [[UInt8]]? = nil
   ) throws(StoreFailure) {
     let step = book.takeStep()
     let cid = record.cid
@@ -108,7 +112,7 @@ struct LogInput {
     try projection.writeSpans(of: book)
     noteTop(entries)
     try tx.save(record)
-    effects.fresh = try fresh()
+    effects.fresh = try fresh(step, shown: listed ?? step.inserted)
     try LogSends(tx, cid).settle(by: book)
   }
 
@@ -161,18 +165,6 @@ struct LogInput {
     }
     record.fetch = Watermark(
       timeUs: place, text: entries?.stamp?.text ?? record.fetch?.text ?? [])
-  }
-
-  /// Content, deletions and annotations of a range are as of its newest entry.
-  private func fresh() throws(StoreFailure) -> SpanSet {
-    var fresh = SpanSet()
-    for range in book.ranges
-    where !range.isVoid && range.connection == book.facts.connection {
-      fresh.insert(
-        range.start == nil ? .before(timestampGroup: range.low) : .min,
-        .after(timestampGroup: range.high))
-    }
-    return fresh
   }
 }
 

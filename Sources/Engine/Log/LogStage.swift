@@ -12,6 +12,8 @@ struct LogStage {
   var requests = 0
   /// How many entries in doubt it has read again.
   var rereads = 0
+  /// They are those of a screen, and not those in doubt.
+  var refresh: LogRefresh?
 
   /// What is asked for now brings what is new to this device, not history.
   var bringsNews: Bool { aim.isPresent && walk.hasTarget }

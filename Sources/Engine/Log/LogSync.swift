@@ -23,7 +23,7 @@ struct LogSync {
     input = try LogInput(memory, rules, of: record, in: tx)
   }
 
-  private var book: LogBook<LogRows> { input.book }
+  var book: LogBook<LogRows> { input.book }
 
   // MARK: What is asked
 
@@ -37,6 +37,9 @@ struct LogSync {
 
   /// The next thing that a job is for.
   private mutating func start(_ job: inout SyncJob) throws(StoreFailure) -> Step {
+    if case .refresh(let low, let high) = job.request.kind, isLive(job) {
+      return try refresh(&job, from: low, to: high)
+    }
     guard let aim = try aim(of: job) else { return .ended(nil) }
     let goal: LogWalk.Goal
     switch aim {
@@ -53,7 +56,7 @@ struct LogSync {
   }
 
   /// Asks on, or ends what a job is for and begins with the next.
-  private mutating func goOn(
+  mutating func goOn(
     _ stage: LogStage, _ job: inout SyncJob
   ) throws(StoreFailure) -> Step {
     var stage = stage
@@ -91,8 +94,8 @@ struct LogSync {
     guard stage.aim.isPresent else { return .ended(nil) }
     switch job.request.kind {
     case .latest: return try reread(&job, stage)
-    case .older, .above, .time, .near, .below: return try start(&job)
-    case .live, .at, .marker, .refresh, .conversations, .all: return .ended(nil)
+    case .older, .above, .time, .near, .below, .refresh: return try start(&job)
+    case .live, .at, .marker, .conversations, .all: return .ended(nil)
     }
   }
 
@@ -100,6 +103,7 @@ struct LogSync {
   private mutating func reread(
     _ job: inout SyncJob, _ stage: LogStage
   ) throws(StoreFailure) -> Step {
+    if let refresh = stage.refresh { return try goOn(refresh, after: stage, &job) }
     guard let row = try book.table.unclaimed() else { return .ended(nil) }
     guard stage.rereads < LogWalk.idleMax else { return .ended(.incomplete) }
     var next = LogStage(
@@ -138,7 +142,7 @@ struct LogSync {
 
   /// Nil where there is nothing to ask for.
   private func aim(of job: SyncJob) throws(StoreFailure) -> LogAim? {
-    let isLive = job.isLive || input.memory.live.isLive(input.record.id)
+    let isLive = isLive(job)
     switch job.request.kind {
     case .latest: return .present(stopsAtPage: false)
     case .live: return .present(stopsAtPage: true)
@@ -167,8 +171,12 @@ struct LogSync {
     case .time(let time):
       guard isLive, let newest = book.newest else { return present(job) }
       return try down(from: newest, WalkBound(timeUs: time))
-    case .refresh: return isLive ? nil : present(job)
+    case .refresh: return present(job)
     }
+  }
+
+  private func isLive(_ job: SyncJob) -> Bool {
+    job.isLive || input.memory.live.isLive(input.record.id)
   }
 
   /// The present goes before what is asked for; once it is there, nothing is to be had.
@@ -222,7 +230,9 @@ struct LogSync {
       && before.elementsEqual(input.book.ranges) {
         $0.low == $1.low && $0.high == $1.high && ($0.start == nil) == ($1.start == nil)
       }
-    try input.finish(entries, frame: ingest.frame, marksRead: ingest.autoMarkRead)
+    try input.finish(
+      entries, frame: ingest.frame, marksRead: ingest.autoMarkRead,
+      listed: entries.entries.compactMap { $0?.id })
     job.status.inserted &+= input.effects.inserted
     job.status.removed &+= input.effects.removed
     if !stage.aim.isPresent { job.aim.wanted &-= input.effects.inserted }
@@ -247,6 +257,8 @@ struct LogSync {
       if stage.rereads > 0 { try input.book.lost(id) }
       try stage.walk.isMissing(stage.ask, in: &input.book)
     case (.unsupported, .around):
+      // What is on a screen stays as stale as it was.
+      if stage.refresh != nil { return .ended(nil) }
       if case .entry = stage.aim, stage.rereads == 0 {
         return .ended(.unsupported("the server finds no message"))
       }

@@ -1,0 +1,140 @@
+/// What of a log is as of this connection, and how rows on a screen come to be.
+///
+/// Rule protected: what reached the present on this connection is as of now, since each change is
+/// an entry of it. Elsewhere only that is which a page of this connection showed: what a server
+/// marks in place, or takes out, is told by no entry of the range.
+internal import Base
+internal import Store
+internal import Timeline
+
+/// Rows on a screen whose pages were not read on this connection: the lowest and the highest entry
+/// of them, each with its place, where it stays if it is gone.
+struct LogRefresh {
+  var bottom: (id: [UInt8], place: Int64)
+  var top: (id: [UInt8], place: Int64)
+}
+
+extension LogInput {
+  /// - Parameter shown: entries whose copies are as of now.
+  func fresh(_ step: LogStep, shown: [[UInt8]]) throws(StoreFailure) -> SpanSet {
+    var fresh = SpanSet()
+    var apart = SpanSet()
+    for range in book.ranges where !range.isVoid {
+      if range.present?.connection == book.facts.connection {
+        fresh.insert(range.low(from: range.low), range.top)
+      } else {
+        apart.insert(.before(timestampGroup: range.low), range.top)
+      }
+    }
+    guard !apart.isEmpty else { return fresh }
+    // Where rows of a range went elsewhere, it is not known any more which were shown.
+    for id in step.moved {
+      guard let range = try range(of: id), apart.holds(.before(timestampGroup: range.low)) else {
+        continue
+      }
+      apart.remove(.before(timestampGroup: range.low), range.top)
+    }
+    let kept = effects.fresh.intersection(apart)
+    var pieces: [Int64: (low: Int64, high: Int64)] = [:]
+    for id in shown {
+      guard let row = try book.table.row(id), let at = book.range(holding: row.place),
+        !book.ranges[at].isVoid
+      else { continue }
+      let known = pieces[book.ranges[at].low] ?? (row.place, row.place)
+      pieces[book.ranges[at].low] = (min(known.low, row.place), max(known.high, row.place))
+    }
+    for range in book.ranges {
+      guard let piece = pieces[range.low] else { continue }
+      fresh.insert(range.low(from: piece.low), .after(timestampGroup: piece.high))
+    }
+    return fresh.union(kept)
+  }
+
+  private func range(of id: [UInt8]) throws(StoreFailure) -> LogRange? {
+    guard let row = try book.table.row(id), let at = book.range(holding: row.place) else {
+      return nil
+    }
+    return book.ranges[at]
+  }
+}
+
+extension LogRange {
+  fileprivate var top: Position { .after(timestampGroup: high) }
+
+  /// Where what begins at a place of it does: at the start of all, where it starts the log.
+  fileprivate func low(from place: Int64) -> Position {
+    place == low && start != nil ? .min : .before(timestampGroup: place)
+  }
+}
+
+// MARK: Asking for it
+
+extension LogSync {
+  /// Reads a part of the list again, page by page, as far as it was not read on this connection.
+  mutating func refresh(
+    _ job: inout SyncJob, from low: Position, to high: Position
+  ) throws(StoreFailure) -> Step {
+    let limit = Self.place(below: high)
+    guard let bottom = try book.table.first(above: low.time.saturating(minus: 1), through: limit),
+      let top = try book.table.last(below: limit.saturating(plus: 1), from: bottom.place)
+    else { return .ended(nil) }
+    let refresh = LogRefresh(bottom: (bottom.id, bottom.place), top: (top.id, top.place))
+    return try ask(for: refresh, number: 1, &job)
+  }
+
+  /// The page that was asked for is there, or its entry is not: what is still stale is next.
+  mutating func goOn(
+    _ refresh: LogRefresh, after stage: LogStage, _ job: inout SyncJob
+  ) throws(StoreFailure) -> Step {
+    guard case .entry(let id) = stage.aim else { return .ended(nil) }
+    guard stage.rereads < LogWalk.idleMax else { return .ended(.incomplete) }
+    // A page that does not show what it was asked for leads no further.
+    if let row = try book.table.row(id),
+      !input.effects.fresh.holds(Position(time: row.place, id: id))
+    {
+      return .ended(nil)
+    }
+    return try ask(for: refresh, number: stage.rereads &+ 1, &job)
+  }
+
+  private mutating func ask(
+    for refresh: LogRefresh, number: Int, _ job: inout SyncJob
+  ) throws(StoreFailure) -> Step {
+    var refresh = refresh
+    if let row = try book.table.row(refresh.bottom.id) { refresh.bottom.place = row.place }
+    if let row = try book.table.row(refresh.top.id) { refresh.top.place = row.place }
+    guard let row = try stale(from: refresh.bottom.place, through: refresh.top.place) else {
+      return .ended(nil)
+    }
+    var stage = LogStage(
+      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
+      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
+    stage.rereads = number
+    stage.refresh = refresh
+    return try goOn(stage, &job)
+  }
+
+  /// The entry to ask around: half a page below the topmost one that is not as of this connection.
+  private func stale(from low: Int64, through high: Int64) throws(StoreFailure) -> LogRow? {
+    guard low <= high else { return nil }
+    let gaps = input.effects.fresh.gaps(
+      in: .before(timestampGroup: low), high: .after(timestampGroup: high))
+    let half = max(1, input.memory.server.profile.pageLimit / 2)
+    for gap in gaps.reversed() {
+      var rows: [LogRow] = []
+      var top = Self.place(below: gap.high).saturating(plus: 1)
+      while rows.count < half, let row = try book.table.last(below: top, from: gap.low.time) {
+        rows.append(row)
+        top = row.place
+      }
+      // Of less than half a page its middle.
+      if !rows.isEmpty { return rows.count < half ? rows[rows.count / 2] : rows.last }
+    }
+    return nil
+  }
+
+  /// The highest place of what ends at a boundary.
+  private static func place(below high: Position) -> Int64 {
+    high.key.isEmpty ? high.time.saturating(minus: 1) : high.time
+  }
+}
