@@ -129,8 +129,7 @@ extension WindowState {
   func keepMoved(
     _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
   ) throws(StoreFailure) {
-    if change.isWhole { return }
-    if rx.positionsMove { return try keepMovedFar(rx, in: cid, loaded: &loaded, change: &change) }
+    if change.isWhole || rx.positionsMove { return }
     for key in change.upserted where !loaded.holds(key.position) {
       guard let old = list.position(ofNumber: key.number), old.time == key.position.time,
         old != key.position, let span = loaded.span(holding: old)
@@ -140,27 +139,6 @@ extension WindowState {
         ? (key.position, span.low) : (span.high, key.position.successor)
       loaded.insert(low, high)
       change.upsert(try rx.keys(cid, from: low, limit: Limits.readRowsMax, to: high))
-    }
-  }
-
-  /// Places in a log are local: a row that is shown and takes another one, wherever that is, stays,
-  /// and so does that it stands beside what it stands beside there.
-  private func keepMovedFar(
-    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
-  ) throws(StoreFailure) {
-    var moved: [Position] = []
-    for key in change.upserted where !loaded.holds(key.position) {
-      guard let old = list.position(ofNumber: key.number), old != key.position else { continue }
-      moved.append(key.position)
-    }
-    for place in moved { loaded.insert(place, place.successor) }
-    for place in moved {
-      let below = try rx.keys(cid, before: place, limit: 1, from: nil).first
-      if let below, loaded.holds(below.position) { loaded.insert(below.position, place) }
-      let above = try rx.keys(cid, from: place.successor, limit: 1, to: nil).first
-      if let above, loaded.holds(above.position) {
-        loaded.insert(place, above.position.successor)
-      }
     }
   }
 

@@ -241,6 +241,7 @@ struct WindowState: LiveQueryState {
     change.redrawn = wasUnverified.difference(with: trust.unverified)
     noteVerified(snapshot[record.cid], change: &change)
     try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
+    try followMoves(rx, in: record.cid, spans: spans, loaded: &loaded, change: &change)
     if change.isWhole { try reload(rx, in: record.cid, loaded: loaded, change: &change) }
     if !loads.wishes.isEmpty, !gate.isShut {
       var loader = try CacheLoader(

@@ -105,6 +105,40 @@ import Timeline
     try host.expectWhole()
   }
 
+  /// Protects: what a screen had loaded of places that its rows have left is not loaded any more.
+  /// Rows of another range that come to stand there are not shown.
+  @Test func placesThatRowsLeftAreNotLoaded() throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    for index in 1...30 { host.post(at: Int64(1_000 + index)) }
+    // Back-dated, and above what they change.
+    for index in 31...45 { host.post(at: Int64(index)) }
+    host.change(.edit, of: "m15", says: "new")
+    for index in 47...60 { host.post(at: Int64(index)) }
+    for index in 61...90 { host.post(at: Int64(5_000 + index)) }
+    for index in 91...130 { host.post(at: Int64(9_000 + index)) }
+    try host.client.connected()
+    #expect(try host.sync(.live).trouble == nil)
+    let window = try open(host, .message(Array("m15".utf8)), count: 6)
+    let shown = try picture(window)
+    #expect(shown.contains("m15"))
+    // A range of which a change stands above m15, so that this one goes below it.
+    try host.sync(.at(Array("m44".utf8)))
+    try settle(window, host)
+    #expect(try picture(window) == shown)
+    // It stands by time where the window's rows stood.
+    try host.sync(.at(Array("m75".utf8)))
+    try settle(window, host)
+    #expect(try picture(window) == shown)
+    let order = try host.shown().map { String($0.prefix { $0 != " " }) }
+    #expect(order.firstIndex(of: "m15") ?? 0 < order.firstIndex(of: "m75") ?? 0)
+    // It scrolls on from where it is.
+    for _ in 0..<12 {
+      _ = try window.load(Load(.before(0), count: 20))
+      try settle(window, host)
+    }
+    #expect(try picture(window).first == "m1")
+  }
+
   /// Protects: a message that does not exist ends with the status that says so.
   @Test func aMessageThatIsNowhere() throws {
     let host = try LogHost(kind(), pageLimit: 10)
