@@ -105,7 +105,7 @@ tsan: setup
 	@sh Scripts/stage.sh .build-tsan/debug/libtideline.so out/tsan $(VERSION)
 	@sh Scripts/boundary.sh thread out/tsan
 
-py: lib
+py: lib server
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/run.py
 

@@ -187,7 +187,8 @@ enum {
  * A page tells its order once one of its kind has shown two times: that says which way
  * it is listed. Until then what was pushed stands as it came.
  * With #TL_TIES_ID the bytes of the id decide instead, and pages may be cut anywhere
- * inside one time. With #TL_CAP_SEQUENCE the server's numbers order all rows.
+ * inside one time. With #TL_SERVER_SEQUENCE the server's numbers order all rows,
+ * with #TL_SERVER_LOG its log does.
  */
 typedef int32_t tl_ties;
 enum {
@@ -211,6 +212,15 @@ enum {
  * What the server can do beyond paging by offset: bits of `capabilities`. For
  * each one that is missing the library has a lossless way round, or says
  * #TL_E_UNSUPPORTED.
+ *
+ * Messages stand by the server's times, by its numbers (#TL_SERVER_SEQUENCE) or in the order of its
+ * log (#TL_SERVER_LOG); a file keeps one kind for ever. Of a log only `get_entries` is asked, so what
+ * speaks of the pages, counts and order of the other kinds contradicts it, and the opening says
+ * #TL_E_INVALID: #TL_SERVER_BEFORE, #TL_SERVER_AROUND, #TL_SERVER_CHANGED_SINCE, #TL_SERVER_SEQUENCE,
+ * `truncates`, `ties`, #TL_PROFILE_ABSENCE_IS_DELETION, #TL_PROFILE_COUNTS_HIDDEN and
+ * #TL_PROFILE_DELETIONS_LATER. With #TL_SERVER_ENVELOPE it says #TL_E_UNSUPPORTED. Of the other
+ * members those about times mean nothing to it. A log has one order: a server that lists history
+ * otherwise than it arrived has none.
  */
 enum {
   TL_SERVER_BEFORE = 1u << 0,          /**< `get_messages` takes `before_ts` and `before_id`. */
@@ -218,7 +228,10 @@ enum {
   TL_SERVER_CHANGED_SINCE = 1u << 2,   /**< There is `get_changed_since`. */
   TL_SERVER_IDEMPOTENT_SEND = 1u << 3, /**< A send carries a key; of use when sending. */
   TL_SERVER_SEQUENCE = 1u << 4,        /**< Messages carry `seq`, which is their position. Bound to the file. */
-  TL_SERVER_ENVELOPE = 1u << 5         /**< Frames travel in envelopes, and updates are replied to. */
+  TL_SERVER_ENVELOPE = 1u << 5,        /**< Frames travel in envelopes, and updates are replied to. */
+  TL_SERVER_LOG = 1u << 6,             /**< A conversation is a log: `get_entries`, and pushes of entries. Bound to the file. */
+  TL_SERVER_LOG_REFUSES = 1u << 7,     /**< It refuses tokens that it does not know, and never takes one for another place. */
+  TL_SERVER_LOG_EPOCH = 1u << 8        /**< It names an epoch, another one whenever its history was replaced. */
 };
 
 /**
@@ -894,8 +907,9 @@ enum {
 };
 
 /**
- * A place where messages may be missing. Under #TL_SERVER_SEQUENCE ranges are of numbers, so its
- * ends are told as the times of the nearest messages that are stored on either side.
+ * A place where messages may be missing. Under #TL_SERVER_SEQUENCE ranges are of numbers, and
+ * under #TL_SERVER_LOG of places in the log, so its ends are told as the times of the nearest
+ * messages that are stored on either side.
  */
 typedef struct tl_gap {
   uint32_t before_row; /**< The gap lies before this row; the row count means behind the last one. */
@@ -908,6 +922,13 @@ typedef struct tl_gap {
 /**
  * How complete a page of messages is. Of a conversation of which nothing was
  * fetched a page without rows is not whole and has one gap, for all of it.
+ *
+ * Under #TL_SERVER_LOG what is known is as of an entry of the log: where a page is whole, its
+ * messages are as they are after all entries up to `as_of_entry`, the last one of the stretch that
+ * they lie in, less what has since been deleted. The three times are that entry's then, 0 where it
+ * has none or the page is not whole; times order nothing there. `total_count` is -1. Rows without
+ * #TL_MESSAGE_STALE were read on this connection; whether the server has newer entries is told by
+ * a sync, as of its end.
  */
 typedef struct tl_coverage {
   uint32_t struct_size;      /**< `sizeof(tl_coverage)` of the caller. */
@@ -922,6 +943,7 @@ typedef struct tl_coverage {
   int64_t marks_as_of_us;    /**< Server time up to which edits and marks were fetched, 0 for none. */
   uint32_t stale_count;      /**< Rows with #TL_MESSAGE_STALE. */
   uint32_t reserved;         /**< Zero. */
+  tl_view as_of_entry;       /**< Under #TL_SERVER_LOG: id of the entry as of which a page that is whole is so, or empty; valid until the batch is freed. */
 } tl_coverage;
 
 /** Where a read begins. */
@@ -2674,8 +2696,8 @@ TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
  * @param conversation Conversation id.
  * @param id Message id; empty for all of the conversation.
  * @return #TL_OK, or #TL_E_NOT_FOUND (no such message or conversation here, or the
- *         conversation is yet to be made), #TL_E_INVALID, #TL_E_CLOSED,
- *         #TL_E_STORAGE, #TL_E_FULL.
+ *         conversation is yet to be made), #TL_E_UNSUPPORTED (one message of a log),
+ *         #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status
 tl_client_drop(tl_client *client, tl_view conversation, tl_view id);
@@ -2725,7 +2747,8 @@ typedef struct tl_budget {
  * up; without bounds they go again.
  * @param client The client.
  * @param budget The budget, or NULL for none.
- * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
+ * @return #TL_OK, or #TL_E_UNSUPPORTED (bounds, under #TL_SERVER_LOG), #TL_E_INVALID,
+ *         #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status tl_client_retain(tl_client *client, const tl_budget *budget);
 
@@ -2824,7 +2847,8 @@ typedef struct tl_import {
  * @param out The work on success, NULL otherwise; its progress is in bytes. Free it with
  *        #tl_work_free.
  * @return #TL_OK, also where nothing is left to do, or #TL_E_INVALID (also where an import of the
- *         name has the other form), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
+ *         name has the other form), #TL_E_UNSUPPORTED (under #TL_SERVER_LOG),
+ *         #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status
 tl_client_import(tl_client *client, const tl_import *config, tl_work **out);

@@ -1,5 +1,5 @@
 /// A batch of messages: the block that the store has written them in, with the header in front
-/// and, behind the bytes, the gaps and the conversation's id.
+/// and, behind the bytes, the gaps, the conversation's id and that of an entry.
 internal import Base
 internal import CTideline
 internal import Engine
@@ -11,12 +11,13 @@ extension Batch {
       MemoryLayout<Batch>.stride <= header
     else { throw .internal("a row is not as large as the header's") }
     let name = page.conversation
+    let entry = page.coverage.asOfEntry
     let gaps = page.coverage.gaps
     let gapBytes = gaps.count * MemoryLayout<tl_gap>.stride
     let count = page.page.count
     guard
       let block = unsafe page.page.give(
-        extra: MemoryLayout<tl_gap>.alignment + gapBytes + name.count)
+        extra: MemoryLayout<tl_gap>.alignment + gapBytes + name.count + entry.count)
     else { throw .internal("a page was given away twice") }
     // All bytes of a batch are set: a host may copy the whole block.
     let first = unsafe block.end.alignedUp(for: tl_gap.self)
@@ -27,6 +28,8 @@ extension Batch {
     }
     unsafe fill(first + gapBytes, name)
     let conversation = unsafe view(first + gapBytes, 0..<name.count)
+    let last = unsafe first + gapBytes + name.count
+    unsafe fill(last, entry)
     let body = unsafe block.start + header
     for index in 0..<count {
       // The struct of the header takes the place of the row.
@@ -35,11 +38,12 @@ extension Batch {
       let message = unsafe tl_message(row.pointee, conversation, block.bytes)
       unsafe place.initializeMemory(as: tl_message.self, to: message)
     }
+    let coverage = unsafe tl_coverage(
+      page.coverage, gaps: target, asOf: view(last, 0..<entry.count))
     let batch = unsafe block.start.bindMemory(to: Batch.self, capacity: 1)
     unsafe batch.initialize(
       to: Batch(
-        messages: count, tl_coverage(page.coverage, gaps: target),
-        size: first + gapBytes + name.count - body))
+        messages: count, coverage, size: last + entry.count - body))
     return OpaquePointer(batch)
   }
 }

@@ -122,13 +122,15 @@ extension Profile {
     }
     let servers =
       TL_SERVER_BEFORE | TL_SERVER_AROUND | TL_SERVER_CHANGED_SINCE
-      | TL_SERVER_IDEMPOTENT_SEND | TL_SERVER_SEQUENCE | TL_SERVER_ENVELOPE
+      | TL_SERVER_IDEMPOTENT_SEND | TL_SERVER_SEQUENCE | TL_SERVER_ENVELOPE | logServers
     guard unsafe profile.capabilities & ~UInt32(servers) == 0 else {
       throw .invalid("capabilities has an unknown one")
     }
-    capabilities = unsafe Capabilities(rawValue: profile.capabilities)
+    capabilities = unsafe Capabilities(
+      rawValue: profile.capabilities & ~UInt32(truncatingIfNeeded: logServers))
+    try unsafe declareLog(profile)
     let isOrdered = unsafe !has(profile.flags, TL_PROFILE_ORDER_NOT_TIME)
-    guard isOrdered || capabilities.contains(.sequence) else {
+    guard isOrdered || log != nil || capabilities.contains(.sequence) else {
       throw .unsupported("a server whose order is not that of times needs numbers, or a log")
     }
     pushIsLossless = unsafe has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
@@ -161,6 +163,41 @@ extension Profile {
       "search_members", atMost: Limits.searchMembersMax,
       or: .invalid("search_members is over 1,024 bytes"))
     if !members.isEmpty { searchMembers = members }
+  }
+}
+
+private let logServers = TL_SERVER_LOG | TL_SERVER_LOG_REFUSES | TL_SERVER_LOG_EPOCH
+
+extension Profile {
+  /// Takes what is declared of a server that keeps logs. What speaks of the pages, counts and order
+  /// of the other schemes is refused then: whoever declares it means another server.
+  private mutating func declareLog(_ profile: tl_profile) throws(Failure) {
+    let capabilities = unsafe profile.capabilities
+    guard has(capabilities, TL_SERVER_LOG) else {
+      guard !has(capabilities, logServers) else {
+        throw .invalid("what is declared of a log needs TL_SERVER_LOG")
+      }
+      return
+    }
+    guard !has(capabilities, TL_SERVER_SEQUENCE) else {
+      throw .invalid("positions are numbers or places in a log, not both")
+    }
+    guard !has(capabilities, TL_SERVER_BEFORE | TL_SERVER_AROUND | TL_SERVER_CHANGED_SINCE) else {
+      throw .invalid("a log has no pages of get_messages, nor get_changed_since")
+    }
+    let counted =
+      TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_COUNTS_HIDDEN | TL_PROFILE_DELETIONS_LATER
+    guard unsafe !has(profile.flags, counted) else {
+      throw .invalid("a log tells deletions by its entries and has no count")
+    }
+    guard unsafe profile.truncates == TL_TRUNCATES_UNKNOWN, unsafe profile.ties == TL_TIES_UNKNOWN
+    else { throw .invalid("a log is ordered by itself, without truncates and ties") }
+    guard !has(capabilities, TL_SERVER_ENVELOPE) else {
+      throw .unsupported("entries of a log come in no envelope")
+    }
+    keepsLog(
+      refusesUnknown: has(capabilities, TL_SERVER_LOG_REFUSES),
+      namesEpoch: has(capabilities, TL_SERVER_LOG_EPOCH))
   }
 }
 

@@ -55,7 +55,7 @@ extension tl_gap {
 }
 
 extension tl_coverage {
-  init(_ coverage: Coverage, gaps: UnsafePointer<tl_gap>) {
+  init(_ coverage: Coverage, gaps: UnsafePointer<tl_gap>, asOf entry: tl_view) {
     unsafe self.init(
       struct_size: 0, whole: coverage.whole ? 1 : 0, stop: coverage.stop.rawValue,
       gap_count: UInt32(clamping: coverage.gaps.count),
@@ -63,7 +63,7 @@ extension tl_coverage {
       deletions_as_of_us: coverage.deletionsAsOfUs, content_as_of_us: coverage.contentAsOfUs,
       total_count: coverage.totalCount, known_count: UInt64(clamping: coverage.knownCount),
       marks_as_of_us: coverage.marksAsOfUs, stale_count: UInt32(clamping: coverage.staleCount),
-      reserved: 0)
+      reserved: 0, as_of_entry: entry)
   }
 }
 

@@ -104,7 +104,8 @@ static void profiles(void) {
   PROFILE(profile.flags = 256, TL_E_INVALID);
   PROFILE(profile.flags = 1, TL_E_INVALID);
   PROFILE(profile.capabilities = 63, TL_OK);
-  PROFILE(profile.capabilities = 64, TL_E_INVALID);
+  PROFILE(profile.capabilities = TL_SERVER_LOG, TL_OK);
+  PROFILE(profile.capabilities = 512, TL_E_INVALID);
   PROFILE(profile.ref_days = 3650, TL_OK);
   PROFILE(profile.ref_days = 3651, TL_E_INVALID);
   PROFILE(profile.refs_max = 10000000, TL_OK);
@@ -123,6 +124,36 @@ static void profiles(void) {
   PROFILE(profile.deletion_horizon_s = UINT32_MAX, TL_OK);
   PROFILE(profile.zone_offset_min = 1439, TL_OK);
   PROFILE(profile.zone_offset_min = INT32_MIN, TL_E_INVALID);
+}
+
+#define LOG(change, expected) \
+  PROFILE((profile.capabilities = TL_SERVER_LOG, (void)(change)), expected)
+
+/* header: "speaks of the pages, counts and order of the other kinds contradicts it" */
+static void contradictions(void) {
+  LOG(profile.capabilities |= TL_SERVER_LOG_REFUSES | TL_SERVER_LOG_EPOCH, TL_OK);
+  LOG(profile.capabilities |= TL_SERVER_IDEMPOTENT_SEND, TL_OK);
+  LOG(profile.flags = TL_PROFILE_ORDER_NOT_TIME, TL_OK);
+  LOG(profile.flags = TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_UNKNOWN_FRAMES, TL_OK);
+  LOG(profile.flags = TL_PROFILE_PAGE_SIZE_VARIES, TL_OK);
+  LOG(profile.capabilities |= TL_SERVER_SEQUENCE, TL_E_INVALID);
+  CHECK(strstr(tl_last_error(), "numbers or places in a log") != NULL);
+  LOG(profile.capabilities |= TL_SERVER_BEFORE, TL_E_INVALID);
+  CHECK(strstr(tl_last_error(), "get_messages") != NULL);
+  LOG(profile.capabilities |= TL_SERVER_AROUND, TL_E_INVALID);
+  LOG(profile.capabilities |= TL_SERVER_CHANGED_SINCE, TL_E_INVALID);
+  LOG(profile.flags = TL_PROFILE_ABSENCE_IS_DELETION, TL_E_INVALID);
+  LOG(profile.flags = TL_PROFILE_COUNTS_HIDDEN, TL_E_INVALID);
+  LOG(profile.flags = TL_PROFILE_DELETIONS_LATER, TL_E_INVALID);
+  CHECK(strstr(tl_last_error(), "deletions") != NULL);
+  LOG(profile.truncates = TL_TRUNCATES_NEWEST, TL_E_INVALID);
+  LOG(profile.ties = TL_TIES_ID, TL_E_INVALID);
+  CHECK(strstr(tl_last_error(), "ties") != NULL);
+  LOG(profile.capabilities |= TL_SERVER_ENVELOPE, TL_E_UNSUPPORTED);
+  CHECK(strstr(tl_last_error(), "envelope") != NULL);
+  PROFILE(profile.capabilities = TL_SERVER_LOG_REFUSES, TL_E_INVALID);
+  PROFILE(profile.capabilities = TL_SERVER_LOG_EPOCH, TL_E_INVALID);
+  CHECK(strstr(tl_last_error(), "needs TL_SERVER_LOG") != NULL);
 }
 
 /* header: "accepted; a longer one whose unknown tail is not zero is #TL_E_TOO_NEW." */
@@ -463,6 +494,7 @@ int main(void) {
   RUN(configurations);
   RUN(files);
   RUN(profiles);
+  RUN(contradictions);
   RUN(versions);
   RUN(dropped_once);
   RUN(foreign_handles);

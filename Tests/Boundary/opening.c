@@ -126,8 +126,35 @@ static void another_account_or_user(void) {
       profile.capabilities = TL_SERVER_SEQUENCE;
       config.profile = &profile;
       refused(config, TL_E_MISMATCH);
+      profile.capabilities = TL_SERVER_LOG;
+      refused(config, TL_E_MISMATCH);
       opens();
     }
+  }
+}
+
+/* header: "a file keeps one kind for ever." */
+static void another_kind(void) {
+  static const uint32_t kinds[] = {0, TL_SERVER_SEQUENCE, TL_SERVER_LOG};
+  for (int made = 1; made < 3; made++) {
+    empty();
+    tl_client_config config = file_config(path);
+    tl_profile profile;
+    memset(&profile, 0, sizeof profile);
+    profile.struct_size = sizeof profile;
+    profile.capabilities = kinds[made];
+    config.profile = &profile;
+    tl_client *client = NULL;
+    EXPECT(tl_client_open(&config, &client), TL_OK);
+    tl_client_free(client);
+    for (int other = 0; other < 3; other++) {
+      profile.capabilities = kinds[other];
+      if (other != made) refused(config, TL_E_MISMATCH);
+    }
+    refused(file_config(path), TL_E_MISMATCH);
+    profile.capabilities = kinds[made];
+    EXPECT(tl_client_open(&config, &client), TL_OK);
+    tl_client_free(client);
   }
 }
 
@@ -226,6 +253,7 @@ int main(int count, char **arguments) {
   snprintf(log_path, sizeof log_path, "%s-wal", path);
   snprintf(other, sizeof other, "%s/b.tideline", folder);
   RUN(another_account_or_user);
+  RUN(another_kind);
   RUN(another_key);
   RUN(damaged);
   RUN(not_ours);

@@ -120,6 +120,10 @@ class World:
 
     # Clients.
 
+    def log(self):
+        """A client of a server that keeps a log, in memory."""
+        return self.memory(profile=tideline.Profile(capabilities=tideline.Capabilities.LOG))
+
     def memory(self, **more):
         """An empty client in memory."""
         return self.keep(tideline.Client(user_id=USER, log=lambda *_: None, **more))

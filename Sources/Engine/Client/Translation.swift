@@ -15,7 +15,7 @@ extension Failure {
     case .mismatch(.account): self = .mismatch("the file is of another account")
     case .mismatch(.user): self = .mismatch("the file is of another user")
     case .mismatch(.positionKind):
-      self = .mismatch("the file and the profile differ in TL_SERVER_SEQUENCE")
+      self = .mismatch("the file and the profile differ in TL_SERVER_SEQUENCE or TL_SERVER_LOG")
     case .tooNew: self = .tooNew("the file is of a later version")
     case .notOurs: self = .notOurs
     case .closed: self = .closed

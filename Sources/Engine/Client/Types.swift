@@ -36,10 +36,15 @@ package struct Profile: Equatable, Sendable {
   package var pagesMax = Limits.pagesMax
   /// Names of the members that are searched, with spaces between them; nil for the usual ones.
   package var searchMembers: [UInt8]?
-  /// The server keeps logs, and this is known of them: no header reaches it yet.
+  /// The server keeps logs, and this is known of them.
   package var log: LogProfile?
 
   package init() {}
+
+  /// The server keeps logs; it refuses tokens that it does not know, and names an epoch.
+  package mutating func keepsLog(refusesUnknown: Bool, namesEpoch: Bool) {
+    log = LogProfile(refusesUnknown: refusesUnknown, namesEpoch: namesEpoch)
+  }
 
   /// What the server can do beyond paging by offset.
   package struct Capabilities: OptionSet, Equatable, Sendable {
@@ -337,6 +342,8 @@ package struct Coverage: Equatable, Sendable {
   package var knownCount = 0
   package var marksAsOfUs: Int64 = 0
   package var staleCount = 0
+  /// Of a log: the entry as of which a page that is whole is so.
+  package var asOfEntry: [UInt8] = []
 }
 
 /// Messages, and how complete they are.

@@ -112,7 +112,7 @@ struct Reading {
       coverage.gaps.removeAll { $0.beforeRow > shown.count }
       if shown.dropFirst().contains(where: \.splitBefore) { coverage.whole = false }
       coverage.staleCount = stale
-      try fill(&coverage, record)
+      try fill(&coverage, record, first: confirmed > 0 ? items[0].position : nil)
       return MessagePage(conversation: record.id, page: found, coverage: coverage)
     }
   }
@@ -284,7 +284,7 @@ struct Reading {
     let marks = try RowAnnotator(
       rx, of: record, spans: spans, fresh: fresh[record.cid], ends: found.ends)
     coverage.staleCount = mark(found, marks) { found.position(at: $0) }
-    try fill(&coverage, record)
+    try fill(&coverage, record, first: found.confirmedCount > 0 ? found.ends?.first : nil)
     if descending {
       found.reverse()
       for index in coverage.gaps.indices {
@@ -320,10 +320,22 @@ struct Reading {
     }
   }
 
-  /// What the conversation as a whole says, beside its gaps.
+  /// What the conversation as a whole says, beside its gaps; of a log, what its stretch says that
+  /// holds the first row.
   private func fill(
-    _ coverage: inout Coverage, _ record: ConversationRecord
+    _ coverage: inout Coverage, _ record: ConversationRecord, first: Position?
   ) throws(StoreFailure) {
+    if scheme.isLog {
+      coverage.knownCount = try rx.count(record.cid, from: .min, to: .max)
+      guard coverage.whole, let first,
+        let top = try LogCertificate(rx).top(above: first, in: record.cid)
+      else { return }
+      coverage.asOfEntry = top.id
+      coverage.contentAsOfUs = max(0, top.timeUs ?? 0)
+      coverage.deletionsAsOfUs = coverage.contentAsOfUs
+      coverage.marksAsOfUs = coverage.contentAsOfUs
+      return
+    }
     // Below 1970 stands only what begins before all that there is.
     coverage.deletionsAsOfUs = max(0, record.deletions?.timeUs ?? 0)
     coverage.contentAsOfUs = scheme.stamp(record.fetch)?.timeUs ?? 0

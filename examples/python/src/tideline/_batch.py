@@ -258,7 +258,9 @@ def page(batch: ctypes.c_void_p) -> Page:
         Coverage, whole=told.whole != 0, stop=_STOPS[told.stop], gaps=gaps,
         deletions_as_of_us=told.deletions_as_of_us, content_as_of_us=told.content_as_of_us,
         total_count=None if total < 0 else total, known_count=told.known_count,
-        marks_as_of_us=told.marks_as_of_us, stale_count=told.stale_count))
+        marks_as_of_us=told.marks_as_of_us, stale_count=told.stale_count,
+        as_of_entry=ctypes.string_at(told.as_of_entry.data, told.as_of_entry.size).decode()
+        if told.as_of_entry.size else ""))
 
 
 _COVERAGE_SIZE = ctypes.sizeof(c.Coverage)

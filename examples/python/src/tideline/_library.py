@@ -198,6 +198,7 @@ class Coverage(ctypes.Structure):
         ("gap_count", c_uint32), ("gaps", POINTER(Gap)), ("deletions_as_of_us", c_int64),
         ("content_as_of_us", c_int64), ("total_count", c_int64), ("known_count", c_uint64),
         ("marks_as_of_us", c_int64), ("stale_count", c_uint32), ("reserved", c_uint32),
+        ("as_of_entry", View),
     ]
 
 

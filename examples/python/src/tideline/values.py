@@ -35,6 +35,9 @@ class Capabilities(enum.IntFlag):
     IDEMPOTENT_SEND = 1 << 3
     SEQUENCE = 1 << 4
     ENVELOPE = 1 << 5
+    LOG = 1 << 6
+    LOG_REFUSES = 1 << 7
+    LOG_EPOCH = 1 << 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -292,7 +295,8 @@ class Stop(enum.IntEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Coverage:
-    """How complete a page is. ``whole``: nothing is missing between its first and last row."""
+    """How complete a page is. ``whole``: nothing is missing between its first and last row.
+    ``as_of_entry``: of a log, the entry as of which that is so."""
 
     whole: bool
     stop: Stop
@@ -303,6 +307,7 @@ class Coverage:
     known_count: int
     marks_as_of_us: int
     stale_count: int
+    as_of_entry: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
