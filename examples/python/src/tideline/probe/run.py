@@ -8,6 +8,7 @@ import time
 from typing import Callable, Optional
 
 from . import places, pushing, reading
+from .entries import Log, probe_log
 from .findings import Level, Report
 from .link import Dial
 from .room import Room
@@ -53,13 +54,22 @@ def probe(setup: Setup) -> Report:
 
     talk = open_talk()
     watcher = None if setup.read_only else open_talk()
+    run = setup.run or os.urandom(4).hex()
+    log = Log(talk, setup.conversation, report)
+    if keeps_log(log):
+        probe_log(log, manner, open_talk, watcher, run, setup.payload, setup.messages)
+        places.manners(report, tally)
+        for each in (log.talk, watcher):
+            if each is not None:
+                each.close()
+        return report
     room = Room(talk, setup.conversation, report, max(setup.depth, setup.messages + 100))
     writer: Optional[Writer] = None
     if setup.read_only:
         report.unknown("writing", "what becomes of what is sent, edited and deleted, echoes, "
                        "idempotency and redelivery: nothing was written")
     else:
-        writer = Writer(room, manner, setup.run or os.urandom(4).hex(), setup.payload)
+        writer = Writer(room, manner, run, setup.payload)
         if not writer.fill(setup.messages):
             writer = None
     room.walk()
@@ -81,6 +91,13 @@ def probe(setup: Setup) -> Report:
         if each is not None:
             each.close()
     return report
+
+
+def keeps_log(log: Log) -> bool:
+    """Whether the server has a log in the place of pages by offset."""
+    old = log.talk.ask("get_messages", conversation_id=log.id, limit=1, offset=0)
+    log.report.facts.can["log"] = old.code == "unsupported" and log.ask(1).ok
+    return log.report.facts.can["log"]
 
 
 def _read(room: Room, writer: Optional[Writer], setup: Setup) -> None:

@@ -14,7 +14,7 @@ from .link import Dial
 PUSHES = frozenset({
     "message_new", "message_edited", "message_deleted", "messages_read", "messages_delivered",
     "messages_listened", "message_reacted", "message_pinned", "message_unpinned",
-    "conversation_updated", "conversation_deleted", "typing"})
+    "conversation_updated", "conversation_deleted", "typing", "entries_new"})
 
 #: What may be tried again.
 _LATER = frozenset({"rate_limited", "unavailable"})
@@ -210,7 +210,12 @@ class Talk:
             message = value.get("message")
             named = message.get("message_id") if isinstance(message, dict) else None
             fresh = kind == "message_new" and named is not None
-            self.events.append(Event(None, value, (str(named),) if fresh else ()))
+            ids: tuple[str, ...] = (str(named),) if fresh else ()
+            entries = value.get("entries")
+            if kind == "entries_new" and isinstance(entries, list):
+                ids = tuple(str(entry["message_id"]) for entry in entries
+                            if isinstance(entry, dict) and "message_id" in entry)
+            self.events.append(Event(None, value, ids))
         else:
             self._tally.foreign.add(str(kind))
             self.events.append(Event(None, value))
