@@ -67,7 +67,7 @@ class Host(Carried):
 
     def carry(self, frame):
         want = json.loads(frame.bytes)
-        if want["type"] == "get_messages":
+        if want["type"] in ("get_messages", "get_entries"):
             self.limits.append(want["limit"])
         reaches = self.doomed.pop(want.get("client_id"), None)
         if reaches is False:

@@ -69,7 +69,7 @@ class Run:
         """Requests for messages against the fewest that pages of that size need."""
         asked, largest = host.counted()
         fewest = max(1, math.ceil(rows / largest)) if largest else 0
-        count = asked.get("get_messages", 0)
+        count = asked.get("get_messages", 0) + asked.get("get_entries", 0)
         text = f"({count} of pages of {largest}, at least {fewest}; {sum(asked.values())} in all)"
         if others is None:
             self.lines.check(f"{name}: at most one request more than needed",

@@ -1,9 +1,9 @@
 """What adapters to logs share: the mirror of a conversation, and how requests are answered.
 
 A log is entries in order of arrival, where edits, deletions and reactions are entries of their own,
-and the order is not that of stamps. Until the library has places for that, an adapter hands each
-entry of a conversation to a mirror, from the first one on, and answers from it with the rows,
-offsets, counts and times that the protocol asks for. Each change gives the push that tells of it.
+and the order is not that of stamps. An adapter that declares times all the same hands each entry of
+a conversation to a mirror, from the first one on, and answers from it with the rows, offsets,
+counts and times that the protocol asks for. Each change gives the push that tells of it.
 """
 import json
 from datetime import datetime, timedelta, timezone

@@ -147,4 +147,5 @@ class Carried:
     def shown(self, room):
         """What is shown, pairs of an id and a text, the oldest first; and whether it is whole."""
         page = self.client.messages(room, limit=10_000)
-        return ([(row.id, row.json) for row in page.messages], page.coverage.whole)
+        return ([(row.id, row.json) for row in page.messages
+                 if tideline.MessageFlags.DELETED not in row.flags], page.coverage.whole)

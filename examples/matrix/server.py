@@ -23,8 +23,7 @@ from adapter import KEY, Adapter
 NAME = "matrix"
 # What the probe has found out.
 PROFILE = tideline.Profile(
-    truncates=tideline.Truncates.NEWEST,
-    capabilities=tideline.Capabilities.CHANGED_SINCE | tideline.Capabilities.IDEMPOTENT_SEND)
+    page_limit=500, capabilities=tideline.Capabilities.LOG | tideline.Capabilities.IDEMPOTENT_SEND)
 MORE = """
 enable_registration: true
 enable_registration_without_verification: true
