@@ -54,6 +54,16 @@ package struct MemoryLogTable: InspectedLogTable {
     (byTarget[target] ?? []).compactMap { byID[$0] }
   }
 
+  package func changes(of target: [UInt8], edits: Bool) -> [LogRow] {
+    changes(of: target).filter { edits || $0.entry.change?.kind != .edit }
+  }
+
+  package func lastEdit(of target: [UInt8], from low: Int64, through high: Int64) -> LogRow? {
+    changes(of: target)
+      .filter { $0.entry.change?.kind == .edit && low <= $0.place && $0.place <= high }
+      .max { $0.place < $1.place }
+  }
+
   package func markedInPlace() -> [LogRow] { all.filter { $0.entry.isMarkedInPlace } }
 
   package func unclaimed() -> LogRow? { all.first { !$0.isClaimed } }

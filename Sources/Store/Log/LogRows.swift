@@ -71,6 +71,31 @@ package struct LogRows: LogTable {
         """, cid, target))
   }
 
+  package func changes(of target: [UInt8], edits: Bool) throws(StoreFailure) -> [LogRow] {
+    if edits { return try changes(of: target) }
+    return try all(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ?1 AND target = ?2 AND kind > 1
+        UNION ALL
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ?1 AND target = ?2 AND kind < 1
+        """, cid, target))
+  }
+
+  package func lastEdit(
+    of target: [UInt8], from low: Int64, through high: Int64
+  ) throws(StoreFailure) -> LogRow? {
+    try one(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND target = ? AND kind = 1 AND place BETWEEN ? AND ?
+        ORDER BY place DESC LIMIT 1
+        """, cid, target, low, high))
+  }
+
   package func markedInPlace() throws(StoreFailure) -> [LogRow] {
     try all(
       tx.connection.statement(

@@ -299,13 +299,26 @@ extension LogBook {
     return true
   }
 
+  /// The changes of a message that write one register; of edits one of each range will do.
+  private func others(of target: [UInt8], _ slot: LogSlot) throws(Table.Failure) -> [LogRow] {
+    if slot != .content {
+      return try table.changes(of: target, edits: false).filter { $0.entry.change?.slot == slot }
+    }
+    var edits: [LogRow] = []
+    for range in ranges {
+      let edit = try table.lastEdit(of: target, from: range.low, through: range.high)
+      if let edit { edits.append(edit) }
+    }
+    return edits
+  }
+
   /// Between two ranges of which neither holds the message, what is shown stays (rule 18).
   private mutating func keepShown(_ row: LogRow) throws(Table.Failure) {
     guard row.stored == facts.issued, let change = row.entry.change, let target = change.target,
       let slot = change.slot, let own = try range(of: target), var mine = try range(of: row.id),
       own != mine, ranges[mine].present == nil || ranges[mine].isVoid
     else { return }
-    for other in try table.changes(of: target) where other.entry.change?.slot == slot {
+    for other in try others(of: target, slot) {
       guard other.stored < row.stored, let index = try range(of: other.id), index < mine,
         index != own, index > 0 || ranges[index].start == nil
       else { continue }

@@ -41,13 +41,12 @@ extension LogBook {
     var state = LogState(content: row.entry.content)
     state.isDeleted = row.entry.isDeleted
     let own = range(holding: row.place)
-    let changes = try inOrder(table.changes(of: id), own: own)
-    var edit: LogRow?
+    let changes = try inOrder(table.changes(of: id, edits: false), own: own)
     for change in changes {
       guard let kind = change.entry.change?.kind, try !isTakenBack(change) else { continue }
       let user = change.entry.change?.user ?? []
       switch kind {
-      case .edit: edit = change
+      case .edit: break
       case .delete: state.isDeleted = true
       case .pin: state.isPinned = true
       case .unpin: state.isPinned = false
@@ -64,13 +63,31 @@ extension LogBook {
     state.reactions = state.reactions.filter { !$0.value.isEmpty }
     if try countsInPlace(row, own: own) {
       state.isEdited = true
-    } else if let edit {
+    } else if let edit = try lastEdit(of: id, own: own) {
       state.content = edit.entry.content
       state.isEdited = true
     } else {
       state.isEdited = row.entry.edited != .no
     }
     return state
+  }
+
+  /// The edit that counts. Of however many a few are looked at.
+  private func lastEdit(of id: [UInt8], own: Int?) throws(Table.Failure) -> LogRow? {
+    var parts = [Int64.min...Int64.max]
+    if let own {
+      let range = ranges[own]
+      parts = [range.high + 1...Int64.max, Int64.min...range.low - 1]
+      parts.insert(range.low...range.high, at: isPlanted(.otherRangeFirst) ? 0 : 2)
+    }
+    for part in parts {
+      var high = part.upperBound
+      while let edit = try table.lastEdit(of: id, from: part.lowerBound, through: high) {
+        if try !isTakenBack(edit) { return edit }
+        high = edit.place - 1
+      }
+    }
+    return nil
   }
 
   private func inOrder(_ changes: [LogRow], own: Int?) -> [LogRow] {
@@ -118,9 +135,8 @@ extension LogBook {
       else { continue }
       if isBlurred == nil { isBlurred = try table.markedInPlace().contains { $0.entry.isBlurred } }
       var isUndone = isBlurred ?? false
-      for change in try table.changes(of: id) where change.entry.change?.kind == .edit {
-        isUndone = try isTakenBack(change)
-        if !isUndone { break }
+      if try table.lastEdit(of: id, from: .min, through: .max) != nil {
+        isUndone = try lastEdit(of: id, own: nil) == nil
       }
       if isUndone { try unclaim(row) }
     }

@@ -15,6 +15,12 @@ package protocol LogTable {
   func last(below place: Int64, from low: Int64) throws(Failure) -> LogRow?
   /// All changes that name this entry, in no order.
   func changes(of target: [UInt8]) throws(Failure) -> [LogRow]
+  /// Those of them that are no edits, or all.
+  func changes(of target: [UInt8], edits: Bool) throws(Failure) -> [LogRow]
+  /// The topmost edit of an entry in a stretch of places.
+  func lastEdit(
+    of target: [UInt8], from low: Int64, through high: Int64
+  ) throws(Failure) -> LogRow?
   /// All entries that are marked in place, in no order.
   func markedInPlace() throws(Failure) -> [LogRow]
   /// One of the entries of which nothing is claimed.

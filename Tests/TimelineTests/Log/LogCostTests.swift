@@ -40,6 +40,14 @@ private struct CountedLogTable: LogTable {
 
   func changes(of target: [UInt8]) -> [LogRow] { counted(rows.changes(of: target)) }
 
+  func changes(of target: [UInt8], edits: Bool) -> [LogRow] {
+    counted(rows.changes(of: target, edits: edits))
+  }
+
+  func lastEdit(of target: [UInt8], from low: Int64, through high: Int64) -> LogRow? {
+    counted(rows.lastEdit(of: target, from: low, through: high))
+  }
+
   func markedInPlace() -> [LogRow] { counted(rows.markedInPlace()) }
 
   func unclaimed() -> LogRow? { counted(rows.unclaimed()) }
