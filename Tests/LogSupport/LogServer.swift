@@ -62,6 +62,8 @@ package struct LogServer {
   private var backups: [[Item]] = []
   package private(set) var purged: Set<[UInt8]> = []
   package private(set) var left: Set<[UInt8]> = []
+  /// What was cut off or left, as it was.
+  package private(set) var gone: [Item] = []
   package private(set) var epoch = 0
   private var number = 0
   private var names = 0
@@ -110,6 +112,7 @@ package struct LogServer {
   package mutating func append(_ entry: LogEntry, issued: UInt64) {
     number += 1
     if kind.leaves, let change = entry.change, change.kind == .delete, let target = change.target {
+      gone += log.filter { $0.entry.id == target }
       log.removeAll { $0.entry.id == target }
       left.insert(target)
     }
@@ -120,6 +123,7 @@ package struct LogServer {
 
   /// Cuts off the older part.
   package mutating func purge(_ count: Int) {
+    gone += log.prefix(count)
     for item in log.prefix(count) { purged.insert(item.entry.id) }
     log.removeFirst(min(count, log.count))
   }
@@ -140,6 +144,8 @@ package struct LogServer {
       purged.remove(item.entry.id)
       left.remove(item.entry.id)
     }
+    let known = Set(log.map(\.entry.id))
+    gone.removeAll { known.contains($0.entry.id) }
     epoch += 1
     // A stream goes on from what it has.
     number = log.last?.number ?? number

@@ -55,6 +55,8 @@ package struct LogWorld<Table: InspectedLogTable> {
         if keepsTrail { trail.append("trimmed \(count)") }
         try check()
       }
+      if random.chance(0.1) { try takeOut() }
+      if random.chance(0.05) { try takeImports() }
       if random.chance(0.3) { reconnect() }
     }
     reconnect()
@@ -111,6 +113,39 @@ package struct LogWorld<Table: InspectedLogTable> {
       try book.take(push)
       try check()
     }
+  }
+
+  /// A purge that leaves some, or one entry that is to come anew.
+  private mutating func takeOut() throws {
+    let rows = try book.table.all
+    guard !rows.isEmpty else { return }
+    let from = rows[random.below(rows.count)]
+    if random.chance(0.3) {
+      try book.giveBack(from.id)
+      if keepsTrail { trail.append("gave back \(text(from.id))") }
+    } else {
+      var kept: Set<[UInt8]> = []
+      for row in rows where random.chance(0.3) { kept.insert(row.id) }
+      let purged = try book.purge(from: from.place, limit: 1 + random.below(9)) { row in
+        kept.contains(row.id) ? .stays : .goes
+      }
+      if keepsTrail { trail.append("purged \(purged.runs.count), \(shape)") }
+    }
+    try check()
+  }
+
+  /// Messages of an older cache: some that the server has, or had, and one that it never had.
+  private mutating func takeImports() throws {
+    var entries: [LogEntry] = []
+    for item in server.log + server.gone where item.entry.change == nil && random.chance(0.4) {
+      entries.append(item.entry)
+    }
+    let time = Int64(random.below(40)) * 1000
+    entries.append(
+      LogEntry(id: Array("i\(random.below(9))".utf8), timeUs: time, content: [UInt8(ascii: "?")]))
+    let taken = try book.take(imported: entries)
+    if keepsTrail { trail.append("imported \(taken.map(text)), \(shape)") }
+    try check()
   }
 
   /// So many pages of a walk, and a cut or a kill may end it.
@@ -333,7 +368,8 @@ package struct LogWorld<Table: InspectedLogTable> {
       let ids = rows.map { text($0.id) }
       let present = range.present.map { ">\($0.request)" } ?? ""
       let note = range.note.map { "(\($0.side) \(text($0.id)))" } ?? ""
-      let front = (range.isVoid ? "void" : "") + (range.start != nil ? "|" : "")
+      let claims = range.isImported ? "imported" : range.isVoid ? "void" : ""
+      let front = claims + (range.start != nil ? "|" : "")
       return "\(front)[\(ids.joined(separator: " "))]\(present)\(note)"
     }.joined(separator: " ")
   }

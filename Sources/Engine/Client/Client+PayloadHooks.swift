@@ -298,11 +298,6 @@ extension Client {
 // MARK: Logs
 
 extension Client {
-  /// What cannot be done yet where the server keeps a log.
-  func mustNotBeLog(_ reason: StaticText) throws(Failure) {
-    if config.profile.log != nil { throw .unsupported(reason) }
-  }
-
   /// Opens every payload of a frame of entries, in order.
   func open(
     _ entries: (items: [EntryItem], conversation: [UInt8]), of frame: Frame

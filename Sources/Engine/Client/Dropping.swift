@@ -27,15 +27,14 @@ extension Client {
   /// An empty id is all of the conversation.
   package func drop(conversation: [UInt8], id: [UInt8]) throws(Failure) {
     try check(conversation)
-    if !id.isEmpty {
-      try check(id)
-      try mustNotBeLog("a log gives back no single message")
-    }
+    if !id.isEmpty { try check(id) }
     try input { engine, now throws(Failure) in
-      let found = try engine.storing { () throws(StoreFailure) in
-        id.isEmpty
-          ? try engine.drop(conversation, at: now) : try engine.drop(id, of: conversation)
+      let found = try engine.storing { () throws(StoreFailure) -> Bool? in
+        if id.isEmpty { return try engine.drop(conversation, at: now) }
+        return engine.scheme.isLog
+          ? try engine.giveBack(id, of: conversation) : try engine.drop(id, of: conversation)
       }
+      guard let found else { throw .unsupported("a log does not give back its newest message") }
       if !found { throw id.isEmpty ? .noConversation : .noMessage }
     }
   }

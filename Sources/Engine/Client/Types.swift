@@ -260,6 +260,9 @@ package struct SyncStatus: Equatable, Sendable {
   package var done = 0
   package var total = 0
   package var basis = Basis.cache
+  /// Of a log: by how much times were seen to step back in its order, at most. By so much a search
+  /// by time may be off.
+  package var stepBackUs: Int64 = 0
   /// Why it stands on the cache though the network was to be asked.
   package var reason: Failure?
   /// When the server was last asked for all that is new there, by the device's clock; 0 where that

@@ -18,7 +18,6 @@ package struct Importer {
   package func start(_ source: ImportSource) throws(Failure) -> Work {
     try client.ensureOpen()
     try client.check(source.name)
-    try client.mustNotBeLog("an import has no places in a log")
     if !source.conversation.isEmpty { try client.check(source.conversation) }
     if source.beginsAnew {
       try client.input { engine, _ throws(Failure) in
@@ -73,9 +72,9 @@ package struct Importer {
   ) throws(Failure) -> Bool {
     var result = record
     let isTaken = try client.input { engine, _ throws(Failure) in
-      try engine.storing { () throws(StoreFailure) in
-        try engine.commit { tx throws(StoreFailure) -> Bool in
-          guard try ImportTable(tx).record(source.name) == before else { return false }
+      let logs = try engine.storing { () throws(StoreFailure) in
+        try engine.commit { tx throws(StoreFailure) -> [LogEffects]? in
+          guard try ImportTable(tx).record(source.name) == before else { return nil }
           if let before, before.state == ItemSplitter.State.begun.rawValue {
             // It is read again, and named again where it is of no use still.
             try ImportTable(tx).forgive(before.lines &+ 1, of: source.name)
@@ -85,16 +84,19 @@ package struct Importer {
           let rules = IngestRules(
             user: engine.config.user, autoMarkDelivered: false,
             usesSequence: engine.scheme.isSequence, matchesPayloads: false, learnsTies: false)
-          var slice = ImportSlice(rules, source, tx)
+          var slice = ImportSlice(rules, source, tx, isLog: engine.scheme.isLog)
           for item in items { try slice.take(item) }
+          let logs = engine.scheme.isLog ? try slice.finishLogs(engine.memory) : []
           let room = max(0, Int64(clamping: Limits.importBadMax) &- result.bad)
           result.inserted &+= slice.inserted
           result.known &+= slice.known
           result.bad &+= Int64(clamping: slice.bad.count)
           try ImportTable(tx).save(result, Array(slice.bad.prefix(Int(clamping: room))))
-          return true
+          return logs
         }
       }
+      for log in logs ?? [] { engine.note(log) }
+      return logs != nil
     }
     if isTaken { record = result }
     return isTaken
@@ -148,8 +150,12 @@ private struct ImportSlice {
   var known: Int64 = 0
   var bad: [BadLine] = []
   private var records: [[UInt8]: ConversationRecord] = [:]
+  private let isLog: Bool
+  /// What goes into logs, by conversation.
+  private var copies: [[UInt8]: [IncomingMessage]] = [:]
 
-  init(_ rules: IngestRules, _ source: ImportSource, _ tx: WriteTransaction) {
+  init(_ rules: IngestRules, _ source: ImportSource, _ tx: WriteTransaction, isLog: Bool) {
+    self.isLog = isLog
     self.rules = rules
     self.source = source
     self.tx = tx
@@ -170,6 +176,7 @@ private struct ImportSlice {
     guard
       let name = message.conversation ?? (source.conversation.isEmpty ? nil : source.conversation)
     else { return note(.badConversation, item) }
+    if isLog { return try keep(message, item, name) }
     guard let order = rules.usesSequence ? message.sequence : message.stamp.timeUs else {
       return note(.noSequence, item)
     }
@@ -194,6 +201,32 @@ private struct ImportSlice {
       inserted &+= 1
       for place in result.insertedAt { try unclaim(place, in: record.cid) }
     }
+  }
+
+  /// A log gives it a place with the others of its slice.
+  private mutating func keep(
+    _ message: WireMessage, _ item: ImportItem, _ name: [UInt8]
+  ) throws(StoreFailure) {
+    let record = try record(name)
+    var flags: RowFlags = [.imported, .history]
+    if source.isRead { flags.insert(.readByMe) }
+    let payload = OpenedPayload(payload: Array(item.bytes[message.payload]), flags: flags)
+    let ingest = Ingest(rules, frame: item.bytes, opened: [], issued: 0, autoMarkRead: false)
+    copies[record.id, default: []].append(ingest.incoming(message, payload: payload))
+  }
+
+  /// Writes what goes into logs; what it changes in memory.
+  mutating func finishLogs(_ memory: SyncMemory) throws(StoreFailure) -> [LogEffects] {
+    var effects: [LogEffects] = []
+    for name in copies.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      var input = try LogInput(memory, rules, of: try record(name), in: tx)
+      let all = copies[name] ?? []
+      let taken = try input.take(imported: all)
+      inserted &+= Int64(clamping: taken)
+      known &+= Int64(clamping: all.count &- taken)
+      effects.append(input.effects)
+    }
+    return effects
   }
 
   /// The server has shown what stands there, and this was not in it: a gap until it is asked.

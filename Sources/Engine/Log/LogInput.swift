@@ -88,12 +88,12 @@ struct LogInput {
   /// - Parameter listed: what a page showed, whose copies count also where they are not new.
   mutating func finish(
     _ entries: LogEntries? = nil, frame: [UInt8] = [], marksRead: Bool = false,
-    listed: [[UInt8]]? = nil
+    listed: [[UInt8]]? = nil, arrivals: [[UInt8]: IncomingMessage] = [:]
   ) throws(StoreFailure) {
     let step = book.takeStep()
     let cid = record.cid
     let projection = LogProjection(tx, cid)
-    let written = try projection.write(step, of: book, arrivals: entries?.arrivals ?? [:])
+    let written = try projection.write(step, of: book, arrivals: entries?.arrivals ?? arrivals)
     effects.inserted = written.inserted.count
     effects.removed = written.removed
     effects.owesCatchUp = effects.owesCatchUp || step.owesCatchUp

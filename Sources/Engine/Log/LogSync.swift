@@ -30,6 +30,7 @@ struct LogSync {
   /// Decides the first request of a job.
   mutating func begin(_ job: inout SyncJob) throws(StoreFailure) -> Step {
     job.aim.wanted = max(job.aim.wanted, 1)
+    job.status.stepBackUs = book.facts.stepUs
     let step = try start(&job)
     try input.finish()
     return step
@@ -223,6 +224,7 @@ struct LogSync {
     if let asked = parts.first(where: \.isAsked) {
       try stage.walk.take(asked.page, of: asked.ask, into: &input.book)
     }
+    job.status.stepBackUs = book.facts.stepUs
     job.status.received &+= entries.entries.count
     // Where nothing came of a page with a hole, another one would show no more.
     let isStuck =

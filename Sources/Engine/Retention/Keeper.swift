@@ -18,7 +18,6 @@ package struct Keeper {
   /// How much is kept from now on, in this process; one without bounds keeps all, and takes what
   /// was counted out of the file.
   package func set(_ budget: Budget) throws(Failure) {
-    if budget.bounds { try client.mustNotBeLog("a log keeps all that it has read") }
     try client.input { engine, _ throws(Failure) in
       try engine.storing { () throws(StoreFailure) in
         try engine.commit { tx throws(StoreFailure) in
@@ -118,6 +117,8 @@ package struct Keeper {
       }
       client.looks.withLock { $0.beginSlice() }
       defer { client.looks.withLock { $0.endSlice() } }
+      let log =
+        engine.scheme.isLog ? LogRetention(memory: memory, rules: engine.ingestRules) : nil
       let screens = screens(engine.windows, engine.scheduler, isUp: engine.tracker.isUp)
       do throws(StoreFailure) {
         let outcome = try engine.commit { tx throws(StoreFailure) in
@@ -125,8 +126,10 @@ package struct Keeper {
           _ = try control.switchOn()
           try control.noteLooks(looked)
           if let told { try control.noteTold(told) }
-          return try memory.retention.slice(tx, screens, serverUs: memory.server.timeUs)
+          return try memory.retention.slice(
+            tx, screens, serverUs: memory.server.timeUs, log: log)
         }
+        if let log = outcome.log { engine.note(log) }
         if !outcome.ranges.isEmpty {
           engine.scheduler.notePurged(outcome.ranges, of: outcome.conversation)
         }

@@ -64,6 +64,8 @@ struct Retention {
     var conversation: [UInt8] = []
     var ranges = SpanSet()
     var rows: Int64 = 0
+    /// What it changed of a log.
+    var log: LogEffects?
   }
 
   mutating func set(_ budget: Budget) {
@@ -83,7 +85,7 @@ struct Retention {
 
   /// Does one slice.
   mutating func slice(
-    _ tx: WriteTransaction, _ screens: ScreenView, serverUs: Int64?
+    _ tx: WriteTransaction, _ screens: ScreenView, serverUs: Int64?, log: LogRetention? = nil
   ) throws(StoreFailure) -> Outcome {
     let control = try RetentionControl(tx)
     _ = try control.switchOn()
@@ -104,7 +106,7 @@ struct Retention {
         break
       }
       pass.victim = victim
-      let isMore = try purge(&pass, victim, tx, control, screens, serverUs, &outcome)
+      let isMore = try purge(&pass, victim, tx, control, screens, serverUs, log, &outcome)
       if !isMore { pass.victim = nil }
       self.pass = pass
       if outcome.rows > 0 {
@@ -175,7 +177,7 @@ struct Retention {
   /// Takes rows of a victim; whether more of it may go.
   private mutating func purge(
     _ pass: inout Pass, _ victim: Victim, _ tx: WriteTransaction, _ control: RetentionControl,
-    _ screens: ScreenView, _ serverUs: Int64?, _ outcome: inout Outcome
+    _ screens: ScreenView, _ serverUs: Int64?, _ log: LogRetention?, _ outcome: inout Outcome
   ) throws(StoreFailure) -> Bool {
     guard let record = try tx.conversation(cid: victim.cid), !record.isPending,
       !screens.waits(record.id)
@@ -198,9 +200,7 @@ struct Retention {
       victim.cid, loaded: screens.loaded(record.id), youngUs: young, untold: kept, in: tx)
     let target = budget.target
     let (all, own) = (try control.room(0), try control.room(victim.cid))
-    let slice = try Purge(tx).slice(
-      record, from: victim.from, besides: protection, limit: Self.sliceRows
-    ) { slice in
+    func isEnough(_ slice: PurgeSlice) -> Bool {
       switch victim.reason {
       case .age: false
       case .all: target.allows(all.without(slice))
@@ -208,6 +208,15 @@ struct Retention {
         (target.messagesEach == 0 || own.rows &- slice.rows <= target.messagesEach)
           && (target.bytesEach == 0 || own.bytes &- slice.bytes <= target.bytesEach)
       }
+    }
+    let slice: PurgeSlice
+    if let log {
+      (slice, outcome.log) = try log.slice(
+        record, from: victim.from, besides: protection, limit: Self.sliceRows, in: tx,
+        until: isEnough)
+    } else {
+      slice = try Purge(tx).slice(
+        record, from: victim.from, besides: protection, limit: Self.sliceRows, until: isEnough)
     }
     (outcome.conversation, outcome.ranges, outcome.rows) = (record.id, slice.ranges, slice.rows)
     guard let next = slice.next else {

@@ -60,6 +60,8 @@ package struct LogProjection {
       let state = try book.state(of: row.id)
     else { return nil }
     message.order = row.place
+    let isImported = book.range(holding: row.place).map { book.ranges[$0].isImported } ?? false
+    if isImported { message.flags.insert(.imported) }
     if state.isEdited {
       message.flags.insert(.edited)
       if state.content != row.entry.content,
@@ -67,6 +69,8 @@ package struct LogProjection {
       {
         message.show(edit: edit)
       }
+    } else if isImported, message.editedUs != nil {
+      message.flags.insert(.edited)
     } else {
       message.editedUs = nil
     }

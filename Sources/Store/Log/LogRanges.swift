@@ -73,7 +73,7 @@ package struct LogRanges {
   private func facts(_ cid: Int64) throws(StoreFailure) -> LogFacts? {
     let row = try tx.connection.statement(
       """
-      SELECT issued, connection, epoch, empty_request, empty_connection, contradictions
+      SELECT issued, connection, epoch, empty_request, empty_connection, contradictions, step_us
       FROM log_fact WHERE cid = ?
       """, cid)
     guard try row.step() else { return nil }
@@ -83,6 +83,7 @@ package struct LogRanges {
     facts.epoch = row.optionalBytes(2)
     facts.empty = Self.claim(row, at: 3)
     facts.contradictions = row.uint(5)
+    facts.stepUs = max(0, row.int(6))
     return facts
   }
 
@@ -90,10 +91,10 @@ package struct LogRanges {
     try tx.connection.runNoted(
       """
       INSERT OR REPLACE INTO log_fact (cid, issued, connection, epoch, empty_request,
-        empty_connection, contradictions)
-      VALUES (?, ?, ?, ?, ?, ?, ?)
+        empty_connection, contradictions, step_us)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """, cid, facts.issued, facts.connection, facts.epoch, facts.empty?.request,
-      facts.empty?.connection, facts.contradictions)
+      facts.empty?.connection, facts.contradictions, facts.stepUs)
   }
 
   private static func claim(_ row: borrowing Statement, at column: Int32) -> LogClaim? {
@@ -104,6 +105,7 @@ package struct LogRanges {
   // MARK: Ranges
 
   private static let isVoid: Int64 = 1
+  private static let isImported: Int64 = 2
 
   private func ranges(_ cid: Int64) throws(StoreFailure) -> [LogRange] {
     let row = try tx.connection.statement(
@@ -116,6 +118,7 @@ package struct LogRanges {
     while try row.step() {
       var range = LogRange(low: row.int(0), high: row.int(1), connection: row.uint(3))
       range.isVoid = row.int(2) & Self.isVoid != 0
+      range.isImported = row.int(2) & Self.isImported != 0
       range.start = Self.claim(row, at: 4)
       range.present = Self.claim(row, at: 6)
       if let side = row.optionalInt(8) {
@@ -138,7 +141,8 @@ package struct LogRanges {
       row.bind(cid)
       row.bind(range.low)
       row.bind(range.high)
-      row.bind(range.isVoid ? Self.isVoid : 0)
+      row.bind(
+        (range.isVoid ? Self.isVoid : 0) | (range.isImported ? Self.isImported : 0))
       row.bind(range.connection)
       row.bind(range.start?.request)
       row.bind(range.start?.connection)

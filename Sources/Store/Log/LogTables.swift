@@ -29,7 +29,7 @@ enum LogTables {
         PRIMARY KEY (cid, place)
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX entry_id ON entry (cid, id);
-      CREATE INDEX entry_target ON entry (cid, target) WHERE target IS NOT NULL;
+      CREATE INDEX entry_target ON entry (cid, target, kind) WHERE target IS NOT NULL;
       CREATE INDEX entry_marked ON entry (cid, place) WHERE flags & 7 != 0;
       CREATE INDEX entry_doubted ON entry (cid, place) WHERE flags & 8 != 0;
 
@@ -68,7 +68,8 @@ enum LogTables {
         epoch BLOB,
         empty_request INTEGER,
         empty_connection INTEGER,
-        contradictions INTEGER NOT NULL
+        contradictions INTEGER NOT NULL,
+        step_us INTEGER NOT NULL
       ) STRICT;
       """)
   }
@@ -82,7 +83,7 @@ enum LogTables {
       DROP TABLE log_range;
       DROP TABLE log_token;
       UPDATE log_fact SET epoch = NULL, empty_request = NULL, empty_connection = NULL,
-        contradictions = 0;
+        contradictions = 0, step_us = 0;
       """)
     try create(connection)
   }
@@ -95,7 +96,7 @@ enum LogTables {
     try connection.run(
       """
       UPDATE log_fact SET epoch = NULL, empty_request = NULL, empty_connection = NULL,
-        contradictions = 0
+        contradictions = 0, step_us = 0
       WHERE cid = ?
       """, cid)
   }

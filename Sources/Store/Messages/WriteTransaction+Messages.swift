@@ -70,8 +70,9 @@ extension WriteTransaction {
       copy.flags.subtract([.offered, .history])
     }
     if copy.order == stored.message.order { appliedRank = stored.message.rank }
-    // Nothing of the row outranks what is derived.
-    let restored = isDerived ? .max : try restoredLSN(cid)
+    // Nothing of the row outranks what is derived; of an import what was opened may.
+    let outranksAll = isDerived && !stored.message.flags.contains(.imported)
+    let restored = outranksAll ? .max : try restoredLSN(cid)
     let isLost = stored.lsn < restored
     if stored.message.flags.contains(.forgotten) {
       try movePlaceholder(stored, to: copy, in: cid, issued: issued, isLost: isLost)

@@ -66,7 +66,7 @@ package struct Purge {
     return slice
   }
 
-  private struct Row {
+  struct Row {
     var position: Position
     var number: UInt64
     var flags: RowFlags
@@ -76,7 +76,7 @@ package struct Purge {
     var state: RowState { RowState(position: position, flags: flags) }
   }
 
-  private func rows(
+  func rows(
     _ cid: Int64, in range: SpanSet.Span, limit: Int
   ) throws(StoreFailure) -> [Row] {
     let row = try tx.connection.statement(
@@ -93,7 +93,7 @@ package struct Purge {
     return rows
   }
 
-  private func take(
+  func take(
     _ rows: [Row], of record: ConversationRecord, _ slice: PurgeSlice
   ) throws(StoreFailure) {
     let cid = record.cid

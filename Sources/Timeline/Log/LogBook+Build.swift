@@ -217,14 +217,15 @@ extension LogBook {
       guard let (claim, isPurged) = try refutation(of: ranges[index], by: mine) else { continue }
       let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
       guard held.contains(where: { $0.stored < claim.request }) else { continue }
+      let isImported = ranges[index].isImported
       let (_, rows) = try takeOut(index)
       for row in rows {
         guard row.stored < claim.request else {
-          moving.later.append(row)
+          if isImported { moving.byTime.append(row) } else { moving.later.append(row) }
           continue
         }
-        if isPurged { moving.purged.append(row) } else { moving.lost.append(row) }
-        isRolledBack = isRolledBack || !isPurged
+        if isPurged || isImported { moving.purged.append(row) } else { moving.lost.append(row) }
+        isRolledBack = isRolledBack || !isPurged && !isImported
         try drop(row)
       }
     }

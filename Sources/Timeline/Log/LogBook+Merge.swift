@@ -66,6 +66,8 @@ enum Beyond {
 struct Moving {
   var later: [LogRow] = []
   var lost: [LogRow] = []
+  /// Imported ones, which go by time again.
+  var byTime: [LogRow] = []
   var purged: [LogRow] = []
   var below: [LogRow] = []
   var above: [LogRow] = []
@@ -89,10 +91,12 @@ extension LogBook {
     try arrange(around: run.links[0].id, changes: changes, isNews: isNews)
     let isRefuted = try refute(around: run.links[0].id, run, &moving)
     try strand(moving.later)
+    try putByTime(moving.byTime)
     let isRolledBack = moving.isRolledBack || isRefuted || !impossible.isEmpty
     try doubt(lost: moving.lost + impossible, isRolledBack: isRolledBack, run)
     impossible = []
     facts.empty = nil
+    try noteSteps(of: run)
     try review()
   }
 
@@ -175,7 +179,9 @@ extension LogBook {
     for row in part.rows { shown.insert(row.id) }
     for row in try table.rows(from: part.low + 1, through: part.high - 1)
     where !shown.contains(row.id) {
-      if isGone(row, before: run.request), !isPlanted(.absentStays) {
+      if part.range.isImported {
+        moving.byTime.append(row)
+      } else if isGone(row, before: run.request), !isPlanted(.absentStays) {
         moving.lost.append(row)
       } else {
         moving.later.append(row)
@@ -193,6 +199,8 @@ extension LogBook {
     let (low, high) =
       side == .below ? (part.range.low, part.low - 1) : (part.high + 1, part.range.high)
     guard low <= high, try table.first(above: low - 1, through: high) != nil else { return .none }
+    // What stands there by time alone proves nothing.
+    if part.range.isImported { return .split }
     let isEnd = side == .below ? part.isBottom : part.isTop
     let claim = side == .below ? run.start : run.present
     let isAttached = isEnd && !part.range.isVoid || isPlanted(.splitForgotten)
@@ -248,7 +256,9 @@ extension LogBook {
         rest.append(try split(part, .above, row.place, range.high))
       }
     }
-    for row in moving.below + moving.above + moving.later { try table.remove(row.id) }
+    for row in moving.below + moving.above + moving.later + moving.byTime {
+      try table.remove(row.id)
+    }
     for (at, part) in parts.enumerated() where at != keeper {
       for row in part.rows { try table.remove(row.id) }
     }
@@ -264,6 +274,9 @@ extension LogBook {
   ) throws(Table.Failure) -> LogRange {
     var piece = LogRange(low: low, high: high, connection: part.range.connection)
     piece.isVoid = part.range.isVoid
+    piece.isImported = part.range.isImported
+    // Where imported ones stand beside it no page has said.
+    if piece.isImported { return piece }
     let place = side == .above ? part.high : part.low
     let id = part.rows.first { $0.place == place }?.id ?? []
     piece.note = LogNote(side, of: id, issued: facts.issued)

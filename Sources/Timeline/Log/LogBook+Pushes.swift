@@ -14,7 +14,8 @@ extension LogBook {
       listed.insert(entry.id)
       if let row = try table.row(entry.id) {
         // What came before it was told in another way: a catch-up says where it stands.
-        if !entries.isEmpty { step.owesCatchUp = true }
+        let isImported = range(holding: row.place).map { ranges[$0].isImported } ?? false
+        if !entries.isEmpty || isImported { step.owesCatchUp = true }
         last = row
         entries = []
       } else {

@@ -138,6 +138,9 @@ package struct LogFacts: Equatable, Sendable {
   package var empty: LogClaim?
   /// How many pages listed what was known in another order.
   package var contradictions: UInt64 = 0
+  /// By how much the time of an entry lay below that of one before it in the log, at most: so much
+  /// may a search by time be off.
+  package var stepUs: Int64 = 0
 
   package init() {}
 }

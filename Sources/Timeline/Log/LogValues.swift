@@ -124,6 +124,8 @@ package struct LogRange: Equatable, Sendable {
   package var note: LogNote?
   /// Its entries are shown where they stood, and nothing is claimed of them.
   package var isVoid = false
+  /// It holds what was imported, in the order of times: it claims nothing either.
+  package var isImported = false { didSet { if isImported { isVoid = true } } }
   /// The connection in which it was last read.
   package var connection: UInt64
 

@@ -14,21 +14,12 @@ import Timeline
     return try LogHost(kind, pageLimit: pageLimit)
   }
 
-  /// Protects: what is not there yet is refused with a status and a reason.
-  @Test func whatIsNotThereIsRefused() throws {
+  /// Protects: a conversation of a log may go from the cache, or all of it, and comes anew.
+  @Test func whatIsDroppedComesAnew() throws {
     let host = try host()
     host.post()
     try host.client.connected()
     try host.sync()
-    var budget = Budget()
-    budget.messages = 10
-    #expect(throws: Failure.unsupported("a log keeps all that it has read")) {
-      try Keeper(host.client).set(budget)
-    }
-    #expect(throws: Failure.unsupported("a log gives back no single message")) {
-      try host.client.drop(conversation: Array("room".utf8), id: Array("m1".utf8))
-    }
-    // All of it may go, and comes anew.
     try host.client.drop(conversation: Array("room".utf8), id: [])
     #expect(try host.shown().isEmpty)
     try host.sync()

@@ -82,6 +82,11 @@ extension LogRows: InspectedLogTable {
           case 9:
             let found = memory.changes(of: id).sorted { $0.place < $1.place }
             #expect(try rows.changes(of: id) == found)
+            let others = try rows.changes(of: id, edits: false).sorted { $0.place < $1.place }
+            #expect(others == found.filter { $0.entry.change?.kind != .edit })
+            #expect(
+              try rows.lastEdit(of: id, from: low, through: high)
+                == memory.lastEdit(of: id, from: low, through: high))
           case 10: #expect(try rows.markedInPlace() == memory.markedInPlace())
           default:
             #expect(try rows.unclaimed() == memory.unclaimed())
@@ -117,6 +122,7 @@ extension LogRows: InspectedLogTable {
       if random.chance(0.5) { shape.facts.epoch = bytes("e") }
       if random.chance(0.2) { shape.facts.empty = claim() }
       shape.facts.contradictions = UInt64(random.below(2))
+      shape.facts.stepUs = Int64(random.below(3))
       var low: Int64 = 0
       for _ in 0..<random.below(5) {
         low += 2 + Int64(random.below(3))
@@ -127,6 +133,7 @@ extension LogRows: InspectedLogTable {
           range.note = LogNote(random.chance(0.5) ? .above : .below, of: bytes("n"), issued: 4)
         }
         range.isVoid = random.chance(0.2)
+        range.isImported = random.chance(0.1)
         for _ in 0..<random.below(3) { range.lower.append(token()) }
         for _ in 0..<random.below(3) { range.upper.append(token()) }
         shape.ranges.append(range)
