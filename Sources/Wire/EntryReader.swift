@@ -70,6 +70,8 @@ package struct WireChange: Sendable {
   }
 
   package let id: [UInt8]
+  /// The conversation that it names, nil where it names none.
+  package let conversation: [UInt8]?
   package let kind: Kind
   /// What it changes, and who did it; not needed where it has no effect.
   package let target: [UInt8]?
@@ -100,7 +102,8 @@ package func entryPayloads(_ items: [EntryItem]) -> [EntryPayload] {
     case .change(let change):
       guard case .edit(let payload) = change.kind, let target = change.target else { return nil }
       return EntryPayload(
-        conversation: nil, id: target, sender: change.sender ?? [], payload: payload,
+        conversation: change.conversation, id: target, sender: change.sender ?? [],
+        payload: payload,
         object: change.object)
     case .unreadable, .hole:
       return nil
@@ -236,7 +239,8 @@ struct EntryReader {
       if sender == nil { throw Unread(BadItem.noSender.text) }
     }
     return WireChange(
-      id: id, kind: kind, target: target, sender: sender,
+      id: id, conversation: messages.optionalID(Name.conversationID, of: node), kind: kind,
+      target: target, sender: sender,
       stamp: messages.time(Name.createdAt, of: node),
       isDeleted: document.flag(EntryName.deleted, of: node) ?? false,
       object: document.range(node))

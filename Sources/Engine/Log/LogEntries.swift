@@ -39,6 +39,11 @@ struct LogEntries {
         }
         take(message, payload, ingest, offer)
       case .change(let change):
+        if let conversation = change.conversation, conversation != record.id {
+          if case .edit = change.kind, change.target != nil { _ = opened.popFirst() }
+          try keepPlace(of: change.id, change.object, BadItem.wrongConversation.code, rows)
+          continue
+        }
         take(change, &opened, ingest)
       case .unreadable(let id, let range, let reason):
         try keepPlace(of: id, range, BadItem.code(of: reason), rows)

@@ -69,6 +69,7 @@ extension LogBook {
     if isPlanted(.tokenStandsAtEnd), let at = range(holding: row.place) {
       if case .after = ask.place, let top = try topRow(of: ranges[at]) { row = top }
     }
+    if try contradicts(page, row, ask) { return false }
     switch ask.place {
     case .before:
       run.links.append(LogLink(id: row.id, entry: nil))
@@ -81,6 +82,23 @@ extension LogBook {
     case .newest, .around:
       return false
     }
+  }
+
+  /// Whether a page shows what is known to lie on the other side of where its token stands: the
+  /// server has taken the token for another place, and the page is one by ids.
+  private func contradicts(
+    _ page: LogPage, _ row: LogRow, _ ask: LogAsk
+  ) throws(Table.Failure) -> Bool {
+    guard let own = range(holding: row.place) else { return false }
+    for entry in page.entries {
+      guard let known = try table.row(entry.id), ranges[own].holds(known.place) else { continue }
+      switch ask.place {
+      case .before: if known.place > row.place { return true }
+      case .after: if known.place < row.place { return true }
+      case .newest, .around: break
+      }
+    }
+    return false
   }
 
   private func startClaim(_ page: LogPage, _ ask: LogAsk, isEmpty: Bool) -> LogClaim? {
@@ -155,14 +173,22 @@ extension LogBook {
     let all = ranges
     ranges = []
     var later: [LogRow] = []
+    var byTime: [LogRow] = []
     for range in all {
       let rows = try table.rows(from: range.low, through: range.high)
       for row in rows {
-        if row.stored < claim.request { try drop(row) } else { later.append(row) }
+        if row.stored < claim.request {
+          try drop(row)
+        } else if range.isImported {
+          byTime.append(row)
+        } else {
+          later.append(row)
+        }
       }
     }
-    for row in later { try table.remove(row.id) }
+    for row in later + byTime { try table.remove(row.id) }
     try strand(later)
+    try putByTime(byTime)
   }
 
   // MARK: Epochs

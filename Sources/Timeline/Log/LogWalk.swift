@@ -180,6 +180,10 @@ package struct LogWalk: Sendable {
       // Whether the log starts there its first entry says (rule 12).
       book.forget(token)
     }
+    if case .before(let token) = ask.place, !outcome.isEmpty, !outcome.isProgress {
+      // It leads nowhere, or in a circle: the way goes on by ids.
+      book.forget(token)
+    }
     if outcome.isProgress { idle = 0 } else { idle += 1 }
   }
 

@@ -16,6 +16,8 @@ final class LogHost {
   private(set) var receipts: [Receipt] = []
   /// What becomes of an answer on its way; nil loses it.
   var alter: (_ request: String, _ answer: String) -> String? = { $1 }
+  /// What becomes of a request on its way.
+  var revise: (_ request: String) -> String = { $0 }
   /// Answers to what the user does tell the message.
   var tellsClientIDs = true
   /// What the user does is pushed.
@@ -221,7 +223,7 @@ final class LogHost {
       requests.append(sent)
       _ = try client.frameSent(frame.id)
       let request =
-        try JSONSerialization.jsonObject(with: Data(frame.bytes)) as? [String: Any] ?? [:]
+        try JSONSerialization.jsonObject(with: Data(revise(sent).utf8)) as? [String: Any] ?? [:]
       let said = answer(
         request, request["type"] as? String ?? "", request["request_id"] as? String ?? "")
       if let said = alter(sent, said) { receipts.append(try client.receive(Array(said.utf8))) }
