@@ -2696,8 +2696,8 @@ TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
  * @param conversation Conversation id.
  * @param id Message id; empty for all of the conversation.
  * @return #TL_OK, or #TL_E_NOT_FOUND (no such message or conversation here, or the
- *         conversation is yet to be made), #TL_E_UNSUPPORTED (one message of a log),
- *         #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
+ *         conversation is yet to be made), #TL_E_UNSUPPORTED (the newest message of a
+ *         log), #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status
 tl_client_drop(tl_client *client, tl_view conversation, tl_view id);
@@ -2747,8 +2747,7 @@ typedef struct tl_budget {
  * up; without bounds they go again.
  * @param client The client.
  * @param budget The budget, or NULL for none.
- * @return #TL_OK, or #TL_E_UNSUPPORTED (bounds, under #TL_SERVER_LOG), #TL_E_INVALID,
- *         #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status tl_client_retain(tl_client *client, const tl_budget *budget);
 
@@ -2847,8 +2846,7 @@ typedef struct tl_import {
  * @param out The work on success, NULL otherwise; its progress is in bytes. Free it with
  *        #tl_work_free.
  * @return #TL_OK, also where nothing is left to do, or #TL_E_INVALID (also where an import of the
- *         name has the other form), #TL_E_UNSUPPORTED (under #TL_SERVER_LOG),
- *         #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
+ *         name has the other form), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status
 tl_client_import(tl_client *client, const tl_import *config, tl_work **out);

@@ -121,8 +121,19 @@ class World:
     # Clients.
 
     def log(self):
-        """A client of a server that keeps a log, in memory."""
-        return self.memory(profile=tideline.Profile(capabilities=tideline.Capabilities.LOG))
+        """A client of a server that keeps a log, with one message, in memory."""
+        client = self.memory(profile=tideline.Profile(capabilities=tideline.Capabilities.LOG))
+        client.connected()
+        entry = {"message_id": FIRST, "sender_id": USER, "created_at": "2026-02-15T22:17:00",
+                 "payload": "first"}
+        client.sync(ROOM)
+        for frame in client.frames():
+            client.frame_sent(frame.id)
+            asked = json.loads(frame.bytes)
+            client.receive(json.dumps(
+                {"type": asked["type"], "request_id": asked["request_id"], "status": "ok",
+                 "data": {"entries": [entry], "after": "s1", "present": True}}))
+        return client
 
     def memory(self, **more):
         """An empty client in memory."""

@@ -51,8 +51,6 @@ on_client(BAD, lambda w, h: (w.view(NAME), 0, 0, w.out()), filled)
 on_client(EXPORT, lambda w, h: target(w), connected)
 gives(IMPORT, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
       call(IMPORT, connected, lambda w, h: source(w, "longer")))
-gives(IMPORT, "TL_E_UNSUPPORTED", "the server keeps a log",
-      call(IMPORT, lambda w: w.log(), lambda w, h: source(w)))
 for fault, status in (("the disk cannot be written", "TL_E_STORAGE"),
                       ("the disk is full", "TL_E_FULL")):
     gives(IMPORT, status, f"{fault}, with `TL_IMPORT_AGAIN`",

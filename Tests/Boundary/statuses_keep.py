@@ -23,8 +23,6 @@ on_client(ROOMS, lambda w, h: (w.view(ROOM), w.struct(c.Room)), connected)
 gives(PURGE, "TL_E_INVALID", "no budget is set", call(PURGE, connected, lambda w, h: (w.out(),)))
 gives(RETAIN, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
       call(RETAIN, connected, lambda w, h: (w.longer(c.Budget),)))
-gives(RETAIN, "TL_E_UNSUPPORTED", "bounds, and the server keeps a log",
-      call(RETAIN, lambda w: w.log(), lambda w, h: (w.struct(c.Budget, messages=5),)))
 gives(ROOMS, "TL_E_TOO_NEW", "a longer struct whose tail is not zero",
       call(ROOMS, connected, lambda w, h: (w.view(ROOM), w.longer(c.Room))))
 gives(ROOMS, "TL_E_NOT_FOUND", "a conversation that is not known",

@@ -201,13 +201,20 @@ class Log(unittest.TestCase):
         host = self.host(server, self.path)
         self.assertEqual(len(host.page().messages), 5)
 
-    def test_what_is_not_there_says_so(self):
-        with tideline.Client(user_id="eva", profile=LOG) as client:
-            for call in (lambda: client.retain(tideline.Budget(messages=5)),
-                         lambda: client.import_messages(b"", "old")):
-                with self.assertRaises(tideline.UnsupportedError) as caught:
-                    call()
-                self.assertIn("log", str(caught.exception))
+    def test_one_message_is_given_back_but_the_newest(self):
+        server = self.server()
+        ids = server.post(60)
+        host = self.host(server, self.path)
+        host.sync()
+        host.scroll()
+        room = server.room
+        with self.assertRaises(tideline.UnsupportedError) as caught:
+            host.client.drop(room, ids[-1])
+        self.assertIn("newest", str(caught.exception))
+        host.client.drop(room, ids[30])
+        self.assertNotIn(ids[30], [row[0] for row in host.shown()])
+        host.scroll()
+        self.equal(host)
 
 
 if __name__ == "__main__":
