@@ -200,7 +200,7 @@ final class SyncEngine {
     let kept = scheduler.policies.take(of: id)
     tracker.abandon(.sync(id))
     end(job, trouble: .cancelled)
-    try keepOn(kept, with: job.request, at: now)
+    keepOn(kept, with: job.request, at: now)
     pump(now)
     return true
   }

@@ -267,15 +267,21 @@ extension SyncEngine {
     }
   }
 
-  /// Somebody else has cancelled the sync beneath: another one keeps what was promised.
+  /// Somebody else has cancelled the sync beneath: another one keeps what was promised. Where none
+  /// can be begun it ends with that.
   func keepOn(
     _ promises: [PolicyBoard.Promise], with request: SyncRequest, at now: Instant
-  ) throws(Failure) {
+  ) {
     for promise in promises {
-      let sync = try sync(request, at: now)
-      scheduler.pass([promise], to: sync)
-      let status = try syncStatus(sync)
-      if status.phase == .ended { keepPromises(of: sync, status) }
+      do throws(Failure) {
+        let sync = try sync(request, at: now)
+        scheduler.pass([promise], to: sync)
+        if let status = scheduler.status(sync), status.phase == .ended {
+          keepPromises(of: sync, status)
+        }
+      } catch {
+        breakPromises([promise], error, at: now)
+      }
     }
   }
 

@@ -1,9 +1,10 @@
 /// Where an answer may come from, and what it says of that.
 import Base
-import Engine
 import Foundation
 import ReferenceServer
 import Testing
+
+@testable import Engine
 
 extension World {
   func ask(
@@ -241,6 +242,25 @@ private let minute: Int64 = 60_000_000
     #expect(try world.client.syncStatus(plain).basis == .network)
     #expect(try world.client.syncStatus(first).basis == .network)
     #expect(world.requests.filter { $0.contains("get_messages") }.count == 1)
+  }
+
+  /// Protects: a promise ends, also where no other sync can be begun that would keep it.
+  @Test func whatNobodyCanKeepIsTold() throws {
+    let world = try known()
+    let plain = try world.ask(.cacheThenNetwork, .older)
+    let promise = try world.ask(.networkOnly, .older)
+    let owing = try world.ask(.networkFirst, .older)
+    try world.client.input { engine, _ in
+      for index in 1..<Limits.syncsMax {
+        engine.scheduler.add(SyncRequest(conversation: Array("s\(index)".utf8)))
+      }
+      engine.scheduler.owe(Array(world.room.utf8))
+    }
+    #expect(try world.client.cancel(plain))
+    let status = try world.client.syncStatus(promise)
+    #expect(status.phase == .ended && status.trouble == .full("4,096 syncs wait"))
+    let cached = try world.client.syncStatus(owing)
+    #expect(cached.phase == .ended && cached.trouble == nil && cached.basis == .cache)
   }
 
   // MARK: An age

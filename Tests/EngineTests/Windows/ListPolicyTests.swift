@@ -1,8 +1,9 @@
 /// What a list of conversations shows before the network has answered, and what it asks for.
 import Base
-import Engine
 import ReferenceServer
 import Testing
+
+@testable import Engine
 
 private let minute: Int64 = 60_000_000
 
@@ -155,8 +156,10 @@ private let minute: Int64 = 60_000_000
     asked.next = PolicyChoice()
     let list = try list(world, .host)
     try list.poll()
-    let syncs = try (0..<Limits.syncsMax).map { index in
-      try world.client.sync(SyncRequest(conversation: Array("s\(index)".utf8)))
+    let syncs = try world.client.input { engine, _ in
+      (0..<Limits.syncsMax).map { index in
+        engine.scheduler.add(SyncRequest(conversation: Array("s\(index)".utf8)))
+      }
     }
     try world.client.connected()
     try list.poll()
