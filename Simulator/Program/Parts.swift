@@ -147,8 +147,8 @@ final class Parts: @unchecked Sendable {
 
   private func broken(_ task: Plan.Task, _ why: String) -> Verdict {
     let seed = seed(task.number)
-    let knobs = Knobs(seed: seed)
-    var verdict = Verdict(seed: seed, knobs: knobs.line, usesFile: knobs.usesFile)
+    let drawn = Runner.line(of: seed)
+    var verdict = Verdict(seed: seed, knobs: drawn.text, usesFile: drawn.usesFile)
     verdict.violation = why
     return verdict
   }

@@ -11,15 +11,17 @@ func usage() -> Never {
     tideline-sim seed S [--trace|--frames]             replay one seed; frames as they are
     tideline-sim known FILE                            the seeds that begin the file's lines
     tideline-sim draw --seeds N [--from S] [--worlds W] what N seeds draw; nothing runs
-    tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME]
+    tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME] [--worlds log]
                                                        planted faults; exit 1 where one hides
-    tideline-sim control --seeds N [--from S]          the negative control; exit 1 where it passes
+    tideline-sim control --seeds N [--from S] [--worlds W]
+                                                       the negative control; exit 1 where it passes
     tideline-sim commits --seeds N [--from S] [--jobs J] [--worlds W] [--each]
                                                        a commit fails, or each in a run of its own
     tideline-sim hostile --seeds N [--frames M] [--from S] [--jobs J]
                                                        servers that mean harm; exit 1 after a trap
     W is plain (as it is), abilities, marks, screens, all (of these), updates,
-    operations, retention (some of each, purged), or mix (some of each)
+    operations, retention (some of each, purged), mix (some of each),
+    or log (servers that keep a log)
     """)
   exit(2)
 }
@@ -55,6 +57,7 @@ func worlds() -> @Sendable (UInt64) -> UInt64 {
   case "all": return { $0 | Knobs.Worlds.all.rawValue }
   case "mix": return Knobs.Worlds.mixed
   case "retention": return Knobs.Worlds.kept
+  case "log": return Knobs.Worlds.logged
   default: usage()
   }
 }
@@ -158,10 +161,34 @@ final class Searches: @unchecked Sendable {
   var hidden = 0
 }
 
+/// Counts by how many of the log's worlds each fault is found.
+func lookForLogFaults(_ only: String?) -> Never {
+  let searches = Searches()
+  let turn = NSLock()
+  Runner.findLogFaults(
+    from: UInt64(option("--from", 1)), count: option("--seeds", 300), jobs: option("--jobs", 2),
+    only: only
+  ) { search in
+    turn.withLock {
+      let line = (search.first?.violation ?? "").split(separator: "\n").first ?? "NOT FOUND"
+      print("\(search.fault): found by \(search.found) of \(search.tried) seeds, \(line)")
+      fflush(nil)
+      if search.found > 0 { searches.found += 1 } else { searches.hidden += 1 }
+    }
+  }
+  print("\(searches.found) passed, \(searches.hidden) failed")
+  exit(searches.hidden == 0 ? 0 : 1)
+}
+
 func lookForFaults() {
   let searches = Searches()
   let only = CommandLine.arguments.firstIndex(of: "--only").flatMap { index in
     CommandLine.arguments.dropFirst(index + 1).first
+  }
+  if let index = CommandLine.arguments.firstIndex(of: "--worlds"),
+    CommandLine.arguments.dropFirst(index + 1).first == "log"
+  {
+    lookForLogFaults(only)
   }
   Runner.findFaults(
     from: UInt64(option("--from", 1)), count: option("--seeds", 300), jobs: option("--jobs", 2),
@@ -233,7 +260,7 @@ case "draw":
   let seed = worlds()
   let first = UInt64(option("--from", 1))
   for number in 0..<UInt64(option("--seeds", 100)) {
-    print(Knobs(seed: seed(first + number)).line)
+    print(Runner.line(of: seed(first + number)).text)
   }
 case "seed":
   guard arguments.count > 2, let seed = UInt64(arguments[2]) else { usage() }

@@ -28,6 +28,8 @@ package final class SimRow: Equatable {
   package let unverified: Bool
   /// The host has not opened its payload yet.
   package let isSealed: Bool
+  /// It was deleted, and keeps its place: in a log.
+  package let isDeleted: Bool
   package let marks: SimMarks
   /// It is not on the server yet; it stands behind all others, in the order of sending.
   package let isPending: Bool
@@ -42,7 +44,8 @@ package final class SimRow: Equatable {
 
   init(
     number: UInt64, timeUs: Int64, order: Int64, id: [UInt8], sender: [UInt8], payload: [UInt8],
-    unread: Bool, unverified: Bool, isSealed: Bool = false, marks: SimMarks = SimMarks(),
+    unread: Bool, unverified: Bool, isSealed: Bool = false, isDeleted: Bool = false,
+    marks: SimMarks = SimMarks(),
     isPending: Bool = false, operation: UInt64 = 0, key: [UInt8]? = nil
   ) {
     self.number = number
@@ -55,6 +58,7 @@ package final class SimRow: Equatable {
     self.unread = unread
     self.unverified = unverified
     self.isSealed = isSealed
+    self.isDeleted = isDeleted
     self.marks = marks
     self.isPending = isPending
     self.operation = operation
@@ -65,7 +69,8 @@ package final class SimRow: Equatable {
     SimRow(
       number: number ?? self.number, timeUs: timeUs, order: order, id: id, sender: sender,
       payload: payload ?? self.payload, unread: unread, unverified: unverified,
-      isSealed: isSealed, marks: marks, isPending: isPending, operation: operation)
+      isSealed: isSealed, isDeleted: isDeleted, marks: marks, isPending: isPending,
+      operation: operation)
   }
 
   /// The same row as one who has lost its key shows it.
@@ -81,6 +86,7 @@ package final class SimRow: Equatable {
       || a.number == b.number && a.timeUs == b.timeUs && a.order == b.order && a.id == b.id
         && a.sender == b.sender && a.payload == b.payload && a.unread == b.unread
         && a.unverified == b.unverified && a.isSealed == b.isSealed
+        && a.isDeleted == b.isDeleted
         && a.marks == b.marks && a.isPending == b.isPending
         && a.operation == b.operation
   }
@@ -92,6 +98,7 @@ package final class SimRow: Equatable {
       ("order", order == other.order), ("id", id == other.id), ("sender", sender == other.sender),
       ("payload", payload == other.payload), ("unread", unread == other.unread),
       ("unverified", unverified == other.unverified), ("sealed", isSealed == other.isSealed),
+      ("deleted", isDeleted == other.isDeleted),
       ("marks", marks == other.marks), ("pending", isPending == other.isPending),
       ("operation", operation == other.operation),
     ]

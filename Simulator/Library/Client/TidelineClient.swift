@@ -98,6 +98,7 @@ package final class TidelineClient: SimulatedClient {
     profile.timeResolutionUs = knobs.declaresResolution ? knobs.resolutionUs : 0
     profile.deletionHorizonUs = knobs.horizonUs
     profile.pushIsLossless = knobs.lossless
+    profile.log = log(knobs)
     if knobs.before { profile.capabilities.insert(.before) }
     if knobs.around { profile.capabilities.insert(.around) }
     if knobs.changedSince { profile.capabilities.insert(.changedSince) }
@@ -262,12 +263,14 @@ package final class TidelineClient: SimulatedClient {
       number: row.number, timeUs: row.timeUs, order: order, id: page[row.id],
       sender: page[row.sender], payload: page[row.payload],
       unread: row.flags & unread != 0, unverified: row.flags & unverified != 0,
-      isSealed: row.flags & sealed != 0, marks: marks, isPending: isPending,
+      isSealed: row.flags & sealed != 0, isDeleted: row.flags & deleted != 0, marks: marks,
+      isPending: isPending,
       operation: row.operation, key: row.isRanked ? page[row.key] : nil)
   }
 
   private static let pinned: UInt32 = 1 << 4
   private static let unread: UInt32 = 1 << 1
+  private static let deleted: UInt32 = 1 << 3
   private static let sealed: UInt32 = 1 << 6
   private static let unverified: UInt32 = 1 << 7
 

@@ -42,6 +42,9 @@ package enum Runner {
     fault: PlantedFault? = nil, updateFault: UpdateFault? = nil,
     operationFault: OperationFault? = nil
   ) -> Verdict {
+    if Knobs.Worlds(rawValue: seed).contains(.log) {
+      return runLog(seed, kind, recording, fault: fault)
+    }
     var knobs = Knobs(seed: seed)
     knobs.fault = fault
     knobs.updates.fault = updateFault
@@ -151,7 +154,7 @@ package enum Runner {
   }
 
   /// Calls `body` once for each number below `count`, on `jobs` threads.
-  private static func parallel(
+  static func parallel(
     _ count: Int, jobs: Int, _ body: @escaping @Sendable (Int) -> Void
   ) {
     prepare()

@@ -1,21 +1,5 @@
 /// What will happen in a world, ordered by virtual time; equal times keep the order of planning.
-struct EventQueue {
-  enum Event {
-    /// A request on its way up, on the connection it was sent on.
-    case toServer(connection: Int, bytes: [UInt8])
-    /// An answer or push on its way down; `marks` are the ids whose reading it confirms.
-    case toDevice(connection: Int, bytes: [UInt8], marks: [String])
-    case cut(connection: Int, outageUs: Int64)
-    case reconnect
-    case serverTurn
-    /// One message of a burst that is spread over a second.
-    case post(conversation: Int)
-    case hostTurn
-    case screenTurn
-    /// Nothing happens; time passes to here.
-    case timestampGroup
-  }
-
+struct EventQueue<Event> {
   private struct Entry {
     var timeUs: Int64
     var order: UInt64
@@ -65,4 +49,21 @@ struct EventQueue {
       index = least
     }
   }
+}
+
+/// What happens in the worlds of times and numbers.
+enum WorldEvent {
+  /// A request on its way up, on the connection it was sent on.
+  case toServer(connection: Int, bytes: [UInt8])
+  /// An answer or push on its way down; `marks` are the ids whose reading it confirms.
+  case toDevice(connection: Int, bytes: [UInt8], marks: [String])
+  case cut(connection: Int, outageUs: Int64)
+  case reconnect
+  case serverTurn
+  /// One message of a burst that is spread over a second.
+  case post(conversation: Int)
+  case hostTurn
+  case screenTurn
+  /// Nothing happens; time passes to here.
+  case timestampGroup
 }

@@ -124,6 +124,9 @@ package struct Knobs: Sendable {
   package var updates = UpdateKnobs()
   package var operations = OperationKnobs()
   package var retention = RetentionKnobs()
+  /// The server keeps a log, with the fault that is planted: of the worlds of `LogKnobs` alone.
+  var log: LogRoomKind?
+  var logFault: String?
 
   package init(seed: UInt64) {
     self.seed = seed
@@ -183,6 +186,14 @@ package struct Knobs: Sendable {
 
     /// A host that keeps a part only; see `RetentionKnobs`.
     package static let retention = Worlds(rawValue: 1 << 45)
+
+    /// A server that keeps a log: worlds of their own, which `LogKnobs` draws.
+    package static let log = Worlds(rawValue: 1 << 46)
+
+    /// The seed of a number among the worlds of the log.
+    package static func logged(_ number: UInt64) -> UInt64 {
+      number & (1 << 40 - 1) | Worlds.log.rawValue
+    }
 
     /// The seed of a number among the worlds of retention.
     package static func kept(_ number: UInt64) -> UInt64 {

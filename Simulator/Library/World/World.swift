@@ -23,6 +23,8 @@ package final class VirtualClock: @unchecked Sendable {
     self.skewUs = skewUs
   }
 
+  func move(to timeUs: Int64) { nowUs = max(nowUs, timeUs) }
+
   package func instant() -> Instant {
     Instant(
       monotonicMs: 1_000 + nowUs / 1_000,
@@ -102,7 +104,7 @@ package final class World {
   let server: ReferenceServer
   var trace: Trace
   var findings = Findings()
-  var queue = EventQueue()
+  var queue = EventQueue<WorldEvent>()
   var ledger = Ledger()
   var link = Link()
   var conversations: [ConversationState] = []
@@ -233,7 +235,7 @@ package final class World {
     return true
   }
 
-  private func take(_ event: EventQueue.Event) throws {
+  private func take(_ event: WorldEvent) throws {
     switch event {
     case .toServer(let connection, let bytes):
       if connection == link.number, link.isUp { try serve(bytes) }

@@ -34,6 +34,9 @@ package struct LogBook<Table: LogTable> {
     self.facts = facts
     self.profile = profile
     self.spacing = spacing
+    #if DEBUG
+      planted = profile.planted
+    #endif
   }
 
   // MARK: Connections and requests

@@ -247,6 +247,10 @@ package struct LogProfile: Equatable, Sendable {
   package var namesEpoch = false
   /// Arrival and history differ: nothing is concluded from absence.
   package var hasTwoOrders = false
+  #if DEBUG
+    /// A fault that is planted on purpose.
+    package var planted: LogFault?
+  #endif
 
   package init(
     refusesUnknown: Bool = false, namesEpoch: Bool = false, hasTwoOrders: Bool = false

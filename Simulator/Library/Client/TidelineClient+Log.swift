@@ -1,0 +1,37 @@
+/// What the worlds of the log ask of Tideline, and which server they say that it has.
+internal import Engine
+internal import Timeline
+
+extension TidelineClient {
+  static func log(_ knobs: Knobs) -> LogProfile? {
+    guard let room = knobs.log else { return nil }
+    var profile = LogProfile(refusesUnknown: room.refusesUnknown, namesEpoch: room.namesEpoch)
+    #if DEBUG
+      profile.planted = knobs.logFault.flatMap { LogFault(rawValue: $0) }
+    #endif
+    return profile
+  }
+
+  func sync(_ conversation: [UInt8], _ asked: LogAsked) throws -> UInt64 {
+    var request = SyncRequest(conversation: conversation)
+    switch asked {
+    case .latest: break
+    case .live: request.kind = .live
+    case .older(let want): (request.kind, request.want) = (.older, want)
+    case .at(let id): request.kind = .at(Array(id.utf8))
+    case .time(let us): request.kind = .time(us)
+    }
+    return try client.sync(request)
+  }
+}
+
+/// The faults that builds for it can plant in a log.
+enum LogFaults {
+  static var names: [String] {
+    #if DEBUG
+      LogFault.allCases.map(\.rawValue)
+    #else
+      []
+    #endif
+  }
+}

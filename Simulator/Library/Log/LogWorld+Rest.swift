@@ -1,0 +1,259 @@
+/// The end of a log's world: all faults off, everything read, and the exact checks.
+internal import Base
+
+extension LogWorld {
+  func finish() throws {
+    trace.note(nowUs, "quiet")
+    isQuiet = true
+    room.isCalm = true
+    for device in devices where device.killIsArmed {
+      device.killIsArmed = false
+      try kill(device, expecting: [image(device)])
+    }
+    for device in devices { try cut(device, 0) }
+    for device in devices { try until("after the chaos") { try isIdle(device) } }
+    guard devices[0].client.claimsCoverage else { return try measure() }
+    for device in devices { try settleActs(device) }
+    for device in devices { try readAll(device) }
+    for device in devices { try finishScreens(device) }
+    for device in devices { try catchUp(device) }
+    for device in devices {
+      if knobs.usesFile {
+        try kill(device, expecting: [image(device)])
+        try until("after a kill") { try isIdle(device) }
+        try wellSync(device, .latest)
+        try checkExact(device)
+      }
+    }
+  }
+
+  private func isIdle(_ device: LogDevice) throws -> Bool {
+    try device.isUp && !device.client.state().busy
+      && device.screens.allSatisfy { try $0.screen.window.state().isIdle }
+  }
+
+  /// Runs until `done`, at most ten minutes of virtual time.
+  func until(_ what: String, _ done: () throws -> Bool) throws {
+    let end = nowUs + 600_000_000
+    var steps = 0
+    while true {
+      for device in devices {
+        try look(device)
+        try pump(device)
+      }
+      if try done() { return }
+      steps += 1
+      guard try step() else { throw Violation("a client waits for nothing: \(what)") }
+      guard nowUs < end, steps < 20_000 else {
+        throw Violation("quiet, yet it does not come to an end: \(what)")
+      }
+    }
+  }
+
+  private func pass(_ us: Int64) throws {
+    let end = nowUs + us
+    plan(at: end, .moment)
+    while nowUs < end { guard try step() else { break } }
+  }
+
+  /// Runs one sync to its end; how many requests it took.
+  @discardableResult
+  private func wellSync(_ device: LogDevice, _ asked: LogAsked) throws -> Int {
+    let before = device.requests
+    guard let number = try sync(device, asked) else { throw Violation("a kill in quiet") }
+    try until("sync \(asked)") { try device.client.progress(number).outcome != .pending }
+    let progress = try device.client.progress(number)
+    if case .failed(let why) = progress.outcome {
+      throw Violation("d\(device.number): sync \(asked) ended with \(why)")
+    }
+    try until("after sync \(asked)") { try isIdle(device) }
+    device.syncs.removeAll { $0 == number }
+    return device.requests - before
+  }
+
+  // MARK: What the user did
+
+  /// The user decides about all that is stuck, until nothing is open.
+  private func settleActs(_ device: LogDevice) throws {
+    guard let tideline = device.tideline else { return }
+    for _ in 0..<200 {
+      try until("operations") { try isIdle(device) }
+      let open = try tideline.allOperations().filter { $0.standing != .done }
+      if open.isEmpty { return }
+      if open.contains(where: { $0.standing == .refused || $0.standing == .unknown }) {
+        try decide(device, tideline, isRetry: device.dice.chance(0.5))
+      } else {
+        // What was answered waits until the log tells of it, or all of it lacks it.
+        try wellSync(device, .latest)
+        try wellSync(device, .older(100))
+        try pass(2_000_000)
+      }
+    }
+    let open = try tideline.allOperations().filter { $0.standing != .done }
+    throw Violation("d\(device.number): these stay open: \(open)")
+  }
+
+  // MARK: What is there
+
+  /// Reads a log down to its start. A log that is all known costs one request, or one more where a
+  /// token must be found again.
+  private func readAll(_ device: LogDevice) throws {
+    try wellSync(device, .latest)
+    let began = device.requests
+    for _ in 0..<400 {
+      let page = try image(device)
+      if page.gapsBefore.isEmpty, page.reachesStart { break }
+      if room.log.isEmpty { break }
+      if try wellSync(device, .older(30)) == 0 { break }
+    }
+    let pages = room.log.count / max(1, min(knobs.pageLimit, knobs.room.cap)) + 1
+    if device.requests - began > 3 * pages + 40 {
+      throw Violation("d\(device.number): \(device.requests - began) requests for \(pages) pages")
+    }
+    try wellSync(device, .latest)
+    try checkExact(device)
+    let again = try wellSync(device, .latest)
+    if again > 2 { throw Violation("d\(device.number): nothing new took \(again) requests") }
+  }
+
+  /// The shown list is the room: order, ids, content, annotations, and all of it is called whole.
+  func checkExact(_ device: LogDevice) throws {
+    let page = try image(device)
+    let name = "at rest d\(device.number)"
+    guard page.pending.isEmpty else { throw Violation("\(name): something is pending") }
+    let gone = Set(room.left.map { RowKey(Array($0.utf8)) })
+    let purged = Set(room.purged.map { RowKey(Array($0.utf8)) })
+    var rows = Array(page.rows.drop { purged.contains(RowKey($0.id)) })
+    // What left the log when it was deleted is shown so, or not at all.
+    rows.removeAll { gone.contains(RowKey($0.id)) && $0.isDeleted }
+    let messages = room.messages
+    guard rows.map({ World.text($0.id) }) == messages.map(\.id) else {
+      throw Violation(
+        "\(name): shown \(Self.picture(page))\n  room \(messages.map(\.id).joined(separator: " "))")
+    }
+    for (row, message) in zip(rows, messages) {
+      guard let state = room.state(of: message.id) else { continue }
+      try checkRow(row, state, name)
+    }
+    guard messages.isEmpty || page.gapsBefore.isEmpty && page.reachesStart else {
+      throw Violation("\(name): it is not whole, \(Self.picture(page))")
+    }
+    if let row = rows.first(where: \.unverified) {
+      throw Violation("\(name): \(World.text(row.id)) is not claimed")
+    }
+    try checkSendsAtRest(device, rows)
+  }
+
+  private func checkRow(_ row: SimRow, _ state: LogRoom.State, _ name: String) throws {
+    let id = World.text(row.id)
+    if row.isDeleted != state.isDeleted {
+      throw Violation("\(name): \(id) is deleted \(row.isDeleted)")
+    }
+    if state.isDeleted { return }
+    guard World.text(row.payload) == "\"\(state.payload)\"" else {
+      throw Violation("\(name): \(id) says \(World.text(row.payload)), not \(state.payload)")
+    }
+    guard row.marks.pinned == state.isPinned else {
+      throw Violation("\(name): \(id) is pinned \(row.marks.pinned)")
+    }
+    guard World.text(row.marks.reactions) == LogRoom.text(state.reactions) else {
+      throw Violation(
+        "\(name): \(id) has \(World.text(row.marks.reactions)), not \(state.reactions)")
+    }
+  }
+
+  private func checkSendsAtRest(_ device: LogDevice, _ rows: [SimRow]) throws {
+    for (client, send) in device.sends.sorted(by: { $0.key < $1.key }) where send.seq != 0 {
+      if !send.isTakenBack, room.made[client] == nil {
+        throw Violation("d\(device.number): \(client) was never sent")
+      }
+      guard knobs.room.echoesClientIDs, send.tries == 1, findings.restores == 0,
+        let entry = room.messages.first(where: { $0.clientID == client }),
+        let row = rows.first(where: { World.text($0.id) == entry.id })
+      else { continue }
+      if row.number != send.number, !send.isTakenBack {
+        throw Violation("\(client) was row \(send.number) and is \(row.number)")
+      }
+    }
+  }
+
+  // MARK: Windows
+
+  /// Windows left open are right by themselves; a new one scrolls to the start and shows the room.
+  private func finishScreens(_ device: LogDevice) throws {
+    guard knobs.screens > 0 else { return }
+    for screen in device.screens.map(\.screen) {
+      try screen.compareWithWindow()
+      if try screen.window.state().atEnd, let newest = room.messages.last,
+        screen.rows.last.map({ World.text($0.row.id) }) != newest.id
+      {
+        throw Violation(
+          "d\(device.number) window \(screen.number) is at the end: \(Self.picture(screen)), "
+            + "not \(newest.id)")
+      }
+      screen.window.close()
+    }
+    device.screens = []
+    try openScreen(device, .latest, count: 20)
+    guard let screen = device.screens.last?.screen else { throw Violation("no window opens") }
+    for _ in 0..<200 {
+      try until("a window") { try isIdle(device) }
+      if try screen.window.state().atStart { break }
+      device.screens[0].isFree = true
+      try load(device, screen, .before(0), count: 30)
+      try look(device)
+    }
+    let purged = room.purged
+    let shown = screen.rows.map { World.text($0.row.id) }.drop { purged.contains($0) }
+      .filter { !room.left.contains($0) }
+    guard shown == room.messages.map(\.id), !screen.rows.contains(where: \.gapBefore) else {
+      throw Violation(
+        "d\(device.number): a window that scrolled shows \(Self.picture(screen))\n  room "
+          + room.messages.map(\.id).joined(separator: " "))
+    }
+    screen.window.close()
+    device.screens = []
+  }
+
+  // MARK: Requests
+
+  /// What comes while a device is away costs its pages, and one request more.
+  private func catchUp(_ device: LogDevice) throws {
+    try cut(device, 0)
+    for _ in 0..<serverDice.below(50) { append() }
+    let count = room.serial - device.presentSerial
+    try until("connected") { try isIdle(device) }
+    let used = try wellSync(device, .latest)
+    let pages = count / max(1, min(knobs.pageLimit, knobs.room.cap)) + 1
+    // A token of an earlier connection may have to be found by ids first, and what was taken back
+    // in its place is read again.
+    if used > pages + 2 + (knobs.room.marksInPlace ? 6 : 0) {
+      throw Violation("d\(device.number): \(used) requests for \(count) new entries")
+    }
+    try checkExact(device)
+  }
+
+  /// What the control has lost and shows wrongly.
+  private func measure() throws {
+    for device in devices {
+      for _ in 0..<3 {
+        guard let number = try sync(device, .latest) else { continue }
+        try until("sync") { try device.client.progress(number).outcome != .pending }
+      }
+      let rows = try image(device).rows
+      let oldest = rows.compactMap { places[$0.id] }.min() ?? .max
+      let shown = Set(rows.map { RowKey($0.id) })
+      for (place, message) in room.messages.enumerated() where place >= oldest {
+        if !shown.contains(RowKey(Array(message.id.utf8))) { findings.lost += 1 }
+      }
+      for row in rows where room.place(of: World.text(row.id)) == nil {
+        if !room.purged.contains(World.text(row.id)) { findings.zombies += 1 }
+      }
+      let order = rows.compactMap { places[$0.id] }
+      findings.lost += zip(order, order.dropFirst()).count { $0 >= $1 }
+    }
+    if findings.lost + findings.zombies > 0 {
+      throw Violation("lost \(findings.lost), shown wrongly \(findings.zombies)")
+    }
+  }
+}
