@@ -11,6 +11,7 @@ LONG_SEEDS ?= 200000
 SCREEN_STEPS ?= 1000000
 COMMIT_SEEDS ?= 2000
 RETENTION_SEEDS ?= 400
+LOG_SEEDS ?= 400
 HOSTILE_SEEDS ?= 800
 HOSTILE_FRAMES ?= 400
 TARGET ?= frame
@@ -27,7 +28,7 @@ LIB := out/lib
 .DEFAULT_GOAL := lib
 .PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
   probe-test matrix xmpp interop statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
-  sim-each-commit sim-retention import-kill sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
+  sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
   asan tsan fuzz search-model bench bench-count bench-growth bench-retention bench-search bench-syscalls bench-worst bench-weight \
   bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
   install clean
@@ -147,7 +148,7 @@ swift-boundary: lib
 ## Linked statically: a tenth faster. It looks into memory, so fields keep their names.
 sim-bin: setup
 	TL_REFLECTION=1 $(SWIFT) build -c release --product tideline-sim --scratch-path .build-sim -j $(JOBS) \
-	  --static-swift-stdlib
+	  --static-swift-stdlib -Xswiftc -DDEBUG
 
 ## One seed, replayed exactly.
 sim: sim-bin
@@ -165,6 +166,11 @@ sim-storage: sim-bin
 sim-retention: sim-bin
 	.build-sim/release/tideline-sim run --seeds $(RETENTION_SEEDS) --jobs $(JOBS) \
 	  --worlds retention
+
+## A server that keeps a log. The control, which appends what it hears, has to fail in nearly all.
+sim-log: sim-bin
+	.build-sim/release/tideline-sim control --seeds 100 --jobs $(JOBS) --worlds log
+	.build-sim/release/tideline-sim run --seeds $(LOG_SEEDS) --jobs $(JOBS) --worlds log --twice 19
 
 ## 200,000 messages of an older cache, killed at 50 points; `make py` does 6,000 with 12.
 import-kill: lib

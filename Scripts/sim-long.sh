@@ -12,6 +12,9 @@ while [ "$left" -gt 0 ]; do
   echo "sim-long: from $from at $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
   .build-sim/release/tideline-sim run --seeds "$seeds" --from "$from" --jobs "$jobs" --worlds mix \
     --twice 19
+  # A server that keeps a log: worlds of their own, one for twenty of the others.
+  .build-sim/release/tideline-sim run --seeds $((seeds / 20 + 1)) --from "$from" --jobs "$jobs" \
+    --worlds log --twice 19
   from=$((from + seeds))
   left=$((left - seeds))
 done

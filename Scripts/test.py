@@ -37,6 +37,14 @@ def count_sum(lines):
     return None
 
 
+def count_sums(lines):
+    """Counts of a step of several parts, each of which ends with a line that sums it up."""
+    found = [match for line in lines if (match := SUM.fullmatch(line))]
+    if not found:
+        return None
+    return sum(int(m.group(1)) for m in found), sum(int(m.group(2)) for m in found)
+
+
 def run(name, command, count):
     """Runs one step, echoing its output; gives (passed, failed)."""
     print(f"=== {name}", flush=True)
@@ -78,8 +86,9 @@ def main():
         ("simulator", make + ["sim-test"], count_sum),
         ("commits that fail", make + ["sim-commits"], count_sum),
         ("worlds of retention", make + ["sim-retention"], count_sum),
+        ("worlds of a log", make + ["sim-log"], count_sum),
         ("seeds that failed once", make + ["sim-known"], count_sum),
-        ("planted faults", make + ["sim-faults"], count_sum),
+        ("planted faults", make + ["sim-faults"], count_sums),
     ]
     results = [run(*step) for step in steps]
     passed = sum(result[0] for result in results)

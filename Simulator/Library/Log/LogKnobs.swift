@@ -20,6 +20,10 @@ package struct LogKnobs: Sendable {
   var clockSteps = false
   var purges = false
   var restores = false
+  /// Of what came last some is lost, as where a machine takes over from another.
+  var losesTail = false
+  /// Almost all may be purged.
+  var purgesMost = false
   var expires = false
   var pushes = true
   /// Many entries at once, as after a burst.
@@ -58,6 +62,8 @@ package struct LogKnobs: Sendable {
     drawScene(&random)
     drawNetwork(&random)
     drawDevices(&random)
+    var more = Random(seed: seed ^ 0x6D6F_7265_6C6F_6773)
+    drawMore(&more)
   }
 
   private mutating func drawRoom(_ random: inout Random) {
@@ -98,6 +104,15 @@ package struct LogKnobs: Sendable {
     bursts = random.chance(0.4)
     // What expired leads nowhere then, and its gap stays.
     if purges || restores || expires || room.leaves || room.marksInPlace { room.takesAround = true }
+  }
+
+  /// With dice of its own, so that it is drawn for a seed that has the rest as it was.
+  private mutating func drawMore(_ random: inout Random) {
+    losesTail = restores && !room.leaves && random.chance(0.5)
+    purgesMost = purges && random.chance(0.4)
+    room.isHollow = room.filters && room.tokens == .fresh && random.chance(0.4)
+    // Where neither is said no token may outlive its connection.
+    if !room.refusesUnknown, !room.namesEpoch, random.chance(0.2) { room.tokens = .bound }
   }
 
   private mutating func drawNetwork(_ random: inout Random) {
@@ -151,7 +166,8 @@ package struct LogKnobs: Sendable {
       ("prev", room.namesPrevious), ("around", room.takesAround), ("once", room.idempotent),
       ("names", room.echoesClientIDs), ("tellsSender", room.tellsSender), ("changes", changes),
       ("takesBack", takesBack), ("backDates", backDates), ("steps", clockSteps),
-      ("purges", purges), ("restores", restores), ("expires", expires), ("pushes", pushes),
+      ("purges", purges), ("restores", restores), ("tail", losesTail),
+      ("most", purgesMost), ("hollow", room.isHollow), ("expires", expires), ("pushes", pushes),
       ("bursts", bursts), ("reorders", reorders), ("outages", longOutages), ("file", usesFile),
       ("kills", kills), ("power", powerCuts), ("acts", acts), ("reads", autoMarkRead),
     ]

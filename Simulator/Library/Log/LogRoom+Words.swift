@@ -81,6 +81,8 @@ extension LogRoom {
     var isPresent = false
     /// It is a page: with it a device knows of this epoch.
     var isPage = false
+    /// It was asked for a place that it does not know.
+    var isRefused = false
     /// What it made.
     var entries: [Entry] = []
   }
@@ -105,7 +107,9 @@ extension LogRoom {
         let page = try page(place, limit: Frames.number("limit", bytes) ?? 50, connection)
         return Served(answer: ok(page.data), isPresent: page.isPresent, isPage: true)
       } catch {
-        return failed(error.rawValue)
+        var served = failed(error.rawValue)
+        served.isRefused = true
+        return served
       }
     }
     if verb == "mark_read" || verb == "mark_delivered" {

@@ -17,6 +17,8 @@ struct LogRoomKind: Sendable {
   var leaves = false
   /// Some answers are empty, with tokens to go on with.
   var filters = false
+  /// So are all of them while there is chaos.
+  var isHollow = false
   /// An answer to `after` may begin where the newest page does.
   var hasGaps = false
   /// Pushes name the entry before, or a token.
@@ -75,6 +77,9 @@ final class LogRoom {
   /// Ids that a purge took, and those that were deleted and left.
   private(set) var purged: Set<String> = []
   private(set) var left: Set<String> = []
+  /// With which entry each of those left, and with which one a change of a message last did.
+  private(set) var leftAt: [String: Int] = [:]
+  private(set) var changeLeftAt: [String: Int] = [:]
   private var backups: [[Entry]] = []
   private var number = 0
   private var tokensGiven = 0
@@ -112,9 +117,11 @@ final class LogRoom {
       made[name, default: 0] += 1
       if firsts[name] == nil { firsts[name] = entry }
     }
-    if kind.leaves, entry.act == .delete, places[entry.target] != nil {
-      log.removeAll { $0.id == entry.target }
-      left.insert(entry.target)
+    if kind.leaves, entry.act == .delete, let place = places[entry.target] {
+      let old = log.remove(at: place)
+      left.insert(old.id)
+      leftAt[old.id] = entry.serial
+      if old.act != nil { changeLeftAt[old.target] = entry.serial }
       log.append(entry)
       index()
     } else {
@@ -139,6 +146,9 @@ final class LogRoom {
 
   func backUp() { backups.append(log) }
 
+  /// What came last is not in the next state that comes back.
+  func backUp(without count: Int) { backups.append(log.dropLast(count)) }
+
   /// Cuts off the older part.
   func purge(_ count: Int) {
     for entry in log.prefix(count) { purged.insert(entry.id) }
@@ -146,9 +156,14 @@ final class LogRoom {
     index()
   }
 
-  /// An older state may come back where a client is able to notice it.
-  var canRestore: Bool {
-    !backups.isEmpty && (kind.namesEpoch || !kind.leaves && !kind.marksInPlace)
+  /// An older state may come back where a client is able to notice it: with marks in place no id
+  /// tells of what came above its top, the entry of this serial number.
+  func canRestore(tops: [Int]) -> Bool {
+    guard let backup = backups.last else { return false }
+    if kind.namesEpoch { return true }
+    if kind.leaves { return false }
+    let last = backup.last?.serial ?? 0
+    return !kind.marksInPlace || tops.allSatisfy { $0 > last }
   }
 
   func restore() {
@@ -157,6 +172,7 @@ final class LogRoom {
     for entry in log {
       purged.remove(entry.id)
       left.remove(entry.id)
+      leftAt[entry.id] = nil
     }
     epoch += 1
     // A stream goes on from what it has.
@@ -311,7 +327,7 @@ final class LogRoom {
       isPresent: present && !isFiltered)
   }
 
-  private func filters() -> Bool { kind.filters && !isCalm && dice.chance(0.2) }
+  private func filters() -> Bool { kind.filters && !isCalm && (kind.isHollow || dice.chance(0.2)) }
 
   private func data(
     _ range: Range<Int>, isStart: Bool, _ present: Bool, _ gap: Bool, _ connection: Int

@@ -91,10 +91,9 @@ extension LogWorld {
     // An island may stand above what reached the present, and says nothing of what is beside it.
     let isOne = gaps.allSatisfy { $0 == 0 && !page.rows.isEmpty }
     if !isLast || !isOne || page.rows.last?.unverified ?? false { return }
-    let low =
-      page.rows.last { !$0.unverified && places[$0.id] != nil }
-      .flatMap { places[$0.id] }.map { $0 + 1 } ?? 0
-    if low < messages.count || page.rows.isEmpty,
+    // Where all that is shown has left the log meanwhile, nothing tells from where on.
+    let newest = page.rows.last { !$0.unverified && places[$0.id] != nil }
+    if let low = newest.flatMap({ places[$0.id] }).map({ $0 + 1 }) ?? (page.rows.isEmpty ? 0 : nil),
       let id = isMissing(low..<messages.count, through: device.presentSerial)
     {
       throw fail(name, "it reaches the present as of \(device.presentSerial) and lacks \(id)", page)
@@ -107,11 +106,18 @@ extension LogWorld {
     _ device: LogDevice, _ page: SimPage, from index: Int, _ name: String
   ) throws {
     let since = device.presentSerial
-    // What a restore took back shows on until it is read again; what left, nobody knows.
-    if since == 0 || findings.restores > 0 || knobs.room.leaves { return }
+    // What a restore took back shows on until the present is read again.
+    if since == 0 || device.epoch != room.epoch { return }
     for row in page.rows[min(index, page.rows.count)...] where !row.unverified {
       let id = World.text(row.id)
+      if !row.isDeleted, let serial = room.leftAt[id], serial <= since,
+        !device.touched.contains(id)
+      {
+        throw fail(name, "\(id) was deleted as of \(since)", page)
+      }
       guard let place = room.place(of: id), !isOwn(device, room.log[place]) else { continue }
+      // A change that has left counts until the device hears of that.
+      if room.changeLeftAt[id, default: 0] > since { continue }
       let own = room.changes(of: id)
       let back = own.flatMap { room.changes(of: $0.id) }
       if back.contains(where: { $0.serial > since }) { continue }
@@ -135,6 +141,17 @@ extension LogWorld {
       {
         throw fail(name, "\(id) has \(reactions) as of \(since), not \(states)", page)
       }
+    }
+  }
+
+  /// What the log has is not told as missing.
+  func checkOperations(_ device: LogDevice) throws {
+    guard let tideline = device.tideline, findings.restores == 0, knobs.acts else { return }
+    for one in try tideline.allOperations() where one.error == "not_listed" {
+      guard let made = room.first(by: one.clientID), room.place(of: made.id) != nil else {
+        continue
+      }
+      throw Violation("d\(device.number): \(one.clientID) is told as missing, and is \(made.id)")
     }
   }
 

@@ -32,6 +32,7 @@ extension LogWorld {
     if knobs.acts, device.dice.chance(0.5) { try act(device) }
     if knobs.screens > 0, device.dice.chance(0.7) { try screenTurn(device) }
     try endSyncs(device)
+    try checkOperations(device)
     try check(device)
   }
 

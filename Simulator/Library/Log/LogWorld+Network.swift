@@ -16,9 +16,9 @@ extension LogWorld {
     trace.mix(frame.bytes)
     trace.note(nowUs, "d\(device.number) →", frame: frame.bytes)
     findings.requests += 1
-    device.requests += 1
     guard device.isUp else { throw Violation("a frame was handed out while offline") }
     let verb = Frames.type(frame.bytes) ?? ""
+    if verb == "get_entries" { device.requests += 1 }
     if ["get_messages", "get_deleted_since", "get_changed_since"].contains(verb) {
       throw Violation("\(verb) is asked of a log")
     }
@@ -53,6 +53,7 @@ extension LogWorld {
       return sendDown(device, answer)
     }
     let served = room.serve(bytes, device.connection, newID: newID, nowUs: serverUs)
+    if served.isRefused { device.refusals += 1 }
     let told =
       served.isPage
       ? LogTold(isPresent: served.isPresent, serial: room.serial, epoch: room.epoch) : nil
@@ -97,6 +98,9 @@ extension LogWorld {
   func deliver(_ device: LogDevice, _ bytes: [UInt8], _ told: LogTold?) throws {
     trace.mix(bytes)
     let before = (device.presentSerial, device.epoch)
+    device.mayDrop = Frames.string("code", bytes) == LogRoom.Refusal.notFound.rawValue
+    defer { device.mayDrop = false }
+    if device.mayDrop { device.presentSerial = 0 }
     if let told {
       if told.epoch != device.epoch { (device.epoch, device.presentSerial) = (told.epoch, 0) }
     }
@@ -126,11 +130,18 @@ extension LogWorld {
     plan(at: nowUs + Int64(serverDice.below(Int(knobs.serverPauseUs) * 2) + 1_000), .serverTurn)
     switch serverDice.below(60) {
     case 0 where knobs.purges:
-      let count = serverDice.below(room.log.count / 2 + 1)
+      let most = knobs.purgesMost && serverDice.chance(0.3) ? room.log.count : room.log.count / 2
+      let count = serverDice.below(most + 1)
       trace.note(nowUs, "server: purges \(count)")
       room.purge(count)
-    case 1..<4 where knobs.restores: room.backUp()
-    case 4..<6 where knobs.restores && room.canRestore: try restore()
+    case 1..<4 where knobs.restores:
+      if knobs.losesTail, serverDice.chance(0.5) {
+        room.backUp(without: 1 + serverDice.below(5))
+        if canRestore { try restore() }
+      } else {
+        room.backUp()
+      }
+    case 4..<6 where knobs.restores && canRestore: try restore()
     case 6..<9 where knobs.expires:
       trace.note(nowUs, "server: tokens expire")
       room.expire()
@@ -153,6 +164,8 @@ extension LogWorld {
   private func tell(_ entries: [LogRoom.Entry]) {
     if serverDice.chance(0.9) { pushAll(entries) }
   }
+
+  private var canRestore: Bool { room.canRestore(tops: devices.map(\.presentSerial)) }
 
   /// A server that is restored begins with new connections.
   private func restore() throws {

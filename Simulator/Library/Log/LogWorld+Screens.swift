@@ -126,7 +126,7 @@ extension LogWorld {
     }
     // What was there stays, but for what the server has no more or the user has set away.
     let ids = sent.map(\.row.id)
-    if !device.screens[index].isFree {
+    if !device.screens[index].isFree, !device.mayDrop {
       let now = Set(ids.map { RowKey($0) })
       if let gone = device.screens[index].ids.first(where: {
         guard !now.contains(RowKey($0)), let entry = room.entry(World.text($0)) else {

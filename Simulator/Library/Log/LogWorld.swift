@@ -49,7 +49,12 @@ final class LogDevice {
   var touched: Set<String> = []
   /// The client ids that are shown as pending.
   var pending: Set<String> = []
+  /// It hears that the server has an entry no more: where none of a range answers, none stays.
+  var mayDrop = false
+  /// How many pages it has asked for.
   var requests = 0
+  /// How many of them the server knew no place for.
+  var refusals = 0
 
   init(_ number: Int, _ client: any SimulatedClient, _ clock: VirtualClock, seed: UInt64) {
     self.number = number
@@ -89,25 +94,35 @@ final class LogWorld {
   var stepUs: Int64 = 0
   private var connections = 0
   private var names = 0
+  private let make: (Knobs, VirtualClock) throws -> any SimulatedClient
   /// Where each message stands among them, for one revision of the log.
   private var index: (revision: Int, ids: [[UInt8]: Int]) = (-1, [:])
 
   init(
     knobs: LogKnobs, recording: Trace.Recording,
-    client make: (Knobs, VirtualClock) throws -> any SimulatedClient
+    client make: @escaping (Knobs, VirtualClock) throws -> any SimulatedClient
   ) throws {
     self.knobs = knobs
+    self.make = make
     trace = Trace(recording)
     room = LogRoom(kind: knobs.room, seed: knobs.seed ^ 0x726F_6F6D)
     serverDice = Random(seed: knobs.seed ^ 0x7365_7276_6572_6C00)
     networkDice = Random(seed: knobs.seed ^ 0x6E65_7477_6C6F_6700)
     turnsLeft = knobs.turns * knobs.devices
-    for number in 0..<knobs.devices {
-      let clock = VirtualClock(skewUs: knobs.wallSkewUs)
-      devices.append(
-        LogDevice(number, try make(knobs.device(number), clock), clock, seed: knobs.seed))
-    }
+    for _ in 0..<knobs.devices { try addDevice() }
     for _ in 0..<knobs.backlog { append() }
+  }
+
+  /// One more, which knows nothing.
+  @discardableResult
+  func addDevice(usesFile: Bool? = nil) throws -> LogDevice {
+    let clock = VirtualClock(skewUs: knobs.wallSkewUs)
+    clock.move(to: nowUs)
+    var device = knobs.device(devices.count)
+    device.usesFile = usesFile ?? knobs.usesFile
+    devices.append(
+      LogDevice(devices.count, try make(device, clock), clock, seed: knobs.seed))
+    return devices[devices.count - 1]
   }
 
   func discard() { for device in devices { device.client.discard() } }
