@@ -1,4 +1,4 @@
-"""What the run has at hand: adapters that are used again, checks, and what is compared."""
+"""What the run has at hand: a client whose answers are lost, checks, and what is compared."""
 import json
 
 import tideline
@@ -7,55 +7,6 @@ from story import Carried
 from tideline import MessageState
 
 KEY = bytes(range(tideline.KEY_BYTES))
-
-
-class Lease:
-    """An adapter that goes back where it came from when its connection ends."""
-
-    def __init__(self, pool, adapter):
-        self.pool, self.adapter = pool, adapter
-
-    def send(self, frame):
-        self.adapter.send(frame)
-
-    def receive(self, timeout_s):
-        try:
-            return self.adapter.receive(timeout_s)
-        except OSError:
-            self.pool.broken.add(id(self.adapter))
-            raise
-
-    def close(self):
-        self.pool.give(self.adapter)
-
-
-class Pool:
-    """A person whose connections keep their mirrors: to read 6,000 entries anew for each of a
-    hundred connections would show nothing more. ``drop`` begins anew."""
-
-    def __init__(self, person):
-        self.person, self.id, self.free, self.broken, self.turn = person, person.id, [], set(), 0
-
-    def adapter(self):
-        made = self.free.pop() if self.free else self.person.adapter()
-        made.turn = self.turn
-        for name in list(made.rooms):
-            # A new connection is told of nothing that came before it.
-            made.send(json.dumps({"type": "subscribe", "request_id": "pool",
-                                  "conversation_id": name}).encode())
-        made.queue.clear()
-        return Lease(self, made)
-
-    def give(self, adapter):
-        if adapter.turn == self.turn and id(adapter) not in self.broken:
-            self.free.append(adapter)
-        else:
-            adapter.close()
-
-    def drop(self):
-        self.turn += 1
-        while self.free:
-            self.free.pop().close()
 
 
 class Host(Carried):
@@ -67,7 +18,7 @@ class Host(Carried):
 
     def carry(self, frame):
         want = json.loads(frame.bytes)
-        if want["type"] in ("get_messages", "get_entries"):
+        if want["type"] == "get_entries":
             self.limits.append(want["limit"])
         reaches = self.doomed.pop(want.get("client_id"), None)
         if reaches is False:
@@ -107,7 +58,7 @@ class Lines:
             said = "HOLDS, take it off the list of what is expected"
         elif known is not None:
             self.expected.append(name)
-            said = f"expected with the time scheme: {known}"
+            said = f"expected: {known}"
         else:
             self.wrong.append(name)
             said = "WRONG"

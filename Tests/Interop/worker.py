@@ -15,7 +15,7 @@ def step(what):
 
 
 def main(port, path, user, room, text):
-    # The first answer waits until the room is mirrored.
+    # It has no way to connect anew, on a machine that is busy.
     client = tideline.Client(path, KEY, user_id=user, profile=PROFILE, request_timeout_ms=120_000)
     link = Lines("127.0.0.1", int(port))
     link.send(b'{"type":"hello"}')

@@ -91,8 +91,11 @@ class Carried:
         """Takes a frame to the server."""
         verb = json.loads(frame.bytes)["type"]
         self.asked[verb] = self.asked.get(verb, 0) + 1
-        self.adapter.send(frame.bytes)
         self.client.frame_sent(frame.id)
+        try:
+            self.adapter.send(frame.bytes)
+        except ConnectionError:
+            self.connect()
 
     def turn(self, wait_s=0.02):
         """Carries what there is, both ways. Whether there was anything."""

@@ -10,7 +10,7 @@ import urllib.request
 import uuid
 from urllib.parse import quote, urlencode
 
-from mirror import Carrier, Unsupported, stamp, text
+from carrier import Carrier, Unsupported, stamp, text
 
 CODES = {400: "invalid", 403: "forbidden", 404: "not_found", 413: "too_large", 429: "rate_limited"}
 KEY = "org.tideline.client_id"
@@ -141,10 +141,9 @@ class Adapter(Carrier):
         if self.since is None or verb == "get_conversations":
             self.sync(0)
         if verb == "get_conversations":
-            page = self.listed(want, self.titles)
-            for each in page["conversations"]:
-                each["unread_count"] = self.unread[each["conversation_id"]]
-            return page
+            return self.listed(want, {
+                room: {"title": title, "unread_count": self.unread[room]}
+                for room, title in self.titles.items()})
         if verb in ("get_entries", "subscribe"):
             self.asked.add(name)
             return self.entries(there, want) if verb == "get_entries" else {}

@@ -22,10 +22,11 @@ from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import StanzaPath
 
 NAME = "xmpp"
-# What the probe has found out. A send is confirmed by its echo, and done twice where it is asked
-# twice.
-PROFILE = tideline.Profile(truncates=tideline.Truncates.NEWEST,
-                           capabilities=tideline.Capabilities.CHANGED_SINCE)
+# What the probe has found out, and that tokens are ids: none is taken for another place. A send is
+# confirmed by its echo, and done twice where it is asked twice.
+PROFILE = tideline.Profile(
+    page_limit=500,
+    capabilities=tideline.Capabilities.LOG | tideline.Capabilities.LOG_REFUSES)
 CONFIG = """
 data_path = "{folder}"
 plugin_paths = {{ }}
