@@ -295,8 +295,9 @@ demo: setup
 	@sh Scripts/demo.sh
 
 ## The chat client in the terminal, with a server and its data; both are built where they are missing.
+## With WORD=--log the server keeps a log.
 terminal: setup
-	@sh Scripts/terminal.sh run
+	@sh Scripts/terminal.sh run $(WORD)
 
 ## What a person does with it, in a pseudo-terminal and in virtual time; WORD=jump chooses.
 terminal-test: setup lib server

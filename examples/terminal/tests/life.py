@@ -12,11 +12,14 @@ WORLD = ("--seed", "3", "--messages", "9000", "--conversations", "16")
 
 
 class Life(unittest.TestCase):
-    """Each test has a server with its world, and a file for the client."""
+    """Each test has a server with its world, and a file for the client. ``KIND`` is ``--log`` where
+    the server keeps a log, said to both."""
+
+    KIND = ()
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.options = [*WORLD, "--db", str(self.folder / "server.db")]
+        self.options = [*WORLD, *self.KIND, "--db", str(self.folder / "server.db")]
         self.server = Server(program(), self.options)
         self.addCleanup(lambda: self.server.kill())
         self.conversation = play(self.server.port)
@@ -25,7 +28,7 @@ class Life(unittest.TestCase):
 
     def start(self, *options):
         terminal = Terminal(self.server.port, self.folder / "eva.tideline", "--conversation",
-                            TITLE, *options)
+                            TITLE, *self.KIND, *options)
         self.addCleanup(terminal.kill)
         return terminal
 

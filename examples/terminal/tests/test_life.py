@@ -9,6 +9,9 @@ from tideline_terminal.scene import history
 class Screens(Life):
     """What a person sees through what happens to a connection."""
 
+    #: What is told beside a gap.
+    COUNTED = "on the server"
+
     def test_offline_and_back(self):
         terminal = self.opened()
         terminal.press("ctrl+o")
@@ -130,7 +133,7 @@ class Screens(Life):
                        "the newest message")
         count = len(history(self.admin, self.conversation, 0, 10_000))
         self.assertGreater(count, 3_000)
-        terminal.until_text("nothing missing" if "gap" not in terminal.text else "on the server")
+        terminal.until_text("nothing missing" if "gap" not in terminal.text else self.COUNTED)
 
 
 if __name__ == "__main__":

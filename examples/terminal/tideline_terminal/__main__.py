@@ -13,8 +13,15 @@ import tideline
 from .app import ChatApp
 from .session import Session
 
-CAPABILITIES = (tideline.Capabilities.BEFORE | tideline.Capabilities.AROUND
-                | tideline.Capabilities.IDEMPOTENT_SEND)
+Can = tideline.Capabilities
+
+
+def profile(keeps_log: bool) -> tideline.Profile:
+    """What is known of the reference server. A file is bound to the kind."""
+    if keeps_log:
+        return tideline.Profile(capabilities=(
+            Can.LOG | Can.LOG_REFUSES | Can.LOG_EPOCH | Can.IDEMPOTENT_SEND))
+    return tideline.Profile(capabilities=Can.BEFORE | Can.AROUND | Can.IDEMPOTENT_SEND)
 
 
 def main() -> None:
@@ -25,9 +32,10 @@ def main() -> None:
     parser.add_argument("--conversation", help="the id or title to open first")
     parser.add_argument("--hold-ms", type=int, default=1_000,
                         help="how long a gap that is being filled is not drawn")
+    parser.add_argument("--log", action="store_true", help="the server keeps a log")
     arguments = parser.parse_args()
     session = Session(arguments.user, arguments.file, hold_ms=arguments.hold_ms,
-                      profile=tideline.Profile(capabilities=CAPABILITIES))
+                      profile=profile(arguments.log))
     ChatApp(session, arguments.port, conversation=arguments.conversation).run()
 
 

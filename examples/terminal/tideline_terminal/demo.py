@@ -3,7 +3,7 @@
     python -m tideline_terminal.demo --server out/tideline-server --folder out/terminal
 
 The folder keeps the world of the server and the client's file: the second start shows what the
-cache is worth.
+cache is worth. With `--log` each conversation is a log, in files of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 
-import tideline
-
-from .__main__ import CAPABILITIES
+from .__main__ import profile
 from .app import ChatApp
 from .scene import TITLE, Chatter, play
 from .server import Server
@@ -27,21 +25,24 @@ def main() -> None:
     parser.add_argument("--server", type=pathlib.Path, required=True, help="the server's program")
     parser.add_argument("--folder", type=pathlib.Path, required=True, help="where the files are")
     parser.add_argument("--latency-ms", type=int, default=40)
+    parser.add_argument("--log", action="store_true", help="the server keeps a log")
     parser.add_argument("--quiet", action="store_true", help="nobody writes by himself")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    world = arguments.folder / "server.db"
+    kind = "-log" if arguments.log else ""
+    world = arguments.folder / f"server{kind}.db"
     is_new = not world.exists()
     server = Server(arguments.server, [
-        *WORLD, "--db", str(world), "--latency-ms", str(arguments.latency_ms)])
+        *WORLD, "--db", str(world), "--latency-ms", str(arguments.latency_ms),
+        *(["--log"] if arguments.log else [])])
     chatter = Chatter(server.port, 8)
     try:
         if is_new:
             play(server.port)
         if not arguments.quiet:
             chatter.start()
-        session = Session("eva", arguments.folder / "eva.tideline",
-                          profile=tideline.Profile(capabilities=CAPABILITIES))
+        session = Session("eva", arguments.folder / f"eva{kind}.tideline",
+                          profile=profile(arguments.log))
         ChatApp(session, server.port, conversation=TITLE).run()
     finally:
         chatter.end()

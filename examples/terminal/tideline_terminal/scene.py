@@ -80,11 +80,47 @@ def rooms(speaker: Speaker) -> list[dict[str, Any]]:
 
 
 def history(speaker: Speaker, conversation: str, offset: int, limit: int) -> list[dict[str, Any]]:
-    """A page of a conversation's messages."""
-    found: list[dict[str, Any]] = speaker.ask({
+    """A page of a conversation's messages, counted from the newest."""
+    found: Optional[list[dict[str, Any]]] = speaker.ask({
         "type": "get_messages", "conversation_id": conversation, "offset": offset,
-        "limit": limit})["messages"]
+        "limit": limit}).get("messages")
+    if found is None:
+        found = fold(log(speaker, conversation))
+        found = found[max(0, len(found) - offset - limit):max(0, len(found) - offset)]
     return found
+
+
+def log(speaker: Speaker, conversation: str) -> list[dict[str, Any]]:
+    """All entries of a conversation, where the server keeps a log."""
+    entries: list[dict[str, Any]] = []
+    place: dict[str, str] = {}
+    while True:
+        page = speaker.ask({"type": "get_entries", "conversation_id": conversation,
+                            "limit": 1_000, **place})
+        entries[:0] = page["entries"]
+        if "before" not in page:
+            return entries
+        place = {"before": page["before"]}
+
+
+def fold(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages that a log of the reference server has come to."""
+    rows = {entry["message_id"]: {**entry, "reactions": {}} for entry in entries
+            if "message_id" in entry}
+    for entry in entries:
+        row, who = rows.get(entry.get("target_id", "")), entry.get("sender_id")
+        if row is None:
+            continue
+        if entry["change"] == "edit":
+            row["payload"] = entry["payload"]
+        elif entry["change"] == "delete":
+            del rows[row["message_id"]]
+        elif entry["change"] == "reactions":
+            others = {key: [user for user in users if user != who]
+                      for key, users in row["reactions"].items()}
+            row["reactions"] = others | {
+                key: [*others.get(key, []), who] for key in entry["reactions"]}
+    return list(rows.values())
 
 
 def play(port: int, time_passes: bool = False) -> str:

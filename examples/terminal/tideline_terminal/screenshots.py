@@ -15,12 +15,11 @@ import time
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable
 
-import tideline
 from textual.pilot import Pilot
 from tideline import Phase
 from tideline.spans import read_spans, svg
 
-from .__main__ import CAPABILITIES
+from .__main__ import profile
 from .app import ChatApp
 from .scene import TITLE, Speaker, play
 from .server import Server
@@ -130,7 +129,7 @@ async def _pictures(server: Server, folder: pathlib.Path, today: datetime) -> No
         file = pathlib.Path(place, "eva.tideline")
         # The first run fetches; the second one shows what the cache is worth.
         for is_second in (False, True):
-            session = Session("eva", file, profile=tideline.Profile(capabilities=CAPABILITIES))
+            session = Session("eva", file, profile=profile(keeps_log=False))
             app = ChatApp(session, server.port, conversation=TITLE, today=today.date)
             async with app.run_test(size=SIZE) as pilot:
                 camera = Camera(app, pilot, folder)

@@ -9,7 +9,10 @@ import signal
 import subprocess
 from typing import Optional, Sequence
 
+#: What it can do of what is not always there, as the server's options name it.
 CAPABILITIES = ("before", "around", "idempotent_send")
+#: The same of one that keeps a log, which names its places itself.
+LOG_CAPABILITIES = ("idempotent_send",)
 
 
 class Server:
@@ -19,7 +22,7 @@ class Server:
         # Fine times, so that what is said within one second keeps its order.
         words = [os.fspath(program), "--ws-port", "0", "--tcp-port", str(port), "--server-time",
                  "--resolution", "ms"]
-        for name in CAPABILITIES:
+        for name in LOG_CAPABILITIES if "--log" in options else CAPABILITIES:
             words += ["--capability", name]
         self._process: Optional[subprocess.Popen[str]] = subprocess.Popen(
             [*words, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
