@@ -813,6 +813,7 @@ typedef struct tl_sync_status {
   tl_basis basis;       /**< What the answer stands on. */
   tl_status reason;     /**< #TL_OK, or why the network did not answer, also where the cache then did and `result` is #TL_OK. */
   int64_t as_of_us;     /**< When the server was last asked for all that is new there: when the catch-up began that ended well, by the device's clock; 0 where that is not known. While this one is under way, as of before it. */
+  int64_t step_back_us; /**< Of a log, microseconds: by how much times were seen to step back in its order, at most. A place that is found by time may be off by so much, and by more where no page showed it. 0 with other servers. */
 } tl_sync_status;
 
 /**
@@ -2696,8 +2697,7 @@ TL_API TL_CHECK tl_status tl_client_clear(tl_client *client);
  * @param conversation Conversation id.
  * @param id Message id; empty for all of the conversation.
  * @return #TL_OK, or #TL_E_NOT_FOUND (no such message or conversation here, or the
- *         conversation is yet to be made), #TL_E_UNSUPPORTED (the newest message of a
- *         log), #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
+ *         conversation is yet to be made), #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE, #TL_E_FULL.
  */
 TL_API TL_CHECK tl_status
 tl_client_drop(tl_client *client, tl_view conversation, tl_view id);

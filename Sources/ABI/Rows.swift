@@ -234,7 +234,7 @@ extension tl_sync_status {
       inserted: UInt32(clamping: status.inserted), removed: UInt32(clamping: status.removed),
       reserved: 0, done: UInt32(clamping: status.done), total: UInt32(clamping: status.total),
       basis: status.basis.rawValue, reason: status.reason?.status ?? ABI.status(TL_OK),
-      as_of_us: status.asOfUs)
+      as_of_us: status.asOfUs, step_back_us: status.stepBackUs)
   }
 }
 

@@ -371,8 +371,6 @@ for name in ("tl_client_mark_delivered", "tl_client_mark_read", "tl_client_mark_
     on(name, "TL_E_TOO_LARGE", "10,001 ids",
        lambda w, h: (w.view(ROOM), w.views(*[FIRST] * 10_001), 10_001))
 on("tl_client_drop", "TL_OK", "all of a conversation", lambda w, h: (w.view(ROOM), w.view()))
-on("tl_client_drop", "TL_E_UNSUPPORTED", "the newest message, and the server keeps a log",
-   lambda w, h: (w.view(ROOM), w.view(FIRST)), lambda w: w.log())
 on("tl_client_drop", "TL_E_NOT_FOUND", "an id that is not known",
    lambda w, h: (w.view(ROOM), w.view(NOBODY)))
 on("tl_client_drop", "TL_E_NOT_FOUND", "a conversation that is not known",

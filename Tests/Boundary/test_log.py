@@ -66,6 +66,8 @@ class Log(unittest.TestCase):
         self.assertEqual(host.asked, [])
         rows = {row.id: row for row in host.page().messages}
         self.assertLess(rows[late[0]].time_us, rows[ids[-1]].time_us - 3_600_000_000)
+        back = host.sync().step_back_us
+        self.assertTrue(7_100_000_000 < back < 7_300_000_000, back)
         # A restart: what came meanwhile costs what it is, and nothing new one request.
         host.close()
         server.post(30)
@@ -75,8 +77,10 @@ class Log(unittest.TestCase):
         self.equal(host)
         host.close()
         host = self.host(server, self.path)
-        self.assertEqual(host.sync().requests, 1)
+        # What came since, and whether the log still starts where it did.
+        self.assertEqual(host.sync().requests, 2)
         self.equal(host)
+        self.assertEqual(host.sync().requests, 1)
 
     def test_a_window_scrolls_both_ways(self):
         server = self.server()
@@ -201,20 +205,20 @@ class Log(unittest.TestCase):
         host = self.host(server, self.path)
         self.assertEqual(len(host.page().messages), 5)
 
-    def test_one_message_is_given_back_but_the_newest(self):
+    def test_a_message_is_given_back(self):
         server = self.server()
         ids = server.post(60)
         host = self.host(server, self.path)
         host.sync()
         host.scroll()
         room = server.room
-        with self.assertRaises(tideline.UnsupportedError) as caught:
-            host.client.drop(room, ids[-1])
-        self.assertIn("newest", str(caught.exception))
-        host.client.drop(room, ids[30])
-        self.assertNotIn(ids[30], [row[0] for row in host.shown()])
-        host.scroll()
-        self.equal(host)
+        for which in (30, 0, -1):
+            host.client.drop(room, ids[which])
+            self.assertNotIn(ids[which], [row[0] for row in host.shown()])
+            # The newest is asked for by itself, others by whoever scrolls there.
+            host.settle()
+            host.scroll()
+            self.equal(host)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,16 @@ package struct MemoryLogTable: InspectedLogTable {
     return at >= 0 && order[at].place >= low ? byID[order[at].id] : nil
   }
 
+  package func row(_ distance: Int, above place: Int64, through high: Int64) -> LogRow? {
+    let at = index(place + 1) + distance - 1
+    return at < order.count && order[at].place <= high ? byID[order[at].id] : nil
+  }
+
+  package func row(_ distance: Int, below place: Int64, from low: Int64) -> LogRow? {
+    let at = index(place) - distance
+    return at >= 0 && order[at].place >= low ? byID[order[at].id] : nil
+  }
+
   package func changes(of target: [UInt8]) -> [LogRow] {
     (byTarget[target] ?? []).compactMap { byID[$0] }
   }

@@ -29,12 +29,12 @@ extension Client {
     try check(conversation)
     if !id.isEmpty { try check(id) }
     try input { engine, now throws(Failure) in
-      let found = try engine.storing { () throws(StoreFailure) -> Bool? in
+      let found = try engine.storing { () throws(StoreFailure) in
         if id.isEmpty { return try engine.drop(conversation, at: now) }
         return engine.scheme.isLog
-          ? try engine.giveBack(id, of: conversation) : try engine.drop(id, of: conversation)
+          ? try engine.giveBack(id, of: conversation, at: now)
+          : try engine.drop(id, of: conversation)
       }
-      guard let found else { throw .unsupported("a log does not give back its newest message") }
       if !found { throw id.isEmpty ? .noConversation : .noMessage }
     }
   }

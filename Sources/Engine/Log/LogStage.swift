@@ -36,6 +36,8 @@ enum LogAim {
   case down(from: [UInt8], WalkBound)
   case up(from: [UInt8], WalkBound)
   case entry([UInt8])
+  /// Where the range that holds an entry starts, by an answer of now.
+  case start(of: [UInt8])
 
   var isPresent: Bool { if case .present = self { true } else { false } }
 }

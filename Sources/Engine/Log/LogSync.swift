@@ -48,6 +48,7 @@ struct LogSync {
     case .down(let id, _): goal = .down(from: id)
     case .up(let id, _): goal = .up(from: id)
     case .entry(let id): goal = .entry(id)
+    case .start(let id): goal = .start(of: id)
     }
     let walk = try LogWalk(goal, book)
     let stage = LogStage(
@@ -72,7 +73,14 @@ struct LogSync {
       if stage.rereads > 0 { return try reread(&job, stage) }
       if case .marker = job.request.kind { return .ended(nil) }
       return .ended(.noMessage)
-    case .ended(.gap): return .ended(.incomplete)
+    case .ended(.gap):
+      if case .start = stage.aim {
+        // A start that cannot be looked at stays as it was claimed; where all was purged, what is
+        // there is read anew.
+        if book.newest == nil { return try start(&job) }
+        return try followUp(&job, stage)
+      }
+      return .ended(.incomplete)
     case .ask(let wanted, let carried):
       guard job.hasPagesLeft, job.turn.pages < pagesMax else { return .ended(.incomplete) }
       var place = wanted
@@ -92,9 +100,14 @@ struct LogSync {
     _ job: inout SyncJob, _ stage: LogStage
   ) throws(StoreFailure) -> Step {
     if stage.rereads > 0 { return try reread(&job, stage) }
+    if case .start = stage.aim, case .latest = job.request.kind { return try reread(&job, stage) }
     guard stage.aim.isPresent else { return .ended(nil) }
     switch job.request.kind {
-    case .latest: return try reread(&job, stage)
+    case .latest:
+      guard let newest = book.newest, let aim = try start(of: newest), case .start(let id) = aim
+      else { return try reread(&job, stage) }
+      let next = LogStage(aim: aim, walk: try LogWalk(.start(of: id), book), ask: stage.ask)
+      return try goOn(next, &job)
     case .older, .above, .time, .near, .below, .refresh: return try start(&job)
     case .live, .at, .marker, .conversations, .all: return .ended(nil)
     }
@@ -123,7 +136,7 @@ struct LogSync {
   private func isEnough(_ stage: LogStage, _ job: SyncJob) throws(StoreFailure) -> Bool {
     let (id, bound): ([UInt8], WalkBound)
     switch stage.aim {
-    case .present, .entry: return false
+    case .present, .entry, .start: return false
     case .down(let from, let until), .up(let from, let until): (id, bound) = (from, until)
     }
     guard stage.requests > 0 else { return false }
@@ -150,6 +163,7 @@ struct LogSync {
     case .conversations, .all: return nil
     case .older:
       guard isLive, let newest = book.newest else { return present(job) }
+      if let aim = try start(of: newest) { return aim }
       return try down(from: newest, WalkBound())
     case .below(let place):
       // The range right above the gap.
@@ -193,6 +207,14 @@ struct LogSync {
   private func down(from index: Int, _ bound: WalkBound) throws(StoreFailure) -> LogAim? {
     guard book.ranges[index].start == nil else { return nil }
     return try top(of: index).map { .down(from: $0, bound) }
+  }
+
+  /// A start that was claimed on an earlier connection: what was purged since is not told.
+  private func start(of index: Int) throws(StoreFailure) -> LogAim? {
+    guard let start = book.ranges[index].start, start.connection < book.facts.connection else {
+      return nil
+    }
+    return try top(of: index).map { .start(of: $0) }
   }
 
   /// A page around the entry that stands nearest to a place, where that is in no range.

@@ -112,28 +112,26 @@ extension SyncEngine {
   }
 
   /// Takes out one message, which comes anew with the next page that lists it. False where it is
-  /// not stored; nil where it is the newest that the log is known to have, which stays.
-  func giveBack(_ id: [UInt8], of conversation: [UInt8]) throws(StoreFailure) -> Bool? {
-    var isNewest = false
+  /// not stored.
+  func giveBack(
+    _ id: [UInt8], of conversation: [UInt8], at now: Instant
+  ) throws(StoreFailure) -> Bool {
     let effects = try commit { tx throws(StoreFailure) -> LogEffects? in
       guard let record = try tx.conversation(conversation), try tx.row(id, record.cid) != nil else {
         return nil
       }
       var input = try LogInput(memory, ingestRules, of: record, in: tx)
-      if let newest = input.book.newest {
-        isNewest = try input.book.topRow(of: input.book.ranges[newest])?.id == id
-      }
-      if isNewest { return nil }
       _ = try tx.drop(id, in: record.cid)
       try input.book.giveBack(id)
       try input.finish()
       return input.effects
     }
-    guard let effects else { return isNewest ? nil : false }
+    guard let effects else { return false }
     note(effects)
     // A page that is under way may be older than what goes with the row.
     scheduler.beginAgain { $0.conversation == effects.conversation }
     if memory.live.isLive(effects.conversation) { catchUp(effects.conversation) }
+    pump(now)
     return true
   }
 

@@ -45,21 +45,33 @@ package struct LogRows: LogTable {
   }
 
   package func first(above place: Int64, through high: Int64) throws(StoreFailure) -> LogRow? {
-    try one(
-      tx.connection.statement(
-        """
-        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ? AND place > ? AND place <= ? ORDER BY place LIMIT 1
-        """, cid, place, high))
+    try row(1, above: place, through: high)
   }
 
   package func last(below place: Int64, from low: Int64) throws(StoreFailure) -> LogRow? {
+    try row(1, below: place, from: low)
+  }
+
+  package func row(
+    _ distance: Int, above place: Int64, through high: Int64
+  ) throws(StoreFailure) -> LogRow? {
     try one(
       tx.connection.statement(
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT 1
-        """, cid, place, low))
+        FROM entry WHERE cid = ? AND place > ? AND place <= ? ORDER BY place LIMIT 1 OFFSET ?
+        """, cid, place, high, distance - 1))
+  }
+
+  package func row(
+    _ distance: Int, below place: Int64, from low: Int64
+  ) throws(StoreFailure) -> LogRow? {
+    try one(
+      tx.connection.statement(
+        """
+        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+        FROM entry WHERE cid = ? AND place < ? AND place >= ? ORDER BY place DESC LIMIT 1 OFFSET ?
+        """, cid, place, low, distance - 1))
   }
 
   package func changes(of target: [UInt8]) throws(StoreFailure) -> [LogRow] {

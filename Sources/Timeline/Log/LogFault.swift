@@ -34,6 +34,8 @@ package enum LogFault: String, CaseIterable, Sendable {
   case endlessWalk
   /// 12: an empty page asked with an old token is the start.
   case oldTokenStart
+  /// 12: a start is not looked at again.
+  case startStays
   /// 13: what reached the present goes by time.
   case presentByTime
   /// 13: a change may stand below what it changes.

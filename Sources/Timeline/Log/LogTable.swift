@@ -13,6 +13,9 @@ package protocol LogTable {
   /// The next entry above a place, the last one below it.
   func first(above place: Int64, through high: Int64) throws(Failure) -> LogRow?
   func last(below place: Int64, from low: Int64) throws(Failure) -> LogRow?
+  /// The one so many entries further, at least one.
+  func row(_ distance: Int, above place: Int64, through high: Int64) throws(Failure) -> LogRow?
+  func row(_ distance: Int, below place: Int64, from low: Int64) throws(Failure) -> LogRow?
   /// All changes that name this entry, in no order.
   func changes(of target: [UInt8]) throws(Failure) -> [LogRow]
   /// Those of them that are no edits, or all.

@@ -14,6 +14,8 @@ package struct LogWalk: Sendable {
     /// Further down, or up, from the range that holds an entry. Who walks says when it is enough.
     case down(from: [UInt8])
     case up(from: [UInt8])
+    /// The start of the range that holds an entry, by an answer of now.
+    case start(of: [UInt8])
   }
 
   package enum Next: Equatable, Sendable {
@@ -30,8 +32,10 @@ package struct LogWalk: Sendable {
 
   /// An end whose token is unknown is looked for by ids: its own, then some further inward.
   private struct Seek {
-    var ids: [[UInt8]]
-    var at = 0
+    var end: [UInt8]
+    var id: [UInt8]
+    /// How far inward that is.
+    var distance = 0
     var side: LogNote.Side
   }
 
@@ -47,6 +51,8 @@ package struct LogWalk: Sendable {
   private var idle = 0
   private var floating: (token: LogToken, carried: LogClaim?)?
   private var seek: Seek?
+  var search: StartSearch?
+  var hasSearched = false
   private var isFound: Bool?
   private var hasFailed = false
 
@@ -73,7 +79,7 @@ package struct LogWalk: Sendable {
   ) throws(Table.Failure) -> Next {
     if hasFailed { return .ended(.gap) }
     if idle >= Self.idleMax, !book.isPlanted(.endlessWalk) { return .ended(.gap) }
-    if let seek { return .ask(.around(seek.ids[seek.at]), carried: nil) }
+    if let seek { return .ask(.around(seek.id), carried: nil) }
     if let floating { return .ask(.before(floating.token), carried: floating.carried) }
     if case .entry(let id) = goal {
       switch isFound {
@@ -85,6 +91,7 @@ package struct LogWalk: Sendable {
     switch goal {
     case .down(let id): return try askDown(book, from: id)
     case .up(let id): return try askUp(book, from: id)
+    case .start(let id): return try askStart(book, of: id)
     case .present, .whole, .entry: break
     }
     if let empty = book.facts.empty, empty.request > began { return .ended(.done) }
@@ -93,7 +100,7 @@ package struct LogWalk: Sendable {
     return try askBelow(book, book.ranges[newest])
   }
 
-  private func askDown<Table: LogTable>(
+  func askDown<Table: LogTable>(
     _ book: LogBook<Table>, from id: [UInt8]
   ) throws(Table.Failure) -> Next {
     guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
@@ -134,7 +141,7 @@ package struct LogWalk: Sendable {
   }
 
   /// What lies between the newest page and what was known, and below that.
-  private func askBelow<Table: LogTable>(
+  private mutating func askBelow<Table: LogTable>(
     _ book: LogBook<Table>, _ range: LogRange
   ) throws(Table.Failure) -> Next {
     let isJoined: Bool
@@ -144,6 +151,11 @@ package struct LogWalk: Sendable {
       isJoined = true
     }
     if isJoined, goal == .present || range.start != nil {
+      if goal == .whole, let start = range.start, start.connection < book.facts.connection,
+        let row = try book.topRow(of: range), !hasSearched || search != nil
+      {
+        return try askStart(book, of: row.id)
+      }
       if goal == .whole, let row = try book.table.unclaimed() {
         return .ask(.around(row.id), carried: nil)
       }
@@ -163,7 +175,7 @@ package struct LogWalk: Sendable {
     _ page: LogPage, of ask: LogAsk, into book: inout LogBook<Table>
   ) throws(Table.Failure) {
     if let found = seek, case .around(let id) = ask.place {
-      if found.at > 0 { try book.splitOff(found.side, of: id) }
+      if found.distance > 0 { try book.splitOff(found.side, of: id) }
       seek = nil
     }
     floating = nil
@@ -184,6 +196,7 @@ package struct LogWalk: Sendable {
       // It leads nowhere, or in a circle: the way goes on by ids.
       book.forget(token)
     }
+    if case .around = ask.place, search != nil { try searchOn(found: page, of: ask, in: &book) }
     if outcome.isProgress { idle = 0 } else { idle += 1 }
   }
 
@@ -195,23 +208,10 @@ package struct LogWalk: Sendable {
     floating = nil
     guard let token = ask.token else { return }
     book.forget(token)
-    guard let id = token.id, let row = try book.table.row(id),
-      let at = book.range(holding: row.place)
-    else { return }
-    let range = book.ranges[at]
+    guard let id = token.id, try book.range(of: id) != nil else { return }
     var side = LogNote.Side.above
     if case .before = ask.place { side = .below }
-    let inward =
-      side == .above
-      ? try book.table.rows(from: range.low, through: row.place).reversed()
-      : try book.table.rows(from: row.place, through: range.high)
-    var ids = [id]
-    var distance = 1
-    while distance < inward.count {
-      ids.append(inward[distance].id)
-      distance *= 2
-    }
-    seek = Seek(ids: ids, side: side)
+    seek = Seek(end: id, id: id, side: side)
   }
 
   /// The server does not have the entry that was asked for by its id.
@@ -224,15 +224,24 @@ package struct LogWalk: Sendable {
       isFound = false
       return
     }
+    if seek == nil, search != nil { return try searchOn(in: &book) }
     guard var seek else {
       try book.lost(id)
       return
     }
-    seek.at += 1
-    self.seek = seek
-    guard seek.at == seek.ids.count else { return }
     self.seek = nil
-    try book.dropRange(of: seek.ids[0], seek.side)
+    guard let end = try book.table.row(seek.end), let at = book.range(holding: end.place) else {
+      return
+    }
+    seek.distance = max(1, seek.distance &* 2)
+    let range = book.ranges[at]
+    let row =
+      seek.side == .above
+      ? try book.table.row(seek.distance, below: end.place, from: range.low)
+      : try book.table.row(seek.distance, above: end.place, through: range.high)
+    guard let row else { return try book.dropRange(of: seek.end, seek.side) }
+    seek.id = row.id
+    self.seek = seek
   }
 
   /// The server has no way to ask around an entry.

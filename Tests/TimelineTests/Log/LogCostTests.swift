@@ -38,6 +38,14 @@ private struct CountedLogTable: LogTable {
     counted(rows.last(below: place, from: low))
   }
 
+  func row(_ distance: Int, above place: Int64, through high: Int64) -> LogRow? {
+    counted(rows.row(distance, above: place, through: high))
+  }
+
+  func row(_ distance: Int, below place: Int64, from low: Int64) -> LogRow? {
+    counted(rows.row(distance, below: place, from: low))
+  }
+
   func changes(of target: [UInt8]) -> [LogRow] { counted(rows.changes(of: target)) }
 
   func changes(of target: [UInt8], edits: Bool) -> [LogRow] {

@@ -88,6 +88,22 @@ private struct Rule: Sendable {
       }
       return false
     },
+    Rule(.startStays) { fault in
+      var log = Script(fault)
+      try log.page(.newest, Script.entries("a b c d"), before: nil, present: true)
+      log.book.connected()
+      var walk = try LogWalk(.start(of: Array("d".utf8)), log.book)
+      for _ in 0..<9 {
+        guard case .ask(.around(let id), _) = try walk.next(log.book) else { break }
+        let ask = log.book.ask(.around(id))
+        let gone = id == Array("a".utf8) || id == Array("b".utf8)
+        if gone { try walk.isMissing(ask, in: &log.book) }
+        if gone { continue }
+        let page = LogPage(entries: Script.entries("c d"), before: nil, after: Array("t".utf8))
+        try walk.take(page, of: ask, into: &log.book)
+      }
+      return log.shape == "|[c d]>"
+    },
     Rule(.oldTokenStart) { fault in
       var log = Script(fault, profile: LogProfile(refusesUnknown: true))
       try log.page(.newest, Script.entries("b c"), before: "t1", present: true)

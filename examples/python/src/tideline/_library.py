@@ -165,6 +165,7 @@ class SyncStatus(ctypes.Structure):
         ("requests", c_uint32), ("received", c_uint32), ("inserted", c_uint32),
         ("removed", c_uint32), ("reserved", c_uint32), ("done", c_uint32), ("total", c_uint32),
         ("basis", c_int32), ("reason", c_int32), ("as_of_us", c_int64),
+        ("step_back_us", c_int64),
     ]
 
 

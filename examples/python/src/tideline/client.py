@@ -232,7 +232,8 @@ class Client(Acts, Finds, Keeps):
         check(c.library.tl_client_sync_status(self._handle, sync, ctypes.byref(out)))
         return SyncStatus(
             SyncPhase(out.phase), Status(out.result), out.requests, out.received, out.inserted,
-            out.removed, out.done, out.total, Basis(out.basis), Status(out.reason), out.as_of_us)
+            out.removed, out.done, out.total, Basis(out.basis), Status(out.reason), out.as_of_us,
+            out.step_back_us)
 
     # Read.
 

@@ -207,6 +207,8 @@ class SyncStatus:
     reason: Status = Status.OK
     #: When the server was last asked for all that is new there, by the device's clock, or 0.
     as_of_us: int = 0
+    #: Of a log: by how much times were seen to step back in its order, at most.
+    step_back_us: int = 0
 
 
 class MessageState(enum.IntEnum):

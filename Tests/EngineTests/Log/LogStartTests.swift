@@ -1,0 +1,133 @@
+/// Where a log starts, after the server has purged what was known.
+import Base
+import Engine
+import LogSupport
+import Testing
+import Timeline
+
+@Suite struct LogStartTests {
+  private func host(
+    _ count: Int, pageLimit: Int = 10, _ change: (inout LogServerKind) -> Void = { _ in }
+  ) throws -> LogHost {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.refusesUnknown = true
+    change(&kind)
+    let host = try LogHost(kind, pageLimit: pageLimit)
+    for number in 0..<count {
+      host.post()
+      if number % 7 == 3 { host.change(.edit, of: "m\(host.server.log.count)", says: "edited") }
+    }
+    try host.client.connected()
+    try host.readAll()
+    try host.expectWhole()
+    host.reset()
+    return host
+  }
+
+  /// Protects: a log that is known down to its start is asked for it once a connection.
+  @Test func aStartIsLookedAtOnce() throws {
+    let host = try host(60)
+    #expect(try host.sync().trouble == nil)
+    #expect(!host.requests.contains { $0.contains("around_id") })
+    try host.reconnect()
+    host.reset()
+    try host.sync()
+    #expect(host.requests.count { $0.contains("around_id") } == 1)
+    #expect(host.requests.count == 2, "\(host.requests)")
+    try host.sync()
+    #expect(host.requests.count == 3, "\(host.requests)")
+    try host.expectWhole()
+  }
+
+  /// Protects: what the server has purged goes, wherever the new start lies, and page by page only
+  /// near to it.
+  @Test(arguments: [1, 2, 9, 100, 199, 228])
+  func whatIsPurgedBelowGoes(_ count: Int) throws {
+    let host = try host(200)
+    host.server.purge(count)
+    for _ in 0..<3 { host.post() }
+    try host.reconnect()
+    host.reset()
+    #expect(try host.sync().trouble == nil)
+    try host.expectWhole()
+    #expect(host.requests.count <= 14, "\(host.requests)")
+    host.reset()
+    try host.sync()
+    #expect(host.requests.count == 1, "\(host.requests)")
+  }
+
+  /// Protects: where all of it was purged, what came since is there and nothing else is.
+  @Test(arguments: [0, 3, 40])
+  func allIsPurged(_ after: Int) throws {
+    let host = try host(50)
+    host.server.purge(host.server.log.count)
+    for _ in 0..<after { host.post() }
+    try host.reconnect()
+    #expect(try host.sync().trouble == nil)
+    if after == 0 {
+      #expect(try host.shown().isEmpty)
+    } else {
+      try host.readAll()
+      try host.expectWhole()
+    }
+  }
+
+  /// Protects: who asks for older messages is told of a purge as well.
+  @Test func olderLooksAtTheStart() throws {
+    let host = try host(80)
+    host.server.purge(31)
+    try host.reconnect()
+    try host.sync(.live)
+    #expect(try host.shown() != host.truth())
+    #expect(try host.sync(.older, want: 10).trouble == nil)
+    try host.expectWhole()
+  }
+
+  /// Protects: a search for the start that is cut off goes on with the next sync.
+  @Test(arguments: 1...6)
+  func aCutUnderWay(_ answers: Int) throws {
+    let host = try host(120)
+    host.server.purge(77)
+    try host.reconnect()
+    var left = answers
+    host.alter = { _, answer in
+      left -= 1
+      return left < 0 ? nil : answer
+    }
+    try host.sync()
+    host.alter = { $1 }
+    try host.reconnect()
+    #expect(try host.sync().trouble == nil)
+    try host.expectWhole()
+  }
+
+  /// Protects: what a server cannot be asked stays as it was claimed.
+  @Test func aServerThatFindsNothing() throws {
+    let host = try host(60)
+    host.server.purge(20)
+    host.alter = { request, answer in
+      guard request.contains("around_id") else { return answer }
+      return answer.replacing(/"status".*/) { _ in
+        #""status":"error","error":{"code":"unsupported"}}"#
+      }
+    }
+    try host.reconnect()
+    #expect(try host.sync().trouble == nil)
+    #expect(try host.shown().count > host.truth().count)
+  }
+
+  /// Protects: a history that was put in below the start is found.
+  @Test func olderOnesWerePutIn() throws {
+    let host = try host(30)
+    let all = host.server
+    host.server.purge(20)
+    try host.reconnect()
+    try host.sync()
+    try host.expectWhole()
+    host.server = all
+    try host.reconnect()
+    try host.readAll()
+    try host.expectWhole()
+  }
+}
