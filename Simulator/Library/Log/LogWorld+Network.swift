@@ -168,7 +168,7 @@ extension LogWorld {
   private var canRestore: Bool { room.canRestore(tops: devices.map(\.presentSerial)) }
 
   /// A server that is restored begins with new connections.
-  private func restore() throws {
+  func restore() throws {
     trace.note(nowUs, "server: restored")
     findings.restores += 1
     room.restore()

@@ -17,6 +17,7 @@ extension LogWorld {
     for device in devices { try readAll(device) }
     for device in devices { try finishScreens(device) }
     for device in devices { try catchUp(device) }
+    try loseTail()
     try readAfresh()
     for device in devices.prefix(knobs.devices) {
       if knobs.usesFile {
@@ -131,11 +132,9 @@ extension LogWorld {
     let page = try image(device)
     let name = "at rest d\(device.number)"
     guard page.pending.isEmpty else { throw Violation("\(name): something is pending") }
-    let purged = Set(room.purged.map { RowKey(Array($0.utf8)) })
     let gone = Set(room.left.map { RowKey(Array($0.utf8)) })
     // What left the log when it was deleted is shown so, or not at all.
-    let left = page.rows.filter { !gone.contains(RowKey($0.id)) || !$0.isDeleted }
-    let rows = Array(left.drop { purged.contains(RowKey($0.id)) })
+    let rows = page.rows.filter { !gone.contains(RowKey($0.id)) || !$0.isDeleted }
     let messages = room.messages
     guard rows.map({ World.text($0.id) }) == messages.map(\.id) else {
       throw Violation(
@@ -214,10 +213,8 @@ extension LogWorld {
       try load(device, screen, .before(0), count: 30)
       try look(device)
     }
-    let purged = room.purged
     let shown = screen.rows.map { World.text($0.row.id) }.filter { !room.left.contains($0) }
-      .drop { purged.contains($0) }
-    guard Array(shown) == room.messages.map(\.id), !screen.rows.contains(where: \.gapBefore) else {
+    guard shown == room.messages.map(\.id), !screen.rows.contains(where: \.gapBefore) else {
       throw Violation(
         "d\(device.number): a window that scrolled shows \(Self.picture(screen))\n  room "
           + room.messages.map(\.id).joined(separator: " "))
@@ -234,7 +231,7 @@ extension LogWorld {
       if let state = room.state(of: id) {
         if row.unverified { throw Violation("\(name): \(id) is not claimed") }
         try checkRow(row, state, name)
-      } else if !room.purged.contains(id), !(room.left.contains(id) && row.isDeleted) {
+      } else if !room.left.contains(id) || !row.isDeleted {
         throw Violation("\(name): \(id) is shown, which the log has no more")
       }
     }
@@ -242,8 +239,8 @@ extension LogWorld {
 
   // MARK: Requests
 
-  /// What comes while a device is away costs its pages, and one request more; one more again where
-  /// the server knows a token no longer, and the end is looked for by its id.
+  /// What comes while a device is away costs its pages, a look at the start, and one request more;
+  /// one more again where the server knows a token no longer, and the end is looked for by its id.
   private func catchUp(_ device: LogDevice) throws {
     try cut(device, 0)
     for _ in 0..<serverDice.below(50) { append() }
@@ -257,12 +254,27 @@ extension LogWorld {
     let back = new.filter { knobs.room.marksInPlace && $0.act == .delete }
       .compactMap { room.entry($0.target) }
     let again = Set(back.filter { $0.act != nil }.map(\.target)).count
-    if used > pages(new.count) + 1 + refused + again {
+    if used > pages(new.count) + 2 + refused + again {
       throw Violation(
         "d\(device.number): \(used) requests for \(new.count) new entries, \(refused) refused, "
           + "\(again) to be read again")
     }
     try checkExact(device)
+  }
+
+  /// What was pushed last is lost, and nothing new comes: it goes from each list.
+  private func loseTail() throws {
+    guard knobs.losesTail, knobs.room.namesEpoch || !knobs.room.marksInPlace else { return }
+    for _ in 0..<3 {
+      pushAll([append()])
+      try pass(1_000_000)
+    }
+    room.backUp(without: 1 + serverDice.below(3))
+    try restore()
+    for device in devices {
+      try until("after a restore") { try isIdle(device) }
+      try readAll(device)
+    }
   }
 
   /// A file that knows nothing costs its pages, and one request more.
