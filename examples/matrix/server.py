@@ -7,9 +7,6 @@ import hashlib
 import hmac
 import json
 import secrets
-import shutil
-import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -19,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 import tideline
 from adapter import KEY, Adapter
+from process import Process
 
 NAME = "matrix"
 # What the probe has found out.
@@ -45,20 +43,16 @@ namespaces: {{users: [{{exclusive: true, regex: "@old_.*"}}], rooms: [], aliases
 """
 
 
-class Server:
-    """Started and ended here, with its files in a folder."""
+class Server(Process):
+    """Started and ended here."""
 
     def __init__(self, folder):
-        self.folder, self.process, self.token = folder, None, secrets.token_hex(16)
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        super().__init__(folder)
+        self.token = secrets.token_hex(16)
         config = folder / "homeserver.yaml"
         self.command = [sys.executable, "-m", "synapse.app.homeserver", "-c", config.name]
         subprocess.run([*self.command, "--server-name", "localhost", "--generate-config",
                         "--report-stats=no"], cwd=folder, check=True, capture_output=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
         text = config.read_text().replace("port: 8008", f"port: {self.port}")
         config.write_text(text + "\n" + MORE)
         (folder / "bridge.yaml").write_text(BRIDGE.format(token=self.token))
@@ -66,21 +60,8 @@ class Server:
         self.start()
 
     def start(self):
-        with open(self.folder / "run.log", "a") as log:
-            self.process = subprocess.Popen(self.command, cwd=self.folder, stdout=log, stderr=log)
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"{self.base}/_matrix/client/versions", timeout=5).read()
-                return
-            except OSError:
-                if self.process.poll() is not None:
-                    break
-                time.sleep(0.1)
-        raise SystemExit((self.folder / "run.log").read_text()[-2_000:])
-
-    def end(self, how=signal.SIGTERM):
-        self.process.send_signal(how)
-        self.process.wait()
+        self.run(self.command, lambda: urllib.request.urlopen(
+            f"{self.base}/_matrix/client/versions", timeout=5).read())
 
     def http(self, method, path, body=None, token=None):
         request = urllib.request.Request(

@@ -7,16 +7,14 @@ import asyncio
 import os
 import pathlib
 import secrets
-import shutil
-import signal
 import socket
 import sqlite3
 import subprocess
-import time
 from xml.etree import ElementTree as ET
 
 import tideline
 from adapter import Adapter
+from process import Process
 from slixmpp import ClientXMPP
 from slixmpp.xmlstream.handler import Callback
 from slixmpp.xmlstream.matcher import StanzaPath
@@ -58,17 +56,12 @@ SERVICE = "rooms.localhost"
 FAKE_TIME = "/usr/lib/*/faketime/libfaketime.so.1"
 
 
-class Server:
-    """Started and ended here, with its files in a folder."""
+class Server(Process):
+    """Started and ended here."""
 
     def __init__(self, folder):
-        self.folder, self.process, self.step_s = folder, None, 0
-        self.program = pathlib.Path(os.environ["TIDELINE_PROSODY"])
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        super().__init__(folder)
+        self.step_s, self.program = 0, pathlib.Path(os.environ["TIDELINE_PROSODY"])
         (folder / "prosody.cfg.lua").write_text(CONFIG.format(folder=folder, port=self.port))
         # So that who reads the file beside the server does not keep it from writing.
         self.ask("PRAGMA journal_mode = WAL")
@@ -80,23 +73,10 @@ class Server:
             found = next(pathlib.Path("/").glob(FAKE_TIME.lstrip("/")))
             environment |= {"LD_PRELOAD": str(found), "FAKETIME": f"{self.step_s:+d}s",
                             "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-        with open(self.folder / "run.log", "a") as log:
-            self.process = subprocess.Popen(
-                [self.program / "prosody", "--config", self.folder / "prosody.cfg.lua", "-F"],
-                cwd=self.folder, stdout=log, stderr=log, env=environment)
-        for _ in range(300):
-            try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
-                return
-            except OSError:
-                if self.process.poll() is not None:
-                    break
-                time.sleep(0.1)
-        raise SystemExit((self.folder / "run.log").read_text()[-2_000:])
-
-    def end(self, how=signal.SIGTERM):
-        self.process.send_signal(how)
-        self.process.wait()
+        self.run(
+            [self.program / "prosody", "--config", self.folder / "prosody.cfg.lua", "-F"],
+            lambda: socket.create_connection(("127.0.0.1", self.port), timeout=5).close(),
+            environment)
 
     def register(self, name):
         """An account, and its password."""
