@@ -17,6 +17,11 @@ KEY = "org.tideline.client_id"
 FILTER = json.dumps({"room": {"timeline": {"limit": 500}, "state": {"lazy_load_members": True}}})
 
 
+class Purged(Exception):
+    """The log of a room that may be read does not hold an event."""
+    code = 404
+
+
 def entry(event):
     """An event of a room as an entry of its log."""
     key, content = event["event_id"], event.get("content") or {}
@@ -100,11 +105,19 @@ class Adapter(Carrier):
     def entries(self, there, want):
         """A page of the log, by `/messages` or `/context`."""
         if "around_id" in want:
-            page = self.http("GET", f"{there}/context/{quote(want['around_id'])}?"
-                             f"limit={want['limit'] - 1}")
-            events = [*reversed(page["events_before"]), page["event"], *page["events_after"]]
-            return {"entries": self.listed_entries(events), "before": page["start"],
-                    "after": page["end"]}
+            try:
+                page = self.http("GET", f"{there}/context/{quote(want['around_id'])}?"
+                                 f"limit={want['limit'] - 1}")
+            except urllib.error.HTTPError as error:
+                # What holds the state of a room is there when its history is purged, and forbidden.
+                if error.code == 403 and self.http("GET", f"{there}/messages?limit=1&dir=b"):
+                    raise Purged from error
+                raise
+            events, found = [*reversed(page["events_before"]), page["event"],
+                             *page["events_after"]], {"after": page["end"]}
+            if events[0]["type"] != "m.room.create":
+                found["before"] = page["start"]
+            return {"entries": self.listed_entries(events), **found}
         path, token = f"{there}/messages?limit={want['limit']}", want.get("after")
         if token is not None:
             page = self.http("GET", f"{path}&dir=f&from={quote(token)}")
