@@ -79,6 +79,8 @@ final class LogRoom {
   private(set) var left: Set<String> = []
   /// With which entry each of those left, and with which one a change of a message last did.
   private(set) var leftAt: [String: Int] = [:]
+  /// What a restore brought back, by the serial number then.
+  private(set) var returnedAt: [String: Int] = [:]
   private(set) var changeLeftAt: [String: Int] = [:]
   private var backups: [[Entry]] = []
   private var number = 0
@@ -168,11 +170,13 @@ final class LogRoom {
 
   func restore() {
     guard let backup = backups.popLast() else { return }
+    let before = Set(log.map(\.id))
     log = kind.namesEpoch ? backup : backup.filter { !purged.contains($0.id) }
     for entry in log {
       purged.remove(entry.id)
       left.remove(entry.id)
       leftAt[entry.id] = nil
+      if !before.contains(entry.id) { returnedAt[entry.id] = serial }
     }
     epoch += 1
     // A stream goes on from what it has.

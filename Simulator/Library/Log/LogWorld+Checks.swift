@@ -64,7 +64,8 @@ extension LogWorld {
     let messages = room.messages
     func isMissing(_ range: Range<Int>, through serial: Int = .max) -> String? {
       messages[range].first {
-        $0.serial <= serial && !shown.contains(RowKey(Array($0.id.utf8))) && !isOwn(device, $0)
+        max($0.serial, room.returnedAt[$0.id] ?? 0) <= serial
+          && !shown.contains(RowKey(Array($0.id.utf8))) && !isOwn(device, $0)
       }?.id
     }
     var last: Int?
@@ -91,9 +92,11 @@ extension LogWorld {
     // An island may stand above what reached the present, and says nothing of what is beside it.
     let isOne = gaps.allSatisfy { $0 == 0 && !page.rows.isEmpty }
     if !isLast || !isOne || page.rows.last?.unverified ?? false { return }
+    // What is pending may be all that a window shows of a full log.
+    let isEmpty = page.rows.isEmpty && (page.pending.isEmpty || page.reachesStart)
     // Where all that is shown has left the log meanwhile, nothing tells from where on.
     let newest = page.rows.last { !$0.unverified && places[$0.id] != nil }
-    if let low = newest.flatMap({ places[$0.id] }).map({ $0 + 1 }) ?? (page.rows.isEmpty ? 0 : nil),
+    if let low = newest.flatMap({ places[$0.id] }).map({ $0 + 1 }) ?? (isEmpty ? 0 : nil),
       let id = isMissing(low..<messages.count, through: device.presentSerial)
     {
       throw fail(name, "it reaches the present as of \(device.presentSerial) and lacks \(id)", page)

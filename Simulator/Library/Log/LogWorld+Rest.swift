@@ -254,7 +254,9 @@ extension LogWorld {
     let back = new.filter { knobs.room.marksInPlace && $0.act == .delete }
       .compactMap { room.entry($0.target) }
     let again = Set(back.filter { $0.act != nil }.map(\.target)).count
-    if used > pages(new.count) + 2 + refused + again {
+    // Where the entry that started the log has left it, the start is found by halving.
+    let halvings = knobs.room.leaves ? Int.bitWidth - room.log.count.leadingZeroBitCount : 0
+    if used > pages(new.count) + 2 + refused + again + halvings {
       throw Violation(
         "d\(device.number): \(used) requests for \(new.count) new entries, \(refused) refused, "
           + "\(again) to be read again")

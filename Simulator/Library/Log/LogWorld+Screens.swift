@@ -153,10 +153,10 @@ extension LogWorld {
     if device.dice.chance(isQuiet ? 0.5 : 0.15) { try screen.compareWithWindow() }
     let page = SimPage(
       rows: sent.map(\.row), pending: rows[sent.count...].map(\.row),
-      gapsBefore: gaps.filter { $0 < sent.count } + (state.atEnd ? [] : [sent.count]),
+      gapsBefore: gaps.filter { $0 <= sent.count }
+        + (state.atEnd && !state.gapAfter ? [] : [sent.count]),
       reachesStart: state.atStart)
-    // What waits for an answer may show rows that moved before those beside them.
-    try checkClaims(device, page, name, isLast: isLast && state.isIdle)
+    try checkClaims(device, page, name, isLast: isLast)
   }
 
   static func picture(_ screen: Screen) -> String {

@@ -277,7 +277,8 @@ struct Reading {
     let spans = record.trusted(try rx.spans(record.cid))
     let completeness = Completeness(
       spans: spans, poisoned: try rx.quarantined(record.cid, seen: true),
-      count: found.confirmedCount, goesOlder: older, anchor: anchor, reachedLimit: full
+      count: found.confirmedCount, goesOlder: older, anchor: anchor, reachedLimit: full,
+      endsAtPresent: record.reachesPresent(spans, rx)
     ) { found.position(at: $0) }
     var coverage = Coverage(completeness)
     try tellTimes(&coverage, gaps: completeness.gaps, of: record)

@@ -14,6 +14,8 @@ struct CacheLoader {
   let cid: Int64
   /// Trusted ranges, and places of unreadable items, which no request can fill.
   let passable: SpanSet
+  /// Nothing newer than the newest range is on the server, as far as was heard.
+  let endsAtPresent: Bool
   /// Whether gaps may be asked for now.
   let isUp: Bool
   var loaded: SpanSet
@@ -31,6 +33,7 @@ struct CacheLoader {
     var passable = spans
     for hole in try rx.quarantined(record.cid, seen: true) { passable.insert(hole.low, hole.high) }
     self.passable = passable
+    endsAtPresent = record.reachesPresent(spans, rx)
   }
 
   /// The oldest and the newest of the keys from an index on.
@@ -126,7 +129,7 @@ struct CacheLoader {
     var left = want
     while left > 0, edge < .max {
       guard let span = passable.span(holding: edge) else {
-        if isCaughtUp, edge >= passable.newest?.high ?? .min {
+        if isCaughtUp, endsAtPresent, edge >= passable.newest?.high ?? .min {
           let found = try rx.keys(cid, from: edge, limit: left, to: nil)
           keys += found
           if found.count >= left, let last = found.map(\.position).max() {

@@ -143,6 +143,8 @@ struct WindowEnds {
   /// A place in the midst of its rows, while it had any.
   var stood: Position?
   var refilled: Refill?
+  /// Whether the last message stood at the end when this look began.
+  var stoodAtEnd = false
   /// The ends from which a page was loaded ahead on this connection.
   var preloaded: (above: Position?, below: Position?)
   /// Gaps that opened below the newest messages, and are not loaded until they are whole.

@@ -55,9 +55,12 @@ extension WindowState {
     let refill = Refill(connection: connection.number, place: place, isEmpty: list.isEmpty)
     if ends.refilled == refill { return }
     ends.refilled = refill
+    // What is pending is among the newest, and is not what is missing.
+    let pending = hasLostEnd ? list.count &- list.row(from: .beforePending) : 0
     loads.wishes.append(
-      isAtEnd ? .newest(config.count) : PendingLoad(.beside(place), want: config.count, atGap: .ask)
-    )
+      isAtEnd
+        ? .newest(config.count &+ pending)
+        : PendingLoad(.beside(place), want: config.count, atGap: .ask))
   }
 
   /// Whether nothing of the newest range is shown, and it is not all that there is; or what
@@ -67,8 +70,14 @@ extension WindowState {
       return true
     }
     guard let newest = known.newest?.low else { return lastSent == nil }
-    if let lastSent, lastSent >= newest { return false }
+    if let lastSent, lastSent >= newest { return hasLostEnd }
     return newest != .min || !list.loaded.covers(.min, high: .max)
+  }
+
+  /// What stood at the end is gone, but for what is pending, and what lies below was not loaded.
+  private var hasLostEnd: Bool {
+    guard ends.stoodAtEnd, isAtEnd, let lastSent else { return false }
+    return !list.loaded.joins(lastSent, and: .max)
   }
 
   /// A gap that opens below the newest messages is not loaded: what jumps and searches bring
@@ -143,7 +152,10 @@ extension WindowState {
   }
 
   /// What the gap flags say, as of this state of the store.
-  mutating func noteEdges(_ rx: ReadTransaction, in cid: Int64) throws(StoreFailure) {
+  mutating func noteEdges(
+    _ rx: ReadTransaction, of record: ConversationRecord
+  ) throws(StoreFailure) {
+    let cid = record.cid
     ends.gaps = Edges()
     guard let first = list.position(ofRow: 0), let last = lastSent else {
       // Without a row the gap is whatever may be hidden.
@@ -157,6 +169,7 @@ extension WindowState {
     if isAtEnd, list.loaded.joins(last, and: .max) {
       ends.gaps.behind =
         list.spans.newest.map { last < $0.low && $0.low != last.successor } ?? false
+      if !record.reachesPresent(list.spans, rx) { ends.gaps.behind = true }
       return
     }
     let above = try rx.keys(cid, from: last.successor, limit: 1, to: nil).first?.position

@@ -210,6 +210,7 @@ struct WindowState: LiveQueryState {
     _ rx: ReadTransaction, fresh snapshot: FreshRanges, nowMs: Int64
   ) throws(StoreFailure) -> [DiffOp] {
     holds = list.heldUntilMs != nil
+    ends.stoodAtEnd = isAtEnd && lastSent.map { list.loaded.joins($0, and: .max) } ?? false
     let found = try rx.conversation(config.conversation)
     if try notesUnmade(found, rx) { return letGo(nowMs) }
     guard let record = found else {
@@ -267,8 +268,8 @@ struct WindowState: LiveQueryState {
       ops += try grow(wishesFrom: known, rx, of: record, nowMs: nowMs)
     }
     ops += healAgain(record, spans, nowMs: nowMs)
-    if change.spans != nil || !ops.isEmpty || wasLoaded != list.loaded {
-      try noteEdges(rx, in: record.cid)
+    if change.spans != nil || !ops.isEmpty || wasLoaded != list.loaded || rx.positionsMove {
+      try noteEdges(rx, of: record)
     }
     return ops
   }

@@ -78,6 +78,14 @@ extension ConversationRecord {
     kept.remove(.before(timestampGroup: .min + 1), .max)
     return kept
   }
+
+  /// Whether the newest of these ranges is the one that reached the present. On a log another may
+  /// stand above it: by its times, until it is known to lie elsewhere.
+  package func reachesPresent(_ spans: SpanSet, _ rx: ReadTransaction) -> Bool {
+    guard rx.positionsMove, let newest = spans.newest else { return true }
+    guard let top = fetch?.timeUs, top < .max else { return false }
+    return newest.low.time <= top
+  }
 }
 
 /// What a stored message is. The values are part of the file's format.

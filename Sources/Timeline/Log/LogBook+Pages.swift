@@ -7,6 +7,8 @@ package struct LogOutcome: Equatable, Sendable {
   package var isEmpty = false
   /// Something is known now that was not.
   package var isProgress = false
+  /// What was void before stands in a range again. Another epoch voids it anew.
+  package var isConfirming = false
   /// A token that stands at no entry, and the claim of the present that goes with it.
   package var floating: LogToken?
   package var carried: LogClaim?
@@ -36,6 +38,7 @@ extension LogBook {
       outcome.isApart = true
     }
     let before = (ranges, step.inserted.count, step.removed.count)
+    outcome.isConfirming = isNewEpoch ? false : try listsVoid(entries)
     var run = LogRun(request: ask.request)
     for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
     let isAnchored = try anchor(&run, page, ask, listed, isNewEpoch: isNewEpoch)
@@ -55,6 +58,14 @@ extension LogBook {
       || before.0.count != ranges.count || before.0.map(\.start) != ranges.map(\.start)
     // A page of nothing with another token may lead on, but not for ever.
     return outcome
+  }
+
+  private func listsVoid(_ entries: [LogEntry]) throws(Table.Failure) -> Bool {
+    guard ranges.contains(where: \.isVoid) else { return false }
+    for entry in entries {
+      if let at = try range(of: entry.id), ranges[at].isVoid { return true }
+    }
+    return false
   }
 
   /// Adds the entry at which the token stands, where the page continues from it (rules 1, 3, 7).

@@ -192,12 +192,14 @@ package struct LogWalk: Sendable {
       // Whether the log starts there its first entry says (rule 12).
       book.forget(token)
     }
-    if case .before(let token) = ask.place, !outcome.isEmpty, !outcome.isProgress {
+    if case .before(let token) = ask.place, !outcome.isEmpty, !outcome.isProgress,
+      !outcome.isConfirming
+    {
       // It leads nowhere, or in a circle: the way goes on by ids.
       book.forget(token)
     }
     if case .around = ask.place, search != nil { try searchOn(found: page, of: ask, in: &book) }
-    if outcome.isProgress { idle = 0 } else { idle += 1 }
+    if outcome.isProgress { idle = 0 } else if !outcome.isConfirming { idle += 1 }
   }
 
   /// The server does not know the token that was asked (rule 6).

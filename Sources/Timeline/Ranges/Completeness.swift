@@ -24,13 +24,14 @@ package struct Completeness: Equatable, Sendable {
   /// is missing between the first and the last, and no other says anything then.
   package init(
     spans: SpanSet, poisoned: [SpanSet.Span], count: Int, goesOlder: Bool, anchor: Position?,
-    reachedLimit: Bool, place: (Int) -> Position
+    reachedLimit: Bool, endsAtPresent: Bool = true, place: (Int) -> Position
   ) {
     let ends = count > 2 ? [place(0), place(count - 1)] : []
     let isWhole = count > 2 && spans.holds(from: ends[0], through: ends[1]) == true
     self.init(
       spans: spans, poisoned: poisoned, rows: isWhole ? ends : (0..<count).map(place),
-      goesOlder: goesOlder, anchor: anchor, reachedLimit: reachedLimit)
+      goesOlder: goesOlder, anchor: anchor, reachedLimit: reachedLimit,
+      endsAtPresent: endsAtPresent)
     guard isWhole else { return }
     gaps = gaps.map { gap in
       Gap(
@@ -43,15 +44,17 @@ package struct Completeness: Equatable, Sendable {
   ///   - rows: ascending.
   ///   - anchor: the position the read left from, or nil for an end of the history.
   ///   - reachedLimit: the page is as long as was asked.
+  ///   - endsAtPresent: the newest of the spans is what reached the present.
   package init(
     spans: SpanSet, poisoned: [SpanSet.Span], rows: [Position], goesOlder: Bool,
-    anchor: Position?, reachedLimit: Bool
+    anchor: Position?, reachedLimit: Bool, endsAtPresent: Bool = true
   ) {
     // What is pending stands behind the present and says nothing of what the server has.
     let rows = rows.filter { !$0.isPending }
     let anchor = anchor.flatMap { goesOlder && $0.isPending ? nil : $0 }
     // What the read passed over: from its older to its newer boundary.
-    let top = max(spans.newest?.high ?? .min, rows.last?.successor ?? .min)
+    let end = max(spans.newest?.high ?? .min, rows.last?.successor ?? .min)
+    let top = endsAtPresent ? end : .max
     let low: Position
     let high: Position
     if goesOlder {
@@ -89,7 +92,7 @@ package struct Completeness: Equatable, Sendable {
     if reachedLimit {
       stop = .limit
     } else if !goesOlder {
-      stop = isUnknown ? .gap : .present
+      stop = isUnknown || !endsAtPresent ? .gap : .present
     } else if rows.isEmpty {
       stop = anchor == nil && spans.isEmpty || !spans.covers(.min, high: high) ? .gap : .start
     } else {

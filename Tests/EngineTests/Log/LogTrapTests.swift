@@ -72,6 +72,52 @@ import Timeline
     #expect(host.requests.count <= 20, "\(host.requests.count)")
   }
 
+  /// Protects: a log of many pages whose claims another epoch has voided is read again to its end,
+  /// where the server answers a token that it does not know from the start.
+  @Test func manyPagesOfAnotherEpoch() throws {
+    var kind = LogServerKind()
+    kind.namesEpoch = true
+    let host = try LogHost(kind, pageLimit: 7)
+    for _ in 0..<600 { host.post() }
+    try host.client.connected()
+    #expect(try host.sync().trouble == nil)
+    for _ in 0..<3 { try host.sync(.older, want: 400) }
+    try host.expectWhole()
+    host.server.backUp()
+    for _ in 0..<3 { host.post(pushes: true) }
+    try host.run()
+    host.server.restore()
+    try host.reconnect()
+    #expect(try host.sync().trouble == nil)
+    try host.sync(.older, want: 1_000)
+    try host.expectWhole()
+  }
+
+  /// Protects: a server that names another epoch with each second answer ends a walk all the same.
+  @Test func anEpochWithEachAnswer() throws {
+    var kind = LogServerKind()
+    kind.namesEpoch = true
+    let host = try LogHost(kind, pageLimit: 7)
+    for _ in 0..<1_400 { host.post() }
+    try host.client.connected()
+    #expect(try host.sync().trouble == nil)
+    for _ in 0..<3 { try host.sync(.older, want: 1_000) }
+    try host.expectWhole()
+    host.reset()
+    host.alter = { [unowned host] _, answer in
+      answer.replacingOccurrences(
+        of: #""epoch":"[^"]*""#, with: "\"epoch\":\"e\(host.requests.count / 2)\"",
+        options: .regularExpression)
+    }
+    try host.reconnect()
+    for _ in 0..<3 { try host.sync(.older, want: 2_000) }
+    #expect(host.requests.count < 900, "\(host.requests.count)")
+    host.alter = { $1 }
+    try host.reconnect()
+    for _ in 0..<8 { try host.sync(.older, want: 2_000) }
+    try host.expectWhole()
+  }
+
   // MARK: Tokens
 
   /// What a token becomes on its way to the client; the server gets its own back.

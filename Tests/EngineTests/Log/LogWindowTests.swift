@@ -139,6 +139,41 @@ import Timeline
     #expect(try picture(window).first == "m1")
   }
 
+  /// Protects: a part of the log that stands above the newest messages, since its times are later,
+  /// is not taken for the end: the window says that something is missing behind it, and asks.
+  @Test func aPartThatStandsAboveTheNewestIsNotTheEnd() throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    for index in 1...90 { host.post(at: (40...50).contains(index) ? 1_000_000_000 : nil) }
+    try host.client.connected()
+    #expect(try host.sync(.live).trouble == nil)
+    #expect(try host.sync(.at(Array("m45".utf8))).trouble == nil)
+    let page = try host.page()
+    #expect(String(decoding: page[page.rows[page.rows.count - 1].id], as: UTF8.self) != "m90")
+    #expect(page.coverage.gaps.last?.beforeRow == page.rows.count && page.coverage.stop == .gap)
+    let config = WindowConfig(
+      conversation: Array("room".utf8), at: .latest, count: 8, rowsMax: 500)
+    let window = try host.client.openWindow(config)
+    var looks = 0
+    for _ in 0..<200 {
+      let count = host.requests.count
+      let diff = try window.poll()
+      let state = try window.state()
+      if let last = try picture(window).last {
+        looks += 1
+        #expect(last == "m90" || !state.isAtEnd || state.hasGapAfter, "\(last) at look \(looks)")
+      }
+      try host.run()
+      if diff == nil, host.requests.count == count { break }
+    }
+    #expect(looks > 1)
+    for _ in 0..<12 {
+      _ = try window.load(Load(.after(0), count: 20))
+      try settle(window, host)
+    }
+    let state = try window.state()
+    #expect(try picture(window).last == "m90" && state.isAtEnd && !state.hasGapAfter)
+  }
+
   /// Protects: a message that does not exist ends with the status that says so.
   @Test func aMessageThatIsNowhere() throws {
     let host = try LogHost(kind(), pageLimit: 10)

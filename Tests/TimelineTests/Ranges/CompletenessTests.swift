@@ -13,18 +13,33 @@ import Timeline
 
   private func page(
     _ spans: SpanSet, _ rows: [Position], older: Bool = true, anchor: Position? = nil,
-    full: Bool = false, poisoned: [SpanSet.Span] = []
+    full: Bool = false, poisoned: [SpanSet.Span] = [], endsAtPresent: Bool = true
   ) -> Completeness {
     let page = Completeness(
       spans: spans, poisoned: poisoned, rows: rows, goesOlder: older, anchor: anchor,
-      reachedLimit: full)
+      reachedLimit: full, endsAtPresent: endsAtPresent)
     // The same without a place for each row.
     let lean = Completeness(
       spans: spans, poisoned: poisoned, count: rows.count, goesOlder: older, anchor: anchor,
-      reachedLimit: full
+      reachedLimit: full, endsAtPresent: endsAtPresent
     ) { rows[$0] }
     #expect(lean == page)
     return page
+  }
+
+  /// Protects: what stands above the newest part of a log is not called the newest.
+  @Test func aPartAboveThePresentHasAGapBehindIt() {
+    let part = spans((at(4, ""), .after(timestampGroup: 9)))
+    for older in [true, false] {
+      #expect(page(part, rows, older: older).gaps.allSatisfy { $0.beforeRow == 0 })
+      let apart = page(part, rows, older: older, endsAtPresent: false)
+      #expect(apart.gaps.last?.beforeRow == rows.count && apart.gaps.last?.high == .max)
+      #expect(apart.isWhole && apart.stop == .gap)
+    }
+    #expect(page(part, rows, older: false).stop == .present)
+    // What was read up to a boundary says nothing of what lies behind it.
+    let below = page(part, rows, anchor: at(9, ""), endsAtPresent: false)
+    #expect(below.gaps.allSatisfy { $0.beforeRow == 0 })
   }
 
   @Test func theRowsBetweenTwoEndsOfOneRangeAreNotAsked() {
