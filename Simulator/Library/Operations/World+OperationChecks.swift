@@ -226,7 +226,7 @@ extension World {
         }
         // Pins have no version: of two that came in another order the later one holds. What
         // others pin need not have been handed over.
-        if !knobs.pins, !knobs.reorders, knobs.duplicateShare == 0,
+        if !knobs.pins, !knobs.reorders, knobs.duplicateShare == 0, !updates.cameLate(id),
           row.marks.pinned != (message.isPinned ?? false)
         {
           throw Violation("at rest \(id) is pinned \(row.marks.pinned)")

@@ -7,9 +7,24 @@ struct Updates {
   /// The frames that the device took, by ref.
   var taken: [String: [UInt8]] = [:]
   var replied: [String] = []
+  /// The number of the newest of them, and the frames that came after one that is newer.
+  private var newest = 0
+  private var late: [[UInt8]] = []
   /// How many events the server has announced.
   var announced = 0
   var profilesMade = 0
+
+  mutating func take(_ bytes: [UInt8], _ ref: String) {
+    taken[ref] = bytes
+    let number = Int(ref.dropFirst()) ?? 0
+    if number < newest { late.append(bytes) }
+    newest = max(newest, number)
+  }
+
+  /// Whether an update that names this id came after a newer one.
+  func cameLate(_ id: String) -> Bool {
+    late.contains { Frames.find(Array("\"\(id)\"".utf8), in: $0, from: 0) != nil }
+  }
 }
 
 extension World {
@@ -41,7 +56,7 @@ extension World {
 
   func noteUpdate(_ bytes: [UInt8]) {
     guard Frames.type(bytes) == "update", let ref = Frames.string("ref", bytes) else { return }
-    updates.taken[ref] = bytes
+    updates.take(bytes, ref)
   }
 
   /// A reply leaves the device: its update must have been taken. At times the power goes now.
