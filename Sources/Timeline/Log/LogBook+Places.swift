@@ -185,6 +185,7 @@ extension LogBook {
     if let claim = ranges[at].present, !ranges[at].isVoid, !isPlanted(.presentByTime) {
       at = try raise(at, claim, judging: isNews ? nil : changes)
     }
+    try startOnce(at)
     if ranges[at].start != nil, !ranges[at].isVoid {
       while at > 0 { at = try move(at - 1, .above, of: at) }
     }
@@ -194,6 +195,21 @@ extension LogBook {
     var left = 16 + 4 * ranges.count
     while let row = unsettled.popLast() {
       if !isPlanted(.changeBelow), left > 0, try lift(row) { left -= 1 }
+    }
+  }
+
+  /// A log starts once: the claim that was asked for last counts.
+  private mutating func startOnce(_ at: Int) throws(Table.Failure) {
+    for other in ranges.indices where other != at && !ranges[other].isVoid {
+      guard !ranges[at].isVoid, let mine = ranges[at].start, let theirs = ranges[other].start
+      else { continue }
+      let stale = theirs.request < mine.request ? other : at
+      ranges[stale].start = nil
+      // What it changes may stand below it now.
+      for row in try table.rows(from: ranges[stale].low, through: ranges[stale].high)
+      where row.entry.change?.target != nil {
+        unsettled.append(row)
+      }
     }
   }
 

@@ -29,6 +29,10 @@ extension LogBook {
       run.links.insert(LogLink(id: anchor, entry: nil), at: 0)
     } else {
       step.owesCatchUp = true
+      if let before = push.before, push.isFirst, entries[0].id == push.entries.first?.id {
+        run.lower = LogToken(
+          bytes: before, id: entries[0].id, connection: facts.connection, epoch: facts.epoch)
+      }
     }
     run.upper = push.after.map {
       LogToken(bytes: $0, id: final.id, connection: facts.connection, epoch: facts.epoch)

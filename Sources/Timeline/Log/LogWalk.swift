@@ -55,6 +55,10 @@ package struct LogWalk: Sendable {
   var hasSearched = false
   private var isFound: Bool?
   private var hasFailed = false
+  /// The newest page is asked for once where no entry can be asked for: its tokens lead down.
+  private var newestPage = NewestPage.unasked
+
+  private enum NewestPage { case unasked, wanted, had }
 
   package init<Table: LogTable>(
     _ goal: Goal, _ book: LogBook<Table>
@@ -79,6 +83,7 @@ package struct LogWalk: Sendable {
   ) throws(Table.Failure) -> Next {
     if hasFailed { return .ended(.gap) }
     if idle >= Self.idleMax, !book.isPlanted(.endlessWalk) { return .ended(.gap) }
+    if newestPage == .wanted { return .ask(.newest, carried: nil) }
     if let seek { return .ask(.around(seek.id), carried: nil) }
     if let floating { return .ask(.before(floating.token), carried: floating.carried) }
     if case .entry(let id) = goal {
@@ -179,6 +184,7 @@ package struct LogWalk: Sendable {
       seek = nil
     }
     floating = nil
+    if case .newest = ask.place, newestPage == .wanted { newestPage = .had }
     let outcome = try book.take(page, of: ask)
     if let token = outcome.floating { floating = (token, outcome.carried) }
     if case .entry(let id) = goal { isFound = try book.table.row(id) != nil }
@@ -248,6 +254,13 @@ package struct LogWalk: Sendable {
 
   /// The server has no way to ask around an entry.
   package mutating func isUnsupported() {
-    hasFailed = true
+    idle += 1
+    seek = nil
+    // Where a log starts only its first entry says.
+    if search == nil, newestPage == .unasked {
+      newestPage = .wanted
+    } else {
+      hasFailed = true
+    }
   }
 }

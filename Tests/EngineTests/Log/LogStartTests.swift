@@ -117,6 +117,60 @@ import Timeline
     #expect(try host.shown().count > host.truth().count)
   }
 
+  /// Protects: where another entry starts the log by now, what started it before claims nothing of
+  /// what lies between the two.
+  @Test func aLogStartsOnce() throws {
+    let host = try host(6, pageLimit: 7) {
+      $0.hasStream = false
+      $0.refusesUnknown = false
+    }
+    for _ in 0..<60 { host.post() }
+    host.server.purge(40)
+    // The token of what was purged is answered from the start, and then the connection goes.
+    var left = 1
+    host.alter = { _, answer in
+      left -= 1
+      return left < 0 ? nil : answer
+    }
+    try host.sync()
+    let page = try host.page()
+    let shown = try host.shown()
+    let known = try #require(shown.firstIndex { $0.hasPrefix("m1 ") })
+    #expect(known == 7 && page.coverage.gaps.contains { $0.beforeRow == known })
+    host.alter = { $1 }
+    try host.reconnect()
+    try host.readAll()
+    try host.expectWhole()
+  }
+
+  /// Protects: where no entry can be asked for, and a push is all that is known, the way down is
+  /// found by its token, or by the newest page.
+  @Test(arguments: [true, false]) func aPushIsAllThatIsKnown(_ namesPrevious: Bool) throws {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.refusesUnknown = true
+    kind.namesPrevious = namesPrevious
+    let host = try LogHost(kind, pageLimit: 10)
+    for _ in 0..<45 { host.post() }
+    host.alter = { _, _ in nil }
+    try host.client.connected()
+    try host.sync()
+    host.post(pushes: true)
+    try host.run()
+    #expect(try host.shown().count == 1)
+    host.alter = { request, answer in
+      guard request.contains("around_id") else { return answer }
+      return answer.replacing(/"status".*/) { _ in
+        #""status":"error","error":{"code":"unsupported"}}"#
+      }
+    }
+    try host.reconnect()
+    #expect(try host.sync().trouble == nil)
+    for _ in 0..<8 { try host.sync(.older, want: 10) }
+    try host.expectWhole()
+    #expect(host.requests.count < 20, "\(host.requests.count)")
+  }
+
   /// Protects: a history that was put in below the start is found.
   @Test func olderOnesWerePutIn() throws {
     let host = try host(30)
