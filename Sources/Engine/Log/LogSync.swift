@@ -132,6 +132,12 @@ struct LogSync {
     return claim.request > began
   }
 
+  /// Whether it is the answer to this request that says so.
+  private func claimsPresent(by request: UInt64) -> Bool {
+    guard let newest = book.newest else { return false }
+    return book.ranges[newest].present?.request == request
+  }
+
   /// Whether a walk down or up has brought what it was for.
   private func isEnough(_ stage: LogStage, _ job: SyncJob) throws(StoreFailure) -> Bool {
     let (id, bound): ([UInt8], WalkBound)
@@ -249,11 +255,15 @@ struct LogSync {
     job.status.stepBackUs = book.facts.stepUs
     job.status.received &+= entries.entries.count
     // Where nothing came of a page with a hole, another one would show no more.
-    let isStuck =
+    var isStuck =
       entries.hasHoles
       && before.elementsEqual(input.book.ranges) {
         $0.low == $1.low && $0.high == $1.high && ($0.start == nil) == ($1.start == nil)
       }
+    // But for what it says of the present, and what lies behind the hole, where the newest page
+    // leads.
+    if isStuck, stage.aim.isPresent, claimsPresent(by: stage.ask.request) { isStuck = false }
+    if isStuck, case .after = stage.ask.place, stage.walk.turnToNewest() { isStuck = false }
     try input.finish(
       entries, frame: ingest.frame, marksRead: ingest.autoMarkRead,
       listed: entries.entries.compactMap { $0?.id })

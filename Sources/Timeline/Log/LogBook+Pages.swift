@@ -33,10 +33,7 @@ extension LogBook {
       entries.append(entry)
     }
     outcome.isEmpty = entries.isEmpty
-    if let token = ask.token, token.connection != facts.connection, isNewEpoch {
-      // The token named a place of another history.
-      outcome.isApart = true
-    }
+    if isOfAnotherHistory(ask.token, isNewEpoch: isNewEpoch) { outcome.isApart = true }
     let before = (ranges, step.inserted.count, step.removed.count)
     outcome.isConfirming = isNewEpoch ? false : try listsVoid(entries)
     var run = LogRun(request: ask.request)
@@ -68,13 +65,21 @@ extension LogBook {
     return false
   }
 
+  /// Whether a token names a place of a history that is no more, by an epoch that this page brings
+  /// or that came while it was asked for. The server may have given the same numbers again.
+  private func isOfAnotherHistory(_ token: LogToken?, isNewEpoch: Bool) -> Bool {
+    guard let token, token.connection != facts.connection else { return false }
+    guard let told = token.epoch, let now = facts.epoch else { return isNewEpoch }
+    return told != now
+  }
+
   /// Adds the entry at which the token stands, where the page continues from it (rules 1, 3, 7).
   private mutating func anchor(
     _ run: inout LogRun, _ page: LogPage, _ ask: LogAsk, _ listed: IDSet, isNewEpoch: Bool
   ) throws(Table.Failure) -> Bool {
     guard let id = ask.token?.id, var row = try table.row(id) else { return false }
     if listed.contains(id) { return true }
-    if isNewEpoch, ask.token?.connection != facts.connection, !isPlanted(.epochIgnored) {
+    if isOfAnotherHistory(ask.token, isNewEpoch: isNewEpoch), !isPlanted(.epochIgnored) {
       return false
     }
     if isPlanted(.tokenStandsAtEnd), let at = range(holding: row.place) {

@@ -55,7 +55,7 @@ package struct LogWalk: Sendable {
   var hasSearched = false
   private var isFound: Bool?
   private var hasFailed = false
-  /// The newest page is asked for once where no entry can be asked for: its tokens lead down.
+  /// What `turnToNewest` wants.
   private var newestPage = NewestPage.unasked
 
   private enum NewestPage { case unasked, wanted, had }
@@ -257,10 +257,13 @@ package struct LogWalk: Sendable {
     idle += 1
     seek = nil
     // Where a log starts only its first entry says.
-    if search == nil, newestPage == .unasked {
-      newestPage = .wanted
-    } else {
-      hasFailed = true
-    }
+    if search != nil || !turnToNewest() { hasFailed = true }
+  }
+
+  /// Where neither a token nor an entry leads on the newest page does, once.
+  package mutating func turnToNewest() -> Bool {
+    guard newestPage == .unasked else { return false }
+    newestPage = .wanted
+    return true
   }
 }

@@ -92,6 +92,32 @@ final class LogHost {
     if let push = server.push(id) { waiting.append(push) }
   }
 
+  /// The token that stands behind all that there is.
+  func newestToken() throws -> [UInt8] {
+    guard case .page(let page) = server.answer(.newest, limit: 1), let token = page.after else {
+      throw Endless()
+    }
+    return token
+  }
+
+  /// A message is told with the tokens on both sides of it.
+  func hand(_ id: String, behind before: [UInt8]?, token after: [UInt8]) throws {
+    guard var push = server.push(Array(id.utf8)) else { throw Endless() }
+    (push.previous, push.before, push.after) = (nil, before, after)
+    waiting.append(push)
+    try run()
+  }
+
+  /// From now on no entry can be asked for by its id.
+  func findsNothing() {
+    alter = { request, answer in
+      guard request.contains("around_id") else { return answer }
+      return answer.replacing(/"status".*/) { _ in
+        #""status":"error","error":{"code":"unsupported"}}"#
+      }
+    }
+  }
+
   // MARK: Frames
 
   private func json(_ entry: LogEntry) -> String {

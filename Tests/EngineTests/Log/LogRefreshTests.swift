@@ -126,14 +126,7 @@ import Timeline
   @Test func aServerThatFindsNothing() throws {
     let host = try host()
     let window = try open(host, "m40")
-    host.alter = { request, answer in
-      guard request.contains("around_id") else { return answer }
-      let id = answer.range(of: #""request_id":"[^"]*""#, options: .regularExpression)
-      return """
-        {"type":"get_entries",\(id.map { String(answer[$0]) } ?? ""),"status":"error",\
-        "error":{"code":"unsupported"}}
-        """
-    }
+    host.findsNothing()
     host.reset()
     try host.reconnect()
     try settle(window, host)

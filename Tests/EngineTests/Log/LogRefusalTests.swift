@@ -74,6 +74,90 @@ import Timeline
     try host.expectWhole()
   }
 
+  private func spoil(_ id: String, _ host: LogHost) {
+    host.alter = { _, answer in
+      answer.replacingOccurrences(of: "\"message_id\":\"\(id)\"", with: "\"message_id\":4")
+    }
+  }
+
+  /// Protects: with a hole in the newest page a sync of each connection ends well, where the server
+  /// knows its tokens for one connection only.
+  @Test func aHoleInTheNewestPage() throws {
+    let host = try LogHost(pageLimit: 10)
+    for _ in 0..<30 { host.post() }
+    spoil("m24", host)
+    try host.client.connected()
+    for _ in 0..<3 {
+      #expect(try host.sync(.live).trouble == nil)
+      try host.reconnect()
+    }
+    #expect(try host.sync(.live).trouble == nil)
+    #expect(try host.shown().last == "m30 \"text 30\"")
+  }
+
+  /// Protects: a catch-up goes past a hole in the page that it begins with, also in pages of later
+  /// connections, and leaves a gap there.
+  @Test func aHoleInACatchUp() throws {
+    let host = try host(20)
+    for _ in 0..<60 { host.post() }
+    try host.client.connected()
+    try host.readAll()
+    try host.client.disconnected()
+    for _ in 0..<120 { host.post() }
+    spoil("m71", host)
+    try host.client.connected()
+    for _ in 0..<2 {
+      try host.sync()
+      try host.sync()
+      try host.reconnect()
+    }
+    var truth = host.truth()
+    truth.remove(at: 70)
+    #expect(try host.shown() == truth)
+    let gaps = try host.page().coverage.gaps
+    #expect(gaps.count == 1 && gaps[0].beforeRow == 70, "\(gaps)")
+    #expect(host.requests.count < 60, "\(host.requests.count)")
+    host.alter = { $1 }
+    try host.reconnect()
+    try host.sync(.older, want: 5)
+    try host.sync()
+    try host.expectWhole()
+  }
+
+  /// Protects: the part of a page that was not asked for may bring another epoch first: the other
+  /// part is not joined to the history from before.
+  @Test func aHoleBesideAnotherEpoch() throws {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.namesEpoch = true
+    let host = try LogHost(kind, pageLimit: 4)
+    for _ in 0..<20 { host.post() }
+    host.server.backUp()
+    host.post()
+    try host.client.connected()
+    try host.readAll()
+    try host.expectWhole()
+    host.server.restore()
+    // The stream gives the number of m21 again.
+    for _ in 0..<5 { host.post() }
+    spoil("m24", host)
+    var left = 1
+    let spoiled = host.alter
+    host.alter = { request, answer in
+      left -= 1
+      return left < 0 ? nil : spoiled(request, answer)
+    }
+    try host.reconnect()
+    try host.sync()
+    let shown = try host.shown().map { String($0.prefix { $0 != " " }) }
+    let next = try #require(shown.firstIndex(of: "m23"))
+    #expect(try host.page().coverage.gaps.contains { $0.beforeRow == next }, "\(shown)")
+    host.alter = { $1 }
+    try host.reconnect()
+    try host.readAll()
+    try host.expectWhole()
+  }
+
   /// Protects: tokens that lead nowhere end a sync with a gap, not in a loop.
   @Test func tokensThatLeadNowhere() throws {
     let host = try host()

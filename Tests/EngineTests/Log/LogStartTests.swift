@@ -6,12 +6,17 @@ import Testing
 import Timeline
 
 @Suite struct LogStartTests {
-  private func host(
-    _ count: Int, pageLimit: Int = 10, _ change: (inout LogServerKind) -> Void = { _ in }
-  ) throws -> LogHost {
+  private func streamKind() -> LogServerKind {
     var kind = LogServerKind()
     kind.hasStream = true
     kind.refusesUnknown = true
+    return kind
+  }
+
+  private func host(
+    _ count: Int, pageLimit: Int = 10, _ change: (inout LogServerKind) -> Void = { _ in }
+  ) throws -> LogHost {
+    var kind = streamKind()
     change(&kind)
     let host = try LogHost(kind, pageLimit: pageLimit)
     for number in 0..<count {
@@ -106,12 +111,7 @@ import Timeline
   @Test func aServerThatFindsNothing() throws {
     let host = try host(60)
     host.server.purge(20)
-    host.alter = { request, answer in
-      guard request.contains("around_id") else { return answer }
-      return answer.replacing(/"status".*/) { _ in
-        #""status":"error","error":{"code":"unsupported"}}"#
-      }
-    }
+    host.findsNothing()
     try host.reconnect()
     #expect(try host.sync().trouble == nil)
     #expect(try host.shown().count > host.truth().count)
@@ -145,25 +145,17 @@ import Timeline
 
   /// Protects: where no entry can be asked for, and a push is all that is known, the way down is
   /// found by its token, or by the newest page.
-  @Test(arguments: [true, false]) func aPushIsAllThatIsKnown(_ namesPrevious: Bool) throws {
-    var kind = LogServerKind()
-    kind.hasStream = true
-    kind.refusesUnknown = true
-    kind.namesPrevious = namesPrevious
-    let host = try LogHost(kind, pageLimit: 10)
+  @Test(arguments: [true, false]) func aPushIsAllThatIsKnown(_ namesToken: Bool) throws {
+    let host = try LogHost(streamKind(), pageLimit: 10)
     for _ in 0..<45 { host.post() }
     host.alter = { _, _ in nil }
     try host.client.connected()
-    try host.sync()
-    host.post(pushes: true)
-    try host.run()
+    try host.sync(.live)
+    let (before, id) = (try host.newestToken(), host.post())
+    try host.hand(
+      id, behind: namesToken ? before : nil, token: try host.newestToken())
     #expect(try host.shown().count == 1)
-    host.alter = { request, answer in
-      guard request.contains("around_id") else { return answer }
-      return answer.replacing(/"status".*/) { _ in
-        #""status":"error","error":{"code":"unsupported"}}"#
-      }
-    }
+    host.findsNothing()
     try host.reconnect()
     #expect(try host.sync().trouble == nil)
     for _ in 0..<8 { try host.sync(.older, want: 10) }

@@ -72,17 +72,22 @@ import Timeline
     #expect(host.requests.count <= 20, "\(host.requests.count)")
   }
 
-  /// Protects: a log of many pages whose claims another epoch has voided is read again to its end,
-  /// where the server answers a token that it does not know from the start.
-  @Test func manyPagesOfAnotherEpoch() throws {
+  /// All of a log is known, and each answer names the epoch.
+  private func epochHost(_ count: Int) throws -> LogHost {
     var kind = LogServerKind()
     kind.namesEpoch = true
     let host = try LogHost(kind, pageLimit: 7)
-    for _ in 0..<600 { host.post() }
+    for _ in 0..<count { host.post() }
     try host.client.connected()
-    #expect(try host.sync().trouble == nil)
-    for _ in 0..<3 { try host.sync(.older, want: 400) }
+    try host.readAll()
     try host.expectWhole()
+    return host
+  }
+
+  /// Protects: a log of many pages whose claims another epoch has voided is read again to its end,
+  /// where the server answers a token that it does not know from the start.
+  @Test func manyPagesOfAnotherEpoch() throws {
+    let host = try epochHost(600)
     host.server.backUp()
     for _ in 0..<3 { host.post(pushes: true) }
     try host.run()
@@ -95,14 +100,7 @@ import Timeline
 
   /// Protects: a server that names another epoch with each second answer ends a walk all the same.
   @Test func anEpochWithEachAnswer() throws {
-    var kind = LogServerKind()
-    kind.namesEpoch = true
-    let host = try LogHost(kind, pageLimit: 7)
-    for _ in 0..<1_400 { host.post() }
-    try host.client.connected()
-    #expect(try host.sync().trouble == nil)
-    for _ in 0..<3 { try host.sync(.older, want: 1_000) }
-    try host.expectWhole()
+    let host = try epochHost(1_400)
     host.reset()
     host.alter = { [unowned host] _, answer in
       answer.replacingOccurrences(
