@@ -132,12 +132,6 @@ struct LogSync {
     return claim.request > began
   }
 
-  /// Whether it is the answer to this request that says so.
-  private func claimsPresent(by request: UInt64) -> Bool {
-    guard let newest = book.newest else { return false }
-    return book.ranges[newest].present?.request == request
-  }
-
   /// Whether a walk down or up has brought what it was for.
   private func isEnough(_ stage: LogStage, _ job: SyncJob) throws(StoreFailure) -> Bool {
     let (id, bound): ([UInt8], WalkBound)
@@ -248,6 +242,7 @@ struct LogSync {
       page.items, from: ingest, of: input.record, in: input.book.table, offer: offer)
     let parts = entries.parts(of: page, to: stage.ask)
     let before = input.book.ranges
+    let wasPresent = try isPresent(since: stage.walk.began)
     for part in parts where !part.isAsked { _ = try input.book.take(part.page, of: part.ask) }
     if let asked = parts.first(where: \.isAsked) {
       try stage.walk.take(asked.page, of: asked.ask, into: &input.book)
@@ -260,9 +255,11 @@ struct LogSync {
       && before.elementsEqual(input.book.ranges) {
         $0.low == $1.low && $0.high == $1.high && ($0.start == nil) == ($1.start == nil)
       }
-    // But for what it says of the present, and what lies behind the hole, where the newest page
-    // leads.
-    if isStuck, stage.aim.isPresent, claimsPresent(by: stage.ask.request) { isStuck = false }
+    // But for the first that says what the present is, and what lies behind the hole, where the
+    // newest page leads.
+    if isStuck, stage.aim.isPresent, !wasPresent {
+      isStuck = try !isPresent(since: stage.walk.began)
+    }
     if isStuck, case .after = stage.ask.place, stage.walk.turnToNewest() { isStuck = false }
     try input.finish(
       entries, frame: ingest.frame, marksRead: ingest.autoMarkRead,

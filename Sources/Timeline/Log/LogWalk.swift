@@ -44,7 +44,7 @@ package struct LogWalk: Sendable {
 
   package let goal: Goal
   package let began: UInt64
-  /// What the newest was when it began.
+  /// The top of the lowest range that ever reached the present: all above is to be joined to it.
   private let target: [UInt8]?
   /// An entry of the range that is to reach the present.
   private var head: [UInt8]?
@@ -65,12 +65,21 @@ package struct LogWalk: Sendable {
   ) throws(Table.Failure) {
     self.goal = goal
     began = book.facts.issued
-    let index = book.newest ?? book.ranges.lastIndex { !$0.isVoid }
-    target = try index.map { book.ranges[$0] }.flatMap { range throws(Table.Failure) in
-      try book.topRow(of: range)?.id
+    let newest = book.newest ?? book.ranges.lastIndex { !$0.isVoid }
+    // A sync that was content with the newest page has left what lies between.
+    let lowest = newest.flatMap {
+      book.ranges[..<$0].firstIndex { !$0.isVoid && $0.present != nil }
     }
-    head = target
+    target = try Self.top(lowest ?? newest, book)
+    head = try Self.top(newest, book)
     if case .up(let id) = goal { head = id }
+  }
+
+  private static func top<Table: LogTable>(
+    _ index: Int?, _ book: LogBook<Table>
+  ) throws(Table.Failure) -> [UInt8]? {
+    guard let index else { return nil }
+    return try book.topRow(of: book.ranges[index])?.id
   }
 
   /// Something was known when it began.

@@ -124,6 +124,29 @@ import Timeline
     try host.expectWhole()
   }
 
+  /// Protects: an entry without a usable id right below the end costs some requests, not all that a
+  /// walk may make.
+  @Test func aHoleBelowTheEnd() throws {
+    let host = try host(20)
+    for _ in 0..<60 { host.post() }
+    try host.client.connected()
+    try host.readAll()
+    try host.client.disconnected()
+    for _ in 0..<40 { host.post() }
+    spoil("m99", host)
+    host.reset()
+    try host.client.connected()
+    try host.sync()
+    #expect(host.requests.count < 12, "\(host.requests.count)")
+    var truth = host.truth()
+    truth.remove(at: 98)
+    #expect(try host.shown() == truth)
+    host.alter = { $1 }
+    try host.reconnect()
+    try host.readAll()
+    try host.expectWhole()
+  }
+
   /// Protects: the part of a page that was not asked for may bring another epoch first: the other
   /// part is not joined to the history from before.
   @Test func aHoleBesideAnotherEpoch() throws {

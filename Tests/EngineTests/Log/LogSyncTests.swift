@@ -76,6 +76,24 @@ import Timeline
     try host.expectWhole()
   }
 
+  /// Protects: a sync that was content with the newest page leaves a gap, which a catch-up fills,
+  /// however often it was left.
+  @Test func aCatchUpFillsWhatWasLeft() throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    for _ in 0..<20 { host.post() }
+    try host.client.connected()
+    try host.readAll()
+    for _ in 0..<2 {
+      try host.client.disconnected()
+      for _ in 0..<45 { host.post() }
+      try host.client.connected()
+      #expect(try host.sync(.live).trouble == nil)
+      #expect(try host.shown() != host.truth())
+    }
+    #expect(try host.sync().trouble == nil)
+    try host.expectWhole()
+  }
+
   /// Protects: a push that names the entry before it goes on there, one that names none is shown
   /// and a catch-up says where it stands.
   @Test(arguments: [true, false]) func pushesJoin(_ namesPrevious: Bool) throws {
