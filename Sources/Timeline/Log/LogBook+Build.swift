@@ -10,10 +10,16 @@ extension LogBook {
   ) throws(Table.Failure) -> [LogRow] {
     var rows = moving.below
     var changes: [LogRow] = []
+    var edited: [[UInt8]] = []
+    var known: [[UInt8]: LogRow] = [:]
+    for part in parts {
+      for row in part.rows { known[row.id] = row }
+    }
     for link in run.links {
-      let known = parts.lazy.compactMap { $0.rows.first { $0.id == link.id } }.first
-      guard let row = try written(link, known, run) else { continue }
+      let before = known[link.id]
+      guard let row = try written(link, before, run) else { continue }
       if row.entry.change != nil { changes.append(row) }
+      if row.entry.edited == .unnamed, row.heard > before?.heard ?? 0 { edited.append(row.id) }
       rows.append(row)
     }
     rows += moving.above
@@ -31,6 +37,9 @@ extension LogBook {
       at = try insert(range, rows: rows, at: index)
     }
     try tidy(at, run, parts)
+    if run.present?.request == run.request {
+      for id in edited { try nameEdit(of: id, in: ranges[at]) }
+    }
     try touchMarked(at, run, parts, moving)
     for (id, before) in old {
       guard let row = try table.row(id) else { continue }
@@ -78,6 +87,10 @@ extension LogBook {
       entry.change = change
     }
     row.heard = facts.issued
+    // Which edit it shows is known already.
+    if entry.edited == .unnamed, case .by = row.entry.edited, entry.content == row.entry.content {
+      entry.edited = row.entry.edited
+    }
     // Whether what it shows in place counts depends on when it was heard.
     if entry.edited != .no { try touch(row) }
     if row.entry != entry || !row.isClaimed {

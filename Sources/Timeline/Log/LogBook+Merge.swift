@@ -84,6 +84,8 @@ extension LogBook {
     let (index, places) = try clear(parts, keeper: keeper, run, &moving)
     for row in moving.purged + moving.lost { try drop(row) }
     var changes = try build(run, parts, keeper: keeper, places, at: index, moving)
+    // What they changed may have been taken out meanwhile, and what that changed is not found then.
+    for row in moving.purged + moving.lost where row.entry.change != nil { try touch(row) }
     for id in loose {
       if let row = try table.row(id) { changes.append(row) }
     }

@@ -81,13 +81,32 @@ extension LogBook {
       parts.insert(range.low...range.high, at: isPlanted(.otherRangeFirst) ? 0 : 2)
     }
     for part in parts {
-      var high = part.upperBound
-      while let edit = try table.lastEdit(of: id, from: part.lowerBound, through: high) {
-        if try !isTakenBack(edit) { return edit }
-        high = edit.place - 1
-      }
+      if let edit = try lastEdit(of: id, within: part) { return edit }
     }
     return nil
+  }
+
+  private func lastEdit(
+    of id: [UInt8], within part: ClosedRange<Int64>
+  ) throws(Table.Failure) -> LogRow? {
+    var high = part.upperBound
+    while let edit = try table.lastEdit(of: id, from: part.lowerBound, through: high) {
+      if try !isTakenBack(edit) { return edit }
+      high = edit.place - 1
+    }
+    return nil
+  }
+
+  /// What the page that reached the present showed in place is the last edit that it lists, or that
+  /// was known below it. One that comes later counts then (rule 19).
+  mutating func nameEdit(of id: [UInt8], in range: LogRange) throws(Table.Failure) {
+    guard var row = try table.row(id), range.holds(row.place), row.entry.edited == .unnamed,
+      !isPlanted(.inPlaceUnnamed),
+      let edit = try lastEdit(of: id, within: range.low...range.high)
+    else { return }
+    row.entry.edited = .by(edit.id)
+    try table.put(row)
+    try touch(row)
   }
 
   private func inOrder(_ changes: [LogRow], own: Int?) -> [LogRow] {

@@ -242,6 +242,14 @@ private struct Rule: Sendable {
       try log.page(.after(log.token(.above, of: "a")), [edit], before: "t1", present: true)
       return try log.says("a") == "two"
     },
+    Rule(.inPlaceUnnamed) { fault in
+      var log = Script(fault)
+      let shown = Script.entry("a", edited: .unnamed, says: "one")
+      let edit = Script.entry("e", .edit, of: "a", says: "one")
+      try log.page(.newest, [shown, edit], before: "t0", present: true)
+      try log.push(Script.entry("f", .edit, of: "a", says: "two"), behind: "e")
+      return try log.says("a") == "two"
+    },
     Rule(.olderCopyWins) { fault in
       var log = Script(fault)
       let ask = log.book.ask(.newest)
