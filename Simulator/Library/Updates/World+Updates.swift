@@ -169,6 +169,7 @@ extension World {
       }
       for mark in Ledger.marks(frame, 0x52) {
         guard let copies = rows[mark.serial] else { continue }
+        if isKept, !keepsAll, copies.allSatisfy(\.unverified) { continue }
         if copies.allSatisfy({ Self.newestReaction($0)?.version ?? 0 < mark.version }) {
           throw Violation(
             "\(ref) was replied to, and the reactions of \(Self.text(copies[0].id)) are older")

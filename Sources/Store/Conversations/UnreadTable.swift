@@ -175,6 +175,8 @@ extension UnreadTable {
     tally.fewerLSN = tx.lsn
     tx.change(cid, to: tally)
     try PurgedUnreadBook(tx).pass(position, in: cid)
+    // All above the new place may be here, where it was not above the old one.
+    settleLater(cid)
     tx.feedTable.change(.conversations, in: cid, numbers: nil)
     return true
   }
