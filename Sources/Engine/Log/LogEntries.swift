@@ -23,10 +23,11 @@ struct LogEntries {
 
   var hasHoles: Bool { entries.contains { $0 == nil } }
 
-  /// - Parameter offer: what the store is to know of new messages.
+  /// - Parameter offer: what the store is to know of new messages; of those of a page it is told
+  ///   later, by `offer(above:)`.
   init(
     _ items: [EntryItem], from ingest: Ingest, of record: ConversationRecord, in rows: LogRows,
-    offer: RowFlags
+    offer: RowFlags = []
   ) throws(StoreFailure) {
     var opened = ingest.opened
     for item in items {
@@ -113,6 +114,27 @@ struct LogEntries {
         id: change.id, change: LogChange(kind, of: change.target, by: change.sender ?? []),
         timeUs: change.stamp?.timeUs, isDeleted: change.isDeleted, content: content))
     if let stamp = change.stamp { note(stamp) }
+  }
+
+  /// Says which of a page's messages are new to this device, once all have their places: those
+  /// above the last entry that was known up to the present. Of what stands apart a catch-up that
+  /// shows it again says so.
+  mutating func offer(
+    above last: [UInt8]?, in book: LogBook<LogRows>, isCatchUp: Bool
+  ) throws(StoreFailure) {
+    guard !arrivals.isEmpty else { return }
+    let edge = try last.flatMap { id throws(StoreFailure) in try book.table.row(id)?.place }
+    let own = edge.flatMap { book.range(holding: $0) }
+    for id in entries.compactMap({ $0?.id }) where arrivals[id] != nil {
+      guard let place = try book.table.row(id)?.place else { continue }
+      if last == nil || edge.map({ place <= $0 }) ?? false {
+        arrivals[id]?.flags.insert(.history)
+        continue
+      }
+      let range = book.range(holding: place)
+      let isNews = isCatchUp || range != nil && (range == own || range == book.newest)
+      if isNews { arrivals[id]?.flags.insert(.offered) }
+    }
   }
 
   /// A copy that cannot be read takes nothing from one that could.

@@ -15,9 +15,6 @@ struct LogStage {
   /// They are those of a screen, and not those in doubt.
   var refresh: LogRefresh?
 
-  /// What is asked for now brings what is new to this device, not history.
-  var bringsNews: Bool { aim.isPresent && walk.hasTarget }
-
   var place: Request.EntryPlace {
     switch ask.place {
     case .newest: .newest

@@ -237,9 +237,7 @@ struct LogSync {
   ) throws(StoreFailure) -> Step {
     var stage = stage
     job.turn.pages &+= 1
-    let offer: RowFlags = stage.bringsNews ? .offered : .history
-    let entries = try LogEntries(
-      page.items, from: ingest, of: input.record, in: input.book.table, offer: offer)
+    var entries = try LogEntries(page.items, from: ingest, of: input.record, in: input.book.table)
     let parts = entries.parts(of: page, to: stage.ask)
     let before = input.book.ranges
     let wasPresent = try isPresent(since: stage.walk.began)
@@ -249,6 +247,8 @@ struct LogSync {
     }
     job.status.stepBackUs = book.facts.stepUs
     job.status.received &+= entries.entries.count
+    try entries.offer(
+      above: stage.walk.lastKnown, in: book, isCatchUp: stage.aim.isPresent)
     // Where nothing came of a page with a hole, another one would show no more.
     var isStuck =
       entries.hasHoles

@@ -44,6 +44,8 @@ package struct LogWalk: Sendable {
 
   package let goal: Goal
   package let began: UInt64
+  /// The last entry up to the present that was known when it began: what is new stands above it.
+  package let lastKnown: [UInt8]?
   /// The top of the lowest range that ever reached the present: all above is to be joined to it.
   private let target: [UInt8]?
   /// An entry of the range that is to reach the present.
@@ -72,6 +74,7 @@ package struct LogWalk: Sendable {
     }
     target = try Self.top(lowest ?? newest, book)
     head = try Self.top(newest, book)
+    lastKnown = book.newest == nil ? nil : head
     if case .up(let id) = goal { head = id }
   }
 
@@ -81,9 +84,6 @@ package struct LogWalk: Sendable {
     guard let index else { return nil }
     return try book.topRow(of: book.ranges[index])?.id
   }
-
-  /// Something was known when it began.
-  package var hasTarget: Bool { target != nil }
 
   // MARK: What is next
 

@@ -1,0 +1,109 @@
+/// What a host may notify of, where the server keeps a log: each message that is new to the device
+/// once, and no history.
+import Base
+import Engine
+import LogSupport
+import Testing
+import Timeline
+
+@Suite struct LogNewsTests {
+  private func host(
+    pageLimit: Int = 20, _ change: (inout LogServerKind) -> Void = { _ in }
+  ) throws -> LogHost {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.refusesUnknown = true
+    change(&kind)
+    let host = try LogHost(kind, pageLimit: pageLimit)
+    for _ in 0..<60 { host.post() }
+    try host.client.connected()
+    return host
+  }
+
+  /// The ids of what was offered behind a number of the feed, in the order of the feed.
+  private func offered(_ host: LogHost, after seen: UInt64 = 0) throws -> [String] {
+    let page = try host.page()
+    guard case .changes(let all) = try host.client.changes(after: seen, limit: 10_000) else {
+      Issue.record("the feed is not whole")
+      return []
+    }
+    return all.filter(\.notifies).flatMap { change in
+      page.rows.filter { (change.first...change.last).contains($0.number) }
+        .map { String(decoding: page[$0.id], as: UTF8.self) }
+    }
+  }
+
+  private func names(_ numbers: ClosedRange<Int>) -> [String] { numbers.map { "m\($0)" } }
+
+  private func away(_ count: Int, _ host: LogHost) throws {
+    try host.client.disconnected()
+    for _ in 0..<count { host.post() }
+    try host.client.connected()
+  }
+
+  /// Protects: the first fetch is history, also where a page around an entry came before it.
+  @Test(arguments: [false, true]) func theFirstFetchIsHistory(_ looksFirst: Bool) throws {
+    let host = try host()
+    if looksFirst { try host.sync(.at(Array("m30".utf8))) }
+    try host.readAll()
+    try host.expectWhole()
+    #expect(try offered(host) == [])
+  }
+
+  /// Protects: what a catch-up brings is offered, across pages and once; older pages bring history.
+  @Test func aCatchUpOffersWhatIsNew() throws {
+    let host = try host()
+    try host.sync()
+    try away(70, host)
+    try host.sync()
+    try host.readAll()
+    try host.reconnect()
+    try host.sync()
+    let found = try offered(host)
+    #expect(found.count == 70 && Set(found) == Set(names(61...130)), "\(found)")
+    host.post(pushes: true)
+    try host.run()
+    #expect(try offered(host).suffix(1) == ["m131"])
+    #expect(try offered(host).count == 71)
+  }
+
+  /// Protects: a page around an entry that shows what came since offers it: the catch-up behind it
+  /// has nothing to show.
+  @Test func aLookThatGoesOnOffersWhatIsNew() throws {
+    let host = try host()
+    try host.sync()
+    try away(5, host)
+    try host.sync(.at(Array("m58".utf8)))
+    #expect(Set(try offered(host)) == Set(names(61...65)))
+    try host.sync()
+    #expect(try offered(host).count == 5)
+  }
+
+  /// Protects: so does one that stands apart and reaches the present. What lies between is history,
+  /// as the gap is that a live catch-up leaves.
+  @Test(arguments: [false, true]) func theGapBelowTheNewestPageIsHistory(_ looks: Bool) throws {
+    let host = try host()
+    try host.sync()
+    try away(70, host)
+    try host.sync(looks ? .at(Array("m128".utf8)) : .live)
+    let found = try offered(host)
+    #expect(Set(found).count == found.count && found.contains("m130"), "\(found)")
+    #expect(Set(found).isDisjoint(with: names(85...105)), "\(found)")
+    try host.readAll()
+    try host.expectWhole()
+    #expect(try offered(host) == found)
+  }
+
+  /// Protects: what is read again after a restore is no news.
+  @Test func aRestoreIsHistory() throws {
+    let host = try host { $0.namesEpoch = true }
+    try host.readAll()
+    host.server.backUp()
+    host.server.restore()
+    try host.reconnect()
+    try host.sync()
+    try host.readAll()
+    try host.expectWhole()
+    #expect(try offered(host) == [])
+  }
+}
