@@ -166,5 +166,10 @@ extension Screen {
     case .initial, .last: followsPresent = true
     case .before, .after, .around: followsPresent = false
     }
+    // Where the list is made anew, all of its splits are held back anew.
+    switch load {
+    case .initial, .last, .around: heldSinceUs = [:]
+    case .before, .after: break
+    }
   }
 }
