@@ -239,6 +239,24 @@ extension PageMerge {
     return onward(.older(BackwardWalk(pages: pages)))
   }
 
+  /// What is on a screen below a page that was laid around one of its rows is read again as well:
+  /// the page may have shown no more than that row.
+  private mutating func refreshOn(
+    _ spot: Spot, _ ingested: Ingested
+  ) throws(StoreFailure) -> PageOutcome {
+    guard case .aroundID(let id) = spot else { return endGoal() }
+    var lowest = job.goal.from
+    if let asked = try tx.row(id, record.cid) { lowest = min(lowest, asked.position) }
+    for position in ingested.items.compactMap({ $0 }) { lowest = min(lowest, position) }
+    guard lowest < job.goal.from, job.goal.floor < lowest,
+      let next = try tx.rows(
+        record.cid, from: job.goal.floor, to: lowest, limit: 1, newestFirst: true
+      ).first
+    else { return endGoal() }
+    job.goal.from = lowest
+    return onward(.spot(.aroundID(next.position.id)))
+  }
+
   mutating func takeSpot(
     _ spot: Spot, page: Page, from ingested: Ingested, whole: Bool, frame: [UInt8]
   ) throws(StoreFailure) -> PageOutcome {
@@ -261,7 +279,9 @@ extension PageMerge {
     switch job.request.kind {
     case .at(let id):
       return ingested.ids.contains(id) ? endGoal() : .lacksMessage
-    case .marker, .near, .time, .live, .refresh, .conversations, .all:
+    case .refresh:
+      return try refreshOn(spot, ingested)
+    case .marker, .near, .time, .live, .conversations, .all:
       return endGoal()
     case .above:
       if isNewest || page.items.isEmpty { return endGoal() }

@@ -109,6 +109,38 @@ import Testing
     #expect(world.requests == [])
   }
 
+  /// Protects: all rows on the screen are read again where a page around one of them shows no
+  /// more than that one.
+  @Test func aPageOfOneRowIsNotAllThatIsRefreshed() throws {
+    var knobs = ServerKnobs()
+    knobs.takesAround = true
+    knobs.truncates = .newest
+    var profile = Profile()
+    profile.truncates = .newest
+    profile.capabilities = .around
+    let world = try World(knobs: knobs, profile: profile)
+    let screen = try missed(400, in: world)
+    try world.connect()
+    try screen.settle(world)
+    #expect(try screen.window.load(Load(.before(0), count: 100, isPastGaps: true)))
+    try screen.settle(world)
+    let limit = try Regex(#""limit":[0-9]+"#)
+    world.alter = { request, answer in
+      guard request.contains("around_id") else { return answer }
+      let one = Array(request.replacing(limit, with: #""limit":1"#).utf8)
+      return world.server.handle(one, user: "me").first.map { String(decoding: $0, as: UTF8.self) }
+    }
+    let truth = world.truth()
+    let ids = truth[115...119].map { $0 }
+    for id in ids { world.server.edit(conversation: world.room, id: id, payload: "\"edited\"") }
+    let row = try #require(try screen.ids().firstIndex(of: truth[119]))
+    world.reset()
+    try screen.window.show(first: row - 10, count: 12)
+    try screen.settle(world)
+    #expect(try ids.map { try world.payload($0) } == [String](repeating: "\"edited\"", count: 5))
+    #expect(world.requests.count <= 13)
+  }
+
   /// Going back over the absence shows all of it.
   private func fillsUp(_ world: World, _ count: Int) throws {
     try world.connect()
