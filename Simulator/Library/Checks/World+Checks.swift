@@ -384,7 +384,7 @@ extension World {
       if posted[mark.serial].isOperated { continue }
       let delivered = posted[mark.serial].delivered
       // What was purged may have come again by an update from before: that row claims nothing.
-      let cameAgain = isKept && !keepsAll && row.unverified
+      let cameAgain = isKept && row.unverified
       if mark.version < delivered, !cameAgain {
         throw Violation(
           "\(Self.text(row.id)) shows version \(mark.version), \(delivered) was handed over")

@@ -171,6 +171,8 @@ final class LogRoom {
   func restore() {
     guard let backup = backups.popLast() else { return }
     let before = Set(log.map(\.id))
+    // What was heard before it is as of an earlier entry, also where none came since.
+    serial += 1
     log = kind.namesEpoch ? backup : backup.filter { !purged.contains($0.id) }
     for entry in log {
       purged.remove(entry.id)
