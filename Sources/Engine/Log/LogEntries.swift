@@ -117,23 +117,31 @@ struct LogEntries {
   }
 
   /// Says which of a page's messages are new to this device, once all have their places: those
-  /// above the last entry that was known up to the present. Of what stands apart a catch-up that
-  /// shows it again says so.
+  /// above the last entries that were known up to the present. Of what stands apart from these
+  /// and below says so a catch-up that shows it again.
   mutating func offer(
-    above last: [UInt8]?, in book: LogBook<LogRows>, isCatchUp: Bool
+    above walk: LogWalk, in book: LogBook<LogRows>, isCatchUp: Bool
   ) throws(StoreFailure) {
     guard !arrivals.isEmpty else { return }
-    let edge = try last.flatMap { id throws(StoreFailure) in try book.table.row(id)?.place }
-    let own = edge.flatMap { book.range(holding: $0) }
+    var edges: [(place: Int64, range: LogRange?)] = []
+    for id in walk.lastKnown {
+      guard let place = try book.table.row(id)?.place else { continue }
+      edges.append((place, book.range(holding: place).map { book.ranges[$0] }))
+    }
+    let newest = book.newest.map { book.ranges[$0] }
     for id in entries.compactMap({ $0?.id }) where arrivals[id] != nil {
       guard let place = try book.table.row(id)?.place else { continue }
-      if last == nil || edge.map({ place <= $0 }) ?? false {
-        arrivals[id]?.flags.insert(.history)
-        continue
+      let range = book.range(holding: place).map { book.ranges[$0] }
+      let isNews: Bool?
+      if edges.isEmpty {
+        // All that was known is gone, as after a restore; or it was known that there is nothing.
+        isNews = !walk.isFirst && walk.lastKnown.isEmpty && isCatchUp
+      } else if let edge = edges.first(where: { $0.range == range }) {
+        isNews = place > edge.place
+      } else {
+        isNews = place > edges[0].place && (isCatchUp || range == newest) ? true : nil
       }
-      let range = book.range(holding: place)
-      let isNews = isCatchUp || range != nil && (range == own || range == book.newest)
-      if isNews { arrivals[id]?.flags.insert(.offered) }
+      if let isNews { arrivals[id]?.flags.insert(isNews ? .offered : .history) }
     }
   }
 

@@ -247,8 +247,7 @@ struct LogSync {
     }
     job.status.stepBackUs = book.facts.stepUs
     job.status.received &+= entries.entries.count
-    try entries.offer(
-      above: stage.walk.lastKnown, in: book, isCatchUp: stage.aim.isPresent)
+    try entries.offer(above: stage.walk, in: book, isCatchUp: stage.aim.isPresent)
     // Where nothing came of a page with a hole, another one would show no more.
     var isStuck =
       entries.hasHoles

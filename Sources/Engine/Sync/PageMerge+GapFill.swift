@@ -244,7 +244,7 @@ extension PageMerge {
   private mutating func refreshOn(
     _ spot: Spot, _ ingested: Ingested
   ) throws(StoreFailure) -> PageOutcome {
-    guard case .aroundID(let id) = spot else { return endGoal() }
+    guard case .aroundID(let id) = spot, ingested.ids.contains(id) else { return endGoal() }
     var lowest = job.goal.from
     if let asked = try tx.row(id, record.cid) { lowest = min(lowest, asked.position) }
     for position in ingested.items.compactMap({ $0 }) { lowest = min(lowest, position) }

@@ -87,8 +87,10 @@ extension LogBook {
       entry.change = change
     }
     row.heard = facts.issued
-    // Which edit it shows is known already.
-    if entry.edited == .unnamed, case .by = row.entry.edited, entry.content == row.entry.content {
+    // Which edit it shows is known already, unless that was taken back.
+    if entry.edited == .unnamed, case .by(let edit) = row.entry.edited, row.isClaimed,
+      entry.content == row.entry.content, let known = try table.row(edit), try !isTakenBack(known)
+    {
       entry.edited = row.entry.edited
     }
     // Whether what it shows in place counts depends on when it was heard.

@@ -44,8 +44,11 @@ package struct LogWalk: Sendable {
 
   package let goal: Goal
   package let began: UInt64
-  /// The last entry up to the present that was known when it began: what is new stands above it.
-  package let lastKnown: [UInt8]?
+  /// The last entries up to the present that were known when it began, the topmost first: what is
+  /// new stands above them. Several, since some may leave the log meanwhile.
+  package let lastKnown: [[UInt8]]
+  /// Nothing was known of the present, not even that there is nothing.
+  package let isFirst: Bool
   /// The top of the lowest range that ever reached the present: all above is to be joined to it.
   private let target: [UInt8]?
   /// An entry of the range that is to reach the present.
@@ -74,8 +77,24 @@ package struct LogWalk: Sendable {
     }
     target = try Self.top(lowest ?? newest, book)
     head = try Self.top(newest, book)
-    lastKnown = book.newest == nil ? nil : head
+    lastKnown = try Self.last(Self.lastMax, of: book)
+    isFirst = book.newest == nil && book.facts.empty == nil
     if case .up(let id) = goal { head = id }
+  }
+
+  private static let lastMax = 8
+
+  private static func last<Table: LogTable>(
+    _ count: Int, of book: LogBook<Table>
+  ) throws(Table.Failure) -> [[UInt8]] {
+    guard let range = book.newest.map({ book.ranges[$0] }) else { return [] }
+    var ids: [[UInt8]] = []
+    var row = try book.topRow(of: range)
+    while let one = row, ids.count < count {
+      ids.append(one.id)
+      row = try book.table.last(below: one.place, from: range.low)
+    }
+    return ids
   }
 
   private static func top<Table: LogTable>(

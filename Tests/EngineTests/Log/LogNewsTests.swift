@@ -94,6 +94,43 @@ import Timeline
     #expect(try offered(host) == found)
   }
 
+  /// Protects: where the last entry that was known has left the log, those below it tell what is
+  /// new, and a gap that is filled then is history.
+  @Test func theLastKnownEntryHasLeft() throws {
+    let host = try host {
+      $0.leaves = true
+      $0.refusesUnknown = false
+    }
+    try host.sync()
+    try away(70, host)
+    try host.sync(.live)
+    let found = try offered(host)
+    try host.client.disconnected()
+    host.change(.delete, of: "m130")
+    let new = host.post()
+    try host.client.connected()
+    try host.sync()
+    try host.readAll()
+    try host.expectWhole()
+    // The number of the row that went is told no more.
+    let all = found.filter { $0 != "m130" } + [new]
+    #expect(try Set(offered(host)) == Set(all) && offered(host).count == all.count)
+  }
+
+  /// Protects: the first messages of a conversation that was known to be empty are news.
+  @Test func theFirstMessagesAreNews() throws {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.refusesUnknown = true
+    let host = try LogHost(kind, pageLimit: 20)
+    try host.client.connected()
+    try host.sync()
+    try away(3, host)
+    try host.sync()
+    try host.expectWhole()
+    #expect(try offered(host) == names(1...3))
+  }
+
   /// Protects: what is read again after a restore is no news.
   @Test func aRestoreIsHistory() throws {
     let host = try host { $0.namesEpoch = true }
