@@ -24,7 +24,7 @@ struct LogEntries {
   var hasHoles: Bool { entries.contains { $0 == nil } }
 
   /// - Parameter offer: what the store is to know of new messages; of those of a page it is told
-  ///   later, by `offer(above:)`.
+  ///   later, by `offer`.
   init(
     _ items: [EntryItem], from ingest: Ingest, of record: ConversationRecord, in rows: LogRows,
     offer: RowFlags = []
@@ -123,23 +123,22 @@ struct LogEntries {
     above walk: LogWalk, in book: LogBook<LogRows>, isCatchUp: Bool
   ) throws(StoreFailure) {
     guard !arrivals.isEmpty else { return }
-    var edges: [(place: Int64, range: LogRange?)] = []
-    for id in walk.lastKnown {
+    var edges: [(place: Int64, range: Int?)] = []
+    for id in walk.lastKnown ?? [] {
       guard let place = try book.table.row(id)?.place else { continue }
-      edges.append((place, book.range(holding: place).map { book.ranges[$0] }))
+      edges.append((place, book.range(holding: place)))
     }
-    let newest = book.newest.map { book.ranges[$0] }
     for id in entries.compactMap({ $0?.id }) where arrivals[id] != nil {
       guard let place = try book.table.row(id)?.place else { continue }
-      let range = book.range(holding: place).map { book.ranges[$0] }
+      let range = book.range(holding: place)
       let isNews: Bool?
-      if edges.isEmpty {
-        // All that was known is gone, as after a restore; or it was known that there is nothing.
-        isNews = !walk.isFirst && walk.lastKnown.isEmpty && isCatchUp
-      } else if let edge = edges.first(where: { $0.range == range }) {
+      if let edge = edges.first(where: { $0.range == range }) {
         isNews = place > edge.place
+      } else if let top = edges.first {
+        isNews = place > top.place && (isCatchUp || range == book.newest) ? true : nil
       } else {
-        isNews = place > edges[0].place && (isCatchUp || range == newest) ? true : nil
+        // Where all that was known is gone, as after a restore, there are no news.
+        isNews = isCatchUp && walk.lastKnown?.isEmpty ?? false
       }
       if let isNews { arrivals[id]?.flags.insert(isNews ? .offered : .history) }
     }

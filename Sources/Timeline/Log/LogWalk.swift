@@ -45,10 +45,9 @@ package struct LogWalk: Sendable {
   package let goal: Goal
   package let began: UInt64
   /// The last entries up to the present that were known when it began, the topmost first: what is
-  /// new stands above them. Several, since some may leave the log meanwhile.
-  package let lastKnown: [[UInt8]]
-  /// Nothing was known of the present, not even that there is nothing.
-  package let isFirst: Bool
+  /// new stands above them. Several, since some may leave the log meanwhile; none where the log was
+  /// known to be empty, and nil where nothing was known.
+  package let lastKnown: [[UInt8]]?
   /// The top of the lowest range that ever reached the present: all above is to be joined to it.
   private let target: [UInt8]?
   /// An entry of the range that is to reach the present.
@@ -78,7 +77,6 @@ package struct LogWalk: Sendable {
     target = try Self.top(lowest ?? newest, book)
     head = try Self.top(newest, book)
     lastKnown = try Self.last(Self.lastMax, of: book)
-    isFirst = book.newest == nil && book.facts.empty == nil
     if case .up(let id) = goal { head = id }
   }
 
@@ -86,8 +84,10 @@ package struct LogWalk: Sendable {
 
   private static func last<Table: LogTable>(
     _ count: Int, of book: LogBook<Table>
-  ) throws(Table.Failure) -> [[UInt8]] {
-    guard let range = book.newest.map({ book.ranges[$0] }) else { return [] }
+  ) throws(Table.Failure) -> [[UInt8]]? {
+    guard let range = book.newest.map({ book.ranges[$0] }) else {
+      return book.facts.empty == nil ? nil : []
+    }
     var ids: [[UInt8]] = []
     var row = try book.topRow(of: range)
     while let one = row, ids.count < count {
