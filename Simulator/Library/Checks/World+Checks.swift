@@ -383,9 +383,7 @@ extension World {
       // What this user did lies over it; at rest it is compared with the server.
       if posted[mark.serial].isOperated { continue }
       let delivered = posted[mark.serial].delivered
-      // What was purged may have come again by an update from before: that row claims nothing.
-      let cameAgain = isKept && row.unverified
-      if mark.version < delivered, !cameAgain {
+      if mark.version < delivered, !mayBeOlder(row) {
         throw Violation(
           "\(Self.text(row.id)) shows version \(mark.version), \(delivered) was handed over")
       }
@@ -397,7 +395,7 @@ extension World {
           "\(Self.text(row.id)) shows version \(mark.version) of a lost time, not \(delivered)")
       }
       let reaction = Self.newestReaction(row)?.version ?? 0
-      if reaction < posted[mark.serial].reactionsDelivered, !cameAgain {
+      if reaction < posted[mark.serial].reactionsDelivered, !mayBeOlder(row) {
         throw Violation(
           "\(Self.text(row.id)) shows reactions \(reaction), newer ones were handed over")
       }

@@ -21,8 +21,18 @@ extension LogWorld {
           "\(name): number \(row.number) was \(World.text(id)), \(World.text(row.id))")
       }
     }
+    noteGone(device, rows)
     try checkClaims(device, page, name)
     try checkSends(device)
+  }
+
+  /// Notes which own messages are here under no name: their range was dropped.
+  private func noteGone(_ device: LogDevice, _ rows: [SimRow]) {
+    let numbers = Set(rows.map(\.number))
+    for (client, send) in device.sends where !send.hasGone && !numbers.contains(send.number) {
+      let id = room.messages.first { $0.clientID == client }?.id ?? client
+      if !rows.contains(where: { World.text($0.id) == id }) { device.sends[client]?.hasGone = true }
+    }
   }
 
   static func picture(_ page: SimPage) -> String {

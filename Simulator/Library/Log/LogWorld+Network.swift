@@ -100,7 +100,7 @@ extension LogWorld {
     let before = (device.presentSerial, device.epoch)
     device.mayDrop = Frames.string("code", bytes) == LogRoom.Refusal.notFound.rawValue
     defer { device.mayDrop = false }
-    if device.mayDrop { (device.presentSerial, device.hasDropped) = (0, true) }
+    if device.mayDrop { device.presentSerial = 0 }
     if let told {
       if told.epoch != device.epoch { (device.epoch, device.presentSerial) = (told.epoch, 0) }
     }

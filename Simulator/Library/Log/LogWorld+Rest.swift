@@ -180,7 +180,7 @@ extension LogWorld {
         let entry = room.messages.first(where: { $0.clientID == client }),
         let row = rows.first(where: { World.text($0.id) == entry.id })
       else { continue }
-      if row.number != send.number, !send.isTakenBack, !device.hasDropped {
+      if row.number != send.number, !send.isTakenBack, !send.hasGone {
         throw Violation("\(client) was row \(send.number) and is \(row.number)")
       }
     }

@@ -51,8 +51,6 @@ final class LogDevice {
   var pending: Set<String> = []
   /// It hears that the server has an entry no more: where none of a range answers, none stays.
   var mayDrop = false
-  /// It was told so once: what comes again has other numbers.
-  var hasDropped = false
   /// How many pages it has asked for.
   var requests = 0
   /// How many of them the server knew no place for.
@@ -76,6 +74,8 @@ struct LogSend {
   /// How often the user has asked for it.
   var tries = 1
   var isTakenBack = false
+  /// It was here no more once: what comes again has another number.
+  var hasGone = false
 }
 
 final class LogWorld {

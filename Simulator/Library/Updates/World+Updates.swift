@@ -161,15 +161,14 @@ extension World {
           if isKept, !keepsAll { continue }
           throw Violation("\(ref) was replied to, and \(posted.id) is not there")
         }
-        // It may have gone, and have come again by an update from before: that row claims nothing.
-        if isKept, !keepsAll, copies.allSatisfy(\.unverified) { continue }
+        if copies.allSatisfy(mayBeOlder) { continue }
         if copies.allSatisfy({ Ledger.mark($0.payload)?.version ?? 0 < mark.version }) {
           throw Violation("\(ref) was replied to, and \(posted.id) is older than it")
         }
       }
       for mark in Ledger.marks(frame, 0x52) {
         guard let copies = rows[mark.serial] else { continue }
-        if isKept, !keepsAll, copies.allSatisfy(\.unverified) { continue }
+        if copies.allSatisfy(mayBeOlder) { continue }
         if copies.allSatisfy({ Self.newestReaction($0)?.version ?? 0 < mark.version }) {
           throw Violation(
             "\(ref) was replied to, and the reactions of \(Self.text(copies[0].id)) are older")

@@ -130,6 +130,8 @@ package final class World {
   var year = MissedYear()
   /// A budget was set, and was taken back for the end.
   var isKept = false
+  /// What was purged may have come again by an update from before: that row claims nothing.
+  func mayBeOlder(_ row: SimRow) -> Bool { isKept && row.unverified }
   /// How many messages had been purged when the eyes last forgot those.
   var purgedSeen = 0
   var keepsAll = false
