@@ -1054,7 +1054,8 @@ enum {
  * window) brings is offered too, where the conversation was fetched before, also if a list
  * showed it first. All but #TL_SYNC_LATEST bring the newest page; the gap that they leave below
  * is not offered when it is filled. What the first fetch of a conversation and older pages bring
- * is not. One
+ * is not. Under #TL_SERVER_LOG any page offers what stands above the last entry that was known up
+ * to the present, where it goes on from there or reaches the present. One
  * that is #TL_MESSAGE_SEALED is offered as it is. All messages of the conversation between
  * `first` and `last` are meant. Whoever reads an entry late looks at the rows: one that was read
  * meanwhile has no #TL_MESSAGE_UNREAD, one that an update has silenced has
