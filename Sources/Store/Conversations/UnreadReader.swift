@@ -136,7 +136,9 @@ package struct UnreadReader {
       isGreater ? false : try isCovered(above: tally.marker, of: record, topmost: topmost)
     // What was read elsewhere makes nothing of nothing.
     let isOutlived = tally.counted?.isOutlived ?? false
-    let isExact = isAllHere && (!isOutlived || tally.unread == 0)
+    // What it had counted as read, and nobody has told, is in our count.
+    let isSurplus = tally.counted?.surplus ?? 0 > 0 && tally.unread > 0
+    let isExact = isAllHere && !isSurplus && (!isOutlived || tally.unread == 0)
     if isExact { return Unread(Int(clamping: tally.unread), isExact: true) }
     // What the server has counted as read is so until it counts anew.
     let own = (isAllHere ? tally.unread : here) &- (tally.counted?.surplus ?? 0)

@@ -56,6 +56,8 @@ extension UnreadTable {
       // gone. What stands below a marker whose place is not known says nothing.
       let more = tally.unread &- counted.arrived &- counted.count
       let isOneTooMany = isNew && isBelow && more >= 1 && tally.named == nil
+      // In doubt, what goes may be what it had counted as read.
+      if counted.isDoubted, low != nil, high == nil, counted.surplus > 0 { counted.surplus &-= 1 }
       if !isKept || counted.isFromNamed && isBelow && !isNew || isOneTooMany { doubt(&counted) }
       tally.counted = counted
     }
@@ -99,6 +101,10 @@ extension UnreadTable {
       // It is exact no more, and goes on from what is counted here.
       tally.counted?.count = tally.unread &- counted.arrived
       tally.counted?.surplus = 0
+    } else if counted.surplus > 0, !isVague {
+      // It had counted so many as read. What they are may still be told; until then, or until it
+      // counts anew, no count is exact.
+      tally.counted?.count = tally.unread &- counted.arrived &- counted.surplus
     } else {
       tally.counted = nil
     }
