@@ -74,6 +74,10 @@ package struct MemoryLogTable: InspectedLogTable {
       .max { $0.place < $1.place }
   }
 
+  package func isShown(_ edit: LogRow, in row: LogRow) -> Bool {
+    edit.entry.content == row.entry.content
+  }
+
   package func markedInPlace() -> [LogRow] { all.filter { $0.entry.isMarkedInPlace } }
 
   package func unclaimed() -> LogRow? { all.first { !$0.isClaimed } }

@@ -50,7 +50,7 @@ struct LogSync {
     case .entry(let id): goal = .entry(id)
     case .start(let id): goal = .start(of: id)
     }
-    let walk = try LogWalk(goal, book)
+    let walk = try LogWalk(goal, book, idle: job.idle)
     let stage = LogStage(
       aim: aim, walk: walk,
       ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
@@ -62,6 +62,7 @@ struct LogSync {
     _ stage: LogStage, _ job: inout SyncJob
   ) throws(StoreFailure) -> Step {
     var stage = stage
+    job.idle = stage.walk.idle
     if stage.aim.isPresent, try isPresent(since: stage.walk.began) {
       job.caughtUp = .live(left: nil, changesAreDone: true)
       if case .present(stopsAtPage: true) = stage.aim { return try followUp(&job, stage) }

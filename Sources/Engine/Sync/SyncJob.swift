@@ -21,6 +21,8 @@ struct SyncJob {
   var suspicion = Suspicion.none
   /// How often the server was found restored.
   var restores = 0
+  /// How many answers of a log in a row brought nothing, over all connections.
+  var idle = 0
   /// How many pages it has taken since it began, or began again.
   var budget = PageBudget()
 

@@ -67,6 +67,11 @@ extension IncomingMessage {
     editedUs = edit.editedUs
   }
 
+  func isShowing(edit: IncomingMessage) -> Bool {
+    payload == edit.payload
+      && flags.symmetricDifference(edit.flags).isDisjoint(with: [.sealed, .control])
+  }
+
   /// Shows nothing any more.
   mutating func showDeleted() {
     payload = Array("null".utf8)

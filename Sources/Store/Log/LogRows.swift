@@ -108,6 +108,13 @@ package struct LogRows: LogTable {
         """, cid, target, low, high))
   }
 
+  package func isShown(_ edit: LogRow, in row: LogRow) throws(StoreFailure) -> Bool {
+    guard let edit = try LogBody.message(edit.entry.content, id: edit.id),
+      let message = try LogBody.message(row.entry.content, id: row.id)
+    else { return false }
+    return message.isShowing(edit: edit)
+  }
+
   package func markedInPlace() throws(StoreFailure) -> [LogRow] {
     try all(
       tx.connection.statement(

@@ -37,8 +37,11 @@ extension LogBook {
       at = try insert(range, rows: rows, at: index)
     }
     try tidy(at, run, parts)
-    if run.present?.request == run.request {
-      for id in edited { try nameEdit(of: id, in: ranges[at]) }
+    let isPresent = run.present?.request == run.request
+    for id in edited { try nameEdit(of: id, in: ranges[at], isPresent: isPresent) }
+    for edit in changes where edit.entry.change?.kind == .edit && known[edit.id] == nil {
+      guard let id = edit.entry.change?.target else { continue }
+      try nameEdit(of: id, as: edit, in: ranges[at])
     }
     try touchMarked(at, run, parts, moving)
     for (id, before) in old {

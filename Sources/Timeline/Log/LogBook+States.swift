@@ -98,11 +98,22 @@ extension LogBook {
   }
 
   /// What the page that reached the present showed in place is the last edit that it lists, or that
-  /// was known below it. One that comes later counts then (rule 19).
-  mutating func nameEdit(of id: [UInt8], in range: LogRange) throws(Table.Failure) {
+  /// was known below it; what another page showed is so where that edit says the same. One that
+  /// comes later counts then (rule 19).
+  mutating func nameEdit(
+    of id: [UInt8], in range: LogRange, isPresent: Bool
+  ) throws(Table.Failure) {
+    guard let edit = try lastEdit(of: id, within: range.low...range.high) else { return }
+    try nameEdit(of: id, as: edit, in: range, isSure: isPresent)
+  }
+
+  /// An edit that has come is the one that its message shows where both say the same.
+  mutating func nameEdit(
+    of id: [UInt8], as edit: LogRow, in range: LogRange, isSure: Bool = false
+  ) throws(Table.Failure) {
     guard var row = try table.row(id), range.holds(row.place), row.entry.edited == .unnamed,
       !isPlanted(.inPlaceUnnamed),
-      let edit = try lastEdit(of: id, within: range.low...range.high)
+      isSure ? true : try isTakenBack(edit) ? false : table.isShown(edit, in: row)
     else { return }
     row.entry.edited = .by(edit.id)
     try table.put(row)

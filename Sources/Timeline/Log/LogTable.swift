@@ -24,6 +24,8 @@ package protocol LogTable {
   func lastEdit(
     of target: [UInt8], from low: Int64, through high: Int64
   ) throws(Failure) -> LogRow?
+  /// Whether a message says what an edit of it says.
+  func isShown(_ edit: LogRow, in row: LogRow) throws(Failure) -> Bool
   /// All entries that are marked in place, in no order.
   func markedInPlace() throws(Failure) -> [LogRow]
   /// One of the entries of which nothing is claimed.

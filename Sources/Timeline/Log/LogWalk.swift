@@ -30,7 +30,7 @@ package struct LogWalk: Sendable {
     case notFound
   }
 
-  /// An end whose token is unknown is looked for by ids: its own, then some further inward.
+  /// An end without a token that is known is looked for by ids: its own, then some further inward.
   private struct Seek {
     var end: [UInt8]
     var id: [UInt8]
@@ -52,10 +52,11 @@ package struct LogWalk: Sendable {
   private let target: [UInt8]?
   /// An entry of the range that is to reach the present.
   private var head: [UInt8]?
-  private var idle = 0
+  /// How many answers in a row brought nothing. Who walks on elsewhere takes it along.
+  package private(set) var idle: Int
   private var floating: (token: LogToken, carried: LogClaim?)?
   private var seek: Seek?
-  var search: StartSearch?
+  var search: EdgeSearch?
   var hasSearched = false
   private var isFound: Bool?
   private var hasFailed = false
@@ -65,9 +66,10 @@ package struct LogWalk: Sendable {
   private enum NewestPage { case unasked, wanted, had }
 
   package init<Table: LogTable>(
-    _ goal: Goal, _ book: LogBook<Table>
+    _ goal: Goal, _ book: LogBook<Table>, idle: Int = 0
   ) throws(Table.Failure) {
     self.goal = goal
+    self.idle = idle
     began = book.facts.issued
     let newest = book.newest ?? book.ranges.lastIndex { !$0.isVoid }
     // A sync that was content with the newest page has left what lies between.
@@ -113,6 +115,7 @@ package struct LogWalk: Sendable {
     if idle >= Self.idleMax, !book.isPlanted(.endlessWalk) { return .ended(.gap) }
     if newestPage == .wanted { return .ask(.newest, carried: nil) }
     if let seek { return .ask(.around(seek.id), carried: nil) }
+    if let search { return .ask(.around(search.asked), carried: nil) }
     if let floating { return .ask(.before(floating.token), carried: floating.carried) }
     if case .entry(let id) = goal {
       switch isFound {
@@ -185,7 +188,7 @@ package struct LogWalk: Sendable {
     }
     if isJoined, goal == .present || range.start != nil {
       if goal == .whole, let start = range.start, start.connection < book.facts.connection,
-        let row = try book.topRow(of: range), !hasSearched || search != nil
+        let row = try book.topRow(of: range), !hasSearched
       {
         return try askStart(book, of: row.id)
       }
@@ -261,6 +264,7 @@ package struct LogWalk: Sendable {
       return
     }
     if seek == nil, search != nil { return try searchOn(in: &book) }
+    if seek == nil { seek = try Self.seek(id, in: book) }
     guard var seek else {
       try book.lost(id)
       return
@@ -275,9 +279,23 @@ package struct LogWalk: Sendable {
       seek.side == .above
       ? try book.table.row(seek.distance, below: end.place, from: range.low)
       : try book.table.row(seek.distance, above: end.place, through: range.high)
-    guard let row else { return try book.dropRange(of: seek.end, seek.side) }
+    guard let row else { return try searchInward(from: seek.id, seek.side, in: &book) }
     seek.id = row.id
     self.seek = seek
+  }
+
+  /// The first or the last entry of a range was asked for since the end has no token, and is gone.
+  private static func seek<Table: LogTable>(
+    _ id: [UInt8], in book: LogBook<Table>
+  ) throws(Table.Failure) -> Seek? {
+    guard let row = try book.table.row(id), let at = book.range(holding: row.place) else {
+      return nil
+    }
+    let range = book.ranges[at]
+    let (bottom, top) = (try book.bottomRow(of: range), try book.topRow(of: range))
+    if bottom?.id == top?.id { return nil }
+    if bottom?.id == id { return Seek(end: id, id: id, side: .below) }
+    return top?.id == id ? Seek(end: id, id: id, side: .above) : nil
   }
 
   /// The server has no way to ask around an entry.

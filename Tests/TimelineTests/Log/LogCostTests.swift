@@ -56,6 +56,8 @@ private struct CountedLogTable: LogTable {
     counted(rows.lastEdit(of: target, from: low, through: high))
   }
 
+  func isShown(_ edit: LogRow, in row: LogRow) -> Bool { rows.isShown(edit, in: row) }
+
   func markedInPlace() -> [LogRow] { counted(rows.markedInPlace()) }
 
   func unclaimed() -> LogRow? { counted(rows.unclaimed()) }

@@ -315,6 +315,22 @@ private struct Rule: Sendable {
     #expect(log.shape == "|[b c]>")
   }
 
+  /// An older page is later than the claim of the present. What it shows in place is the edit that
+  /// it lists and that says the same; where it says something else, an edit of later may be shown.
+  @Test(arguments: ["one", "another"])
+  func whatAnOlderPageShowsInPlaceIsTheEditThatSaysTheSame(_ listed: String) throws {
+    var log = Script()
+    try log.page(.newest, Script.entries("m"), before: "t0", present: true)
+    let shown = Script.entry("a", edited: .unnamed, says: "one")
+    let edit = Script.entry("e", .edit, of: "a", says: listed)
+    try log.page(.before(log.token(.below, of: "m")), [shown, edit], before: "t1")
+    try log.push(Script.entry("f", .edit, of: "a", says: "two"), behind: "m")
+    #expect(try log.says("a") == (listed == "one" ? "two" : "one"))
+    let last = [Script.entry("m"), Script.entry("f", .edit, of: "a", says: "two")]
+    try log.page(.newest, last, before: "t0", present: true)
+    #expect(try log.says("a") == "two")
+  }
+
   @Test func aRangeOfWhichNothingAnswersIsDropped() throws {
     var log = Script(profile: LogProfile(refusesUnknown: true))
     try log.page(.newest, Script.entries("a b c"), before: "t0", present: true)

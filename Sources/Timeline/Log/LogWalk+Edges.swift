@@ -1,20 +1,21 @@
-/// Where the log starts now.
+/// Where the log starts now, and where a range ends of which the server has lost an end.
 ///
 /// What a server purges it does not tell: a start is a claim of its moment (rule 12). It is looked
 /// at again by its own entry. Where that is gone the highest entry is asked for, then one halfway
 /// between what is gone and what is there, and so on: the logarithm of what is known in requests,
-/// and then the pages in between.
+/// and then the pages in between. So it is at the other end, from the lowest entry.
 internal import Base
 
-/// Looks for the lowest entry of a range that the server has.
-struct StartSearch: Sendable {
+/// Looks for the outermost entry on one side of a range that the server has.
+struct EdgeSearch: Sendable {
+  var side: LogNote.Side
   /// An entry of the range.
   var range: [UInt8]
   /// Who is asked around.
   var asked: [UInt8]
-  /// The highest entry that the server does not have.
+  /// The innermost entry that the server does not have.
   var gone: [UInt8]?
-  /// The lowest entry that it has.
+  /// The outermost entry that it has.
   var there: [UInt8]
 }
 
@@ -29,13 +30,25 @@ extension LogWalk {
     }
     if !hasSearched, let row = try book.bottomRow(of: range) {
       hasSearched = true
-      search = StartSearch(range: id, asked: row.id, there: id)
+      search = EdgeSearch(side: .below, range: id, asked: row.id, there: id)
+      return .ask(.around(row.id), carried: nil)
     }
-    if let search { return .ask(.around(search.asked), carried: nil) }
     if range.start == nil { return try askDown(book, from: id) }
     // What lies below the first entry, if anything does.
     guard let token = range.lower.first(where: book.isUsable) else { return .ended(.done) }
     return .ask(.before(token), carried: nil)
+  }
+
+  /// The server has lost an end of a range, up to the last entry that `seek` asked for: what it has
+  /// is looked for from the other end.
+  mutating func searchInward<Table: LogTable>(
+    from gone: [UInt8], _ side: LogNote.Side, in book: inout LogBook<Table>
+  ) throws(Table.Failure) {
+    guard let at = try book.range(of: gone) else { return }
+    let range = book.ranges[at]
+    let far = side == .below ? try book.topRow(of: range) : try book.bottomRow(of: range)
+    guard let far, far.id != gone else { return try book.dropRange(of: gone, side) }
+    search = EdgeSearch(side: side, range: far.id, asked: far.id, gone: gone, there: far.id)
   }
 
   /// The server has what was asked for.
@@ -43,18 +56,19 @@ extension LogWalk {
     found page: LogPage, of ask: LogAsk, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
     guard var search, let gone = search.gone, let at = try book.range(of: search.range),
-      let low = try book.table.row(gone),
-      book.ranges[at].holds(low.place),
-      book.ranges[at].start.map({ $0.request < ask.request }) ?? true
+      let edge = try book.table.row(gone)?.place, book.ranges[at].holds(edge),
+      (search.side == .below ? book.ranges[at].start : book.ranges[at].present)
+        .map({ $0.request < ask.request }) ?? true
     else {
       search = nil
       return
     }
-    for entry in page.entries {
+    let entries = search.side == .below ? page.entries : page.entries.reversed()
+    for entry in entries {
       guard let row = try book.table.row(entry.id), book.ranges[at].holds(row.place) else {
         continue
       }
-      if row.place > low.place { search.there = row.id }
+      if search.side == .below ? row.place > edge : row.place < edge { search.there = row.id }
       break
     }
     self.search = search
@@ -70,7 +84,7 @@ extension LogWalk {
     if search.asked == search.there {
       // Nothing of the range is in the log.
       self.search = nil
-      return try book.dropRange(of: search.asked, .below)
+      return try book.dropRange(of: search.asked, search.side)
     }
     search.gone = search.asked
     search.asked = search.there
@@ -78,25 +92,27 @@ extension LogWalk {
     if !isFirst { try halve(in: &book) }
   }
 
-  /// Whom to ask next; where nobody is left between the two, all below is split off, and pages say
+  /// Whom to ask next; where nobody is left between the two, all beyond is split off, and pages say
   /// what of it there still is.
   private mutating func halve<Table: LogTable>(
     in book: inout LogBook<Table>
   ) throws(Table.Failure) {
-    guard let known = search, let gone = known.gone, let low = try book.table.row(gone),
-      let high = try book.table.row(known.there), low.place < high.place
+    guard let known = search, let gone = known.gone, let outer = try book.table.row(gone)?.place,
+      let inner = try book.table.row(known.there)?.place, outer != inner,
+      (outer < inner) == (known.side == .below)
     else {
       search = nil
       return
     }
-    let middle = low.place / 2 + high.place / 2
-    var row = try book.table.last(below: middle.saturating(plus: 1), from: low.place + 1)
-    if row == nil { row = try book.table.first(above: middle, through: high.place - 1) }
+    let (low, high) = (Swift.min(outer, inner), Swift.max(outer, inner))
+    let middle = low / 2 + high / 2
+    var row = try book.table.last(below: middle.saturating(plus: 1), from: low + 1)
+    if row == nil { row = try book.table.first(above: middle, through: high - 1) }
     if let row {
       search?.asked = row.id
     } else {
       search = nil
-      try book.splitOff(.below, of: high.id)
+      try book.splitOff(known.side, of: known.there)
     }
   }
 }

@@ -1,0 +1,52 @@
+/// Ranges of which the server has lost an end.
+import Testing
+import Timeline
+
+@Suite struct LogEdgeTests {
+  /// The server has lost an end of a range, and knows its token no more or none is left: what it
+  /// still has stays, and is found by halving.
+  @Test(arguments: [LogNote.Side.below, .above], [true, false])
+  func whatIsLeftOfARangeStays(_ side: LogNote.Side, hasToken: Bool) throws {
+    var log = LogScript(profile: LogProfile(refusesUnknown: hasToken))
+    let all = (1...300).map { LogScript.entry("m\($0)") }
+    try log.page(.newest, all, before: "t0", present: true)
+    let has = side == .below ? 257..<301 : 1..<45
+    func number(_ text: [UInt8]) -> Int {
+      Int(String(decoding: text.dropFirst(), as: UTF8.self)) ?? 0
+    }
+    log.book.connected()
+    let goal = LogWalk.Goal.down(from: Array("m300".utf8))
+    var walk = try LogWalk(side == .below ? goal : .up(from: Array("m1".utf8)), log.book)
+    var asked = 0
+    while case .ask(let place, _) = try walk.next(log.book), asked < 60 {
+      asked += 1
+      let ask = log.book.ask(place)
+      // A page is of two entries around one, or of twenty below or above a token.
+      var shown = 0..<0
+      switch place {
+      case .around(let id): shown = number(id)..<number(id) + 2
+      case .before(let token): shown = number(token.bytes) - 20..<number(token.bytes)
+      case .after(let token): shown = number(token.bytes) + 1..<number(token.bytes) + 21
+      case .newest: Issue.record("\(place)")
+      }
+      shown = shown.clamped(to: has)
+      if case .around(let id) = place, !has.contains(number(id)) {
+        try walk.isMissing(ask, in: &log.book)
+      } else if let token = ask.token, token.bytes.first == UInt8(ascii: "t") {
+        try walk.tokenIsUnknown(ask, in: &log.book)
+      } else {
+        let page = LogPage(
+          entries: shown.map { all[$0 - 1] },
+          before: shown.lowerBound == has.lowerBound ? nil : Array("b\(shown.lowerBound)".utf8),
+          after: Array("a\(shown.upperBound - 1)".utf8),
+          present: shown.upperBound == has.upperBound)
+        try walk.take(page, of: ask, into: &log.book)
+      }
+    }
+    #expect(asked > 2 && asked <= 24)
+    let range = try #require(try log.book.range(of: Array("m\(has.lowerBound)".utf8)))
+    let rows = log.book.table.rows(
+      from: log.book.ranges[range].low, through: log.book.ranges[range].high)
+    #expect(rows.map(\.id) == has.map { Array("m\($0)".utf8) })
+  }
+}
