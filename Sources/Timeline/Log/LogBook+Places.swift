@@ -252,9 +252,10 @@ extension LogBook {
   }
 
   /// A change stands above what it changes: the range of its target goes below its own.
-  private mutating func lift(_ row: LogRow) throws(Table.Failure) -> Bool {
-    guard let target = row.entry.change?.target, let other = try range(of: target),
-      let mine = try range(of: row.id), other > mine,
+  private mutating func lift(_ change: LogRow) throws(Table.Failure) -> Bool {
+    // It came without a place.
+    guard let row = try table.row(change.id), let target = row.entry.change?.target,
+      let other = try range(of: target), let mine = range(holding: row.place), other > mine,
       ranges[mine].start == nil || ranges[mine].isVoid
     else { return false }
     if let claim = ranges[other].present, row.stored < claim.request,

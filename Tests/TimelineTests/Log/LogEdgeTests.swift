@@ -49,4 +49,19 @@ import Timeline
       from: log.book.ranges[range].low, through: log.book.ranges[range].high)
     #expect(rows.map(\.id) == has.map { Array("m\($0)".utf8) })
   }
+
+  /// What stood between two neighbours has left the log, and what the page shows is there: also
+  /// where that deletes what has left, which a change of it stood above.
+  @Test func whatAPageShowsStaysAndWhatItDeletesGoes() throws {
+    var log = LogScript()
+    try log.page(.newest, LogScript.entries("a b"), before: "t0", present: true)
+    let token = log.token(.above, of: "b")
+    try log.push(LogScript.entry("k"), behind: "b")
+    try log.push(LogScript.entry("r", .react(Array("r".utf8)), of: "a"), behind: "k")
+    log.book.connected()
+    let deletion = LogScript.entry("d", .delete, of: "k")
+    try log.page(
+      .after(token), LogScript.entries("x y") + [deletion], before: "t1", after: "t2")
+    #expect(log.shape == "[a b x y d]")
+  }
 }
