@@ -283,17 +283,24 @@ extension LogBook {
       guard let id = high.entry.change?.target, let base = try table.row(id),
         ranges[mine].holds(base.place)
       else { continue }
-      let isInMine = base.place < row.place
+      let isInMine = base.place < row.place && !ranges[mine].isVoid
       let isInOther = low.place < high.place
-      let count = try table.count(from: ranges[mine].low, through: ranges[mine].high)
       guard isInMine || isInOther else { continue }
-      let gone = isInMine && (!isInOther || rows.count <= count) ? other : mine
+      var gone = isInMine ? other : mine
+      if isInMine, isInOther, try !isOlder(rows, than: mine) { gone = mine }
       let (_, left) = try takeOut(gone)
       for row in left { try drop(row) }
       impossible += left
       return true
     }
     return false
+  }
+
+  /// Of two ranges that exclude each other the one that was told last is there, or the longer one.
+  private func isOlder(_ rows: [LogRow], than index: Int) throws(Table.Failure) -> Bool {
+    let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
+    let (theirs, mine) = (rows.map(\.heard).max() ?? 0, held.map(\.heard).max() ?? 0)
+    return theirs == mine ? rows.count <= held.count : theirs < mine
   }
 
   /// Drops a range that is proven to lie below another one and changes an entry of it: it is in the

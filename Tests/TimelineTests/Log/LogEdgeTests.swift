@@ -64,4 +64,15 @@ import Timeline
       .after(token), LogScript.entries("x y") + [deletion], before: "t1", after: "t2")
     #expect(log.shape == "[a b x y d]")
   }
+
+  /// What another history told claims nothing: it does not drop what the log shows now, whatever
+  /// changes what.
+  @Test func whatIsVoidDropsNothing() throws {
+    var log = LogScript(profile: LogProfile(namesEpoch: true))
+    let known = LogScript.entries("a b k") + [LogScript.entry("r", .react([1]), of: "a")]
+    try log.page(.newest, known + LogScript.entries("l m n o"), before: "t0", epoch: "1")
+    let edit = LogScript.entry("e", .edit, of: "k")
+    try log.page(.newest, LogScript.entries("a b") + [edit], before: "t0", epoch: "2")
+    #expect(log.shape.hasSuffix("[a b e]"))
+  }
 }
