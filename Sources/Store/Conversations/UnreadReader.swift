@@ -76,6 +76,19 @@ struct UnreadCounters: Equatable {
       if isDoubted || isLow { return }
       surplus = min(max(0, unread &- count &- arrived), Limits.countMax)
     }
+
+    /// What it counted is below its top: of more than is unread there nobody has read anything.
+    mutating func boundSurplus(by unread: Int64) {
+      surplus = min(surplus, max(0, unread &- arrived))
+    }
+
+    /// In doubt, what went below its top may be what it had counted as read. Where all may have
+    /// been told, which they were is not known: it is exact once the server counts anew.
+    mutating func takeSurplus() {
+      if surplus == 0 { return }
+      surplus &-= 1
+      if surplus == 0 { isOutlived = true }
+    }
   }
 
   func isAboveMarker(_ position: Position) -> Bool {

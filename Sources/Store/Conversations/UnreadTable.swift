@@ -56,8 +56,9 @@ extension UnreadTable {
       // gone. What stands below a marker whose place is not known says nothing.
       let more = tally.unread &- counted.arrived &- counted.count
       let isOneTooMany = isNew && isBelow && more >= 1 && tally.named == nil
-      // In doubt, what goes may be what it had counted as read.
-      if counted.isDoubted, low != nil, high == nil, counted.surplus > 0 { counted.surplus &-= 1 }
+      if counted.isDoubted, high == nil, isHere != true, let low, low <= counted.top {
+        counted.takeSurplus()
+      }
       if !isKept || counted.isFromNamed && isBelow && !isNew || isOneTooMany { doubt(&counted) }
       tally.counted = counted
     }
@@ -84,7 +85,10 @@ extension UnreadTable {
   /// here it held.
   private func settleDoubt(_ cid: Int64) throws(StoreFailure) {
     var tally = try tx.tally(cid)
+    let before = tally.counted
     try PurgedUnreadBook(tx).settle(above: tally.marker, in: cid)
+    tally.counted?.boundSurplus(by: tally.unread)
+    if tally.counted != before { tx.change(cid, to: tally) }
     guard let counted = tally.counted else { return }
     try PurgedUnreadBook(tx).bound(by: tally, in: cid)
     let isVague =
@@ -164,6 +168,7 @@ extension UnreadTable {
         tally.counted = nil
       } else if position >= counted.top {
         counted.count = 0
+        counted.surplus = 0
         counted.arrived -= try tx.unreadReader.countUnread(
           cid, from: Swift.max(low, counted.top.successor), to: position.successor)
         tally.counted = counted
