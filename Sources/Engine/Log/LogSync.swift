@@ -107,7 +107,8 @@ struct LogSync {
     case .latest:
       guard let newest = book.newest, let aim = try start(of: newest), case .start(let id) = aim
       else { return try reread(&job, stage) }
-      let next = LogStage(aim: aim, walk: try LogWalk(.start(of: id), book), ask: stage.ask)
+      let walk = try LogWalk(.start(of: id), book, idle: job.idle)
+      let next = LogStage(aim: aim, walk: walk, ask: stage.ask)
       return try goOn(next, &job)
     case .older, .above, .time, .near, .below, .refresh: return try start(&job)
     case .live, .at, .marker, .conversations, .all: return .ended(nil)
@@ -180,7 +181,10 @@ struct LogSync {
       let next = try book.ranges[at...].dropFirst().first.flatMap { range throws(StoreFailure) in
         try book.bottomRow(of: range)?.id
       }
-      return try top(of: at).map { .up(from: $0, WalkBound(next: next)) }
+      // Its last entries may be lost, and then they stand apart.
+      return try book.bottomRow(of: book.ranges[at]).map {
+        .up(from: $0.id, WalkBound(next: next))
+      }
     case .at(let id): return .entry(id)
     case .marker: return try tx.unreadReader.namedMarker(input.record.cid).map { .entry($0) }
     case .near(let place): return try near(place)

@@ -119,6 +119,7 @@ struct SyncJob {
   /// The same where nothing is left of what it brought.
   mutating func beginAnew() {
     beginAgain()
+    idle = 0
     aim.isDone = false
     aim.wanted = request.want
   }

@@ -67,8 +67,10 @@ extension IncomingMessage {
     editedUs = edit.editedUs
   }
 
+  /// Whether it shows what an edit says. One that was edited later shows another edit.
   func isShowing(edit: IncomingMessage) -> Bool {
-    payload == edit.payload
+    if let shown = editedUs, let made = edit.editedUs, shown > made { return false }
+    return payload == edit.payload
       && flags.symmetricDifference(edit.flags).isDisjoint(with: [.sealed, .control])
   }
 

@@ -299,8 +299,12 @@ extension LogBook {
   /// Of two ranges that exclude each other the one that was told last is there, or the longer one.
   private func isOlder(_ rows: [LogRow], than index: Int) throws(Table.Failure) -> Bool {
     let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
-    let (theirs, mine) = (rows.map(\.heard).max() ?? 0, held.map(\.heard).max() ?? 0)
+    let (theirs, mine) = (Self.heard(rows), Self.heard(held))
     return theirs == mine ? rows.count <= held.count : theirs < mine
+  }
+
+  private static func heard(_ rows: [LogRow]) -> UInt64 {
+    rows.filter(\.isClaimed).map(\.heard).max() ?? 0
   }
 
   /// Drops a range that is proven to lie below another one and changes an entry of it: it is in the

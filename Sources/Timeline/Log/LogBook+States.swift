@@ -103,21 +103,28 @@ extension LogBook {
   mutating func nameEdit(
     of id: [UInt8], in range: LogRange, isPresent: Bool
   ) throws(Table.Failure) {
-    guard let edit = try lastEdit(of: id, within: range.low...range.high) else { return }
-    try nameEdit(of: id, as: edit, in: range, isSure: isPresent)
+    var high = range.high
+    // Later ones may have been pushed before the page came. Of however many a few are looked at.
+    for _ in 0..<(isPresent ? 1 : 8) where range.low <= high {
+      guard let edit = try lastEdit(of: id, within: range.low...high) else { return }
+      if try nameEdit(of: id, as: edit, in: range, isSure: isPresent) { return }
+      high = edit.place - 1
+    }
   }
 
   /// An edit that has come is the one that its message shows where both say the same.
+  @discardableResult
   mutating func nameEdit(
     of id: [UInt8], as edit: LogRow, in range: LogRange, isSure: Bool = false
-  ) throws(Table.Failure) {
+  ) throws(Table.Failure) -> Bool {
     guard var row = try table.row(id), range.holds(row.place), row.entry.edited == .unnamed,
       !isPlanted(.inPlaceUnnamed),
       isSure ? true : try isTakenBack(edit) ? false : table.isShown(edit, in: row)
-    else { return }
+    else { return false }
     row.entry.edited = .by(edit.id)
     try table.put(row)
     try touch(row)
+    return true
   }
 
   private func inOrder(_ changes: [LogRow], own: Int?) -> [LogRow] {

@@ -303,7 +303,11 @@ package struct LogWalk: Sendable {
     idle += 1
     seek = nil
     // Where a log starts only its first entry says.
-    if search != nil || !turnToNewest() { hasFailed = true }
+    switch goal {
+    case .start, .whole: if search != nil { hasFailed = true }
+    case .present, .entry, .down, .up: search = nil
+    }
+    if !hasFailed, !turnToNewest() { hasFailed = true }
   }
 
   /// Where neither a token nor an entry leads on the newest page does, once.
