@@ -53,7 +53,8 @@ struct UnreadCounters: Equatable {
     /// as before, and is exact no more until the server counts anew.
     var isDoubted = false
     /// It counted on an earlier connection, and this one has told of the conversation since: what
-    /// was read elsewhere meanwhile is in no count.
+    /// was read elsewhere meanwhile is in no count. Or more are here than it counted, and nobody
+    /// knows whether they came later. Our own count is not exact either until it counts anew.
     var isOutlived = false
     /// It counted from the message that is named as read and not stored.
     var isFromNamed = false

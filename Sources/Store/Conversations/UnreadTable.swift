@@ -59,6 +59,9 @@ extension UnreadTable {
       if counted.isDoubted, high == nil, isHere != true, let low, low <= counted.top {
         counted.takeSurplus()
       }
+      // It came later, or another one was read or is gone, which is not known: also where all is
+      // stored no count is exact until the server counts anew.
+      if isOneTooMany, counted.surplus == 0 { counted.isOutlived = true }
       if !isKept || counted.isFromNamed && isBelow && !isNew || isOneTooMany { doubt(&counted) }
       tally.counted = counted
     }
@@ -177,7 +180,9 @@ extension UnreadTable {
         counted.noteSurplus(of: tally.unread)
         counted.count -= passed
         // What stood between was read too, and is not known; nor is what of it was counted.
-        if countedFromNamed || !isCovered || counted.count < 0 { doubt(&counted) }
+        // Nor is known which of them another device had read before.
+        let isKnown = isCovered && counted.surplus == 0 && counted.count >= 0
+        if countedFromNamed || !isKnown { doubt(&counted) }
         tally.counted = counted
       }
     }

@@ -50,6 +50,37 @@ extension UnreadTests {
     #expect(try unread(fixture, cid) == Unread(8, isExact: true))
   }
 
+  /// A page brings what came before the count and one more than it counted: one of them was read
+  /// elsewhere or is gone, also where all is stored.
+  @Test func oneMoreThanWasCountedIsNotExactWhereAllIsStored() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...6).map { message("m\($0)", at: Int64($0)) }, cid)
+    try cover(fixture, cid, to: 99)
+    try told(fixture, cid, 7, newest: position(9, "m9"))
+    #expect(try unread(fixture, cid) == Unread(7, isExact: true))
+    try fixture.apply([message("m7", at: 7), message("m8", at: 8)], cid)
+    #expect(try unread(fixture, cid) == Unread(8, isExact: false))
+    try fixture.reopen()
+    #expect(try unread(fixture, cid) == Unread(8, isExact: false))
+    try told(fixture, cid, 7, newest: position(9, "m9"))
+    #expect(try unread(fixture, cid) == Unread(7, isExact: true))
+  }
+
+  /// Which of those that are called read another device had read before is not known.
+  @Test func callingSomeReadIsNotExactWhereTheServerHadLess() throws {
+    let fixture = try Fixture(.file)
+    let cid = try fixture.conversation()
+    try fixture.apply((1...10).map { message("m\($0)", at: Int64($0)) }, cid)
+    try cover(fixture, cid, to: 99)
+    try told(fixture, cid, 8, newest: position(10, "m10"))
+    #expect(try unread(fixture, cid) == Unread(8, isExact: true))
+    try fixture.write { tx throws(StoreFailure) in
+      _ = try tx.unreadTable.moveReadMarker(cid, to: position(8, "m8"))
+    }
+    #expect(try !unread(fixture, cid).isExact)
+  }
+
   /// What this user calls read takes what the server had less of along: what comes later is unread.
   @Test(arguments: ["m5", "m9"])
   func whatIsReadTakesWhatTheServerHadLessOfAlong(_ last: String) throws {
