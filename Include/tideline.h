@@ -1014,8 +1014,8 @@ tl_client_message(tl_client *client, tl_view conversation, tl_view id, tl_batch 
  *
  * Those of the conversation with `first` <= #tl_message.number <= `last` that are visible now, in
  * the order of their numbers. Where the batch is full, or its rows would be too large, it ends
- * early: go on behind the number of its last row until a batch is empty. The coverage of the
- * batch claims nothing, since the rows need not be neighbours.
+ * early: go on behind the number of its last row, up to `last`, until a batch is empty. The
+ * coverage of the batch claims nothing, since the rows need not be neighbours.
  * @param client The client.
  * @param conversation Conversation id. An unknown one has no messages.
  * @param first The least number.
