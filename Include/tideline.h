@@ -2722,7 +2722,7 @@ typedef struct tl_budget {
   uint64_t bytes;          /**< Bytes in all. */
   uint64_t messages_each;  /**< Messages of each conversation. */
   uint64_t bytes_each;     /**< Bytes of each conversation. */
-  int64_t age_us;          /**< Messages that are older go. */
+  int64_t age_us;          /**< Messages that are older go, by the newest server time that is known. Under #TL_SERVER_LOG only `server_time` tells that: without it none go. */
   int64_t young_us;        /**< Messages that are younger stay, whatever the bounds say. */
 } tl_budget;
 

@@ -78,7 +78,7 @@ struct UnreadCounters: Equatable {
       surplus = min(max(0, unread &- count &- arrived), Limits.countMax)
     }
 
-    /// What it counted is below its top: of more than is unread there nobody has read anything.
+    /// What it counted stands at its top or below: no more is too many than is unread there.
     mutating func boundSurplus(by unread: Int64) {
       surplus = min(surplus, max(0, unread &- arrived))
     }

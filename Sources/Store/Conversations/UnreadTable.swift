@@ -171,7 +171,6 @@ extension UnreadTable {
         tally.counted = nil
       } else if position >= counted.top {
         counted.count = 0
-        counted.surplus = 0
         counted.arrived -= try tx.unreadReader.countUnread(
           cid, from: Swift.max(low, counted.top.successor), to: position.successor)
         tally.counted = counted

@@ -75,4 +75,20 @@ import Timeline
     try log.page(.newest, LogScript.entries("a b") + [edit], before: "t0", epoch: "2")
     #expect(log.shape.hasSuffix("[a b e]"))
   }
+
+  /// A server that stops finding entries in the middle of a search is asked for its newest page.
+  @Test func whereASearchCannotGoOnTheNewestPageDoes() throws {
+    var log = LogScript(profile: LogProfile(refusesUnknown: true))
+    let all = (1...10).map { LogScript.entry("m\($0)") }
+    try log.page(.newest, all, before: "t0", present: true)
+    var walk = try LogWalk(.present, log.book)
+    guard case .ask(let place, _) = try walk.next(log.book) else { return }
+    try walk.tokenIsUnknown(log.book.ask(place), in: &log.book)
+    while case .ask(.around(let id), _) = try walk.next(log.book), id != all[0].id {
+      try walk.isMissing(log.book.ask(.around(id)), in: &log.book)
+    }
+    #expect(try walk.next(log.book) == .ask(.around(all[0].id), carried: nil))
+    walk.isUnsupported()
+    #expect(try walk.next(log.book) == .ask(.newest, carried: nil))
+  }
 }
