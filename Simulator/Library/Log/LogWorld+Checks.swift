@@ -102,8 +102,9 @@ extension LogWorld {
     // An island may stand above what reached the present, and says nothing of what is beside it.
     let isOne = gaps.allSatisfy { $0 == 0 && !page.rows.isEmpty }
     if !isLast || !isOne || page.rows.last?.unverified ?? false { return }
-    // What is pending may be all that a window shows of a full log.
-    let isEmpty = page.rows.isEmpty && (page.pending.isEmpty || page.reachesStart)
+    // What is pending, or what the user deletes, may be all that a window shows of a full log.
+    let isAll = page.pending.isEmpty && device.touched.isEmpty || page.reachesStart
+    let isEmpty = page.rows.isEmpty && isAll
     // Where all that is shown has left the log meanwhile, nothing tells from where on.
     let newest = page.rows.last { !$0.unverified && places[$0.id] != nil }
     if let low = newest.flatMap({ places[$0.id] }).map({ $0 + 1 }) ?? (isEmpty ? 0 : nil),

@@ -203,8 +203,11 @@ extension LogWorld {
     for screen in device.screens.map(\.screen) {
       try screen.compareWithWindow()
       try checkAtRest(device, screen)
+      let last = screen.rows.map(\.row).last {
+        !$0.isDeleted || !room.left.contains(World.text($0.id))
+      }
       if try screen.window.state().atEnd, let newest = room.messages.last,
-        screen.rows.last.map({ World.text($0.row.id) }) != newest.id
+        last.map({ World.text($0.id) }) != newest.id
       {
         throw Violation(
           "d\(device.number) window \(screen.number) is at the end: \(Self.picture(screen)), "
