@@ -769,6 +769,10 @@ typedef struct tl_sync_request {
  * twice as many as it needs where that is more; after `pages_max` of #tl_profile
  * where nothing is counted; or after 64 answers in a row that brought nothing new.
  * What it brought stays, and the next one goes on from there.
+ *
+ * Under #TL_SERVER_LOG no entry tells of what the server purges below. #TL_SYNC_LATEST looks where
+ * the log starts, once on each connection, and so does #TL_SYNC_OLDER where all is known;
+ * #TL_SYNC_LIVE and windows do not.
  * @param client The client.
  * @param request What to sync. Borrowed for the call.
  * @param out The sync's number, 0 on failure. NULL is allowed.
@@ -928,8 +932,9 @@ typedef struct tl_gap {
  * messages are as they are after all entries up to `as_of_entry`, the last one of the stretch that
  * they lie in, less what has since been deleted. The three times are that entry's then, 0 where it
  * has none or the page is not whole; times order nothing there. `total_count` is -1. Rows without
- * #TL_MESSAGE_STALE were read on this connection; whether the server has newer entries is told by
- * a sync, as of its end.
+ * #TL_MESSAGE_STALE were shown by a page of this connection, or lie in the stretch that one of its
+ * pages found to reach the present; whether the server has newer entries is told by a sync, as of
+ * its end.
  */
 typedef struct tl_coverage {
   uint32_t struct_size;      /**< `sizeof(tl_coverage)` of the caller. */
@@ -1541,6 +1546,8 @@ TL_API TL_CHECK tl_status tl_window_find(tl_window *window, tl_view id, uint32_t
 
 /**
  * @brief Asks the network to fill the gap before a row.
+ *
+ * Where a row beside it is in doubt (#TL_MESSAGE_UNVERIFIED), that is read again.
  * @param window The window.
  * @param row The row below the gap; the row count means behind the last one.
  * @return #TL_OK, #TL_NONE when no gap is there, or #TL_E_OFFLINE,

@@ -80,7 +80,9 @@ package struct MemoryLogTable: InspectedLogTable {
 
   package func markedInPlace() -> [LogRow] { all.filter { $0.entry.isMarkedInPlace } }
 
-  package func unclaimed() -> LogRow? { all.first { !$0.isClaimed } }
+  package func unclaimed(above place: Int64) -> LogRow? {
+    all.first { !$0.isClaimed && $0.place > place }
+  }
 
   package mutating func put(_ row: LogRow) {
     remove(row.id)

@@ -134,7 +134,7 @@ extension LogSync {
   }
 
   /// The highest place of what ends at a boundary.
-  private static func place(below high: Position) -> Int64 {
+  static func place(below high: Position) -> Int64 {
     high.key.isEmpty ? high.time.saturating(minus: 1) : high.time
   }
 }

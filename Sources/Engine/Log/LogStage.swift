@@ -1,5 +1,6 @@
 /// What a sync asks of a server that keeps a log: where it goes, and how far it is.
 internal import Base
+internal import Store
 internal import Timeline
 internal import Wire
 
@@ -12,8 +13,26 @@ struct LogStage {
   var requests = 0
   /// How many entries in doubt it has read again.
   var rereads = 0
+  /// Where the last of them stood: each is tried once.
+  var rereadTo = Int64.min
   /// They are those of a screen, and not those in doubt.
   var refresh: LogRefresh?
+
+  /// The same way, on from what a page shows below a hole; nil where it shows nothing there, or
+  /// where only what lies above is looked for.
+  func behindHole(
+    of parts: [LogPart], in book: LogBook<LogRows>
+  ) throws(StoreFailure) -> LogStage? {
+    guard case .down(let from, let bound) = aim, bound.next == nil,
+      let above = try book.range(of: from), let id = parts.first?.page.entries.first?.id,
+      let at = try book.range(of: id), at < above
+    else { return nil }
+    var next = LogStage(
+      aim: .down(from: id, bound), walk: try LogWalk(.down(from: id), book, idle: walk.idle),
+      ask: ask)
+    next.requests = requests
+    return next
+  }
 
   var place: Request.EntryPlace {
     switch ask.place {

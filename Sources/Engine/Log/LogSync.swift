@@ -41,6 +41,7 @@ struct LogSync {
     if case .refresh(let low, let high) = job.request.kind, isLive(job) {
       return try refresh(&job, from: low, to: high)
     }
+    if let row = try doubted(beside: job) { return try reread(row, number: 1, &job) }
     guard let aim = try aim(of: job) else { return .ended(nil) }
     let goal: LogWalk.Goal
     switch aim {
@@ -120,12 +121,42 @@ struct LogSync {
     _ job: inout SyncJob, _ stage: LogStage
   ) throws(StoreFailure) -> Step {
     if let refresh = stage.refresh { return try goOn(refresh, after: stage, &job) }
-    guard let row = try book.table.unclaimed() else { return .ended(nil) }
+    switch job.request.kind {
+    case .below, .above: return .ended(nil)
+    default: break
+    }
+    guard let row = try book.table.unclaimed(above: stage.rereadTo) else {
+      return .ended(try book.table.unclaimed() == nil ? nil : .incomplete)
+    }
     guard stage.rereads < LogWalk.idleMax else { return .ended(.incomplete) }
-    var next = LogStage(
-      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book), ask: stage.ask)
-    next.rereads = stage.rereads &+ 1
-    return try goOn(next, &job)
+    return try reread(row, number: stage.rereads &+ 1, &job)
+  }
+
+  private mutating func reread(
+    _ row: LogRow, number: Int, _ job: inout SyncJob
+  ) throws(StoreFailure) -> Step {
+    var stage = LogStage(
+      aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
+      ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
+    stage.rereads = number
+    stage.rereadTo = row.place
+    return try goOn(stage, &job)
+  }
+
+  /// The entry in doubt that stands where a gap begins: nothing is missing there.
+  private func doubted(beside job: SyncJob) throws(StoreFailure) -> LogRow? {
+    let row: LogRow?
+    switch job.request.kind {
+    case .below(let edge):
+      row = try book.table.last(below: Self.place(below: edge).saturating(plus: 1), from: .min)
+    case .above(let edge):
+      row = try book.table.first(above: edge.time.saturating(minus: 1), through: .max)
+    default: return nil
+    }
+    guard let row, isLive(job), !row.isClaimed, let at = book.range(holding: row.place) else {
+      return nil
+    }
+    return book.ranges[at].isVoid ? nil : row
   }
 
   private func isPresent(since began: UInt64) throws(StoreFailure) -> Bool {
@@ -253,18 +284,12 @@ struct LogSync {
     job.status.stepBackUs = book.facts.stepUs
     job.status.received &+= entries.entries.count
     try entries.offer(above: stage.walk, in: book, isCatchUp: stage.aim.isPresent)
-    // Where nothing came of a page with a hole, another one would show no more.
     var isStuck =
       entries.hasHoles
       && before.elementsEqual(input.book.ranges) {
         $0.low == $1.low && $0.high == $1.high && ($0.start == nil) == ($1.start == nil)
       }
-    // But for the first that says what the present is, and what lies behind the hole, where the
-    // newest page leads.
-    if isStuck, stage.aim.isPresent, !wasPresent {
-      isStuck = try !isPresent(since: stage.walk.began)
-    }
-    if isStuck, case .after = stage.ask.place, stage.walk.turnToNewest() { isStuck = false }
+    if isStuck { isStuck = try !leadsOn(&stage, behindHoleOf: parts, wasPresent: wasPresent) }
     try input.finish(
       entries, frame: ingest.frame, marksRead: ingest.autoMarkRead,
       listed: entries.entries.compactMap { $0?.id })
@@ -274,6 +299,24 @@ struct LogSync {
     let step = isStuck ? Step.ended(.incomplete) : try goOn(stage, &job)
     try input.saveFacts()
     return step
+  }
+
+  /// Whether there is another way on where nothing came of a page with a hole: the same request
+  /// would show no more.
+  private func leadsOn(
+    _ stage: inout LogStage, behindHoleOf parts: [LogPart], wasPresent: Bool
+  ) throws(StoreFailure) -> Bool {
+    // The first page that says what the present is.
+    if stage.aim.isPresent, !wasPresent, try isPresent(since: stage.walk.began) { return true }
+    switch stage.ask.place {
+    case .after where stage.walk.turnToNewest(): return true
+    // The last entry above the hole, where the token led to it.
+    case .before where stage.walk.findsEntries && parts.contains(where: \.isAsked): return true
+    default: break
+    }
+    guard let next = try stage.behindHole(of: parts, in: book) else { return false }
+    stage = next
+    return true
   }
 
   /// The server said no. Nil where that is nothing of a log's.

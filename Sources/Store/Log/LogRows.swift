@@ -124,13 +124,14 @@ package struct LogRows: LogTable {
         """, cid))
   }
 
-  package func unclaimed() throws(StoreFailure) -> LogRow? {
+  package func unclaimed(above place: Int64) throws(StoreFailure) -> LogRow? {
     try one(
       tx.connection.statement(
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry INDEXED BY entry_doubted WHERE cid = ? AND flags & 8 != 0 ORDER BY place LIMIT 1
-        """, cid))
+        FROM entry INDEXED BY entry_doubted WHERE cid = ? AND flags & 8 != 0 AND place > ?
+        ORDER BY place LIMIT 1
+        """, cid, place))
   }
 
   /// The places of which nothing is claimed.

@@ -28,9 +28,14 @@ package protocol LogTable {
   func isShown(_ edit: LogRow, in row: LogRow) throws(Failure) -> Bool
   /// All entries that are marked in place, in no order.
   func markedInPlace() throws(Failure) -> [LogRow]
-  /// One of the entries of which nothing is claimed.
-  func unclaimed() throws(Failure) -> LogRow?
+  /// The next entry above a place of which nothing is claimed.
+  func unclaimed(above place: Int64) throws(Failure) -> LogRow?
   /// Stores an entry, in the place of what is stored under its id.
   mutating func put(_ row: LogRow) throws(Failure)
   mutating func remove(_ id: [UInt8]) throws(Failure)
+}
+
+extension LogTable {
+  /// The lowest entry of which nothing is claimed.
+  package func unclaimed() throws(Failure) -> LogRow? { try unclaimed(above: .min) }
 }

@@ -60,6 +60,9 @@ package struct LogWalk: Sendable {
   var hasSearched = false
   private var isFound: Bool?
   private var hasFailed = false
+  /// No entry was asked for in vain: where a token leads through what is known, the last one of it
+  /// leads on.
+  package private(set) var findsEntries = true
   /// What `turnToNewest` wants.
   private var newestPage = NewestPage.unasked
 
@@ -234,7 +237,9 @@ package struct LogWalk: Sendable {
     {
       // It leads nowhere, or in a circle: the way goes on by ids.
       book.forget(token)
+      if findsEntries, let id = outcome.id { try book.forgetInner(of: id) }
     }
+    if case .around = ask.place, !outcome.isProgress { findsEntries = false }
     if case .around = ask.place, search != nil { try searchOn(found: page, of: ask, in: &book) }
     if outcome.isProgress { idle = 0 } else if !outcome.isConfirming { idle += 1 }
   }
@@ -258,6 +263,7 @@ package struct LogWalk: Sendable {
     _ ask: LogAsk, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
     idle += 1
+    findsEntries = false
     guard case .around(let id) = ask.place else { return }
     if case .entry = goal, seek == nil {
       isFound = false
@@ -302,6 +308,7 @@ package struct LogWalk: Sendable {
   package mutating func isUnsupported() {
     idle += 1
     seek = nil
+    findsEntries = false
     // Where a log starts only its first entry says.
     switch goal {
     case .start, .whole: if search != nil { hasFailed = true }

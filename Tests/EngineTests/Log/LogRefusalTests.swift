@@ -147,6 +147,61 @@ import Timeline
     try host.expectWhole()
   }
 
+  /// Protects: who asks for older messages gets past an entry without a usable id, wherever on its
+  /// page that stands, and after a reconnect as well.
+  @Test(arguments: [71, 75, 80], [true, false])
+  func olderGoesPastAHole(_ number: Int, refusesUnknown: Bool) throws {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    kind.refusesUnknown = refusesUnknown
+    let host = try LogHost(kind, pageLimit: 10)
+    for _ in 0..<100 { host.post() }
+    host.alter = { _, answer in
+      answer.replacing(/"message_id":"m(\d+)"/) { match in
+        ["33", "\(number)"].contains(match.1) ? #""message_id":4"# : String(match.0)
+      }
+    }
+    try host.client.connected()
+    #expect(try host.sync(.live).trouble == nil)
+    var truth = host.truth()
+    truth.remove(at: number - 1)
+    truth.remove(at: 32)
+    for round in 0..<14 {
+      if round % 4 == 3 { try host.reconnect() }
+      #expect(try host.sync(.older, want: 10).trouble == nil)
+    }
+    #expect(try host.shown() == truth)
+    let gaps = try host.page().coverage.gaps
+    #expect(gaps.map(\.beforeRow) == [32, number - 2], "\(gaps)")
+    #expect(host.requests.count < 60, "\(host.requests.count)")
+    host.reset()
+    #expect(try host.sync(.older, want: 10).trouble == nil)
+    #expect(host.requests.count <= 3, "\(host.requests)")
+  }
+
+  /// Protects: an entry in doubt that no page shows does not keep the others from being read again.
+  @Test func anEntryInDoubtThatIsNotShown() throws {
+    var kind = LogServerKind()
+    (kind.hasStream, kind.refusesUnknown, kind.marksInPlace) = (true, true, true)
+    let host = try LogHost(kind, pageLimit: 2)
+    for _ in 0..<30 { host.post() }
+    host.server.backUp()
+    for number in [3, 9, 14] { host.change(.delete, of: "m\(number)") }
+    try host.client.connected()
+    try host.readAll()
+    try host.expectWhole()
+    host.server.restore()
+    host.revise = { $0.replacingOccurrences(of: "\"m3\"", with: "\"m20\"") }
+    try host.reconnect()
+    #expect(try host.sync().trouble == .incomplete)
+    var truth = host.truth()
+    truth[2] = "m3 -"
+    #expect(try host.shown() == truth)
+    host.revise = { $0 }
+    #expect(try host.sync().trouble == nil)
+    try host.expectWhole()
+  }
+
   /// Protects: the part of a page that was not asked for may bring another epoch first: the other
   /// part is not joined to the history from before.
   @Test func aHoleBesideAnotherEpoch() throws {

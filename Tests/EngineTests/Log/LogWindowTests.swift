@@ -174,6 +174,36 @@ import Timeline
     #expect(try picture(window).last == "m90" && state.isAtEnd && !state.hasGapAfter)
   }
 
+  /// Protects: a split beside rows in doubt is closed by who fills it: they are read again.
+  @Test(arguments: [2, 3, 10]) func aSplitBesideRowsInDoubtIsFilled(_ pageLimit: Int) throws {
+    let kind = kind { $0.marksInPlace = true }
+    let host = try LogHost(kind, pageLimit: pageLimit)
+    for _ in 0..<12 { host.post() }
+    for number in [2, 6, 10] { host.change(.delete, of: "m\(number)") }
+    for number in [3, 8] { host.change(.edit, of: "m\(number)", says: "edited") }
+    try host.client.connected()
+    try host.sync(.live)
+    try host.sync(.older, want: 6)
+    try host.client.disconnected()
+    host.server.purge(host.server.log.count - 10)
+    host.server.expire()
+    try host.client.connected()
+    #expect(try host.sync().trouble == nil)
+    let window = try open(host)
+    for _ in 0..<12 {
+      guard try window.load(Load(.before(0), count: 20)) else { break }
+      try settle(window, host)
+    }
+    for _ in 0..<12 {
+      guard let row = try picture(window).lastIndex(where: { $0.hasPrefix("|") }) else { break }
+      host.reset()
+      #expect(try window.fill(row: row))
+      try settle(window, host)
+      #expect(!host.requests.isEmpty)
+    }
+    #expect(try picture(window) == ids(host))
+  }
+
   /// Protects: a message that does not exist ends with the status that says so.
   @Test func aMessageThatIsNowhere() throws {
     let host = try LogHost(kind(), pageLimit: 10)

@@ -60,7 +60,7 @@ private struct CountedLogTable: LogTable {
 
   func markedInPlace() -> [LogRow] { counted(rows.markedInPlace()) }
 
-  func unclaimed() -> LogRow? { counted(rows.unclaimed()) }
+  func unclaimed(above place: Int64) -> LogRow? { counted(rows.unclaimed(above: place)) }
 
   mutating func put(_ row: LogRow) { rows.put(row) }
 
