@@ -75,14 +75,6 @@ extension LogBook {
     }
   }
 
-  /// The tokens that stand above the lowest entry of the range that holds an entry count no more:
-  /// they lead through what is known.
-  mutating func forgetInner(of id: [UInt8]) throws(Table.Failure) {
-    guard let at = try range(of: id), let bottom = try bottomRow(of: ranges[at]) else { return }
-    let inner = ranges[at].lower.filter { isUsable($0) && $0.id != bottom.id }
-    for token in inner { forget(token) }
-  }
-
   /// Splits off what lies beyond an entry, since the server does not have its end (rule 6).
   package mutating func splitOff(
     _ side: LogNote.Side, of id: [UInt8]

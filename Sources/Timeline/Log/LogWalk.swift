@@ -60,9 +60,11 @@ package struct LogWalk: Sendable {
   var hasSearched = false
   private var isFound: Bool?
   private var hasFailed = false
-  /// No entry was asked for in vain: where a token leads through what is known, the last one of it
-  /// leads on.
+  /// No entry was asked for in vain.
   package private(set) var findsEntries = true
+  /// A token has led through what is known: its last entry is asked for, and what tokens there are
+  /// stay, should it not be found.
+  private var jumps = false
   /// What `turnToNewest` wants.
   private var newestPage = NewestPage.unasked
 
@@ -145,7 +147,7 @@ package struct LogWalk: Sendable {
     guard let at = try book.range(of: id), !book.ranges[at].isVoid else { return .ended(.gap) }
     let range = book.ranges[at]
     if range.start != nil { return .ended(.done) }
-    if let token = range.lower.first(where: book.isUsable) {
+    if !jumps, let token = range.lower.first(where: book.isUsable) {
       return .ask(.before(token), carried: nil)
     }
     guard let row = try book.bottomRow(of: range) else { return .ended(.gap) }
@@ -200,7 +202,7 @@ package struct LogWalk: Sendable {
       }
       return .ended(.done)
     }
-    if let token = range.lower.first(where: book.isUsable) {
+    if !jumps, let token = range.lower.first(where: book.isUsable) {
       return .ask(.before(token), carried: nil)
     }
     guard let row = try book.bottomRow(of: range) else { return .ended(.gap) }
@@ -218,6 +220,7 @@ package struct LogWalk: Sendable {
       seek = nil
     }
     floating = nil
+    jumps = false
     if case .newest = ask.place, newestPage == .wanted { newestPage = .had }
     let outcome = try book.take(page, of: ask)
     if let token = outcome.floating { floating = (token, outcome.carried) }
@@ -237,7 +240,7 @@ package struct LogWalk: Sendable {
     {
       // It leads nowhere, or in a circle: the way goes on by ids.
       book.forget(token)
-      if findsEntries, let id = outcome.id { try book.forgetInner(of: id) }
+      jumps = findsEntries
     }
     if case .around = ask.place, !outcome.isProgress { findsEntries = false }
     if case .around = ask.place, search != nil { try searchOn(found: page, of: ask, in: &book) }
@@ -264,6 +267,7 @@ package struct LogWalk: Sendable {
   ) throws(Table.Failure) {
     idle += 1
     findsEntries = false
+    jumps = false
     guard case .around(let id) = ask.place else { return }
     if case .entry = goal, seek == nil {
       isFound = false
@@ -309,6 +313,10 @@ package struct LogWalk: Sendable {
     idle += 1
     seek = nil
     findsEntries = false
+    if jumps {
+      jumps = false
+      return
+    }
     // Where a log starts only its first entry says.
     switch goal {
     case .start, .whole: if search != nil { hasFailed = true }
