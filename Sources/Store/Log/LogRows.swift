@@ -19,6 +19,27 @@ package struct LogRows: LogTable {
 
   // MARK: Looking
 
+  /// By its target's index: in the order of places the planner would read the whole conversation.
+  static let changes: StaticString = """
+    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+    FROM entry INDEXED BY entry_target WHERE cid = ? AND target = ? ORDER BY place
+    """
+
+  static let changesWithoutEdits: StaticString = """
+    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+    FROM entry INDEXED BY entry_target WHERE cid = ?1 AND target = ?2 AND kind > 1
+    UNION ALL
+    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+    FROM entry INDEXED BY entry_target WHERE cid = ?1 AND target = ?2 AND kind < 1
+    """
+
+  static let lastEdit: StaticString = """
+    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+    FROM entry INDEXED BY entry_target
+    WHERE cid = ? AND target = ? AND kind = 1 AND place BETWEEN ? AND ?
+    ORDER BY place DESC LIMIT 1
+    """
+
   package func row(_ id: [UInt8]) throws(StoreFailure) -> LogRow? {
     try one(
       tx.connection.statement(
@@ -75,37 +96,18 @@ package struct LogRows: LogTable {
   }
 
   package func changes(of target: [UInt8]) throws(StoreFailure) -> [LogRow] {
-    try all(
-      tx.connection.statement(
-        """
-        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ? AND target = ? ORDER BY place
-        """, cid, target))
+    try all(tx.connection.statement(Self.changes, cid, target))
   }
 
   package func changes(of target: [UInt8], edits: Bool) throws(StoreFailure) -> [LogRow] {
     if edits { return try changes(of: target) }
-    return try all(
-      tx.connection.statement(
-        """
-        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ?1 AND target = ?2 AND kind > 1
-        UNION ALL
-        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ?1 AND target = ?2 AND kind < 1
-        """, cid, target))
+    return try all(tx.connection.statement(Self.changesWithoutEdits, cid, target))
   }
 
   package func lastEdit(
     of target: [UInt8], from low: Int64, through high: Int64
   ) throws(StoreFailure) -> LogRow? {
-    try one(
-      tx.connection.statement(
-        """
-        SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry WHERE cid = ? AND target = ? AND kind = 1 AND place BETWEEN ? AND ?
-        ORDER BY place DESC LIMIT 1
-        """, cid, target, low, high))
+    try one(tx.connection.statement(Self.lastEdit, cid, target, low, high))
   }
 
   package func isShown(_ edit: LogRow, in row: LogRow) throws(StoreFailure) -> Bool {

@@ -16,6 +16,20 @@ extension LogRows: InspectedLogTable {
 @Suite struct LogRowsTests {
   private func fixture(_ kind: Kind) throws -> Fixture { try Fixture(kind, positionKind: 2) }
 
+  /// Protects: what changes an entry is found by its index, however long the log is.
+  @Test func changesGoByTheirTarget() throws {
+    let connection = try Connection.memory()
+    _ = try Schema.prepare(
+      connection, binding: Schema.Binding(account: [], user: [], positionKind: 2))
+    for query in [LogRows.changes, LogRows.changesWithoutEdits, LogRows.lastEdit] {
+      let steps = try connection.plan(of: query).filter { $0.hasPrefix("SEARCH") }
+      #expect(!steps.isEmpty)
+      for step in steps {
+        #expect(step.contains("INDEX entry_target (cid=? AND target=?"), "\(query): \(step)")
+      }
+    }
+  }
+
   private func entry(_ random: inout Random, of ids: [[UInt8]]) -> LogEntry {
     let id = ids[random.below(ids.count)]
     var entry = LogEntry(id: id, content: Array("c\(random.below(1000))".utf8))
