@@ -79,7 +79,7 @@ extension LogSync {
       let top = try book.table.last(below: limit.saturating(plus: 1), from: bottom.place)
     else { return .ended(nil) }
     let refresh = LogRefresh(bottom: (bottom.id, bottom.place), top: (top.id, top.place))
-    return try ask(for: refresh, number: 1, &job)
+    return try ask(for: refresh, after: [], &job)
   }
 
   /// The page that was asked for is there, or its entry is not: what is still stale is next.
@@ -87,18 +87,18 @@ extension LogSync {
     _ refresh: LogRefresh, after stage: LogStage, _ job: inout SyncJob
   ) throws(StoreFailure) -> Step {
     guard case .entry(let id) = stage.aim else { return .ended(nil) }
-    guard stage.rereads < LogWalk.idleMax else { return .ended(.incomplete) }
+    guard stage.reread.count < LogWalk.idleMax else { return .ended(.incomplete) }
     // A page that does not show what it was asked for leads no further.
     if let row = try book.table.row(id),
       !input.effects.fresh.holds(Position(time: row.place, id: id))
     {
       return .ended(nil)
     }
-    return try ask(for: refresh, number: stage.rereads &+ 1, &job)
+    return try ask(for: refresh, after: stage.reread, &job)
   }
 
   private mutating func ask(
-    for refresh: LogRefresh, number: Int, _ job: inout SyncJob
+    for refresh: LogRefresh, after others: [[UInt8]], _ job: inout SyncJob
   ) throws(StoreFailure) -> Step {
     var refresh = refresh
     if let row = try book.table.row(refresh.bottom.id) { refresh.bottom.place = row.place }
@@ -109,12 +109,13 @@ extension LogSync {
     var stage = LogStage(
       aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
       ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
-    stage.rereads = number
+    stage.reread = others + [row.id]
     stage.refresh = refresh
     return try goOn(stage, &job)
   }
 
-  /// The entry to ask around: half a page below the topmost one that is not as of this connection.
+  /// The message to ask around: half a page below the topmost entry that is not as of this
+  /// connection. Where the server has lost it, it goes; what changed others stays with them.
   private func stale(from low: Int64, through high: Int64) throws(StoreFailure) -> LogRow? {
     guard low <= high else { return nil }
     let gaps = input.effects.fresh.gaps(
@@ -123,12 +124,18 @@ extension LogSync {
     for gap in gaps.reversed() {
       var rows: [LogRow] = []
       var top = Self.place(below: gap.high).saturating(plus: 1)
-      while rows.count < half, let row = try book.table.last(below: top, from: gap.low.time) {
+      var hasMessage = false
+      while rows.count < half || !hasMessage,
+        let row = try book.table.last(below: top, from: gap.low.time)
+      {
         rows.append(row)
         top = row.place
+        hasMessage = hasMessage || row.entry.change == nil
       }
       // Of less than half a page its middle.
-      if !rows.isEmpty { return rows.count < half ? rows[rows.count / 2] : rows.last }
+      let isLess = rows.count < half
+      rows.removeAll { $0.entry.change != nil }
+      if !rows.isEmpty { return isLess ? rows[rows.count / 2] : rows.last }
     }
     return nil
   }

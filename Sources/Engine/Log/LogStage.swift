@@ -11,10 +11,8 @@ struct LogStage {
   var ask: LogAsk
   /// How many requests it has made before this one.
   var requests = 0
-  /// How many entries in doubt it has read again.
-  var rereads = 0
-  /// Where the last of them stood: each is tried once.
-  var rereadTo = Int64.min
+  /// The entries in doubt that it has read again, each once.
+  var reread: [[UInt8]] = []
   /// They are those of a screen, and not those in doubt.
   var refresh: LogRefresh?
 
@@ -28,8 +26,10 @@ struct LogStage {
       let at = try book.range(of: id), at < above
     else { return nil }
     var next = LogStage(
-      aim: .down(from: id, bound), walk: try LogWalk(.down(from: id), book, idle: walk.idle),
-      ask: ask)
+      aim: .down(from: id, bound), walk: try LogWalk(.down(from: id), book), ask: ask)
+    if let start = book.ranges[at].start, start.connection < book.facts.connection {
+      next = LogStage(aim: .start(of: id), walk: try LogWalk(.start(of: id), book), ask: ask)
+    }
     next.requests = requests
     return next
   }

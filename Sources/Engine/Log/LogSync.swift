@@ -41,7 +41,7 @@ struct LogSync {
     if case .refresh(let low, let high) = job.request.kind, isLive(job) {
       return try refresh(&job, from: low, to: high)
     }
-    if let row = try doubted(beside: job) { return try reread(row, number: 1, &job) }
+    if let row = try doubted(beside: job) { return try reread(row, &job) }
     guard let aim = try aim(of: job) else { return .ended(nil) }
     let goal: LogWalk.Goal
     switch aim {
@@ -72,7 +72,7 @@ struct LogSync {
     switch try stage.walk.next(book) {
     case .ended(.done): return try followUp(&job, stage)
     case .ended(.notFound):
-      if stage.rereads > 0 { return try reread(&job, stage) }
+      if !stage.reread.isEmpty { return try reread(&job, stage) }
       if case .marker = job.request.kind { return .ended(nil) }
       return .ended(.noMessage)
     case .ended(.gap):
@@ -101,7 +101,7 @@ struct LogSync {
   private mutating func followUp(
     _ job: inout SyncJob, _ stage: LogStage
   ) throws(StoreFailure) -> Step {
-    if stage.rereads > 0 { return try reread(&job, stage) }
+    if !stage.reread.isEmpty { return try reread(&job, stage) }
     if case .start = stage.aim, case .latest = job.request.kind { return try reread(&job, stage) }
     guard stage.aim.isPresent else { return .ended(nil) }
     switch job.request.kind {
@@ -125,21 +125,24 @@ struct LogSync {
     case .below, .above: return .ended(nil)
     default: break
     }
-    guard let row = try book.table.unclaimed(above: stage.rereadTo) else {
-      return .ended(try book.table.unclaimed() == nil ? nil : .incomplete)
+    var row = try book.table.unclaimed(above: .min)
+    let isDone = row == nil
+    while let one = row, stage.reread.contains(one.id) {
+      row = try book.table.unclaimed(above: one.place)
     }
-    guard stage.rereads < LogWalk.idleMax else { return .ended(.incomplete) }
-    return try reread(row, number: stage.rereads &+ 1, &job)
+    guard let row, stage.reread.count < LogWalk.idleMax else {
+      return .ended(isDone ? nil : .incomplete)
+    }
+    return try reread(row, after: stage.reread, &job)
   }
 
   private mutating func reread(
-    _ row: LogRow, number: Int, _ job: inout SyncJob
+    _ row: LogRow, after others: [[UInt8]] = [], _ job: inout SyncJob
   ) throws(StoreFailure) -> Step {
     var stage = LogStage(
       aim: .entry(row.id), walk: try LogWalk(.entry(row.id), book),
       ask: LogAsk(.newest, request: 0, connection: book.facts.connection))
-    stage.rereads = number
-    stage.rereadTo = row.place
+    stage.reread = others + [row.id]
     return try goOn(stage, &job)
   }
 
@@ -156,7 +159,15 @@ struct LogSync {
     guard let row, isLive(job), !row.isClaimed, let at = book.range(holding: row.place) else {
       return nil
     }
-    return book.ranges[at].isVoid ? nil : row
+    // The range goes on beyond it: else the gap is one of the log.
+    let range = book.ranges[at]
+    let isWithin =
+      switch job.request.kind {
+      case .below(let edge): range.high >= edge.time
+      case .above(let edge): edge.key.isEmpty ? range.low < edge.time : range.low <= edge.time
+      default: false
+      }
+    return isWithin && !range.isVoid ? row : nil
   }
 
   private func isPresent(since began: UInt64) throws(StoreFailure) -> Bool {
@@ -289,6 +300,8 @@ struct LogSync {
       && before.elementsEqual(input.book.ranges) {
         $0.low == $1.low && $0.high == $1.high && ($0.start == nil) == ($1.start == nil)
       }
+    // Which entry is read again next does not go by what the last page showed.
+    if !stage.reread.isEmpty { isStuck = false }
     if isStuck { isStuck = try !leadsOn(&stage, behindHoleOf: parts, wasPresent: wasPresent) }
     try input.finish(
       entries, frame: ingest.frame, marksRead: ingest.autoMarkRead,
@@ -296,7 +309,15 @@ struct LogSync {
     job.status.inserted &+= input.effects.inserted
     job.status.removed &+= input.effects.removed
     if !stage.aim.isPresent { job.aim.wanted &-= input.effects.inserted }
-    let step = isStuck ? Step.ended(.incomplete) : try goOn(stage, &job)
+    let step: Step
+    if isStuck {
+      step = .ended(.incomplete)
+    } else if !stage.reread.isEmpty, !parts.contains(where: \.isAsked) {
+      // The entry that is read again is a hole.
+      step = try reread(&job, stage)
+    } else {
+      step = try goOn(stage, &job)
+    }
     try input.saveFacts()
     return step
   }
@@ -332,12 +353,12 @@ struct LogSync {
       return .ended(.refused)
     case (.notFound, .around(let id)):
       // What is read again and is nowhere has left the log.
-      if stage.rereads > 0 { try input.book.lost(id) }
+      if !stage.reread.isEmpty { try input.book.lost(id) }
       try stage.walk.isMissing(stage.ask, in: &input.book)
     case (.unsupported, .around):
       // What is on a screen stays as stale as it was.
       if stage.refresh != nil { return .ended(nil) }
-      if case .entry = stage.aim, stage.rereads == 0 {
+      if case .entry = stage.aim, stage.reread.isEmpty {
         return .ended(.unsupported("the server finds no message"))
       }
       stage.walk.isUnsupported()

@@ -39,9 +39,14 @@ extension LogBook {
     try tidy(at, run, parts)
     let isPresent = run.present?.request == run.request
     for id in edited { try nameEdit(of: id, in: ranges[at], isPresent: isPresent) }
-    for edit in changes where edit.entry.change?.kind == .edit && known[edit.id] == nil {
-      guard let id = edit.entry.change?.target else { continue }
+    // So is one that stood apart: it counts like one that has just come.
+    let isJoined = parts.count > 1
+    for edit in rows where edit.entry.change?.kind == .edit {
+      guard isJoined || known[edit.id] == nil, let id = edit.entry.change?.target else { continue }
       try nameEdit(of: id, as: edit, in: ranges[at])
+    }
+    for row in rows where isJoined && row.entry.edited == .unnamed {
+      try nameEdit(of: row.id, in: ranges[at], isPresent: false)
     }
     try touchMarked(at, run, parts, moving)
     for (id, before) in old {

@@ -164,7 +164,7 @@ package struct LogWalk: Sendable {
       return try askDown(book, from: head)
     }
     if at == book.newest, let claim = range.present, claim.request > began { return .ended(.done) }
-    if let token = range.upper.first(where: book.isUsable) {
+    if !jumps, let token = range.upper.first(where: book.isUsable) {
       return .ask(.after(token), carried: nil)
     }
     guard let row = try book.topRow(of: range) else { return .ended(.gap) }
@@ -240,6 +240,11 @@ package struct LogWalk: Sendable {
     {
       // It leads nowhere, or in a circle: the way goes on by ids.
       book.forget(token)
+      jumps = findsEntries
+    }
+    if case .up = goal, case .after = ask.place, !outcome.isEmpty, !outcome.isProgress,
+      !outcome.isConfirming, !outcome.isApart
+    {
       jumps = findsEntries
     }
     if case .around = ask.place, !outcome.isProgress { findsEntries = false }

@@ -121,6 +121,33 @@ import Timeline
     #expect(host.requests.count <= 8, "\(host.requests)")
   }
 
+  /// Protects: where the server has purged what is shown, no message that was deleted is shown again
+  /// meanwhile: rows are asked for, and not what changed them.
+  @Test func aDeletedMessageDoesNotComeBack() throws {
+    let host = try host(60) { _ in }
+    for number in 30...41 { host.change(.delete, of: "m\(number)") }
+    for _ in 0..<60 { host.post() }
+    let window = try open(host, "m50", count: 45)
+    let before = try says(window)
+    let deleted = (30...41).filter { before["m\($0)"] == "-" }
+    #expect(deleted.count > 5)
+    host.server.purge(115)
+    try host.client.disconnected()
+    host.reset()
+    var back: Set<String> = []
+    host.alter = { _, answer in
+      for number in deleted {
+        let row = "m\(number) \"text \(number)\""
+        if ((try? host.shown()) ?? [row]).contains(row) { back.insert(row) }
+      }
+      return answer
+    }
+    try host.client.connected()
+    try settle(window, host)
+    #expect(back.isEmpty, "\(back)")
+    #expect(!host.requests.isEmpty)
+  }
+
   /// Protects: a server that finds no message leaves the rows as stale as they were, and nobody
   /// asks again and again.
   @Test func aServerThatFindsNothing() throws {

@@ -91,4 +91,20 @@ import Timeline
     walk.isUnsupported()
     #expect(try walk.next(log.book) == .ask(.newest, carried: nil))
   }
+
+  /// An edit that stood apart is compared with what its message shows when the two are joined: what
+  /// comes after it counts then, also where the page itself was asked for before.
+  @Test func anEditThatIsJoinedIsNamed() throws {
+    var log = LogScript()
+    try log.page(.newest, LogScript.entries("p"), before: "t0", present: true)
+    let ask = log.book.ask(.after(log.token(.above, of: "p")))
+    let first = LogScript.entry("e1", .edit, of: "a", says: "one")
+    let second = LogScript.entry("e2", .edit, of: "a", says: "two")
+    try log.push(first)
+    try log.push(LogScript.entry("a", edited: .unnamed, says: "one"), behind: "p")
+    try log.push(second, behind: "e1")
+    let shown = LogScript.entry("a", edited: .unnamed, says: "two")
+    try log.answer(ask, [shown, first, second], before: "t0", present: true)
+    #expect(try log.book.state(of: Array("a".utf8))?.content == Array("two".utf8))
+  }
 }
