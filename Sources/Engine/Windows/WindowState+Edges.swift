@@ -81,10 +81,8 @@ extension WindowState {
   }
 
   /// A gap that opens below the newest messages is not loaded: what jumps and searches bring
-  /// of it stands far from what the window shows. Once it is whole it belongs to the window.
-  mutating func followGap(
-    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
-  ) throws(StoreFailure) {
+  /// of it stands far from what the window shows.
+  mutating func noteGap(loaded: inout SpanSet, change: WindowChange) {
     guard let spans = change.spans else { return }
     if var high = spans.newest?.low, high > list.spans.newest?.high ?? .min,
       loaded.spans.last?.high == .max
@@ -102,7 +100,13 @@ extension WindowState {
         row -= 1
       }
     }
-    if ends.opened.isEmpty { return }
+  }
+
+  /// Once such a gap is whole it belongs to the window.
+  mutating func followGap(
+    _ rx: ReadTransaction, in cid: Int64, loaded: inout SpanSet, change: inout WindowChange
+  ) throws(StoreFailure) {
+    guard let spans = change.spans, !ends.opened.isEmpty else { return }
     let gaps = ends.opened.without(loaded).spans
     ends.opened = SpanSet()
     for gap in gaps {

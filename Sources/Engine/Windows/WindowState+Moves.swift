@@ -27,7 +27,7 @@ extension WindowState {
     for place in moves.sorted {
       try join(place, rx, in: cid, spans: spans, loaded: &loaded)
     }
-    followMoves(moves)
+    followMoves(moves, loaded: loaded)
   }
 
   /// A row that moved is loaded together with those that it stands beside, where nothing can come
@@ -50,7 +50,7 @@ extension WindowState {
     }
   }
 
-  private mutating func followMoves(_ moves: WindowList.Moves) {
+  private mutating func followMoves(_ moves: WindowList.Moves, loaded: SpanSet) {
     func now(_ place: Position) -> Position { list.place(of: place, after: moves) }
     for index in loads.wishes.indices {
       switch loads.wishes[index].aim {
@@ -62,6 +62,14 @@ extension WindowState {
       case .place: break
       }
     }
+    var opened = SpanSet()
+    for gap in ends.opened.spans {
+      var (low, high) = (now(gap.low), now(gap.high))
+      // A row that moved is loaded from its own position on, and not from that of its place.
+      high = loaded.spans.first { $0.low.time == high.time && $0.low >= high }?.low ?? high
+      if low < high { opened.insert(low, high) }
+    }
+    ends.opened = opened
     view.focus = view.focus.map(now)
     ends.stood = ends.stood.map(now)
     if let shown = view.shown {

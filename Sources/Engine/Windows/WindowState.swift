@@ -241,8 +241,9 @@ struct WindowState: LiveQueryState {
     }
     change.redrawn = wasUnverified.difference(with: trust.unverified)
     noteVerified(snapshot[record.cid], change: &change)
-    try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
+    noteGap(loaded: &loaded, change: change)
     try followMoves(rx, in: record.cid, spans: spans, loaded: &loaded, change: &change)
+    try followGap(rx, in: record.cid, loaded: &loaded, change: &change)
     if change.isWhole { try reload(rx, in: record.cid, loaded: loaded, change: &change) }
     if !loads.wishes.isEmpty, !gate.isShut {
       var loader = try CacheLoader(

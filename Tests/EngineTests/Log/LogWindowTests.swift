@@ -174,6 +174,59 @@ import Timeline
     #expect(try picture(window).last == "m90" && state.isAtEnd && !state.hasGapAfter)
   }
 
+  /// Protects: what comes between two stretches that a window shows is shown, where the push of it
+  /// was lost and that of a later message was not.
+  @Test(arguments: [1, 5, 30], [true, false])
+  func whatCameBetweenIsShown(_ lost: Int, namesPrevious: Bool) throws {
+    let host = try LogHost(kind { $0.namesPrevious = namesPrevious }, pageLimit: 10)
+    for _ in 0..<8 { host.post() }
+    try host.client.connected()
+    let window = try open(host, count: 60)
+    #expect(try picture(window) == ids(host))
+    for _ in 0..<lost { host.post() }
+    var frames = 0
+    host.alter = { _, answer in
+      // The window is looked at before each answer.
+      frames += 1
+      _ = try? window.poll()
+      return answer
+    }
+    host.post(pushes: true)
+    try settle(window, host)
+    #expect(frames > 0)
+    #expect(try picture(window) == ids(host))
+  }
+
+  /// Protects: what the user sent stays on the screen when the log lists it, whatever was pushed
+  /// before that.
+  @Test(arguments: [true, false], [0, 1, 3]) func ownMessagesStay(
+    _ echoes: Bool, others: Int
+  ) throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    host.echoes = echoes
+    for _ in 0..<8 { host.post() }
+    try host.client.connected()
+    let window = try open(host, count: 60)
+    host.alter = { request, answer in
+      _ = try? window.poll()
+      return answer
+    }
+    for number in 1...2 {
+      let frame =
+        #"{"type":"send_message","conversation_id":"room","payload":"own \#(number)"}"#
+      _ = try host.client.perform(Array(frame.utf8))
+      if number == 1 {
+        try host.run()
+        host.losePushes()
+      }
+    }
+    for _ in 0..<others { host.post(pushes: true) }
+    try settle(window, host)
+    try host.sync()
+    try settle(window, host)
+    #expect(try picture(window) == ids(host))
+  }
+
   /// Protects: a split beside rows in doubt is closed by who fills it: they are read again.
   @Test(arguments: [2, 3, 10]) func aSplitBesideRowsInDoubtIsFilled(_ pageLimit: Int) throws {
     let kind = kind { $0.marksInPlace = true }
