@@ -63,10 +63,10 @@ struct LogInput {
   /// Takes a push. What does not come by the connection, or not for the first time, proves nothing
   /// of its place.
   mutating func take(
-    _ push: EntryPush, from ingest: Ingest, isFirst: Bool, isSilent: Bool
+    _ push: EntryPush, from ingest: Ingest, isFirst: Bool, offer: RowFlags
   ) throws(StoreFailure) -> LogEntries {
     let entries = try LogEntries(
-      push.items, from: ingest, of: record, in: book.table, offer: isSilent ? .silent : .offered)
+      push.items, from: ingest, of: record, in: book.table, offer: offer)
     let runs = entries.entries.split(separator: nil).map { $0.compactMap { $0 } }
     for (index, run) in runs.enumerated() {
       let isLowest = index == 0 && entries.entries.first.map { $0 != nil } ?? false

@@ -9,10 +9,11 @@ internal import Wire
 
 extension UpdateApplier {
   mutating func entries(_ push: EntryPush) throws(StoreFailure) {
-    try take(push, isFirst: heard.isUp)
+    try take(push, isFirst: heard.isUp, offer: update.isSilent ? .silent : .offered)
   }
 
-  /// Messages that are no entries of a push: each stands alone.
+  /// Messages that are no entries of a push: each stands alone. Those that an answer tells, or a
+  /// list, are offered by the catch-up that finds them new.
   mutating func islands(
     _ conversation: [UInt8], items: [PushedItem]
   ) throws(StoreFailure) {
@@ -22,18 +23,23 @@ extension UpdateApplier {
         case .message(let message): .message(message)
         case .bad(let range, let reason): .hole(range, reason.text)
         }
-      try take(EntryPush(conversation: conversation, items: [item]), isFirst: false)
+      var offer = RowFlags()
+      if asked == nil, answered == nil {
+        offer = update.isSilent ? .silent : one.isNew ? .offered : []
+      }
+      try take(EntryPush(conversation: conversation, items: [item]), isFirst: false, offer: offer)
     }
   }
 
-  private mutating func take(_ push: EntryPush, isFirst: Bool) throws(StoreFailure) {
+  private mutating func take(
+    _ push: EntryPush, isFirst: Bool, offer: RowFlags
+  ) throws(StoreFailure) {
     let record = try tx.conversation(creating: push.conversation)
     let ingest = Ingest(
       rules, frame: arrival.frame, opened: takePayloads(entryPayloads(push.items).count),
       issued: tx.lsn, autoMarkRead: false)
     var input = try LogInput(memory, rules, of: record, in: tx)
-    let entries = try input.take(
-      push, from: ingest, isFirst: isFirst, isSilent: update.isSilent)
+    let entries = try input.take(push, from: ingest, isFirst: isFirst, offer: offer)
     try input.finish(entries, frame: arrival.frame)
     for bad in entries.bad { try poison(bad.range, cid: record.cid) }
     if isFirst {

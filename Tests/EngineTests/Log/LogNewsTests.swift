@@ -131,6 +131,28 @@ import Timeline
     #expect(try offered(host) == names(1...3))
   }
 
+  /// Protects: the last message that a list tells of a conversation is history on a new device, and
+  /// is offered by the catch-up that finds it new elsewhere.
+  @Test(arguments: [false, true]) func aListOffersNothing(_ isKnown: Bool) throws {
+    let host = try host()
+    if isKnown {
+      try host.sync()
+      try away(1, host)
+    }
+    let last = isKnown ? 61 : 60
+    try host.hand(
+      """
+      {"type":"conversation_updated","conversation":{"conversation_id":"room","last_message":{
+      "message_id":"m\(last)","sender_id":"you","created_at":"2026-02-15T22:30:00",
+      "payload":"text \(last)"}}}
+      """)
+    #expect(try host.shown().last?.hasPrefix("m\(last)") ?? false)
+    #expect(try offered(host) == [])
+    try host.sync()
+    try host.readAll()
+    #expect(try offered(host) == (isKnown ? ["m61"] : []))
+  }
+
   /// Protects: what is read again after a restore is no news.
   @Test func aRestoreIsHistory() throws {
     let host = try host { $0.namesEpoch = true }
