@@ -41,6 +41,13 @@ struct LogSync {
     if case .refresh(let low, let high) = job.request.kind, isLive(job) {
       return try refresh(&job, from: low, to: high)
     }
+    if case .marker = job.request.kind, try tx.unreadReader.namedMarker(input.record.cid) == nil,
+      try tx.unreadReader.readMarker(input.record.cid) == nil
+    {
+      // Nobody has said how far the user has read.
+      job.stage = .asking
+      return .next
+    }
     if let row = try doubted(beside: job) { return try reread(row, &job) }
     guard let aim = try aim(of: job) else { return .ended(nil) }
     let goal: LogWalk.Goal

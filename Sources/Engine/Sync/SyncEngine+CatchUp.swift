@@ -395,15 +395,21 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Step {
     var draft = job
     var effects = UpdateApplier.Effects()
+    var isNamed = false
     let stage = try commit { tx throws(StoreFailure) -> SyncStage? in
       let record = try tx.conversation(creating: draft.request.conversation)
       guard record.id == known.id else { return nil }
       var applier = applier(tx, answer: .getConversation, from: ingest, at: now)
       try applier.told(known)
       effects = applier.effects
+      isNamed = try tx.unreadReader.namedMarker(record.cid) != nil
+      if scheme.isLog { return nil }
       return try planner(tx).planAtMarker(&draft, of: record, asks: false)
     }
     tell(effects)
+    if scheme.isLog, isNamed {
+      return try readLog(&job) { sync, job throws(StoreFailure) in try sync.begin(&job) }
+    }
     if let stage { draft.stage = stage }
     job = draft
     return stage == nil ? .ended(nil) : .next

@@ -22,6 +22,8 @@ final class LogHost {
   var tellsClientIDs = true
   /// What the user does is pushed.
   var echoes = false
+  /// The last message that the user has read, which the server tells of the conversation.
+  var readTo: String?
   /// What is sent is answered, and gets lost on the server.
   var drops = false
   private var senders: [[UInt8]: String] = [:]
@@ -231,6 +233,10 @@ final class LogHost {
       let id = change(
         kind, of: target, by: "me", says: request["payload"] as? String ?? "", pushes: echoes)
       return ok("{\"entry_id\":\"\(id)\"}")
+    case "get_conversation":
+      guard let readTo else { return failed("unsupported") }
+      return ok(
+        "{\"conversation\":{\"conversation_id\":\"room\",\"last_read_message_id\":\"\(readTo)\"}}")
     default:
       return failed("unsupported")
     }

@@ -227,6 +227,19 @@ import Timeline
     #expect(try picture(window) == ids(host))
   }
 
+  /// Protects: a window at the first unread message asks how far the user has read, where nobody
+  /// has said it.
+  @Test(arguments: [true, false]) func aWindowAtTheFirstUnread(_ isTold: Bool) throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    for _ in 0..<90 { host.post() }
+    host.readTo = isTold ? "m40" : nil
+    try host.client.connected()
+    let window = try open(host, .unread, count: 8)
+    #expect(host.requests.count { $0.contains("get_conversation") } == 1)
+    #expect(try picture(window).contains { $0.hasSuffix("m41") } == isTold)
+    #expect(try window.state().isMarkerUnknown == !isTold)
+  }
+
   /// Protects: a split beside rows in doubt is closed by who fills it: they are read again.
   @Test(arguments: [2, 3, 10]) func aSplitBesideRowsInDoubtIsFilled(_ pageLimit: Int) throws {
     let kind = kind { $0.marksInPlace = true }
