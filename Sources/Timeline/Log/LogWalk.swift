@@ -189,7 +189,8 @@ package struct LogWalk: Sendable {
     if let target, let row = try book.table.row(target) {
       isJoined = range.holds(row.place) || range.start != nil
     } else {
-      isJoined = true
+      // Of a log that was known to be empty all is new.
+      isJoined = lastKnown == nil || range.start != nil
     }
     if isJoined, goal == .present || range.start != nil {
       if goal == .whole, let start = range.start, start.connection < book.facts.connection,

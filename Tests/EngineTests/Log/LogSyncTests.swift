@@ -41,6 +41,19 @@ import Timeline
     try host.expectWhole()
   }
 
+  /// Protects: of a log that was known to be empty a catch-up brings all that came since.
+  @Test func anEmptyLogIsKnown() throws {
+    let host = try LogHost(kind(), pageLimit: 10)
+    try host.client.connected()
+    #expect(try host.sync().trouble == nil)
+    try host.client.disconnected()
+    for _ in 0..<60 { host.post() }
+    try host.client.connected()
+    #expect(try host.sync().trouble == nil)
+    try host.expectWhole()
+    #expect(host.requests.count <= 8, "\(host.requests.count)")
+  }
+
   /// Protects: the order is that of the log, whatever the stamps say.
   @Test func theOrderIsThatOfTheLog() throws {
     let host = try LogHost(kind(), pageLimit: 5)
