@@ -9,6 +9,7 @@
 /// message of mine settles a send is the store's to see, whatever brought it.
 internal import Base
 internal import Store
+internal import Timeline
 internal import Vault
 internal import Wire
 
@@ -368,7 +369,17 @@ extension SyncEngine {
   ) throws(StoreFailure) -> Receipt {
     var id: [UInt8]?
     if case .message(.message(let message)) = outcome { id = message.id }
+    var effects: LogEffects?
     let name = try commit { tx throws(StoreFailure) -> [UInt8]? in
+      if case .failed(.notFound, _) = outcome,
+        let conversation = try tx.conversation(cid: record.cid)
+      {
+        // What was to be deleted has left the log.
+        var input = try LogInput(memory, ingestRules, of: conversation, in: tx)
+        try input.book.lost(record.target)
+        try input.finish()
+        effects = input.effects
+      }
       var result: [UInt8]?
       if let data = response.data, data.count <= Limits.resultBytesMax {
         result = Array(arrival.frame[data])
@@ -376,6 +387,7 @@ extension SyncEngine {
       let waits = try LogSends(tx, record.cid).noteAnswer(to: record, id: id, result: result)
       return waits ? try tx.conversation(cid: record.cid)?.id : nil
     }
+    if let effects { note(effects) }
     if let name { catchUp(name) }
     report.tellHost()
     return .applied

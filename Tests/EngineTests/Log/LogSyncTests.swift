@@ -213,6 +213,28 @@ import Timeline
     #expect(try host.client.state().operationsOpen == 0)
   }
 
+  /// Protects: a message that the user deletes and the server does not have any more stays away.
+  @Test func whatIsDeletedAndGoneStaysAway() throws {
+    let host = try LogHost(kind())
+    for _ in 0..<10 { host.post() }
+    try host.client.connected()
+    try host.sync()
+    host.server.purge(6)
+    host.alter = { request, answer in
+      guard request.contains("delete_message") else { return answer }
+      return answer.replacing(/"status".*/) { _ in
+        #""status":"error","error":{"code":"not_found"}}"#
+      }
+    }
+    _ = try host.client.perform(
+      Array(#"{"type":"delete_message","message_id":"m3","conversation_id":"room"}"#.utf8))
+    try host.run()
+    #expect(try !host.shown().contains { $0.hasPrefix("m3 ") })
+    try host.sync()
+    #expect(try !host.shown().contains { $0.hasPrefix("m3 ") })
+    #expect(try host.client.state().operationsOpen == 0)
+  }
+
   /// Protects: a send whose answer was lost is found in the log by its client id, and told once.
   @Test func lostAnswersAreFound() throws {
     let host = try LogHost(kind())
