@@ -149,6 +149,8 @@ struct WindowEnds {
   var preloaded: (above: Position?, below: Position?)
   /// Gaps that opened below the newest messages, and are not loaded until they are whole.
   var opened = SpanSet()
+  /// Positions are places in a log, where what is pushed is a range of its own.
+  var isOfLog = false
 
   /// A new connection.
   mutating func beginAgain() { preloaded = (nil, nil) }

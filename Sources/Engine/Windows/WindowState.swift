@@ -210,6 +210,7 @@ struct WindowState: LiveQueryState {
     _ rx: ReadTransaction, fresh snapshot: FreshRanges, nowMs: Int64
   ) throws(StoreFailure) -> [DiffOp] {
     holds = list.heldUntilMs != nil
+    ends.isOfLog = rx.positionsMove
     ends.stoodAtEnd = isAtEnd && lastSent.map { list.loaded.joins($0, and: .max) } ?? false
     let found = try rx.conversation(config.conversation)
     if try notesUnmade(found, rx) { return letGo(nowMs) }
@@ -311,6 +312,7 @@ struct WindowState: LiveQueryState {
   private func healing(_ record: ConversationRecord, _ spans: SpanSet) -> Healing {
     var healing = Healing()
     guard connection.isUp else { return healing }
+    if ends.isOfLog { healing.opened = ends.opened }
     if connection.isHealing {
       healing.floor = spans.newest?.low ?? .min
       if let fetch = record.fetch {

@@ -35,6 +35,8 @@ package struct Healing: Equatable, Sendable {
   package var floor: Position?
   /// Those behind which lies a row of these ranges are being filled.
   package var fills = SpanSet()
+  /// Gaps that opened below the newest messages: a catch-up settles these as if they were loaded.
+  package var opened = SpanSet()
 
   package init(floor: Position? = nil, fills: SpanSet = SpanSet()) {
     self.floor = floor

@@ -269,6 +269,10 @@ private struct Edit {
       }
     }
     was.fills.eachDifference(from: healing.fills) { doubt(rows(in: $0)) }
+    was.opened.eachDifference(from: healing.opened) { gap in
+      let row = row(from: gap.high)
+      if row < list.order.count { doubt(row: row) }
+    }
   }
 
   /// Rows whose split has been held back for long enough.
@@ -305,7 +309,10 @@ private struct Edit {
     guard let place = list.position(ofRow: row), !place.isPending,
       let before = list.position(ofRow: row - 1), let floor = list.healing.floor
     else { return false }
-    return floor <= before && list.loaded.joins(before, and: place)
+    if floor > before { return false }
+    let (loaded, opened) = (list.loaded, list.healing.opened)
+    return loaded.joins(before, and: place)
+      || !opened.isEmpty && loaded.union(opened).joins(before, and: place)
   }
 
   /// Rows in a range: whether they are proven is part of what they look like.

@@ -240,6 +240,33 @@ import Timeline
     #expect(try window.state().isMarkerUnknown == !isTold)
   }
 
+  /// Protects: what is pushed without the entry before it opens a split that the catch-up settles:
+  /// it is held back, and none flashes.
+  @Test func aSplitThatHealsIsHeldBack() throws {
+    let host = try LogHost(kind { $0.namesPrevious = false }, pageLimit: 10)
+    for _ in 0..<8 { host.post() }
+    try host.client.connected()
+    var config = WindowConfig(
+      conversation: Array("room".utf8), at: .latest, count: 30, rowsMax: 500)
+    config.holdMs = 1_000
+    let window = try host.client.openWindow(config)
+    try settle(window, host)
+    var drawn = 0
+    host.alter = { _, answer in
+      if (try? window.poll()) != nil, let rows = try? self.picture(window) {
+        drawn += rows.count { $0.hasPrefix("|") }
+      }
+      return answer
+    }
+    for _ in 0..<3 {
+      host.post(pushes: true)
+      host.post(pushes: true)
+      try settle(window, host)
+    }
+    #expect(drawn == 0)
+    #expect(try picture(window) == ids(host))
+  }
+
   /// Protects: a split beside rows in doubt is closed by who fills it: they are read again.
   @Test(arguments: [2, 3, 10]) func aSplitBesideRowsInDoubtIsFilled(_ pageLimit: Int) throws {
     let kind = kind { $0.marksInPlace = true }
