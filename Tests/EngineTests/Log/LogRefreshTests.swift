@@ -121,7 +121,7 @@ import Timeline
     #expect(host.requests.count <= 8, "\(host.requests)")
   }
 
-  /// Protects: where the server has purged what is shown, no message that was deleted is shown again
+  /// Protects: where the server has purged what is shown, no deleted message is shown again
   /// meanwhile: rows are asked for, and not what changed them.
   @Test func aDeletedMessageDoesNotComeBack() throws {
     let host = try host(60) { _ in }
