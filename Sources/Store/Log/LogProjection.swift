@@ -142,7 +142,12 @@ package struct LogProjection {
       try tx.conversationTable.note(toldMarker: told, of: cid)
     }
     tally.marker = try now(old.read)
-    if let top = try now(old.counted), tally.counted != nil { tally.counted?.top = top }
+    if let top = try now(old.counted), tally.counted != nil {
+      tally.counted?.top = top
+      // What moved past it on the way is not what came later.
+      tally.counted?.arrived = try tx.unreadReader.countUnread(
+        cid, from: max(tally.marker ?? .min, top).successor, to: ReadTransaction.beyond)
+    }
     let low = tally.marker?.successor ?? .min
     tally.unread = try tx.unreadReader.countUnread(cid, from: low, to: ReadTransaction.beyond)
     if tally == (try tx.tally(cid)) { return }

@@ -153,6 +153,33 @@ import Timeline
     #expect(try offered(host) == (isKnown ? ["m61"] : []))
   }
 
+  /// Protects: what moves when two parts of the log are joined is not counted once more.
+  @Test func aBadgeCountsAMessageOnce() throws {
+    var kind = LogServerKind()
+    kind.hasStream = true
+    let host = try LogHost(kind, pageLimit: 5)
+    for _ in 0..<2 { host.post() }
+    try host.client.connected()
+    try host.sync()
+    try host.client.disconnected()
+    for _ in 0..<2 { host.change(.react(Array("r".utf8)), of: "m1") }
+    try host.client.connected()
+    try host.hand(
+      """
+      {"type":"conversation_updated","conversation":{"conversation_id":"room","unread_count":0,
+      "last_read_message_id":"m2","last_message":{"message_id":"m2","sender_id":"you",
+      "created_at":"2026-02-15T22:15:47","payload":"text 2"}}}
+      """)
+    host.post(pushes: true)
+    host.post(pushes: true)
+    host.change(.react(Array("r".utf8)), of: "m1", pushes: true)
+    try host.run()
+    try host.sync()
+    try host.expectWhole()
+    let row = try #require(try host.client.conversation(Array("room".utf8)).rows.first)
+    #expect(row.unread == 2)
+  }
+
   /// Protects: what is read again after a restore is no news.
   @Test func aRestoreIsHistory() throws {
     let host = try host { $0.namesEpoch = true }
