@@ -18,17 +18,6 @@ import Timeline
     return host
   }
 
-  private func settle(_ window: Window, _ host: LogHost) throws {
-    for _ in 0..<200 {
-      try host.run()
-      let count = host.requests.count
-      let diff = try window.poll()
-      try host.run()
-      if diff == nil, host.requests.count == count { return }
-    }
-    Issue.record("the window does not come to rest: \(try window.state())")
-  }
-
   /// Protects: a gap of the log is filled, though what stands at its other end is in doubt.
   @Test(arguments: [false, true]) func aGapAboveADoubtIsFilled(_ findsNothing: Bool) throws {
     let host = try host(60, pageLimit: 5, deleted: [20])
@@ -42,7 +31,7 @@ import Timeline
       conversation: Array("room".utf8), at: .latest, count: 5, rowsMax: 500)
     config.holdMs = 0
     let window = try host.client.openWindow(config)
-    try settle(window, host)
+    try host.settle(window)
     for _ in 0..<3 {
       let page = try window.rows(first: 0, count: 10_000)
       if let split = page?.rows.lastIndex(where: { $0.flags & (1 << 8) != 0 }) {
@@ -50,7 +39,7 @@ import Timeline
       } else {
         _ = try window.load(Load(.before(0), count: 15))
       }
-      try settle(window, host)
+      try host.settle(window)
     }
     let page = try #require(try window.rows(first: 0, count: 10_000))
     let ids = page.rows.map { String(decoding: page[$0.id], as: UTF8.self) }

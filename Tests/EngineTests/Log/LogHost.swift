@@ -302,6 +302,18 @@ final class LogHost {
     try run()
   }
 
+  /// Polls a window, and carries frames, until nothing is asked and nothing changes.
+  func settle(_ window: Window) throws {
+    for _ in 0..<200 {
+      try run()
+      let count = requests.count
+      let diff = try window.poll()
+      try run()
+      if diff == nil, requests.count == count { return }
+    }
+    Issue.record("the window does not come to rest: \(try window.state())")
+  }
+
   func reset() {
     requests = []
     receipts = []
