@@ -163,11 +163,13 @@ class Tidy(unittest.TestCase):
         self.assertEqual(self.owned(**many(9)), ["Type:0: 9 files extend it, 8 are allowed"])
 
     def test_subject(self):
-        for line in ("Store: rows are written once", "Docs, Tests: x", "C/Python 3.x-y: x",
+        for line in ("store: write rows once", "docs, tests: x", "C/Python 3.x-y: x",
                      "Docs: " + "x" * 66):
             self.assertEqual(list(tidy.subject(line)), [])
-        for line in ("rows are written once", "store: x", "Store:x", "Store: ", "S_t: x", ""):
-            self.assertEqual(list(tidy.subject(line)), ["the subject is not `Room: what`"])
+        for line in ("rows are written once", "Store:x", "Store: ", "S_t: x", "9: x", ""):
+            self.assertEqual(list(tidy.subject(line)), ["the subject is not `area: verb …`"])
+        self.assertEqual(list(tidy.subject("store: what is read stays")),
+                         ['the subject has no verb behind the area but "what"'])
         self.assertEqual(list(tidy.subject("Docs: " + "x" * 67)),
                          ["a subject of 73 columns, 72 are allowed"])
 
@@ -212,7 +214,7 @@ class Commits(unittest.TestCase):
         self.assertEqual(self.subjects(self.root, base), ([], False))
         self.commit("no room")
         (line,), missed = self.subjects(self.root, base)
-        self.assertIn("the subject is not `Room: what`: no room", line)
+        self.assertIn("the subject is not `area: verb …`: no room", line)
         self.assertFalse(missed)
 
     def test_a_clone_without_the_base(self):

@@ -23,6 +23,8 @@ FILE_MAX = 500
 FOLDER_MAX = 22
 BYTES_MAX = 200_000
 SUBJECT_MAX = 72
+# Words that a subject does not begin with: a verb says what the commit does.
+NO_VERBS = {"a", "an", "no", "of", "the", "what", "where", "who"}
 # Tables that a script writes: nobody reads them by the line.
 TABLES = {"Sources/Text/UnicodeTables.swift"}
 # Folders that git ignores, for a folder without git.
@@ -282,9 +284,12 @@ def complaints(path, text):
 
 
 def subject(line):
-    """The first line of a commit's message is `Room: what`."""
-    if not re.match(r"[A-Z][A-Za-z0-9 ,/.-]*: \S", line):
-        yield "the subject is not `Room: what`"
+    """The first line of a commit's message is `area: verb, what changed for whom`."""
+    match = re.match(r"[A-Za-z][A-Za-z0-9 ,/.-]*: (\S+)", line)
+    if not match:
+        yield "the subject is not `area: verb …`"
+    elif match.group(1).lower() in NO_VERBS:
+        yield f"the subject has no verb behind the area but \"{match.group(1)}\""
     if len(line) > SUBJECT_MAX:
         yield f"a subject of {len(line)} columns, {SUBJECT_MAX} are allowed"
 
