@@ -1,5 +1,5 @@
-# Every habit has one name. `make check` is everything quick, `make test` is everything that must
-# pass; both install what is missing first.
+# `make quick` after a change, `make test` before a commit lands, `make nightly` for the long proofs.
+# Each installs what is missing first. docs/design/proof.md says what each stage proves.
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -25,28 +25,40 @@ PYTHON := python3
 RELEASE := .build-rel/release
 LIB := out/lib
 
-.DEFAULT_GOAL := lib
-.PHONY: storage storage-setup lib setup check fmt format tidy tables header build test symbols abi abi-accept c py \
-  probe-test matrix xmpp interop statuses types swift-boundary screens sim sim-bin sim-test sim-storage sim-commits \
-  sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults sim-long sim-traces hostile faults \
-  asan tsan fuzz search-model bench bench-count bench-growth bench-retention bench-search bench-syscalls bench-worst bench-weight \
-  bench-page bench-setup server examples docs-lint demo terminal terminal-test screenshots \
-  install clean
+SIM := .build-test/debug/tideline-sim
+# Swift Testing would walk the stack at each error that is thrown: see Scripts/stages.py.
+TESTS := TL_TESTED=1 SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 $(SWIFT) test --scratch-path .build-test -j $(JOBS)
 
-## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. It looks for
-## nothing in its own folder, which would be a dozen calls of the system at each load.
+.DEFAULT_GOAL := lib
+.PHONY: storage storage-setup lib setup check quick nightly fmt format tidy tables header build test symbols abi \
+  abi-accept c py py-run probe-test probe-run matrix xmpp interop statuses types swift-boundary screens sim sim-bin \
+  sim-test sim-storage sim-commits sim-each-commit sim-retention sim-log import-kill sim-known sim-smoke sim-faults \
+  sim-long sim-traces hostile faults asan tsan fuzz search-model bench bench-count bench-growth bench-retention \
+  bench-search bench-syscalls bench-worst bench-weight bench-page bench-setup server examples docs-lint demo \
+  terminal terminal-test screenshots test-build test-swift test-install asan-swift size install uninstall clean
+
+## The shared library, as a host finds it: `out/lib/libtideline.so` and its soname. Without a run
+## path: each folder in one costs a dozen system calls at each load.
 lib: setup
-	$(PYTHON) Scripts/lean.py .build-rel/lean
-	TL_LEAN="$(CURDIR)/.build-rel/lean" $(SWIFT) build -c release --product tideline \
-	  --static-swift-stdlib --scratch-path .build-rel --disable-local-rpath -j $(JOBS)
+	$(SWIFT) build -c release --product tideline --static-swift-stdlib --scratch-path .build-rel \
+	  --disable-local-rpath -j $(JOBS)
 	@sh Scripts/stage.sh $(RELEASE)/libtideline.so $(LIB) $(VERSION)
 
 setup:
 	@sh Scripts/setup.sh
 
-## Everything quick, in the order in which it is cheapest to fail.
-check: setup tidy format header build test-swift symbols abi c py types swift-boundary sim-smoke \
+## All static checks, the tests of the boundary and 100 seeds, in the order in which they are cheapest
+## to fail.
+check: setup tidy format header test-swift symbols size abi c py types swift-boundary test-install sim-smoke \
   examples docs-lint
+
+## After a change: the tests of the modules that changed, and 100 seeds.
+quick: setup
+	@$(PYTHON) Scripts/quick.py --jobs $(JOBS)
+
+## The long proofs; appends a row to docs/design/proof.md. ONLY=NAME runs one stage, and no row.
+nightly: setup
+	@$(PYTHON) Scripts/nightly.py --jobs $(JOBS) $(if $(ONLY),--only "$(ONLY)")
 
 fmt:
 	$(SWIFT) format -i -p -r Sources Tests TestSupport Simulator examples/server/Sources Benchmarks/VaultAlone Package.swift
@@ -62,25 +74,29 @@ tidy:
 header: setup
 	$(PYTHON) Scripts/header.py check
 
-build: setup
-	$(SWIFT) build --build-tests -j $(JOBS)
+## Tests and simulator in one build: optimised, and a changed file is compiled alone.
+build test-build: setup
+	TL_TESTED=1 $(SWIFT) build --build-tests --scratch-path .build-test -j $(JOBS)
 
-.PHONY: test-swift
 test-swift: setup
-	$(SWIFT) test -j $(JOBS)
+	$(TESTS)
 
 ## What is known of Unicode, and what the tests expect of it, from a Python with that version.
 tables:
 	$(PYTHON) Scripts/unicode_tables.py
 	$(PYTHON) Tests/TextTests/reference.py
 
-## Everything that must pass; the last line sums what ran.
+## Everything that must pass before a commit lands; the last line sums what ran.
 test: setup
-	@$(PYTHON) Scripts/test.py --jobs $(JOBS) --seeds $(SEEDS)
+	@$(PYTHON) Scripts/test.py --jobs $(JOBS)
 
 ## The header's functions, the version script and the exports are the same set.
 symbols: lib
 	$(PYTHON) Scripts/symbols.py $(LIB)/libtideline.so
+
+## The stripped library is at most 10 MB.
+size: lib
+	@sh Scripts/size.sh $(LIB)/libtideline.so
 
 ## Signatures, constants, sizes and offsets against the snapshot that was reviewed.
 abi: setup
@@ -100,18 +116,28 @@ asan: setup
 	@sh Scripts/stage.sh .build-asan/debug/libtideline.so out/asan $(VERSION)
 	@sh Scripts/boundary.sh address out/asan
 
+## The Swift tests under AddressSanitizer.
+asan-swift: setup
+	TL_SANITIZE=1 $(SWIFT) build --build-tests --sanitize=address --scratch-path .build-asan -j $(JOBS)
+	SWT_SWIFT_ERROR_BACKTRACING_ENABLED=0 SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=detect_leaks=0 \
+	  .build-asan/debug/tidelinePackageTests.xctest --testing-library swift-testing
+
 tsan: setup
 	TL_SANITIZE=1 $(SWIFT) build --sanitize=thread --product tideline --scratch-path .build-tsan \
 	  -j $(JOBS)
 	@sh Scripts/stage.sh .build-tsan/debug/libtideline.so out/tsan $(VERSION)
 	@sh Scripts/boundary.sh thread out/tsan
 
-py: lib server
+py: lib server py-run
+
+py-run:
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Boundary/run.py
 
 ## What the probe finds out: the reference server in many configurations, and planted faults.
-probe-test: lib server
+probe-test: lib server probe-run
+
+probe-run:
 	@TIDELINE_LIBRARY=$(CURDIR)/$(LIB)/libtideline.so.1 PYTHONPATH=examples/python/src \
 	  $(PYTHON) Tests/Probe/run.py
 
@@ -145,32 +171,30 @@ statuses: lib
 swift-boundary: lib
 	@$(PYTHON) Scripts/swift_boundary.py $(LIB) --jobs $(JOBS)
 
-## Linked statically: a tenth faster. It looks into memory, so fields keep their names.
 sim-bin: setup
-	TL_REFLECTION=1 $(SWIFT) build -c release --product tideline-sim --scratch-path .build-sim -j $(JOBS) \
-	  --static-swift-stdlib -Xswiftc -DDEBUG
+	TL_TESTED=1 $(SWIFT) build --product tideline-sim --scratch-path .build-test -j $(JOBS)
 
 ## One seed, replayed exactly.
 sim: sim-bin
-	.build-sim/release/tideline-sim seed $(SEED)
+	$(SIM) seed $(SEED)
 
 sim-test: sim-bin
-	.build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix \
+	$(SIM) run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix \
 	  --twice 1
 
 ## The same, and worlds on a file reach it as a storage of the host's is.
 sim-storage: sim-bin
-	SIM_STORAGE=1 .build-sim/release/tideline-sim run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix
+	SIM_STORAGE=1 $(SIM) run --seeds $(SEEDS) --jobs $(JOBS) --worlds mix
 
 ## A host that keeps a part of what it fetches, with a mirror of the feed.
 sim-retention: sim-bin
-	.build-sim/release/tideline-sim run --seeds $(RETENTION_SEEDS) --jobs $(JOBS) \
+	$(SIM) run --seeds $(RETENTION_SEEDS) --jobs $(JOBS) \
 	  --worlds retention
 
 ## A server that keeps a log. The control, which appends what it hears, has to fail in nearly all.
 sim-log: sim-bin
-	.build-sim/release/tideline-sim control --seeds 100 --jobs $(JOBS) --worlds log
-	.build-sim/release/tideline-sim run --seeds $(LOG_SEEDS) --jobs $(JOBS) --worlds log --twice 19
+	$(SIM) control --seeds 100 --jobs $(JOBS) --worlds log
+	$(SIM) run --seeds $(LOG_SEEDS) --jobs $(JOBS) --worlds log --twice 19
 
 ## 200,000 messages of an older cache, killed at 50 points; `make py` does 6,000 with 12.
 import-kill: lib
@@ -179,27 +203,28 @@ import-kill: lib
 
 ## Seeds that failed once.
 sim-known: sim-bin
-	.build-sim/release/tideline-sim known Simulator/seeds.txt
+	$(SIM) known Simulator/seeds.txt
 
 sim-smoke: sim-bin
-	.build-sim/release/tideline-sim run --seeds 100 --jobs $(JOBS) --worlds mix
+	$(SIM) run --seeds 100 --jobs $(JOBS) --worlds mix
 
 ## One drawn commit of each world fails: memory is as it was, and the engine that goes on shows what
 ## one shows that is opened from the file.
 sim-commits: sim-bin
-	.build-sim/release/tideline-sim commits --seeds $(COMMIT_SEEDS) --jobs $(JOBS) --worlds mix
+	$(SIM) commits --seeds $(COMMIT_SEEDS) --jobs $(JOBS) --worlds mix
 
 ## Each commit of a world, one a run.
 sim-each-commit: sim-bin
-	.build-sim/release/tideline-sim commits --each --seeds 100 --jobs $(JOBS) --worlds mix
+	$(SIM) commits --each --seeds 100 --jobs $(JOBS) --worlds mix
 
-## Faults planted on purpose, each of which must be found: without it green seeds show nothing.
+## Faults planted on purpose, each of which must be found by its seed in Simulator/faults.txt: without
+## this green seeds show nothing. SEARCH=1 looks for the seeds anew.
 sim-faults: sim-bin
-	.build-sim/release/tideline-sim faults --seeds 300 --jobs $(JOBS)
+	$(SIM) faults $(if $(SEARCH),--seeds 300,--recorded Simulator/faults.txt) --jobs $(JOBS)
 
 ## The traces of seeds 1 to 2,000 are those that were kept: nothing that is seen has changed.
 sim-traces: sim-bin
-	$(PYTHON) Scripts/traces.py .build-sim/release/tideline-sim --jobs $(JOBS)
+	$(PYTHON) Scripts/traces.py $(SIM) --jobs $(JOBS)
 
 ## Seeds nobody has tried, or those from FROM on; prints where it began.
 sim-long: sim-bin
@@ -208,22 +233,22 @@ sim-long: sim-bin
 ## Servers that mean harm: 320,000 frames of numbers, times, ids and sizes at their edges. A trap
 ## takes a process down, and its seed is named.
 hostile: sim-bin
-	.build-sim/release/tideline-sim hostile --seeds $(HOSTILE_SEEDS) --frames $(HOSTILE_FRAMES) \
+	$(SIM) hostile --seeds $(HOSTILE_SEEDS) --frames $(HOSTILE_FRAMES) \
 	  --jobs $(JOBS)
 
 ## A million random steps of what a screen shows, each beside a slow and obvious reference;
 ## `make test` does 50,000.
 screens: setup
-	@sh Scripts/screens.sh $(SCREEN_STEPS) $(JOBS)
+	TL_SCREEN_STEPS=$(SCREEN_STEPS) $(TESTS) --filter 'ViewportTests.PropertyTests|TimelineTests.ItemListTests'
 
 ## 100,000 random operations of four seeds on files with search, with kills at any write: what is
 ## found equals a scan. `make test` does 2,400.
 search-model: setup
-	TL_SEARCH_OPERATIONS=25000 $(SWIFT) test -j $(JOBS) --filter SearchModelTests
+	TL_SEARCH_OPERATIONS=25000 $(TESTS) --filter SearchModelTests
 
 ## Each write, sync and read of a session fails once; each crash point is reopened.
 faults: setup
-	$(SWIFT) test -j $(JOBS) --filter 'Fault|Crash|Flip'
+	TL_ROUNDS=20 $(TESTS) --filter 'Fault|Crash|Flip|PowerCuts'
 
 ## Tideline beside plain SQLite and encrypted ones, on the same messages in one run.
 bench: lib bench-setup
@@ -278,12 +303,12 @@ storage: lib storage-setup
 storage-setup:
 	@sh Scripts/setup.sh storage
 
-## The reference server: `out/tideline-server`.
+## The reference server: `out/tideline-server`. It is not optimised: that would take twice as long to
+## build, and it answers fast enough for 20,000 messages.
 server: setup
-	$(SWIFT) build -c release --package-path examples/server -j $(JOBS)
+	$(SWIFT) build --package-path examples/server -j $(JOBS)
 	@mkdir -p out
-	@ln -sf "$$($(SWIFT) build -c release --package-path examples/server \
-	  --show-bin-path)/tideline-server" out/tideline-server
+	@ln -sf ../examples/server/.build/debug/tideline-server out/tideline-server
 
 examples: lib
 	@sh Scripts/examples.sh $(LIB)
@@ -310,6 +335,13 @@ screenshots: setup lib server
 install: lib
 	@sh Scripts/install.sh "$(RELEASE)/libtideline.so" "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"
 
+uninstall:
+	@sh Scripts/uninstall.sh "$(DESTDIR)" "$(PREFIX)" "$(VERSION)"
+
+## Both in an empty root, and a program that is built against what they installed.
+test-install: lib
+	@sh Scripts/test_install.sh
+
 clean:
-	rm -rf .build .build-rel .build-asan .build-tsan .build-sim .build-boundary \
+	rm -rf .build .build-rel .build-test .build-asan .build-tsan .build-boundary \
 	  examples/server/.build out

@@ -3,14 +3,20 @@ import PackageDescription
 
 let root = Context.packageDirectory
 
-/// Names of fields are of use to a debugger and to the simulator only, and the library is to stay
-/// small.
-let unnamed: [SwiftSetting] =
-  Context.environment["TL_REFLECTION"] == nil
-  ? [.unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release))]
-  : []
+/// `make` builds tests and simulator in one optimised debug build, where a changed file is compiled
+/// alone, `@testable import` works and a broken `ensure` ends the process. Test code itself is
+/// not optimised: its `#expect` macros take minutes of optimiser time.
+let tested: [SwiftSetting] =
+  Context.environment["TL_TESTED"] == nil
+  ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
-/// What the compiler insists on in every room.
+/// The library looks up no field by its name. Debug builds keep the names: the simulator and
+/// debuggers read them.
+let unnamed: [SwiftSetting] = [
+  .unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release))
+]
+
+/// Compiler settings of every module of the library.
 let strict: [SwiftSetting] =
   [
     .treatAllWarnings(as: .error),
@@ -18,18 +24,10 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
-  ] + unnamed
+  ] + unnamed + tested
 
 /// The sanitizers' runtime comes with the host program, so its symbols stay open.
 let complete = Context.environment["TL_SANITIZE"] == nil
-
-/// Swift's own library, of which the linker may drop what nothing asks for, and what the runtime
-/// needs of C++ to go inside: Scripts/lean.py makes both in the build folder. Without them the
-/// library is larger and loads the shared libstdc++.
-let lean = Context.environment["TL_LEAN"].map {
-  ["\($0)/libswiftCore.a", "\($0)/libswiftGlibc.a", "-L\($0)"]
-    + ["-Xlinker", "-T", "-Xlinker", "\(root)/Scripts/unwind.ld"]
-}
 
 /// What only the benchmarks link.
 let benchmarks: [Product] =
@@ -49,8 +47,12 @@ let libraryLink: [LinkerSetting] = [
     "-Xlinker", "--gc-sections", "-Xlinker", "--icf=all",
     "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
     "-Xclang-linker", "-static-libgcc",
+    // 244 kB of index for C++ exceptions. None may pass through the library, where it would leave
+    // locks held; without the index it ends the process.
+    "-Xlinker", "--no-eh-frame-hdr",
   ]),
-  .unsafeFlags(lean ?? []),
+  // The static libstdc++: see the file there. Sanitizers bring the shared one.
+  .unsafeFlags(complete ? ["-L\(root)/Scripts/link"] : []),
 ]
 
 func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -91,7 +93,7 @@ let package = Package(
     // The reference server's logic; its program is a package of its own.
     .target(
       name: "ReferenceServer", dependencies: ["CSQLite"],
-      path: "examples/server/Sources/ReferenceServer"),
+      path: "examples/server/Sources/ReferenceServer", swiftSettings: tested),
 
     // The simulator.
     .target(
@@ -100,9 +102,10 @@ let package = Package(
         "Base", "Timeline", "Store", "Engine", "ReferenceServer", "TestSupport", "CSQLite",
         "CSodium", "Support",
       ],
-      path: "Simulator/Library"),
+      path: "Simulator/Library", swiftSettings: tested),
     .executableTarget(
-      name: "tideline-sim", dependencies: ["Simulator"], path: "Simulator/Program"),
+      name: "tideline-sim", dependencies: ["Simulator"], path: "Simulator/Program",
+      swiftSettings: tested),
 
     // The vault without a store, which the benchmarks compare with other ciphers.
     .target(
@@ -111,11 +114,13 @@ let package = Package(
 
     // A VFS that counts, records and fails, for crash and fault tests.
     .target(
-      name: "TestSupport", dependencies: ["Base", "CSQLite"], path: "TestSupport"),
+      name: "TestSupport", dependencies: ["Base", "CSQLite"], path: "TestSupport",
+      swiftSettings: tested),
 
     // A server that keeps a log, and a client among troubles.
     .target(
-      name: "LogSupport", dependencies: ["Base", "Timeline"], path: "Tests/LogSupport"),
+      name: "LogSupport", dependencies: ["Base", "Timeline"], path: "Tests/LogSupport",
+      swiftSettings: tested),
 
     tests("BaseTests", ["Base"]),
     tests("TimelineTests", ["Timeline", "LogSupport", "Base"]),
@@ -137,7 +142,7 @@ let package = Package(
         "CSQLite", "Engine", "Store", "Timeline", "Wire", "Base", "ReferenceServer", "TestSupport",
         "LogSupport",
       ]),
-    tests("SimulatorTests", ["Simulator"]),
+    tests("SimulatorTests", ["Simulator", "TestSupport"]),
     tests("ServerTests", ["ReferenceServer"]),
   ],
   swiftLanguageModes: [.v6]

@@ -8,10 +8,13 @@ jobs=${JOBS:-$(nproc)}
 out=out/demo
 lib=$PWD/out/lib
 mkdir -p "$out"
-server="" work=""
+server="" work="" lib_build="" server_build=""
 finish() {
   code=$?
   trap - EXIT INT TERM HUP
+  for build in $lib_build $server_build; do
+    kill "$build" 2>/dev/null || true
+  done
   if [ -n "$server" ]; then
     kill "$server" 2>/dev/null || true
     wait "$server" 2>/dev/null || true
@@ -23,18 +26,38 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-quietly() { # quietly LOG COMMAND...: says nothing unless it fails
-  log=$1
-  shift
-  "$@" >"$log" 2>&1 || {
-    tail -n 40 "$log"
-    exit 1
-  }
+# Both are built side by side; how far each is stands in its last line that begins with [step/steps].
+build() { # build LOG TARGET: sets $built to the process
+  make --no-print-directory "$2" "JOBS=$jobs" >"$1" 2>&1 &
+  built=$!
 }
-echo "demo: building the library"
-quietly "$out/lib.log" make --no-print-directory lib "JOBS=$jobs"
-echo "demo: building the server"
-quietly "$out/server-build.log" make --no-print-directory server "JOBS=$jobs"
+far() { # far LOG: how far a build is
+  step=$(grep -oE '^\[[0-9]+/[0-9]+\]' "$1" | tail -n 1) || true
+  echo "${step:-[starting]}"
+}
+finished() { # finished PROCESS LOG WHAT: ends the demonstration where the build failed
+  wait "$1" && return
+  tail -n 40 "$2"
+  echo "demo: $3 could not be built, see $2" >&2
+  exit 1
+}
+if [ -e "$lib/libtideline.so" ] && [ -e out/tideline-server ]; then
+  echo "demo: bringing library and server up to date"
+else
+  echo "demo: building library and server, 2 to 4 minutes on two cores the first time"
+fi
+build "$out/lib.log" lib && lib_build=$built
+build "$out/server-build.log" server && server_build=$built
+seconds=0
+while kill -0 "$lib_build" 2>/dev/null || kill -0 "$server_build" 2>/dev/null; do
+  sleep 1
+  seconds=$((seconds + 1))
+  [ $((seconds % 15)) != 0 ] ||
+    echo "demo: $seconds s, library $(far "$out/lib.log"), server $(far "$out/server-build.log")"
+done
+finished "$lib_build" "$out/lib.log" "the library"
+finished "$server_build" "$out/server-build.log" "the server"
+echo "demo: both built after $seconds s; one day is played now, which takes some 15 s"
 program=out/tideline-server
 gcc -std=c11 -D_DEFAULT_SOURCE -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Werror -O2 -IInclude \
   -o "$out/demo" examples/c/demo.c -L"$lib" -ltideline -Wl,-rpath,"$lib"

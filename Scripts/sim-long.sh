@@ -10,10 +10,10 @@ from=${3:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 while [ "$left" -gt 0 ]; do
   seeds=$((left < 10000 ? left : 10000))
   echo "sim-long: from $from at $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
-  .build-sim/release/tideline-sim run --seeds "$seeds" --from "$from" --jobs "$jobs" --worlds mix \
+  .build-test/debug/tideline-sim run --seeds "$seeds" --from "$from" --jobs "$jobs" --worlds mix \
     --twice 19
   # A server that keeps a log: worlds of their own, one for twenty of the others.
-  .build-sim/release/tideline-sim run --seeds $((seeds / 20 + 1)) --from "$from" --jobs "$jobs" \
+  .build-test/debug/tideline-sim run --seeds $((seeds / 20 + 1)) --from "$from" --jobs "$jobs" \
     --worlds log --twice 19
   from=$((from + seeds))
   left=$((left - seeds))

@@ -1,109 +1,86 @@
 #!/usr/bin/env python3
-"""Runs everything that must pass and sums it up in one last line.
-
-Each step prints as it runs. A step that cannot be built counts as one failure, so that the last
-line never looks better than the run was.
-"""
+"""What has to pass before a commit lands: `make test`. docs/design/proof.md says what each stage
+proves and what waits for `make nightly`."""
 
 import argparse
-import os
 import re
 import subprocess
 import sys
-import time
 
-SUM = re.compile(r"(\d+) passed, (\d+) failed")
-RUN = re.compile(r"Test run with (\d+) tests?.*? (passed|failed)")
-FAILED = re.compile(r"^\S+ Test (?!run |case )(.+) failed after")
+import stages
+from stages import ROOT, Stage, make, simulator
 
-
-def count_swift(lines):
-    """Counts of `swift test`: its last summary, and each test named as failed."""
-    total = None
-    failed = 0
-    for line in lines:
-        if match := RUN.search(line):
-            total = (total or 0) + int(match.group(1))
-        elif FAILED.search(line):
-            failed += 1
-    return None if total is None else (total - failed, failed)
+# Where AddressSanitizer can find something: what handles the host's and SQLite's memory.
+POINTERS = ["Sources/ABI", "Sources/Vault", "Sources/BaseC", "Sources/Support", "Include",
+            "Tests/Boundary"]
+NIGHT = re.compile(r"^\| *\d{4}-\d\d-\d\d *\| *`?([0-9a-f]{7,40})`? *\|", re.M)
 
 
-def count_sum(lines):
-    """Counts of a step whose last matching line sums it up."""
-    for line in reversed(lines):
-        if match := SUM.search(line):
-            return int(match.group(1)), int(match.group(2))
-    return None
+def needs_address_sanitizer():
+    """Whether code that handles pointers changed since the last night in docs/design/proof.md."""
+    nights = NIGHT.findall((ROOT / "docs" / "design" / "proof.md").read_text(encoding="utf-8"))
+    if not nights:
+        return True
+    done = subprocess.run(["git", "diff", "--quiet", nights[-1], "--", *POINTERS], cwd=ROOT,
+                          capture_output=True, check=False)
+    return done.returncode != 0
 
 
-def count_sums(lines):
-    """Counts of a step of several parts, each of which ends with a line that sums it up."""
-    found = [match for line in lines if (match := SUM.fullmatch(line))]
-    if not found:
-        return None
-    return sum(int(m.group(1)) for m in found), sum(int(m.group(2)) for m in found)
+def gate(jobs):
+    base = stages.rotating_base()
+    built = ("library", "server")
+    tests = ("build of tests and simulator",)
+    print(f"rotating seeds from {base}, of commit {stages.commit()}; the same ones again: "
+          f"TL_FROM={base} make test", flush=True)
+    pointers = []
+    if needs_address_sanitizer():
+        pointers = [Stage("boundary from C under AddressSanitizer", make("asan", jobs=jobs),
+                          stages.count_boundary, built)]
 
+    def rotating(name, *arguments):
+        return Stage(name, simulator(*arguments, "--from", base, jobs=jobs), stages.count_last,
+                     tests, rotating=True)
 
-def run(name, command, count):
-    """Runs one step, echoing its output; gives (passed, failed)."""
-    print(f"=== {name}", flush=True)
-    began = time.monotonic()
-    environment = {key: value for key, value in os.environ.items() if key not in ("CC", "CXX")}
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        env=environment)
-    lines = []
-    for line in process.stdout:
-        sys.stdout.write(line)
-        sys.stdout.flush()
-        lines.append(line.rstrip("\n"))
-    code = process.wait()
-    passed, failed = (count(lines) if count else None) or (0, 0)
-    if code != 0 and failed == 0:
-        failed = 1
-    if code == 0 and count and passed == 0:
-        print(f"=== {name}: nothing ran")
-        failed += 1
-    print(f"=== {name}: {passed} passed, {failed} failed, {time.monotonic() - began:.0f} s",
-          flush=True)
-    return passed, failed
+    def fixed(name, *arguments):
+        return Stage(name, simulator(*arguments, jobs=jobs), stages.count_last, tests)
+
+    return [
+        Stage("build of tests and simulator", make("test-build", jobs=jobs)),
+        Stage("library", make("lib", jobs=jobs)),
+        Stage("server", make("server", jobs=jobs), after=("library",)),
+        Stage("boundary from C", ["sh", "Scripts/boundary.sh", "release", "out/lib"],
+              stages.count_boundary, built),
+        Stage("boundary from Python", make("py-run", jobs=jobs), stages.count_last, built),
+        Stage("probe of servers", make("probe-run", jobs=jobs), stages.count_last, built),
+        Stage("boundary from Swift",
+              [sys.executable, "Scripts/swift_boundary.py", "out/lib", "--jobs", jobs],
+              stages.count_last, built),
+        Stage("install and uninstall", ["sh", "Scripts/test_install.sh"], stages.count_last, built),
+        Stage("Swift tests", [stages.TESTS, "--testing-library", "swift-testing"],
+              stages.count_swift, tests, environment=stages.swift_tests()),
+        fixed("planted faults", "faults", "--recorded", "Simulator/faults.txt"),
+        fixed("seeds that failed once", "known", "Simulator/seeds.txt"),
+        # It has to lose: its counts say nothing, its exit code does.
+        Stage("control of a log", simulator("control", "--seeds", 100, "--worlds", "log",
+                                            jobs=jobs), after=tests),
+        fixed("worlds 1 to 400", "run", "--seeds", 400, "--worlds", "mix"),
+        fixed("failing commits 1 to 100", "commits", "--seeds", 100, "--worlds", "mix"),
+        fixed("worlds of retention 1 to 60", "run", "--seeds", 60, "--worlds", "retention"),
+        fixed("worlds of a log 1 to 60", "run", "--seeds", 60, "--worlds", "log"),
+        rotating("worlds, rotating", "run", "--seeds", 1000, "--worlds", "mix", "--twice", 19),
+        rotating("failing commits, rotating", "commits", "--seeds", 200, "--worlds", "mix"),
+        rotating("worlds of retention, rotating", "run", "--seeds", 90, "--worlds", "retention"),
+        rotating("worlds of a log, rotating", "run", "--seeds", 90, "--worlds", "log"),
+        rotating("a tenth of the planted faults, searched anew", "faults", "--tenth",
+                 "--seeds", 300),
+        *pointers,
+    ]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", default="2")
-    parser.add_argument("--seeds", default="5000")
-    arguments = parser.parse_args()
-    make = ["make", "--no-print-directory", f"JOBS={arguments.jobs}", f"SEEDS={arguments.seeds}"]
-    steps = [
-        ("swift test", ["swift", "test", "-j", arguments.jobs], count_swift),
-        ("release library", make + ["lib"], None),
-        ("boundary from C", make + ["c"], count_boundary),
-        ("boundary from Python", make + ["py"], count_sum),
-        ("probe of servers", make + ["probe-test"], count_sum),
-        ("boundary from Swift", make + ["swift-boundary"], count_sum),
-        ("simulator", make + ["sim-test"], count_sum),
-        ("commits that fail", make + ["sim-commits"], count_sum),
-        ("worlds of retention", make + ["sim-retention"], count_sum),
-        ("worlds of a log", make + ["sim-log"], count_sum),
-        ("seeds that failed once", make + ["sim-known"], count_sum),
-        ("planted faults", make + ["sim-faults"], count_sums),
-    ]
-    results = [run(*step) for step in steps]
-    passed = sum(result[0] for result in results)
-    failed = sum(result[1] for result in results)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-def count_boundary(lines):
-    """Counts of the C tests, which run once for each way the library is built."""
-    sums = [SUM.search(line) for line in lines if line.startswith("boundary ")]
-    found = [match for match in sums if match]
-    if not found:
-        return None
-    return sum(int(m.group(1)) for m in found), sum(int(m.group(2)) for m in found)
+    return stages.run(gate(parser.parse_args().jobs))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ func usage() -> Never {
                                                        run N seeds; exit 1 where one fails;
                                                        each, or each Kth, in two processes
     tideline-sim seed S [--trace|--frames]             replay one seed; frames as they are
-    tideline-sim known FILE                            the seeds that begin the file's lines
+    tideline-sim known FILE [--jobs J]                 the seeds that begin the file's lines
     tideline-sim draw --seeds N [--from S] [--worlds W] what N seeds draw; nothing runs
-    tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME]
-                                    [--worlds log [--count]]
-                                                       planted faults; exit 1 where one hides
+    tideline-sim faults --seeds N [--from S] [--jobs J] [--only NAME | --tenth] [--count]
+                                                       looks for planted faults; exit 1 where
+                                                       one is not found
+    tideline-sim faults --recorded FILE [--jobs J]     each planted fault on its recorded seed
     tideline-sim control --seeds N [--from S] [--worlds W]
                                                        the negative control; exit 1 where it passes
     tideline-sim commits --seeds N [--from S] [--jobs J] [--worlds W] [--each]
@@ -34,6 +35,11 @@ func option(_ name: String, _ standard: Int) -> Int {
     let value = Int(CommandLine.arguments[index + 1]), value >= 0
   else { usage() }
   return value
+}
+
+/// The word behind `name`; nil where it is not given.
+func text(_ name: String) -> String? {
+  CommandLine.arguments.firstIndex(of: name).flatMap { CommandLine.arguments[($0 + 1)...].first }
 }
 
 /// Which seeds are run twice, by their number: each whose number K divides; 0 for none.
@@ -164,81 +170,6 @@ func failCommits() -> Never {
   exit(sums.failed == 0 && sums.commits > 0 ? 0 : 1)
 }
 
-/// What was found of the planted faults. Touched by one search at a time.
-final class Searches: @unchecked Sendable {
-  var found = 0
-  var hidden = 0
-}
-
-/// Looks for the faults of a log, or counts by how many worlds each is found.
-func lookForLogFaults(_ only: String?) -> Never {
-  let searches = Searches()
-  let turn = NSLock()
-  let counts = CommandLine.arguments.contains("--count")
-  Runner.findLogFaults(
-    from: UInt64(option("--from", 1)), count: option("--seeds", 300), jobs: option("--jobs", 2),
-    only: only, counts: counts
-  ) { search in
-    turn.withLock {
-      if let first = search.first {
-        searches.found += 1
-        let line = (first.violation ?? "").split(separator: "\n").first ?? ""
-        let by = counts ? "\(search.found) of \(search.tried) seeds" : "seed \(first.seed)"
-        print("\(search.fault): found by \(by), \(line)")
-      } else {
-        searches.hidden += 1
-        print("\(search.fault): NOT FOUND")
-      }
-      fflush(nil)
-    }
-  }
-  print("\(searches.found) passed, \(searches.hidden) failed")
-  exit(searches.hidden == 0 && searches.found > 0 ? 0 : 1)
-}
-
-func lookForFaults() {
-  let searches = Searches()
-  let only = CommandLine.arguments.firstIndex(of: "--only").flatMap { index in
-    CommandLine.arguments.dropFirst(index + 1).first
-  }
-  if isLog() { lookForLogFaults(only) }
-  Runner.findFaults(
-    from: UInt64(option("--from", 1)), count: option("--seeds", 300), jobs: option("--jobs", 2),
-    only: only
-  ) { search in
-    if let verdict = search.found {
-      searches.found += 1
-      let line = (verdict.violation ?? "").split(separator: "\n").first ?? ""
-      print("\(search.fault): found by seed \(verdict.seed), \(line)")
-    } else {
-      searches.hidden += 1
-      print("\(search.fault): NOT FOUND")
-    }
-    fflush(nil)
-  }
-  print("\(searches.found) passed, \(searches.hidden) failed")
-  exit(searches.hidden == 0 ? 0 : 1)
-}
-
-/// Runs the seeds that begin the lines of a file, and tells the story of each that fails.
-func runKnown(_ path: String) throws -> Never {
-  Runner.prepare()
-  var sums = (passed: 0, failed: 0)
-  for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
-    guard let word = line.split(separator: " ").first, word != "#" else { continue }
-    guard let seed = UInt64(word) else { usage() }
-    let verdict = Runner.run(seed, .tideline, recording: .last(Runner.linesKept))
-    if verdict.violation == nil {
-      sums.passed += 1
-    } else {
-      sums.failed += 1
-      print("\(line)\n\(verdict.story)")
-    }
-  }
-  print("\(sums.passed) passed, \(sums.failed) failed")
-  exit(sums.failed == 0 && sums.passed > 0 ? 0 : 1)
-}
-
 let arguments = CommandLine.arguments
 switch arguments.count > 1 ? arguments[1] : "" {
 case "run":
@@ -246,6 +177,7 @@ case "run":
 case "control":
   run(.control)
 case "faults":
+  if let path = text("--recorded") { try checkRecordedFaults(path) }
   lookForFaults()
 case "commits":
   failCommits()
@@ -267,7 +199,7 @@ case "part":
   }
 case "known":
   guard arguments.count > 2 else { usage() }
-  try runKnown(arguments[2])
+  try runKnown(arguments[2], jobs: option("--jobs", 2))
 case "draw":
   let seed = worlds()
   let first = UInt64(option("--from", 1))

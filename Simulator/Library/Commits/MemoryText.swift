@@ -1,7 +1,7 @@
 /// What a process knows beside its file, as text: each stored value by its path.
 ///
-/// It sees all that the compiler says of a type, so a new field is among it without being named
-/// anywhere. The rooms keep those names in the simulator's build only (`TL_REFLECTION`).
+/// It reads the compiler's metadata of a type, so a new field is compared without being named
+/// here. Debug builds have that metadata; the released library does not.
 internal import Foundation
 
 struct MemoryText {

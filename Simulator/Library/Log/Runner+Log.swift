@@ -34,52 +34,6 @@ extension Runner {
     return verdict
   }
 
-  /// A fault that is planted on purpose, and by how many of the log's worlds it was found, of those
-  /// that pass without it.
-  package struct LogSearch: Sendable {
-    package var fault: String
-    package var found = 0
-    package var tried = 0
-    package var first: Verdict?
-  }
-
-  /// Faults between the library and the host that the log's worlds look for.
-  private static let shownFaults: [PlantedFault] = [
-    .lostStep, .shiftedStep, .wrongChecksum, .hiddenSplit, .falseWhole, .oldContent, .flickeringRow,
-  ]
-
-  /// Looks for the faults that this build can plant in a log: one that is built for it has those of
-  /// `LogFault`, each has those between the library and the host.
-  ///
-  /// - Parameter counts: every seed is tried with every fault; else a fault is done with when the
-  ///   first seed has found it.
-  package static func findLogFaults(
-    from first: UInt64, count: Int, jobs: Int, only: String? = nil, counts: Bool = false,
-    each: @escaping @Sendable (LogSearch) -> Void
-  ) {
-    let names = shownFaults.map(\.rawValue) + LogFaults.sought
-    let wanted = names.filter { only == nil || only == $0 }
-    parallel(wanted.count, jobs: jobs) { index in
-      let name = wanted[index]
-      let fault = PlantedFault(rawValue: name)
-      var search = LogSearch(fault: name)
-      for number in 0..<UInt64(count) {
-        let seed = Knobs.Worlds.logged(first + number)
-        search.tried += 1
-        let verdict = runLog(
-          seed, .tideline, .off, fault: fault, logFault: fault == nil ? name : nil)
-        // What fails without the fault shows nothing.
-        guard verdict.violation != nil, runLog(seed, .tideline, .off).violation == nil else {
-          continue
-        }
-        search.found += 1
-        if search.first == nil { search.first = verdict }
-        if !counts { break }
-      }
-      each(search)
-    }
-  }
-
   /// What a seed draws, in words.
   package static func line(of seed: UInt64) -> (text: String, usesFile: Bool) {
     if Knobs.Worlds(rawValue: seed).contains(.log) {

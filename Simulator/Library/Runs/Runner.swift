@@ -93,47 +93,6 @@ package enum Runner {
     return again
   }
 
-  /// One fault that is planted on purpose, and how it was found: by a seed that passes without it.
-  package struct Search: Sendable {
-    package var fault: String
-    /// Nil where no seed found it.
-    package var found: Verdict?
-  }
-
-  /// Looks for each planted fault, or the one with that name, in `count` seeds from `first` on,
-  /// in its worlds.
-  package static func findFaults(
-    from first: UInt64, count: Int, jobs: Int, only: String? = nil,
-    each: @escaping @Sendable (Search) -> Void
-  ) {
-    let windowed = PlantedFault.allCases
-    let told = UpdateFault.allCases
-    let done = OperationFault.allCases
-    let turn = NSLock()
-    parallel(windowed.count + told.count + done.count, jobs: jobs) { index in
-      func planted<Fault>(_ faults: [Fault], _ first: Int) -> Fault? {
-        faults.indices.contains(index - first) ? faults[index - first] : nil
-      }
-      let fault = planted(windowed, 0)
-      let updateFault = planted(told, windowed.count)
-      let operationFault = planted(done, windowed.count + told.count)
-      let worlds = fault?.worlds ?? (updateFault == nil ? .operations : .updates)
-      let name = fault?.rawValue ?? updateFault?.rawValue ?? operationFault?.rawValue ?? ""
-      if let only, only != name { return }
-      var search = Search(fault: name)
-      for number in 0..<UInt64(count) {
-        let seed = (first + number) | worlds.rawValue
-        let verdict = run(
-          seed, fault: fault, updateFault: updateFault, operationFault: operationFault)
-        // What fails without the fault shows nothing.
-        guard verdict.violation != nil, run(seed).violation == nil else { continue }
-        search.found = verdict
-        break
-      }
-      turn.withLock { each(search) }
-    }
-  }
-
   private static func makeClient(
     _ kind: ClientKind, _ knobs: Knobs, _ clock: VirtualClock
   ) throws -> any SimulatedClient {
@@ -154,7 +113,7 @@ package enum Runner {
   }
 
   /// Calls `body` once for each number below `count`, on `jobs` threads.
-  static func parallel(
+  package static func parallel(
     _ count: Int, jobs: Int, _ body: @escaping @Sendable (Int) -> Void
   ) {
     prepare()

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""The long proofs, one after the other on all cores: `make nightly`.
+
+    nightly.py [--jobs N] [--only NAME]
+
+A whole run appends its row to docs/design/proof.md. Its seeds are drawn from the commit and the
+day, so that each night tries others. --only runs the stages whose name has NAME in it.
+"""
+
+import argparse
+import datetime
+import sys
+import zlib
+
+import stages
+from stages import ROOT, Stage, make, simulator
+
+PAGE = ROOT / "docs" / "design" / "proof.md"
+# Numbers of worlds that nobody has tried: 20,000 of the mix, and a share of the others.
+MIX, COMMITS, RETENTION, LOG = 20_000, 1_000, 1_000, 1_000
+
+
+def base():
+    """Above all numbers that `make test` uses."""
+    day = datetime.date.today().isoformat()
+    return (1 << 29) + (zlib.crc32(f"{stages.commit()} {day}".encode()) >> 4)
+
+
+def all_stages(jobs, start):
+    swift = stages.swift_tests(TL_ROUNDS="20")
+
+    def sim(name, *arguments, count=stages.count_last):
+        return Stage(name, simulator(*arguments, jobs=jobs), count)
+
+    def target(name, *words, count=None):
+        return Stage(name, make(*words, jobs=jobs), count)
+
+    fuzz = [target(f"fuzzer of {kind}s, 10 min", "fuzz", f"TARGET={kind}", "SECONDS=600")
+            for kind in ("frame", "stamp")]
+    return [
+        target("build of tests and simulator", "test-build"),
+        target("library", "lib"),
+        target("server", "server"),
+        target("static checks", "tidy", "format", "header", "symbols", "size", "abi", "types",
+               "docs-lint"),
+        Stage("Swift tests, all rounds", [stages.TESTS, "--testing-library", "swift-testing"],
+              stages.count_swift, environment=swift),
+        Stage("boundary from C", ["sh", "Scripts/boundary.sh", "release", "out/lib"],
+              stages.count_boundary),
+        target("boundary from Python", "py-run", count=stages.count_last),
+        target("probe of servers", "probe-run", count=stages.count_last),
+        target("boundary from Swift", "swift-boundary", count=stages.count_last),
+        target("install and uninstall", "test-install", count=stages.count_last),
+        target("examples", "examples"),
+        target("traces 1 to 2,000", "sim-traces", count=stages.count_last),
+        sim("worlds 1 to 5,000, each twice", "run", "--seeds", 5_000, "--worlds", "mix",
+            "--twice", 1),
+        sim("failing commits 1 to 2,000", "commits", "--seeds", 2_000, "--worlds", "mix"),
+        sim("worlds of retention 1 to 400", "run", "--seeds", 400, "--worlds", "retention"),
+        sim("control of a log", "control", "--seeds", 100, "--worlds", "log", count=None),
+        sim("worlds of a log 1 to 400", "run", "--seeds", 400, "--worlds", "log", "--twice", 19),
+        sim("seeds that failed once", "known", "Simulator/seeds.txt"),
+        sim("planted faults", "faults", "--recorded", "Simulator/faults.txt"),
+        sim("planted faults, searched", "faults", "--seeds", 300),
+        sim(f"worlds from {start}, {MIX:,}", "run", "--seeds", MIX, "--from", start, "--worlds",
+            "mix", "--twice", 19),
+        sim(f"failing commits from {start}, {COMMITS:,}", "commits", "--seeds", COMMITS, "--from",
+            start, "--worlds", "mix"),
+        sim(f"worlds of retention from {start}, {RETENTION:,}", "run", "--seeds", RETENTION,
+            "--from", start, "--worlds", "retention"),
+        sim(f"worlds of a log from {start}, {LOG:,}", "run", "--seeds", LOG, "--from", start,
+            "--worlds", "log"),
+        sim("hostile servers, 320,000 frames", "hostile", "--seeds", 800, "--frames", 400),
+        target("each commit of 100 worlds", "sim-each-commit", count=stages.count_last),
+        target("worlds on a storage, 1,000", "sim-storage", "SEEDS=1000", count=stages.count_last),
+        target("boundary from C under AddressSanitizer", "asan", count=stages.count_boundary),
+        target("boundary from C under ThreadSanitizer", "tsan", count=stages.count_boundary),
+        target("Swift tests under AddressSanitizer", "asan-swift", count=stages.count_swift),
+        *fuzz,
+        target("search beside a scan, 100,000 operations", "search-model",
+               count=stages.count_swift),
+        target("a million steps of a screen", "screens", count=stages.count_swift),
+        target("import killed at 50 points", "import-kill"),
+        target("client in the terminal", "terminal-test"),
+        target("storages, with kills", "storage"),
+        target("Matrix and XMPP, with kills", "interop"),
+    ]
+
+
+def table(run, minutes):
+    """The stages of this night, in place of those of the night before."""
+    rows = "".join(
+        f"| {stage.name} | {stage.passed:,} | {stage.failed:,} | {stage.seconds:.0f} s |\n"
+        for stage in run)
+    head = "| stage | passed | failed | time |\n|---|---|---|---|\n"
+    return f"{head}{rows}\nIn all {minutes:.0f} minutes on two cores.\n"
+
+
+def append(run, start, minutes):
+    worlds = sum(stage.passed + stage.failed for stage in run if str(start) in stage.name)
+    failed = [f"{stage.name}: {stage.failed}" for stage in run if stage.failed]
+    row = (f"| {datetime.date.today()} | `{(stages.commit() or 'unknown')[:8]}` | {start} "
+           f"| {worlds:,} | {sum(stage.passed for stage in run):,} | {'; '.join(failed) or 'none'} "
+           f"| {minutes:.0f} |\n")
+    text = PAGE.read_text(encoding="utf-8")
+    before, rest = text.split("<!-- the stages of the last night -->\n")
+    _, after = rest.split("<!-- the end of the stages -->\n")
+    text = (before + "<!-- the stages of the last night -->\n" + table(run, minutes)
+            + "<!-- the end of the stages -->\n" + after)
+    PAGE.write_text(text.rstrip("\n") + "\n" + row, encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", default="2")
+    parser.add_argument("--only")
+    arguments = parser.parse_args()
+    start = stages.rotating_base() if "TL_FROM" in stages.os.environ else base()
+    run = all_stages(arguments.jobs, start)
+    if arguments.only:
+        run = [stage for stage in run if arguments.only in stage.name]
+    print(f"seeds from {start}, of commit {stages.commit()}", flush=True)
+    code = stages.run(run, lanes=1)
+    if not arguments.only:
+        append(run, start, sum(stage.seconds for stage in run) / 60)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

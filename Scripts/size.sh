@@ -1,0 +1,10 @@
+#!/bin/sh
+# The library without symbols of debugging is at most 10 MB: size.sh LIBRARY
+set -eu
+bytes_max=10000000
+copy=$(mktemp)
+trap 'rm -f "$copy"' EXIT
+strip --strip-unneeded -o "$copy" "$1"
+bytes=$(wc -c <"$copy")
+echo "size: $bytes bytes stripped, of $bytes_max"
+[ "$bytes" -le "$bytes_max" ]
