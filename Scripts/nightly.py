@@ -27,8 +27,6 @@ def base():
 
 
 def all_stages(jobs, start):
-    swift = stages.swift_tests(TL_ROUNDS="20")
-
     def sim(name, *arguments, count=stages.count_last):
         return Stage(name, simulator(*arguments, jobs=jobs), count)
 
@@ -43,8 +41,7 @@ def all_stages(jobs, start):
         target("server", "server"),
         target("static checks", "tidy", "format", "header", "symbols", "size", "abi", "types",
                "docs-lint"),
-        Stage("Swift tests, all rounds", [stages.TESTS, "--testing-library", "swift-testing"],
-              stages.count_swift, environment=swift),
+        *stages.swift_tests(environment={"TL_ROUNDS": "20"}),
         Stage("boundary from C", ["sh", "Scripts/boundary.sh", "release", "out/lib"],
               stages.count_boundary),
         target("boundary from Python", "py-run", count=stages.count_last),

@@ -61,12 +61,9 @@ def main():
     swift = sorted(tests - {"C"})
     run = [Stage("build", make("test-build", jobs=arguments.jobs)),
            Stage("100 seeds", simulator("run", "--seeds", 100, "--worlds", "mix",
-                                        jobs=arguments.jobs), stages.count_last, built)]
+                                        jobs=1), stages.count_last, built)]
     if swift:
-        names = "|".join(f"^{name}\\." for name in swift)
-        run.insert(1, Stage("Swift tests",
-                            [stages.TESTS, "--testing-library", "swift-testing", "--filter", names],
-                            stages.count_swift, built, environment=stages.swift_tests()))
+        run[1:1] = stages.swift_tests(swift, after=built)
     if "C" in tests:
         # The library of the same build: it is not the one that is shipped.
         run.append(Stage("staged library", ["sh", "Scripts/stage.sh",

@@ -12,14 +12,14 @@ import TestSupport
 import Testing
 
 @Suite struct PowerCuts {
-  /// Sessions of both kinds of servers, 40 to 255 power cuts each.
+  /// Sessions of both kinds of servers, 24 to 255 power cuts each.
   @Test(arguments: 0..<8)
   func whatWasPerformedSurvives(_ seed: Int) throws {
     let session = try Session(seed: UInt64(seed), isIdempotent: seed % 2 == 0)
     try session.act(calls: 150)
     #expect(session.done.isSuperset(of: Session.verbs))
     var lost = 0
-    let cuts = rounds(255, least: 40)
+    let cuts = rounds(255, least: 24)
     try session.eachCut(cuts) { image, cut in
       let found = try session.recover(cut.image, image)
       lost += found.shown == session.calls[cut.last].shown ? 0 : 1

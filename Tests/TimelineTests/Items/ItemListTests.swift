@@ -329,9 +329,9 @@ private struct World {
   }
 }
 
-/// So many random steps are made: 50,000, or what the environment says.
+/// So many random steps are made: 10,000, or what TL_SCREEN_STEPS says.
 private let stepCount =
-  getenv("TL_SCREEN_STEPS").flatMap { unsafe Int(String(cString: $0)) } ?? 50_000
+  getenv("TL_SCREEN_STEPS").flatMap { unsafe Int(String(cString: $0)) } ?? 10_000
 
 @Suite struct ItemListTests {
   /// A life of so many steps in a list of at most 200 rows; what went wrong, or nil.
