@@ -68,6 +68,7 @@ format:
 
 tidy:
 	$(PYTHON) Scripts/test_tidy.py
+	$(PYTHON) Scripts/test_stages.py
 	$(PYTHON) Scripts/tidy.py
 
 ## The header as C99, C11, C23 and C++17 with gcc and clang, warnings as errors.
@@ -75,8 +76,10 @@ header: setup
 	$(PYTHON) Scripts/header.py check
 
 ## Tests and simulator in one build: optimised, and a changed file is compiled alone.
-build test-build: setup
+test-build: setup
 	TL_TESTED=1 $(SWIFT) build --build-tests --scratch-path .build-test -j $(JOBS)
+
+build: test-build
 
 test-swift: setup
 	$(TESTS)
@@ -113,11 +116,13 @@ c: lib
 ## The same under AddressSanitizer; writes down in Tests/Boundary/asan-passed.txt that it passed on
 ## these files, and `make test` leaves it out until they change.
 asan: setup
+	@mkdir -p out
+	@$(PYTHON) Scripts/test.py --hash-of-pointers >out/asan-hash
 	TL_SANITIZE=1 $(SWIFT) build --sanitize=address --product tideline --scratch-path .build-asan \
 	  -j $(JOBS)
 	@sh Scripts/stage.sh .build-asan/debug/libtideline.so out/asan $(VERSION)
 	@sh Scripts/boundary.sh address out/asan
-	@$(PYTHON) Scripts/test.py --passed-asan
+	@$(PYTHON) Scripts/test.py --passed-asan "$$(cat out/asan-hash)"
 
 ## The Swift tests under AddressSanitizer.
 asan-swift: setup

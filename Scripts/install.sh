@@ -9,7 +9,8 @@ strip --strip-unneeded "$lib/libtideline.so.$version"
 ln -sf "libtideline.so.$version" "$lib/libtideline.so.1"
 ln -sf libtideline.so.1 "$lib/libtideline.so"
 mkdir -p "$lib/pkgconfig"
-sed "s|@PREFIX@|$prefix|; s|@VERSION@|$version|" tideline.pc.in >"$lib/pkgconfig/tideline.pc"
+escaped=$(printf '%s' "$prefix" | sed 's/[\\&|]/\\&/g')
+sed "s|@PREFIX@|$escaped|; s|@VERSION@|$version|" tideline.pc.in >"$lib/pkgconfig/tideline.pc"
 echo "install: $lib/libtideline.so.$version, $(wc -c <"$lib/libtideline.so.$version") bytes"
 # The loader finds a library by its cache. A package or a staged root has a cache of its own.
 if [ -z "$destdir" ] && [ "$(id -u)" = 0 ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The long proofs, one after the other on all cores: `make nightly`.
+"""The long proofs, one after the other: `make nightly`.
 
     nightly.py [--jobs N] [--only NAME]
 
@@ -27,11 +27,14 @@ def base():
 
 
 def all_stages(jobs, start):
-    def sim(name, *arguments, count=stages.count_last):
-        return Stage(name, simulator(*arguments, jobs=jobs), count)
+    tests, library = ("build of tests and simulator",), ("library",)
+    built = ("library", "server")
 
-    def target(name, *words, count=None):
-        return Stage(name, make(*words, jobs=jobs), count)
+    def sim(name, *arguments, count=stages.count_last, drawn=False):
+        return Stage(name, simulator(*arguments, jobs=jobs), count, tests, drawn=drawn)
+
+    def target(name, *words, count=None, after=()):
+        return Stage(name, make(*words, jobs=jobs), count, after)
 
     fuzz = [target(f"fuzzer of {kind}s, 10 min", "fuzz", f"TARGET={kind}", "SECONDS=600")
             for kind in ("frame", "stamp")]
@@ -40,16 +43,16 @@ def all_stages(jobs, start):
         target("library", "lib"),
         target("server", "server"),
         target("static checks", "tidy", "format", "header", "symbols", "size", "abi", "types",
-               "docs-lint"),
-        *stages.swift_tests(environment={"TL_ROUNDS": "20"}),
+               "docs-lint", after=library),
+        *stages.swift_tests(environment={"TL_ROUNDS": "20"}, after=tests),
         Stage("boundary from C", ["sh", "Scripts/boundary.sh", "release", "out/lib"],
-              stages.count_boundary),
-        target("boundary from Python", "py-run", count=stages.count_last),
-        target("probe of servers", "probe-run", count=stages.count_last),
-        target("boundary from Swift", "swift-boundary", count=stages.count_last),
-        target("install and uninstall", "test-install", count=stages.count_last),
-        target("examples", "examples"),
-        target("traces 1 to 2,000", "sim-traces", count=stages.count_last),
+              stages.count_boundary, library),
+        target("boundary from Python", "py-run", count=stages.count_last, after=built),
+        target("probe of servers", "probe-run", count=stages.count_last, after=built),
+        target("boundary from Swift", "swift-boundary", count=stages.count_last, after=library),
+        target("install and uninstall", "test-install", count=stages.count_last, after=library),
+        target("examples", "examples", after=built),
+        target("traces 1 to 2,000", "sim-traces", count=stages.count_last, after=tests),
         sim("worlds 1 to 5,000, each twice", "run", "--seeds", 5_000, "--worlds", "mix",
             "--twice", 1),
         sim("failing commits 1 to 2,000", "commits", "--seeds", 2_000, "--worlds", "mix"),
@@ -60,28 +63,37 @@ def all_stages(jobs, start):
         sim("planted faults", "faults", "--recorded", "Simulator/faults.txt"),
         sim("planted faults, searched", "faults", "--seeds", 300),
         sim(f"worlds from {start}, {MIX:,}", "run", "--seeds", MIX, "--from", start, "--worlds",
-            "mix", "--twice", 19),
+            "mix", "--twice", 19, drawn=True),
         sim(f"failing commits from {start}, {COMMITS:,}", "commits", "--seeds", COMMITS, "--from",
-            start, "--worlds", "mix"),
+            start, "--worlds", "mix", drawn=True),
         sim(f"worlds of retention from {start}, {RETENTION:,}", "run", "--seeds", RETENTION,
-            "--from", start, "--worlds", "retention"),
+            "--from", start, "--worlds", "retention", drawn=True),
         sim(f"worlds of a log from {start}, {LOG:,}", "run", "--seeds", LOG, "--from", start,
-            "--worlds", "log"),
+            "--worlds", "log", drawn=True),
         sim("hostile servers, 320,000 frames", "hostile", "--seeds", 800, "--frames", 400),
-        target("each commit of 100 worlds", "sim-each-commit", count=stages.count_last),
-        target("worlds on a storage, 1,000", "sim-storage", "SEEDS=1000", count=stages.count_last),
+        target("each commit of 100 worlds", "sim-each-commit", count=stages.count_last,
+               after=tests),
+        target("worlds on a storage, 1,000", "sim-storage", "SEEDS=1000", count=stages.count_last,
+               after=tests),
         target("boundary from C under AddressSanitizer", "asan", count=stages.count_boundary),
         target("boundary from C under ThreadSanitizer", "tsan", count=stages.count_boundary),
         target("Swift tests under AddressSanitizer", "asan-swift", count=stages.count_swift),
         *fuzz,
         target("search beside a scan, 100,000 operations", "search-model",
-               count=stages.count_swift),
-        target("a million steps of a screen", "screens", count=stages.count_swift),
-        target("import killed at 50 points", "import-kill"),
-        target("client in the terminal", "terminal-test"),
-        target("storages, with kills", "storage"),
-        target("Matrix and XMPP, with kills", "interop"),
+               count=stages.count_swift, after=tests),
+        target("a million steps of a screen", "screens", count=stages.count_swift, after=tests),
+        target("import killed at 50 points", "import-kill", after=library),
+        target("client in the terminal", "terminal-test", after=built),
+        target("storages, with kills", "storage", after=library),
+        target("Matrix and XMPP, with kills", "interop", after=library),
     ]
+
+
+def with_needs(run, name):
+    """The stages whose name has this in it, and those that they come after."""
+    wanted = {stage.name for stage in run if name in stage.name}
+    needed = {need for stage in run if stage.name in wanted for need in stage.after}
+    return [stage for stage in run if stage.name in wanted | needed]
 
 
 def table(run, minutes):
@@ -94,7 +106,7 @@ def table(run, minutes):
 
 
 def append(run, start, minutes):
-    worlds = sum(stage.passed + stage.failed for stage in run if str(start) in stage.name)
+    worlds = sum(stage.passed + stage.failed for stage in run if stage.drawn)
     failed = [f"{stage.name}: {stage.failed}" for stage in run if stage.failed]
     row = (f"| {datetime.date.today()} | `{(stages.commit() or 'unknown')[:8]}` | {start} "
            f"| {worlds:,} | {sum(stage.passed for stage in run):,} | {'; '.join(failed) or 'none'} "
@@ -115,10 +127,10 @@ def main():
     start = stages.rotating_base() if "TL_FROM" in stages.os.environ else base()
     run = all_stages(arguments.jobs, start)
     if arguments.only:
-        run = [stage for stage in run if arguments.only in stage.name]
+        run = with_needs(run, arguments.only)
     print(f"seeds from {start}, of commit {stages.commit()}", flush=True)
     code = stages.run(run, lanes=1)
-    if not arguments.only:
+    if not arguments.only and all(stage.state in ("done", "skipped") for stage in run):
         append(run, start, sum(stage.seconds for stage in run) / 60)
     return code
 

@@ -15,15 +15,17 @@ import sys
 import stages
 from stages import ROOT, Stage, make, simulator
 
-# The tests of a folder's code; what is in none of them is built and driven by the seeds.
+# The tests of a folder's code. What is in none of them (Python, examples, the server's program) is
+# left to `make test`.
 TESTS = [
     (r"Sources/Base(C?)/", ["BaseTests"]),
     (r"Sources/(Timeline|Viewport|Wire|Text|Vault|Store|Engine)/", ["{0}Tests"]),
     (r"Sources/(ABI|Library)/|Include/|Tests/Boundary/.*\.[ch]$", ["C"]),
     (r"Sources/Viewport/", ["C"]),
+    (r"Sources/Support/", ["VaultTests", "StoreTests"]),
     (r"Tests/(\w+Tests)/", ["{0}"]),
     (r"Tests/LogSupport/", ["TimelineTests", "StoreTests", "EngineTests"]),
-    (r"TestSupport/", ["VaultTests", "TextTests", "StoreTests", "EngineTests"]),
+    (r"TestSupport/", ["VaultTests", "TextTests", "StoreTests", "EngineTests", "SimulatorTests"]),
     (r"Simulator/", ["SimulatorTests"]),
     (r"examples/server/Sources/ReferenceServer/", ["ServerTests"]),
 ]
@@ -36,7 +38,7 @@ def changed(since):
 
     paths = git("diff", "--name-only", since) + git("ls-files", "-o", "--exclude-standard")
     paths = sorted({path for path in paths if path})
-    return paths or [path for path in git("diff", "--name-only", "HEAD~1", "HEAD") if path]
+    return paths or [path for path in git("show", "--name-only", "--format=", "HEAD") if path]
 
 
 def tests_of(paths):

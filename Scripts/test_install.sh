@@ -26,8 +26,8 @@ built() { # built PREFIX: what pkg-config says of the installed library builds a
   prefix=$1
   flags=$(PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_LIBDIR="$root$prefix/lib/pkgconfig" \
     pkg-config --cflags --libs tideline) || return 1
-  # shellcheck disable=SC2086
-  gcc -std=c11 -Wall -Werror -o "$work/first" examples/c/first.c $flags || return 1
+  # pkg-config escapes blanks as a shell does.
+  eval "gcc -std=c11 -Wall -Werror -o '$work/first' examples/c/first.c $flags" || return 1
   (cd "$work" && LD_LIBRARY_PATH="$root$prefix/lib" ./first && rm -f first.tideline*)
 }
 
@@ -54,6 +54,7 @@ echo ./usr/local/lib/other.so >"$work/expected"
 expect "nothing of it is left, and nothing else is gone" diff "$work/expected" "$work/found"
 expect "it uninstalls what is not there" uninstall /usr/local
 expect "it installs under a prefix with a blank" install "/opt/two words"
+expect "a program is built and runs there" built "/opt/two words"
 expect "it uninstalls there" uninstall "/opt/two words"
 expect "nothing is left there" sh -c "[ -z \"\$(find '$root/opt' ! -type d)\" ]"
 echo "install: $passed passed, $failed failed"

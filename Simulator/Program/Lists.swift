@@ -72,8 +72,8 @@ private func lines(of path: String) throws -> [[String]] {
 
 /// Runs the seeds that begin the lines of a file, and tells the story of each that fails.
 ///
-/// A line `SEED open …` is a failure that waits to be mended: it is run and counted apart, and
-/// fails nothing.
+/// `SEED commits …` runs the world of a failing commit. `SEED open …` is a failure that waits to be
+/// mended: it is run and counted apart, and fails nothing. Both may stand in a line.
 func runKnown(_ path: String, jobs: Int) throws -> Never {
   struct Sums { var (passed, failed, open, mended) = (0, 0, 0, 0) }
   let known = try lines(of: path)
@@ -83,9 +83,13 @@ func runKnown(_ path: String, jobs: Int) throws -> Never {
   Runner.parallel(known.count, jobs: jobs) { index in
     let words = known[index]
     let seed = UInt64(words[0]) ?? 0
-    let verdict = Runner.run(seed, .tideline, recording: .last(Runner.linesKept))
+    let kinds = words.dropFirst().prefix { $0 == "open" || $0 == "commits" }
+    let verdict =
+      kinds.contains("commits")
+      ? Runner.judgeCommit(of: seed)
+      : Runner.run(seed, .tideline, recording: .last(Runner.linesKept))
     turn.withLock {
-      let isOpen = words.count > 1 && words[1] == "open"
+      let isOpen = kinds.contains("open")
       switch (isOpen, verdict.violation == nil) {
       case (false, true): sums.passed += 1
       case (false, false):

@@ -50,7 +50,7 @@ func runPart(
 ) throws {
   let encoder = JSONEncoder()
   Runner.prepare()
-  for task in plan.tasks(of: part) {
+  for task in plan.tasks(of: part).dropFirst(option("--behind", 0)) {
     let report = Report(task: task, verdict: judge(seed(task.number)))
     FileHandle.standardOutput.write(try encoder.encode(report) + [UInt8(ascii: "\n")])
   }
@@ -80,28 +80,39 @@ final class Parts: @unchecked Sendable {
 
   func run() {
     DispatchQueue.concurrentPerform(iterations: plan.parts) { part in
-      var left = Set(plan.tasks(of: part))
-      var last = Plan.Task(number: plan.first)
-      let trouble = follow(part) { report in
-        left.remove(report.task)
-        last = report.task
-        turn.withLock { take(report) }
-      }
-      turn.withLock {
-        if left.isEmpty, let trouble {
-          each(broken(last, "part \(part) \(trouble) after this"))
+      let tasks = plan.tasks(of: part)
+      var done = 0
+      // A task that takes its process down fails, and another process goes on behind it.
+      for _ in 0..<Self.restartsMax {
+        let trouble = follow(part, behind: done) { report in
+          done += 1
+          turn.withLock { take(report) }
         }
-        giveUp(left, "part \(part) \(trouble ?? "ended") before it told of this")
+        turn.withLock {
+          if done < tasks.count {
+            let why = "part \(part) \(trouble ?? "ended") before it told of this"
+            take(Report(task: tasks[done], verdict: broken(tasks[done], why)))
+            done += 1
+          } else if let trouble {
+            each(broken(tasks.last ?? Plan.Task(number: plan.first), "part \(part) \(trouble)"))
+          }
+        }
+        if done >= tasks.count { return }
       }
+      turn.withLock { giveUp(Set(tasks[done...]), "part \(part) was started too often") }
     }
   }
 
-  /// Runs one part and hands on its reports; gives what went wrong with it.
-  private func follow(_ part: Int, _ take: (Report) -> Void) -> String? {
+  /// So many processes of one part may be taken down.
+  private static let restartsMax = 20
+
+  /// Runs one part from behind its first tasks and hands on its reports; gives what went wrong.
+  private func follow(_ part: Int, behind: Int, _ take: (Report) -> Void) -> String? {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = ["part", String(part), "--parts", String(plan.parts)] + arguments
+    process.arguments =
+      ["part", String(part), "--parts", String(plan.parts), "--behind", String(behind)] + arguments
     process.standardOutput = pipe
     do {
       try process.run()

@@ -162,6 +162,8 @@ func failCommits() -> Never {
     sums.commits += verdict.findings.commitsFailed
     if verdict.violation != nil {
       print(verdict.story)
+      let number = verdict.seed & (1 << 40 - 1)
+      print("  with its commit: tideline-sim commits --seeds 1 --from \(number) --worlds mix")
       fflush(nil)
     }
   }.run()

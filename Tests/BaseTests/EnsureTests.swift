@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Protects: a release build that looks for defects, as the simulator is, finds it as well.
+  /// Protects: a release build that looks for defects finds it as well.
   @Test func aBrokenRuleEndsWhoAsksForIt() async {
     await #expect(processExitsWith: .exitCode(70)) {
       Invariants.endProcess(false)

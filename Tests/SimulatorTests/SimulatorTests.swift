@@ -1,6 +1,6 @@
 // The simulator in small: a few seeds hold, the control fails on the same ones, a seed replays.
 //
-// The thousands of seeds run in the program `tideline-sim`, in a release build.
+// The thousands of seeds run in the program `tideline-sim`.
 import Simulator
 import TestSupport
 import Testing

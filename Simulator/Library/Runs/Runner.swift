@@ -108,7 +108,7 @@ package enum Runner {
   /// Before the first of many seeds.
   package static func prepare() {
     _ = countsNoMemory
-    // It looks for defects: a broken rule ends it, though it is built for release.
+    // It looks for defects: a broken rule ends it, whatever it was built for.
     Invariants.endProcess()
   }
 
