@@ -16,10 +16,6 @@ let unnamed: [SwiftSetting] = [
   .unsafeFlags(["-Xfrontend", "-disable-reflection-metadata"], .when(configuration: .release))
 ]
 
-/// Nothing imports a module of tests. To emit one by itself takes 16 s for EngineTests, after each
-/// change of Engine.
-let unimported: [SwiftSetting] = [.unsafeFlags(["-no-emit-module-separately"])]
-
 /// Compiler settings of every module of the library.
 let strict: [SwiftSetting] =
   [
@@ -64,7 +60,7 @@ func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: unimported)
+  .testTarget(name: name, dependencies: dependencies)
 }
 
 let package = Package(
@@ -132,11 +128,11 @@ let package = Package(
     tests("WireTests", ["Wire", "Base"]),
     .testTarget(
       name: "TextTests", dependencies: ["Text", "TestSupport", "Base"],
-      exclude: ["Data", "reference.py"], swiftSettings: unimported),
+      exclude: ["Data", "reference.py"]),
     .testTarget(
       name: "VaultTests",
       dependencies: ["Vault", "TestSupport", "Base", "CSQLite", "CSodium", "Support"],
-      exclude: ["read_vault.py"], swiftSettings: unimported),
+      exclude: ["read_vault.py"]),
     tests(
       "StoreTests",
       ["Store", "Timeline", "Text", "Vault", "TestSupport", "LogSupport", "Base"]),
