@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The long proofs, one after the other: `make nightly`.
 
-    nightly.py [--jobs N] [--only NAME]
+    nightly.py [--jobs N] [--only NAME] [--share PERCENT]
 
 A whole run appends its row to docs/design/proof.md. Its seeds are drawn from the commit and the
-day, so that each night tries others. --only runs the stages whose name has NAME in it.
+day, so that each night tries others. --only runs the stages whose name has NAME in it. --share
+shortens the stages whose length is free, new worlds and fuzzers, to that part.
 """
 
 import argparse
@@ -16,8 +17,9 @@ import stages
 from stages import ROOT, Stage, make, simulator
 
 PAGE = ROOT / "docs" / "design" / "proof.md"
-# Numbers of worlds that nobody has tried: 20,000 of the mix, and a share of the others.
+# Numbers of worlds that nobody has tried: 20,000 of the mix, and fewer of the slower ones.
 MIX, COMMITS, RETENTION, LOG = 20_000, 1_000, 1_000, 1_000
+FUZZ_SECONDS = 600
 
 
 def base():
@@ -26,7 +28,9 @@ def base():
     return (1 << 29) + (zlib.crc32(f"{stages.commit()} {day}".encode()) >> 4)
 
 
-def all_stages(jobs, start):
+def all_stages(jobs, start, share=100):
+    mix, commits, retention, log, seconds = (
+        max(whole * share // 100, 1) for whole in (MIX, COMMITS, RETENTION, LOG, FUZZ_SECONDS))
     tests, library = ("build of tests and simulator",), ("library",)
     built = ("library", "server")
 
@@ -36,7 +40,8 @@ def all_stages(jobs, start):
     def target(name, *words, count=None, after=()):
         return Stage(name, make(*words, jobs=jobs), count, after)
 
-    fuzz = [target(f"fuzzer of {kind}s, 10 min", "fuzz", f"TARGET={kind}", "SECONDS=600")
+    fuzz = [target(f"fuzzer of {kind}s, {seconds} s", "fuzz", f"TARGET={kind}",
+                   f"SECONDS={seconds}")
             for kind in ("frame", "stamp")]
     return [
         target("build of tests and simulator", "test-build"),
@@ -62,13 +67,13 @@ def all_stages(jobs, start):
         sim("seeds that failed once", "known", "Simulator/seeds.txt"),
         sim("planted faults", "faults", "--recorded", "Simulator/faults.txt"),
         sim("planted faults, searched", "faults", "--seeds", 300),
-        sim(f"worlds from {start}, {MIX:,}", "run", "--seeds", MIX, "--from", start, "--worlds",
+        sim(f"worlds from {start}, {mix:,}", "run", "--seeds", mix, "--from", start, "--worlds",
             "mix", "--twice", 19, drawn=True),
-        sim(f"failing commits from {start}, {COMMITS:,}", "commits", "--seeds", COMMITS, "--from",
+        sim(f"failing commits from {start}, {commits:,}", "commits", "--seeds", commits, "--from",
             start, "--worlds", "mix", drawn=True),
-        sim(f"worlds of retention from {start}, {RETENTION:,}", "run", "--seeds", RETENTION,
+        sim(f"worlds of retention from {start}, {retention:,}", "run", "--seeds", retention,
             "--from", start, "--worlds", "retention", drawn=True),
-        sim(f"worlds of a log from {start}, {LOG:,}", "run", "--seeds", LOG, "--from", start,
+        sim(f"worlds of a log from {start}, {log:,}", "run", "--seeds", log, "--from", start,
             "--worlds", "log", drawn=True),
         sim("hostile servers, 320,000 frames", "hostile", "--seeds", 800, "--frames", 400),
         target("each commit of 100 worlds", "sim-each-commit", count=stages.count_last,
@@ -123,9 +128,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--jobs", default="2")
     parser.add_argument("--only")
+    parser.add_argument("--share", type=int, choices=range(1, 101), default=100, metavar="PERCENT")
     arguments = parser.parse_args()
     start = stages.rotating_base() if "TL_FROM" in stages.os.environ else base()
-    run = all_stages(arguments.jobs, start)
+    run = all_stages(arguments.jobs, start, arguments.share)
     if arguments.only:
         run = with_needs(run, arguments.only)
     print(f"seeds from {start}, of commit {stages.commit()}", flush=True)
