@@ -205,7 +205,8 @@ enum {
   TL_PROFILE_COUNTS_HIDDEN = 1u << 4,        /**< `total_count` also counts what is never shown, and proves nothing. */
   TL_PROFILE_UNKNOWN_FRAMES = 1u << 5,       /**< Frames of a type unknown to the protocol, and objects without a type, become events. */
   TL_PROFILE_DELETIONS_LATER = 1u << 6,      /**< Pages and counts go on showing what was deleted; only `get_deleted_since` tells. Goes with #TL_PROFILE_COUNTS_HIDDEN. */
-  TL_PROFILE_ORDER_NOT_TIME = 1u << 7        /**< Pages are not in the order of `created_at`: places by time are refused with #TL_E_UNSUPPORTED. */
+  TL_PROFILE_ORDER_NOT_TIME = 1u << 7,       /**< Pages are not in the order of `created_at`: places by time are refused with #TL_E_UNSUPPORTED. */
+  TL_PROFILE_OTHERS_EDIT = 1u << 8           /**< Users, such as moderators, may edit messages of others. Without it the library ignores an edit whose sender is not the message's. */
 };
 
 /**

@@ -117,6 +117,7 @@ extension Profile {
       TL_PROFILE_PAGE_SIZE_VARIES
       | TL_PROFILE_ABSENCE_IS_DELETION | TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_COUNTS_HIDDEN
       | TL_PROFILE_UNKNOWN_FRAMES | TL_PROFILE_DELETIONS_LATER | TL_PROFILE_ORDER_NOT_TIME
+      | TL_PROFILE_OTHERS_EDIT
     guard unsafe profile.flags & ~UInt32(known) == 0 else {
       throw .invalid("flags of the profile has an unknown one")
     }
@@ -134,6 +135,7 @@ extension Profile {
       throw .unsupported("a server whose order is not that of times needs numbers, or a log")
     }
     pushIsLossless = unsafe has(profile.flags, TL_PROFILE_PUSH_LOSSLESS)
+    othersEdit = unsafe has(profile.flags, TL_PROFILE_OTHERS_EDIT)
     tellsUnknownFrames = unsafe has(profile.flags, TL_PROFILE_UNKNOWN_FRAMES)
     refDays = try unsafe count(profile.ref_days, zero: 30, atMost: 3_650, "ref_days is over 3,650")
     refsMax = try unsafe count(

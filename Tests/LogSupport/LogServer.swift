@@ -86,13 +86,17 @@ package struct LogServer {
     let id = Array("\(random.below(90) + 10)x\(names)".utf8)
     // Stamps may be back-dated, and the clock steps.
     let time = Int64(random.chance(0.2) ? random.below(names + 1) : names) * 1000
-    var entry = LogEntry(id: id, timeUs: time, content: Array("c\(names)".utf8))
+    var entry = LogEntry(
+      id: id, sender: Array("u\(names % 2)".utf8), timeUs: time, content: Array("c\(names)".utf8))
     let messages = log.filter { $0.entry.change == nil }.map(\.entry.id)
     if !messages.isEmpty, random.chance(0.5) {
       let target = messages[random.below(messages.count)]
       let user = Array("u\(random.below(2))".utf8)
       switch random.below(8) {
-      case 0, 1, 2: entry.change = LogChange(.edit, of: target, by: user)
+      case 0, 1, 2:
+        // Mostly its sender edits a message; u1 tries it with those of others, too.
+        let sender = log.first { $0.entry.id == target }?.entry.sender ?? []
+        entry.change = LogChange(.edit, of: target, by: user == Array("u1".utf8) ? user : sender)
       case 3: entry.change = LogChange(.delete, of: target, by: user)
       case 4:
         entry.change = LogChange(.react(Array("r\(random.below(2))".utf8)), of: target, by: user)
@@ -169,6 +173,7 @@ package struct LogServer {
     } else if entry.change == nil {
       let edit = log.last {
         $0.entry.change?.kind == .edit && $0.entry.change?.target == entry.id
+          && $0.entry.change?.user == entry.sender
           && !isTakenBack($0.entry.id, log[...])
       }
       if let edit {
@@ -194,6 +199,7 @@ package struct LogServer {
       else { continue }
       switch change.kind {
       case .edit:
+        guard change.user == message.sender else { break }
         state.content = item.entry.content
         state.isEdited = true
       case .delete: state.isDeleted = true

@@ -68,9 +68,12 @@ package struct MemoryLogTable: InspectedLogTable {
     changes(of: target).filter { edits || $0.entry.change?.kind != .edit }
   }
 
-  package func lastEdit(of target: [UInt8], from low: Int64, through high: Int64) -> LogRow? {
+  package func lastEdit(
+    of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
+  ) -> LogRow? {
     changes(of: target)
       .filter { $0.entry.change?.kind == .edit && low <= $0.place && $0.place <= high }
+      .filter { user == nil || $0.entry.change?.user == user }
       .max { $0.place < $1.place }
   }
 

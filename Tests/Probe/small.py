@@ -197,6 +197,8 @@ class SmallLink:
         if not self.has("edits not shown"):
             row |= {"payload": request["payload"], "version": row.get("version", 1) + 1,
                     "edited_at": self.world.stamp()}
+        if self.has("edits in another name"):
+            row["sender_id"] = "editor"
         return {"status": "ok", "data": {}}
 
     def delete_message(self, request):

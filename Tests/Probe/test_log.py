@@ -81,6 +81,9 @@ class LogTest(ProbeTest):
                     lambda page: [entry.update(entry_id="x") for entry in page["entries"]
                                   if "change" in entry])),
                 ("prev-wrong", "entries_new", lambda push: push.update(prev="elsewhere")),
+                ("edits-of-others", "get_entries", data(
+                    lambda page: [entry.update(sender_id="editor") for entry in page["entries"]
+                                  if entry.get("change") == "edit"])),
                 ("changes-untold", "get_entries", data(
                     lambda page: [entry.update(change="none") for entry in page["entries"]
                                   if "change" in entry]))):

@@ -25,7 +25,7 @@ extension LogRoom {
       if isDeleted {
         members.append("\"payload\":null,\"deleted\":true")
       } else {
-        let shown = kind.marksInPlace ? lastEdit(of: entry.id) : nil
+        let shown = kind.marksInPlace ? lastEdit(of: entry) : nil
         members.append("\"payload\":\"\(shown?.payload ?? entry.payload)\"")
         if let shown {
           members.append("\"edited_at\":\"\(ServerTime.text(shown.stampUs, Self.knobs))\"")
@@ -39,8 +39,10 @@ extension LogRoom {
     changes(of: id).contains { $0.act == .delete }
   }
 
-  private func lastEdit(of id: String) -> Entry? {
-    changes(of: id).last { $0.act == .edit && !isDeletedNow($0.id) }
+  private func lastEdit(of message: Entry) -> Entry? {
+    changes(of: message.id).last {
+      $0.act == .edit && $0.sender == message.sender && !isDeletedNow($0.id)
+    }
   }
 
   private static func words(_ act: Act, _ entry: Entry) -> String {

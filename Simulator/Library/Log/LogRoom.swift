@@ -45,7 +45,7 @@ final class LogRoom {
 
   struct Entry {
     let id: String
-    let sender: String
+    var sender: String
     let stampUs: Int64
     var payload = ""
     var clientID: String?
@@ -208,7 +208,7 @@ final class LogRoom {
     for change in changes[id] ?? [] where change.serial <= last {
       if isTakenBack(change.id, through: last) { continue }
       switch change.act {
-      case .edit: state.payload = change.payload
+      case .edit: if change.sender == message.sender { state.payload = change.payload }
       case .delete: state.isDeleted = true
       case .pin: state.isPinned = true
       case .unpin: state.isPinned = false

@@ -192,7 +192,8 @@ extension LogWorld {
       let target = messages[messages.count - 1 - serverDice.below(reach)].id
       (entry.target, entry.act) = (target, .edit)
       switch serverDice.below(10) {
-      case 0..<3: break
+      // Mostly its sender edits a message; u1 tries it with those of others, too.
+      case 0..<3: if user != "u1", let author = room.entry(target)?.sender { entry.sender = author }
       case 3: entry.act = .delete
       case 4: entry.act = .react("r\(serverDice.below(2))")
       case 5: entry.act = .unreact("r\(serverDice.below(2))")

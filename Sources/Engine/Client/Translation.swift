@@ -70,6 +70,7 @@ extension ClientConfig {
       cacheBytes: cacheBytes)
     target.storage = storage
     target.searchMembers = profile.searchMembers
+    target.othersEdit = profile.othersEdit
     target.indexesLater = true
     return target
   }

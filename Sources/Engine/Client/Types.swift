@@ -36,6 +36,8 @@ package struct Profile: Equatable, Sendable {
   package var pagesMax = Limits.pagesMax
   /// Names of the members that are searched, with spaces between them; nil for the usual ones.
   package var searchMembers: [UInt8]?
+  /// Users edit messages of others, too.
+  package var othersEdit = false
   /// The server keeps logs, and this is known of them.
   package var log: LogProfile?
 

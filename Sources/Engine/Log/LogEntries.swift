@@ -75,7 +75,8 @@ struct LogEntries {
     }
     entries.append(
       LogEntry(
-        id: message.id, timeUs: message.stamp.timeUs, isDeleted: message.deleted,
+        id: message.id, sender: message.sender, timeUs: message.stamp.timeUs,
+        isDeleted: message.deleted,
         edited: message.edited ? .unnamed : .no, content: LogBody.packed(copy)))
     arrivals[message.id] = copy
     senders.append(message.sender)

@@ -46,9 +46,10 @@ struct LogInput {
     self.tx = tx
     self.record = record
     known = try LogRanges(tx).load(record.cid)
+    var profile = memory.server.profile.log ?? LogProfile()
+    profile.othersEdit = memory.server.profile.othersEdit
     book = LogBook(
-      table: LogRows(tx, record.cid), ranges: known.ranges, facts: known.facts,
-      profile: memory.server.profile.log ?? LogProfile())
+      table: LogRows(tx, record.cid), ranges: known.ranges, facts: known.facts, profile: profile)
     effects.cid = record.cid
     effects.conversation = record.id
     effects.fresh = memory.fresh[record.cid]

@@ -37,7 +37,8 @@ extension LogInput {
       arrivals[copy.id] = copy
       entries.append(
         LogEntry(
-          id: copy.id, timeUs: copy.timeUs, isDeleted: copy.flags.contains(.deleted),
+          id: copy.id, sender: copy.sender, timeUs: copy.timeUs,
+          isDeleted: copy.flags.contains(.deleted),
           content: LogBody.packed(copy)))
     }
     let taken = try book.take(imported: entries)

@@ -269,9 +269,10 @@ struct Ingest {
       row.rank = try tx.rankTable.rankBehind(row, previous: message.previousID, in: record.cid)
       result.items[place] = row.position
     }
-    let isFirst = offer.isPushed && newIDs.contains(message.id)
+    let isNew = newIDs.contains(message.id)
     switch try tx.apply(
-      row, record.cid, issued: issued, saysMarks: saysMarks, isFirst: isFirst)
+      row, record.cid, issued: issued, saysMarks: saysMarks, isFirst: offer.isPushed && isNew,
+      isEdit: offer.isPushed && !isNew)
     {
     case .inserted:
       result.insertedAt.append(row.position)

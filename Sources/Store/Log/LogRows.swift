@@ -40,6 +40,13 @@ package struct LogRows: LogTable {
     ORDER BY place DESC LIMIT 1
     """
 
+  static let lastEditByUser: StaticString = """
+    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+    FROM entry INDEXED BY entry_edits
+    WHERE cid = ? AND target = ? AND user = ? AND kind = 1 AND place BETWEEN ? AND ?
+    ORDER BY place DESC LIMIT 1
+    """
+
   package func row(_ id: [UInt8]) throws(StoreFailure) -> LogRow? {
     try one(
       tx.connection.statement(
@@ -105,9 +112,12 @@ package struct LogRows: LogTable {
   }
 
   package func lastEdit(
-    of target: [UInt8], from low: Int64, through high: Int64
+    of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
   ) throws(StoreFailure) -> LogRow? {
-    try one(tx.connection.statement(Self.lastEdit, cid, target, low, high))
+    guard let user else {
+      return try one(tx.connection.statement(Self.lastEdit, cid, target, low, high))
+    }
+    return try one(tx.connection.statement(Self.lastEditByUser, cid, target, user, low, high))
   }
 
   package func isShown(_ edit: LogRow, in row: LogRow) throws(StoreFailure) -> Bool {
@@ -164,7 +174,7 @@ package struct LogRows: LogTable {
       columns.bind(entry.timeUs)
       columns.bind(kind)
       columns.bind(entry.change?.target)
-      columns.bind(entry.change?.user)
+      columns.bind(entry.change?.user ?? entry.sender)
       columns.bind(detail)
       columns.bind(editor)
       columns.bind(entry.content)
@@ -229,6 +239,13 @@ extension LogRows {
     if let kind = row.optionalInt(6) {
       entry.change = LogChange(
         try self.kind(kind, row.optionalBytes(9)), of: row.optionalBytes(7), by: row.bytes(8))
+    } else {
+      // Files of form 13 have it only in what the message says.
+      let sender = row.optionalBytes(8)
+      entry.sender =
+        if let sender { sender } else {
+          try LogBody.message(entry.content, id: entry.id)?.sender ?? []
+        }
     }
     let place = row.int(1)
     // The log reckons with places that it has given.

@@ -30,6 +30,7 @@ enum LogTables {
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX entry_id ON entry (cid, id);
       CREATE INDEX entry_target ON entry (cid, target, kind) WHERE target IS NOT NULL;
+      CREATE INDEX entry_edits ON entry (cid, target, user, place) WHERE kind = 1;
       CREATE INDEX entry_marked ON entry (cid, place) WHERE flags & 7 != 0;
       CREATE INDEX entry_doubted ON entry (cid, place) WHERE flags & 8 != 0;
 

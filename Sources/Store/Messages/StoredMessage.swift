@@ -6,8 +6,9 @@
 /// for before the stored one cannot put it back, nor can a first copy that was pushed
 /// and says nothing of an edit, where the stored one does. Reactions go by the version and
 /// the stamp at which they were as they are, since they also come on their own. A
-/// pin carries no version and goes by its own stamp. Receipts only grow. What was
-/// opened once stays open: of two copies of one content the open one is kept.
+/// pin carries no version and goes by its own stamp. An edit by another user than the sender is
+/// ignored, also where it came first, unless users of this server edit messages of others. Receipts
+/// only grow. What was opened once stays open: of two copies of one content the open one is kept.
 struct StoredMessage: Equatable {
   var message: IncomingMessage
   var number: UInt64
@@ -37,16 +38,17 @@ extension StoredMessage {
   /// that came on their own since.
   func merged(
     with other: IncomingMessage, issued stamp: UInt64, restored: UInt64, saysMarks: Bool = true,
-    isFirst: Bool = false
+    isFirst: Bool = false, isEdit: Bool = false, othersEdit: Bool = false
   ) -> StoredMessage {
     var result = self
     var copy = other
     let isLost = lsn < restored
-    if message.isSealed != copy.isSealed, isSameContent(copy, isLost: isLost) {
+    let isAuthors = isLost || othersEdit ? nil : isAuthors(copy, isEdit: isEdit)
+    if isAuthors == nil, message.isSealed != copy.isSealed, isSameContent(copy, isLost: isLost) {
       if copy.isSealed { copy.takeOpen(from: message) } else { result.message.takeOpen(from: copy) }
     }
-    if isLost || isContentOlder(than: copy, issued: stamp, isFirst: isFirst) {
-      result.takeContent(of: copy, issued: stamp, isLost: isLost)
+    if isLost || isAuthors ?? isContentOlder(than: copy, issued: stamp, isFirst: isFirst) {
+      result.takeContent(of: copy, issued: stamp, isLost: isLost || isAuthors ?? false)
     }
     let areLost = reactionsAreLost(restored)
     if saysMarks, areLost || reactionsYield(to: copy.version, issued: stamp) {
@@ -89,6 +91,14 @@ extension StoredMessage {
     if isLost { return false }
     if let mine = message.version, let theirs = copy.version { return mine == theirs }
     return !message.isEdited && !copy.isEdited
+  }
+
+  /// Whether a copy is the author's and this row is an edit by another user, or the other way
+  /// round; nil where both name one sender, or neither is an edit.
+  private func isAuthors(_ copy: IncomingMessage, isEdit: Bool) -> Bool? {
+    // An import may name its senders in another way.
+    guard copy.sender != message.sender, !message.flags.contains(.imported) else { return nil }
+    return copy.isEdited || isEdit ? false : message.isEdited ? true : nil
   }
 
   private func isContentOlder(

@@ -10,11 +10,12 @@ extension WriteTransaction {
   /// Takes in one message. `issued` is the sequence number at which the request
   /// that brought it was issued; for a push, the number of this commit. A copy that
   /// does not `sayMarks` leaves reactions and pin as they are, or wait. A first copy, of a push
-  /// that tells a message as new, may have been overtaken by an edit: see `merged`. What is derived
+  /// that tells a message as new, may have been overtaken by an edit: see `merged`. An edit was
+  /// pushed as one, whether or not the copy says so. What is derived
   /// from the entries of a log is as it is now, whatever the row says.
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true,
-    isFirst: Bool = false, isDerived: Bool = false
+    isFirst: Bool = false, isEdit: Bool = false, isDerived: Bool = false
   ) throws(StoreFailure) -> Applied {
     appliedRank = message.rank
     let bar = try bar(message, in: cid)
@@ -40,7 +41,7 @@ extension WriteTransaction {
       if let send { try operationTable.arrive(send, as: copy.id, givesNumber: false) }
       applied = try merge(
         copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks,
-        isFirst: isFirst, hasSettled: send != nil, isDerived: isDerived)
+        isFirst: isFirst, isEdit: isEdit, hasSettled: send != nil, isDerived: isDerived)
     } else {
       applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
     }
@@ -60,7 +61,7 @@ extension WriteTransaction {
 
   private func merge(
     _ copy: IncomingMessage, into known: StoredMessage, in cid: Int64, issued: UInt64,
-    saysMarks: Bool, isFirst: Bool, hasSettled: Bool, isDerived: Bool
+    saysMarks: Bool, isFirst: Bool, isEdit: Bool, hasSettled: Bool, isDerived: Bool
   ) throws(StoreFailure) -> Applied {
     var stored = known
     var copy = copy
@@ -84,7 +85,8 @@ extension WriteTransaction {
         .derived, from: try operationTable.derivedFlags(copy.id, in: cid))
     }
     var result = stored.merged(
-      with: copy, issued: issued, restored: restored, saysMarks: saysMarks, isFirst: isFirst)
+      with: copy, issued: issued, restored: restored, saysMarks: saysMarks, isFirst: isFirst,
+      isEdit: isEdit, othersEdit: othersEdit)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost && !isDerived else { return .unchanged(stored.number) }

@@ -27,6 +27,8 @@ package struct StoreConfig: Sendable {
   package var indexesLater = false
   /// Names of the members that are searched, with spaces between them; nil for the usual ones.
   package var searchMembers: [UInt8]?
+  /// Users edit messages of others, too.
+  package var othersEdit = false
 
   package init(
     kind: Kind, account: [UInt8], user: [UInt8], positionKind: Int64 = 0,
@@ -38,6 +40,12 @@ package struct StoreConfig: Sendable {
     self.positionKind = positionKind
     self.cacheBytes = cacheBytes == 0 ? 16 << 20 : cacheBytes
   }
+}
+
+/// Whose file it is, and what other users may do.
+struct StoreUsers: Sendable {
+  var own: [UInt8]
+  var othersEdit: Bool
 }
 
 extension StoreConfig {

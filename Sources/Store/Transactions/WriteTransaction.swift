@@ -6,8 +6,7 @@
 internal import Base
 
 package final class WriteTransaction: ReadTransaction {
-  /// The user of the file, for the read marks of this device.
-  let user: [UInt8]
+  private let users: StoreUsers
   /// For what is stored of contents.
   let digest: ContentDigest
   let before: Counters
@@ -33,10 +32,10 @@ package final class WriteTransaction: ReadTransaction {
   private var changesAtBegin: Int32 = 0
 
   init(
-    _ connection: Connection, counters: Counters, user: [UInt8], positionKind: Int64,
+    _ connection: Connection, counters: Counters, users: StoreUsers, positionKind: Int64,
     digest: ContentDigest
   ) {
-    self.user = user
+    self.users = users
     self.digest = digest
     before = counters
     self.counters = counters
@@ -44,6 +43,11 @@ package final class WriteTransaction: ReadTransaction {
     // Numbers end long after the sun; wrapping keeps a damaged file from trapping.
     self.counters.lsn = counters.lsn &+ 1
   }
+
+  /// The user of the file, for the read marks of this device.
+  var user: [UInt8] { users.own }
+  /// Users edit messages of others, too.
+  var othersEdit: Bool { users.othersEdit }
 
   override func changedTally(_ cid: Int64) -> UnreadCounters? { changed.value(cid)?.tally }
 

@@ -333,8 +333,9 @@ extension LogBook {
       return try table.changes(of: target, edits: false).filter { $0.entry.change?.slot == slot }
     }
     var edits: [LogRow] = []
+    let user = try table.row(target).flatMap { editor(of: $0) }
     for range in ranges {
-      let edit = try table.lastEdit(of: target, from: range.low, through: range.high)
+      let edit = try table.lastEdit(of: target, by: user, from: range.low, through: range.high)
       if let edit { edits.append(edit) }
     }
     return edits

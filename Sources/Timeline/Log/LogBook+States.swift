@@ -63,7 +63,7 @@ extension LogBook {
     state.reactions = state.reactions.filter { !$0.value.isEmpty }
     if try countsInPlace(row, own: own) {
       state.isEdited = true
-    } else if let edit = try lastEdit(of: id, own: own) {
+    } else if let edit = try lastEdit(of: row, own: own) {
       state.content = edit.entry.content
       state.isEdited = true
     } else {
@@ -72,8 +72,13 @@ extension LogBook {
     return state
   }
 
+  /// Whose edits of a message count: its sender's (rule 18); nil where others edit, too.
+  func editor(of row: LogRow) -> [UInt8]? {
+    profile.othersEdit || isPlanted(.otherEdits) ? nil : row.entry.sender
+  }
+
   /// The edit that counts. Of however many a few are looked at.
-  private func lastEdit(of id: [UInt8], own: Int?) throws(Table.Failure) -> LogRow? {
+  private func lastEdit(of row: LogRow, own: Int?) throws(Table.Failure) -> LogRow? {
     var parts = [Int64.min...Int64.max]
     if let own {
       let range = ranges[own]
@@ -81,16 +86,19 @@ extension LogBook {
       parts.insert(range.low...range.high, at: isPlanted(.otherRangeFirst) ? 0 : 2)
     }
     for part in parts {
-      if let edit = try lastEdit(of: id, within: part) { return edit }
+      if let edit = try lastEdit(of: row, within: part) { return edit }
     }
     return nil
   }
 
   private func lastEdit(
-    of id: [UInt8], within part: ClosedRange<Int64>
+    of row: LogRow, within part: ClosedRange<Int64>
   ) throws(Table.Failure) -> LogRow? {
+    let user = editor(of: row)
     var high = part.upperBound
-    while let edit = try table.lastEdit(of: id, from: part.lowerBound, through: high) {
+    while let edit = try table.lastEdit(
+      of: row.id, by: user, from: part.lowerBound, through: high)
+    {
       if try !isTakenBack(edit) { return edit }
       high = edit.place - 1
     }
@@ -103,10 +111,11 @@ extension LogBook {
   mutating func nameEdit(
     of id: [UInt8], in range: LogRange, isPresent: Bool
   ) throws(Table.Failure) {
+    guard let row = try table.row(id) else { return }
     var high = range.high
     // Later ones may have been pushed before the page came. Of however many a few are looked at.
     for _ in 0..<(isPresent ? 1 : 8) where range.low <= high {
-      guard let edit = try lastEdit(of: id, within: range.low...high) else { return }
+      guard let edit = try lastEdit(of: row, within: range.low...high) else { return }
       if try nameEdit(of: id, as: edit, in: range, isSure: isPresent) { return }
       high = edit.place - 1
     }
@@ -118,7 +127,7 @@ extension LogBook {
     of id: [UInt8], as edit: LogRow, in range: LogRange, isSure: Bool = false
   ) throws(Table.Failure) -> Bool {
     guard var row = try table.row(id), range.holds(row.place), row.entry.edited == .unnamed,
-      !isPlanted(.inPlaceUnnamed),
+      !isPlanted(.inPlaceUnnamed), editor(of: row).map({ $0 == edit.entry.change?.user }) ?? true,
       isSure ? true : try isTakenBack(edit) ? false : table.isShown(edit, in: row)
     else { return false }
     row.entry.edited = .by(edit.id)
@@ -172,8 +181,8 @@ extension LogBook {
       else { continue }
       if isBlurred == nil { isBlurred = try table.markedInPlace().contains { $0.entry.isBlurred } }
       var isUndone = isBlurred ?? false
-      if try table.lastEdit(of: id, from: .min, through: .max) != nil {
-        isUndone = try lastEdit(of: id, own: nil) == nil
+      if try table.lastEdit(of: id, by: editor(of: row), from: .min, through: .max) != nil {
+        isUndone = try lastEdit(of: row, own: nil) == nil
       }
       if isUndone { try unclaim(row) }
     }

@@ -52,6 +52,8 @@ package enum LogFault: String, CaseIterable, Sendable {
   case inPlaceStays
   /// 19: which edit the page that reached the present shows in place is not looked for.
   case inPlaceUnnamed
+  /// 18: an edit by another user than the sender counts.
+  case otherEdits
   /// 19, 25: an older copy takes the place of a later one.
   case olderCopyWins
   /// 20: trimming goes on at a change of what stays.

@@ -20,9 +20,9 @@ package protocol LogTable {
   func changes(of target: [UInt8]) throws(Failure) -> [LogRow]
   /// Those of them that are no edits, or all.
   func changes(of target: [UInt8], edits: Bool) throws(Failure) -> [LogRow]
-  /// The topmost edit of an entry in a stretch of places.
+  /// The topmost edit of an entry by a user, or by any (nil), in a stretch of places.
   func lastEdit(
-    of target: [UInt8], from low: Int64, through high: Int64
+    of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
   ) throws(Failure) -> LogRow?
   /// Whether a message says what an edit of it says.
   func isShown(_ edit: LogRow, in row: LogRow) throws(Failure) -> Bool

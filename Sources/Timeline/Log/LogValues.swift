@@ -10,6 +10,8 @@
 /// One entry of a log: a message, or a change to one. Both have ids of one kind.
 package struct LogEntry: Equatable, Sendable {
   package var id: [UInt8]
+  /// Of a message.
+  package var sender: [UInt8]
   /// Nil for a message.
   package var change: LogChange?
   package var timeUs: Int64?
@@ -21,10 +23,11 @@ package struct LogEntry: Equatable, Sendable {
   package var content: [UInt8]
 
   package init(
-    id: [UInt8], change: LogChange? = nil, timeUs: Int64? = nil, isDeleted: Bool = false,
-    edited: LogEditedInPlace = .no, content: [UInt8] = []
+    id: [UInt8], sender: [UInt8] = [], change: LogChange? = nil, timeUs: Int64? = nil,
+    isDeleted: Bool = false, edited: LogEditedInPlace = .no, content: [UInt8] = []
   ) {
     self.id = id
+    self.sender = sender
     self.change = change
     self.timeUs = timeUs
     self.isDeleted = isDeleted
@@ -247,6 +250,8 @@ package struct LogProfile: Equatable, Sendable {
   package var namesEpoch = false
   /// Arrival and history differ: nothing is concluded from absence.
   package var hasTwoOrders = false
+  /// Users edit messages of others, too.
+  package var othersEdit = false
   #if DEBUG
     /// A fault that is planted on purpose.
     package var planted: LogFault?

@@ -26,7 +26,6 @@ final class LogHost {
   var readTo: String?
   /// What is sent is answered, and gets lost on the server.
   var drops = false
-  private var senders: [[UInt8]: String] = [:]
   private var clientIDs: [[UInt8]: String] = [:]
   private var names = 0
   private var waiting: [LogPush] = []
@@ -57,9 +56,8 @@ final class LogHost {
     names += 1
     let id = "m\(names)"
     let entry = LogEntry(
-      id: Array(id.utf8), timeUs: time ?? Int64(names) * 1_000_000,
+      id: Array(id.utf8), sender: Array(sender.utf8), timeUs: time ?? Int64(names) * 1_000_000,
       content: Array((text ?? "text \(names)").utf8))
-    senders[entry.id] = sender
     append(entry, pushes: pushes)
     return id
   }
@@ -154,7 +152,7 @@ final class LogHost {
     } else {
       members = [
         "\"message_id\":\"\(id)\"", "\"created_at\":\"\(stamp)\"",
-        "\"sender_id\":\"\(senders[entry.id] ?? "you")\"", "\"payload\":\"\(text(entry.content))\"",
+        "\"sender_id\":\"\(text(entry.sender))\"", "\"payload\":\"\(text(entry.content))\"",
       ]
       if tellsClientIDs, let name = clientIDs[entry.id] {
         members.append("\"client_id\":\"\(name)\"")
@@ -213,9 +211,8 @@ final class LogHost {
       names += 1
       let id = "m\(names)"
       let entry = LogEntry(
-        id: Array(id.utf8), timeUs: Int64(names) * 1_000_000,
+        id: Array(id.utf8), sender: Array("me".utf8), timeUs: Int64(names) * 1_000_000,
         content: Array((request["payload"] as? String ?? "").utf8))
-      senders[entry.id] = "me"
       clientIDs[entry.id] = request["client_id"] as? String
       if !drops { append(entry, pushes: echoes) }
       return ok("{\"message\":\(json(entry))}")

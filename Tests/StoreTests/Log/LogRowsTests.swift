@@ -28,11 +28,19 @@ extension LogRows: InspectedLogTable {
         #expect(step.contains("INDEX entry_target (cid=? AND target=?"), "\(query): \(step)")
       }
     }
+    let steps = try connection.plan(of: LogRows.lastEditByUser).filter { $0.hasPrefix("SEARCH") }
+    #expect(steps.count == 1)
+    for step in steps {
+      let index = "INDEX entry_edits (cid=? AND target=? AND user=? AND place>? AND place<?)"
+      #expect(step.contains(index), "\(step)")
+    }
   }
 
   private func entry(_ random: inout Random, of ids: [[UInt8]]) -> LogEntry {
     let id = ids[random.below(ids.count)]
-    var entry = LogEntry(id: id, content: Array("c\(random.below(1000))".utf8))
+    var entry = LogEntry(
+      id: id, sender: bytes(random.chance(0.5) ? "u" : ""),
+      content: Array("c\(random.below(1000))".utf8))
     if random.chance(0.8) { entry.timeUs = Int64(random.below(5000)) - 1000 }
     entry.isDeleted = random.chance(0.1)
     switch random.below(8) {
@@ -49,6 +57,7 @@ extension LogRows: InspectedLogTable {
     if let kind = kinds[random.below(kinds.count)] {
       let target = random.chance(0.9) ? ids[random.below(ids.count)] : nil
       entry.change = LogChange(kind, of: target, by: bytes(random.chance(0.5) ? "u" : ""))
+      entry.sender = []
     }
     return entry
   }
@@ -98,9 +107,11 @@ extension LogRows: InspectedLogTable {
             #expect(try rows.changes(of: id) == found)
             let others = try rows.changes(of: id, edits: false).sorted { $0.place < $1.place }
             #expect(others == found.filter { $0.entry.change?.kind != .edit })
-            #expect(
-              try rows.lastEdit(of: id, from: low, through: high)
-                == memory.lastEdit(of: id, from: low, through: high))
+            for user in [nil, bytes("u"), bytes("")] {
+              #expect(
+                try rows.lastEdit(of: id, by: user, from: low, through: high)
+                  == memory.lastEdit(of: id, by: user, from: low, through: high))
+            }
           case 10: #expect(try rows.markedInPlace() == memory.markedInPlace())
           default:
             #expect(try rows.unclaimed() == memory.unclaimed())
@@ -197,7 +208,7 @@ extension LogRows: InspectedLogTable {
   @Test func aFileIsBoundToItsScheme() throws {
     for (kind, others) in [(2, [0, 1]), (0, [2]), (1, [2])] as [(Int64, [Int64])] {
       let fixture = try Fixture(.file, positionKind: kind)
-      #expect(fixture.store.schemaVersion == (kind == 2 ? 13 : 12))
+      #expect(fixture.store.schemaVersion == (kind == 2 ? 14 : 12))
       fixture.store.close()
       for other in others {
         var config = fixture.config
@@ -211,6 +222,35 @@ extension LogRows: InspectedLogTable {
         try rx.connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'entry'")
       }
       #expect(hasEntries == (kind == 2 ? 1 : 0))
+    }
+  }
+
+  /// Protects: a file of form 13 opens: it has no index of edits, and names no sender of a message.
+  @Test func aFileOfTheThirteenthFormKeepsItsEntries() throws {
+    let fixture = try fixture(.file)
+    let cid = try fixture.conversation()
+    var copy = message("a", at: 1)
+    copy.sender = bytes("eva")
+    let entry = LogEntry(id: bytes("a"), sender: bytes("eva"), content: LogBody.packed(copy))
+    let edit = LogEntry(id: bytes("b"), change: LogChange(.edit, of: bytes("a"), by: bytes("eva")))
+    try fixture.write { tx throws(StoreFailure) in
+      var rows = LogRows(tx, cid)
+      try rows.put(LogRow(entry: entry, place: 5, stored: 0, heard: 0))
+      try rows.put(LogRow(entry: edit, place: 6, stored: 0, heard: 0))
+    }
+    try fixture.alter(
+      """
+      DROP INDEX entry_edits;
+      UPDATE entry SET user = NULL WHERE kind IS NULL;
+      PRAGMA user_version = 13;
+      COMMIT
+      """)
+    try fixture.reopen()
+    try fixture.write { tx throws(StoreFailure) in
+      let rows = LogRows(tx, cid)
+      #expect(try rows.row(bytes("a"))?.entry == entry)
+      let found = try rows.lastEdit(of: bytes("a"), by: bytes("eva"), from: .min, through: .max)
+      #expect(found?.entry == edit)
     }
   }
 

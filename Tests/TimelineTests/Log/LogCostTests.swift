@@ -52,8 +52,10 @@ private struct CountedLogTable: LogTable {
     counted(rows.changes(of: target, edits: edits))
   }
 
-  func lastEdit(of target: [UInt8], from low: Int64, through high: Int64) -> LogRow? {
-    counted(rows.lastEdit(of: target, from: low, through: high))
+  func lastEdit(
+    of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
+  ) -> LogRow? {
+    counted(rows.lastEdit(of: target, by: user, from: low, through: high))
   }
 
   func isShown(_ edit: LogRow, in row: LogRow) -> Bool { rows.isShown(edit, in: row) }

@@ -228,6 +228,22 @@ private struct Rule: Sendable {
       try log.push(Script.entry("f", .edit, of: "a", says: "two"))
       return try log.says("a") == "two"
     },
+    Rule(.otherEdits) { fault in
+      // By a page and by a push, before and behind the message, alone and beside its sender's.
+      var log = Script(fault)
+      func edit(_ id: String, of target: String, by user: String) -> LogEntry {
+        Script.entry(id, .edit, of: target, says: "\(user)'s", by: user)
+      }
+      let early = edit("e", of: "c", by: "bo")
+      let (a, b) = (Script.entry("a", by: "al"), Script.entry("b", by: "al"))
+      try log.page(
+        .newest, [early, a, b, edit("f", of: "a", by: "bo"), edit("g", of: "b", by: "al")],
+        before: nil, present: true)
+      try log.push(Script.entry("c", by: "al"), behind: "g")
+      try log.push(edit("h", of: "b", by: "bo"), behind: "c")
+      let says = try [log.says("a"), log.says("b"), log.says("c")]
+      return says == ["a", "al's", "c"]
+    },
     Rule(.inPlaceIgnored) { fault in
       var log = Script(fault)
       let shown = Script.entry("a", edited: .by(Array("f".utf8)), says: "two")

@@ -15,11 +15,14 @@ struct LogScript {
 
   static func entry(
     _ id: String, _ change: LogChange.Kind? = nil, of target: String = "", at time: Int64? = nil,
-    deleted: Bool = false, edited: LogEditedInPlace = .no, says content: String? = nil
+    deleted: Bool = false, edited: LogEditedInPlace = .no, says content: String? = nil,
+    by user: String = ""
   ) -> LogEntry {
     LogEntry(
-      id: Array(id.utf8),
-      change: change.map { LogChange($0, of: target.isEmpty ? nil : Array(target.utf8)) },
+      id: Array(id.utf8), sender: Array(user.utf8),
+      change: change.map {
+        LogChange($0, of: target.isEmpty ? nil : Array(target.utf8), by: Array(user.utf8))
+      },
       timeUs: time, isDeleted: deleted, edited: edited, content: Array((content ?? id).utf8))
   }
 

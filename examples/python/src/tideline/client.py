@@ -482,7 +482,8 @@ def _profile(profile: Profile, members: bytes) -> c.Profile:
     flags = (profile.page_size_varies << 1
              | profile.absence_is_deletion << 2 | profile.push_lossless << 3
              | profile.counts_hidden << 4 | profile.unknown_frames << 5
-             | profile.deletions_later << 6 | profile.order_not_time << 7)
+             | profile.deletions_later << 6 | profile.order_not_time << 7
+             | profile.others_edit << 8)
     return c.Profile(
         struct_size=ctypes.sizeof(c.Profile), flags=flags, page_limit=profile.page_limit,
         truncates=profile.truncates, ties=profile.ties, capabilities=profile.capabilities,

@@ -59,6 +59,7 @@ class Profile:
     unknown_frames: bool = False
     deletions_later: bool = False
     order_not_time: bool = False
+    others_edit: bool = False
     ref_days: int = 0
     refs_max: int = 0
     pages_max: int = 0

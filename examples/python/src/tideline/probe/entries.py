@@ -74,10 +74,23 @@ class Log:
                 if len(set(self.ids)) < len(found):
                     self.report.fault("doubled", "an entry is in the log twice, or a change has "
                                       "the id of a message")
+                self._edits()
                 return True
             place = {"before": data["before"]}
         self.report.unknown("start", f"the start of the log: {_PAGES_MAX} pages do not reach it")
         return False
+
+
+    def _edits(self) -> None:
+        senders = {entry.get("message_id"): entry.get("sender_id") for entry in self.entries
+                   if "change" not in entry}
+        others = [entry for entry in self.entries if entry.get("change") == "edit"
+                  and senders.get(entry.get("target_id"), entry.get("sender_id"))
+                  != entry.get("sender_id")]
+        if others:
+            self.report.trap("edits-of-others", f"{len(others)} edits are not by the sender of "
+                             "their message: the library ignores them, unless the profile says "
+                             "that others edit")
 
 
 def both_ways(log: Log) -> None:

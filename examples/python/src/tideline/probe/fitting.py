@@ -20,6 +20,7 @@ _FLAGS = {
     "unknown_frames": "TL_PROFILE_UNKNOWN_FRAMES",
     "deletions_later": "TL_PROFILE_DELETIONS_LATER",
     "order_not_time": "TL_PROFILE_ORDER_NOT_TIME",
+    "others_edit": "TL_PROFILE_OTHERS_EDIT",
 }
 _DEFAULT_LIMIT = 50
 _OVERLAP_MS = 5_000

@@ -198,6 +198,10 @@ class Writer:
         row = next((row for row in self.room.rows if row.id == target), None)
         if row is None:
             report.fault("lost-message", "a message that was edited is on no page any more")
+        elif row.raw["sender_id"] != self._sender:
+            report.fault("edit-changes-sender", "an edited message has another `sender_id` than "
+                         "before: the library ignores such an edit, and who applies it shows the "
+                         "words of one user under the name of another")
         elif row.raw["payload"] != payload:
             report.fault("edit-unseen", "a page shows an edited message as it was before: edits "
                          "that came while offline are never seen")
