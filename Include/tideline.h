@@ -576,7 +576,7 @@ TL_API TL_CHECK tl_status tl_client_connection_dead(tl_client *client);
  * messages are stored and shown, behind a gap, and nothing more is trusted because of
  * them; the reply to an update goes out on the next connection.
  * @param client The client.
- * @param frame One JSON object, at most 16 MiB.
+ * @param frame One JSON object, at most 16 MiB. Of a longer one no byte is read.
  * @return #TL_OK; #TL_IGNORED for a type, or an answer, that is of no use here;
  *         #TL_QUARANTINED; or #TL_E_FRAME (not JSON, not UTF-8, not a frame),
  *         #TL_E_TOO_LARGE, #TL_E_OFFLINE (a connection that is void: see

@@ -74,16 +74,6 @@ extension tl_view {
     return unsafe Array(UnsafeBufferPointer(start: data, count: size))
   }
 
-  /// The bytes, but of what is over `limit` only one byte more: enough to be
-  /// refused and counted by who knows the limit, without a copy of it all.
-  func prefix(over limit: Int) throws(Failure) -> [UInt8] {
-    let part = unsafe tl_view(data: data, size: size < 0 ? limit + 1 : min(size, limit + 1))
-    guard let bytes = unsafe part.copied() else {
-      throw .invalid("the frame is NULL but not empty")
-    }
-    return bytes
-  }
-
   /// Borrowed bytes of at most `limit`; what is over it throws `excess`.
   func bytes(
     _ name: StaticString, atMost limit: Int, or excess: Failure

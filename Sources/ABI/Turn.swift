@@ -32,7 +32,14 @@ public func tl_client_connection_dead(_ client: OpaquePointer?) -> tl_status {
 @implementation @_cdecl("tl_client_receive")
 public func tl_client_receive(_ client: OpaquePointer?, _ frame: tl_view) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    let (receipt, reason) = try client.take(unsafe frame.prefix(over: Limits.frameBytesMax))
+    // Of one that is too long no byte is read.
+    if unsafe frame.size < 0 || frame.size > Limits.frameBytesMax, unsafe frame.data != nil {
+      throw try client.refuse(tooLarge: unsafe frame.size)
+    }
+    guard let bytes = unsafe frame.copied() else {
+      throw .invalid("the frame is NULL but not empty")
+    }
+    let (receipt, reason) = try client.take(bytes)
     if let reason { LastError.record(reason) }
     return switch receipt {
     case .applied: status(TL_OK)

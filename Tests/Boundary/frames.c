@@ -1,5 +1,7 @@
 /* What a server may send: good pages, poison in a page, and frames that are no
    frames. Each documented status, and nothing else changed. */
+#include <sys/mman.h>
+
 #include "check.h"
 
 #define MESSAGE(id, second)                                                    \
@@ -160,6 +162,19 @@ static void offline(tl_client *client) {
   CHECK(replies == 1);
 }
 
+/* header: "Of a longer one no byte is read." Its memory need not even be readable. */
+static void unread_frames(tl_client *client) {
+  size_t size = ((size_t)16 << 20) + 1;
+  uint8_t *bytes = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(bytes != MAP_FAILED);
+  if (bytes == MAP_FAILED) return;
+  uint64_t received = stats_of(client).bytes_in;
+  refused(client, (tl_view){bytes, size}, TL_E_TOO_LARGE);
+  CHECK(stats_of(client).bytes_in == received + size);
+  refused(client, (tl_view){bytes, SIZE_MAX}, TL_E_TOO_LARGE);
+  munmap(bytes, size);
+}
+
 /* header: "After a failure nothing that is stored has changed." */
 static void bad_frames(void) {
   tl_client *client = open_memory();
@@ -196,6 +211,7 @@ static void bad_frames(void) {
   big.size = ((size_t)16 << 20) + 1;
   refused(client, big, TL_E_TOO_LARGE);
   free(bytes);
+  unread_frames(client);
 
   char *deep = malloc(400001);
   memset(deep, '[', 200000);

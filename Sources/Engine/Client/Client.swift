@@ -179,12 +179,12 @@ package final class Client: Sendable {
     do throws(WireFailure) {
       frame = try Frame(bytes, zoneOffsetMinutes: config.profile.zoneOffsetMinutes)
     } catch {
-      throw try refuse(bytes, Failure(frame: error))
+      throw try refuse(bytes.count, Failure(frame: error))
     }
     // Not ours: nothing of it is looked at, and no hook sees it.
-    if frame.isForNobody { throw try refuse(bytes, .mismatch("account is not a string")) }
+    if frame.isForNobody { throw try refuse(bytes.count, .mismatch("account is not a string")) }
     if let account = frame.account, account != config.account {
-      throw try refuse(bytes, .mismatch("account is not that of the client"))
+      throw try refuse(bytes.count, .mismatch("account is not that of the client"))
     }
     try ensureOpen()
     let (opened, failures) = openPayloads(frame)
@@ -212,14 +212,19 @@ package final class Client: Sendable {
     return (receipt, reason)
   }
 
+  /// Counts a frame that is over 16 MiB, and says that it is too large.
+  package func refuse(tooLarge size: Int) throws(Failure) -> Failure {
+    try refuse(size, Failure(frame: .tooLarge))
+  }
+
   /// Counts a frame of which nothing is looked at.
-  private func refuse(_ bytes: [UInt8], _ failure: Failure) throws(Failure) -> Failure {
+  private func refuse(_ size: Int, _ failure: Failure) throws(Failure) -> Failure {
     try input { engine, _ throws(Failure) in
       engine.report.stats.framesIn += 1
       engine.report.stats.framesBad += 1
       if case .mismatch = failure {
       } else {
-        engine.report.stats.bytesIn &+= UInt64(clamping: bytes.count)
+        engine.report.stats.bytesIn &+= UInt64(clamping: size)
       }
       engine.report.logLines.append(.warn, "a frame was refused", because: failure.reason.text)
       return failure
@@ -488,13 +493,5 @@ package func frameAccountRange(_ bytes: [UInt8]) throws(Failure) -> Range<Int>? 
     return try frameAccount(of: bytes)
   } catch {
     throw Failure(frame: error)
-  }
-}
-
-extension Failure {
-  /// What is wrong with a frame as a whole.
-  init(frame failure: WireFailure) {
-    let text = failure.text(of: "the frame")
-    self = failure == .tooLarge ? .tooLarge(text) : .frame(text)
   }
 }

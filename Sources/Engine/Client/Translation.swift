@@ -6,6 +6,12 @@ internal import Vault
 internal import Wire
 
 extension Failure {
+  /// What is wrong with a frame as a whole.
+  init(frame failure: WireFailure) {
+    let text = failure.text(of: "the frame")
+    self = failure == .tooLarge ? .tooLarge(text) : .frame(text)
+  }
+
   init(_ failure: StoreFailure) {
     switch failure {
     case .vault(let failure): self = Failure(failure)
