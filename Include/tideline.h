@@ -2839,9 +2839,10 @@ typedef struct tl_import {
  * One that an answer shows to be absent goes. What the server has told, and what it has deleted,
  * stays as it is. Nothing is offered for a notification, and no mark is sent.
  *
- * What a step takes is one transaction, and in it stands how far the import is: after any end
- * another work of the same name goes on behind that, and takes nothing twice. A line or element
- * that is of no use is left out and named by its number, the rest is kept: see
+ * A step reads at most 1 MiB of the source and 64 KiB beyond, whatever that holds, and takes at
+ * most 256 lines or elements. What it takes is one transaction, and in it stands how far the import
+ * is: after any end another work of the same name goes on behind that, and takes nothing twice. A
+ * line or element that is of no use is left out and named by its number, the rest is kept: see
  * #tl_client_import_bad; one of more than 4 MiB is of no use. #tl_client_clear forgets imports.
  *
  * A source of lines may grow: another work takes what was added. A last line without its end is

@@ -22,7 +22,8 @@ package enum Limits {
   package static let messageBytesMax = 4 << 20
   /// Bytes of one line or element of an import, with space around the message.
   package static let itemBytesMax = messageBytesMax + 65_536
-  /// What one step of an import takes at most: messages, and bytes.
+  /// What one step of an import takes at most: messages, and bytes of the source, whatever these
+  /// hold. The last 64 KiB that it reads may lie beyond.
   package static let importItemsMax = 256
   package static let importBytesMax = 1 << 20
   /// Lines of an import that are of no use and are remembered.

@@ -297,11 +297,9 @@ private final class ImportWork: WorkBody {
     if let known = state.record { record = known } else { record = try begin(&state) }
     if !record.isDone {
       var items: [ImportItem] = []
-      var size = 0
-      while items.count < Limits.importItemsMax, size < Limits.importBytesMax,
-        let item = try next(&state)
-      {
-        size &+= item.bytes.count
+      // What holds no message counts as well: a step ends whatever it has read.
+      let end = state.splitter.next &+ UInt64(clamping: Limits.importBytesMax)
+      while items.count < Limits.importItemsMax, let item = try next(&state, before: end) {
         items.append(item)
       }
       record.offset = Int64(clamping: state.splitter.offset)
@@ -322,7 +320,8 @@ private final class ImportWork: WorkBody {
       if let fault = state.splitter.fault { throw fault.failure }
     }
     state.record = record
-    let (done, isDone) = (UInt64(clamping: record.offset), record.isDone)
+    // Of a line that has no end yet the file has nothing, and it goes on in the next step.
+    let (done, isDone) = (state.splitter.next, record.isDone)
     let total = isDone ? done : max(source.size, done)
     seen.withLock { $0 = WorkProgress(done: done, total: total, isDone: isDone) }
     return isDone
@@ -346,9 +345,9 @@ private final class ImportWork: WorkBody {
     return found
   }
 
-  /// The next message; nil where the source is over, or is none.
-  private func next(_ state: inout State) throws(Failure) -> ImportItem? {
-    while !state.isOver, state.splitter.fault == nil {
+  /// The next message; nil where the source is over, or is none, or was read to a place.
+  private func next(_ state: inout State, before end: UInt64) throws(Failure) -> ImportItem? {
+    while !state.isOver, state.splitter.fault == nil, state.splitter.next < end {
       if state.bytes.isEmpty {
         let bytes = try source.read(state.splitter.next, Self.chunk)
         if bytes.isEmpty {

@@ -129,6 +129,61 @@ extension World {
     #expect(other.inserted == 1)
   }
 
+  // MARK: What a step reads
+
+  /// A source of one piece again and again; it counts what is read of it.
+  private final class Endless: Sendable {
+    let read = Lock(0)
+    private let (piece, size): ([UInt8], Int)
+
+    init(_ piece: String, size: Int) { (self.piece, self.size) = (Array(piece.utf8), size) }
+
+    func source(_ world: World) -> ImportSource {
+      var source = ImportSource(name: Array("endless".utf8)) { [self] offset, most in
+        let end = min(size, Int(offset) + most)
+        let bytes = (Int(offset)..<max(end, Int(offset))).map { piece[$0 % piece.count] }
+        read.withLock { $0 += bytes.count }
+        return bytes
+      }
+      source.conversation = Array(world.room.utf8)
+      return source
+    }
+  }
+
+  /// However little a source holds, a step reads a MiB of it and no more than a piece beyond.
+  @Test(arguments: [
+    "\n", " \r\n", "x", "[", "                                                             1\n",
+  ])
+  func aStepReadsSoManyBytes(_ piece: String) throws {
+    let world = try World()
+    let endless = Endless(piece, size: 3 * Limits.importBytesMax)
+    let work = try Importer(world.client).start(endless.source(world))
+    var (steps, read, done) = (0, 0, UInt64(0))
+    while true {
+      let progress = try work.step(milliseconds: 0)
+      steps += 1
+      let now = endless.read.withLock { $0 }
+      #expect(now - read <= Limits.importBytesMax + 65_536, "step \(steps)")
+      #expect(progress.done > done || progress.isDone, "step \(steps)")
+      (read, done) = (now, progress.done)
+      if progress.isDone { break }
+    }
+    #expect(steps >= 3 && read == 3 * Limits.importBytesMax)
+    #expect(try Importer(world.client).status(Array("endless".utf8))?.isDone == true)
+  }
+
+  /// What stands around an array counts as well.
+  @Test func spaceAroundAnArrayIsReadInSteps() throws {
+    let world = try World()
+    let space = String(repeating: " ", count: 2 * Limits.importBytesMax)
+    let source = Source(isArray: true)
+    source.add("\(space)[\(space)]\(space)")
+    let work = try source.work(world)
+    var steps = 1
+    while try !work.step(milliseconds: 0).isDone { steps += 1 }
+    #expect(steps >= 6)
+  }
+
   // MARK: Sources that are not whole
 
   /// A file that another program is writing.
