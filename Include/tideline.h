@@ -765,10 +765,14 @@ typedef struct tl_sync_request {
  * server refuses do not stop it. It ends with #TL_E_INCOMPLETE where any other did not
  * end well. On another connection it goes on with those that are left.
  *
- * A sync comes to an end whatever the server answers: with #TL_E_INCOMPLETE after
- * so many pages as its count of messages or conversations needs and 64 more, or
- * twice as many as it needs where that is more; after `pages_max` of #tl_profile
- * where nothing is counted; or after 64 answers in a row that brought nothing new.
+ * A sync comes to an end whatever the server answers, with #TL_E_INCOMPLETE:
+ * - after so many pages as the server's count of messages or conversations needs and 64 more, or
+ *   four times as many as it needs where that is more;
+ * - after `pages_max` pages of #tl_profile where nothing is counted;
+ * - after 64 answers in a row that brought nothing new;
+ * - of #TL_SYNC_CONVERSATIONS, whatever is counted, after `pages_max` answers that each brought
+ *   less than a quarter of what was asked for, and after 200,000 conversations.
+ *
  * What it brought stays, and the next one goes on from there.
  *
  * Under #TL_SERVER_LOG no entry tells of what the server purges below. #TL_SYNC_LATEST looks where

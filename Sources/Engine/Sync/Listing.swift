@@ -18,7 +18,9 @@ struct Listing {
   /// How often it began again.
   var restarts = 0
   /// More is there than is read.
-  private var isCut = false
+  private(set) var isCut = false
+  /// Pages that brought less than a quarter of what was asked for.
+  private var thinPages = 0
   private var budget = PageBudget()
 
   static let restartsMax = 2
@@ -32,26 +34,32 @@ struct Listing {
     self.restarts = restarts
   }
 
-  /// Takes the ids of a page. True where the walk is over.
-  mutating func add(_ ids: [[UInt8]], count: Int, total: Int64?) -> Bool {
+  /// Takes the ids of a page of which `limit` were asked for. True where the walk is over.
+  mutating func add(_ ids: [[UInt8]], count: Int, total: Int64?, limit: Int) -> Bool {
     let known = seen.count
     seen.formUnion(ids)
+    let new = seen.count &- known
+    if new < limit / 4 { thinPages &+= 1 }
     offset += count
     self.total = total
-    budget.take(count: count, total: total, isNew: seen.count > known)
+    budget.take(count: count, total: total, isNew: new > 0)
     if count == 0 { return true }
     isCut = offset >= Limits.conversationsMax
     return isCut || total.map { Int64(offset) >= $0 } ?? false
   }
 
-  /// Whether the server goes on and on.
-  func isSpent(pagesMax: Int) -> Bool { budget.isSpent(pagesMax: pagesMax) }
+  /// Whether the server goes on and on. A count is a number that it says: pages that bring little
+  /// are bounded whatever that is.
+  func isSpent(pagesMax: Int) -> Bool {
+    thinPages >= pagesMax || budget.isSpent(pagesMax: pagesMax)
+  }
 
   /// What the next walk goes on from; nil where this one leads nowhere.
   var left: Listing? {
     if budget.isIdle { return nil }
     var left = self
     left.budget = PageBudget()
+    left.thinPages = 0
     return left
   }
 

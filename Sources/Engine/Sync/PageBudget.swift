@@ -15,16 +15,17 @@ struct PageBudget {
   private var total: Int64?
   /// Pages in a row that brought nothing new.
   private var idle = 0
-  /// The first and the last message of the pages taken, which tell one that comes again.
+  /// The first and the last messages of the pages taken. A page between two of these is one that
+  /// comes again, in whatever order: so there are as many others as messages.
   private var ends: Set<[UInt8]> = []
 
   /// Takes a page of messages.
   mutating func take(_ page: Ingested, total: Int64?) {
     let first = page.items.first { $0 != nil } ?? nil
     let last = page.items.last { $0 != nil } ?? nil
-    let isFirst = ends.insert((first?.id ?? []) + [0] + (last?.id ?? [])).inserted
-    take(
-      count: page.distinct, total: total, isNew: isFirst || !page.insertedAt.isEmpty)
+    var isNew = !page.insertedAt.isEmpty
+    for end in [first, last] where ends.insert(end?.id ?? []).inserted { isNew = true }
+    take(count: page.distinct, total: total, isNew: isNew)
   }
 
   /// - Parameters:

@@ -24,7 +24,8 @@ extension SyncEngine {
     job.status.received += found.count
     var listing = listing
     let isOver = listing.add(
-      found.map(\.id), count: found.count + bad.count, total: total)
+      found.map(\.id), count: found.count &+ bad.count, total: total,
+      limit: tracker.pacing.pageLimit)
     guard isOver else {
       if listing.isSpent(pagesMax: config.profile.pagesMax) {
         memory.left.leave(listing.left)
@@ -39,7 +40,9 @@ extension SyncEngine {
       try settleList()
       return .ended(nil)
     }
-    guard bad.isEmpty, listing.restarts < Listing.restartsMax else { return .ended(.incomplete) }
+    guard bad.isEmpty, !listing.isCut, listing.restarts < Listing.restartsMax else {
+      return .ended(.incomplete)
+    }
     job.stage = .listing(Listing(restarts: listing.restarts + 1))
     return .next
   }

@@ -62,7 +62,7 @@ import Testing
   @Test func aLeftListingIsTakenOnceOrForgotten() {
     var left = LeftWalks()
     var listing = Listing()
-    let isOver = listing.add([one], count: 1, total: 3)
+    let isOver = listing.add([one], count: 1, total: 3, limit: 50)
     #expect(!isOver)
     left.leave(listing)
     var offsets = [left.takeListing().offset, left.takeListing().offset]

@@ -67,6 +67,56 @@ import Testing
     #expect(world.asked("get_conversations").count <= 200 + Limits.idleAnswersMax)
   }
 
+  /// However many are told of, a list ends once its pages bring nothing: empty ones, the same one,
+  /// such as cannot be read. One new one a page is little: as many as the host allows.
+  @Test(arguments: [0, 1, 2, 3]) func aListThatTellsOfABillion(_ kind: Int) throws {
+    let world = try World(change: { $0.profile.pagesMax = 200 })
+    try world.connect()
+    let list = try TestList(world.client)
+    var page = 0
+    world.alter = { request, answer in
+      guard request.contains("get_conversations") else { return answer }
+      page += 1
+      let items =
+        switch kind {
+        case 0: self.list(page == 1 ? Array(0..<50) : [])
+        case 1: self.list(0..<50)
+        case 2: "\"conversations\":[\(page),{}]"
+        default: self.list([page])
+        }
+      return self.answer(request, "get_conversations", "\(items),\"total_count\":1000000000")
+    }
+    try world.run()
+    try list.poll()
+    #expect(try list.list.state().trouble == .incomplete)
+    let most = [4, 1 + Limits.idleAnswersMax, Limits.idleAnswersMax, 200][kind]
+    #expect(world.asked("get_conversations").count == most)
+    // Nobody asks once more by himself.
+    for _ in 0..<10 {
+      world.timestampGroup(ms: 60_000)
+      _ = try world.client.advance()
+      try world.run()
+      try list.poll()
+    }
+    #expect(world.asked("get_conversations").count == most)
+  }
+
+  /// Where there are more than are read, they are not read once more.
+  @Test func aListThatIsTooLong() throws {
+    let world = try World()
+    try world.connect()
+    let each = Limits.pageItemsMax
+    world.alter = { request, answer in
+      guard request.contains("get_conversations") else { return answer }
+      let offset = self.number("offset", in: request) ?? 0
+      return self.answer(
+        request, "get_conversations",
+        "\(self.list(offset..<offset + each)),\"total_count\":1000000000")
+    }
+    #expect(try sync(world, .conversations).trouble == .incomplete)
+    #expect(world.asked("get_conversations").count == Limits.conversationsMax / each)
+  }
+
   /// New ones on each page, and no count: so many pages as the host allows.
   @Test func aListWithoutAnEndGoesOnWhereItStood() throws {
     let world = try World(change: { $0.profile.pagesMax = 100 })

@@ -99,6 +99,24 @@ import Timeline
     #expect(rises == 2 && suspicion.isRevalidation && !isLookedAt)
   }
 
+  // MARK: Pages
+
+  /// Protects: known messages in ever another order are no news, whatever is counted.
+  @Test func pagesOfKnownMessagesEndAWalk() {
+    var budget = PageBudget()
+    var pages = 0
+    while pages < 10_000, !budget.isSpent(pagesMax: 1_000) {
+      var page = Ingested()
+      page.items = [pages % 80, (pages + 1 + pages / 80) % 80].map {
+        Position(time: Int64($0), id: bytes("m\($0)"))
+      }
+      page.distinct = 2
+      budget.take(page, total: 1_000_000_000)
+      pages += 1
+    }
+    #expect(pages == 79 + Limits.idleAnswersMax)
+  }
+
   // MARK: Cursors
 
   private func goOn(_ cursors: inout Cursors, to next: String?, pagesMax: Int) -> Bool {
