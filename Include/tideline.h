@@ -630,7 +630,8 @@ TL_API void tl_frame_free(tl_frame *frame);
  *
  * Segments of the search index are merged here, where it is switched on: some 2 milliseconds at a
  * time with pauses, which the deadline tells, until there are few, and until words of messages that
- * are gone are in none.
+ * are gone are in none. Messages whose texts are long are indexed and taken out here, at least one
+ * at a time.
  * @param client The client.
  * @param wait_ms Milliseconds until this should be called again, -1 when no
  *        deadline is set. May be handed to `poll`. NULL is allowed.
@@ -2487,7 +2488,9 @@ TL_API void tl_work_free(tl_work *work);
  *
  * It is off in a new file, and then costs nothing. Switched on, each message is found from the
  * commit on that brings it; what was stored before is found once it is built (#tl_search_build).
- * Switched off, the index goes out of the file.
+ * Where more than 1 MiB of payloads waits to be indexed the rest of it is found once
+ * #tl_client_advance has come to it, which `unbuilt` of #tl_searched tells. Of the texts of a
+ * message the first 64 KiB are searched. Switched off, the index goes out of the file.
  * @param client The client.
  * @param on 1 or 0.
  * @return #TL_OK, #TL_NONE when it was so, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE,
@@ -2548,7 +2551,7 @@ typedef struct tl_search {
   int64_t before_us;     /**< Only before this server time; 0 is no bound. */
   int64_t after_time_us; /**< For the next page: `time_us` of the last hit. */
   uint64_t after_number; /**< For the next page: `number` of the last hit; 0 for the first one. */
-  uint32_t limit;        /**< How many hits at most; 0 is 50, at most 1,000. */
+  uint32_t limit;        /**< How many hits at most; 0 is 50, at most 1,000. A page with 64 MiB of texts ends before it has so many, and `has_more` is 1. */
   tl_hit_order order;    /**< In which order. */
   const tl_batch *behind; /**< For the next page by relevance: the page before, which has their order; NULL for the first one. */
 } tl_search;
@@ -2565,7 +2568,7 @@ typedef struct tl_mark {
 /** One hit. */
 typedef struct tl_hit {
   tl_message message;    /**< The message. */
-  const tl_mark *marks;  /**< What is to be marked, by member and place; NULL for none. */
+  const tl_mark *marks;  /**< What is to be marked, by member and place, the first 256; NULL for none. */
   uint32_t mark_count;   /**< How many. */
   uint32_t reserved;     /**< Zero. */
   tl_view searchable;    /**< What the `open` hook gave to be searched, which the marks are of then; or empty. */
@@ -2596,8 +2599,8 @@ typedef struct tl_searched {
   uint32_t is_cut;       /**< 1: the text is longer than what is asked; the rest was left out. */
   uint32_t sealed;       /**< Messages, of the conversation where one was named, that are not opened yet; counted up to 10,000. */
   uint32_t partial;      /**< Conversations of which something is not here: gaps, or older messages. Of a named one, 1 or 0. */
-  uint64_t unbuilt;      /**< Of `total`: local numbers of messages that #tl_search_build has not come to. */
-  uint64_t total;        /**< Local numbers of messages there were when the build began. */
+  uint64_t unbuilt;      /**< Of `total`: local numbers of messages that #tl_search_build has not come to, and up to 10,000 messages that wait to be indexed and were not looked through. */
+  uint64_t total;        /**< Local numbers of messages there were when the build began, and those messages. */
   uint64_t count;        /**< How many hits there are in all, as `counted` says. */
   tl_counted counted;    /**< Newest first it is known of a first page that has all of them, by relevance always. */
   uint32_t reserved;     /**< Zero. */
@@ -2609,8 +2612,8 @@ typedef struct tl_searched {
  * The read runs beside the writer and sees one committed state. Pages neither repeat nor skip a
  * message that was there all along and did not move. What this user sends or edits is found at
  * once, by the text that a screen shows: what is to be sent before all others. Of each kind the
- * newest 1,000 are looked at. Hidden, deleted and sealed messages are not found. A window opens at
- * a hit with #tl_window_load.
+ * newest 1,000 are looked at, with 1 MiB of payloads at most. Hidden, deleted and sealed messages
+ * are not found. A window opens at a hit with #tl_window_load.
  *
  * By relevance the first page fixes the order, which its batch keeps; a later page leaves out what
  * is gone since, and shows what changed as it is now.

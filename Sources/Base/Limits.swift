@@ -146,9 +146,13 @@ package enum Limits {
   /// Pieces of a query, and tokens of all of them.
   package static let queryPiecesMax = 32
   package static let queryTokensMax = 256
-  /// Bytes of what a person types to search for, hits of one answer, and a step of work.
+  /// Bytes of what a person types to search for, hits of one answer, marks of a hit, and a step of
+  /// work.
   package static let searchBytesMax = 4 << 20
   package static let searchHitsMax = 1_000
+  package static let searchMarksMax = 256
+  /// Bytes of the texts of one message that are searched: what stands behind them is in no index.
+  package static let searchedBytesMax = 64 << 10
   /// Bytes of the names of members that are searched.
   package static let searchMembersMax = 1_024
   package static let stepMsMax = 60_000

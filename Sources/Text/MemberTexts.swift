@@ -1,7 +1,8 @@
 /// The texts of a payload that are searched: what stands in the members of these names.
 ///
 /// Rule protected: any bytes are a payload. What is no JSON, and a string of JSON, is a text by
-/// itself.
+/// itself. Of all texts together the first 64 KiB are searched, so that a message costs no more to
+/// be indexed, to be taken out and to be marked, however long it is.
 
 import Base
 
@@ -37,12 +38,28 @@ package struct MemberTexts: Sendable {
   package init(_ payload: [UInt8], _ names: MemberNames = .common) {
     var reader = MemberReader(payload)
     switch reader.root(names.names) {
-    case .object(let found): members = found
-    case .string(let text): members = [Member(name: [], text: text)]
+    case .object(let found): members = Self.searched(found)
+    case .string(let text): members = Self.searched([Member(name: [], text: text)])
     case .other:
       members =
         payload.isEmpty || payload.elementsEqual(MemberReader.null)
-        ? [] : [Member(name: [], text: payload)]
+        ? [] : Self.searched([Member(name: [], text: payload)])
+    }
+  }
+
+  /// Of a text that the host gave in place of the payload.
+  package init(searchable text: [UInt8]) {
+    members = Self.searched([Member(name: [], text: text)])
+  }
+
+  /// As much of them as is searched.
+  private static func searched(_ members: [Member]) -> [Member] {
+    var left = Limits.searchedBytesMax
+    return members.map { member in
+      let count = Swift.min(member.text.count, left)
+      left &-= count
+      if count == member.text.count { return member }
+      return Member(name: member.name, text: Array(member.text.prefix(count)))
     }
   }
 

@@ -8,7 +8,8 @@ internal import Store
 /// How much work fits into a time, by what it took before.
 struct SliceSize {
   private static let least: Int64 = 16
-  private static let most: Int64 = 16_384
+  /// So much text takes a fifth of a second at most, should nothing before have been as slow.
+  private static let most: Int64 = 1_024
 
   /// What is done in a millisecond.
   private var rate: Int64 = 8
@@ -17,9 +18,11 @@ struct SliceSize {
     min(max(rate &* milliseconds, Self.least), Self.most)
   }
 
-  /// A slice took so long. What was slow is believed at once, and what was fast by doubling: a
-  /// clock that gives milliseconds often says that it took none.
+  /// So much was done, and took so long. What was slow is believed at once, and what was fast by
+  /// doubling: a clock that gives milliseconds often says that it took none. Where nothing was done
+  /// nothing is known.
   mutating func note(_ size: Int64, tookMs: Int64) {
+    if size <= 0 { return }
     let seen = max(size / max(tookMs, 1), 1)
     rate = min(seen, rate &* 2, Self.most)
   }
@@ -56,14 +59,14 @@ struct IndexUpkeep {
 
   /// A slice was done, or failed, which ended at a time.
   mutating func note(
-    _ slice: SearchSlice, _ done: (rest: SearchSlice.Rest, tookMs: Int64)?, _ nowMs: Int64
+    _ done: (rest: SearchSlice.Rest, size: Int64, tookMs: Int64)?, _ nowMs: Int64
   ) {
     guard let done else {
       notBeforeMs = nowMs &+ Self.troubleMs
       isDue = true
       return
     }
-    size.note(slice.size, tookMs: done.tookMs)
+    size.note(done.size, tookMs: done.tookMs)
     allIsDue = done.rest == .due
     isDue = done.rest == .more || done.rest == .begun
     notBeforeMs = nowMs &+ (isDue ? Self.pauseMs : Self.restMs)
@@ -89,9 +92,10 @@ extension Finder {
     let changes = client.store.indexChanges
     let slice = client.upkeep.withLock { $0.next(nowMs, changes: changes) }
     guard let slice else { return client.upkeep.withLock { $0.waitMs(nowMs) } }
-    var done: (rest: SearchSlice.Rest, tookMs: Int64)?
+    var done: (rest: SearchSlice.Rest, size: Int64, tookMs: Int64)?
     do throws(Failure) {
-      done = try work(slice)
+      let (one, tookMs) = try work(slice)
+      done = (one.rest, one.size, tookMs)
     } catch .closed {
       throw .closed
     } catch .internal(let text) {
@@ -100,7 +104,7 @@ extension Finder {
       // It is no input: nothing is lost where it failed, and it is tried again later.
     }
     return client.upkeep.withLock {
-      $0.note(slice, done, nowMs &+ (done?.tookMs ?? 0))
+      $0.note(done, nowMs &+ (done?.tookMs ?? 0))
       return $0.waitMs(nowMs)
     }
   }

@@ -16,6 +16,8 @@ internal import Timeline
   /// The flags of all rows together.
   private(set) var flags: RowFlags = []
   private var byteCount = 0
+  /// Bytes that come with its rows and lie elsewhere.
+  private var bytesBeside = 0
   private var rowRoom: Int
   private var byteRoom: Int
   private var start: UnsafeMutableRawPointer
@@ -96,7 +98,8 @@ internal import Timeline
 
   private mutating func appendAll(_ row: borrowing Statement, _ flags: RowFlags) -> Bool {
     // Long before that no row is asked how large it is.
-    if byteCount > bytesMax / 2, byteCount + row.size(7) + row.size(11) > bytesMax {
+    let used = byteCount &+ bytesBeside
+    if used > bytesMax / 2, used &+ row.size(7) &+ row.size(11) > bytesMax {
       isCut = true
       return false
     }
@@ -152,6 +155,9 @@ internal import Timeline
     byteCount = upper
     return lower..<upper
   }
+
+  /// So many bytes come with its rows beside those that it has.
+  mutating func note(bytes: Int) { bytesBeside &+= bytes }
 
   // MARK: What is laid over a row
 

@@ -15,13 +15,30 @@ extension Queries {
   static let searchWaitingCount: StaticString =
     "SELECT count(*) FROM (SELECT 1 FROM search_change LIMIT ?)"
 
+  /// How many wait, up to a bound, bytes that are to be read for them, whether one changed that was
+  /// indexed, and the bytes of the first one.
+  static let searchQueue: StaticString = """
+    SELECT count(*), total(bytes), total(time IS NOT NULL),
+      (SELECT bytes FROM search_change ORDER BY number LIMIT 1)
+    FROM (SELECT bytes, time FROM search_change LIMIT ?)
+    """
+
+  /// Messages that wait and were not looked through: those with lesser numbers, up to a bound.
+  static let searchWaitingBelow: StaticString = """
+    SELECT count(*) FROM (SELECT 1 FROM search_change AS c
+      JOIN message AS m INDEXED BY message_number ON m.number = c.number
+      WHERE c.number < ? LIMIT ?)
+    """
+
   static let searchIsWaiting: StaticString = "SELECT 1 FROM search_change WHERE number = ?"
 
-  /// Messages that wait to be indexed.
+  /// Messages that wait to be indexed, or to be indexed as they are now; the newest first.
   static let searchWaiting: StaticString = """
     SELECT m.number, m.cid, m.flags, m.sender, m.payload, m.rest, m.raw,
       coalesce(m.sent_us, m.time), m.time, m.key
-    FROM search_change AS c JOIN message AS m INDEXED BY message_number ON m.number = c.number
+    FROM search_change AS c
+      CROSS JOIN message AS m INDEXED BY message_number ON m.number = c.number
+    ORDER BY c.number DESC
     """
 
   /// Messages below a number.

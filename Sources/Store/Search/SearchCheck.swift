@@ -9,6 +9,8 @@ internal import Text
 package struct SearchCheck: Sendable {
   package enum Finding: Equatable, Sendable {
     case more, right, wrong
+    /// Nothing was looked at: the index has yet to follow what changed.
+    case behind
   }
 
   private enum Stage {
@@ -22,7 +24,7 @@ package struct SearchCheck: Sendable {
 
   /// It begins anew so often at most.
   private static let restartsMax = 3
-  /// Messages of one read, and tokens of the index that take about as long as one.
+  /// Messages of one read, and tokens of the index that take about as long as a short one.
   private static let rows: Int64 = 64
   private static let tokensOfRow: Int64 = 32
 
@@ -52,6 +54,7 @@ package struct SearchCheck: Sendable {
     guard SearchIndex(connection: connection).isOn else { return nil }
     if isDone { return .right }
     try connection.registerTokenizer()
+    if try connection.number(Queries.searchChanged) != nil { return .behind }
     let row = try connection.statement(Queries.searchStructure)
     let now = try row.step() ? row.bytes(0) : []
     _ = consume row
@@ -115,17 +118,18 @@ package struct SearchCheck: Sendable {
     let index = SearchIndex(connection: connection)
     let books = try SearchBooks(connection)
     let summing = SearchTokenizer.forRows()
-    var (left, below) = (size, below)
+    var (left, below) = (SearchSlice(size).cost, below)
     while left > 0 {
-      let count = Swift.min(left, Self.rows)
-      left &-= count
+      let count = Self.rows
       let row = try connection.statement(Queries.searchBuild, below, count)
       var seen: Int64 = 0
-      while try row.step() {
+      while left > 0, try row.step() {
         seen &+= 1
         looked &+= 1
         below = row.int(0)
         let document = SearchableRow(row, from: 1).document(connection.members)
+        let read = row.size(4) &+ row.size(6)
+        left &-= SearchCost.document(document.count) &+ SearchCost.payload(read)
         if document.isEmpty { continue }
         let place = try index.place(of: row.uint(0), at: row.int(7), books)
         // The build has not come to it.
@@ -135,7 +139,7 @@ package struct SearchCheck: Sendable {
         missing &+= 1
         if let place { sum &+= summing.sum(document, place) }
       }
-      if seen < count { return nil }
+      if seen < count, left > 0 { return nil }
     }
     return below
   }

@@ -30,7 +30,7 @@ package struct SearchControl {
   }
 
   /// Goes on with what is to be done, in about as much as it is told; what there is after that.
-  package func work(_ slice: SearchSlice) throws(StoreFailure) -> SearchSlice.Rest {
+  package func work(_ slice: SearchSlice) throws(StoreFailure) -> SearchSlice.Done {
     try index.work(slice)
   }
 }

@@ -51,8 +51,7 @@ struct SearchableRow {
 
   /// What is searched of it.
   func texts(_ names: MemberNames) -> [MemberTexts.Member] {
-    if let searchable { return [MemberTexts.Member(name: [], text: searchable)] }
-    return MemberTexts(payload, names).members
+    (searchable.map { MemberTexts(searchable: $0) } ?? MemberTexts(payload, names)).members
   }
 
   /// Empty where the row is not to be found.

@@ -1,4 +1,8 @@
-/// How the index follows the messages: the notes of the triggers are taken up by the commit.
+/// How the index follows the messages: a commit takes up the notes of the triggers, or they wait.
+///
+/// Rule protected: what is done at once goes by bytes of text, so that a commit that changes little
+/// takes little, whatever the messages hold that it changes. What waits is looked through by each
+/// search, and is found as it is now.
 internal import Base
 
 extension SearchIndex {
@@ -13,65 +17,94 @@ extension SearchIndex {
     var before: [UInt8] = []
     let timeUs: Int64
     let after: [UInt8]
+    /// Bytes of payloads that were read for it.
+    var read: Int
     /// Bytes of its texts.
     var size: Int64 { textBytes(ofDocument: after) }
-  }
-
-  /// New messages that may wait at a time: each search looks through them.
-  private static let waitingMax: Int64 = 256
-
-  /// Follows what a commit changed; whether there is anything to be done, now or later. New
-  /// messages may wait, for one alone costs the index as much as twenty together. What the index
-  /// has of a message that changed or went leaves it with the commit.
-  func follow() throws(StoreFailure) -> Bool {
-    if connection.indexesLater, try connection.number(Queries.searchChanged) == nil {
-      let waiting = try connection.number(Queries.searchWaitingCount, Self.waitingMax &+ 1) ?? 0
-      if waiting <= Self.waitingMax { return waiting > 0 }
+    var cost: Int64 {
+      SearchCost.document(before.count) &+ SearchCost.document(after.count)
+        &+ SearchCost.payload(read)
     }
-    return try takeUp()
   }
 
-  /// Takes up what changed, about so much of it; whether anything had.
-  func takeUp(most: Int64 = .max) throws(StoreFailure) -> Bool {
-    var hasChanged = false
-    var left = most
-    while left > 0 {
-      let changes = try noted(Swift.min(left, Self.notes))
-      left &-= Int64(clamping: changes.count)
-      guard let last = changes.last else { return hasChanged }
-      hasChanged = true
+  /// New messages that may wait at a time, and bytes of their payloads: each search looks through
+  /// them.
+  private static let waitingMax: Int64 = 256
+  private static let waitingBytesMax: Int64 = 1 << 20
+
+  /// What a commit does of it at least, and for each row that it has written; and bytes that it
+  /// reads for one message.
+  private static let costOfCommit: Int64 = 128
+  private static let costOfRow: Int64 = 16
+  private static let bytesOfCommit: Int64 = 256 << 10
+
+  /// Follows what a commit changed that has written so many rows; whether there is anything to be
+  /// done, now or later. New messages may wait, for one alone costs the index as much as twenty
+  /// together. What the index has of a message that changed or went leaves it with the commit,
+  /// where its text is not long: else with a slice to come.
+  func follow(rows: Int64) throws(StoreFailure) -> Bool {
+    guard connection.indexesLater else { return try takeUp() > 0 }
+    let queue = try connection.statement(Queries.searchQueue, Self.waitingMax &+ 1)
+    guard try queue.step(), queue.int(0) > 0 else { return false }
+    let mayWait =
+      queue.int(2) == 0 && queue.int(0) <= Self.waitingMax && queue.int(1) <= Self.waitingBytesMax
+    let first = queue.int(3)
+    _ = consume queue
+    if mayWait || first > Self.bytesOfCommit { return true }
+    let most = Self.costOfCommit.saturating(
+      plus: rows.multipliedReportingOverflow(by: Self.costOfRow).partialValue)
+    _ = try takeUp(most: Swift.max(most, Self.costOfCommit))
+    return true
+  }
+
+  /// Takes up what changed, oldest numbers first, about so much of it; gives how much that was.
+  /// Where one at least is taken up that may be more.
+  func takeUp(most: Int64 = .max, atLeastOne: Bool = false) throws(StoreFailure) -> Int64 {
+    var used: Int64 = 0
+    while used < most {
+      let (changes, isLast) = try noted(most &- used, atLeastOne: atLeastOne && used == 0)
+      guard let last = changes.last else { return used }
       try connection.registerTokenizer()
       let kept = try SearchBooks(connection)
       var books = kept
       for change in changes {
+        used &+= change.cost
         let place = try placeBefore(change, books)
         // Something changed messages that told nobody; what is indexed of them is not known then.
         if place != nil, change.before.isEmpty {
           try renew()
-          return true
+          return used
         }
         try take(change, from: place, &books)
       }
       if books != kept { try books.save(connection) }
       try connection.runNoted("DELETE FROM search_change WHERE number <= ?", last.number)
+      if isLast { return used }
     }
-    return hasChanged
+    return used
   }
 
-  private func noted(_ most: Int64) throws(StoreFailure) -> [Change] {
-    let row = try connection.statement(Queries.searchChanges, most)
+  /// The next changes that cost no more; whether they are all that are taken up.
+  private func noted(
+    _ most: Int64, atLeastOne: Bool
+  ) throws(StoreFailure) -> (changes: [Change], isLast: Bool) {
+    let row = try connection.statement(Queries.searchChanges, Self.notes)
     let names = connection.members
     var result: [Change] = []
+    var left = most
     while try row.step() {
       let beforeUs = row.optionalInt(1)
-      result.append(
-        Change(
-          number: row.uint(0), beforeUs: beforeUs,
-          before: beforeUs == nil ? [] : SearchableRow(row, from: 2).document(names),
-          timeUs: row.int(14),
-          after: row.isNull(8) ? [] : SearchableRow(row, from: 8).document(names)))
+      let change = Change(
+        number: row.uint(0), beforeUs: beforeUs,
+        before: beforeUs == nil ? [] : SearchableRow(row, from: 2).document(names),
+        timeUs: row.int(14),
+        after: row.isNull(8) ? [] : SearchableRow(row, from: 8).document(names),
+        read: row.size(5) &+ row.size(7) &+ row.size(11) &+ row.size(13))
+      left &-= change.cost
+      if left < 0, !(atLeastOne && result.isEmpty) { return (result, true) }
+      result.append(change)
     }
-    return result
+    return (result, result.count < Self.notes)
   }
 
   private func placeBefore(

@@ -7,32 +7,39 @@ internal import Base
 extension SearchIndex {
   /// Messages that are looked at for one read.
   private static let rows: Int64 = 64
-  /// Bytes of text that count as one more message.
-  private static let textPart = 256
   /// Messages that take about as long to be put in as a page takes to be merged.
   private static let rowsOfPage: Int64 = 8
   private static let pagesMin: Int64 = 2
 
   /// Goes on with what is to be done; what there is after that.
-  func work(_ slice: SearchSlice) throws(StoreFailure) -> SearchSlice.Rest {
-    guard isOn else { return try clearLeft(pages: pages(slice)) ? .more : .nothing }
+  func work(_ slice: SearchSlice) throws(StoreFailure) -> SearchSlice.Done {
+    guard isOn else { return try clear(slice, orElse: .nothing) }
     try connection.registerTokenizer()
     if slice.beginsAll { try beginAll() }
-    if try takeUp(most: Swift.max(slice.size, 1)) { return .more }
+    let taken = try takeUp(most: slice.cost, atLeastOne: true)
+    if taken > 0 { return .init(.more, taken) }
     let kept = try SearchBooks(connection)
     var books = kept
-    var rest = SearchSlice.Rest.more
+    var done = SearchSlice.Done(.more, pages(slice) &* SearchCost.page)
     // What was built is merged as it grows, so that no slice has much of it to do.
     if try mergeBySize(slice) == false {
       if slice.builds, books.below > 0 {
-        try build(slice, &books)
+        done.cost = try build(slice, &books)
       } else {
-        rest = try mergeAll(slice, &books)
+        done.rest = try mergeAll(slice, &books)
+        if done.rest != .begun { done.cost = 0 }
       }
     }
     if books != kept { try books.save(connection) }
-    if rest == .more { return .more }
-    return try clearLeft(pages: pages(slice)) ? .more : rest
+    return done.rest == .more ? done : try clear(slice, orElse: done.rest)
+  }
+
+  /// Clears what is left of a former index.
+  private func clear(
+    _ slice: SearchSlice, orElse rest: SearchSlice.Rest
+  ) throws(StoreFailure) -> SearchSlice.Done {
+    let pages = pages(slice)
+    return try clearLeft(pages: pages) ? .init(.more, pages &* SearchCost.page) : .init(rest, 0)
   }
 
   /// All is to be merged to one segment.
@@ -45,11 +52,13 @@ extension SearchIndex {
 
   // MARK: - Building
 
-  /// Puts messages that were not looked at in, newest numbers first.
-  private func build(_ slice: SearchSlice, _ books: inout SearchBooks) throws(StoreFailure) {
-    var left = Swift.max(slice.size, 1)
+  /// Puts messages that were not looked at in, newest numbers first; gives how much that was.
+  private func build(
+    _ slice: SearchSlice, _ books: inout SearchBooks
+  ) throws(StoreFailure) -> Int64 {
+    var left = slice.cost
     while left > 0, books.below > 0 {
-      let count = Swift.min(left, Self.rows)
+      let count = Self.rows
       let row = try connection.statement(Queries.searchBuild, books.below, count)
       var found: [Change] = []
       var below: Int64 = 0
@@ -59,8 +68,9 @@ extension SearchIndex {
         seen &+= 1
         let change = Change(
           number: row.uint(0), timeUs: row.int(7),
-          after: SearchableRow(row, from: 1).document(connection.members))
-        left &-= 1 &+ Int64(clamping: change.after.count / Self.textPart)
+          after: SearchableRow(row, from: 1).document(connection.members),
+          read: row.size(4) &+ row.size(6))
+        left &-= change.cost
         if !change.after.isEmpty { found.append(change) }
       }
       _ = consume row
@@ -72,6 +82,7 @@ extension SearchIndex {
       // Fewer than were asked for, where none was left out: these were the last ones.
       books.below = seen < count && left > 0 ? 0 : below
     }
+    return slice.cost &- left
   }
 
   // MARK: - Merging
@@ -108,8 +119,41 @@ extension SearchIndex {
   }
 }
 
+/// What is done with the index, in parts of what a short message costs that is put in.
+///
+/// Rule protected: what a slice does takes about as long whatever messages hold, so that the time
+/// of one says how large the next may be.
+enum SearchCost {
+  /// A message with some 100 bytes of text.
+  static let message: Int64 = 8
+  /// A page that is merged or cleared.
+  static let page: Int64 = 64
+  private static let bytesOfText = 32
+  private static let bytesOfPayload = 8_192
+
+  /// Puts a document in, or takes it out.
+  static func document(_ bytes: Int) -> Int64 {
+    bytes == 0 ? 0 : 3 &+ Int64(clamping: bytes / bytesOfText)
+  }
+
+  /// Reads the payloads of a message.
+  static func payload(_ bytes: Int) -> Int64 { 1 &+ Int64(clamping: bytes / bytesOfPayload) }
+}
+
 /// How much is done of what is to be done with the index.
 package struct SearchSlice: Sendable {
+  /// What a slice has done, and what there is after it.
+  package struct Done: Sendable {
+    package var rest: Rest
+    /// In short messages that are put in; 0 where there was nothing to do.
+    package var size: Int64 { (cost &+ SearchCost.message &- 1) / SearchCost.message }
+    fileprivate(set) var cost: Int64
+
+    fileprivate init(_ rest: Rest, _ cost: Int64) {
+      (self.rest, self.cost) = (rest, cost)
+    }
+  }
+
   /// What there is after a slice.
   package enum Rest: Equatable, Sendable {
     case nothing
@@ -122,6 +166,10 @@ package struct SearchSlice: Sendable {
 
   /// In short messages that are put in.
   package var size: Int64
+  var cost: Int64 {
+    let (cost, isTooLarge) = Swift.max(size, 1).multipliedReportingOverflow(by: SearchCost.message)
+    return isTooLarge ? .max : cost
+  }
   /// Messages are put in that were stored before search was switched on.
   package var builds: Bool
   /// All may be begun to be merged.

@@ -8,7 +8,7 @@ internal import Text
 
 struct SearchIndex {
   /// Tokenizer, members and form of the tables: another number builds the index anew.
-  static let version: Int64 = 3
+  static let version: Int64 = 4
   let connection: Connection
 
   /// Whether search is switched on in the state that the connection sees.
@@ -44,6 +44,7 @@ struct SearchIndex {
       CREATE TABLE search_change (
         number INTEGER NOT NULL PRIMARY KEY,
         time INTEGER,
+        bytes INTEGER NOT NULL,
         cid INTEGER NOT NULL DEFAULT 0,
         flags INTEGER NOT NULL DEFAULT 0,
         sender BLOB NOT NULL DEFAULT x'',
@@ -73,11 +74,12 @@ struct SearchIndex {
       (number > 0 ? SearchBooks.Merging.due : .none).rawValue)
   }
 
-  /// What a message was when it was indexed is noted once, before its first change. The flags are
-  /// those that hide a row, and `mine`.
+  /// What a message was when it was indexed is noted once, before its first change, and how many
+  /// bytes are to be read for it. The flags are those that hide a row, and `mine`.
   private static let triggers: StaticString = """
     CREATE TRIGGER search_inserted AFTER INSERT ON message WHEN new.flags & 1480 = 0 BEGIN
-      INSERT OR IGNORE INTO search_change (number) VALUES (new.number);
+      INSERT OR IGNORE INTO search_change (number, bytes)
+      VALUES (new.number, length(new.payload) + ifnull(length(new.raw), 0));
     END;
     CREATE TRIGGER search_updated AFTER UPDATE OF time, sent_us, flags, sender, payload, rest, raw
       ON message
@@ -85,13 +87,18 @@ struct SearchIndex {
       OR old.time IS NOT new.time OR old.sent_us IS NOT new.sent_us
       OR old.sender IS NOT new.sender OR old.rest IS NOT new.rest OR old.raw IS NOT new.raw
     BEGIN
-      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest, raw)
-      VALUES (old.number, coalesce(old.sent_us, old.time), old.cid, old.flags, old.sender,
-        old.payload, old.rest, old.raw);
+      INSERT INTO search_change (number, time, bytes, cid, flags, sender, payload, rest, raw)
+      VALUES (old.number, coalesce(old.sent_us, old.time),
+        length(old.payload) + ifnull(length(old.raw), 0)
+          + length(new.payload) + ifnull(length(new.raw), 0),
+        old.cid, old.flags, old.sender, old.payload, old.rest, old.raw)
+      ON CONFLICT (number) DO UPDATE SET bytes = max(bytes, excluded.bytes);
     END;
     CREATE TRIGGER search_removed AFTER DELETE ON message BEGIN
-      INSERT OR IGNORE INTO search_change (number, time, cid, flags, sender, payload, rest, raw)
-      VALUES (old.number, coalesce(old.sent_us, old.time), old.cid, old.flags, old.sender,
+      INSERT OR IGNORE INTO search_change (number, time, bytes, cid, flags, sender, payload, rest,
+        raw)
+      VALUES (old.number, coalesce(old.sent_us, old.time),
+        length(old.payload) + ifnull(length(old.raw), 0), old.cid, old.flags, old.sender,
         old.payload, old.rest, old.raw);
     END;
     """

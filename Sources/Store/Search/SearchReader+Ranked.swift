@@ -26,11 +26,10 @@ extension SearchReader {
   }
 
   func rank(
-    _ query: Query, _ request: SearchRequest, words: [[UInt8]]?
+    _ query: Query, _ request: SearchRequest, _ own: UnconfirmedHits, words: [[UInt8]]?
   ) throws(StoreFailure) -> RankedHits {
     guard request.fromUs < request.beforeUs else { return RankedHits() }
     let weights = try weights(query, words)
-    let own = try unconfirmed(query, request)
     var found: [Entry] = []
     var waiting = own.hits
     while let hit = waiting.first {
@@ -51,7 +50,7 @@ extension SearchReader {
       count &+= 1
       if count > Relevance.most { break }
       let number = row.uint(1)
-      if own.edited.contains(number) { continue }
+      if try isStale(number, own) { continue }
       // Places tell times but for some seconds.
       if goesByTime, try !isInTime(number, request) { continue }
       let score = unsafe Relevance.score(row.blob(3), weights, bytes: row.int(2))
@@ -66,14 +65,27 @@ extension SearchReader {
     return request.isAsked(SearchRequest.Place(timeUs: timeUs, number: number))
   }
 
-  /// The next hits of an order; what is gone since is left out.
-  func page(_ ranked: inout RankedHits, limit: Int) throws(StoreFailure) -> [SearchHit] {
+  /// The next hits of an order that a page has room for; what is gone since is left out.
+  func hits(
+    of ranked: inout RankedHits, limit: Int, _ page: inout RowBuilder
+  ) throws(StoreFailure) -> [SearchHit] {
     var hits: [SearchHit] = []
     while hits.count < limit, ranked.given < ranked.numbers.count {
-      if let hit = try hit(number: ranked.numbers[ranked.given]) { hits.append(hit) }
+      if var hit = try hit(number: ranked.numbers[ranked.given]) {
+        hit.row = try rx.append(to: &page, at: hit.position, in: hit.cid)
+        if page.isCut { break }
+        page.note(bytes: hit.searchable?.count ?? 0)
+        hits.append(hit)
+      }
       ranked.given &+= 1
     }
     return hits
+  }
+
+  /// What the host gave to be searched in place of the payload of a message.
+  func searchable(_ number: UInt64) throws(StoreFailure) -> [UInt8]? {
+    let row = try rx.connection.statement(Queries.searchNumbered, number)
+    return try row.step() ? row.optionalBytes(4) : nil
   }
 
   private func hit(number: UInt64) throws(StoreFailure) -> SearchHit? {

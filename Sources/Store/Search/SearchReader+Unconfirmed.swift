@@ -1,8 +1,9 @@
-/// What this user has sent or edited and the server has not confirmed, looked through at each
-/// search: it is little, and changes with each answer.
+/// What this user has sent or edited and the server has not confirmed, and what waits to be
+/// indexed, looked through at each search: it is little, and changes with each answer.
 ///
 /// Rule protected: it is found as a screen shows it. A message whose text is to be another one is
-/// not found by what the index has of it.
+/// not found by what the index has of it. Of each kind a search looks through so many bytes and no
+/// more, whatever there is.
 internal import Base
 internal import Text
 internal import Timeline
@@ -14,6 +15,31 @@ struct UnconfirmedHits {
   var hits = SearchHitHeap()
   /// Numbers of messages that the index has as they were.
   var edited: [UInt64] = []
+  /// It has others as they were, which wait.
+  var hasStale = false
+  /// Messages that wait and were not looked through.
+  var unread: Int64 = 0
+  /// What was looked through: the cost that tests hold to the bounds.
+  var look = SearchLook()
+}
+
+/// How much of one kind a search looks through: what it has begun with it looks through to its end.
+struct SearchLook {
+  /// Bytes of payloads, and those as which a short one counts.
+  static let bytesMax = 1 << 20
+  private static let bytesMin = 1 << 10
+
+  private(set) var bytes = 0
+  private var left = Self.bytesMax
+
+  var isOver: Bool { left <= 0 }
+
+  mutating func note(_ size: Int) {
+    bytes &+= size
+    left &-= Swift.max(size, Self.bytesMin)
+  }
+
+  mutating func beginNext() { left = Self.bytesMax }
 }
 
 extension SearchReader {
@@ -39,7 +65,8 @@ extension SearchReader {
     guard try rx.hasPending() else { return }
     let (user, names) = (try rx.userID(), try rx.connection.members)
     let row = try rx.connection.statement(Queries.searchSends, UnconfirmedHits.most)
-    while try row.step() {
+    while !found.look.isOver, try row.step() {
+      found.look.note(row.size(4))
       let sent = SearchableRow(
         cid: row.int(2), flags: RowFlags(rawValue: row.int(3)).union(.mine), sender: user,
         payload: row.bytes(4), rest: row.bytes(5))
@@ -60,7 +87,9 @@ extension SearchReader {
   ) throws(StoreFailure) {
     let names = try rx.connection.members
     let row = try rx.connection.statement(Queries.searchEdits, UnconfirmedHits.most)
-    while try row.step() {
+    found.look.beginNext()
+    while !found.look.isOver, try row.step() {
+      found.look.note(row.size(2))
       let cid = row.int(0)
       let message = try rx.connection.statement(Queries.searchEdited, cid, row.bytes(1))
       guard try message.step() else { continue }
@@ -84,13 +113,17 @@ extension SearchReader {
 }
 
 extension SearchReader {
-  /// What has come and is not indexed yet: the index has nothing of it.
+  /// What has come or changed and is not indexed yet: the index has nothing of it, or what it was.
   private func addWaiting(
     _ query: Query, _ request: SearchRequest, to found: inout UnconfirmedHits
   ) throws(StoreFailure) {
     let names = try rx.connection.members
     let row = try rx.connection.statement(Queries.searchWaiting)
-    while try row.step() {
+    var last: Int64 = 0
+    found.look.beginNext()
+    while !found.look.isOver, try row.step() {
+      found.look.note(row.size(4) &+ row.size(6))
+      last = row.int(0)
       let waiting = SearchableRow(row, from: 1)
       let place = SearchRequest.Place(timeUs: row.int(7), number: row.uint(0))
       guard waiting.flags.isDisjoint(with: SearchableRow.notFound), request.asksFor(waiting),
@@ -103,6 +136,19 @@ extension SearchReader {
           cid: waiting.cid, position: Position(time: row.int(8), key: row.bytes(9)), place: place,
           searchable: waiting.searchable, counts: counts, bytes: texts.bytes))
     }
+    _ = consume row
+    found.hasStale = try rx.connection.number(Queries.searchChanged) != nil
+    if found.look.isOver {
+      let most = SearchCoverage.countMax
+      found.unread = try rx.connection.number(Queries.searchWaitingBelow, last, most) ?? 0
+    }
+  }
+
+  /// Whether the index has a message as it was.
+  func isStale(_ number: UInt64, _ own: UnconfirmedHits) throws(StoreFailure) -> Bool {
+    if own.edited.contains(number) { return true }
+    guard own.hasStale else { return false }
+    return try rx.connection.number(Queries.searchIsWaiting, number) != nil
   }
 }
 

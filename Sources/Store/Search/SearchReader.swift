@@ -32,17 +32,18 @@ package struct SearchReader {
     answer.coverage = try coverage(request.cid)
     guard answer.query.nothing == nil, request.limit > 0 else { return answer }
     let limit = Swift.min(request.limit, Limits.searchHitsMax)
-    var page = RowBuilder(limit, bytesMax: .max)
+    // As of other reads: a page ends early where its bytes would become too many.
+    var page = RowBuilder(limit)
     if request.isByRelevance {
       var ranked: RankedHits
       if let behind = request.behind {
         ranked = behind
       } else {
-        ranked = try rank(answer.query, request, words: words(answer.query))
+        let own = try unconfirmed(answer.query, request)
+        answer.note(own)
+        ranked = try rank(answer.query, request, own, words: words(answer.query))
       }
-      var hits = try self.page(&ranked, limit: limit)
-      try fill(&page, &hits)
-      answer.hits = hits
+      answer.hits = try self.hits(of: &ranked, limit: limit, &page)
       answer.rows = page.page()
       answer.hasMore = ranked.given < ranked.numbers.count
       answer.count = ranked.numbers.count
@@ -53,13 +54,22 @@ package struct SearchReader {
     var request = request
     if let after = request.after, try isPending(after.number) { request.after?.timeUs = .max }
     let own = try unconfirmed(answer.query, request)
+    answer.note(own)
     var hits = try hits(
       request, request.expression(answer.query.expression(words: words)), own, limit: limit &+ 1,
       &page)
     answer.hasMore = hits.count > limit
     if answer.hasMore { hits.removeLast(hits.count &- limit) }
+    if try fill(&page, &hits) != nil {
+      // What was read in another order than it is given has taken the room.
+      page = RowBuilder(limit)
+      for index in hits.indices { hits[index].row = nil }
+      if let end = try fill(&page, &hits) {
+        hits.removeSubrange(end...)
+        answer.hasMore = true
+      }
+    }
     if !answer.hasMore, request.after == nil { answer.count = hits.count }
-    try fill(&page, &hits)
     answer.hits = hits
     answer.rows = page.page()
     return answer
@@ -121,23 +131,37 @@ package struct SearchReader {
     let place = SearchRequest.Place(
       timeUs: row.optionalInt(12) ?? row.int(1), number: row.uint(0))
     let (flags, index) = (RowFlags(rawValue: row.int(2)), page.count)
-    guard request.isAsked(place), !own.edited.contains(place.number),
-      flags.isDisjoint(with: SearchableRow.notFound), page.append(row, flags)
+    guard request.isAsked(place), flags.isDisjoint(with: SearchableRow.notFound),
+      try !isStale(place.number, own)
     else { return nil }
-    let cid = row.int(18)
-    try rx.lay(over: &page, from: index, in: cid)
-    return SearchHit(
-      cid: cid, position: Position(time: row.int(1), key: row.bytes(4)), place: place, row: index,
-      searchable: row.optionalBytes(19))
+    var hit = SearchHit(
+      cid: row.int(18), position: Position(time: row.int(1), key: row.bytes(4)), place: place)
+    guard page.append(row, flags) else {
+      hit.isUnread = true
+      return hit
+    }
+    try rx.lay(over: &page, from: index, in: hit.cid)
+    hit.row = index
+    hit.searchable = row.optionalBytes(19)
+    page.note(bytes: hit.searchable?.count ?? 0)
+    return hit
   }
 
-  /// Reads what a page shows of hits that were found without it.
+  /// Reads what a page shows of hits that were found without it; gives the first for which it has
+  /// no room. One at least has room on an empty page.
   private func fill(
     _ page: inout RowBuilder, _ hits: inout [SearchHit]
-  ) throws(StoreFailure) {
+  ) throws(StoreFailure) -> Int? {
     for index in hits.indices where hits[index].row == nil {
-      hits[index].row = try rx.append(to: &page, at: hits[index].position, in: hits[index].cid)
+      if !page.isCut {
+        hits[index].row = try rx.append(to: &page, at: hits[index].position, in: hits[index].cid)
+      }
+      if page.isCut { return index }
+      if hits[index].isUnread { hits[index].searchable = try searchable(hits[index].place.number) }
+      hits[index].isUnread = false
+      page.note(bytes: hits[index].searchable?.count ?? 0)
     }
+    return nil
   }
 
   // MARK: - What was not searched

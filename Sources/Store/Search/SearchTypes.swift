@@ -40,10 +40,12 @@ package struct SearchHit: Sendable {
   package let cid: Int64
   package let position: Position
   package let place: SearchRequest.Place
-  /// Which row of the answer it is; nil where the message is not there.
+  /// Which row of the answer it is; nil where the message is not there, or is not read yet.
   package internal(set) var row: Int?
   /// What the host gave to be searched in place of the payload.
   package var searchable: [UInt8]?
+  /// It was found where the page had no room for it.
+  var isUnread = false
   /// How often it has each piece, and bytes of its text, where the index has not told it.
   var counts: [UInt8] = []
   var bytes: Int64 = 0
@@ -62,7 +64,8 @@ package struct SearchState: Equatable, Sendable {
 
 /// How much of what there is was searched.
 package struct SearchCoverage: Equatable, Sendable {
-  /// Numbers of messages, and how many of them the build has not looked at.
+  /// Numbers of messages, and how many of them the build has not looked at; and messages that wait,
+  /// more than a search looks through.
   package var total: UInt64 = 0
   package var unbuilt: UInt64 = 0
   /// Messages that are not opened yet, counted up to a bound.
@@ -71,6 +74,7 @@ package struct SearchCoverage: Equatable, Sendable {
   package var partial = 0
 
   package static let sealedMax = 10_000
+  static let countMax: Int64 = 10_000
 }
 
 package struct SearchAnswer: Sendable {
@@ -91,12 +95,21 @@ package struct SearchAnswer: Sendable {
   /// The order by relevance, where that was asked.
   package internal(set) var ranked: RankedHits?
   package internal(set) var coverage = SearchCoverage()
+  /// Bytes of payloads that were looked through beside the index.
+  package private(set) var looked = 0
   let query: Query
   private let names: MemberNames
 
   init(_ query: Query, names: MemberNames) {
     self.query = query
     self.names = names
+  }
+
+  /// What was looked through beside the index, and what was not.
+  mutating func note(_ own: UnconfirmedHits) {
+    looked = own.look.bytes
+    coverage.total &+= UInt64(clamping: own.unread)
+    coverage.unbuilt &+= UInt64(clamping: own.unread)
   }
 
   /// The query was longer than what is asked.
@@ -121,15 +134,14 @@ package struct SearchMarker {
   }
 
   /// What is marked in the payload of a hit, by member and place, or in what was given in its
-  /// place.
+  /// place; the first 256.
   package mutating func marks(_ payload: [UInt8], _ searchable: [UInt8]?) -> [SearchMark] {
-    let texts =
-      searchable.map { [MemberTexts.Member(name: [], text: $0)] }
-      ?? MemberTexts(payload, names).members
+    let texts = searchable.map { MemberTexts(searchable: $0) } ?? MemberTexts(payload, names)
     var marks: [SearchMark] = []
-    for member in texts {
+    for member in texts.members {
       let found = Highlights(member.text.span, query, &tokenizer)
       for (utf8, utf16) in zip(found.utf8, found.utf16) {
+        if marks.count >= Limits.searchMarksMax { return marks }
         marks.append(SearchMark(member: member.name, utf8: utf8, utf16: utf16))
       }
     }

@@ -110,7 +110,9 @@ package final class WriteTransaction: ReadTransaction {
   func commit(isRefused: Bool = false) throws(StoreFailure) -> Counters {
     let connection = try connection
     let index = SearchIndex(connection: connection)
-    if connection.totalChanges != changesAtBegin, index.isOn, try index.follow() {
+    // The counter wraps; as many rows no transaction writes.
+    let rows = Int64(clamping: connection.totalChanges &- changesAtBegin)
+    if rows != 0, index.isOn, try index.follow(rows: Swift.max(rows, 0)) {
       memo?.indexChanges &+= 1
     }
     try unreadTable.settleDoubts()

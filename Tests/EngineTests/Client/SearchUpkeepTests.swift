@@ -18,9 +18,13 @@ import Testing
     #expect(size.size(aim: 2) == 16)
     // A clock that stands still tells nothing, and lets nothing grow without end.
     for _ in 0..<100 { size.note(size.size(aim: 2), tookMs: 0) }
-    #expect(size.size(aim: 5) == 16_384)
-    size.note(0, tookMs: .max)
+    #expect(size.size(aim: 5) == 1_024)
+    size.note(16, tookMs: .max)
     #expect(size.size(aim: 0) == 16)
+    // A slice that found nothing to do tells nothing either, however often.
+    var idle = SliceSize()
+    for _ in 0..<100 { idle.note(0, tookMs: 0) }
+    #expect(idle.size(aim: 5) == SliceSize().size(aim: 5) && idle.size(aim: 5) > 16)
   }
 
   /// Protects: there are pauses between slices, nothing is looked at where nothing changed, and all
@@ -33,7 +37,7 @@ import Testing
     ) -> Bool? {
       guard let slice = upkeep.next(nowMs, changes: changes) else { return nil }
       #expect(!slice.builds)
-      upkeep.note(slice, rest.map { ($0, 0) }, nowMs)
+      upkeep.note(rest.map { ($0, slice.size, 0) }, nowMs)
       return slice.mergesAll
     }
     #expect(slice(1_000, 0, .nothing) == true)

@@ -10,7 +10,7 @@ import Timeline
 extension SearchControl {
   /// Does all that is to be done.
   func finish(_ size: Int64 = 1_000_000) throws(StoreFailure) {
-    while try work(SearchSlice(size)) != .nothing {}
+    while try work(SearchSlice(size)).rest != .nothing {}
   }
 }
 
@@ -237,7 +237,7 @@ extension Fixture {
     var isDone = false
     while !isDone {
       isDone = try fixture.write { tx throws(StoreFailure) in
-        try SearchControl(tx).work(SearchSlice(200)) == .nothing
+        try SearchControl(tx).work(SearchSlice(200)).rest == .nothing
       }
       steps += 1
       try fixture.reopen()
@@ -293,7 +293,7 @@ extension Fixture {
     var steps = 0
     while true {
       let rest = try fixture.write { tx throws(StoreFailure) in
-        try SearchControl(tx).work(SearchSlice(16))
+        try SearchControl(tx).work(SearchSlice(16)).rest
       }
       if rest == .nothing { break }
       steps += 1

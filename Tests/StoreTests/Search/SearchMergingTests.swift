@@ -23,7 +23,7 @@ extension Fixture {
   }
 
   fileprivate func work(_ slice: SearchSlice) throws -> SearchSlice.Rest {
-    try write { tx throws(StoreFailure) in try SearchControl(tx).work(slice) }
+    try write { tx throws(StoreFailure) in try SearchControl(tx).work(slice).rest }
   }
 
   fileprivate func number(_ sql: StaticString) throws -> Int64 {
@@ -181,7 +181,8 @@ extension Fixture {
       most[half] = max(most[half], before - below)
       before = below
     }
-    #expect(most == [128, 6] || most == [128, 7] || most == [129, 6], "\(most)")
+    // A message of one word costs half of what a short one costs.
+    #expect(most[0] >= 200 && most[0] <= 256 && most[1] >= 5 && most[1] <= 6, "\(most)")
     #expect(try fixture.find("word", limit: 1_000).count == 1_000)
     #expect(try fixture.find("slovo", limit: 1_000).count == 1_000)
   }

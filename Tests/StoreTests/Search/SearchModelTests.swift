@@ -79,7 +79,7 @@ private struct Scan {
   }
 }
 
-private struct Dice {
+struct Dice {
   var state: UInt64
 
   mutating func roll(_ sides: Int) -> Int {
@@ -119,7 +119,9 @@ private final class World {
   }
 
   func payload() -> String {
-    let text = text()
+    var text = text()
+    // What is long waits to be taken out.
+    if dice.roll(16) == 0 { text += String(repeating: " slovo", count: 1_500 + dice.roll(300)) }
     switch dice.roll(4) {
     case 0: return text
     case 1: return #"{"text":"\#(text)","caption":"\#(self.text())"}"#

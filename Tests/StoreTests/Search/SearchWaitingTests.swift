@@ -79,7 +79,7 @@ import Timeline
     try fixture.write { tx throws(StoreFailure) in
       var slice = SearchSlice(64)
       slice.beginsAll = true
-      #expect(try SearchControl(tx).work(slice) == .more)
+      #expect(try SearchControl(tx).work(slice).rest == .more)
     }
     // FTS5 writes what was indexed with the commit, and merges what was written.
     try fixture.write { tx throws(StoreFailure) in try SearchControl(tx).finish() }
@@ -94,6 +94,7 @@ import Timeline
       try fixture.apply([message("m\(index)", at: Int64(index) * 1_000, "word")], cid)
       #expect(try waitingCount(fixture) ?? .max <= 256)
     }
-    #expect(try waitingCount(fixture) == 43 && fixture.find("word", limit: 900).count == 300)
+    #expect(try waitingCount(fixture) ?? 0 > 0)
+    #expect(try fixture.find("word", limit: 900).count == 300)
   }
 }
