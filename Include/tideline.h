@@ -15,8 +15,15 @@
  * @par Threads
  * Any function may be called from any thread; calls on one client serialize
  * inside the library, except reads, which run beside the writer. The library
- * starts no thread and installs no signal handler. Use a client in the
- * process that opened it, not after `fork`.
+ * starts no thread and installs no signal handler.
+ *
+ * @par Fork
+ * A client belongs to the process that opened it. In a forked child each call on
+ * a handle of the parent is #TL_E_INVALID and changes nothing. `_close` and
+ * `_free` of such a handle do nothing there, and no `drop` runs. What the child
+ * has of a batch, a frame, a difference or a layout is its own copy. The child may
+ * open clients of its own. A file that the parent had open at the fork stays
+ * #TL_E_LOCKED for the child, until it calls `exec`.
  *
  * @par Memory
  * Inputs are borrowed for the call. What the library gives out is released by

@@ -5,6 +5,11 @@
 /// batch or any other readable memory is refused before it is taken for an
 /// object. The block holds one reference to its object; the object of a window or a
 /// list keeps its client, so they may be freed in any order.
+///
+/// Rule protected: an object is used by the process that made it alone. In a child that was
+/// forked from it each call is refused before a lock is taken, because a thread that is not
+/// there may hold it, and a free touches nothing: to close a copy of the client would remove
+/// the log that the parent writes to.
 internal import Base
 internal import CTideline
 internal import Engine
@@ -27,6 +32,10 @@ internal import Engine
 
   private var word: UInt64
   private var object: Unmanaged<AnyObject>
+  /// In which process it was made.
+  private var forks: UInt32
+  /// In a child the handle of the parent that was given up before this one.
+  private var left: UnsafeMutableRawPointer?
 
   /// A client with what must be released after it.
   private final class Occupant {
@@ -82,55 +91,62 @@ internal import Engine
 
   private static func new(_ word: UInt64, _ object: AnyObject) -> OpaquePointer {
     let block = UnsafeMutablePointer<Handle>.allocate(capacity: 1)
-    unsafe block.initialize(to: Handle(word: word, object: .passRetained(object)))
+    unsafe block.initialize(
+      to: Handle(word: word, object: .passRetained(object), forks: Forks.count))
     return OpaquePointer(block)
   }
 
   /// The client behind a handle.
   static func client(_ handle: OpaquePointer?) throws(Failure) -> Client {
-    guard let block = unsafe block(handle, client),
-      let occupant = unsafe block.pointee.object.takeUnretainedValue() as? Occupant
-    else { throw .invalid("client is not a client") }
+    let wrong: StaticText = "client is not a client"
+    guard let occupant = unsafe try object(handle, client, or: wrong) as? Occupant else {
+      throw .invalid(wrong)
+    }
     return occupant.client
   }
 
   /// The window behind a handle.
   static func window(_ handle: OpaquePointer?) throws(Failure) -> Window {
-    guard let block = unsafe block(handle, window),
-      let window = unsafe block.pointee.object.takeUnretainedValue() as? Window
-    else { throw .invalid("window is not a window") }
+    let wrong: StaticText = "window is not a window"
+    guard let window = unsafe try object(handle, window, or: wrong) as? Window else {
+      throw .invalid(wrong)
+    }
     return window
   }
 
   /// The list behind a handle.
   static func list(_ handle: OpaquePointer?) throws(Failure) -> ConversationList {
-    guard let block = unsafe block(handle, list),
-      let list = unsafe block.pointee.object.takeUnretainedValue() as? ConversationList
-    else { throw .invalid("list is not a list") }
+    let wrong: StaticText = "list is not a list"
+    guard let list = unsafe try object(handle, list, or: wrong) as? ConversationList else {
+      throw .invalid(wrong)
+    }
     return list
   }
 
   /// The work behind a handle.
   static func work(_ handle: OpaquePointer?) throws(Failure) -> Work {
-    guard let block = unsafe block(handle, work),
-      let work = unsafe block.pointee.object.takeUnretainedValue() as? Work
-    else { throw .invalid("work is not work") }
+    let wrong: StaticText = "work is not work"
+    guard let work = unsafe try object(handle, work, or: wrong) as? Work else {
+      throw .invalid(wrong)
+    }
     return work
   }
 
   /// The viewport behind a handle.
   static func viewport(_ handle: OpaquePointer?) throws(Failure) -> LockedViewport {
-    guard let block = unsafe block(handle, viewport),
-      let viewport = unsafe block.pointee.object.takeUnretainedValue() as? LockedViewport
-    else { throw .invalid("viewport is not a viewport") }
+    let wrong: StaticText = "viewport is not a viewport"
+    guard let viewport = unsafe try object(handle, viewport, or: wrong) as? LockedViewport else {
+      throw .invalid(wrong)
+    }
     return viewport
   }
 
   /// The items behind a handle.
   static func items(_ handle: OpaquePointer?) throws(Failure) -> Items {
-    guard let block = unsafe block(handle, items),
-      let occupant = unsafe block.pointee.object.takeUnretainedValue() as? ItemsOccupant
-    else { throw .invalid("items is not a list of items") }
+    let wrong: StaticText = "items is not a list of items"
+    guard let occupant = unsafe try object(handle, items, or: wrong) as? ItemsOccupant else {
+      throw .invalid(wrong)
+    }
     return occupant.items
   }
 
@@ -172,11 +188,30 @@ internal import Engine
 
   private static func claim(_ handle: OpaquePointer?, _ word: UInt64) -> AnyObject? {
     guard let block = unsafe block(handle, word) else { return nil }
+    guard unsafe block.pointee.forks == Forks.count else {
+      unsafe leave(block)
+      return nil
+    }
     let object = unsafe block.pointee.object.takeRetainedValue()
     unsafe block.pointee.word = 0
     unsafe block.deinitialize(count: 1)
     unsafe block.deallocate()
     return object
+  }
+
+  /// Gives up the copy of a handle of the parent's, with all that lies behind it.
+  private static func leave(_ block: UnsafeMutablePointer<Handle>) {
+    unsafe block.pointee.word = 0
+    unsafe block.pointee.left = Forks.leave(block)
+  }
+
+  /// The object behind a handle that was made in this process.
+  private static func object(
+    _ handle: OpaquePointer?, _ word: UInt64, or wrong: StaticText
+  ) throws(Failure) -> AnyObject {
+    guard let block = unsafe block(handle, word) else { throw .invalid(wrong) }
+    guard unsafe block.pointee.forks == Forks.count else { throw .forked }
+    return unsafe block.pointee.object.takeUnretainedValue()
   }
 
   private static func block(

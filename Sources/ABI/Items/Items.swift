@@ -32,8 +32,8 @@ public func tl_items_open(
     let config = try unsafe read(config, zero: tl_items_config())
     let hook = unsafe FoldHook(config)
     do throws(Failure) {
-      guard let out = unsafe out else { throw .invalid("out is NULL") }
       let window = unsafe try Handle.window(window)
+      guard let out = unsafe out else { throw .invalid("out is NULL") }
       let items = try window.openItems(unsafe ItemsConfig(config, hook))
       unsafe out.pointee = Handle.new(items, hook)
       return status(TL_OK)

@@ -39,6 +39,8 @@ extension Failure {
   package static let noConversation = Failure.notFound("there is no such conversation")
   package static let noOperation = Failure.notFound("there is no such operation")
   package static let noSync = Failure.notFound("there is no such sync")
+  package static let forked = Failure.invalid(
+    "it was made before a fork, by the parent: only the parent may use it")
   package static let noRoomOnDisk = Failure.full("the disk is full; nothing changed")
 
   /// One sentence for the host's log, and the result code that belongs to it.

@@ -49,6 +49,10 @@ class Client(Acts, Finds, Keeps):
     ``fileno`` is readable when there is news, so a client can be registered with ``selectors`` or
     an asyncio loop.
 
+    A client belongs to the process that made it. In a forked child (``os.fork``,
+    ``multiprocessing``) each call raises InvalidError, ``close`` does nothing, and so does letting
+    the object go.
+
     Args:
         path: The file, or the name in ``storage``; None to keep everything in memory.
         key: Exactly 32 random bytes; None in memory.
