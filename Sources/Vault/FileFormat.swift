@@ -75,6 +75,7 @@ enum Code {
   static let truncateFailed = SQLITE_IOERR | (6 << 8)
   /// What SQLite's own VFS makes of `EIO`; SQLite takes it for a damaged file.
   static let unreadable = SQLITE_IOERR | (33 << 8)
+  static let lockFailed = SQLITE_IOERR | (15 << 8)
   static let badData = SQLITE_IOERR | (32 << 8)
   static let deleteFailed = SQLITE_IOERR | (10 << 8)
   /// The lease on a storage of the host's is lost: a code that SQLite itself has given up.

@@ -65,7 +65,7 @@ enum HeaderFile {
 // MARK: - Making a file
 
 extension HeaderFile {
-  // Two threads of a process share its locks, so they take turns. The number of
+  // Two threads of a process share SQLite's locks, so they take turns. The number of
   // files made is there because the thread sanitizer cannot place an empty value.
   private static let making = Lock(0)
 
@@ -77,7 +77,7 @@ extension HeaderFile {
     try making.withLock { (made: inout Int) throws(VaultFailure) in
       guard case .missing = try FileStatus(path: path) else { return }
       let name = unfinishedName(path)
-      let file = try unsafe claimed(base, name)
+      let (file, lock) = try unsafe claimed(base, name)
       try file.truncate()
       try writeNew(file, key)
       // A log that lies there belongs to a file that is gone; no key opens it.
@@ -86,16 +86,21 @@ extension HeaderFile {
       try publish(name, as: path)
       try unsafe remove(base, name)
       made &+= 1
+      withExtendedLifetime(lock) {}
     }
   }
 
   /// The unfinished file, claimed: a leftover of a crash is made anew, one that
   /// another process is at work on is `locked`.
-  private static func claimed(_ base: SQLiteVFS, _ name: String) throws(VaultFailure) -> BaseFile {
+  private static func claimed(
+    _ base: SQLiteVFS, _ name: String
+  ) throws(VaultFailure) -> (BaseFile, FileLock) {
     for _ in 0..<8 {
       let file = try unsafe BaseFile(base, name, create: true)
+      guard let identity = try FileStatus(path: name).identity else { continue }
+      let lock = try FileLock(name, identity)
       try file.claim()
-      if !file.hasMoved { return file }
+      if !file.hasMoved { return (file, lock) }
     }
     throw .locked
   }

@@ -62,6 +62,7 @@ struct Opening {
     // vault that this process may have on it.
     guard let claim = FileClaim(identity) else { throw .locked }
     let file = try unsafe BaseFile(base, path, create: false)
+    let lock = try FileLock(path, identity)
     try file.claim()
     guard case .file(identity, _, let names) = try FileStatus(path: path) else { throw .locked }
     // A crash while the file was made leaves it the name that it was made under.
@@ -72,7 +73,7 @@ struct Opening {
     let opened = try HeaderFile.open(file, key)
     let core = unsafe VaultCore(
       base: base, keys: opened.keys, header: opened.header, mainFile: file,
-      hold: .file(claim))
+      hold: .file(claim, lock))
     return Repair(
       core: core, opened: opened, path: path, isLeftOver: isLeftOver,
       hadLog: try FileStatus(path: path + "-wal") != .missing)

@@ -1,6 +1,7 @@
 /// What this process has open: which files are taken, and which vault a number means.
 ///
-/// POSIX locks do not keep a process out of its own file, so the registry does.
+/// SQLite's locks do not keep a process out of its own file, so the registry does before the file
+/// is touched. Another copy of the library has another registry: `FileLock` keeps that out.
 /// SQLite is told a number instead of a key, because it keeps and prints names. There are few
 /// of both, and a list of them costs the first opening less than a table that hashes.
 internal import Base

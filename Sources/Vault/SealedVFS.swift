@@ -1,8 +1,8 @@
 /// The VFS that stands between SQLite and the disk, and lets only units through.
 ///
-/// Registered under a name of its own, one for each VFS underneath, and never as
-/// the default. A main file and its log are opened; everything else is refused,
-/// so a journal or a temporary file cannot leak what it holds: the connections
+/// Registered under a name of its own, one for each VFS underneath and each copy of the library
+/// in the process, and never as the default. A main file and its log are opened; everything else
+/// is refused, so a journal or a temporary file cannot leak what it holds: the connections
 /// keep both in memory.
 internal import Base
 internal import CSQLite
@@ -13,11 +13,18 @@ internal import Synchronization
 typealias VaultFile = UnsafeMutablePointer<tideline_file>
 
 enum SealedVFS {
-  static let name = "tideline-vault"
+  static let name = ownName("tideline-vault")
   /// Names the vault in the URI of a file, by its number in the registry.
   static let numberKey = "tlv"
   /// Set in the URI of the writing connection.
   static let writerKey = "tlw"
+
+  /// A name that no other copy of the library gives to a VFS: both may use one SQLite, which finds
+  /// the last one that was registered under a name.
+  static func ownName(_ name: String) -> String {
+    let address = unsafe UInt(bitPattern: MainMethods.table)
+    return "\(name)-\(String(address, radix: 16))"
+  }
 
   // Registrations are never taken back: a connection may outlive its vault.
   private static let registered = Lock<[(name: String, base: UInt)]>([])

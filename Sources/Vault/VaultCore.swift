@@ -14,7 +14,7 @@ struct FileIdentity: Equatable, Sendable {
 
 /// What keeps others out of the file, or off the name.
 enum FileHold: Sendable {
-  case file(FileClaim)
+  case file(FileClaim, FileLock)
   case name(StorageSession)
 }
 

@@ -15,6 +15,21 @@ int tideline_config_flag(int option, int on);
 sqlite3_destructor_type tideline_transient(void);
 
 /**
+ * Opens the file at `path` and locks it for this descriptor: another one is refused, also one of
+ * this process that a second copy of the library has opened. The lock lies on one byte that SQLite
+ * locks for nobody. Closing other descriptors of the file does not end it, unlike the lock of
+ * SQLite. A child that is forked closes its copy, so the lock ends with this process.
+ *
+ * Returns a descriptor of 3 or more; -1 where the file cannot be opened; -2 where it is locked, or
+ * somebody has put another file than that of `device` and `inode` in its place; -3 where the lock
+ * failed. On a system without such locks there is none.
+ */
+int tideline_lock_file(const char *path, uint64_t device, uint64_t inode);
+
+/** Closes what `tideline_lock_file` gave. */
+void tideline_unlock_file(int descriptor);
+
+/**
  * Opens `path` to be named in `tideline_start_write` alone: nothing is made, read or
  * waited for. Returns a descriptor, or -1: also where the system has no such call, and
  * where another name leads to the file, for closing it would drop the locks on that.

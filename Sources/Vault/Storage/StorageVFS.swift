@@ -8,7 +8,7 @@ internal import Glibc
 internal import Support
 
 enum StorageVFS {
-  static let name = "tideline-storage"
+  static let name = SealedVFS.ownName("tideline-storage")
   private struct Contents {
     var sessions: [(number: UInt64, session: StorageSession)] = []
     var lastNumber: UInt64 = 0

@@ -1,0 +1,94 @@
+/* Files that are locked by their open descriptors. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The first byte behind those that SQLite locks. */
+static const off_t locked_byte = 0x40000000 + 512;
+
+/* The descriptors that hold locks. A child shares what they hold with its parent, so it closes them
+   before anything else: the file must be free when the parent ends. */
+static pthread_mutex_t held_mutex = PTHREAD_MUTEX_INITIALIZER;
+static int *held;
+static size_t held_count, held_room;
+
+static void before_fork(void) {
+  pthread_mutex_lock(&held_mutex);
+}
+
+static void in_parent(void) {
+  pthread_mutex_unlock(&held_mutex);
+}
+
+static void in_child(void) {
+  for (size_t i = 0; i < held_count; i++) close(held[i]);
+  held_count = 0;
+  pthread_mutex_unlock(&held_mutex);
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+  pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* A descriptor of 3 or more, which no stray print reaches where the host has closed its own. */
+static int open_high(const char *path) {
+  int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (opened < 0 || opened > 2) return opened;
+  int high = fcntl(opened, F_DUPFD_CLOEXEC, 3);
+  close(opened);
+  return high;
+}
+
+static int is_file(int descriptor, uint64_t device, uint64_t inode) {
+  struct stat found;
+  return fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode) &&
+         (uint64_t)found.st_dev == device && (uint64_t)found.st_ino == inode;
+}
+
+/* In one step for a fork: no child has a copy that it does not know of. */
+static int open_held(const char *path) {
+  int opened = -1;
+  errno = ENOMEM;
+  pthread_mutex_lock(&held_mutex);
+  if (held_count == held_room) {
+    int *more = realloc(held, (held_room + 16) * sizeof *held);
+    if (more) held = more, held_room += 16;
+  }
+  if (held_count < held_room) opened = open_high(path);
+  if (opened >= 0) held[held_count++] = opened;
+  pthread_mutex_unlock(&held_mutex);
+  return opened;
+}
+
+int tideline_lock_file(const char *path, uint64_t device, uint64_t inode) {
+  int opened = open_held(path);
+  if (opened < 0) return errno == ENOENT ? -2 : -1;
+  int result = -2;
+  if (is_file(opened, device, inode)) {
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = locked_byte, .l_len = 1};
+    if (fcntl(opened, F_OFD_SETLK, &lock) == 0 || errno == EINVAL) return opened;
+    result = errno == EAGAIN || errno == EACCES ? -2 : -3;
+  }
+  tideline_unlock_file(opened);
+  return result;
+}
+
+void tideline_unlock_file(int descriptor) {
+  pthread_mutex_lock(&held_mutex);
+  for (size_t i = 0; i < held_count; i++) {
+    if (held[i] != descriptor) continue;
+    held[i] = held[--held_count];
+    close(descriptor);
+    break;
+  }
+  pthread_mutex_unlock(&held_mutex);
+}
