@@ -498,7 +498,8 @@ typedef struct tl_client_config {
  *
  * A failed opening changes nothing in an existing file. A file that more than one
  * name leads to (hard links) is refused with #TL_E_STORAGE. On a full disk a file
- * opens and can be read. On a `storage` of the host's an opening takes the name over from
+ * opens and can be read. Where the process has no descriptor left for the file or for
+ * #tl_client_event_fd an opening is #TL_E_STORAGE. On a `storage` of the host's an opening takes the name over from
  * whoever holds it.
  * @param config How to open it. Borrowed for the call.
  * @param out The new client on success, NULL otherwise.

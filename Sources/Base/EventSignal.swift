@@ -6,7 +6,7 @@ internal import BaseC
 internal import Glibc
 
 package final class EventSignal: Sendable {
-  /// The descriptor, or -1 where the system had none left.
+  /// The descriptor.
   package let descriptor: Int32
 
   private struct Counts {
@@ -15,8 +15,10 @@ package final class EventSignal: Sendable {
   }
   private let counts = Lock(Counts())
 
-  package init() {
+  /// Nil where the system has no descriptor left.
+  package init?() {
     descriptor = tideline_eventfd()
+    if descriptor < 0 { return nil }
   }
 
   deinit {

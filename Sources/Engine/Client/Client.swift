@@ -23,12 +23,14 @@ package final class Client: Sendable {
   /// Who looked at what, where not all is kept.
   let looks = Lock(Looks())
 
-  private init(_ config: ClientConfig, in store: MessageStore, engine: sending SyncEngine) {
+  private init(
+    _ config: ClientConfig, in store: MessageStore, engine: sending SyncEngine, signal: EventSignal
+  ) {
     self.config = config
     self.store = store
     snapshot = engine.windows.snapshot
     self.engine = Lock(engine)
-    signal = EventSignal()
+    self.signal = signal
   }
 
   // MARK: Opening
@@ -39,6 +41,8 @@ package final class Client: Sendable {
       var system = SystemRandomNumberGenerator()
       config.seed = system.next()
     }
+    // Before the file: a client without it could tell nobody of its news.
+    guard let signal = EventSignal() else { throw .noDescriptor }
     do throws(StoreFailure) {
       let store = try MessageStore.open(config.storeConfig, isTentative: true)
       if store.rejectedFrames > 0 {
@@ -47,7 +51,7 @@ package final class Client: Sendable {
       do throws(StoreFailure) {
         let engine = try SyncEngine(config, in: store)
         store.accept()
-        let client = Client(config, in: store, engine: engine)
+        let client = Client(config, in: store, engine: engine, signal: signal)
         client.logOpening()
         return client
       } catch {
@@ -484,14 +488,5 @@ package final class Client: Sendable {
     case .plain, .failed:
       return nil
     }
-  }
-}
-
-/// Which account a frame is for, as a range of its bytes.
-package func frameAccountRange(_ bytes: [UInt8]) throws(Failure) -> Range<Int>? {
-  do {
-    return try frameAccount(of: bytes)
-  } catch {
-    throw Failure(frame: error)
   }
 }

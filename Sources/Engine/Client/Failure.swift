@@ -10,6 +10,8 @@ package enum Failure: Error, Equatable, Sendable {
   case storage(Int32)
   /// Another name leads to the file.
   case linked
+  /// The system has no descriptor left for the one that tells of news.
+  case noDescriptor
   case full(StaticText)
   case key
   case tooNew(StaticText)
@@ -57,6 +59,7 @@ extension Failure {
     case .closed: "the client, window or list is closed"
     case .storage: "SQLite or the file system refused"
     case .linked: "more than one name leads to the file (a hard link)"
+    case .noDescriptor: "the system gave no event descriptor: too many files are open"
     case .key: "no key slot opens with this key"
     case .damaged: "stored bytes were changed or lost"
     case .locked: "the file is open elsewhere"

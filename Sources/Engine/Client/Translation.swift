@@ -45,6 +45,23 @@ extension Failure {
   }
 }
 
+extension Failure {
+  /// What is wrong with a frame as a whole.
+  init(frame failure: WireFailure) {
+    let text = failure.text(of: "the frame")
+    self = failure == .tooLarge ? .tooLarge(text) : .frame(text)
+  }
+}
+
+/// Which account a frame is for, as a range of its bytes.
+package func frameAccountRange(_ bytes: [UInt8]) throws(Failure) -> Range<Int>? {
+  do {
+    return try frameAccount(of: bytes)
+  } catch {
+    throw Failure(frame: error)
+  }
+}
+
 extension MessageStore {
   /// What a storage of the host's that another holder has, or whose sync failed, answers.
   var failure: Failure? {
