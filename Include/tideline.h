@@ -2630,7 +2630,7 @@ typedef struct tl_searched {
  * @param out The batch on success, also without hits, NULL otherwise: see #tl_batch_hits and
  *        #tl_batch_searched. Free it with #tl_batch_free.
  * @return #TL_OK, or #TL_E_NOT_FOUND (search is off), #TL_E_TOO_LARGE (a text over 4 MiB),
- *         #TL_E_INVALID (also where `behind` has no hits by relevance, or those of another query), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
+ *         #TL_E_INVALID (also where `behind` has no hits by relevance, or those of another query or client), #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_STORAGE.
  */
 TL_API TL_CHECK tl_status
 tl_client_search(tl_client *client, const tl_search *search, tl_batch **out);

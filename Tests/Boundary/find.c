@@ -201,6 +201,13 @@ static void relevance(void) {
   other.before_us = 1;
   EXPECT(tl_client_search(client, &other, &batch), TL_E_INVALID);
   CHECK(batch == NULL);
+  /* Nor is it that of another client, which has other messages under its numbers. */
+  tl_client *stranger = caught_up();
+  EXPECT(tl_search_switch(stranger, 1), TL_OK);
+  build(stranger);
+  EXPECT(tl_client_search(stranger, &search, &batch), TL_E_INVALID);
+  CHECK(strcmp(tl_last_error(), "behind holds hits of another client") == 0 && batch == NULL);
+  tl_client_free(stranger);
   tl_batch_free(before);
   search.behind = NULL;
   search.order = TL_BY_TIME;

@@ -65,13 +65,14 @@ extension Batch {
   }
 
   /// How an order lies behind what was searched: how many numbers it has and whether it is cut, how
-  /// many were given, the mark of its query, then the numbers. No order is more numbers than there
-  /// are.
+  /// many were given, the marks of its query and its client, then the numbers. No order is more
+  /// numbers than there are.
   private static func words(_ order: HitOrder?) -> [UInt64] {
-    guard let order else { return [.max, 0, 0] }
+    guard let order else { return [.max, 0, 0, 0] }
     let count = UInt64(order.numbers.count) &<< 1
-    return [count | (order.isCut ? 1 : 0), UInt64(clamping: order.given), order.mark]
-      + order.numbers
+    return [
+      count | (order.isCut ? 1 : 0), UInt64(clamping: order.given), order.mark, order.client,
+    ] + order.numbers
   }
 
   /// The order by relevance that hits have.
@@ -86,8 +87,8 @@ extension Batch {
     let most = unsafe UInt64(block.pointee.size / MemoryLayout<UInt64>.stride)
     guard count < most else { throw wrong }
     return unsafe HitOrder(
-      numbers: Array(UnsafeBufferPointer(start: words + 3, count: Int(clamping: count))),
-      given: Int(clamping: words[1]), isCut: words[0] & 1 == 1, mark: words[2])
+      numbers: Array(UnsafeBufferPointer(start: words + 4, count: Int(clamping: count))),
+      given: Int(clamping: words[1]), isCut: words[0] & 1 == 1, mark: words[2], client: words[3])
   }
 
   static func hits(_ handle: OpaquePointer?) -> (UnsafePointer<tl_hit>?, Int) {

@@ -14,6 +14,8 @@ package final class Client: Sendable {
   let store: MessageStore
   let config: ClientConfig
   private let signal: EventSignal
+  /// By which what another client gave is told apart, also one of another copy of the library.
+  let mark = UInt64.random(in: .min ... .max)
   private let isClosed = Lock(false)
   let (logBound, upkeep) = (Lock(LogBound()), Lock(IndexUpkeep()))
   /// What windows may know of the core without its lock.

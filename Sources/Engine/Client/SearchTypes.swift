@@ -60,12 +60,17 @@ package struct HitOrder: Equatable, Sendable {
   package var isCut: Bool
   /// By which the query that was asked is known again.
   package var mark: UInt64
+  /// By which the client is known that was asked: the numbers are those of its file.
+  package var client: UInt64
 
-  package init(numbers: [UInt64], given: Int, isCut: Bool, mark: UInt64) {
+  package init(
+    numbers: [UInt64], given: Int, isCut: Bool, mark: UInt64, client: UInt64 = 0
+  ) {
     self.numbers = numbers
     self.given = given
     self.isCut = isCut
     self.mark = mark
+    self.client = client
   }
 }
 

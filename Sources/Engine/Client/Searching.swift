@@ -21,7 +21,12 @@ package struct Finder {
 
   package func search(_ query: SearchQuery) throws(Failure) -> HitPage {
     for id in [query.conversation, query.sender] { if let id { try client.check(id) } }
-    return try client.reading { rx throws(Failure) in try rx.hits(query) }
+    if let behind = query.behind, behind.client != client.mark {
+      throw .invalid("behind holds hits of another client")
+    }
+    var page = try client.reading { rx throws(Failure) in try rx.hits(query) }
+    page.order?.client = client.mark
+    return page
   }
 
   /// Conversations of which a search does not see all, behind a local number, or only one.
