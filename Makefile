@@ -70,6 +70,7 @@ format:
 tidy:
 	$(PYTHON) Scripts/test_tidy.py
 	$(PYTHON) Scripts/test_stages.py
+	$(PYTHON) Scripts/test_header.py
 	$(PYTHON) Scripts/tidy.py
 
 ## The header as C99, C11, C23 and C++17 with gcc and clang, warnings as errors.

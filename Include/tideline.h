@@ -53,7 +53,9 @@
  * @par Text
  * Text is UTF-8 without a terminator. Ids are opaque UTF-8, 1 to 512 bytes;
  * one that is longer is #TL_E_TOO_LARGE where a function lists it, otherwise
- * #TL_E_INVALID.
+ * #TL_E_INVALID. A #tl_view goes by value only where all of it is in registers,
+ * so what calls with a view as two arguments, its pointer and its size, is right
+ * on x86-64 and on 64-bit ARM.
  *
  * @par Times
  * Server times are microseconds since 1970-01-01 UTC and end in `_us`;
@@ -2382,6 +2384,15 @@ enum {
 TL_API TL_CHECK tl_status
 tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
 
+/** What a user has written and not sent. Zero it, set `struct_size`, then what you need. */
+typedef struct tl_draft {
+  uint32_t struct_size; /**< `sizeof(tl_draft)` of the caller. */
+  uint32_t reserved;    /**< Must be zero. */
+  tl_view conversation; /**< Conversation id, or the client id of one made here. */
+  tl_view text;         /**< Any bytes, at most 64 KiB; empty removes the draft. */
+  tl_view reply_to;     /**< Id of the message it answers, or empty. The client id of a send becomes the id of its message when the server has named it. */
+} tl_draft;
+
 /**
  * @brief Keeps what the user has written and not sent, one a conversation.
  *
@@ -2390,15 +2401,11 @@ tl_client_typing(tl_client *client, tl_view conversation, tl_typing event);
  * one that was written last stays. It is on disk after a crash of the process; a
  * loss of power may take the last seconds.
  * @param client The client.
- * @param conversation Conversation id.
- * @param draft Any bytes, at most 64 KiB; empty removes the draft.
- * @param reply_to Id of the message it answers, or empty. The client id of a send
- *        becomes the id of its message when the server has named it.
- * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_LARGE,
+ * @param draft The draft. Borrowed for the call.
+ * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_TOO_NEW, #TL_E_TOO_LARGE,
  *         #TL_E_STORAGE, #TL_E_FULL.
  */
-TL_API TL_CHECK tl_status
-tl_client_draft(tl_client *client, tl_view conversation, tl_view draft, tl_view reply_to);
+TL_API TL_CHECK tl_status tl_client_draft(tl_client *client, const tl_draft *draft);
 
 /**
  * @brief Marks messages as delivered to this device.

@@ -2,7 +2,8 @@
 """Checks that every compiler takes Include/tideline.h and that its binary shape is as reviewed.
 
   header.py check      compile as C99, C11, C23 and C++17 with gcc and clang
-  header.py compare    signatures, constants, sizes and offsets against Scripts/abi/tideline.layout
+  header.py compare    signatures, constants, sizes and offsets against Scripts/abi/tideline.layout;
+                       no struct by value that an FFI could get wrong
   header.py accept     write that snapshot anew
   header.py toolchain  print the folder of the Swift toolchain's own clang
 """
@@ -10,6 +11,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -130,8 +132,40 @@ def layout():
     return "\n".join(sorted(lines)) + "\n" + printed
 
 
+# Registers for integers and pointers: 6 on x86-64 (System V), 8 on 64-bit ARM. A struct of two
+# words that does not fit in those that are left goes to the stack whole.
+REGISTERS = 6
+CALL = re.compile(r"^(?:function|typedef|\s+\d+\s+\d+) (?P<text>.*)$")
+PARAMETERS = re.compile(
+    r"^(?:(?P<name>tl_\w+) = )?(?P<result>.*?)\s*"
+    r"(?:\(\*\)|(?P<function>tl_\w+))\((?P<rest>.*)\)(?: (?P<member>\w+))?$")
+
+
+def misplaced(shape):
+    """What an FFI that passes each word of a struct as an argument would call wrongly, of the shape
+    as `layout` gives it: functions, hooks and the functions of structs."""
+    sizes = dict(re.findall(r"^struct (\w+) size (\d+)$", shape, re.M))
+    for line in shape.splitlines():
+        call = CALL.match(line)
+        found = call and PARAMETERS.match(call["text"])
+        if not found:
+            continue
+        name = found["function"] or found["name"] or found["member"]
+        if found["result"].strip() in sizes:
+            yield f"{name} gives a struct by value"
+        words = 0
+        for kind in filter(None, found["rest"].split(", ")):
+            size = sizes.get(kind.removeprefix("const "))
+            words += 1 if size is None else -(-int(size) // 8)
+            if size is not None and (int(size) > 16 or words > REGISTERS):
+                yield f"{name} takes {kind} by value, in more than registers"
+
+
 def compare():
     now = layout()
+    trouble = list(misplaced(now))
+    if trouble:
+        raise SystemExit("\n".join(f"abi: {line}" for line in trouble))
     if not SNAPSHOT.exists() or SNAPSHOT.read_text() != now:
         with tempfile.NamedTemporaryFile("w", suffix=".layout") as file:
             file.write(now)

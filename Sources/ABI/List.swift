@@ -165,14 +165,16 @@ public func tl_batch_conversations(
 
 @implementation @_cdecl("tl_client_draft")
 public func tl_client_draft(
-  _ client: OpaquePointer?, _ conversation: tl_view, _ draft: tl_view, _ replyTo: tl_view
+  _ client: OpaquePointer?, _ draft: UnsafePointer<tl_draft>?
 ) -> tl_status {
   unsafe boundary(client) { client throws(Failure) in
-    let body = try unsafe draft.bytes(
-      "draft", atMost: Limits.draftBytesMax, or: .tooLarge("a draft is over 64 KiB"))
-    let target = unsafe replyTo.size == 0 ? [] : try unsafe replyTo.id("reply_to")
+    let draft = try unsafe read(draft, zero: tl_draft())
+    try unsafe mustBeZero(draft.reserved, "reserved is not zero")
+    let body = try unsafe draft.text.bytes(
+      "text", atMost: Limits.draftBytesMax, or: .tooLarge("a draft is over 64 KiB"))
+    let target = unsafe draft.reply_to.size == 0 ? [] : try unsafe draft.reply_to.id("reply_to")
     try client.setDraft(
-      conversation: unsafe conversation.id("conversation"), body: body, replyTo: target)
+      conversation: unsafe draft.conversation.id("conversation"), body: body, replyTo: target)
     return status(TL_OK)
   }
 }

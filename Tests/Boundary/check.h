@@ -86,6 +86,17 @@ static inline tl_client *open_memory(void) {
   return client;
 }
 
+static inline tl_status set_draft(tl_client *client, tl_view conversation, tl_view text,
+                                  tl_view reply_to) {
+  tl_draft draft;
+  memset(&draft, 0, sizeof draft);
+  draft.struct_size = sizeof draft;
+  draft.conversation = conversation;
+  draft.text = text;
+  draft.reply_to = reply_to;
+  return tl_client_draft(client, &draft);
+}
+
 static inline tl_status sync_latest(tl_client *client, uint64_t *number) {
   tl_sync_request request;
   memset(&request, 0, sizeof request);

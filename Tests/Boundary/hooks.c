@@ -63,7 +63,7 @@ static void change_all(tl_client *client) {
   tl_sync_status status = {.struct_size = sizeof status};
   TRY(tl_client_sync_status(client, sync, &status));
   TRY(tl_client_mark_read(client, view("c"), &id, 1));
-  TRY(tl_client_draft(client, view("c"), view("draft"), view("")));
+  TRY(set_draft(client, view("c"), view("draft"), view("")));
   send_text(client, "hook");
   TRY(tl_client_reopen_payloads(client, view("c"), &count));
   TRY(tl_client_cancel(client, sync));

@@ -75,7 +75,7 @@ static int writer(const char *file, unsigned from) {
     if (n % 9 == 4) {
       char draft[32];
       snprintf(draft, sizeof draft, "%u", n);
-      if (tl_client_draft(client, view("c"), view(draft), one) != TL_OK) return 2;
+      if (set_draft(client, view("c"), view(draft), one) != TL_OK) return 2;
       say('d', n);
     }
     if (n % 11 == 5) {

@@ -132,12 +132,12 @@ static void what_it_shows(void) {
   CHECK(row->typing.size == 0);
   tl_batch_free(batch);
 
-  EXPECT(tl_client_draft(client, view("b"), view("to be"), view("b1")), TL_OK);
+  EXPECT(set_draft(client, view("b"), view("to be"), view("b1")), TL_OK);
   list_poll(&screen, list);
   row = row_of(list, at, &batch);
   CHECK(is(row->draft, "to be") && is(row->draft_reply_to, "b1"));
   tl_batch_free(batch);
-  EXPECT(tl_client_draft(client, view("b"), view(""), view("")), TL_OK);
+  EXPECT(set_draft(client, view("b"), view(""), view("")), TL_OK);
   list_poll(&screen, list);
   row = row_of(list, at, &batch);
   CHECK(row->draft.size == 0 && row->draft_reply_to.size == 0);
@@ -210,12 +210,15 @@ static void drafts_stay(void) {
   server_rooms();
   tl_client *client = open_with_clock(path);
   tl_view at_limit = {longest, 64 << 10}, over = {longest, (64 << 10) + 1}, null = {NULL, 1};
-  EXPECT(tl_client_draft(client, view("b"), over, view("")), TL_E_TOO_LARGE);
-  EXPECT(tl_client_draft(client, view("b"), null, view("")), TL_E_INVALID);
-  EXPECT(tl_client_draft(client, view(""), view("x"), view("")), TL_E_INVALID);
-  EXPECT(tl_client_draft(client, view("b"), view("x"), view("\xff")), TL_E_INVALID);
-  EXPECT(tl_client_draft(client, view("b"), at_limit, view("")), TL_OK);
-  EXPECT(tl_client_draft(client, view("a"), view("kept"), view("a1")), TL_OK);
+  EXPECT(set_draft(client, view("b"), over, view("")), TL_E_TOO_LARGE);
+  EXPECT(set_draft(client, view("b"), null, view("")), TL_E_INVALID);
+  EXPECT(set_draft(client, view(""), view("x"), view("")), TL_E_INVALID);
+  EXPECT(set_draft(client, view("b"), view("x"), view("\xff")), TL_E_INVALID);
+  EXPECT(set_draft(client, view("b"), at_limit, view("")), TL_OK);
+  tl_draft wrong = {.struct_size = sizeof wrong, .conversation = view("b"), .reserved = 1};
+  EXPECT(tl_client_draft(client, &wrong), TL_E_INVALID);
+  EXPECT(tl_client_draft(client, NULL), TL_E_INVALID);
+  EXPECT(set_draft(client, view("a"), view("kept"), view("a1")), TL_OK);
   uint64_t number = 0, operation = send_text(client, "\"waits\"", &number);
   EXPECT(tl_client_connected(client), TL_OK);
   server.is_mute = 1;
@@ -366,7 +369,7 @@ static void misuse(void) {
   /* The client goes first. */
   list = open_list(client);
   EXPECT(push_message(client, server_message("m1", "you", 1, "\"one\"", "")), TL_OK);
-  EXPECT(tl_client_draft(client, view("c"), view("x"), view("")), TL_OK);
+  EXPECT(set_draft(client, view("c"), view("x"), view("")), TL_OK);
   EXPECT(tl_client_conversations(client, 0, 0, &batch), TL_OK);
   tl_client_close(client);
   nowhere(list, TL_E_CLOSED);
@@ -428,7 +431,7 @@ static void *act(void *unused) {
     if (tl_client_perform(shared, view(text), 0, &made, NULL) != TL_OK)
       atomic_fetch_add(&wrong, 1);
     snprintf(text, sizeof text, "r%d", i % 20);
-    if (tl_client_draft(shared, view(text), view("x"), view("")) != TL_OK)
+    if (set_draft(shared, view(text), view("x"), view("")) != TL_OK)
       atomic_fetch_add(&wrong, 1);
     if (i % 2 && tl_operation_cancel(shared, made) != TL_OK) atomic_fetch_add(&wrong, 1);
     if (tl_client_operations(shared, NULL, &batch) < 0) atomic_fetch_add(&wrong, 1);

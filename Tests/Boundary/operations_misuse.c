@@ -224,7 +224,7 @@ static void nowhere(tl_client *client, tl_status expected) {
   EXPECT(tl_client_reopen_payloads(client, c, &count), expected);
   CHECK(count == 0);
   EXPECT(tl_client_typing(client, c, TL_TYPING_BEGIN), expected);
-  EXPECT(tl_client_draft(client, c, c, view("")), expected);
+  EXPECT(set_draft(client, c, c, view("")), expected);
   EXPECT(tl_client_mark_delivered(client, c, &c, 1), expected);
   EXPECT(tl_client_clear(client), expected);
 }

@@ -73,7 +73,7 @@ ORDINARY = {
     "tl_client_forget": lambda w, h: (w.view(ROOM), w.view(FIRST)),
     "tl_client_drop": lambda w, h: (w.view(ROOM), w.view(FIRST)),
     "tl_client_typing": lambda w, h: (w.view(ROOM), 1),
-    "tl_client_draft": lambda w, h: (w.view(ROOM), w.view(MARK), w.view()),
+    "tl_client_draft": lambda w, h: (w.struct(c.Draft, conversation=ROOM, text=MARK),),
     "tl_client_clear": lambda w, h: (),
     "tl_client_stats": lambda w, h: (w.struct(c.Stats),),
     "tl_client_perform": lambda w, h: (w.view(json.dumps(EDIT)), 0, None, None),
@@ -279,6 +279,7 @@ LATER = {
     "tl_client_stats": lambda w, h: (w.longer(c.Stats),),
     "tl_client_send": lambda w, h: (
         w.longer(c.Send, conversation=ROOM, payload="1"), None, None),
+    "tl_client_draft": lambda w, h: (w.longer(c.Draft, conversation=ROOM),),
     "tl_client_operations": lambda w, h: (w.longer(c.OperationQuery), w.out()),
     "tl_window_open": lambda w, h: (w.longer(c.WindowConfig, conversation=ROOM), w.out()),
     "tl_window_load": lambda w, h: (w.longer(c.Load, kind=1),),
@@ -379,7 +380,7 @@ on("tl_client_forget", "TL_E_NOT_FOUND", "an id that is not known",
    lambda w, h: (w.view(ROOM), w.view(NOBODY)))
 on("tl_client_typing", "TL_NONE", "not connected", ORDINARY["tl_client_typing"], offline)
 on("tl_client_draft", "TL_E_TOO_LARGE", "a draft over 64 KiB",
-   lambda w, h: (w.view(ROOM), w.view("x" * 65_537), w.view()))
+   lambda w, h: (w.struct(c.Draft, conversation=ROOM, text="x" * 65_537),))
 
 # What the user does.
 MIB = " " * (1 << 20)

@@ -36,7 +36,7 @@ class Layout(unittest.TestCase):
                  "tl_op": c.Op, "tl_diff": c.Diff, "tl_window_status": c.WindowStatus,
                  "tl_unsealed": c.Unsealed, "tl_list_config": c.ListConfig,
                  "tl_conversation": c.Conversation, "tl_list_status": c.ListStatus,
-                 "tl_send": c.Send, "tl_operation": c.Operation,
+                 "tl_send": c.Send, "tl_draft": c.Draft, "tl_operation": c.Operation,
                  "tl_operation_query": c.OperationQuery,
                  "tl_fold": c.Fold, "tl_items_config": c.ItemsConfig, "tl_item": c.Item,
                  "tl_items_status": c.ItemsStatus, "tl_progress": c.Progress,

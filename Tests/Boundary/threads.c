@@ -178,7 +178,7 @@ static void one_call(tl_client *client, uint64_t *state) {
     tl_batch_free(batch);
     break;
   case 20:
-    allow(tl_client_draft(client, view("c"), view(n % 3 ? "half a wor" : ""), view("")));
+    allow(set_draft(client, view("c"), view(n % 3 ? "half a wor" : ""), view("")));
     allow(tl_client_typing(client, view("c"), TL_TYPING_BEGIN));
     break;
   case 21: {

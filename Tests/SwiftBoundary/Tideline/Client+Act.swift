@@ -57,7 +57,10 @@ extension Client {
 
   public func draft(_ conversation: String, _ text: String, replyTo: String = "") throws {
     try withViews([conversation, text, replyTo]) { views in
-      _ = try check(tl_client_draft(handle, views[0], views[1], views[2]))
+      var draft = tl_draft()
+      draft.struct_size = size(tl_draft.self)
+      (draft.conversation, draft.text, draft.reply_to) = (views[0], views[1], views[2])
+      _ = try check(tl_client_draft(handle, &draft))
     }
   }
 

@@ -516,6 +516,15 @@ class Send(ctypes.Structure):
     ]
 
 
+class Draft(ctypes.Structure):
+    """``tl_draft``."""
+
+    _fields_ = [
+        ("struct_size", c_uint32), ("reserved", c_uint32), ("conversation", View),
+        ("text", View), ("reply_to", View),
+    ]
+
+
 class ViewportConfig(ctypes.Structure):
     """``tl_viewport_config``."""
 
@@ -667,7 +676,7 @@ _FUNCTIONS = {
     "tl_operation_upload_failed": (c_int32, [_client, c_uint64, View]),
     "tl_client_reopen_payloads": (c_int32, [_client, View, POINTER(c_uint64)]),
     "tl_client_typing": (c_int32, [_client, View, c_int32]),
-    "tl_client_draft": (c_int32, [_client, View, View, View]),
+    "tl_client_draft": (c_int32, [_client, POINTER(Draft)]),
     "tl_client_clear": (c_int32, [_client]),
     "tl_client_retain": (c_int32, [_client, POINTER(Budget)]),
     "tl_client_purge": (c_int32, [_client, POINTER(_work)]),

@@ -140,7 +140,8 @@ class Acts:
         """Keeps what the user has written and not sent; an empty one is removed."""
         texts = [conversation.encode(), draft.encode() if isinstance(draft, str) else bytes(draft),
                  reply_to.encode()]
-        check(c.library.tl_client_draft(self._handle, *map(c.view, texts)))
+        kept = c.Draft(ctypes.sizeof(c.Draft), 0, *map(c.view, texts))
+        check(c.library.tl_client_draft(self._handle, ctypes.byref(kept)))
 
     def mark_delivered(self, conversation: str, ids: Iterable[str]) -> None:
         """Marks messages as delivered to this device; durable when it returns."""
