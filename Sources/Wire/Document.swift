@@ -1,8 +1,8 @@
 /// Parsed JSON: the bytes as they came and a flat tape of where each value lies.
 ///
-/// The grammar is RFC 8259 to the letter, UTF-8 is validated once over the whole
-/// text, and nothing recurses, so nothing that a server sends can exhaust the
-/// stack. Values are ranges of the original bytes, which is how payloads stay
+/// The grammar is RFC 8259 to the letter, UTF-8 is validated once over the whole text, and scanning
+/// does not recurse, so nothing that a server sends can exhaust the stack; `isSameJSON` recurses to
+/// the depth that was scanned. Values are ranges of the original bytes, which is how payloads stay
 /// verbatim. Of members with the same name the last one wins.
 internal import Base
 
@@ -191,4 +191,96 @@ package struct Document: Sendable {
     for at in text.indices where bytes[start &+ at] != text[at] { return false }
     return true
   }
+}
+
+// MARK: One value, printed in two ways
+
+/// Whether two texts are one JSON value: a server may print what it was sent anew, with other
+/// spaces, escapes and numbers, and its members in another order. True also of equal bytes that are
+/// no JSON.
+package func isSameJSON(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+  if one == other { return true }
+  guard let one = canonicalJSON(one), let other = canonicalJSON(other) else { return false }
+  return one == other
+}
+
+/// The text that all prints of a value share; nil where it is no JSON.
+func canonicalJSON(_ text: [UInt8]) -> [UInt8]? {
+  do {
+    let document = try Document(text)
+    var canonical: [UInt8] = []
+    canonical.reserveCapacity(text.count)
+    append(document.root, of: document, to: &canonical)
+    return canonical
+  } catch {
+    return nil
+  }
+}
+
+/// Documents are at most `Limits.jsonDepthMax` deep.
+private func append(_ node: Document.Node, of document: Document, to text: inout [UInt8]) {
+  switch document.kind(node) {
+  case .bool, .null: text.append(contentsOf: document.bytes[document.range(node)])
+  case .number: appendNumber(document.bytes[document.range(node)], to: &text)
+  case .string: appendQuoted(document.string(node) ?? [], to: &text)
+  case .array:
+    text.append(ASCII.openBracket)
+    var child = document.firstChild(of: node)
+    while let element = child {
+      append(element, of: document, to: &text)
+      text.append(ASCII.comma)
+      child = document.next(after: element, in: node)
+    }
+    text.append(ASCII.closeBracket)
+  case .object:
+    // Of members of one name the last counts.
+    var members: [[UInt8]: Document.Node] = [:]
+    var child = document.firstChild(of: node)
+    while let key = child, let value = document.next(after: key, in: node) {
+      members[document.string(key) ?? []] = value
+      child = document.next(after: value, in: node)
+    }
+    text.append(ASCII.openBrace)
+    for (name, value) in members.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      appendQuoted(name, to: &text)
+      text.append(ASCII.colon)
+      append(value, of: document, to: &text)
+      text.append(ASCII.comma)
+    }
+    text.append(ASCII.closeBrace)
+  }
+}
+
+/// Sign, digits without zeros at the ends, and the power of ten of the last one: 1.50e3 is `15e2`.
+/// A number whose exponent has over 9 digits stays as it is.
+private func appendNumber(_ number: ArraySlice<UInt8>, to text: inout [UInt8]) {
+  var digits: [UInt8] = []
+  var power = 0
+  var isNegative = false
+  var isFraction = false
+  var rest = number
+  scan: while let byte = rest.first {
+    switch byte {
+    case ASCII.minus: isNegative = true
+    case ASCII.point: isFraction = true
+    case ASCII.zero...ASCII.nine:
+      if !(digits.isEmpty && byte == ASCII.zero) { digits.append(byte) }
+      if isFraction { power &-= 1 }
+    default: break scan
+    }
+    rest.removeFirst()
+  }
+  if rest.count > 0 {
+    guard rest.count <= 11, let exponent = Int(String(decoding: rest.dropFirst(), as: UTF8.self))
+    else { return text.append(contentsOf: number) }
+    power &+= exponent
+  }
+  while digits.last == ASCII.zero {
+    digits.removeLast()
+    power &+= 1
+  }
+  if digits.isEmpty { return text.append(ASCII.zero) }
+  if isNegative { text.append(ASCII.minus) }
+  text.append(contentsOf: digits)
+  text.append(contentsOf: "e\(power)".utf8)
 }

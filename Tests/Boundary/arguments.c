@@ -101,7 +101,8 @@ static void profiles(void) {
   PROFILE(profile.flags = TL_PROFILE_ORDER_NOT_TIME, TL_E_UNSUPPORTED);
   PROFILE((profile.flags = TL_PROFILE_ORDER_NOT_TIME, profile.capabilities = TL_SERVER_SEQUENCE),
           TL_OK);
-  PROFILE(profile.flags = 256, TL_E_INVALID);
+  PROFILE(profile.flags = TL_PROFILE_OTHERS_EDIT, TL_OK);
+  PROFILE(profile.flags = 512, TL_E_INVALID);
   PROFILE(profile.flags = 1, TL_E_INVALID);
   PROFILE(profile.capabilities = 63, TL_OK);
   PROFILE(profile.capabilities = TL_SERVER_LOG, TL_OK);
@@ -134,6 +135,7 @@ static void contradictions(void) {
   LOG(profile.capabilities |= TL_SERVER_LOG_REFUSES | TL_SERVER_LOG_EPOCH, TL_OK);
   LOG(profile.capabilities |= TL_SERVER_IDEMPOTENT_SEND, TL_OK);
   LOG(profile.flags = TL_PROFILE_ORDER_NOT_TIME, TL_OK);
+  LOG(profile.flags = TL_PROFILE_OTHERS_EDIT, TL_OK);
   LOG(profile.flags = TL_PROFILE_PUSH_LOSSLESS | TL_PROFILE_UNKNOWN_FRAMES, TL_OK);
   LOG(profile.flags = TL_PROFILE_PAGE_SIZE_VARIES, TL_OK);
   LOG(profile.capabilities |= TL_SERVER_SEQUENCE, TL_E_INVALID);

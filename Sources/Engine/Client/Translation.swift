@@ -45,14 +45,6 @@ extension Failure {
   }
 }
 
-extension Failure {
-  /// What is wrong with a frame as a whole.
-  init(frame failure: WireFailure) {
-    let text = failure.text(of: "the frame")
-    self = failure == .tooLarge ? .tooLarge(text) : .frame(text)
-  }
-}
-
 /// Which account a frame is for, as a range of its bytes.
 package func frameAccountRange(_ bytes: [UInt8]) throws(Failure) -> Range<Int>? {
   do {
@@ -94,6 +86,7 @@ extension ClientConfig {
     target.storage = storage
     target.searchMembers = profile.searchMembers
     target.othersEdit = profile.othersEdit
+    target.isSamePayload = isSameJSON
     target.indexesLater = true
     return target
   }

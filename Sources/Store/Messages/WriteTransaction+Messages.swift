@@ -86,7 +86,7 @@ extension WriteTransaction {
     }
     var result = stored.merged(
       with: copy, issued: issued, restored: restored, saysMarks: saysMarks, isFirst: isFirst,
-      isEdit: isEdit, othersEdit: othersEdit)
+      isEdit: isEdit, othersEdit: rules.othersEdit)
     let isChanged = result.message != stored.message
     // A row of a lost epoch that the server still has is marked as seen again.
     guard isChanged || isLost && !isDerived else { return .unchanged(stored.number) }

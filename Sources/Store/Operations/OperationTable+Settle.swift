@@ -9,13 +9,13 @@ extension OperationTable {
   /// The open send that a copy is the server's message of.
   ///
   /// By its client id; where the server tells none, the oldest send that may have
-  /// arrived with exactly this payload, and only for a message that was not known. It is
+  /// arrived with this payload, and only for a message that was not known. It is
   /// rewritten where the copy does not say what goes out now.
   func openSend(
     of copy: IncomingMessage, in cid: Int64, isKnown: Bool
   ) throws(StoreFailure) -> OperationRecord? {
     guard var send = try send(of: copy, in: cid, isKnown: isKnown) else { return nil }
-    if send.isRewritten { send.isRewritten = !send.isSaid(by: copy, tx.digest) }
+    if send.isRewritten { send.isRewritten = !send.isSaid(by: copy, tx) }
     return send
   }
 
@@ -34,10 +34,15 @@ extension OperationTable {
       }
       return send
     }
-    guard !isKnown, let sent = copy.sentPayload,
-      let seq = try tx.connection.number(Queries.sendOfPayload, cid, sent)
-    else { return nil }
-    return try tx.operation(UInt64(clamping: seq))
+    guard !isKnown, let printed = copy.sentPayload else { return nil }
+    if let seq = try tx.connection.number(Queries.sendOfPayload, cid, printed) {
+      return try tx.operation(UInt64(clamping: seq))
+    }
+    let row = try tx.connection.statement(Queries.sendsThatMayHaveArrived, cid)
+    while try row.step() {
+      if tx.rules.isSamePayload(row.bytes(1), printed) { return try tx.operation(row.uint(0)) }
+    }
+    return nil
   }
 
   /// Mostly nothing is on its way, which is asked once a transaction.
@@ -222,10 +227,10 @@ extension OperationRecord {
   fileprivate var isAnsweredSend: Bool { verb == .sendMessage && state == .answered }
 
   /// Whether a copy has the payload that goes out now.
-  fileprivate func isSaid(by copy: IncomingMessage, _ digest: ContentDigest) -> Bool {
+  fileprivate func isSaid(by copy: IncomingMessage, _ tx: WriteTransaction) -> Bool {
     if copy.payload == plain { return true }
     guard let told = sealed ?? plain else { return false }
-    if let found = copy.digest { return found == digest(told[...]) }
-    return (copy.raw ?? copy.payload) == told
+    if let found = copy.digest, found == tx.digest(told[...]) { return true }
+    return tx.rules.isSamePayload(told, copy.raw ?? copy.payload)
   }
 }

@@ -129,6 +129,12 @@ extension Queries {
     ORDER BY seq LIMIT 1
     """
 
+  static let sendsThatMayHaveArrived: StaticString = """
+    SELECT seq, coalesce(sealed, plain) FROM operation INDEXED BY operation_pending
+    WHERE cid = ? AND number != 0 AND state != 4 AND state IN (1, 2)
+    ORDER BY seq
+    """
+
   static let pendingUp: StaticString = """
     SELECT number, 9223372036854775806, flags, lsn, client_id,
       (SELECT user FROM meta WHERE one = 1), x'', plain, reply_to, NULL, NULL, body, at_us,
@@ -190,7 +196,7 @@ extension Queries {
     sealed, messageByClient, operationCounts, mark, operation, operationByClient, operationsOf,
     operationsOpenOf, operationsAnswered, operations, operationsOpen, operationsOn,
     operationsAwaiting, openOperations, someOpen, somePending, verbsOn, contentOn, textOf,
-    lastKept, sendOfPayload, pendingUp, pendingDown, pendingKeysUp, pendingKeysDown,
-    pendingKeysOfNumbers,
+    lastKept, sendOfPayload, sendsThatMayHaveArrived, pendingUp, pendingDown, pendingKeysUp,
+    pendingKeysDown, pendingKeysOfNumbers,
   ]
 }

@@ -13,7 +13,7 @@ package final class MessageStore: Sendable {
   private static let idleReadersMax = 2
 
   private let vault: Vault?
-  private let users: StoreUsers
+  private let rules: StoreRules
   private let positionKind: Int64
   private let readerCacheBytes: UInt64
   private let members: MemberNames
@@ -39,7 +39,7 @@ package final class MessageStore: Sendable {
     vault: Vault?, connection: sending Connection, counters: Counters, config: StoreConfig
   ) {
     self.vault = vault
-    users = StoreUsers(own: config.user, othersEdit: config.othersEdit)
+    rules = StoreRules(config)
     positionKind = config.positionKind
     readerCacheBytes = config.cacheBytes / 4
     members = config.members
@@ -205,7 +205,7 @@ package final class MessageStore: Sendable {
       waiting.withLock { $0 -= 1 }
       guard let connection = writer.connection else { throw failure(.closed) }
       let transaction = WriteTransaction(
-        connection, counters: writer.counters, users: users, positionKind: positionKind,
+        connection, counters: writer.counters, rules: rules, positionKind: positionKind,
         digest: contentDigest)
       do throws(StoreFailure) {
         try transaction.begin()

@@ -29,6 +29,8 @@ package struct StoreConfig: Sendable {
   package var searchMembers: [UInt8]?
   /// Users edit messages of others, too.
   package var othersEdit = false
+  /// Whether a payload that the server prints is the one that was sent.
+  package var isSamePayload: @Sendable (_ sent: [UInt8], _ printed: [UInt8]) -> Bool = { $0 == $1 }
 
   package init(
     kind: Kind, account: [UInt8], user: [UInt8], positionKind: Int64 = 0,
@@ -42,10 +44,17 @@ package struct StoreConfig: Sendable {
   }
 }
 
-/// Whose file it is, and what other users may do.
-struct StoreUsers: Sendable {
-  var own: [UInt8]
+/// Whose file it is, and what is known of the server of its messages.
+struct StoreRules: Sendable {
+  var user: [UInt8]
   var othersEdit: Bool
+  var isSamePayload: @Sendable ([UInt8], [UInt8]) -> Bool
+
+  init(_ config: StoreConfig) {
+    user = config.user
+    othersEdit = config.othersEdit
+    isSamePayload = config.isSamePayload
+  }
 }
 
 extension StoreConfig {

@@ -6,7 +6,7 @@
 internal import Base
 
 package final class WriteTransaction: ReadTransaction {
-  private let users: StoreUsers
+  let rules: StoreRules
   /// For what is stored of contents.
   let digest: ContentDigest
   let before: Counters
@@ -32,10 +32,10 @@ package final class WriteTransaction: ReadTransaction {
   private var changesAtBegin: Int32 = 0
 
   init(
-    _ connection: Connection, counters: Counters, users: StoreUsers, positionKind: Int64,
+    _ connection: Connection, counters: Counters, rules: StoreRules, positionKind: Int64,
     digest: ContentDigest
   ) {
-    self.users = users
+    self.rules = rules
     self.digest = digest
     before = counters
     self.counters = counters
@@ -45,9 +45,7 @@ package final class WriteTransaction: ReadTransaction {
   }
 
   /// The user of the file, for the read marks of this device.
-  var user: [UInt8] { users.own }
-  /// Users edit messages of others, too.
-  var othersEdit: Bool { users.othersEdit }
+  var user: [UInt8] { rules.user }
 
   override func changedTally(_ cid: Int64) -> UnreadCounters? { changed.value(cid)?.tally }
 

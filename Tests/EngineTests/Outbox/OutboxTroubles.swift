@@ -130,6 +130,25 @@ import Testing
     #expect(try world.seen().filter { $0.text == "hello" }.map(\.number) == [number])
   }
 
+  /// A server that prints payloads anew and tells no client ids: the send is found by its value.
+  @Test func aPayloadThatIsPrintedAnewIsTheSameOne() throws {
+    let world = try World.forgetful(tellsClientIDs: false)
+    world.post(110)
+    try world.connect()
+    try world.sync()
+    let (operation, number) = try world.sayUnanswered("hello", arrives: true)
+    world.alter = { _, answer in answer.replacing("\"hello\"", with: "\"\\u0068ell\\u006f\"") }
+    try world.breakConnection()
+    #expect(try world.standing(operation) == .unknown)
+    try world.wait(ms: 200_000)
+    #expect(world.answers.contains { $0.contains("\\u0068ell") })
+    #expect(try world.standing(operation) == .done)
+    #expect(world.served() == ["hello"])
+    #expect(world.asked("send_message").count == 1)
+    // One bubble, which keeps its number.
+    #expect(try world.seen().filter { $0.text.contains("ell") }.map(\.number) == [number])
+  }
+
   @Test(arguments: 0..<6)
   func withoutIdempotencyAKillSendsAtMostOnce(_ step: Int) throws {
     let folder = try TrapsRestart.Folder()
