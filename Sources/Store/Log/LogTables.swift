@@ -72,6 +72,18 @@ enum LogTables {
         step_us INTEGER NOT NULL
       ) STRICT;
       """)
+    try addIndexes(connection)
+  }
+
+  /// Files of form 13 have none of these.
+  static func addIndexes(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      CREATE INDEX entry_reaction ON entry (cid, target, user) WHERE kind BETWEEN 3 AND 5;
+      CREATE INDEX entry_edited ON entry (cid, heard) WHERE flags & 6 != 0;
+      CREATE INDEX entry_blurred ON entry (cid, flags & 8, place)
+        WHERE flags & 1 != 0 AND kind IS NOT NULL AND target IS NULL;
+      """)
   }
 
   /// Makes them anew and empty, in a file that has them.

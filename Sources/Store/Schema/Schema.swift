@@ -9,9 +9,10 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The newest form that this version reads and writes.
-  static let version: Int64 = 13
+  static let version: Int64 = 14
 
-  /// The form of a file of this kind of positions: only those of a log have the tables of form 13.
+  /// The form of a file of this kind of positions: only those of a log have what forms 13 and 14
+  /// added.
   static func version(of positionKind: Int64) -> Int64 {
     positionKind == LogTables.positionKind ? version : 12
   }
@@ -98,6 +99,7 @@ enum Schema {
       if found < 10 { try addEventID(connection, cacheForm: form) }
       if found < 11 { try countEvents(connection, cacheForm: form) }
       if found < 12 { try addOffered(connection) }
+      if found == 13 { try addLogIndexes(connection) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -273,7 +275,13 @@ enum Schema {
   /// The tables of a log, in a file that is made for one.
   private static func addLog(_ connection: Connection) throws(StoreFailure) {
     try LogTables.create(connection)
-    try connection.execute("PRAGMA user_version = 13")
+    try connection.execute("PRAGMA user_version = 14")
+  }
+
+  /// What an input of a log looks for is found by an index, however much there is beside it.
+  private static func addLogIndexes(_ connection: Connection) throws(StoreFailure) {
+    try LogTables.addIndexes(connection)
+    try connection.execute("PRAGMA user_version = 14")
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?
