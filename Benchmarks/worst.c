@@ -224,7 +224,121 @@ static void nested(text *t, long i) {
   add(t, "]}");
 }
 
+/* The head of a push of entries, and of the answer to a request for them. */
+static void push(text *t) {
+  add(t, "{\"type\":\"entries_new\",\"conversation_id\":\"c\",\"entries\":[");
+}
+static void log_answer(text *t) {
+  answer(t);
+  char *type = strstr(t->bytes, "get_messages");
+  char *list = strstr(t->bytes, "\"messages\"");
+  memcpy(type, "get_entries\"", strlen("get_messages"));
+  /* One byte less each: a space is in its place. */
+  memcpy(type + strlen("get_messages"), " ", 1);
+  memcpy(list, "\"entries\" ", strlen("\"messages\""));
+}
+static void log_change(text *t, const char *change, long number) {
+  add(t,
+      "{\"entry_id\":\"%s%ld\",\"change\":\"%s\",\"target_id\":\"m0\",\"sender_id\":\"r%ld\"%s}",
+      change, number, change, number, strcmp(change, "react") == 0 ? ",\"reaction\":\"+\"" : "");
+}
+static void log_message(text *t, long number) {
+  message(t, "c", number);
+  add(t, ",\"payload\":0}");
+}
+
+/* A room of one message, which is known up to the present. */
+static void prepare_log(long number) {
+  text t = {0};
+  log_answer(&t);
+  log_message(&t, number);
+  add(&t, "],\"after\":\"t\",\"present\":true}}");
+  prepare(&t);
+  free(t.bytes);
+}
+
+/* So many reactions of one message, each behind the one before, the first behind another one. */
+static void prepare_reactions(long count, long behind) {
+  for (long done = 0; done < count; done += MOST) {
+    text t = {0};
+    push(&t);
+    for (long i = 0; i < MOST; i++) {
+      if (i > 0) add(&t, ",");
+      log_change(&t, "react", done + i);
+    }
+    add(&t, "]");
+    if (done > 0) add(&t, ",\"prev\":\"react%ld\"}", done - 1);
+    if (done == 0) add(&t, ",\"prev\":\"m%ld\"}", behind);
+    prepare(&t);
+    free(t.bytes);
+  }
+}
+
+static int make_log(text *t, const char *kind) {
+  long most = (long)(wanted / 100) < MOST ? (long)(wanted / 100) : MOST;
+  if (strcmp(kind, "log_page") == 0 || strcmp(kind, "log_holes") == 0) {
+    log_answer(t);
+    for (long i = 0; i < most; i++) {
+      if (i > 0) add(t, ",");
+      if (kind[4] == 'h' && i % 2 == 0) {
+        add(t, "0");
+      } else {
+        log_message(t, i);
+      }
+    }
+    add(t, "],\"before\":\"s\",\"after\":\"t\",\"present\":true}}");
+  } else if (strcmp(kind, "log_push_holes") == 0) {
+    push(t);
+    for (long i = 0; i < most; i++) {
+      if (i > 0) add(t, ",");
+      if (i % 2 == 0) {
+        add(t, "0");
+      } else {
+        log_message(t, i);
+      }
+    }
+    add(t, "]}");
+  } else if (strcmp(kind, "log_reactions") == 0 || strcmp(kind, "log_reads") == 0) {
+    prepare_log(0);
+    push(t);
+    for (long i = 0; i < most; i++) {
+      if (i > 0) add(t, ",");
+      log_change(t, strcmp(kind, "log_reads") == 0 ? "read" : "react", i);
+    }
+    add(t, "],\"prev\":\"m0\"}");
+  } else if (strcmp(kind, "log_reaction") == 0) {
+    prepare_log(0);
+    prepare_reactions(5 * MOST, 0);
+    push(t);
+    log_change(t, "react", 5 * MOST);
+    add(t, "],\"prev\":\"react%ld\"}", (long)(5 * MOST - 1));
+  } else if (strcmp(kind, "log_late") == 0) {
+    prepare_log(1);
+    prepare_reactions(5 * MOST, 1);
+    push(t);
+    log_message(t, 0);
+    add(t, "],\"prev\":\"react%ld\"}", (long)(5 * MOST - 1));
+  } else if (strcmp(kind, "log_island") == 0) {
+    prepare_log(0);
+    for (long i = 1; i <= 4600; i++) {
+      text one = {0};
+      push(&one);
+      log_message(&one, i);
+      add(&one, "]}");
+      prepare(&one);
+      free(one.bytes);
+    }
+    push(t);
+    log_message(t, 4601);
+    add(t, "]}");
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
 static void make(text *t, const char *kind) {
+  if (strncmp(kind, "log_", 4) == 0 && make_log(t, kind)) return;
   static const struct {
     const char *kind, *action, *entity;
     long most;
@@ -287,6 +401,7 @@ int bench_run(int count, const char *const *given) {
   tl_client_config config = {.struct_size = sizeof config, .flags = TL_OPEN_MEMORY};
   config.user_id = (tl_view){(const uint8_t *)"me", 2};
   config.profile = &profile;
+  if (strncmp(given[0], "log_", 4) == 0) profile.capabilities = TL_SERVER_LOG;
   if (tl_client_open(&config, &client) != TL_OK) fail("open", tl_last_error());
   if (tl_client_connected(client) != TL_OK) fail("connect", tl_last_error());
   text frame = {0};

@@ -23,7 +23,8 @@ MOST = 20
 KINDS = ["page", "escapes", "ids", "long_ids", "deletions", "long_deletions", "long_rooms",
          "long_nothing", "tiny", "back_dated", "rooms", "two_rooms", "copies", "one_receipt",
          "receipts", "reactions", "pins", "typing", "conversations", "readers", "sets", "members",
-         "nested"]
+         "nested", "log_page", "log_holes", "log_push_holes", "log_reactions", "log_reads",
+         "log_reaction", "log_island"]
 
 
 def build(library, counts):

@@ -32,10 +32,15 @@ package enum Limits {
   package static let lookMax = 1_000
   /// Items of one page; more than any server is asked for.
   package static let pageItemsMax = 10_000
-  /// Entries of any other list in a frame.
+  /// Entries of any other list in a frame, and of a message's set of reactions or list of readers.
   package static let listItemsMax = 10_000
   /// Ranges that are proven whole in one conversation; the oldest beyond them are gaps.
   package static let spansMax = 4_096
+  /// Ranges of places that are known of one log; the oldest beyond them claim nothing.
+  package static let logRangesMax = 256
+  /// Changes of one register of a message that are looked at, since later ones were taken back; and
+  /// changes of one user's reactions to it.
+  package static let logLooksMax = 64
   /// Copies of one message in a frame.
   package static let copiesMax = 16
   /// Rows of one read.

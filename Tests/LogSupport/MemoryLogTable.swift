@@ -6,6 +6,14 @@ package protocol InspectedLogTable: LogTable {
   var all: [LogRow] { get throws(Failure) }
   /// Two entries shared a place.
   var isBroken: Bool { get }
+  /// All changes that name an entry, in no order.
+  func changes(of target: [UInt8]) throws(Failure) -> [LogRow]
+}
+
+extension InspectedLogTable {
+  package func changes(of target: [UInt8]) throws(Failure) -> [LogRow] {
+    try all.filter { $0.entry.change?.target == target }
+  }
 }
 
 package struct MemoryLogTable: InspectedLogTable {
@@ -64,8 +72,39 @@ package struct MemoryLogTable: InspectedLogTable {
     (byTarget[target] ?? []).compactMap { byID[$0] }
   }
 
-  package func changes(of target: [UInt8], edits: Bool) -> [LogRow] {
-    changes(of: target).filter { edits || $0.entry.change?.kind != .edit }
+  package func hasChanges(of target: [UInt8]) -> Bool { !changes(of: target).isEmpty }
+
+  package func lastChange(
+    of target: [UInt8], _ slot: LogSlot?, from low: Int64, through high: Int64
+  ) -> LogRow? {
+    changes(of: target).filter { low <= $0.place && $0.place <= high }.filter {
+      switch slot {
+      case nil: true
+      case .deletion: $0.entry.change?.kind == .delete
+      case .moderation: $0.entry.change?.kind == .moderate
+      default: $0.entry.change?.slot == slot
+      }
+    }.max { $0.place < $1.place }
+  }
+
+  package func reactions(
+    of target: [UInt8], by user: [UInt8], from low: Int64, through high: Int64, limit: Int
+  ) -> [LogRow] {
+    Array(
+      changes(of: target).filter {
+        $0.entry.change?.slot == .reactions(of: user) && low <= $0.place && $0.place <= high
+      }.sorted { $0.place > $1.place }.prefix(limit))
+  }
+
+  package func reactions(of target: [UInt8], limit: Int) -> [LogReaction] {
+    let found = changes(of: target).filter {
+      if case .reactions = $0.entry.change?.slot { true } else { false }
+    }.map { (user: $0.entry.change?.user ?? [], row: $0) }
+    let sorted = found.sorted { one, other in
+      if one.user != other.user { return other.user.lexicographicallyPrecedes(one.user) }
+      return one.row.place > other.row.place
+    }
+    return sorted.prefix(limit).map { LogReaction($0.row, isNamed: hasChanges(of: $0.row.id)) }
   }
 
   package func lastEdit(
@@ -81,7 +120,20 @@ package struct MemoryLogTable: InspectedLogTable {
     edit.entry.content == row.entry.content
   }
 
-  package func markedInPlace() -> [LogRow] { all.filter { $0.entry.isMarkedInPlace } }
+  package func markedInPlace(from low: Int64, through high: Int64) -> [LogRow] {
+    all.filter { $0.entry.isMarkedInPlace && low <= $0.place && $0.place <= high }
+  }
+
+  package func edited(heard: Range<UInt64>) -> [LogRow] {
+    all.filter { $0.entry.edited != .no && heard.contains($0.heard) }
+  }
+
+  package func lastBlurred(isClaimed: Bool) -> Int64? {
+    all.last { row in
+      row.entry.isDeleted && row.isClaimed == isClaimed && row.entry.change != nil
+        && row.entry.change?.target == nil
+    }?.place
+  }
 
   package func unclaimed(above place: Int64) -> LogRow? {
     all.first { !$0.isClaimed && $0.place > place }

@@ -6,6 +6,7 @@ extension TidelineClient {
   static func log(_ knobs: Knobs) -> LogProfile? {
     guard let room = knobs.log else { return nil }
     var profile = LogProfile(refusesUnknown: room.refusesUnknown, namesEpoch: room.namesEpoch)
+    if let rangesMax = knobs.logRangesMax { profile.rangesMax = rangesMax }
     #if DEBUG
       profile.planted = knobs.logFault.flatMap { LogFault(rawValue: $0) }
     #endif

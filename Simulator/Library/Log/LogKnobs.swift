@@ -49,6 +49,8 @@ package struct LogKnobs: Sendable {
   var acts = false
   var screens = 0
   var autoMarkRead = false
+  /// How many ranges a device tells apart, where these are fewer than anywhere else.
+  var rangesMax: Int?
 
   /// Faults planted on purpose; no seed draws one.
   package var fault: PlantedFault?
@@ -64,6 +66,8 @@ package struct LogKnobs: Sendable {
     drawDevices(&random)
     var more = Random(seed: seed ^ 0x6D6F_7265_6C6F_6773)
     drawMore(&more)
+    var ranges = Random(seed: seed ^ 0x7261_6E67_6573_0000)
+    if ranges.chance(0.15) { rangesMax = 3 + ranges.below(6) }
   }
 
   private mutating func drawRoom(_ random: inout Random) {
@@ -150,7 +154,7 @@ package struct LogKnobs: Sendable {
     (knobs.absenceIsDeletion, knobs.declaresResolution) = (false, false)
     knobs.operations.idempotent = room.idempotent
     knobs.log = room
-    (knobs.fault, knobs.logFault) = (fault, logFault)
+    (knobs.fault, knobs.logFault, knobs.logRangesMax) = (fault, logFault, rangesMax)
     return knobs
   }
 

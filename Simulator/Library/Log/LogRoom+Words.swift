@@ -61,7 +61,7 @@ extension LogRoom {
     }
   }
 
-  /// How the library shows these reactions: by the order in which users and names come.
+  /// How the library shows these reactions: in the order of names, and of users.
   static func text(_ reactions: [String: [String]]) -> String {
     var names: [String] = []
     var users: [String: [String]] = [:]
@@ -72,7 +72,7 @@ extension LogRoom {
       }
     }
     if names.isEmpty { return "" }
-    let all = names.map { "\"\($0)\":[\(users[$0, default: []].joined(separator: ","))]" }
+    let all = names.sorted().map { "\"\($0)\":[\(users[$0, default: []].joined(separator: ","))]" }
     return "{\(all.joined(separator: ","))}"
   }
 

@@ -127,6 +127,7 @@ package struct Knobs: Sendable {
   /// The server keeps a log, with the fault that is planted: of the worlds of `LogKnobs` alone.
   var log: LogRoomKind?
   var logFault: String?
+  var logRangesMax: Int?
 
   package init(seed: UInt64) {
     self.seed = seed

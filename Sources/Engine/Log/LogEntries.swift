@@ -191,6 +191,8 @@ struct LogReceipt {
 struct LogPart {
   var page: LogPage
   var ask: LogAsk
+  /// The last entry of the part below it.
+  var below: [UInt8]?
   /// It is the one that was asked for, in the eyes of the walk.
   var isAsked = false
 }
@@ -215,7 +217,7 @@ extension LogEntries {
     var parts: [LogPart] = []
     for (index, run) in runs.enumerated() {
       guard let first = run.first else { continue }
-      var part = LogPart(page: whole, ask: ask)
+      var part = LogPart(page: whole, ask: ask, below: parts.last?.page.entries.last?.id)
       part.page.entries = run
       let (isLowest, isHighest) = (index == runs.startIndex, index == runs.indices.last)
       if !isLowest {

@@ -76,7 +76,7 @@ struct LogInput {
         LogPush(
           entries: run, previous: isLowest ? push.previous : nil,
           before: isLowest ? push.before : nil, after: isHighest ? push.after : nil,
-          isFirst: isFirst && isLowest))
+          isFirst: isFirst && isLowest), behind: runs[..<index].last?.last?.id)
     }
     if runs.isEmpty || entries.hasHoles { effects.owesCatchUp = true }
     return entries
@@ -102,11 +102,7 @@ struct LogInput {
       effects.sawClientID = entries.sawClientID
       effects.duplicates = max(0, entries.arrivals.count &- written.inserted.count)
       try setAside(entries, frame)
-      for receipt in entries.receipts {
-        _ = try tx.annotationTable.receipts(
-          receipt.kind, user: receipt.user, ids: [receipt.message], in: cid,
-          isMe: receipt.user == rules.user)
-      }
+      try note(entries.receipts)
     }
     try owe(written.inserted, marksRead: marksRead)
     try saveFacts()
@@ -122,6 +118,22 @@ struct LogInput {
     let shape = LogShape(ranges: book.ranges, facts: book.facts)
     try LogRanges(tx).save(shape, replacing: known, in: record.cid)
     known = shape
+  }
+
+  /// Each message is written once, however many have read it.
+  private mutating func note(_ receipts: [LogReceipt]) throws(StoreFailure) {
+    var users: [[UInt8]: [ReceiptKind: [[UInt8]]]] = [:]
+    var order: [[UInt8]] = []
+    for receipt in receipts {
+      if users[receipt.message] == nil { order.append(receipt.message) }
+      users[receipt.message, default: [:]][receipt.kind, default: []].append(receipt.user)
+    }
+    for id in order {
+      let kinds = users[id] ?? [:]
+      let mine = kinds.filter { $0.value.contains(rules.user) }.keys
+      _ = try tx.annotationTable.receipts(
+        kinds, of: id, in: record.cid, areMine: Set(mine))
+    }
   }
 
   /// Keeps what could not be read, and hides the places of those that have any.

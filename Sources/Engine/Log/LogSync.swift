@@ -295,10 +295,16 @@ struct LogSync {
     let parts = entries.parts(of: page, to: stage.ask)
     let before = input.book.ranges
     let wasPresent = try isPresent(since: stage.walk.began)
-    for part in parts where !part.isAsked { _ = try input.book.take(part.page, of: part.ask) }
-    if let asked = parts.first(where: \.isAsked) {
-      try stage.walk.take(asked.page, of: asked.ask, into: &input.book)
+    input.book.keeps = [parts.first, parts.first(where: \.isAsked)].compactMap {
+      $0?.page.entries.first?.id
     }
+    for part in parts where !part.isAsked {
+      _ = try input.book.take(part.page, of: part.ask, behind: part.below)
+    }
+    if let asked = parts.first(where: \.isAsked) {
+      try stage.walk.take(asked.page, of: asked.ask, behind: asked.below, into: &input.book)
+    }
+    input.book.keeps = []
     job.status.stepBackUs = book.facts.stepUs
     job.status.received &+= entries.entries.count
     try entries.offer(above: stage.walk, in: book, isCatchUp: stage.aim.isPresent)

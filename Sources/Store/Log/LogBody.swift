@@ -85,21 +85,3 @@ extension IncomingMessage {
     flags.insert(.deleted)
   }
 }
-
-extension LogState {
-  /// The reactions as a message has them; nil for none. The same state is the same bytes.
-  var reactionsJSON: [UInt8]? {
-    if reactions.isEmpty { return nil }
-    var names: [[UInt8]] = []
-    var users: [[UInt8]: [[UInt8]]] = [:]
-    for user in reactions.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-      for reaction in reactions[user] ?? [] {
-        if users[reaction] == nil { names.append(reaction) }
-        users[reaction, default: []].append(user)
-      }
-    }
-    var json = JSONObject()
-    for name in names { json.add(name, json: JSONList(users[name] ?? []).closed()) }
-    return json.closed()
-  }
-}

@@ -42,8 +42,10 @@ package struct LogProjection {
     // Numbers are given in the order of the log.
     messages.sort { $0.place < $1.place }
     let markers = step.moved.isEmpty ? nil : try markers()
+    let reactions = LogReactions(tx, cid, step)
     for (_, row) in messages {
-      guard let message = try message(row, of: book, arrival: arrivals[row.id]) else { continue }
+      guard var message = try message(row, of: book, arrival: arrivals[row.id]) else { continue }
+      message.reactions = try reactions.shown(of: message, in: book)
       let applied = try tx.apply(message, cid, issued: tx.lsn, isDerived: true)
       if case .inserted = applied { written.inserted.append(message.position) }
     }
@@ -57,10 +59,12 @@ package struct LogProjection {
     _ row: LogRow, of book: LogBook<LogRows>, arrival: IncomingMessage?
   ) throws(StoreFailure) -> IncomingMessage? {
     guard var message = try LogBody.message(row.entry.content, id: row.id),
-      let state = try book.state(of: row.id)
+      let state = try book.state(of: row.id, withReactions: false)
     else { return nil }
     message.order = row.place
-    let isImported = book.range(holding: row.place).map { book.ranges[$0].isImported } ?? false
+    // Whatever else goes by time was told by this server.
+    let isImported =
+      row.heard == 0 && book.range(holding: row.place).map { book.ranges[$0].isByTime } ?? false
     if isImported { message.flags.insert(.imported) }
     if state.isEdited {
       message.flags.insert(.edited)
@@ -77,7 +81,6 @@ package struct LogProjection {
     if state.isModerated { message.flags.insert(.moderated) }
     if state.isDeleted { message.showDeleted() }
     if state.isPinned { message.flags.insert(.pinned) }
-    message.reactions = state.isDeleted ? nil : state.reactionsJSON
     if let arrival {
       message.flags.formUnion(arrival.flags.intersection(Self.ofArrival))
       message.clientID = arrival.clientID

@@ -105,7 +105,7 @@ package struct LogRanges {
   // MARK: Ranges
 
   private static let isVoid: Int64 = 1
-  private static let isImported: Int64 = 2
+  private static let isByTime: Int64 = 2
 
   private func ranges(_ cid: Int64) throws(StoreFailure) -> [LogRange] {
     let row = try tx.connection.statement(
@@ -118,7 +118,7 @@ package struct LogRanges {
     while try row.step() {
       var range = LogRange(low: row.int(0), high: row.int(1), connection: row.uint(3))
       range.isVoid = row.int(2) & Self.isVoid != 0
-      range.isImported = row.int(2) & Self.isImported != 0
+      range.isByTime = row.int(2) & Self.isByTime != 0
       range.start = Self.claim(row, at: 4)
       range.present = Self.claim(row, at: 6)
       if let side = row.optionalInt(8) {
@@ -142,7 +142,7 @@ package struct LogRanges {
       row.bind(range.low)
       row.bind(range.high)
       row.bind(
-        (range.isVoid ? Self.isVoid : 0) | (range.isImported ? Self.isImported : 0))
+        (range.isVoid ? Self.isVoid : 0) | (range.isByTime ? Self.isByTime : 0))
       row.bind(range.connection)
       row.bind(range.start?.request)
       row.bind(range.start?.connection)

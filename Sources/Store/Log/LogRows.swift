@@ -20,19 +20,6 @@ package struct LogRows: LogTable {
   // MARK: Looking
 
   /// By its target's index: in the order of places the planner would read the whole conversation.
-  static let changes: StaticString = """
-    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-    FROM entry INDEXED BY entry_target WHERE cid = ? AND target = ? ORDER BY place
-    """
-
-  static let changesWithoutEdits: StaticString = """
-    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-    FROM entry INDEXED BY entry_target WHERE cid = ?1 AND target = ?2 AND kind > 1
-    UNION ALL
-    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-    FROM entry INDEXED BY entry_target WHERE cid = ?1 AND target = ?2 AND kind < 1
-    """
-
   static let lastEdit: StaticString = """
     SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
     FROM entry INDEXED BY entry_target
@@ -102,15 +89,6 @@ package struct LogRows: LogTable {
         """, cid, place, low, distance - 1))
   }
 
-  package func changes(of target: [UInt8]) throws(StoreFailure) -> [LogRow] {
-    try all(tx.connection.statement(Self.changes, cid, target))
-  }
-
-  package func changes(of target: [UInt8], edits: Bool) throws(StoreFailure) -> [LogRow] {
-    if edits { return try changes(of: target) }
-    return try all(tx.connection.statement(Self.changesWithoutEdits, cid, target))
-  }
-
   package func lastEdit(
     of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
   ) throws(StoreFailure) -> LogRow? {
@@ -127,14 +105,40 @@ package struct LogRows: LogTable {
     return message.isShowing(edit: edit)
   }
 
-  package func markedInPlace() throws(StoreFailure) -> [LogRow] {
+  package func markedInPlace(
+    from low: Int64, through high: Int64
+  ) throws(StoreFailure) -> [LogRow] {
     try all(
       tx.connection.statement(
         """
         SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
-        FROM entry INDEXED BY entry_marked WHERE cid = ? AND flags & 7 != 0 ORDER BY place
-        """, cid))
+        FROM entry INDEXED BY entry_marked
+        WHERE cid = ? AND flags & 7 != 0 AND place BETWEEN ? AND ? ORDER BY place
+        """, cid, low, high))
   }
+
+  package func edited(heard: Range<UInt64>) throws(StoreFailure) -> [LogRow] {
+    try all(
+      tx.connection.statement(
+        Self.editedSince, cid, Int64(clamping: heard.lowerBound), Int64(clamping: heard.upperBound))
+    )
+  }
+
+  static let editedSince: StaticString = """
+    SELECT id, place, stored, heard, flags, time, kind, target, user, detail, editor, body
+    FROM entry INDEXED BY entry_edited
+    WHERE cid = ? AND flags & 6 != 0 AND heard >= ? AND heard < ?
+    """
+
+  package func lastBlurred(isClaimed: Bool) throws(StoreFailure) -> Int64? {
+    try tx.connection.number(Self.lastBlurred, cid, isClaimed ? 0 : Self.unclaimed)
+  }
+
+  static let lastBlurred: StaticString = """
+    SELECT place FROM entry INDEXED BY entry_blurred
+    WHERE cid = ? AND flags & 8 = ? AND flags & 1 != 0 AND kind IS NOT NULL AND target IS NULL
+    ORDER BY place DESC LIMIT 1
+    """
 
   package func unclaimed(above place: Int64) throws(StoreFailure) -> LogRow? {
     try one(
@@ -219,17 +223,17 @@ extension LogRows {
     return row.isClaimed ? flags : flags | unclaimed
   }
 
-  private func one(_ row: consuming Statement) throws(StoreFailure) -> LogRow? {
+  func one(_ row: consuming Statement) throws(StoreFailure) -> LogRow? {
     try row.step() ? try Self.row(row) : nil
   }
 
-  private func all(_ row: consuming Statement) throws(StoreFailure) -> [LogRow] {
+  func all(_ row: consuming Statement) throws(StoreFailure) -> [LogRow] {
     var rows: [LogRow] = []
     while try row.step() { rows.append(try Self.row(row)) }
     return rows
   }
 
-  private static func row(_ row: borrowing Statement) throws(StoreFailure) -> LogRow {
+  static func row(_ row: borrowing Statement) throws(StoreFailure) -> LogRow {
     let flags = row.int(4)
     var entry = LogEntry(
       id: row.bytes(0), timeUs: row.optionalInt(5), isDeleted: flags & deleted != 0,
@@ -255,6 +259,11 @@ extension LogRows {
     return found
   }
 
+  static let deletionKind: Int64 = 2
+  static let pinKind: Int64 = 6
+  static let unpinKind: Int64 = 7
+  static let moderationKind: Int64 = 8
+
   /// What a change does, as a number of the file's format, and what belongs to it.
   private static func columns(
     _ kind: LogChange.Kind?
@@ -263,16 +272,16 @@ extension LogRows {
     case nil: return (nil, nil)
     case .some(.none): return (0, nil)
     case .edit: return (1, nil)
-    case .delete: return (2, nil)
+    case .delete: return (deletionKind, nil)
     case .react(let reaction): return (3, reaction)
     case .unreact(let reaction): return (4, reaction)
     case .reactions(let all):
       var packer = ColumnPacker()
       for reaction in all { packer.bind(reaction) }
       return (5, packer.packed)
-    case .pin: return (6, nil)
-    case .unpin: return (7, nil)
-    case .moderate: return (8, nil)
+    case .pin: return (pinKind, nil)
+    case .unpin: return (unpinKind, nil)
+    case .moderate: return (moderationKind, nil)
     }
   }
 
@@ -282,15 +291,15 @@ extension LogRows {
     switch kind {
     case 0: return LogChange.Kind.none
     case 1: return .edit
-    case 2: return .delete
+    case deletionKind: return .delete
     case 3: return .react(detail ?? [])
     case 4: return .unreact(detail ?? [])
     case 5:
       guard let all = PackedColumns(detail ?? []) else { throw .damaged }
       return .reactions((0..<all.count).map { all.bytes($0) })
-    case 6: return .pin
-    case 7: return .unpin
-    case 8: return .moderate
+    case pinKind: return .pin
+    case unpinKind: return .unpin
+    case moderationKind: return .moderate
     default: throw .damaged
     }
   }

@@ -30,7 +30,6 @@ enum LogTables {
       ) STRICT, WITHOUT ROWID;
       CREATE UNIQUE INDEX entry_id ON entry (cid, id);
       CREATE INDEX entry_target ON entry (cid, target, kind) WHERE target IS NOT NULL;
-      CREATE INDEX entry_edits ON entry (cid, target, user, place) WHERE kind = 1;
       CREATE INDEX entry_marked ON entry (cid, place) WHERE flags & 7 != 0;
       CREATE INDEX entry_doubted ON entry (cid, place) WHERE flags & 8 != 0;
 
@@ -72,6 +71,19 @@ enum LogTables {
         contradictions INTEGER NOT NULL,
         step_us INTEGER NOT NULL
       ) STRICT;
+      """)
+    try addIndexes(connection)
+  }
+
+  /// Files of form 13 have none of these.
+  static func addIndexes(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      CREATE INDEX entry_edits ON entry (cid, target, user, place) WHERE kind = 1;
+      CREATE INDEX entry_reaction ON entry (cid, target, user) WHERE kind BETWEEN 3 AND 5;
+      CREATE INDEX entry_edited ON entry (cid, heard) WHERE flags & 6 != 0;
+      CREATE INDEX entry_blurred ON entry (cid, flags & 8, place)
+        WHERE flags & 1 != 0 AND kind IS NOT NULL AND target IS NULL;
       """)
   }
 

@@ -1,7 +1,7 @@
 /// The JSON array of user ids that have read, got or heard a message.
 ///
-/// It only grows: two lists become their union, in the order of first
-/// appearance. Ids are compared as text, so two spellings of one id (escaped or
+/// It only grows: two lists become their union, in the order of first appearance, up to as many as
+/// a list of a frame may hold. Ids are compared as text, so two spellings of one id (escaped or
 /// not) are one reader.
 internal import Base
 
@@ -30,7 +30,9 @@ enum ReaderList {
   private static func joined(_ old: [[UInt8]], new: [[UInt8]]) -> [UInt8]? {
     var known = Set(old)
     var all = old
-    for user in new where known.insert(user).inserted { all.append(user) }
+    for user in new where all.count < Limits.listItemsMax && known.insert(user).inserted {
+      all.append(user)
+    }
     guard all.count > old.count else { return nil }
     let text = JSONList(all).closed()
     return text.count <= Limits.messageBytesMax ? text : nil

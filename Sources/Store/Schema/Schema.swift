@@ -11,8 +11,8 @@ enum Schema {
   /// The newest form that this version reads and writes.
   static let version: Int64 = 14
 
-  /// The form of a file of this kind of positions: only those of a log have the tables of forms 13
-  /// and 14.
+  /// The form of a file of this kind of positions: only those of a log have what forms 13 and 14
+  /// added.
   static func version(of positionKind: Int64) -> Int64 {
     positionKind == LogTables.positionKind ? version : 12
   }
@@ -99,7 +99,7 @@ enum Schema {
       if found < 10 { try addEventID(connection, cacheForm: form) }
       if found < 11 { try countEvents(connection, cacheForm: form) }
       if found < 12 { try addOffered(connection) }
-      if found == 13 { try addEdits(connection) }
+      if found == 13 { try addLogIndexes(connection) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -278,13 +278,10 @@ enum Schema {
     try connection.execute("PRAGMA user_version = 14")
   }
 
-  /// The edits of a message by one user are found by an index.
-  private static func addEdits(_ connection: Connection) throws(StoreFailure) {
-    try connection.execute(
-      """
-      CREATE INDEX entry_edits ON entry (cid, target, user, place) WHERE kind = 1;
-      PRAGMA user_version = 14;
-      """)
+  /// What an input of a log looks for is found by an index, however much there is beside it.
+  private static func addLogIndexes(_ connection: Connection) throws(StoreFailure) {
+    try LogTables.addIndexes(connection)
+    try connection.execute("PRAGMA user_version = 14")
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?

@@ -51,7 +51,7 @@ extension LogBook {
     try touchMarked(at, run, parts, moving)
     for (id, before) in old {
       guard let row = try table.row(id) else { continue }
-      changes += try table.changes(of: id)
+      changes += try self.changes(of: id, besides: at)
       if before != row.place, before != 0 {
         step.moved.append(id)
         try touch(row)
@@ -240,15 +240,17 @@ extension LogBook {
       guard let (claim, isPurged) = try refutation(of: ranges[index], by: mine) else { continue }
       let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
       guard held.contains(where: { $0.stored < claim.request }) else { continue }
-      let isImported = ranges[index].isImported
+      let isByTime = ranges[index].isByTime
       let (_, rows) = try takeOut(index)
       for row in rows {
         guard row.stored < claim.request else {
-          if isImported { moving.byTime.append(row) } else { moving.later.append(row) }
+          if isByTime { moving.byTime.append(row) } else { moving.later.append(row) }
           continue
         }
-        if isPurged || isImported { moving.purged.append(row) } else { moving.lost.append(row) }
-        isRolledBack = isRolledBack || !isPurged && !isImported
+        // What was imported this server may never have had.
+        let wasNeverTold = isByTime && row.heard == 0
+        if isPurged || wasNeverTold { moving.purged.append(row) } else { moving.lost.append(row) }
+        isRolledBack = isRolledBack || !isPurged && !wasNeverTold
         try drop(row)
       }
     }
@@ -258,15 +260,11 @@ extension LogBook {
   private func refutation(
     of range: LogRange, by mine: LogRange
   ) throws(Table.Failure) -> (LogClaim, isPurged: Bool)? {
-    if let note = range.note, !isPlanted(.partStays), let row = try table.row(note.id),
-      mine.holds(row.place)
+    if let note = range.note, !isPlanted(.partStays),
+      let claim = note.side == .above ? mine.present : mine.start, claim.request > note.issued,
+      let row = try table.row(note.id), mine.holds(row.place)
     {
-      if note.side == .above, let claim = mine.present, claim.request > note.issued {
-        return (claim, false)
-      }
-      if note.side == .below, let claim = mine.start, claim.request > note.issued {
-        return (claim, true)
-      }
+      return (claim, note.side == .below)
     }
     if mine.start != nil, let claim = mine.present, !isPlanted(.nothingRefuted) {
       return (claim, false)
@@ -287,7 +285,7 @@ extension LogBook {
         doubted.append(row)
       }
     }
-    if isRolledBack { doubted += try table.markedInPlace() }
+    if isRolledBack { doubted += try table.markedInPlace(from: .min, through: .max) }
     for row in doubted where !listed.contains(row.id) { try unclaim(row) }
   }
 
@@ -304,8 +302,8 @@ extension LogBook {
   mutating func strand(_ rows: [LogRow]) throws(Table.Failure) {
     for row in rows {
       let range = LogRange(low: 0, high: 0, connection: facts.connection)
-      try insert(range, rows: [row], at: slot(timeUs: row.entry.timeUs))
-      var changes = try table.changes(of: row.id)
+      let at = try insert(range, rows: [row], at: slot(timeUs: row.entry.timeUs))
+      var changes = try self.changes(of: row.id, besides: at)
       if row.entry.change != nil { changes.append(row) }
       try arrange(around: row.id, changes: changes)
       step.moved.append(row.id)
@@ -321,7 +319,14 @@ extension LogBook {
   }
 
   mutating func touchMarked() throws(Table.Failure) {
-    for row in try table.markedInPlace() where row.entry.edited != .no { try touch(row) }
+    for row in try table.edited(heard: 0..<UInt64.max) { try touch(row) }
+  }
+
+  mutating func touchMarked(in range: LogRange) throws(Table.Failure) {
+    for row in try table.markedInPlace(from: range.low, through: range.high)
+    where row.entry.edited != .no {
+      try touch(row)
+    }
   }
 
   /// Whether an edit shown in place counts depends on the claim of the present, and on when it was
@@ -337,10 +342,7 @@ extension LogBook {
     var claims = parts.map { $0.range.decides } + [ranges[at].decides]
     if parts.contains(where: { !$0.below.goesOn || !$0.above.goesOn }) { claims.append(0) }
     guard let low = claims.min(), let high = claims.max(), low < high else { return }
-    for row in try table.markedInPlace()
-    where row.entry.edited != .no && low <= row.heard && row.heard < high {
-      try touch(row)
-    }
+    for row in try table.edited(heard: low..<high) { try touch(row) }
   }
 
   /// Notes whose state depends on an entry: itself, and what it changes, however far that leads.
@@ -348,8 +350,9 @@ extension LogBook {
     var row = row
     step.touched.append(row.id)
     for _ in 0..<8 {
-      guard let target = row.entry.change?.target else { return }
+      guard let change = row.entry.change, let target = change.target else { return }
       step.touched.append(target)
+      if case .reactions(let user) = change.slot { step.reacted[target, default: []].insert(user) }
       guard let next = try table.row(target) else { return }
       row = next
     }

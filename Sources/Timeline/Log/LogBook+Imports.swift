@@ -20,6 +20,7 @@ extension LogBook {
     }
     for row in rows { step.inserted.append(row.id) }
     try putByTime(rows)
+    try bound()
     return rows.map(\.id)
   }
 
@@ -41,17 +42,19 @@ extension LogBook {
       try put(Array(group), byTimeAt: slot)
       for row in group {
         try touch(row)
-        try arrange(around: row.id, changes: table.changes(of: row.id))
+        var changes = try self.changes(of: row.id, besides: range(of: row.id))
+        if row.entry.change != nil { changes.append(row) }
+        try arrange(around: row.id, changes: changes)
       }
     }
   }
 
   private mutating func put(_ rows: [LogRow], byTimeAt slot: Int) throws(Table.Failure) {
-    if slot > 0, ranges[slot - 1].isImported {
+    if slot > 0, ranges[slot - 1].isByTime {
       return try grow(slot - 1, by: rows)
     }
     var range = LogRange(low: 0, high: 0, connection: facts.connection)
-    range.isImported = true
+    range.isByTime = true
     try insert(range, rows: rows, at: slot)
   }
 

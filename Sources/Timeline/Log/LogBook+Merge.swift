@@ -20,6 +20,8 @@ struct LogRun {
   var present: LogClaim?
   var lower: LogToken?
   var upper: LogToken?
+  /// The entry that stands below it, with a hole between the two.
+  var below: [UInt8]?
 
   init(request: UInt64) { self.request = request }
 }
@@ -91,7 +93,10 @@ extension LogBook {
     }
     let isNews = run.present != nil || parts.count != 1 || !parts[0].goesOn
     try arrange(around: run.links[0].id, changes: changes, isNews: isNews)
-    let isRefuted = try refute(around: run.links[0].id, run, &moving)
+    // What an older claim refutes is gone already.
+    let isStart = run.start != nil && parts.allSatisfy { $0.range.start == nil || $0.range.isVoid }
+    let isRefuted =
+      isNews || isStart ? try refute(around: run.links[0].id, run, &moving) : false
     try strand(moving.later)
     try putByTime(moving.byTime)
     let isRolledBack = moving.isRolledBack || isRefuted || !impossible.isEmpty
@@ -99,6 +104,7 @@ extension LogBook {
     impossible = []
     facts.empty = nil
     try noteSteps(of: run)
+    try bound(besides: run)
     try review()
   }
 
@@ -181,7 +187,7 @@ extension LogBook {
     for row in part.rows { shown.insert(row.id) }
     for row in try table.rows(from: part.low + 1, through: part.high - 1)
     where !shown.contains(row.id) {
-      if part.range.isImported {
+      if part.range.isByTime {
         moving.byTime.append(row)
       } else if isGone(row, before: run.request), !isPlanted(.absentStays) {
         moving.lost.append(row)
@@ -202,7 +208,7 @@ extension LogBook {
       side == .below ? (part.range.low, part.low - 1) : (part.high + 1, part.range.high)
     guard low <= high, try table.first(above: low - 1, through: high) != nil else { return .none }
     // What stands there by time alone proves nothing.
-    if part.range.isImported { return .split }
+    if part.range.isByTime { return .split }
     let isEnd = side == .below ? part.isBottom : part.isTop
     let claim = side == .below ? run.start : run.present
     let isAttached = isEnd && !part.range.isVoid || isPlanted(.splitForgotten)
@@ -266,8 +272,7 @@ extension LogBook {
     }
     ranges = rest
     if let index { return (index, places) }
-    let dated = run.links.first { $0.entry?.timeUs != nil }
-    return (try slot(timeUs: dated?.entry?.timeUs), places)
+    return (try slot(for: run), places)
   }
 
   /// A part that the run did not show beside its neighbour (rule 8).
@@ -276,9 +281,9 @@ extension LogBook {
   ) throws(Table.Failure) -> LogRange {
     var piece = LogRange(low: low, high: high, connection: part.range.connection)
     piece.isVoid = part.range.isVoid
-    piece.isImported = part.range.isImported
+    piece.isByTime = part.range.isByTime
     // Where imported ones stand beside it no page has said.
-    if piece.isImported { return piece }
+    if piece.isByTime { return piece }
     let place = side == .above ? part.high : part.low
     let id = part.rows.first { $0.place == place }?.id ?? []
     piece.note = LogNote(side, of: id, issued: facts.issued)

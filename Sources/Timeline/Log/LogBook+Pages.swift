@@ -21,8 +21,9 @@ package struct LogOutcome: Equatable, Sendable {
 }
 
 extension LogBook {
+  /// - Parameter below: the last entry below a hole with which the page begins.
   package mutating func take(
-    _ page: LogPage, of ask: LogAsk
+    _ page: LogPage, of ask: LogAsk, behind below: [UInt8]? = nil
   ) throws(Table.Failure) -> LogOutcome {
     var outcome = LogOutcome()
     let isNewEpoch = try take(epoch: page.epoch)
@@ -37,6 +38,7 @@ extension LogBook {
     let before = (ranges, step.inserted.count, step.removed.count)
     outcome.isConfirming = isNewEpoch ? false : try listsVoid(entries)
     var run = LogRun(request: ask.request)
+    run.below = below
     for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
     let isAnchored = try anchor(&run, page, ask, listed, isNewEpoch: isNewEpoch)
     if ask.token != nil, !isAnchored { outcome.isApart = true }
@@ -195,7 +197,7 @@ extension LogBook {
       for row in rows {
         if row.stored < claim.request {
           try drop(row)
-        } else if range.isImported {
+        } else if range.isByTime {
           byTime.append(row)
         } else {
           later.append(row)

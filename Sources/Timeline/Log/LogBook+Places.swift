@@ -16,14 +16,38 @@ extension LogBook {
 
   // MARK: Making room
 
-  /// Moves the ranges from an index on up by so much.
+  /// What stays free between two ranges of which one makes room.
+  private var spare: Int64 { max(spacing.gap >> 10, 2) }
+
+  /// Moves the range at an index up by so much, and of those above it as many as are in the way.
   private mutating func shiftUp(from index: Int, by delta: Int64) throws(Table.Failure) {
-    for at in ranges.indices.reversed() where at >= index { try shift(at, by: delta) }
+    guard index < ranges.count else { return }
+    var deltas = [delta]
+    var free = ranges[index].high + delta + spare
+    for at in ranges.indices.dropFirst(index + 1) {
+      let delta = free - ranges[at].low
+      if delta <= 0 { break }
+      deltas.append(delta)
+      free = ranges[at].high + delta + spare
+    }
+    for (count, delta) in deltas.enumerated().reversed() { try shift(index + count, by: delta) }
   }
 
-  /// Moves the ranges below an index down by so much.
+  /// Moves the range below an index down by so much, and of those below it as many as are in the
+  /// way.
   private mutating func shiftDown(below index: Int, by delta: Int64) throws(Table.Failure) {
-    for at in ranges.indices where at < index { try shift(at, by: -delta) }
+    guard index > 0 else { return }
+    var deltas = [delta]
+    var free = ranges[index - 1].low - delta - spare
+    for at in ranges.indices.prefix(index - 1).reversed() {
+      let delta = ranges[at].high - free
+      if delta <= 0 { break }
+      deltas.append(delta)
+      free = ranges[at].low - delta - spare
+    }
+    for (count, delta) in deltas.enumerated().reversed() {
+      try shift(index - 1 - count, by: -delta)
+    }
   }
 
   private mutating func shift(_ at: Int, by delta: Int64) throws(Table.Failure) {
@@ -85,7 +109,8 @@ extension LogBook {
       let free = above - below
       let parts = Int64(clamping: rows.count) + 3
       if free > wide + 4 * stride {
-        low = below + (free - wide) / 2
+        // The next one may well go right above it.
+        low = below + min((free - wide) / 2, max(spacing.gap >> 8, 2 * stride))
       } else if free / parts >= 2 {
         stride = free / parts
         low = below + 2 * stride
@@ -153,13 +178,32 @@ extension LogBook {
       try touch(row)
       // It may stand below now what it changes, or above what changes it.
       if row.entry.change?.target != nil { unsettled.append(row) }
-      unsettled += try table.changes(of: row.id)
+      unsettled += try changes(of: row.id, besides: nil)
     }
     try insert(range, rows: rows, at: side == .above ? anchor + 1 : anchor)
     return side == .above ? anchor : anchor + 1
   }
 
   // MARK: Order of ranges
+
+  /// Where a run goes of which nothing is known: what lies behind a hole above what lies before it,
+  /// a change above what it changes, the rest by time.
+  func slot(for run: LogRun) throws(Table.Failure) -> Int {
+    var index: Int
+    if let id = run.below, let below = try range(of: id) {
+      index = below + 1
+    } else {
+      index = try slot(timeUs: run.links.lazy.compactMap(\.entry?.timeUs).first)
+    }
+    if isPlanted(.changeBelow) { return index }
+    for link in run.links {
+      guard let target = link.entry?.change?.target, let at = try range(of: target) else {
+        continue
+      }
+      index = max(index, at + 1)
+    }
+    return index
+  }
 
   /// Where an island of this time goes: above all that are not younger (rule 13).
   func slot(timeUs: Int64?) throws(Table.Failure) -> Int {
@@ -221,14 +265,17 @@ extension LogBook {
     _ index: Int, _ claim: LogClaim, judging changes: [LogRow]?
   ) throws(Table.Failure) -> Int {
     var at = index
-    var suspects: [LogRow] = []
-    for row in changes ?? [] where try range(of: row.id) != at { suspects.append(row) }
+    var suspects: [Int64] = []
+    for row in changes ?? [] {
+      if let row = try table.row(row.id), !ranges[at].holds(row.place) {
+        suspects.append(row.place)
+      }
+    }
     var earlier: [Int] = []
     var weight = 0
     for other in ranges.indices.reversed() where other != at {
       guard let row = try bottomRow(of: ranges[other]), row.stored < claim.request else { continue }
-      var isJudged = changes == nil
-      if !isJudged { isJudged = try holds(any: suspects, at: other) }
+      let isJudged = changes == nil || suspects.contains { ranges[other].holds($0) }
       if isJudged, try drop(other, impossibleBelow: ranges[at], claim) {
         if other < at { at -= 1 }
         earlier = earlier.map { $0 - 1 }
@@ -246,17 +293,13 @@ extension LogBook {
     return at
   }
 
-  private func holds(any rows: [LogRow], at index: Int) throws(Table.Failure) -> Bool {
-    for row in rows where try range(of: row.id) == index { return true }
-    return false
-  }
-
   /// A change stands above what it changes: the range of its target goes below its own.
   private mutating func lift(_ change: LogRow) throws(Table.Failure) -> Bool {
     // It came without a place.
     guard let row = try table.row(change.id), let target = row.entry.change?.target,
       let other = try range(of: target), let mine = range(holding: row.place), other > mine,
-      ranges[mine].start == nil || ranges[mine].isVoid
+      ranges[mine].start == nil || ranges[mine].isVoid, !ranges[mine].isByTime,
+      !ranges[other].isByTime
     else { return false }
     if let claim = ranges[other].present, row.stored < claim.request,
       try drop(mine, impossibleBelow: ranges[other], claim)
@@ -264,7 +307,12 @@ extension LogBook {
       return false
     }
     if try dropInside(target: target, other, of: row, mine) { return false }
-    _ = try move(other, .below, of: mine)
+    // The one of fewer entries moves.
+    if try isLonger(ranges[other], than: ranges[mine]) {
+      _ = try move(mine, .above, of: other)
+    } else {
+      _ = try move(other, .below, of: mine)
+    }
     return true
   }
 
@@ -296,6 +344,19 @@ extension LogBook {
     return false
   }
 
+  /// Whether a range has more entries than another one: read are as many as the shorter one has.
+  func isLonger(_ range: LogRange, than other: LogRange) throws(Table.Failure) -> Bool {
+    var count = 16
+    while true {
+      if try table.row(count, above: other.low - 1, through: other.high) == nil {
+        let held = try table.count(from: other.low, through: other.high)
+        return try table.row(held + 1, above: range.low - 1, through: range.high) != nil
+      }
+      if try table.row(count, above: range.low - 1, through: range.high) == nil { return false }
+      count &*= 4
+    }
+  }
+
   /// Of two ranges that exclude each other the one that was told last is there, or the longer one.
   private func isOlder(_ rows: [LogRow], than index: Int) throws(Table.Failure) -> Bool {
     let held = try table.rows(from: ranges[index].low, through: ranges[index].high)
@@ -312,7 +373,7 @@ extension LogBook {
   private mutating func drop(
     _ index: Int, impossibleBelow range: LogRange, _ claim: LogClaim
   ) throws(Table.Failure) -> Bool {
-    guard !range.isVoid, !profile.hasTwoOrders else { return false }
+    guard !range.isVoid, !ranges[index].isByTime, !profile.hasTwoOrders else { return false }
     let rows = try table.rows(from: ranges[index].low, through: ranges[index].high)
     var isImpossible = false
     for row in rows {
@@ -327,18 +388,19 @@ extension LogBook {
     return true
   }
 
-  /// The changes of a message that write one register; of edits one of each range will do.
-  private func others(of target: [UInt8], _ slot: LogSlot) throws(Table.Failure) -> [LogRow] {
-    if slot != .content {
-      return try table.changes(of: target, edits: false).filter { $0.entry.change?.slot == slot }
+  /// Of the changes of an entry the topmost of each other range: where those stand is all that the
+  /// order of ranges depends on. Those of the range of the entry itself stand where they belong.
+  func changes(of id: [UInt8], besides own: Int?) throws(Table.Failure) -> [LogRow] {
+    guard ranges.count > (own == nil ? 0 : 1), try table.hasChanges(of: id) else { return [] }
+    var found: [LogRow] = []
+    var high = Int64.max
+    while let row = try table.lastChange(of: id, nil, from: .min, through: high) {
+      high = row.place - 1
+      guard let at = range(holding: row.place) else { continue }
+      if at != own { found.append(row) }
+      high = ranges[at].low - 1
     }
-    var edits: [LogRow] = []
-    let user = try table.row(target).flatMap { editor(of: $0) }
-    for range in ranges {
-      let edit = try table.lastEdit(of: target, by: user, from: range.low, through: range.high)
-      if let edit { edits.append(edit) }
-    }
-    return edits
+    return found.reversed()
   }
 
   /// Between two ranges of which neither holds the message, what is shown stays (rule 18).
@@ -347,11 +409,22 @@ extension LogBook {
       let slot = change.slot, let own = try range(of: target), var mine = try range(of: row.id),
       own != mine, ranges[mine].present == nil || ranges[mine].isVoid
     else { return }
-    for other in try others(of: target, slot) {
-      guard other.stored < row.stored, let index = try range(of: other.id), index < mine,
-        index != own, index > 0 || ranges[index].start == nil
-      else { continue }
-      mine = try move(index, .above, of: mine)
+    // An edit by another user shows nothing.
+    var editor: [UInt8]?
+    if slot == .content, let message = try table.row(target) { editor = self.editor(of: message) }
+    if let editor, editor != change.user { return }
+    // From above, so that those that move keep their order.
+    var index = mine
+    while index > 0,
+      let other = try slot == .content
+        ? table.lastEdit(of: target, by: editor, from: .min, through: ranges[index - 1].high)
+        : table.lastChange(of: target, slot, from: .min, through: ranges[index - 1].high)
+    {
+      guard let at = range(holding: other.place) else { return }
+      index = at
+      if at == (try range(of: target)) || other.stored >= row.stored { continue }
+      if at == 0, ranges[0].start != nil { return }
+      mine = try move(at, .above, of: mine)
     }
   }
 }

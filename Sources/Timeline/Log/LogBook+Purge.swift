@@ -117,7 +117,7 @@ extension LogBook {
   }
 
   private mutating func settle(_ loose: [LogRow]) throws(Table.Failure) {
-    guard let first = loose.first else { return }
-    try arrange(around: first.id, changes: loose)
+    if let first = loose.first { try arrange(around: first.id, changes: loose) }
+    try bound()
   }
 }

@@ -6,7 +6,11 @@ extension LogBook {
 
   /// Takes a push: it continues the range whose last entry is the one before it, and stands apart
   /// otherwise. What is known is not changed by it.
-  package mutating func take(_ push: LogPush) throws(Table.Failure) {
+  ///
+  /// - Parameter below: the last entry below a hole with which the push begins.
+  package mutating func take(
+    _ push: LogPush, behind below: [UInt8]? = nil
+  ) throws(Table.Failure) {
     var entries: [LogEntry] = []
     var listed = IDSet()
     var last: LogRow?
@@ -14,8 +18,8 @@ extension LogBook {
       listed.insert(entry.id)
       if let row = try table.row(entry.id) {
         // What came before it was told in another way: a catch-up says where it stands.
-        let isImported = range(holding: row.place).map { ranges[$0].isImported } ?? false
-        if !entries.isEmpty || isImported { step.owesCatchUp = true }
+        let isByTime = range(holding: row.place).map { ranges[$0].isByTime } ?? false
+        if !entries.isEmpty || isByTime { step.owesCatchUp = true }
         last = row
         entries = []
       } else {
@@ -24,6 +28,7 @@ extension LogBook {
     }
     guard let final = entries.last else { return }
     var run = LogRun(request: facts.issued)
+    run.below = below
     for entry in entries { run.links.append(LogLink(id: entry.id, entry: entry)) }
     if let anchor = try anchor(of: push, known: last) {
       run.links.insert(LogLink(id: anchor, entry: nil), at: 0)
@@ -112,6 +117,7 @@ extension LogBook {
       let rows = try table.rows(from: ranges[at].low, through: ranges[at + 1].high)
       try arrange(around: id, changes: rows.filter { $0.entry.change?.target != nil })
     }
+    try bound()
   }
 
   /// Nothing near an end of it is in the log any more.
@@ -176,7 +182,7 @@ extension LogBook {
       // It may stand elsewhere now than at the start.
       let rows = try table.rows(from: ranges[0].low, through: ranges[0].high)
       var changes = rows.filter { $0.entry.change?.target != nil }
-      for row in rows { changes += try table.changes(of: row.id) }
+      for row in rows { changes += try self.changes(of: row.id, besides: 0) }
       try arrange(around: rows[0].id, changes: changes)
     }
     return gone

@@ -9,6 +9,8 @@ internal import Base
 package enum LogSlot: Hashable, Sendable {
   case content, pin
   case reactions(of: [UInt8])
+  /// That it is so: any that was not taken back.
+  case deletion, moderation
 }
 
 extension LogChange {
@@ -36,31 +38,21 @@ package struct LogState: Equatable, Sendable {
 
 extension LogBook {
   /// Nil where it is no message, or is not known.
-  package func state(of id: [UInt8]) throws(Table.Failure) -> LogState? {
+  ///
+  /// - Parameter withReactions: without them it costs the same however many have reacted.
+  package func state(
+    of id: [UInt8], withReactions: Bool = true
+  ) throws(Table.Failure) -> LogState? {
     guard let row = try table.row(id), row.entry.change == nil else { return nil }
     var state = LogState(content: row.entry.content)
     state.isDeleted = row.entry.isDeleted
     let own = range(holding: row.place)
-    let changes = try inOrder(table.changes(of: id, edits: false), own: own)
-    for change in changes {
-      guard let kind = change.entry.change?.kind, try !isTakenBack(change) else { continue }
-      let user = change.entry.change?.user ?? []
-      switch kind {
-      case .edit: break
-      case .delete: state.isDeleted = true
-      case .pin: state.isPinned = true
-      case .unpin: state.isPinned = false
-      case .react(let reaction):
-        if !(state.reactions[user] ?? []).contains(reaction) {
-          state.reactions[user, default: []].append(reaction)
-        }
-      case .unreact(let reaction): state.reactions[user]?.removeAll { $0 == reaction }
-      case .reactions(let all): state.reactions[user] = all
-      case .moderate: state.isModerated = true
-      case .none: break
-      }
+    if try table.hasChanges(of: id) {
+      if try last(.deletion, of: id, own: own) != nil { state.isDeleted = true }
+      state.isModerated = try last(.moderation, of: id, own: own) != nil
+      state.isPinned = try last(.pin, of: id, own: own)?.entry.change?.kind == .pin
+      if withReactions { state.reactions = try reactions(of: id, own: own) }
     }
-    state.reactions = state.reactions.filter { !$0.value.isEmpty }
     if try countsInPlace(row, own: own) {
       state.isEdited = true
     } else if let edit = try lastEdit(of: row, own: own) {
@@ -136,21 +128,52 @@ extension LogBook {
     return true
   }
 
-  private func inOrder(_ changes: [LogRow], own: Int?) -> [LogRow] {
-    guard changes.count > 1 else { return changes }
-    func isOther(_ row: LogRow) -> Int {
-      range(holding: row.place) == own ? 0 : isPlanted(.otherRangeFirst) ? -1 : 1
+  /// The stretches in which changes of a message count over those of the next one: other ranges,
+  /// from above, then its own (rule 18).
+  func stretches(own: Int?) -> [ClosedRange<Int64>] {
+    guard let own else { return [Int64.min...Int64.max] }
+    let range = ranges[own]
+    var parts = [range.high + 1...Int64.max, Int64.min...range.low - 1]
+    parts.insert(range.low...range.high, at: isPlanted(.otherRangeFirst) ? 0 : 2)
+    return parts
+  }
+
+  /// The change of a register that counts. Of however many a few are looked at.
+  private func last(
+    _ slot: LogSlot, of id: [UInt8], own: Int?
+  ) throws(Table.Failure) -> LogRow? {
+    var looks = Limits.logLooksMax
+    for part in stretches(own: own) {
+      var high = part.upperBound
+      while looks > 0,
+        let change = try table.lastChange(of: id, slot, from: part.lowerBound, through: high)
+      {
+        if try !isTakenBack(change, &looks) { return change }
+        high = change.place - 1
+        looks -= 1
+      }
     }
-    return changes.map { (isOther($0), $0) }
-      .sorted { ($0.0, $0.1.place) < ($1.0, $1.1.place) }.map(\.1)
+    return nil
   }
 
   /// Whether a change was deleted, in its place or by an entry that was not itself.
-  func isTakenBack(_ row: LogRow, depth: Int = 0) throws(Table.Failure) -> Bool {
+  func isTakenBack(_ row: LogRow) throws(Table.Failure) -> Bool {
+    var looks = Limits.logLooksMax
+    return try isTakenBack(row, &looks)
+  }
+
+  private func isTakenBack(
+    _ row: LogRow, _ looks: inout Int, depth: Int = 0
+  ) throws(Table.Failure) -> Bool {
     if row.entry.isDeleted { return true }
     guard depth < 8, !isPlanted(.changeNotDeleted) else { return false }
-    for change in try table.changes(of: row.id) where change.entry.change?.kind == .delete {
-      if try !isTakenBack(change, depth: depth + 1) { return true }
+    var high = Int64.max
+    while looks > 0,
+      let change = try table.lastChange(of: row.id, .deletion, from: .min, through: high)
+    {
+      looks -= 1
+      if try !isTakenBack(change, &looks, depth: depth + 1) { return true }
+      high = change.place - 1
     }
     return false
   }
@@ -174,12 +197,19 @@ extension LogBook {
     var seen = IDSet()
     // One that was first seen as taken away does not name the message.
     var isBlurred: Bool?
-    for id in step.touched where !seen.contains(id) {
+    let touched = step.touched[reviewed...]
+    reviewed = step.touched.count
+    for id in touched where !seen.contains(id) {
       seen.insert(id)
       guard let row = try table.row(id), row.isClaimed, row.entry.change == nil,
         row.entry.edited != .no, try !countsInPlace(row, own: range(holding: row.place))
       else { continue }
-      if isBlurred == nil { isBlurred = try table.markedInPlace().contains { $0.entry.isBlurred } }
+      if isBlurred == nil {
+        let (some, other) = (
+          try table.lastBlurred(isClaimed: true), try table.lastBlurred(isClaimed: false)
+        )
+        isBlurred = some != nil || other != nil
+      }
       var isUndone = isBlurred ?? false
       if try table.lastEdit(of: id, by: editor(of: row), from: .min, through: .max) != nil {
         isUndone = try lastEdit(of: row, own: nil) == nil

@@ -16,6 +16,12 @@ package struct LogBook<Table: LogTable> {
   /// What the input at hand changed.
   package internal(set) var step = LogStep()
 
+  /// Entries of which the ranges are not put together with others, while an answer is taken.
+  package var keeps: [[UInt8]] = []
+
+  /// How many of those that the step has touched were reviewed.
+  var reviewed = 0
+
   /// Changes whose range moved: on the way only.
   var unsettled: [LogRow] = []
   /// What was dropped since it stood where it cannot: on the way only.
@@ -53,7 +59,10 @@ package struct LogBook<Table: LogTable> {
 
   /// What changed since it was last asked, for the host and for what is derived.
   package mutating func takeStep() -> LogStep {
-    defer { step = LogStep() }
+    defer {
+      step = LogStep()
+      reviewed = 0
+    }
     return step
   }
 
@@ -110,10 +119,7 @@ package struct LogBook<Table: LogTable> {
   /// neither what it does nor to what: it was first seen as taken away, and may have been given
   /// back. Nil where there is none.
   package func blurred() throws(Table.Failure) -> Int64? {
-    if try table.unclaimed() == nil { return nil }
-    return try table.markedInPlace().lazy
-      .filter { !$0.isClaimed && $0.entry.change != nil && $0.entry.change?.target == nil }
-      .map(\.place).max()
+    try table.lastBlurred(isClaimed: false)
   }
 
   /// Whether the log surely lacks an entry of this user that the server said it took (rule 22).
@@ -157,6 +163,8 @@ package struct LogStep: Equatable, Sendable {
   package var removed: [[UInt8]] = []
   /// Messages and changes whose state may be another.
   package var touched: [[UInt8]] = []
+  /// By message the users whose reactions to it may be others.
+  package var reacted: [[UInt8]: Set<[UInt8]>] = [:]
   /// Something came that stands apart: a catch-up has to say where.
   package var owesCatchUp = false
 

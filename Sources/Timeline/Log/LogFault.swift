@@ -72,6 +72,8 @@ package enum LogFault: String, CaseIterable, Sendable {
   case markStays
   /// 26: a new epoch changes nothing.
   case epochIgnored
+  /// 28: ranges that are put together are one that is proven.
+  case boundedClaims
 }
 
 extension LogBook {

@@ -16,18 +16,31 @@ package protocol LogTable {
   /// The one so many entries further, at least one.
   func row(_ distance: Int, above place: Int64, through high: Int64) throws(Failure) -> LogRow?
   func row(_ distance: Int, below place: Int64, from low: Int64) throws(Failure) -> LogRow?
-  /// All changes that name this entry, in no order.
-  func changes(of target: [UInt8]) throws(Failure) -> [LogRow]
-  /// Those of them that are no edits, or all.
-  func changes(of target: [UInt8], edits: Bool) throws(Failure) -> [LogRow]
+  /// Whether any change names this entry.
+  func hasChanges(of target: [UInt8]) throws(Failure) -> Bool
+  /// The topmost change of an entry in a stretch of places: of one register, or of any kind.
+  func lastChange(
+    of target: [UInt8], _ slot: LogSlot?, from low: Int64, through high: Int64
+  ) throws(Failure) -> LogRow?
+  /// What a user did to the reactions of an entry, the topmost first.
+  func reactions(
+    of target: [UInt8], by user: [UInt8], from low: Int64, through high: Int64, limit: Int
+  ) throws(Failure) -> [LogRow]
+  /// What all users did to them: by users, of each the topmost first.
+  func reactions(of target: [UInt8], limit: Int) throws(Failure) -> [LogReaction]
   /// The topmost edit of an entry by a user, or by any (nil), in a stretch of places.
   func lastEdit(
     of target: [UInt8], by user: [UInt8]?, from low: Int64, through high: Int64
   ) throws(Failure) -> LogRow?
   /// Whether a message says what an edit of it says.
   func isShown(_ edit: LogRow, in row: LogRow) throws(Failure) -> Bool
-  /// All entries that are marked in place, in no order.
-  func markedInPlace() throws(Failure) -> [LogRow]
+  /// The entries of a stretch that are marked in place, in the order of places.
+  func markedInPlace(from low: Int64, through high: Int64) throws(Failure) -> [LogRow]
+  /// All that are shown as edited and were heard at a number of issued requests of these.
+  func edited(heard: Range<UInt64>) throws(Failure) -> [LogRow]
+  /// The topmost change that was taken away and names nothing (`LogEntry.isBlurred`): of those that
+  /// are claimed, or of those that are not.
+  func lastBlurred(isClaimed: Bool) throws(Failure) -> Int64?
   /// The next entry above a place of which nothing is claimed.
   func unclaimed(above place: Int64) throws(Failure) -> LogRow?
   /// Stores an entry, in the place of what is stored under its id.
@@ -38,4 +51,15 @@ package protocol LogTable {
 extension LogTable {
   /// The lowest entry of which nothing is claimed.
   package func unclaimed() throws(Failure) -> LogRow? { try unclaimed(above: .min) }
+}
+
+/// A change of reactions, and whether a change names it in turn.
+package struct LogReaction: Sendable {
+  package var row: LogRow
+  package var isNamed: Bool
+
+  package init(_ row: LogRow, isNamed: Bool) {
+    self.row = row
+    self.isNamed = isNamed
+  }
 }

@@ -6,6 +6,7 @@
 /// Instants are counted in requests: `issued` is how many had been issued when something was
 /// stored, and a page knows the number of its own. What was stored before a page was requested
 /// was in the log when the page was made, or had left it.
+internal import Base
 
 /// One entry of a log: a message, or a change to one. Both have ids of one kind.
 package struct LogEntry: Equatable, Sendable {
@@ -127,8 +128,9 @@ package struct LogRange: Equatable, Sendable {
   package var note: LogNote?
   /// Its entries are shown where they stood, and nothing is claimed of them.
   package var isVoid = false
-  /// It holds what was imported, in the order of times: it claims nothing either.
-  package var isImported = false { didSet { if isImported { isVoid = true } } }
+  /// It holds what goes by its times, as what was imported: it claims nothing either, not even that
+  /// its neighbours are some.
+  package var isByTime = false { didSet { if isByTime { isVoid = true } } }
   /// The connection in which it was last read.
   package var connection: UInt64
 
@@ -252,6 +254,8 @@ package struct LogProfile: Equatable, Sendable {
   package var hasTwoOrders = false
   /// Users edit messages of others, too.
   package var othersEdit = false
+  /// How many ranges are told apart.
+  package var rangesMax = Limits.logRangesMax
   #if DEBUG
     /// A fault that is planted on purpose.
     package var planted: LogFault?

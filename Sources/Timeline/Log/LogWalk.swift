@@ -214,7 +214,7 @@ package struct LogWalk: Sendable {
 
   /// Takes a page into the book.
   package mutating func take<Table: LogTable>(
-    _ page: LogPage, of ask: LogAsk, into book: inout LogBook<Table>
+    _ page: LogPage, of ask: LogAsk, behind below: [UInt8]? = nil, into book: inout LogBook<Table>
   ) throws(Table.Failure) {
     if let found = seek, case .around(let id) = ask.place {
       if found.distance > 0 { try book.splitOff(found.side, of: id) }
@@ -223,7 +223,7 @@ package struct LogWalk: Sendable {
     floating = nil
     jumps = false
     if case .newest = ask.place, newestPage == .wanted { newestPage = .had }
-    let outcome = try book.take(page, of: ask)
+    let outcome = try book.take(page, of: ask, behind: below)
     if let token = outcome.floating { floating = (token, outcome.carried) }
     if case .entry(let id) = goal { isFound = try book.table.row(id) != nil }
     if case .after(let token) = ask.place, outcome.isApart {

@@ -350,7 +350,9 @@ final class LogHost {
           users[one, default: []].append("\"\(text(user))\"")
         }
       }
-      let all = names.map { "\"\($0)\":[\(users[$0, default: []].joined(separator: ","))]" }
+      let all = names.sorted().map {
+        "\"\($0)\":[\(users[$0, default: []].joined(separator: ","))]"
+      }
       let set = all.isEmpty ? "" : " {\(all.joined(separator: ","))}"
       return "\(id) \"\(text(state.content))\"\(set)\(state.isPinned ? " pinned" : "")"
     }

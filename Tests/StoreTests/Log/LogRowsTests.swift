@@ -21,11 +21,21 @@ extension LogRows: InspectedLogTable {
     let connection = try Connection.memory()
     _ = try Schema.prepare(
       connection, binding: Schema.Binding(account: [], user: [], positionKind: 2))
-    for query in [LogRows.changes, LogRows.changesWithoutEdits, LogRows.lastEdit] {
-      let steps = try connection.plan(of: query).filter { $0.hasPrefix("SEARCH") }
-      #expect(!steps.isEmpty)
-      for step in steps {
-        #expect(step.contains("INDEX entry_target (cid=? AND target=?"), "\(query): \(step)")
+    let queries: [StaticString] = [
+      LogRows.someChange, LogRows.lastEdit, LogRows.lastChange, LogRows.lastOfKinds,
+      LogRows.reactionsByUser, LogRows.reactions,
+    ]
+    for query in queries {
+      let steps = try connection.plan(of: query)
+      #expect(!steps.contains { $0.hasPrefix("SCAN entry") || $0.contains("TEMP B-TREE") })
+      let searches = steps.filter { $0.hasPrefix("SEARCH entry") }
+      #expect(!searches.isEmpty)
+      for step in searches {
+        let isByPlace = step.contains("PRIMARY KEY (cid=? AND place=?)")
+        let isByTarget =
+          step.contains("INDEX entry_target (cid=? AND target=?")
+          || step.contains("INDEX entry_reaction (cid=? AND target=?")
+        #expect(isByPlace || isByTarget, "\(query): \(step)")
       }
     }
     let steps = try connection.plan(of: LogRows.lastEditByUser).filter { $0.hasPrefix("SEARCH") }
@@ -103,16 +113,42 @@ extension LogRows: InspectedLogTable {
           case 8:
             #expect(try rows.last(below: high, from: low) == memory.rows(low, high - 1).last)
           case 9:
-            let found = memory.changes(of: id).sorted { $0.place < $1.place }
-            #expect(try rows.changes(of: id) == found)
-            let others = try rows.changes(of: id, edits: false).sorted { $0.place < $1.place }
-            #expect(others == found.filter { $0.entry.change?.kind != .edit })
+            #expect(try rows.hasChanges(of: id) == memory.hasChanges(of: id))
+            let slots: [LogSlot?] = [
+              nil, .content, .pin, .deletion, .moderation, .reactions(of: bytes("u")),
+            ]
+            for slot in slots {
+              #expect(
+                try rows.lastChange(of: id, slot, from: low, through: high)
+                  == memory.lastChange(of: id, slot, from: low, through: high))
+            }
+            for user in [bytes("u"), bytes("")] {
+              #expect(
+                try rows.reactions(of: id, by: user, from: low, through: high, limit: 2)
+                  == memory.reactions(of: id, by: user, from: low, through: high, limit: 2))
+            }
+            let (found, same) = (
+              try rows.reactions(of: id, limit: 5), memory.reactions(of: id, limit: 5)
+            )
+            #expect(found.map(\.row) == same.map(\.row))
+            #expect(found.map(\.isNamed) == same.map(\.isNamed))
             for user in [nil, bytes("u"), bytes("")] {
               #expect(
                 try rows.lastEdit(of: id, by: user, from: low, through: high)
                   == memory.lastEdit(of: id, by: user, from: low, through: high))
             }
-          case 10: #expect(try rows.markedInPlace() == memory.markedInPlace())
+          case 10:
+            #expect(
+              try rows.markedInPlace(from: low, through: high)
+                == memory.markedInPlace(from: low, through: high))
+            let heard = UInt64(random.below(4))..<UInt64(4 + random.below(4))
+            let found = try rows.edited(heard: heard).sorted { $0.place < $1.place }
+            #expect(found == memory.edited(heard: heard))
+            for isClaimed in [true, false] {
+              #expect(
+                try rows.lastBlurred(isClaimed: isClaimed)
+                  == memory.lastBlurred(isClaimed: isClaimed))
+            }
           default:
             #expect(try rows.unclaimed() == memory.unclaimed())
             #expect(try rows.row(id) == memory.row(id))
@@ -158,7 +194,7 @@ extension LogRows: InspectedLogTable {
           range.note = LogNote(random.chance(0.5) ? .above : .below, of: bytes("n"), issued: 4)
         }
         range.isVoid = random.chance(0.2)
-        range.isImported = random.chance(0.1)
+        range.isByTime = random.chance(0.1)
         for _ in 0..<random.below(3) { range.lower.append(token()) }
         for _ in 0..<random.below(3) { range.upper.append(token()) }
         shape.ranges.append(range)
@@ -240,7 +276,8 @@ extension LogRows: InspectedLogTable {
     }
     try fixture.alter(
       """
-      DROP INDEX entry_edits;
+      DROP INDEX entry_edits; DROP INDEX entry_reaction; DROP INDEX entry_edited;
+      DROP INDEX entry_blurred;
       UPDATE entry SET user = NULL WHERE kind IS NULL;
       PRAGMA user_version = 13;
       COMMIT

@@ -1,4 +1,5 @@
 /// What an input of a log costs: in entries that are read, not in time.
+import Base
 import LogSupport
 import Testing
 import Timeline
@@ -46,10 +47,27 @@ private struct CountedLogTable: LogTable {
     counted(rows.row(distance, below: place, from: low))
   }
 
-  func changes(of target: [UInt8]) -> [LogRow] { counted(rows.changes(of: target)) }
+  func hasChanges(of target: [UInt8]) -> Bool {
+    counter.read += 1
+    return rows.hasChanges(of: target)
+  }
 
-  func changes(of target: [UInt8], edits: Bool) -> [LogRow] {
-    counted(rows.changes(of: target, edits: edits))
+  func lastChange(
+    of target: [UInt8], _ slot: LogSlot?, from low: Int64, through high: Int64
+  ) -> LogRow? {
+    counted(rows.lastChange(of: target, slot, from: low, through: high))
+  }
+
+  func reactions(
+    of target: [UInt8], by user: [UInt8], from low: Int64, through high: Int64, limit: Int
+  ) -> [LogRow] {
+    counted(rows.reactions(of: target, by: user, from: low, through: high, limit: limit))
+  }
+
+  func reactions(of target: [UInt8], limit: Int) -> [LogReaction] {
+    let found = rows.reactions(of: target, limit: limit)
+    counter.read += 1 + found.count
+    return found
   }
 
   func lastEdit(
@@ -60,7 +78,16 @@ private struct CountedLogTable: LogTable {
 
   func isShown(_ edit: LogRow, in row: LogRow) -> Bool { rows.isShown(edit, in: row) }
 
-  func markedInPlace() -> [LogRow] { counted(rows.markedInPlace()) }
+  func markedInPlace(from low: Int64, through high: Int64) -> [LogRow] {
+    counted(rows.markedInPlace(from: low, through: high))
+  }
+
+  func edited(heard: Range<UInt64>) -> [LogRow] { counted(rows.edited(heard: heard)) }
+
+  func lastBlurred(isClaimed: Bool) -> Int64? {
+    counter.read += 1
+    return rows.lastBlurred(isClaimed: isClaimed)
+  }
 
   func unclaimed(above place: Int64) -> LogRow? { counted(rows.unclaimed(above: place)) }
 
@@ -163,5 +190,151 @@ private struct CountedLogTable: LogTable {
       // What is shown as edited has no entry of its own: the first claim after it says so.
       #expect(Set(book.takeStep().touched).count == (round == 0 ? Self.size / 2 : 0) + 2)
     }
+  }
+
+  // MARK: Many changes of one message
+
+  private func reaction(
+    _ number: Int, of target: String, _ kind: LogChange.Kind = .react([1])
+  ) -> LogEntry {
+    LogEntry(
+      id: Array("r\(number)".utf8),
+      change: LogChange(kind, of: Array(target.utf8), by: Array("u\(number)".utf8)))
+  }
+
+  /// Protects: of a message with any number of reactions one more costs what that user did, and so
+  /// does what comes right behind the message.
+  @Test(arguments: [100, 2_000]) func oneMoreReactionCostsItself(_ count: Int) throws {
+    var book = try book(entries("m", 10))
+    let old = (0..<count).map { reaction($0, of: "n9") }
+    try book.take(LogPush(entries: old, previous: Array("n9".utf8)))
+    _ = book.takeStep()
+    for number in count..<count + 5 {
+      let before = book.table.counter.read
+      try book.take(
+        LogPush(
+          entries: [reaction(number, of: "n9")], previous: Array("r\(number - 1)".utf8)))
+      let step = book.takeStep()
+      #expect(step.reacted == [Array("n9".utf8): [Array("u\(number)".utf8)]])
+      #expect(
+        try book.reactions(of: Array("n9".utf8), by: Array("u\(number)".utf8)) == [[1]])
+      _ = try book.state(of: Array("n9".utf8), withReactions: false)
+      #expect(book.table.counter.read - before <= 60)
+    }
+  }
+
+  /// Protects: so it is where the message that has them is shown again.
+  @Test func aPageThatShowsItAgainCostsWhatItBrings() throws {
+    var book = try book(entries("m", 10))
+    let old = (0..<2_000).map { reaction($0, of: "m4") }
+    try book.take(LogPush(entries: old, previous: Array("n9".utf8)))
+    _ = book.takeStep()
+    let before = book.table.counter.read
+    try page(&book, .around(Array("m4".utf8)), entries("m", 10), before: nil)
+    #expect(book.table.counter.read - before <= 300)
+  }
+
+  /// Protects: however often a change was taken back and given again, a few of that are looked at.
+  @Test(arguments: [LogSlot.deletion, .pin, .reactions(of: Array("u".utf8))])
+  func whatWasTakenBackOftenIsLookedAtSeldom(_ slot: LogSlot) throws {
+    var book = try book(entries("m", 10))
+    var all: [LogEntry] = []
+    for number in 0..<1_000 {
+      let kind: LogChange.Kind =
+        switch slot {
+        case .deletion: .delete
+        case .pin: .pin
+        default: .react([1])
+        }
+      let id = Array("x\(number)".utf8)
+      all.append(
+        LogEntry(
+          id: id, change: LogChange(kind, of: Array("n9".utf8), by: Array("u".utf8))))
+      all.append(
+        LogEntry(
+          id: Array("y\(number)".utf8), change: LogChange(.delete, of: id, by: Array("u".utf8))))
+    }
+    try book.take(LogPush(entries: all, previous: Array("n9".utf8)))
+    let before = book.table.counter.read
+    let state = try #require(try book.state(of: Array("n9".utf8), withReactions: false))
+    #expect(!state.isDeleted && !state.isPinned)
+    #expect(try book.reactions(of: Array("n9".utf8), by: Array("u".utf8)).isEmpty)
+    #expect(book.table.counter.read - before <= 600)
+  }
+
+  // MARK: Many ranges
+
+  private static func cut(_ entries: [LogEntry]) -> LogPage {
+    var page = LogPage(entries: entries, before: nil, after: nil)
+    page.isCutBelow = true
+    return page
+  }
+
+  /// Protects: what stands apart is bounded, and so is what each input looks at; nothing of it is
+  /// lost or claimed.
+  @Test func pushesThatStandApartAreBounded() throws {
+    var book = try book(entries("m", 10))
+    var most = 0
+    let pushed = 1_000
+    for number in 0..<pushed {
+      let before = book.table.counter.read
+      try book.take(LogPush(entries: [LogScript.entry("p\(number)", at: Int64(number))]))
+      _ = book.takeStep()
+      most = max(most, book.table.counter.read - before)
+    }
+    #expect(book.ranges.count == Limits.logRangesMax)
+    #expect(most <= 100)
+    let rows = book.table.rows(from: .min, through: .max)
+    #expect(rows.count == pushed + 20)
+    #expect(rows.suffix(pushed).map(\.id) == (0..<pushed).map { Array("p\($0)".utf8) })
+    let apart = book.ranges.filter(\.isByTime)
+    #expect(apart.count == 1 && book.ranges[0].start != nil && book.newest == 1)
+  }
+
+  /// Protects: the parts between the holes of an answer cost what they bring, and stand in its
+  /// order whatever their times say.
+  @Test(arguments: [40, 400]) func partsBetweenHolesCostThemselves(_ count: Int) throws {
+    var book = try book(entries("m", 10))
+    let before = book.table.counter.read
+    var below: [UInt8]?
+    for number in 0..<count {
+      let entry = LogScript.entry("h\(number)", at: Int64(count - number))
+      let page = Self.cut([entry])
+      _ = try book.take(page, of: book.ask(.around(entry.id)), behind: below)
+      below = entry.id
+    }
+    #expect(book.table.counter.read - before <= 60 * count)
+    let rows = book.table.rows(from: .min, through: .max).filter { $0.id.first == 0x68 }
+    #expect(rows.map(\.id) == (0..<count).map { Array("h\($0)".utf8) })
+    #expect(book.ranges.count <= Limits.logRangesMax)
+  }
+
+  /// Protects: a change that comes without its place stands above what it changes at once, and
+  /// moves nothing however long the range of that is.
+  @Test func aChangeThatStandsApartMovesNothing() throws {
+    var old = entries("m", Self.size)
+    for index in old.indices { old[index].timeUs = 100 }
+    var book = try book(old, isJoined: true)
+    let before = book.table.counter.read
+    try book.take(
+      LogPush(entries: [LogScript.entry("x", .edit, of: "m5", at: 1, says: "new")]))
+    #expect(book.takeStep().moved.isEmpty)
+    #expect(book.table.counter.read - before <= 60)
+    #expect(book.ranges.count == 2)
+  }
+
+  /// Protects: where room ends between two ranges, few of them go elsewhere.
+  @Test func roomIsMadeByAFewRanges() throws {
+    var old = entries("m", Self.size)
+    for index in old.indices { old[index].timeUs = 1_000_000 }
+    var book = try book(old, isJoined: true)
+    var moved = 0
+    for number in 0..<200 {
+      // Each goes right below the one before.
+      let entry = LogScript.entry("p\(number)", at: Int64(2_000_000 - number))
+      try book.take(LogPush(entries: [entry]))
+      moved += book.takeStep().moved.count
+    }
+    #expect(moved <= 2_000)
   }
 }

@@ -313,6 +313,19 @@ private struct Rule: Sendable {
       try log.page(.newest, [Script.entry("a")], before: "t0", present: true)
       return try log.says("a") == "a"
     },
+    Rule(.boundedClaims) { fault in
+      var profile = LogProfile()
+      profile.rangesMax = 2
+      var log = Script(fault, profile: profile)
+      try log.page(.newest, Script.entries("a"), before: "t0", present: true)
+      for (time, id) in ["p", "q", "r", "s"].enumerated() {
+        try log.push(Script.entry(id, at: Int64(time)))
+      }
+      guard log.shape == "[a]> ~[p q r] [s]" else { return false }
+      // A page with two of them beside each other proves nothing of the third.
+      try log.page(.around(Array("p".utf8)), Script.entries("p r"), before: "t1")
+      return log.book.table.row(Array("q".utf8)) != nil
+    },
     Rule(.epochIgnored) { fault in
       var log = Script(fault, profile: LogProfile(namesEpoch: true))
       try log.page(.newest, Script.entries("a b"), before: "t0", present: true, epoch: "1")
