@@ -32,11 +32,12 @@ extension SearchIndex {
   private static let waitingMax: Int64 = 256
   private static let waitingBytesMax: Int64 = 1 << 20
 
-  /// What a commit does of it at least, and for each row that it has written; and bytes that it
-  /// reads for one message.
+  /// What a commit does of it at least, for each row that it has written, and for one message; and
+  /// bytes that it reads for that.
   private static let costOfCommit: Int64 = 128
   private static let costOfRow: Int64 = 16
-  private static let bytesOfCommit: Int64 = 256 << 10
+  private static let costOfOne: Int64 = 256
+  private static let bytesOfOne: Int64 = 64 << 10
 
   /// Follows what a commit changed that has written so many rows; whether there is anything to be
   /// done, now or later. New messages may wait, for one alone costs the index as much as twenty
@@ -50,19 +51,22 @@ extension SearchIndex {
       queue.int(2) == 0 && queue.int(0) <= Self.waitingMax && queue.int(1) <= Self.waitingBytesMax
     let first = queue.int(3)
     _ = consume queue
-    if mayWait || first > Self.bytesOfCommit { return true }
+    if mayWait || first > Self.bytesOfOne { return true }
     let most = Self.costOfCommit.saturating(
       plus: rows.multipliedReportingOverflow(by: Self.costOfRow).partialValue)
-    _ = try takeUp(most: Swift.max(most, Self.costOfCommit))
+    _ = try takeUp(most: Swift.max(most, Self.costOfCommit), ofOne: Self.costOfOne)
     return true
   }
 
-  /// Takes up what changed, oldest numbers first, about so much of it; gives how much that was.
-  /// Where one at least is taken up that may be more.
-  func takeUp(most: Int64 = .max, atLeastOne: Bool = false) throws(StoreFailure) -> Int64 {
+  /// Takes up what changed, oldest numbers first, until one costs more than is left or than one
+  /// may; gives how much that was. Where one at least is taken up that may be more.
+  func takeUp(
+    most: Int64 = .max, ofOne: Int64 = .max, atLeastOne: Bool = false
+  ) throws(StoreFailure) -> Int64 {
     var used: Int64 = 0
     while used < most {
-      let (changes, isLast) = try noted(most &- used, atLeastOne: atLeastOne && used == 0)
+      let (changes, isLast) = try noted(
+        most &- used, ofOne: ofOne, atLeastOne: atLeastOne && used == 0)
       guard let last = changes.last else { return used }
       try connection.registerTokenizer()
       let kept = try SearchBooks(connection)
@@ -86,7 +90,7 @@ extension SearchIndex {
 
   /// The next changes that cost no more; whether they are all that are taken up.
   private func noted(
-    _ most: Int64, atLeastOne: Bool
+    _ most: Int64, ofOne: Int64, atLeastOne: Bool
   ) throws(StoreFailure) -> (changes: [Change], isLast: Bool) {
     let row = try connection.statement(Queries.searchChanges, Self.notes)
     let names = connection.members
@@ -101,7 +105,8 @@ extension SearchIndex {
         after: row.isNull(8) ? [] : SearchableRow(row, from: 8).document(names),
         read: row.size(5) &+ row.size(7) &+ row.size(11) &+ row.size(13))
       left &-= change.cost
-      if left < 0, !(atLeastOne && result.isEmpty) { return (result, true) }
+      let isTooMuch = left < 0 || change.cost > ofOne
+      if isTooMuch, !(atLeastOne && result.isEmpty) { return (result, true) }
       result.append(change)
     }
     return (result, result.count < Self.notes)

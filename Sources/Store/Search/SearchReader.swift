@@ -55,11 +55,11 @@ package struct SearchReader {
     if let after = request.after, try isPending(after.number) { request.after?.timeUs = .max }
     let own = try unconfirmed(answer.query, request)
     answer.note(own)
-    var hits = try hits(
-      request, request.expression(answer.query.expression(words: words)), own, limit: limit &+ 1,
-      &page)
-    answer.hasMore = hits.count > limit
-    if answer.hasMore { hits.removeLast(hits.count &- limit) }
+    let found = try hits(
+      request, request.expression(answer.query.expression(words: words)), own, limit: limit, &page)
+    var hits = found.hits
+    answer.hasMore = found.hasMore
+    answer.read = found.read
     if try fill(&page, &hits) != nil {
       // What was read in another order than it is given has taken the room.
       page = RowBuilder(limit)
@@ -87,30 +87,39 @@ package struct SearchReader {
     return words.count > Self.wordsMax ? nil : words
   }
 
+  /// Hits in their order, whether there are more, and how many rows of the index were read. Once
+  /// the page has no room, as many as are on it are looked for, and not all that were asked.
   private func hits(
     _ request: SearchRequest, _ expression: [UInt8], _ own: UnconfirmedHits, limit: Int,
     _ page: inout RowBuilder
-  ) throws(StoreFailure) -> [SearchHit] {
-    guard request.fromUs < request.beforeUs else { return [] }
+  ) throws(StoreFailure) -> (hits: [SearchHit], hasMore: Bool, read: Int) {
+    guard request.fromUs < request.beforeUs else { return ([], false, 0) }
     let (low, high) = try places(request)
     let row = try rx.connection.statement(Queries.searchHits, expression, low, high)
     var hits: [SearchHit] = []
+    var read = 0
+    /// False where there are enough without it.
+    func take(_ next: SearchHit, most: Int) -> Bool {
+      if hits.count >= most { return false }
+      hits.append(next)
+      return true
+    }
     // What was read stands at its unit or behind it, so what is behind all units to come is next.
     var waiting = own.hits
     while try row.step() {
+      read &+= 1
       let place = row.int(17)
       while let next = waiting.first, SearchPlace.unit(next.place.timeUs) > place {
-        hits.append(next)
-        if hits.count >= limit { return hits }
+        if !take(next, most: page.isCut ? page.count : limit) { return (hits, true, read) }
         waiting.removeFirst()
       }
       if let hit = try hit(row, request, own, &page) { waiting.insert(hit) }
     }
-    while hits.count < limit, let next = waiting.first {
-      hits.append(next)
+    while let next = waiting.first {
+      if !take(next, most: page.isCut ? page.count : limit) { return (hits, true, read) }
       waiting.removeFirst()
     }
-    return hits
+    return (hits, false, read)
   }
 
   /// Places that hits may have.

@@ -97,6 +97,8 @@ package struct SearchAnswer: Sendable {
   package internal(set) var coverage = SearchCoverage()
   /// Bytes of payloads that were looked through beside the index.
   package private(set) var looked = 0
+  /// Rows of the index that were read, newest first.
+  package internal(set) var read = 0
   let query: Query
   private let names: MemberNames
 

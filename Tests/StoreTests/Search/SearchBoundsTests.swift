@@ -63,6 +63,20 @@ import Timeline
     if !isByRelevance { #expect(found == (1...20).reversed()) }
   }
 
+  /// Protects: what a page has no room for is not read, however many hits are asked for.
+  @Test func aFullPageReadsNoMore() throws {
+    let (fixture, cid) = try fixture(waits: false)
+    let payload = "word " + String(repeating: "x", count: 4_000_000)
+    for index in 0..<26 {
+      try fixture.apply([message("m\(index)", at: Int64(index) * 60_000_000, payload)], cid)
+    }
+    let answer = try #require(
+      try fixture.read { rx throws(StoreFailure) in
+        try rx.searchReader.search(SearchRequest(bytes("word"), limit: 1_000))
+      })
+    #expect(answer.hits.count == 16 && answer.hasMore && answer.read == 18, "\(answer.read)")
+  }
+
   /// Protects: a hit has so many marks and no more, the first ones.
   @Test func marksOfAHitAreFew() throws {
     let (fixture, cid) = try fixture(waits: false)
