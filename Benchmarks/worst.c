@@ -1,11 +1,13 @@
-/* The frames that hold the writer longest for their size, each beside a page of as many bytes.
+/* The calls that hold the writer longest for their size, each beside a page of as many bytes.
 
        worst KIND [BYTES]
 
    Makes one frame of that kind, of BYTES (16 MiB) or as many as a frame of it may have, and hands
-   it to a client in memory. Prints one line of JSON: its bytes, what #tl_client_receive gave, and
-   the time of the processor. `page` is the answer to `get_messages` that the others are held
-   against; worst.py asks for one of as many bytes. */
+   it to a client in memory. Prints one line of JSON: its bytes, what the call gave, and the time of
+   the processor. `page` is the answer to `get_messages` that the others are held against; worst.py
+   asks for one of as many bytes. Kinds that begin with `search_` have search switched on, and are
+   held against `search_page`. Of calls that are handed no frame the bytes are those of what they
+   give or take. */
 #include "bench.h"
 
 #include <stdarg.h>
@@ -49,17 +51,25 @@ static void message(text *t, const char *room, long number) {
       number, room, number / 3600 % 24, number / 60 % 60, number % 60, number % 1000000);
 }
 
-static tl_status receive(const text *t, stopwatch *w) {
-  tl_view frame = {(const uint8_t *)t->bytes, t->size};
+/* What is measured is one call. */
+static tl_status timed(stopwatch *w, tl_status (*call)(const void *), const void *given) {
   struct timespec from, to;
   start(w);
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
-  tl_status status = tl_client_receive(client, frame);
+  tl_status status = call(given);
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
   stop(w);
   w->total = (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
   return status;
 }
+
+static tl_status hand_in(const void *given) {
+  const text *t = given;
+  tl_view frame = {(const uint8_t *)t->bytes, t->size};
+  return tl_client_receive(client, frame);
+}
+
+static tl_status receive(const text *t, stopwatch *w) { return timed(w, hand_in, t); }
 
 /* What is there before the frame: not counted. */
 static void prepare(const text *t) {
@@ -148,6 +158,10 @@ static void room_deletion(text *t, long i) {
 static void tiny(text *t, long i) {
   message(t, "c", i);
   add(t, ",\"payload\":0}");
+}
+static void edit(text *t, long i) {
+  message(t, "c", i);
+  add(t, ",\"payload\":\"another word\",\"version\":2}");
 }
 static void room_message(text *t, long i) {
   char room[24];
@@ -274,6 +288,22 @@ static void prepare_reactions(long count, long behind) {
   }
 }
 
+/* Messages with as much text as each may have, in frames of their own. */
+static void prepare_texts(int count, size_t size) {
+  for (int i = 0; i < count; i++) {
+    text t = {0};
+    char ref[16];
+    snprintf(ref, sizeof ref, "text%d", i);
+    update(&t, ref, "new", "message");
+    message(&t, "c", i);
+    add(&t, ",\"payload\":\"");
+    fill(&t, "word and so on ", size);
+    add(&t, "\"}]}}}");
+    prepare(&t);
+    free(t.bytes);
+  }
+}
+
 static int make_log(text *t, const char *kind) {
   long most = (long)(wanted / 100) < MOST ? (long)(wanted / 100) : MOST;
   if (strcmp(kind, "log_page") == 0 || strcmp(kind, "log_holes") == 0) {
@@ -337,6 +367,67 @@ static int make_log(text *t, const char *kind) {
   return 1;
 }
 
+static void build_index(void) {
+  tl_work *work = NULL;
+  tl_progress progress = {.struct_size = sizeof progress};
+  if (tl_search_build(client, &work) != TL_OK) fail("build", tl_last_error());
+  while (tl_work_step(work, 0, &progress) == TL_OK) {}
+  tl_work_free(work);
+}
+
+static tl_status act(const void *given) {
+  (void)given;
+  return tl_client_advance(client, NULL);
+}
+
+static tl_batch *found;
+static tl_status ask(const void *given) {
+  (void)given;
+  tl_search asked = {.struct_size = sizeof asked, .text = {(const uint8_t *)"word", 4}};
+  return tl_client_search(client, &asked, &found);
+}
+
+static tl_status give_lines(void *context, uint64_t offset, uint8_t *bytes, size_t room,
+                            size_t *count) {
+  (void)context, (void)offset;
+  memset(bytes, '\n', room);
+  *count = room;
+  return TL_OK;
+}
+static tl_status step(const void *given) {
+  tl_progress progress = {.struct_size = sizeof progress};
+  return tl_work_step((tl_work *)(uintptr_t)given, 0, &progress);
+}
+
+/* Calls that are handed no frame; 0 where `kind` is none of these. */
+static size_t measure_call(const char *kind, stopwatch *w, tl_status *status) {
+  if (strcmp(kind, "search_advance") == 0) {
+    prepare_texts(4, PAYLOAD);
+    *status = timed(w, act, NULL);
+    return 65536;
+  }
+  if (strcmp(kind, "search_waiting") == 0 || strcmp(kind, "search_hits") == 0) {
+    size_t size = 0, count = 0;
+    prepare_texts(4, PAYLOAD);
+    if (strcmp(kind, "search_hits") == 0) build_index();
+    *status = timed(w, ask, NULL);
+    const tl_hit *hits = tl_batch_hits(found, &count);
+    for (size_t i = 0; i < count; i++) size += hits[i].message.payload.size;
+    tl_batch_free(found);
+    return size;
+  }
+  if (strcmp(kind, "import_lines") == 0) {
+    tl_import source = {.struct_size = sizeof source, .read = give_lines};
+    tl_work *work = NULL;
+    source.name = (tl_view){(const uint8_t *)"lines", 5};
+    if (tl_client_import(client, &source, &work) != TL_OK) fail("import", tl_last_error());
+    *status = timed(w, step, work);
+    tl_work_free(work);
+    return 1 << 20;
+  }
+  return 0;
+}
+
 static void make(text *t, const char *kind) {
   if (strncmp(kind, "log_", 4) == 0 && make_log(t, kind)) return;
   static const struct {
@@ -365,6 +456,19 @@ static void make(text *t, const char *kind) {
       {"nested", "new", "message", 4, nested},
   };
   if (strcmp(kind, "page") == 0) return page(t, "YWJjZGVmZ2hpamts");
+  if (strcmp(kind, "search_page") == 0) return page(t, "word and so on. ");
+  if (strcmp(kind, "too_large") == 0) return fill(t, "                ", wanted + 128);
+  if (strcmp(kind, "search_deletion") == 0 || strcmp(kind, "search_deletions") == 0) {
+    int count = strcmp(kind, "search_deletion") == 0 ? 1 : 100;
+    prepare_texts(count, count == 1 ? PAYLOAD : 65536);
+    build_index();
+    return items(t, "delete", "message", count, deletion);
+  }
+  if (strcmp(kind, "search_edits") == 0) {
+    prepare_texts(100, 65536);
+    build_index();
+    return items(t, "update", "message", 100, edit);
+  }
   if (strcmp(kind, "escapes") == 0) return page(t, "\\u0061\\u00e4\\n");
   if (strcmp(kind, "ids") == 0 || strcmp(kind, "long_ids") == 0) {
     add(t, "{\"type\":\"message_deleted\",\"conversation_id\":\"c\",\"message_ids\":[\"0\"");
@@ -404,11 +508,19 @@ int bench_run(int count, const char *const *given) {
   if (strncmp(given[0], "log_", 4) == 0) profile.capabilities = TL_SERVER_LOG;
   if (tl_client_open(&config, &client) != TL_OK) fail("open", tl_last_error());
   if (tl_client_connected(client) != TL_OK) fail("connect", tl_last_error());
+  if (strncmp(given[0], "search_", 7) == 0 && tl_search_switch(client, 1) != TL_OK) {
+    fail("search", tl_last_error());
+  }
   text frame = {0};
-  make(&frame, given[0]);
   stopwatch watch = {0};
-  tl_status status = receive(&frame, &watch);
-  printf("{\"kind\":\"%s\",\"bytes\":%zu,\"status\":\"%s\",\"ms\":%.1f}\n", given[0], frame.size,
+  tl_status status = TL_OK;
+  size_t size = measure_call(given[0], &watch, &status);
+  if (size == 0) {
+    make(&frame, given[0]);
+    size = frame.size;
+    status = receive(&frame, &watch);
+  }
+  printf("{\"kind\":\"%s\",\"bytes\":%zu,\"status\":\"%s\",\"ms\":%.1f}\n", given[0], size,
          tl_status_name(status), (double)watch.total / 1e6);
   free(frame.bytes);
   tl_client_free(client);
