@@ -6,7 +6,7 @@ private typealias Script = LogScript
 private typealias Rule = LogRule
 
 extension LogRuleTests {
-  static let tokens: [Rule] = [
+  static let tokens: [LogRule] = [
     Rule(.shortIsPresent) { fault in
       var log = Script(fault)
       try log.page(.newest, Script.entries("a b"), before: "t0", present: true)
