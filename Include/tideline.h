@@ -236,12 +236,23 @@ enum {
   TL_SERVER_BEFORE = 1u << 0,          /**< `get_messages` takes `before_ts` and `before_id`. */
   TL_SERVER_AROUND = 1u << 1,          /**< `get_messages` takes `around_id` and `around_ts`. */
   TL_SERVER_CHANGED_SINCE = 1u << 2,   /**< There is `get_changed_since`. */
-  TL_SERVER_IDEMPOTENT_SEND = 1u << 3, /**< A send carries a key; of use when sending. */
+  TL_SERVER_IDEMPOTENT_SEND = 1u << 3, /**< A send or create that is repeated under its `client_id` is done once: `idempotency_scope` and `idempotency_s` say for whom and how long. */
   TL_SERVER_SEQUENCE = 1u << 4,        /**< Messages carry `seq`, which is their position. Bound to the file. */
   TL_SERVER_ENVELOPE = 1u << 5,        /**< Frames travel in envelopes, and updates are replied to. */
   TL_SERVER_LOG = 1u << 6,             /**< A conversation is a log: `get_entries`, and pushes of entries. Bound to the file. */
   TL_SERVER_LOG_REFUSES = 1u << 7,     /**< It refuses tokens that it does not know, and never takes one for another place. */
   TL_SERVER_LOG_EPOCH = 1u << 8        /**< It names an epoch, another one whenever its history was replaced. */
+};
+
+/**
+ * Whose repeated sends the server knows, of #TL_SERVER_IDEMPOTENT_SEND. A Matrix server knows those of
+ * one device, so after a new login it does them once more.
+ */
+typedef int32_t tl_idempotency_scope;
+enum {
+  TL_IDEMPOTENCY_ACCOUNT = 0,   /**< The account's, from any device. */
+  TL_IDEMPOTENCY_DEVICE = 1,    /**< Those of one login: `device` of #tl_client_config names it. */
+  TL_IDEMPOTENCY_CONNECTION = 2 /**< Those of one connection. */
 };
 
 /**
@@ -263,6 +274,8 @@ typedef struct tl_profile {
   uint32_t refs_max;           /**< How many refs are remembered; 0 is 100,000, at most 10,000,000. */
   uint32_t pages_max;          /**< Pages of one sync where the server tells no count; 0 is 1,000, at most 1,000,000. */
   tl_view search_members;      /**< Members of a payload whose texts are searched, with spaces between them, at most 1,024 bytes; empty is `text body caption file_name`. Other names than before build the index anew. */
+  tl_idempotency_scope idempotency_scope; /**< Who may repeat a send. Beyond that, and beyond `idempotency_s`, the library looks for the message by its client id and sends again what is not there. Needs #TL_SERVER_IDEMPOTENT_SEND. */
+  uint32_t idempotency_s;      /**< For how long after the first send, by the wall clock; 0 is as long as the message exists. Needs #TL_SERVER_IDEMPOTENT_SEND. */
 } tl_profile;
 
 /** What a payload is, as told by the `open` hook. */
@@ -493,6 +506,7 @@ typedef struct tl_client_config {
   tl_policy_hook choose;      /**< Chooses for #TL_POLICY_HOST, or NULL. */
   void *choose_context;       /**< Handed to `choose`. */
   tl_drop_hook choose_drop;   /**< Releases `choose_context`, or NULL. */
+  tl_view device;             /**< The server's name of this login, such as a device id, at most 512 bytes. Needed with #TL_IDEMPOTENCY_DEVICE, else of no use. Another one after each new login. */
 } tl_client_config;
 
 /**
@@ -2194,7 +2208,7 @@ typedef int32_t tl_operation_state;
 enum {
   TL_OPERATION_QUEUED = 1,    /**< Waits; `waiting` says for what. */
   TL_OPERATION_IN_FLIGHT = 2, /**< Sent, not yet answered. */
-  TL_OPERATION_UNKNOWN = 3,   /**< Sent and never answered, on a server without #TL_SERVER_IDEMPOTENT_SEND: it may have arrived. A send is looked for, a conversation is not. */
+  TL_OPERATION_UNKNOWN = 3,   /**< Sent and never answered, on a server that does not know a repeated one (any more), see #TL_SERVER_IDEMPOTENT_SEND: it may have arrived. A send is looked for, a conversation is not. */
   TL_OPERATION_REFUSED = 4,   /**< Refused for good; `error_code` says why. */
   TL_OPERATION_SENT = 5       /**< Done; `result` is the answer. The last 1,000 are remembered. */
 };

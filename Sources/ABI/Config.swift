@@ -73,6 +73,11 @@ extension ClientConfig {
     if let profile = unsafe config.profile {
       self.profile = try unsafe Profile(read(profile, zero: tl_profile()))
     }
+    device = try unsafe config.device.text(
+      "device", atMost: Limits.idBytesMax, or: .invalid("device is over 512 bytes"))
+    guard self.profile.idempotencyScope != .device || !device.isEmpty else {
+      throw .invalid("device is empty, and sends are known by device")
+    }
     let cache = unsafe config.cache_bytes
     guard cache <= 1 << 40 else { throw .invalid("cache_bytes is over 1 TiB") }
     if cache != 0 { cacheBytes = cache }
@@ -165,12 +170,27 @@ extension Profile {
       "search_members", atMost: Limits.searchMembersMax,
       or: .invalid("search_members is over 1,024 bytes"))
     if !members.isEmpty { searchMembers = members }
+    try unsafe declareIdempotency(profile)
   }
 }
 
 private let logServers = TL_SERVER_LOG | TL_SERVER_LOG_REFUSES | TL_SERVER_LOG_EPOCH
 
 extension Profile {
+  private mutating func declareIdempotency(_ profile: tl_profile) throws(Failure) {
+    switch unsafe Int(profile.idempotency_scope) {
+    case TL_IDEMPOTENCY_ACCOUNT: idempotencyScope = .account
+    case TL_IDEMPOTENCY_DEVICE: idempotencyScope = .device
+    case TL_IDEMPOTENCY_CONNECTION: idempotencyScope = .connection
+    default: throw .invalid("idempotency_scope is not a known value")
+    }
+    idempotencyUs = unsafe Int64(profile.idempotency_s) * 1_000_000
+    let isPlain = idempotencyScope == .account && idempotencyUs == 0
+    guard isPlain || capabilities.contains(.idempotentSend) else {
+      throw .invalid("idempotency needs TL_SERVER_IDEMPOTENT_SEND")
+    }
+  }
+
   /// Takes what is declared of a server that keeps logs. What speaks of the pages, counts and order
   /// of the other schemes is refused then: whoever declares it means another server.
   private mutating func declareLog(_ profile: tl_profile) throws(Failure) {

@@ -94,6 +94,9 @@ static void files(void) {
     EXPECT(open_status(&config), expected);                                    \
   } while (0)
 
+#define IDEMPOTENT(change, expected) \
+  PROFILE((profile.capabilities = TL_SERVER_IDEMPOTENT_SEND, (void)(change)), expected)
+
 static void profiles(void) {
   PROFILE((void)0, TL_OK);
   PROFILE(profile.struct_size = 0, TL_E_INVALID);
@@ -125,6 +128,15 @@ static void profiles(void) {
   PROFILE(profile.deletion_horizon_s = UINT32_MAX, TL_OK);
   PROFILE(profile.zone_offset_min = 1439, TL_OK);
   PROFILE(profile.zone_offset_min = INT32_MIN, TL_E_INVALID);
+  PROFILE(profile.idempotency_s = 120, TL_E_INVALID);
+  PROFILE(profile.idempotency_scope = TL_IDEMPOTENCY_CONNECTION, TL_E_INVALID);
+  CHECK(strstr(tl_last_error(), "TL_SERVER_IDEMPOTENT_SEND") != NULL);
+  IDEMPOTENT(profile.idempotency_s = UINT32_MAX, TL_OK);
+  IDEMPOTENT(profile.idempotency_scope = TL_IDEMPOTENCY_CONNECTION, TL_OK);
+  IDEMPOTENT(profile.idempotency_scope = 3, TL_E_INVALID);
+  IDEMPOTENT(profile.idempotency_scope = -1, TL_E_INVALID);
+  IDEMPOTENT(profile.idempotency_scope = TL_IDEMPOTENCY_DEVICE, TL_E_INVALID);
+  CHECK(strstr(tl_last_error(), "device is empty") != NULL);
 }
 
 #define LOG(change, expected) \

@@ -18,6 +18,42 @@ from support import IDEMPOTENT, KEY, ROOT, Server, answer, message, take
 
 
 class Acts(unittest.TestCase):
+    def test_a_new_login_looks_before_it_sends_again(self):
+        server = Server()
+        profile = tideline.Profile(
+            capabilities=tideline.Capabilities.IDEMPOTENT_SEND,
+            idempotency_scope=tideline.IdempotencyScope.DEVICE)
+        with self.assertRaises(tideline.InvalidError):
+            tideline.Client(user_id="me", profile=profile)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.tideline")
+            now = [1_000]
+
+            def login(device):
+                return tideline.Client(
+                    path, KEY, user_id="me", profile=profile, device=device, clock=lambda: now[0])
+
+            with login("first") as client:
+                client.connected()
+                client.send("c", "hello", client_id="mine")
+                take(client, lambda request: server(request) and None)
+            asked = []
+
+            def heard(request):
+                asked.append(request["type"])
+                return server(request)
+
+            with login("second") as client:
+                client.connected()
+                take(client, heard)
+                self.assertEqual(asked, [])
+                now[0] += 60_000
+                client.advance()
+                take(client, heard)
+                self.assertFalse(client.operations("c", open_only=True))
+                self.assertNotIn("send_message", asked)
+                self.assertEqual(len(client.messages("c").messages), 1)
+
     def test_sent_offline_and_after_a_restart(self):
         server = Server()
         with tempfile.TemporaryDirectory() as folder:

@@ -36,6 +36,10 @@ package struct Profile: Equatable, Sendable {
   package var pagesMax = Limits.pagesMax
   /// Names of the members that are searched, with spaces between them; nil for the usual ones.
   package var searchMembers: [UInt8]?
+  /// Who tells a send twice that is done once.
+  package var idempotencyScope = IdempotencyScope.account
+  /// For how long after it was told first; 0 for as long as the message is there.
+  package var idempotencyUs: Int64 = 0
   /// Users edit messages of others, too.
   package var othersEdit = false
   /// The server keeps logs, and this is known of them.
@@ -43,10 +47,18 @@ package struct Profile: Equatable, Sendable {
 
   package init() {}
 
+  /// The server knows a repeated send for ever, and whoever repeats it.
+  var knowsSendsForEver: Bool {
+    capabilities.contains(.idempotentSend) && idempotencyScope == .account && idempotencyUs == 0
+  }
+
   /// The server keeps logs; it refuses tokens that it does not know, and names an epoch.
   package mutating func keepsLog(refusesUnknown: Bool, namesEpoch: Bool) {
     log = LogProfile(refusesUnknown: refusesUnknown, namesEpoch: namesEpoch)
   }
+
+  /// Of whom the server remembers what was sent.
+  package enum IdempotencyScope: Sendable { case account, device, connection }
 
   /// What the server can do beyond paging by offset.
   package struct Capabilities: OptionSet, Equatable, Sendable {
@@ -99,6 +111,8 @@ package struct ClientConfig: Sendable {
   package var file: File
   package var account: [UInt8]
   package var user: [UInt8]
+  /// The server's name of this login, or empty.
+  package var device: [UInt8] = []
   package var profile = Profile()
   package var cacheBytes: UInt64 = 16 << 20
   /// What was on a screen for so long is marked read.

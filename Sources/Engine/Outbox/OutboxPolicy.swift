@@ -131,6 +131,22 @@ enum OutboxPolicy {
   }
 }
 
+/// Who tells what would be done twice: a server that knows a repeated one may forget it after a
+/// while, or know only what came by one device or connection.
+struct Teller {
+  /// That it tells now.
+  let told: Told
+  /// For how long it is known; 0 for ever.
+  let knownUs: Int64
+
+  /// Whether the server, told once more, knows what it was told then. A clock that was set back
+  /// says nothing.
+  func isKnown(_ before: Told) -> Bool {
+    let ageUs = told.atUs.saturating(minus: before.atUs)
+    return before.by == told.by && (knownUs == 0 || (0..<knownUs).contains(ageUs))
+  }
+}
+
 extension OperationVerb {
   /// Whether the server may do it twice when it is told twice.
   var isNew: Bool { self == .sendMessage || self == .createConversation }

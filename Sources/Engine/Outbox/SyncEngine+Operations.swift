@@ -80,10 +80,10 @@ extension SyncEngine {
       isIdempotent: config.profile.capabilities.contains(.idempotentSend))
   }
 
-  /// Whether equal payload bytes may say that a message is a send of this device. Never
+  /// Whether equal payloads may say that a message is a send of this device. Never
   /// where a send can be told again: it need not be guessed whether it has arrived.
   var matchesPayloads: Bool {
-    !outbox.tellsClientIDs && !config.profile.capabilities.contains(.idempotentSend)
+    !outbox.tellsClientIDs && !config.profile.knowsSendsForEver
   }
 
   var ingestRules: IngestRules {

@@ -88,7 +88,7 @@ extension SyncEngine {
     while let seq = tracker.nextOperation {
       let isReady = try storing { () throws(StoreFailure) in
         report.tellHost()
-        return try begin(seq)
+        return try begin(seq, now)
       }
       if isReady { break }
       tracker.abandon(.operation(seq))
@@ -97,12 +97,23 @@ extension SyncEngine {
   }
 
   /// Writes down that an operation leaves. False where it is not to leave any more.
-  private func begin(_ seq: UInt64) throws(StoreFailure) -> Bool {
+  private func begin(_ seq: UInt64, _ now: Instant) throws(StoreFailure) -> Bool {
+    let teller = teller(now)
+    var isToFind = false
     let verb = try commit { tx throws(StoreFailure) -> OperationVerb? in
       guard var record = try tx.operation(seq) else { return nil }
       if record.state == .inFlight { return record.verb }
       guard record.state == .queued else { return nil }
       record.state = .inFlight
+      if record.mayBeTwo {
+        if let told = record.told, !teller.isKnown(told) {
+          record.state = .unknown
+          isToFind = record.verb == .sendMessage
+          try tx.operationTable.saveOperation(record)
+          return nil
+        }
+        if record.told == nil { record.told = teller.told }
+      }
       if record.verb == .sendMessage, record.attempts == 0 {
         let newest = try tx.newest(record.cid)?.time
         record.toldAfter = scheme.isSequence ? newest : memory.server.timeUs
@@ -111,9 +122,23 @@ extension SyncEngine {
       try tx.operationTable.saveOperation(record)
       return record.verb
     }
+    // What was told before may still arrive.
+    if isToFind { outbox.check(seq, notBeforeMs: now.monotonicMs &+ tracker.pacing.timeoutMs) }
     guard let verb else { return false }
     if verb.isNew { try store.syncDurable() }
     return true
+  }
+
+  private func teller(_ now: Instant) -> Teller {
+    let by: Int64 =
+      switch config.profile.idempotencyScope {
+      case .account: 0
+      case .device: store.digest(config.device[...])
+      // Each connection that has told something has committed since.
+      case .connection: Int64(bitPattern: memory.live.beganLSN)
+      }
+    let told = Told(atUs: now.wallUs ?? now.monotonicMs &* 1_000, by: by)
+    return Teller(told: told, knownUs: config.profile.idempotencyUs)
   }
 
   // MARK: Without an answer
@@ -155,7 +180,9 @@ extension SyncEngine {
         ending, verb: record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
       switch verdict {
       case .refused: record.state = .refused
-      case .retry: record.state = .queued
+      case .retry:
+        record.state = .queued
+        if case .failed = ending, record.attempts == 1 { record.told = nil }
       case .done, .unknown:
         verdict = .unknown
         record.state = .unknown
@@ -224,6 +251,7 @@ extension SyncEngine {
       switch trouble {
       case nil, .refused, .notFound, .unsupported, .incomplete:
         do {
+          if trouble == nil, try tellAgain(seq) { continue }
           try giveUp(seq)
         } catch {
           lookAgain(seq)
@@ -232,6 +260,22 @@ extension SyncEngine {
         lookAgain(seq)
       }
     }
+  }
+
+  /// All was looked at, and it is not there: a server that knows what is repeated is told it once
+  /// more. False where that is the user's to say.
+  private func tellAgain(_ seq: UInt64) throws(StoreFailure) -> Bool {
+    guard can(.idempotentSend) else { return false }
+    let isQueued = try commit { tx throws(StoreFailure) -> Bool in
+      guard var record = try tx.operation(seq), record.state == .unknown, !record.isRewritten
+      else { return false }
+      record.state = .queued
+      record.told = nil
+      try tx.operationTable.saveOperation(record)
+      return true
+    }
+    if isQueued { report.tellHost() }
+    return isQueued
   }
 
   /// It was not there, or nobody may look: the user's to decide.
@@ -247,6 +291,11 @@ extension SyncEngine {
 }
 
 extension OperationRecord {
+  /// Whether a server that knows nothing again would do it twice.
+  fileprivate var mayBeTwo: Bool {
+    !OutboxPolicy.isRepeatable(verb.onWire, body: members, isIdempotent: false)
+  }
+
   /// What stands between the braces of its other members.
   var members: [UInt8] {
     body.count > 2 ? Array(body[1..<body.count - 1]) : []

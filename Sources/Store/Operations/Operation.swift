@@ -113,6 +113,8 @@ package struct OperationRecord: Equatable, Sendable {
   /// Of a send, what was known of the server's time (of its numbers, where it has them)
   /// before it was told first: its message lies above. Nil where nothing was.
   package var toldAfter: Int64?
+  /// Of a send or a create, when it was told first since it was the user's to decide; nil before.
+  package var told: Told?
   /// Its payload was changed after the server may have been told it: of a send that is
   /// done, the server has what it said before.
   package internal(set) var isRewritten = false
@@ -141,6 +143,19 @@ package struct OperationRecord: Equatable, Sendable {
   var row: RowState? {
     guard number != 0, state != .done else { return nil }
     return RowState(position: .pending(seq), flags: flags)
+  }
+}
+
+/// When the server was told something, and by whom.
+package struct Told: Equatable, Sendable {
+  /// By the device's wall clock, or by the only one that the host gives.
+  package var atUs: Int64
+  /// A digest of the device, or a number of the connection; 0 where neither matters.
+  package var by: Int64
+
+  package init(atUs: Int64, by: Int64) {
+    self.atUs = atUs
+    self.by = by
   }
 }
 

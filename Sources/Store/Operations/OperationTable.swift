@@ -28,13 +28,14 @@ extension OperationTable {
       """
       INSERT INTO operation (seq, verb, cid, target, state, number, flags, client_id, depends,
         waits, reply_to, body, plain, sealed, attempts, error_code, error_text, result, at_us,
-        told_after, lsn, rewritten)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        told_after, lsn, rewritten, told_us, told_by)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, record.seq, record.verb.rawValue, record.cid, record.target, record.state.rawValue,
       record.number, record.flags.rawValue, record.clientID, record.depends,
       record.waits.rawValue, record.replyTo, record.body, record.plain, record.sealed,
       record.attempts, record.errorCode, record.errorText, record.result, record.atUs,
-      record.toldAfter, record.lsn, record.isRewritten ? 1 : 0)
+      record.toldAfter, record.lsn, record.isRewritten ? 1 : 0, record.told?.atUs,
+      record.told?.by)
     tx.know(record)
     tx.asked.someOpen = true
     if record.number != 0 {
@@ -93,13 +94,13 @@ extension OperationTable {
       UPDATE operation SET cid = ?, target = ?, state = ?, number = ?, client_id = ?,
         depends = ?, waits = ?, reply_to = ?, body = ?, plain = ?, sealed = ?, attempts = ?,
         error_code = ?, error_text = ?, result = ?, at_us = ?, told_after = ?,
-        lsn = ?, rewritten = ?
+        lsn = ?, rewritten = ?, told_us = ?, told_by = ?
       WHERE seq = ?
       """, record.cid, record.target, record.state.rawValue, record.number, record.clientID,
       record.depends, record.waits.rawValue, record.replyTo, record.body, record.plain,
       record.sealed, record.attempts, record.errorCode, record.errorText, record.result,
       record.atUs, record.toldAfter, tx.lsn,
-      record.isRewritten ? 1 : 0, record.seq)
+      record.isRewritten ? 1 : 0, record.told?.atUs, record.told?.by, record.seq)
     tx.asked.operation = nil
     tx.asked.someOpen = nil
     tx.asked.someSends = nil

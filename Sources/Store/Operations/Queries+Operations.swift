@@ -3,14 +3,14 @@ extension Queries {
   static let operation: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation WHERE seq = ?
     """
 
   static let operationByClient: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation INDEXED BY operation_client WHERE client_id = ?
     """
 
@@ -21,7 +21,7 @@ extension Queries {
   static let operationsOf: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation INDEXED BY operation_kept
     WHERE cid = ? AND verb >= 10 AND seq > ? ORDER BY seq LIMIT ?
     """
@@ -29,7 +29,7 @@ extension Queries {
   static let operationsOpenOf: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation INDEXED BY operation_kept
     WHERE cid = ? AND verb >= 10 AND seq > ? AND state != 4 ORDER BY seq LIMIT ?
     """
@@ -38,7 +38,7 @@ extension Queries {
   static let operationsAnswered: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation INDEXED BY operation_kept
     WHERE cid = ? AND verb >= 10 AND state = -1 ORDER BY seq LIMIT ?
     """
@@ -46,14 +46,14 @@ extension Queries {
   static let operations: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation WHERE verb >= 10 AND seq > ? ORDER BY seq LIMIT ?
     """
 
   static let operationsOpen: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation INDEXED BY operation_open
     WHERE verb >= 10 AND state != 4 AND seq > ? ORDER BY seq LIMIT ?
     """
@@ -61,7 +61,7 @@ extension Queries {
   static let operationsOn: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation INDEXED BY operation_target
     WHERE cid = ? AND target = ? AND state != 4 AND verb >= 10 ORDER BY seq
     """
@@ -69,7 +69,7 @@ extension Queries {
   static let operationsAwaiting: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,
-      rewritten
+      rewritten, told_us, told_by
     FROM operation INDEXED BY operation_depends
     WHERE depends = ? AND depends != 0 ORDER BY seq
     """

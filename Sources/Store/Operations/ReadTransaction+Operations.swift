@@ -118,6 +118,7 @@ extension ReadTransaction {
     record.result = row.optionalBytes(19)
     record.lsn = row.uint(20)
     record.isRewritten = row.int(21) != 0
+    if let by = row.optionalInt(23) { record.told = Told(atUs: row.int(22), by: by) }
     return record
   }
 

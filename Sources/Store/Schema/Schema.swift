@@ -9,13 +9,7 @@ enum Schema {
   static let applicationID: Int64 = 0x5449_444C
 
   /// The newest form that this version reads and writes.
-  static let version: Int64 = 14
-
-  /// The form of a file of this kind of positions: only those of a log have what forms 13 and 14
-  /// added.
-  static func version(of positionKind: Int64) -> Int64 {
-    positionKind == LogTables.positionKind ? version : 12
-  }
+  static let version: Int64 = 15
 
   /// The form of the tables that hold what the server said.
   static let cacheForm: Int64 = 3
@@ -43,7 +37,7 @@ enum Schema {
     _ connection: Connection, binding: Binding
   ) throws(StoreFailure) -> Meta? {
     guard try connection.number("PRAGMA application_id") == applicationID,
-      try connection.number("PRAGMA user_version") == version(of: binding.positionKind)
+      try connection.number("PRAGMA user_version") == version
     else { return nil }
     return try Meta.load(connection, binding)
   }
@@ -74,17 +68,15 @@ enum Schema {
     guard found <= version else { throw .tooNew }
     guard isNew || found >= 1 else { throw .damaged }
     let form = isNew ? cacheForm : try oldForm(connection, binding: binding)
-    // Of another kind it would be refused as that.
-    guard found <= version(of: binding.positionKind) else { throw .tooNew }
     if found < 1 {
       try createOwn(connection)
       try createCache(connection)
       try connection.execute(
         """
         PRAGMA application_id = 1414087756;
-        PRAGMA user_version = 12;
+        PRAGMA user_version = 15;
         """)
-      if binding.positionKind == LogTables.positionKind { try addLog(connection) }
+      if binding.positionKind == LogTables.positionKind { try LogTables.create(connection) }
     } else {
       // Before any cache is made anew, which counts no events.
       if found < 11 { try addEventCount(connection) }
@@ -99,7 +91,8 @@ enum Schema {
       if found < 10 { try addEventID(connection, cacheForm: form) }
       if found < 11 { try countEvents(connection, cacheForm: form) }
       if found < 12 { try addOffered(connection) }
-      if found == 13 { try addLogIndexes(connection) }
+      if found == 13 { try LogTables.addIndexes(connection) }
+      if found < 15 { try addTold(connection) }
     }
     if form < cacheForm {
       try settleKept(connection)
@@ -272,16 +265,15 @@ enum Schema {
       """)
   }
 
-  /// The tables of a log, in a file that is made for one.
-  private static func addLog(_ connection: Connection) throws(StoreFailure) {
-    try LogTables.create(connection)
-    try connection.execute("PRAGMA user_version = 14")
-  }
-
-  /// What an input of a log looks for is found by an index, however much there is beside it.
-  private static func addLogIndexes(_ connection: Connection) throws(StoreFailure) {
-    try LogTables.addIndexes(connection)
-    try connection.execute("PRAGMA user_version = 14")
+  /// Of what was told already nobody knows when, or by whom. (Forms 13 and 14 were a log's alone.)
+  private static func addTold(_ connection: Connection) throws(StoreFailure) {
+    try connection.execute(
+      """
+      ALTER TABLE operation ADD COLUMN told_us INTEGER;
+      ALTER TABLE operation ADD COLUMN told_by INTEGER;
+      UPDATE operation SET told_us = 0, told_by = -1 WHERE attempts > 0;
+      PRAGMA user_version = 15;
+      """)
   }
 
   private static func keptState(_ connection: Connection) throws(StoreFailure) -> LastChangedState?

@@ -101,7 +101,9 @@ extension Schema {
         at_us INTEGER NOT NULL DEFAULT 0,
         told_after INTEGER,
         rewritten INTEGER NOT NULL DEFAULT 0,
-        lsn INTEGER NOT NULL
+        lsn INTEGER NOT NULL,
+        told_us INTEGER,
+        told_by INTEGER
       ) STRICT;
       CREATE INDEX operation_target ON operation (cid, target) WHERE state != 4;
       CREATE INDEX operation_mark ON operation (verb) WHERE verb < 10;

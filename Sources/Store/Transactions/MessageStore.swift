@@ -347,7 +347,7 @@ package final class MessageStore: Sendable {
   package var isMade: Bool { vault?.isMade ?? true }
 
   /// The form of the tables.
-  package var schemaVersion: Int64 { Schema.version(of: positionKind) }
+  package var schemaVersion: Int64 { Schema.version }
 
   /// Log frames that were rejected at the opening: a lost tail.
   package var rejectedFrames: UInt32 { vault?.rejectedFrames ?? 0 }

@@ -101,6 +101,8 @@ final class Fixture {
 
   /// What takes a file of the twelfth form back to the tenth, but for its number.
   static let toTenthForm: StaticString = """
+    ALTER TABLE operation DROP COLUMN told_us;
+    ALTER TABLE operation DROP COLUMN told_by;
     DROP TABLE offered;
     DROP INDEX event_typing;
     ALTER TABLE meta DROP COLUMN event_count;
@@ -109,6 +111,8 @@ final class Fixture {
 
   /// What takes a file of the twelfth form back to the ninth, but for its number.
   static let toNinthForm: StaticString = """
+    ALTER TABLE operation DROP COLUMN told_us;
+    ALTER TABLE operation DROP COLUMN told_by;
     DROP TABLE offered;
     DROP INDEX event_typing;
     ALTER TABLE meta DROP COLUMN event_count;

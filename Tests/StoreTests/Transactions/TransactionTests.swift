@@ -192,7 +192,7 @@ import Timeline
 
   @Test(
     arguments: [
-      ("PRAGMA user_version = 13", StoreFailure.tooNew),
+      ("PRAGMA user_version = 16", StoreFailure.tooNew),
       ("PRAGMA application_id = 1", StoreFailure.notOurs),
       ("PRAGMA user_version = 0", StoreFailure.damaged),
     ] as [(StaticString, StoreFailure)])
@@ -353,7 +353,12 @@ import Timeline
     try fixture.alter("PRAGMA user_version = 11; COMMIT") { tx throws(StoreFailure) in
       _ = try tx.conversation(creating: bytes("d"))
       try tx.settleConversations()
-      try tx.connection.execute("DROP TABLE offered")
+      try tx.connection.execute(
+        """
+        DROP TABLE offered;
+        ALTER TABLE operation DROP COLUMN told_us;
+        ALTER TABLE operation DROP COLUMN told_by;
+        """)
     }
     try fixture.reopen()
     try fixture.write { tx throws(StoreFailure) in try tx.clearCache() }

@@ -24,9 +24,9 @@ from .operations import Operation, OperationState, OperationWait, Performed, Typ
 from .storage import LeaseLost, NoRoom, Object, Storage
 from .values import (
     Action, Basis, Capabilities, Change, ChangeKind, Changes, Coverage, Entity, EntityKind, Event,
-    EventKind, Events, Frame, From, Gap, Message, MessageFlags, MessageState, Origin, Page,
-    Phase, Plain, Policy, PolicyChoice, PolicyQuestion, Profile, Quarantined, SealedMessage, State,
-    Stats, Stop, SyncKind, SyncPhase, SyncStatus, Ties, Truncates, Unsealed)
+    EventKind, Events, Frame, From, Gap, IdempotencyScope, Message, MessageFlags, MessageState,
+    Origin, Page, Phase, Plain, Policy, PolicyChoice, PolicyQuestion, Profile, Quarantined,
+    SealedMessage, State, Stats, Stop, SyncKind, SyncPhase, SyncStatus, Ties, Truncates, Unsealed)
 from .views import (
     At, Conversation, ConversationFlags, Diff, Fold, Item, ItemFlags, ItemsState, ListState,
     LoadKind, Op, OpKind, Waiting, WindowState)
@@ -48,5 +48,6 @@ __all__ = [
     "ConversationList", "Items", "Rows", "Window", "apply", "checksum", "last_error", "Edge",
     "Layout", "Placed", "Viewport", "ViewportState", "Asked", "Counted", "Found", "Hit", "Mark",
     "Order", "Progress", "Work", "LeaseLost", "NoRoom", "Object", "Storage", "Budget", "Room",
-    "Basis", "Imported", "PolicyChoice", "PolicyQuestion", "Unsearched", "IncompleteError",
+    "Basis", "IdempotencyScope", "Imported", "PolicyChoice", "PolicyQuestion", "Unsearched",
+    "IncompleteError",
 ]

@@ -37,6 +37,7 @@ class Profile(ctypes.Structure):
         ("time_resolution_us", c_int64), ("overlap_ms", c_uint32),
         ("deletion_horizon_s", c_uint32), ("zone_offset_min", c_int32), ("ref_days", c_uint32),
         ("refs_max", c_uint32), ("pages_max", c_uint32), ("search_members", View),
+        ("idempotency_scope", c_int32), ("idempotency_s", c_uint32),
     ]
 
 
@@ -126,6 +127,7 @@ class ClientConfig(ctypes.Structure):
         ("seal", SealHook), ("seal_context", c_void_p), ("seal_drop", DropHook),
         ("seen_ms", c_uint32), ("reserved", c_uint32), ("storage", POINTER(Storage)),
         ("choose", PolicyHook), ("choose_context", c_void_p), ("choose_drop", DropHook),
+        ("device", View),
     ]
 
 

@@ -72,6 +72,7 @@ class Client(Acts, Finds, Keeps):
         clock: Gives a monotonic time in milliseconds, for tests and replay.
         storage: Keeps the sealed bytes in the place of a file.
         choose: Gives the policy of what is asked with ``Policy.HOST``.
+        device: The server's name of this login; needed with ``IdempotencyScope.DEVICE``.
 
     Raises:
         TidelineError: one of its kinds; see ``tl_client_open`` in the header.
@@ -86,16 +87,18 @@ class Client(Acts, Finds, Keeps):
         open: Optional[OpenFunction] = None, seal: Optional[SealFunction] = None,
         log: Optional[LogFunction] = None, clock: Optional[ClockFunction] = None,
         storage: Optional[Storage] = None, choose: Optional[ChooseFunction] = None,
+        device: str = "",
     ) -> None:
         self._handle = ctypes.c_void_p()
         self._plain = threading.local()
         texts = [os.fsencode(path) if path is not None else b"", key or b"", account.encode(),
-                 user_id.encode()]
+                 user_id.encode(), device.encode()]
         flags = ((path is None) | existing << 1 | strict << 2 | auto_mark_read << 3
                  | auto_mark_delivered << 4 | catch_up_all << 5)
         config = c.ClientConfig(
             struct_size=ctypes.sizeof(c.ClientConfig), flags=flags, path=c.view(texts[0]),
             key=c.view(texts[1]), account=c.view(texts[2]), user_id=c.view(texts[3]),
+            device=c.view(texts[4]),
             cache_bytes=cache_bytes, request_timeout_ms=request_timeout_ms,
             requests_max=requests_max, seen_ms=seen_ms)
         if profile is not None:
@@ -494,7 +497,8 @@ def _profile(profile: Profile, members: bytes) -> c.Profile:
         time_resolution_us=profile.time_resolution_us, overlap_ms=profile.overlap_ms,
         deletion_horizon_s=profile.deletion_horizon_s, zone_offset_min=profile.zone_offset_min,
         ref_days=profile.ref_days, refs_max=profile.refs_max,
-        pages_max=profile.pages_max, search_members=c.view(members))
+        pages_max=profile.pages_max, search_members=c.view(members),
+        idempotency_scope=profile.idempotency_scope, idempotency_s=profile.idempotency_s)
 
 
 def frame_account(frame: Union[bytes, str]) -> Optional[str]:

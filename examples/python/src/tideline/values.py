@@ -18,6 +18,14 @@ class Truncates(enum.IntEnum):
     NEWEST = 2
 
 
+class IdempotencyScope(enum.IntEnum):
+    """Whose repeated sends the server knows, see ``Capabilities.IDEMPOTENT_SEND``."""
+
+    ACCOUNT = 0
+    DEVICE = 1
+    CONNECTION = 2
+
+
 class Ties(enum.IntEnum):
     """How the server orders messages with the same printed time."""
 
@@ -64,6 +72,8 @@ class Profile:
     refs_max: int = 0
     pages_max: int = 0
     search_members: str = ""
+    idempotency_scope: IdempotencyScope = IdempotencyScope.ACCOUNT
+    idempotency_s: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

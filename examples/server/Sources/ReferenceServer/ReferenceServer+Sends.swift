@@ -24,6 +24,12 @@ extension ReferenceServer {
     return data
   }
 
+  /// Forgets under which client ids it was told to send, as a server does that knows them for a
+  /// while, or by device.
+  public func forgetSends() {
+    for state in conversations.values { state.sent = [:] }
+  }
+
   func editMessage(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
     let state = try room(request, user)
     let id = try target(request, state)
