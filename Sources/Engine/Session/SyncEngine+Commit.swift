@@ -10,24 +10,33 @@ extension SyncEngine {
   func commit<Result>(
     _ body: (WriteTransaction) throws(StoreFailure) -> Result
   ) throws(StoreFailure) -> Result {
+    var result: Result?
+    try commitWhole { tx throws(StoreFailure) in result = try body(tx) }
+    guard let result else { throw .broke("a transaction gave nothing") }
+    return result
+  }
+
+  /// One function for all results: a copy for each of their types made the library 40 kB larger.
+  private func commitWhole(
+    _ body: (WriteTransaction) throws(StoreFailure) -> Void
+  ) throws(StoreFailure) {
     let before = memory.learned
     var changed: [(UInt64, OpenOperation?)] = []
     var (mustSeal, doubtsCounts) = (false, false)
     let isRefused = config.commits?.begins(self) ?? false
     do {
-      let result = try store.write(isRefused: isRefused) { tx throws(StoreFailure) in
+      try store.write(isRefused: isRefused) { tx throws(StoreFailure) in
         tx.seals = config.seal != nil
         tx.origin = origin
         // First, since the body may owe one of them again.
         if !acknowledgements.settled.isEmpty {
           try tx.feedTable.settleReplies(acknowledgements.settled)
         }
-        let result = try body(tx)
+        try body(tx)
         (mustSeal, doubtsCounts) = (tx.mustSeal, tx.doubtsCounts)
         for seq in tx.feedTable.changedOperations.sorted() {
           changed.append((seq, try tx.operation(seq).map { OpenOperation($0) }))
         }
-        return result
       }
       acknowledgements.flushed()
       if mustSeal { outbox.noteSeal() }
@@ -39,7 +48,6 @@ extension SyncEngine {
         report.stats.commits += 1
         report.tellHost()
       }
-      return result
     } catch {
       memory.takeBack(to: before)
       config.commits?.failed(self)

@@ -149,13 +149,16 @@ internal import Text
   func statement<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) -> Statement {
-    let statement = try ready(text, repeat each values)
-    if !statement.isReadOnly { memo.forget() }
+    let statement = try unbound(text, isNoted: false)
+    try bind(repeat each values, to: statement)
     return statement
   }
 
-  private func ready<each Value: Bindable>(
-    _ text: StaticString, _ values: repeat each Value
+  /// What does not depend on the parameters is one function: a copy of it for each list of their
+  /// types made the library 50 kB larger.
+  @inline(never)
+  private func unbound(
+    _ text: StaticString, isNoted: Bool
   ) throws(StoreFailure) -> Statement {
     let place = kept.place(of: text)
     let prepared: OpaquePointer
@@ -165,35 +168,43 @@ internal import Text
       unsafe prepared = try prepare(text)
     }
     let statement = unsafe Statement(prepared, place: place, of: self)
+    if !isNoted, !statement.isReadOnly { memo.forget() }
+    return statement
+  }
+
+  private func bind<each Value: Bindable>(
+    _ values: repeat each Value, to statement: borrowing Statement
+  ) throws(StoreFailure) {
     var index: Int32 = 0
     for value in repeat each values {
       index += 1
       try value.bind(to: statement, at: index)
     }
-    return statement
   }
 
   /// Runs a statement that gives no rows.
   func run<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) {
-    let statement = try statement(text, repeat each values)
-    while try statement.step() {}
+    let statement = try unbound(text, isNoted: false)
+    try bind(repeat each values, to: statement)
+    try statement.finish()
   }
 
   /// The same for who brings what was kept of earlier reads to the new state himself.
   func runNoted<each Value: Bindable>(
     _ text: StaticString, _ values: repeat each Value
   ) throws(StoreFailure) {
-    let statement = try ready(text, repeat each values)
-    while try statement.step() {}
+    let statement = try unbound(text, isNoted: true)
+    try bind(repeat each values, to: statement)
+    try statement.finish()
   }
 
   /// The same for a statement with many parameters, which `bind` gives in turn.
   func runNoted(
     _ text: StaticString, binding bind: (inout Parameters) -> Void
   ) throws(StoreFailure) {
-    let statement = try ready(text)
+    let statement = try unbound(text, isNoted: true)
     var parameters = statement.parameters()
     bind(&parameters)
     try parameters.end()

@@ -33,6 +33,12 @@ internal import Support
     }
   }
 
+  /// Takes all steps that are left.
+  @inline(never)
+  borrowing func finish() throws(StoreFailure) {
+    while try step() {}
+  }
+
   // MARK: Columns
 
   borrowing func isNull(_ column: Int32) -> Bool {

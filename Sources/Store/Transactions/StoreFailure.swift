@@ -47,7 +47,7 @@ package enum StoreFailure: Error, Equatable, Sendable {
 
 extension StoreFailure {
   /// A rule of the code that does not hold, said where it was found.
-  static func broke(
+  package static func broke(
     _ rule: StaticString, file: StaticString = #fileID, line: UInt = #line
   ) -> StoreFailure {
     Invariants.report(rule, file, line)
