@@ -1,39 +1,28 @@
 /// One account's cache and sync, for any thread: the engine's whole face.
 ///
-/// Inputs are taken one at a time under one lock; reads run beside them on
-/// connections of their own. The payload hook runs before the lock is taken and
-/// log lines leave after it is released, so the host may not be called while
-/// anything is held.
+/// It alone has the host's hooks. What is locked lies in `Core` and in what is built on that, none
+/// of which can reach a hook: the clock is read and payloads are opened before, log lines leave
+/// after.
 package import Base
 internal import Store
 internal import Timeline
 internal import Wire
 
 package final class Client: Sendable {
-  private let engine: Lock<SyncEngine>
-  let store: MessageStore
+  let core: Core
   let config: ClientConfig
-  private let signal: EventSignal
   /// By which what another client gave is told apart, also one of another copy of the library.
   let mark = UInt64.random(in: .min ... .max)
-  private let isClosed = Lock(false)
   let (logBound, upkeep) = (Lock(LogBound()), Lock(IndexUpkeep()))
-  /// What windows may know of the core without its lock.
-  let snapshot: Lock<SharedSnapshot>
-  /// The order of the conversations, as of the last read of a page of them.
-  let listed = Lock(ListState(ListConfig(rowsMax: .max)))
-  /// Who looked at what, where not all is kept.
-  let looks = Lock(Looks())
 
-  private init(
-    _ config: ClientConfig, in store: MessageStore, engine: sending SyncEngine, signal: EventSignal
-  ) {
+  private init(_ config: ClientConfig, _ core: Core) {
     self.config = config
-    self.store = store
-    snapshot = engine.windows.snapshot
-    self.engine = Lock(engine)
-    self.signal = signal
+    self.core = core
   }
+
+  var store: MessageStore { core.store }
+  var snapshot: Lock<SharedSnapshot> { core.snapshot }
+  var looks: Lock<Looks> { core.looks }
 
   // MARK: Opening
 
@@ -51,9 +40,10 @@ package final class Client: Sendable {
         config.log?(.warn, "the end of the log was rejected; what it held is fetched again")
       }
       do throws(StoreFailure) {
-        let engine = try SyncEngine(config, in: store)
+        let core = Core(
+          in: store, engine: try SyncEngine(CoreConfig(config), in: store), signal: signal)
         store.accept()
-        let client = Client(config, in: store, engine: engine, signal: signal)
+        let client = Client(config, core)
         client.logOpening()
         return client
       } catch {
@@ -67,51 +57,20 @@ package final class Client: Sendable {
 
   /// Idempotent. Later calls fail; a waiter on the descriptor wakes.
   package func close() {
-    let wasClosed = isClosed.withLock { closed in
-      defer { closed = true }
-      return closed
-    }
-    if !wasClosed {
-      // Whoever is inside finishes first.
-      engine.withLock { engine in
-        engine.rememberSent()
-        store.close()
-      }
+    if core.close() {
       let left = logBound.withLock { $0.rest() }
       for (level, text) in left { config.log?(level, text) }
     }
-    signal.set()
+    signalNews()
   }
 
   /// Destroys the data for good.
-  package func wipe() throws(Failure) {
-    try ensureOpen()
-    isClosed.withLock { $0 = true }
-    defer { signal.set() }
-    try engine.withLock { _ throws(Failure) in
-      do throws(StoreFailure) {
-        try store.wipe()
-      } catch .full {
-        // As code 13 of SQLite. `full` says that nothing has changed, and this has.
-        throw .storage(13)
-      } catch {
-        throw Failure(error)
-      }
-    }
-  }
+  package func wipe() throws(Failure) { try core.wipe() }
 
-  func ensureOpen() throws(Failure) {
-    if isClosed.withLock({ $0 }) { throw .closed }
-    if let failure = store.failure { throw failure }
-  }
+  func ensureOpen() throws(Failure) { try core.ensureOpen() }
 
   /// Makes the descriptor readable.
-  func signalNews() { signal.set() }
-
-  /// Whether a message that is not stored can be looked for.
-  var canLookAround: Bool {
-    config.profile.log != nil || config.profile.capabilities.contains(.around)
-  }
+  func signalNews() { core.signal.set() }
 
   /// Runs one input alone, then tells the host what it should hear.
   func input<Result>(
@@ -119,39 +78,11 @@ package final class Client: Sendable {
   ) throws(Failure) -> Result {
     var lines = LogLines()
     defer { log(lines) }
-    return try input(at: now(), logging: &lines, body)
+    return try core.input(at: now(), logging: &lines, body)
   }
 
   /// What the host's clock says; asked while no lock is held.
   func now() -> Instant { config.clock().bounded }
-
-  /// The same for a caller that holds a lock of its own, so that he has asked the clock before
-  /// and logs after it.
-  func input<Result>(
-    at now: Instant, logging lines: inout LogLines,
-    _ body: (SyncEngine, Instant) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
-    var news = false
-    defer { if news { signal.set() } }
-    return try engine.withLock { engine throws(Failure) in
-      try ensureOpen()
-      defer {
-        let told = engine.report.take()
-        if !told.lines.isEmpty { lines += told.lines }
-        news = told.hasNews
-        engine.postToWindows()
-      }
-      engine.memory.asked.now = now
-      do throws(Failure) {
-        let result = try body(engine, now)
-        try store.endWhereGivenUp()
-        return result
-      } catch {
-        try store.endWhereGivenUp()
-        throw error
-      }
-    }
-  }
 
   /// Whether pages have told in which way each kind of them is listed, for the simulator: until
   /// then they teach no order.
@@ -241,7 +172,7 @@ package final class Client: Sendable {
     try input { engine, now throws(Failure) in
       var next: OutgoingFrame?
       // Also where a reply fails: there is nothing more to take then.
-      defer { if next == nil { self.signal.clear() } }
+      defer { if next == nil { self.core.signal.clear() } }
       next = try engine.takeFrame(now)
       if next == nil { next = try engine.nextAcknowledgement() }
       guard let frame = next else { return nil }
@@ -264,14 +195,14 @@ package final class Client: Sendable {
     let lsn = store.lsn
     let due = try input { engine, now throws(Failure) in
       // Nothing is taken offline, so nothing else would let it rest.
-      if !engine.tracker.isUp { self.signal.rest() }
+      if !engine.tracker.isUp { self.core.signal.rest() }
       return (waitMs: engine.advance(now), nowMs: now.monotonicMs)
     }
     let waitMs = try Keeper(self).advance(resting: due.waitMs, since: lsn)
     return try Finder(self).keepIndex(due.nowMs, before: waitMs)
   }
 
-  package var eventDescriptor: Int32 { signal.descriptor }
+  package var eventDescriptor: Int32 { core.signal.descriptor }
 
   package func state() throws(Failure) -> ClientState {
     try input { engine, _ throws(Failure) in
@@ -337,10 +268,7 @@ package final class Client: Sendable {
     }
   }
 
-  func check(_ id: [UInt8]) throws(Failure) {
-    if id.isEmpty { throw .invalid("an id is empty") }
-    if id.count > Limits.idBytesMax { throw .tooLarge("an id is over 512 bytes") }
-  }
+  func check(_ id: [UInt8]) throws(Failure) { try core.check(id) }
 
   // MARK: Read
 
@@ -421,24 +349,7 @@ package final class Client: Sendable {
   func reading<Result>(
     isApart: Bool = false, _ body: (Reading) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try ensureOpen()
-    // A pair of both would be a type to be made, the first time in a process.
-    var permille: [UInt64: UInt32] = [:]
-    let fresh = snapshot.withLock { snapshot in
-      permille = snapshot.permille
-      return snapshot.fresh
-    }
-    let scheme = PositionScheme(config.profile, overlapUs: 0)
-    do throws(Failure) {
-      let look = { (rx: ReadTransaction) throws(Failure) in
-        try body(Reading(rx, fresh: fresh, permille: permille, scheme: scheme))
-      }
-      if isApart { return try store.readApart(failure: { Failure($0) }, look) }
-      return try store.read(failure: { Failure($0) }, look)
-    } catch {
-      try engine.withLockIfFree { _ throws(Failure) in try store.endWhereGivenUp() }
-      throw store.failure ?? error
-    }
+    try core.reading(isApart: isApart, body)
   }
 
   // MARK: Payloads

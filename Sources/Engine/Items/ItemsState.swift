@@ -16,6 +16,11 @@ struct ItemsState: Sendable {
   /// The oldest unread row that was read meanwhile.
   var unread: Position?
   var isPolling = false
+
+  /// Rows were read, and this is the oldest unread one of them.
+  mutating func note(unread place: Position?) {
+    if seeksLine, let place { unread = min(place, unread ?? place) }
+  }
 }
 
 extension WindowState {

@@ -7,14 +7,14 @@ internal import Timeline
 
 /// One part: rows of the window with what is known of them.
 struct RowPart {
-  var items: [WindowList.Item] = []
-  var page: MessagePage?
+  let items: [WindowList.Item]
+  let page: MessagePage
   var rows: [ItemRow] = []
   /// Where the oldest unread one stands.
   var unread: Position?
 
   mutating func readContents(_ config: ItemsConfig) {
-    guard let page = page?.page else { return }
+    let page = page.page
     for (item, row) in zip(items, page.rows) {
       let isGone = row.flags & MessageFlags.gone != 0
       let content = isGone ? nil : ItemContent(row, in: page, config: config)
@@ -29,7 +29,7 @@ struct RowPart {
 
   /// Asks the host's function of all rows of a page.
   mutating func ask(
-    _ fold: (MessagePage, inout [FoldAnswer]) throws(Failure) -> Void, of page: MessagePage
+    _ fold: (MessagePage, inout [FoldAnswer]) throws(Failure) -> Void
   ) throws(Failure) {
     var answers = rows.map { row in
       FoldAnswer(
@@ -52,6 +52,8 @@ struct RowReader {
   var taken: UInt64 = 0
   /// What is read of them, in their order.
   private(set) var rows: [ItemRow] = []
+  /// Where the oldest unread one of them stands.
+  private(set) var unread: Position?
 
   /// Those of the next part.
   var next: ArraySlice<Int> {
@@ -62,6 +64,7 @@ struct RowReader {
   /// A page may be cut where it is large; what it lacks is in the next part.
   mutating func take(_ part: RowPart) {
     rows.append(contentsOf: part.rows)
+    if let one = part.unread { unread = min(one, unread ?? one) }
   }
 
   func mustBeCurrent(_ state: ItemsState) throws(Failure) {

@@ -71,7 +71,7 @@ extension SyncEngine {
 
   /// Who takes up what the user does, for one transaction.
   func writer(_ tx: WriteTransaction) -> OperationWriter {
-    OperationWriter(outbox: outbox, seals: config.seal != nil, tx: tx)
+    OperationWriter(outbox: outbox, seals: config.seals, tx: tx)
   }
 
   func isRepeatable(_ record: OperationRecord) -> Bool {

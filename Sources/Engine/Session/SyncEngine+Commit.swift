@@ -26,7 +26,7 @@ extension SyncEngine {
     let isRefused = config.commits?.begins(self) ?? false
     do {
       try store.write(isRefused: isRefused) { tx throws(StoreFailure) in
-        tx.seals = config.seal != nil
+        tx.seals = config.seals
         tx.origin = origin
         // First, since the body may owe one of them again.
         if !acknowledgements.settled.isEmpty {

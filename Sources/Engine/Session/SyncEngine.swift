@@ -9,7 +9,7 @@ internal import Timeline
 internal import Wire
 
 final class SyncEngine {
-  let config: ClientConfig
+  let config: CoreConfig
   let store: MessageStore
   let memory: SyncMemory
   var lastLSN: UInt64
@@ -32,7 +32,7 @@ final class SyncEngine {
   /// What the host is told of: counters, lines, and whether it should look.
   var report = Report()
 
-  init(_ config: ClientConfig, in store: MessageStore) throws(StoreFailure) {
+  init(_ config: CoreConfig, in store: MessageStore) throws(StoreFailure) {
     self.config = config
     self.store = store
     let facts = try store.read { rx throws(StoreFailure) in try rx.facts() }

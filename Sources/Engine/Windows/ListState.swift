@@ -15,7 +15,6 @@ struct ListState: LiveQueryState {
   private(set) var gate: Gate
   var list: WindowList
   var isClosed = false
-  var logLines = LogLines()
   /// The newest entry of the change feed that the list stands for; nil before it was
   /// read for the first time.
   private var seq: UInt64?

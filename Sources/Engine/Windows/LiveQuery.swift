@@ -1,8 +1,9 @@
-/// What a window and a list of conversations have in common for the host that holds one.
+/// What a window and a list of conversations have in common behind their lock.
 ///
-/// Rule protected: what was closed asks for nothing more. The lock of what is seen is held
+/// Rules protected: what was closed asks for nothing more. The lock of what is seen is held
 /// while it is closed, so no call on another thread is half done then. Locks are taken in
-/// one order: handle, core, board.
+/// one order: handle, core, board. Whoever has one of these has no client beside it, so that
+/// nothing can run a hook of the host's under the lock.
 internal import Base
 internal import Timeline
 
@@ -10,51 +11,34 @@ internal import Timeline
 protocol LiveQueryState: Sendable {
   var list: WindowList { get }
   var isClosed: Bool { get set }
-  /// What the host is told once the lock is free.
-  var logLines: LogLines { get set }
   /// Entries and keys read so far.
   var read: Int { get }
 }
 
 final class LiveQuery<State: LiveQueryState>: Sendable {
-  let client: Client
+  let core: Core
   let number: UInt64
   private let seen: Lock<State>
 
-  init(_ client: Client, number: UInt64, seen: State) {
-    self.client = client
+  init(_ core: Core, number: UInt64, seen: State) {
+    self.core = core
     self.number = number
     self.seen = Lock(seen)
   }
 
-  deinit {
-    close()
-  }
-
-  func close() {
-    let wasClosed = seen.withLock { seen in
+  /// False where it was shut.
+  func shut() -> Bool {
+    seen.withLock { seen in
       defer { seen.isClosed = true }
-      return seen.isClosed
-    }
-    if wasClosed { return }
-    do {
-      try client.input { engine, now throws(Failure) in engine.closeWindow(number, at: now) }
-    } catch {
-      // The client is closed, and all its handles with it.
+      return !seen.isClosed
     }
   }
 
   /// Gives nothing back: each kind of answer would be one more copy of it.
   func inside(_ body: (inout State) throws(Failure) -> Void) throws(Failure) {
-    try client.ensureOpen()
-    var lines = LogLines()
-    defer { client.log(lines) }
+    try core.ensureOpen()
     try seen.withLock { seen throws(Failure) in
       if seen.isClosed { throw .closed }
-      defer {
-        lines = seen.logLines
-        seen.logLines = LogLines()
-      }
       try body(&seen)
     }
   }

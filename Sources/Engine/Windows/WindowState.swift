@@ -23,7 +23,6 @@ struct WindowState: LiveQueryState {
   var ends = WindowEnds()
   /// Lists of items that stand over it.
   var items: [ItemsState] = []
-  var logLines = LogLines()
   /// Splits were held back before this look.
   private(set) var holds = false
 

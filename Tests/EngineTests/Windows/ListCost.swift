@@ -61,7 +61,7 @@ import Testing
       found += page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) }
     }
     #expect(found == (0..<2_000).reversed().map { "r\($0)" })
-    #expect(world.client.listed.withLock { $0.read } == 2_000)
+    #expect(world.client.core.listed.withLock { $0.read } == 2_000)
     // What happens between two pages is seen by the next one.
     try world.connect()
     let message =
@@ -70,7 +70,7 @@ import Testing
     _ = try world.client.receive(Array(message.utf8))
     let page = try world.client.conversations(offset: 0, limit: 1)
     #expect(page.rows.map { String(decoding: page.bytes[$0.id], as: UTF8.self) } == ["r50"])
-    #expect(world.client.listed.withLock { $0.read } < 2_010)
+    #expect(world.client.core.listed.withLock { $0.read } < 2_010)
     world.client.close()
     #expect(throws: Failure.closed) { try world.client.conversations(offset: 0, limit: 1) }
   }
