@@ -570,7 +570,15 @@ TL_API TL_CHECK tl_status tl_client_connected(tl_client *client);
  * @brief Says that the connection is gone.
  *
  * Requests in flight are forgotten and asked again on the next connection;
- * frames not yet taken are dropped.
+ * frames not yet taken are dropped. A sync whose requests were lost so six times
+ * ends with #TL_E_TIMEOUT.
+ *
+ * Two connections in a row may end with a request that was taken and without any
+ * answer. Then the next one sends no request for a second, and after each further
+ * one twice as long, up to a minute, counted from the end of the last connection.
+ * #tl_client_advance has the pause among its deadlines. After six in a row every
+ * sync ends with #TL_E_TIMEOUT, and #TL_SYNC_ALL with #TL_E_INCOMPLETE. Any answer
+ * ends the pauses.
  * @param client The client.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
  */

@@ -46,7 +46,7 @@ struct OperationReader {
         return start..<page.bytes.count
       }
       let isUploading = record.waits == .upload && record.state != .done
-      let retry = outbox.notBeforeMs[record.seq].map { max(0, $0 - now.monotonicMs) }
+      let retry = dueMs(record.seq, now).map { max(0, $0 - now.monotonicMs) }
       page.rows.append(
         OperationView(
           id: record.seq, number: record.number, standing: OperationStanding(record.state),
@@ -61,6 +61,12 @@ struct OperationReader {
     return page
   }
 
+  /// When it may be tried again, where that is known.
+  private func dueMs(_ seq: UInt64, _ now: Instant) -> Int64? {
+    let own = outbox.notBeforeMs[seq]
+    return tracker.isResting(now.monotonicMs) ? max(own ?? .min, tracker.restsUntilMs) : own
+  }
+
   private func waiting(_ record: OperationRecord, _ now: Instant) -> OperationWaiting {
     switch record.state {
     case .inFlight, .answered, .refused, .done:
@@ -72,7 +78,7 @@ struct OperationReader {
       if record.waits == .upload { return .upload }
       if record.waits == .seal { return .seal }
       if record.depends != 0 { return .turn }
-      if let due = outbox.notBeforeMs[record.seq], due > now.monotonicMs { return .retry }
+      if let due = dueMs(record.seq, now), due > now.monotonicMs { return .retry }
       if !tracker.isUp { return .connection }
       return tracker.isPending(.operation(record.seq)) ? .nothing : .turn
     }

@@ -74,18 +74,29 @@ struct RequestTracker {
   /// When an answer came last.
   private var answeredMs: Int64 = .min
 
+  /// Connections in a row on which a request was taken, and since which no answer came.
+  private var connectionsInVain = 0
+  /// Whether a request of this connection was taken.
+  private var hasAsked = false
+  /// The last connection ended so, and it was the sixth in a row.
+  private(set) var isGivenUp = false
+  /// Nothing is asked sooner: a server may take each connection down with its first request.
+  private(set) var restsUntilMs: Int64 = .min
+
+  func isResting(_ nowMs: Int64) -> Bool { isUp && nowMs < restsUntilMs }
+
   /// A new connection; gives back what the old one left unanswered.
-  mutating func connect() -> [PendingRequest] {
-    let lost = drop(.up)
-    return lost
-  }
+  mutating func connect(nowMs: Int64) -> [PendingRequest] { drop(.up, nowMs: nowMs) }
 
-  mutating func disconnect() -> [PendingRequest] {
-    drop(.down)
-  }
+  mutating func disconnect(nowMs: Int64) -> [PendingRequest] { drop(.down, nowMs: nowMs) }
 
-  private mutating func drop(_ link: Link) -> [PendingRequest] {
+  private mutating func drop(_ link: Link, nowMs: Int64) -> [PendingRequest] {
     self.link = link
+    if hasAsked, connectionsInVain > 1 {
+      restsUntilMs = nowMs + backoffMs(attempt: connectionsInVain - 1, atLeast: 0)
+    }
+    isGivenUp = hasAsked && connectionsInVain >= SyncScheduler.attemptsMax
+    hasAsked = false
     let lost = pendingRequests.filter { !$0.isSettled }
     pendingRequests = []
     outbox = []
@@ -150,6 +161,8 @@ struct RequestTracker {
   mutating func startTimer(_ frame: UInt64, nowMs: Int64) -> Bool {
     guard let index = pendingRequests.firstIndex(where: { $0.frame == frame }) else { return false }
     let (deadline, overflow) = nowMs.addingReportingOverflow(pacing.timeoutMs)
+    if !hasAsked { connectionsInVain &+= 1 }
+    hasAsked = true
     pendingRequests[index].sentMs = nowMs
     pendingRequests[index].deadlineMs = overflow ? .max : deadline
     return true
@@ -170,6 +183,7 @@ struct RequestTracker {
     if let verb = response.verb, verb != pendingRequests[index].verb { return nil }
     let pending = pendingRequests.remove(at: index)
     answeredMs = nowMs
+    connectionsInVain = 0
     if let sentMs = pending.sentMs { pacing.answered(afterMs: nowMs - sentMs) }
     return pending
   }
@@ -183,7 +197,7 @@ struct RequestTracker {
     // What is no page and was lost where others were answered says nothing of the network.
     let isAlone = late.allSatisfy { $0.limit == 0 && $0.sentMs ?? .max <= answeredMs }
     if !isAlone { pacing.timedOut() }
-    if !echoes { return drop(.void) }
+    if !echoes { return drop(.void, nowMs: nowMs) }
     pendingRequests.removeAll { pending in late.contains { $0.requestID == pending.requestID } }
     return late
   }
@@ -197,6 +211,7 @@ struct RequestTracker {
       let index = pendingRequests.firstIndex(where: { $0.purpose == purpose && !$0.isSettled })
     else { return }
     pendingRequests[index].isSettled = true
+    connectionsInVain = 0
     // The oldest are hardly answered any more.
     if pendingRequests.count(where: \.isSettled) > Limits.requestsMax,
       let oldest = pendingRequests.firstIndex(where: \.isSettled)

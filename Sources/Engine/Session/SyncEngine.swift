@@ -74,13 +74,19 @@ final class SyncEngine {
 
   func connected(_ now: Instant) {
     report.logLines.append((.info, "connected"))
-    requeue(tracker.connect(), now)
+    requeue(tracker.connect(nowMs: now.monotonicMs), now)
+    if tracker.isResting(now.monotonicMs) {
+      let restMs = tracker.restsUntilMs - now.monotonicMs
+      report.logLines.append(.warn, "connections ended without an answer: requests wait", restMs)
+    }
     memory.connect(at: lastLSN, nowMs: now.monotonicMs)
     receipts.connect()
     scheduler.wake()
     beginAcknowledgements()
+    // Those in trouble come after other work, also where that has to wait.
+    let beginsMs = max(now.monotonicMs, tracker.restsUntilMs)
     subscriptions.connect { attempt in
-      now.monotonicMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
+      beginsMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
     }
     outbox.connect(at: now.monotonicMs, timeoutMs: tracker.pacing.timeoutMs)
     clearTyping()
@@ -93,7 +99,7 @@ final class SyncEngine {
 
   func disconnected(_ now: Instant) {
     if tracker.link != .down { report.logLines.append((.info, "disconnected")) }
-    requeue(tracker.disconnect(), now)
+    requeue(tracker.disconnect(nowMs: now.monotonicMs), now)
     subscriptions.disconnect()
     memory.disconnect()
     list.expire()
@@ -108,6 +114,7 @@ final class SyncEngine {
       switch pending.purpose {
       case .sync(let id):
         syncs.append(id)
+        if pending.sentMs != nil { scheduler.noteLost(id) }
       case .marks:
         receipts.wake()
       case .operation:
@@ -120,8 +127,18 @@ final class SyncEngine {
       }
     }
     scheduler.disconnect(losing: syncs)
+    endInVain()
     breakPromises(scheduler.policies.takeOffline(), .offline, at: now)
     if !lost.isEmpty || !windows.windows.isEmpty { report.tellHost() }
+  }
+
+  /// Ends a sync that was asked six times, and all of them after six connections without an answer.
+  private func endInVain() {
+    for job in scheduler.jobs
+    where tracker.isGivenUp || job.turn.attempts >= SyncScheduler.attemptsMax {
+      end(job, trouble: .timeout)
+    }
+    if tracker.isGivenUp { endCatchUp(trouble: .incomplete) }
   }
 
   func advance(_ now: Instant) -> Int64 {
@@ -136,6 +153,7 @@ final class SyncEngine {
     }
     if tracker.link == .void, !late.isEmpty {
       report.logLines.append((.warn, "no answer in time on a connection without request ids"))
+      endInVain()
       report.tellHost()
     }
     expireTyping(now)
@@ -147,6 +165,7 @@ final class SyncEngine {
     next = min(next, scheduler.policies.deadlineMs ?? .max)
     if tracker.isUp {
       next = min(next, scheduler.deadlineMs(after: now.monotonicMs) ?? .max)
+      if tracker.isResting(now.monotonicMs) { next = min(next, tracker.restsUntilMs) }
       if receipts.isWaiting, receipts.notBeforeMs > now.monotonicMs {
         next = min(next, receipts.notBeforeMs)
       }
@@ -278,7 +297,7 @@ final class SyncEngine {
   /// what the user did and marks, then what a screen waits for, then the other syncs in the order
   /// asked; one sync request at a time in each conversation.
   func pump(_ now: Instant) {
-    guard sendSubscriptions() else { return }
+    guard !tracker.isResting(now.monotonicMs), sendSubscriptions() else { return }
     sendTroubled(now)
     sendOperations(now)
     sendMarks(now)

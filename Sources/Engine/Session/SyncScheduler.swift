@@ -152,6 +152,12 @@ struct SyncScheduler {
     for index in jobs.indices { jobs[index].turn.notBeforeMs = .min }
   }
 
+  /// The connection is lost with a request that was sent, which counts as a try in vain.
+  mutating func noteLost(_ id: UInt64) {
+    guard let index = jobs.firstIndex(where: { $0.id == id }) else { return }
+    jobs[index].turn.attempts += 1
+  }
+
   /// The connection is lost, and with it the requests of these: offsets and bounds belong to the
   /// time they were asked in.
   mutating func disconnect(losing lost: [UInt64]) {

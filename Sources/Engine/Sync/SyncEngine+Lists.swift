@@ -151,7 +151,7 @@ extension SyncEngine {
     scheduler.all?.take(status, trouble: trouble)
   }
 
-  private func endCatchUp(trouble: Failure?) {
+  func endCatchUp(trouble: Failure?) {
     guard let all = scheduler.all else { return }
     scheduler.all = nil
     keepPromises(of: all.id, remember(end: all, trouble: trouble))
