@@ -111,11 +111,12 @@ package struct LogProjection {
       // There is nothing, and that is known.
       spans.insert(.min, .after(timestampGroup: .min))
     }
-    for place in try book.table.unclaimedPlaces() {
-      spans.remove(.before(timestampGroup: place), .after(timestampGroup: place))
+    for holes in [try book.table.unclaimedPlaces(), try tx.newestQuarantined(cid)] {
+      // Of very many only the newest are read, and nothing is claimed below those.
+      if holes.count == Limits.spansMax, let last = holes.last { spans.remove(.min, last.high) }
+      for hole in holes.reversed() { spans.remove(hole.low, hole.high) }
     }
     if let place = try book.blurred() { spans.remove(.min, .after(timestampGroup: place)) }
-    for hole in try tx.quarantined(cid) { spans.remove(hole.low, hole.high) }
     spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: try tx.spans(cid), in: cid)
   }

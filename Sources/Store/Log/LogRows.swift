@@ -150,15 +150,20 @@ package struct LogRows: LogTable {
         """, cid, place))
   }
 
-  /// The places of which nothing is claimed.
-  func unclaimedPlaces() throws(StoreFailure) -> [Int64] {
-    let row = try tx.connection.statement(
-      """
-      SELECT place FROM entry INDEXED BY entry_doubted
-      WHERE cid = ? AND flags & 8 != 0 ORDER BY place
-      """, cid)
-    var places: [Int64] = []
-    while try row.step() { places.append(row.int(0)) }
+  static let unclaimedPlaces: StaticString = """
+    SELECT place FROM entry INDEXED BY entry_doubted
+    WHERE cid = ? AND flags & 8 != 0 ORDER BY place DESC LIMIT ?
+    """
+
+  /// The places of which nothing is claimed, the newest first.
+  func unclaimedPlaces() throws(StoreFailure) -> [SpanSet.Span] {
+    let row = try tx.connection.statement(Self.unclaimedPlaces, cid, Limits.spansMax)
+    var places: [SpanSet.Span] = []
+    while try row.step() {
+      places.append(
+        SpanSet.Span(
+          low: .before(timestampGroup: row.int(0)), high: .after(timestampGroup: row.int(0))))
+    }
     return places
   }
 

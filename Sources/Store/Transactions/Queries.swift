@@ -106,6 +106,11 @@ enum Queries {
     WHERE cid = ? AND seen >= ? ORDER BY low_time, low_id, high_time, high_id
     """
 
+  static let newestQuarantined: StaticString = """
+    SELECT low_time, low_id, high_time, high_id FROM quarantine
+    WHERE cid = ? ORDER BY low_time DESC, low_id DESC LIMIT ?
+    """
+
   static let someQuarantined: StaticString = "SELECT 1 FROM quarantine WHERE cid = ? LIMIT 1"
 
   static let quarantinedItems: StaticString = """

@@ -282,6 +282,12 @@ package class ReadTransaction {
     return found
   }
 
+  /// The newest places, as many as spans are kept; the newest first.
+  func newestQuarantined(_ cid: Int64) throws(StoreFailure) -> [SpanSet.Span] {
+    guard try someQuarantined(cid) else { return [] }
+    return try Self.ranges(connection.statement(Queries.newestQuarantined, cid, Limits.spansMax))
+  }
+
   /// The places that reach into `low ..< high`.
   package func quarantined(
     _ cid: Int64, from low: Position, to high: Position

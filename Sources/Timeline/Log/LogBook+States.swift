@@ -71,28 +71,24 @@ extension LogBook {
 
   /// The edit that counts. Of however many a few are looked at.
   private func lastEdit(of row: LogRow, own: Int?) throws(Table.Failure) -> LogRow? {
-    var parts = [Int64.min...Int64.max]
-    if let own {
-      let range = ranges[own]
-      parts = [range.high + 1...Int64.max, Int64.min...range.low - 1]
-      parts.insert(range.low...range.high, at: isPlanted(.otherRangeFirst) ? 0 : 2)
-    }
-    for part in parts {
-      if let edit = try lastEdit(of: row, within: part) { return edit }
+    var looks = Limits.logLooksMax
+    for part in stretches(own: own) {
+      if let edit = try lastEdit(of: row, within: part, &looks) { return edit }
     }
     return nil
   }
 
   private func lastEdit(
-    of row: LogRow, within part: ClosedRange<Int64>
+    of row: LogRow, within part: ClosedRange<Int64>, _ looks: inout Int
   ) throws(Table.Failure) -> LogRow? {
     let user = editor(of: row)
     var high = part.upperBound
-    while let edit = try table.lastEdit(
-      of: row.id, by: user, from: part.lowerBound, through: high)
+    while looks > 0,
+      let edit = try table.lastEdit(of: row.id, by: user, from: part.lowerBound, through: high)
     {
-      if try !isTakenBack(edit) { return edit }
+      if try !isTakenBack(edit, &looks) { return edit }
       high = edit.place - 1
+      looks -= 1
     }
     return nil
   }
@@ -105,9 +101,10 @@ extension LogBook {
   ) throws(Table.Failure) {
     guard let row = try table.row(id) else { return }
     var high = range.high
+    var looks = Limits.logLooksMax
     // Later ones may have been pushed before the page came. Of however many a few are looked at.
     for _ in 0..<(isPresent ? 1 : 8) where range.low <= high {
-      guard let edit = try lastEdit(of: row, within: range.low...high) else { return }
+      guard let edit = try lastEdit(of: row, within: range.low...high, &looks) else { return }
       if try nameEdit(of: id, as: edit, in: range, isSure: isPresent) { return }
       high = edit.place - 1
     }

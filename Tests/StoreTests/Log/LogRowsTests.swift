@@ -293,6 +293,63 @@ extension LogRows: InspectedLogTable {
     }
   }
 
+  /// Protects: an input reads a bounded number of places of which nothing is claimed, however many
+  /// there are; what lies below those that it reads is not claimed either.
+  @Test(arguments: [false, true]) func placesThatAreNotClaimedAreBounded(
+    _ areQuarantined: Bool
+  ) throws {
+    let fixture = try fixture(.memory)
+    let cid = try fixture.conversation()
+    let count = Int64(Limits.spansMax) + 500
+    try fixture.write { tx throws(StoreFailure) in
+      for place in 1...count {
+        let low = Position.before(timestampGroup: place * 10)
+        let high = Position.after(timestampGroup: place * 10)
+        if areQuarantined {
+          let connection = try tx.connection
+          try connection.run(
+            """
+            INSERT INTO quarantine
+              (cid, low_time, low_id, high_time, high_id, digest, size, reason, lsn, bytes, seen)
+            VALUES (?, ?, ?, ?, ?, 0, 0, 1, 1, x'', 1)
+            """, cid, low.time, low.key, high.time, high.key)
+        } else {
+          var row = LogRow(
+            entry: LogEntry(id: Array("m\(place)".utf8)), place: place * 10, stored: 0, heard: 0)
+          row.isClaimed = false
+          var rows = LogRows(tx, cid)
+          try rows.put(row)
+        }
+      }
+      let read =
+        areQuarantined
+        ? try tx.newestQuarantined(cid) : try LogRows(tx, cid).unclaimedPlaces()
+      #expect(read.count == Limits.spansMax)
+      let book = LogBook(
+        table: LogRows(tx, cid),
+        ranges: [LogRange(low: 1, high: count * 10 + 5, connection: 1)], facts: LogFacts(),
+        profile: LogProfile())
+      try LogProjection(tx, cid).writeSpans(of: book)
+      let spans = try tx.spans(cid)
+      #expect(spans.spans.count == Limits.spansMax)
+      let lowest = Position.after(timestampGroup: (count - Int64(Limits.spansMax) + 1) * 10)
+      #expect(spans.spans.first?.low == lowest)
+      for place in [count, count - 1, 600] {
+        let hidden = Position(time: place * 10, id: bytes("x"))
+        let shown = Position(time: place * 10 + 5, id: bytes("x"))
+        #expect(!spans.spans.contains { $0.contains(hidden) })
+        #expect(spans.spans.contains { $0.contains(shown) })
+      }
+    }
+    let connection = try Connection.memory()
+    _ = try Schema.prepare(
+      connection, binding: Schema.Binding(account: [], user: [], positionKind: 2))
+    for query in [LogRows.unclaimedPlaces, Queries.newestQuarantined] {
+      let steps = try connection.plan(of: query)
+      #expect(!steps.contains { $0.hasPrefix("SCAN") || $0.contains("TEMP B-TREE") }, "\(steps)")
+    }
+  }
+
   /// Protects: a cache that is cleared, and a conversation that goes, leave nothing of the log.
   @Test func whatIsClearedIsGone() throws {
     let fixture = try fixture(.file)

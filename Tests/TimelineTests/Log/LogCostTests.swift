@@ -235,7 +235,7 @@ private struct CountedLogTable: LogTable {
   }
 
   /// Protects: however often a change was taken back and given again, a few of that are looked at.
-  @Test(arguments: [LogSlot.deletion, .pin, .reactions(of: Array("u".utf8))])
+  @Test(arguments: [LogSlot.deletion, .pin, .content, .reactions(of: Array("u".utf8))])
   func whatWasTakenBackOftenIsLookedAtSeldom(_ slot: LogSlot) throws {
     var book = try book(entries("m", 10))
     var all: [LogEntry] = []
@@ -244,12 +244,13 @@ private struct CountedLogTable: LogTable {
         switch slot {
         case .deletion: .delete
         case .pin: .pin
+        case .content: .edit
         default: .react([1])
         }
       let id = Array("x\(number)".utf8)
-      all.append(
-        LogEntry(
-          id: id, change: LogChange(kind, of: Array("n9".utf8), by: Array("u".utf8))))
+      // Of edits those of the message's sender count, who is nobody here.
+      let user = Array((slot == .content ? "" : "u").utf8)
+      all.append(LogEntry(id: id, change: LogChange(kind, of: Array("n9".utf8), by: user)))
       all.append(
         LogEntry(
           id: Array("y\(number)".utf8), change: LogChange(.delete, of: id, by: Array("u".utf8))))
@@ -257,7 +258,7 @@ private struct CountedLogTable: LogTable {
     try book.take(LogPush(entries: all, previous: Array("n9".utf8)))
     let before = book.table.counter.read
     let state = try #require(try book.state(of: Array("n9".utf8), withReactions: false))
-    #expect(!state.isDeleted && !state.isPinned)
+    #expect(!state.isDeleted && !state.isPinned && !state.isEdited)
     #expect(try book.reactions(of: Array("n9".utf8), by: Array("u".utf8)).isEmpty)
     #expect(book.table.counter.read - before <= 600)
   }
