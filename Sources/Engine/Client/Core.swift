@@ -12,6 +12,7 @@ internal import Timeline
 final class CoreConfig: Sendable {
   let account: [UInt8]
   let user: [UInt8]
+  let device: [UInt8]
   let profile: Profile
   let autoMarkRead: Bool
   let seenMs: Int64
@@ -27,6 +28,7 @@ final class CoreConfig: Sendable {
   init(_ config: ClientConfig) {
     account = config.account
     user = config.user
+    device = config.device
     profile = config.profile
     autoMarkRead = config.autoMarkRead
     seenMs = config.seenMs
