@@ -169,23 +169,43 @@ package struct LogProjection {
     _ step: LogStep, of book: LogBook<LogRows>
   ) throws(StoreFailure) {
     guard try tx.someQuarantined(cid) else { return }
+    let places = try quarantinedPlaces()
+    if places.isEmpty { return }
     for id in [step.moved, step.updated, step.removed].joined() {
+      let key = Position(time: 0, id: id).key
+      guard let times = places[key] else { continue }
       let row = try book.table.row(id)
-      guard let row, row.entry.isUnreadable else {
-        try tx.connection.run(
-          "DELETE FROM quarantine WHERE cid = ? AND low_id = ? AND low_time >= 0", cid,
-          Position(time: 0, id: id).key)
-        tx.asked.quarantinedCount = nil
-        continue
+      for time in times {
+        guard let row, row.entry.isUnreadable else {
+          try tx.connection.run(Self.freeQuarantined, cid, time, key)
+          tx.asked.quarantinedCount = nil
+          continue
+        }
+        let behind = Position(time: row.place, id: id).successor
+        try tx.connection.run(Self.moveQuarantined, row.place, behind.key, cid, time, key)
       }
-      let place = Position(time: row.place, id: id)
-      try tx.connection.run(
-        """
-        UPDATE OR REPLACE quarantine SET low_time = ?1, high_time = ?1, high_id = ?2
-        WHERE cid = ?3 AND low_id = ?4 AND low_time >= 0
-        """, row.place, place.successor.key, cid, place.key)
     }
   }
+
+  /// Where entries hide that could not be read, by the keys of their ids. They are looked up by
+  /// place, so the places are read once and not for each entry that moves.
+  private func quarantinedPlaces() throws(StoreFailure) -> [[UInt8]: [Int64]] {
+    var places: [[UInt8]: [Int64]] = [:]
+    let statement = try tx.connection.statement(
+      "SELECT DISTINCT low_time, low_id FROM quarantine WHERE cid = ? AND low_time >= 0", cid)
+    while try statement.step() {
+      places[statement.bytes(1), default: []].append(statement.int(0))
+    }
+    return places
+  }
+
+  static let freeQuarantined: StaticString =
+    "DELETE FROM quarantine WHERE cid = ? AND low_time = ? AND low_id = ?"
+
+  static let moveQuarantined: StaticString = """
+    UPDATE OR REPLACE quarantine SET low_time = ?1, high_time = ?1, high_id = ?2
+    WHERE cid = ?3 AND low_time = ?4 AND low_id = ?5
+    """
 }
 
 extension LogEntry {
