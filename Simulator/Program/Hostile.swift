@@ -25,6 +25,8 @@ final class HostileTally: @unchecked Sendable {
   private var sum = HostileReport(seed: 0)
   private var heaviest: UInt64 = 0
   private var longest: UInt64 = 0
+  private var slowest: UInt64 = 0
+  private var frames: [HostileReport.Scheme: Int] = [:]
 
   func add(_ report: HostileReport) {
     turn.withLock {
@@ -39,11 +41,14 @@ final class HostileTally: @unchecked Sendable {
         fflush(nil)
       }
       sum.frames += report.frames
+      frames[report.scheme, default: 0] += report.frames
       sum.requests += report.requests
       sum.reopenings += report.reopenings
       for (name, count) in report.failures { sum.failures[name, default: 0] += count }
       if report.residentGrowth > sum.residentGrowth { heaviest = report.seed }
       if report.requestsOfASync > sum.requestsOfASync { longest = report.seed }
+      if report.longestCallUs > sum.longestCallUs { slowest = report.seed }
+      sum.longestCallUs = max(sum.longestCallUs, report.longestCallUs)
       sum.residentGrowth = max(sum.residentGrowth, report.residentGrowth)
       sum.requestsOfASync = max(sum.requestsOfASync, report.requestsOfASync)
       sum.fileBytes = max(sum.fileBytes, report.fileBytes)
@@ -67,8 +72,14 @@ final class HostileTally: @unchecked Sendable {
       "at most: \(sum.requestsOfASync) requests of a sync (seed \(longest)), "
         + "\(sum.residentGrowth >> 10) KiB of memory (seed \(heaviest)), "
         + "\(sum.fileBytes >> 10) KiB of file")
+    print("the longest call: \(sum.longestCallUs / 1_000) ms of CPU (seed \(slowest))")
+    let schemes = HostileReport.Scheme.allCases
+    let drawn = schemes.map { "by \($0) \(frames[$0] ?? 0)" }
+    print("frames of servers whose order is \(drawn.joined(separator: ", "))")
+    let missing = schemes.filter { frames[$0] == nil }
+    if !missing.isEmpty { print("no seed drew: \(missing)") }
     print("\(passed) passed, \(failed) failed")
-    exit(failed == 0 ? 0 : 1)
+    exit(failed == 0 && missing.isEmpty ? 0 : 1)
   }
 }
 

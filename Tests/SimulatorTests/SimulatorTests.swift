@@ -96,6 +96,12 @@ import Testing
     #expect(report.frames >= 220 && report.requests > 0)
   }
 
+  /// `hostile` counts the frames of each, and fails where one was not drawn.
+  @Test func areOfAllSchemes() {
+    let drawn = Set((1...9 as ClosedRange<UInt64>).map { Hostile.run($0, frames: 1).scheme })
+    #expect(drawn == Set(HostileReport.Scheme.allCases))
+  }
+
   @Test func areReplayedBySeed() {
     let (first, second) = (Hostile.run(4, frames: 150), Hostile.run(4, frames: 150))
     #expect(first.requests == second.requests && first.failures == second.failures)

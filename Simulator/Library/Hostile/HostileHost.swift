@@ -2,6 +2,7 @@
 /// places, numbers and times as no host should.
 internal import Base
 internal import Engine
+internal import Glibc
 
 final class HostileHost {
   let client: Client
@@ -11,6 +12,8 @@ final class HostileHost {
   /// Syncs that it asked for.
   private(set) var syncs: [UInt64] = []
   private(set) var requestsOfASync = 0
+  /// CPU time of the longest call.
+  private(set) var longestCallUs = 0
   /// How often each kind of failure was told.
   private(set) var failures: [String: Int] = [:]
 
@@ -21,6 +24,8 @@ final class HostileHost {
 
   /// Runs a call, whose failure is its answer. What says that the library is at fault is thrown.
   func attempt<Result>(_ body: () throws(Failure) -> Result) throws(HostileTrouble) -> Result? {
+    let began = Self.threadUs()
+    defer { longestCallUs = max(longestCallUs, Self.threadUs() - began) }
     do throws(Failure) {
       return try body()
     } catch {
@@ -32,6 +37,13 @@ final class HostileHost {
       failures[error.name, default: 0] += 1
       return nil
     }
+  }
+
+  /// CPU time of this thread.
+  private static func threadUs() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
   }
 
   private func room() -> [UInt8] { Array(values.room().utf8) }

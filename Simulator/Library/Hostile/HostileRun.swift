@@ -8,13 +8,21 @@ internal import Glibc
 
 /// What a seed came to.
 public struct HostileReport: Codable, Sendable {
+  /// What the order of a server's messages is by.
+  public enum Scheme: String, Codable, Sendable, CaseIterable {
+    case time, number, log
+  }
+
   public var seed: UInt64
+  public var scheme = Scheme.time
   public var frames = 0
   public var requests = 0
   /// Of the sync of the host that made most.
   public var requestsOfASync = 0
   public var residentGrowth = 0
   public var fileBytes = 0
+  /// CPU time of the longest call, in microseconds: a figure, which nothing is judged by.
+  public var longestCallUs = 0
   public var reopenings = 0
   public var failures: [String: Int] = [:]
   /// What was not as it must be.
@@ -73,7 +81,6 @@ private final class HostileRun {
   init(_ seed: UInt64) throws {
     self.seed = seed
     dice = Random(seed: seed &* 0x9E37_79B9_7F4A_7C15)
-    server = HostileServer(seed: seed)
     var file = ClientConfig.File.memory
     if seed.isMultiple(of: 4) {
       let folder = FileManager.default.temporaryDirectory
@@ -92,6 +99,9 @@ private final class HostileRun {
     config.autoMarkDelivered = dice.chance(0.3)
     config.requestsMax = dice.below(2) == 0 ? 4 : 64
     config.profile = Self.profile(&dice)
+    // Drawn apart: the other seeds keep their servers.
+    if seed % 3 == 2 { config.profile = Self.log(config.profile, Random(seed: seed &+ 1)) }
+    server = HostileServer(seed: seed, config.profile)
     let clock = clock
     config.clock = { clock.withLock { $0 } }
   }
@@ -121,7 +131,29 @@ private final class HostileRun {
     return profile
   }
 
+  /// The profile of a server that keeps a log: what is declared of the others is not of it.
+  private static func log(_ other: Profile, _ dice: Random) -> Profile {
+    var (profile, dice) = (Profile(), dice)
+    profile.pageLimit = other.pageLimit
+    profile.pageSizeVaries = other.pageSizeVaries
+    profile.timeResolutionUs = other.timeResolutionUs
+    profile.zoneOffsetMinutes = other.zoneOffsetMinutes
+    profile.pushIsLossless = other.pushIsLossless
+    profile.refsMax = other.refsMax
+    profile.pagesMax = other.pagesMax
+    profile.capabilities = other.capabilities.intersection(.idempotentSend)
+    profile.othersEdit = dice.chance(0.3)
+    profile.keepsLog(refusesUnknown: dice.chance(0.5), namesEpoch: dice.chance(0.5))
+    return profile
+  }
+
+  private var scheme: HostileReport.Scheme {
+    if config.profile.log != nil { return .log }
+    return config.profile.capabilities.contains(.sequence) ? .number : .time
+  }
+
   func play(_ frames: Int, _ report: inout HostileReport) throws {
+    report.scheme = scheme
     var client = try Client.open(config)
     defer { client.close() }
     var host = HostileHost(client, seed: seed)
@@ -213,6 +245,7 @@ private final class HostileRun {
     _ client: Client, _ host: HostileHost, _ report: inout HostileReport
   ) throws {
     report.requestsOfASync = max(report.requestsOfASync, host.requestsOfASync)
+    report.longestCallUs = max(report.longestCallUs, host.longestCallUs)
     for (name, count) in host.failures { report.failures[name, default: 0] += count }
     if let stats = try host.attempt({ () throws(Failure) in try client.stats() }) {
       report.fileBytes = max(report.fileBytes, Int(clamping: stats.fileBytes))

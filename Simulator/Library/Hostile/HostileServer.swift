@@ -3,22 +3,28 @@
 /// Below the lies it has a history, by number and without an end where the seed says so, so that
 /// syncs get deep enough to add up what they were told.
 internal import Base
+internal import Engine
 internal import Foundation
 
 struct HostileServer {
   var values: HostileValues
   /// How many messages each conversation has.
-  private let history: Int
+  let history: Int
   /// Seconds between two of them.
   private let step: Int
   /// The second of the newest one.
-  private let newest: Int
+  let newest: Int
   private let isOldestFirst: Bool
   private var updates = 0
   /// Cursors that it has given and gives again.
   private var cursors = ["x"]
+  /// It keeps a log, whose pages name an epoch where the profile says so.
+  let keepsLog: Bool
+  let isNamingEpochs: Bool
 
-  init(seed: UInt64) {
+  init(seed: UInt64, _ profile: Profile) {
+    keepsLog = profile.log != nil
+    isNamingEpochs = profile.log?.namesEpoch ?? false
     values = HostileValues(seed: seed)
     history = values.pick([0, 3, 120, 700, 1 << 40])
     step = values.pick([0, 1, 60, 86_400 * 400])
@@ -86,6 +92,7 @@ struct HostileServer {
     let room = request["conversation_id"] as? String ?? "c0"
     switch verb {
     case "get_messages": return page(room, request)
+    case "get_entries": return entries(room, request)
     case "get_deleted_since": return deletions()
     case "get_changed_since":
       return "{\"messages\":\(items(room, from: values.dice.below(50), count: few()))\(ending())}"
@@ -108,7 +115,7 @@ struct HostileServer {
   }
 
   /// A few, or at the bound of a list and beyond it.
-  private mutating func few() -> Int {
+  mutating func few() -> Int {
     if values.isWild(), values.dice.chance(0.005) { return values.pick([9_999, 10_000, 10_001]) }
     return values.isWild() ? values.pick([0, 0, 1, 2, 60, 400]) : values.dice.below(8)
   }
@@ -171,19 +178,19 @@ struct HostileServer {
     return "[\(items.joined(separator: ","))]"
   }
 
-  private func second(_ number: Int) -> Int {
+  func second(_ number: Int) -> Int {
     let (back, overflow) = number.multipliedReportingOverflow(by: step)
     return overflow ? .min / 2 : newest - min(back, 1 << 60)
   }
 
-  private func short(_ room: String, _ number: Int) -> String {
+  func short(_ room: String, _ number: Int) -> String {
     """
     {"message_id":"m\(number)","sender_id":"you","payload":"p",\
     "created_at":"\(HostileValues.printed(second(number)))","seq":\(max(0, (1 << 41) - number))}
     """
   }
 
-  private mutating func message(_ room: String, _ number: Int, _ more: String = "") -> String {
+  mutating func message(_ room: String, _ number: Int, _ more: String = "") -> String {
     var text = "{\"message_id\":" + values.id("m\(number)")
     text += ",\"sender_id\":" + values.id(values.user())
     text += ",\"created_at\":" + values.time(second(number))
@@ -252,6 +259,7 @@ struct HostileServer {
   mutating func push() -> String {
     if values.dice.chance(0.01) { return values.pick(["", "{", "[]", "7", "{}", "\u{FEFF}{}"]) }
     if values.dice.chance(0.4) { return update() }
+    if keepsLog, values.dice.chance(0.6) { return entryPush() }
     let room = values.room()
     let kind = values.pick(Self.pushes)
     var text = "{\"type\":\"\(kind)\",\"conversation_id\":\(values.id(room))"
