@@ -22,6 +22,9 @@ final class SyncMemory {
   var linked = LinkedRanges()
   /// Where a page or a push of this connection showed all marks.
   var fresh = FreshRanges()
+  /// By conversation, what pages of this connection claimed where no message can come to be
+  /// stamped any more.
+  var settled: [Int64: SpanSet] = [:]
   /// When the server was last asked for all that is new.
   var asked = AskedTimes()
   /// What is known of logs beside the file.
@@ -76,6 +79,7 @@ final class SyncMemory {
     offsets = OffsetHints()
     left = LeftWalks()
     fresh.empty()
+    settled = [:]
     reacted.forgetAll()
     logs.connect()
   }

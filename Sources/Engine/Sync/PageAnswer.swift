@@ -14,6 +14,8 @@ struct PageAnswer {
   var high = Position.min
   /// What it claims by itself.
   var claimed = SpanSet()
+  /// Of that and what it joined, what no message can come to be stamped in any more.
+  var settled = SpanSet()
   /// Rows that it gave another place within their time.
   var moved: [(from: Position, to: Position)] = []
   /// What of it could not be read.

@@ -64,6 +64,7 @@ extension PageMerge {
       let high = min(piece.high, highest)
       doubtTop(below: SpanSet.Span(low: piece.low, high: high))
       ranges.spans.insert(piece.low, high)
+      if job.stage.isReaching { answer.settled.insert(piece.low, min(high, settledNow)) }
     }
     for hole in claim.holes { ranges.spans.remove(hole.low, hole.high) }
     for piece in claim.pieces {

@@ -180,7 +180,17 @@ struct PageMerge {
     guard !scheme.isSequence, let fetch = record.fetch,
       ingested.insertedAt.contains(where: { $0.time > fetch.timeUs })
     else { return }
+    let kept = settled
     try endTrust(at: .after(timestampGroup: fetch.timeUs))
+    ranges.spans = ranges.spans.union(kept)
+  }
+
+  /// What pages of this connection have claimed, and was settled then: no message can have come
+  /// to be stamped there since. Who doubts the server believes nothing of it.
+  private var settled: SpanSet {
+    guard job.suspicion.isNone, job.aim.recheckFrom == nil, let settled = memory.settled[record.cid]
+    else { return SpanSet() }
+    return settled.intersection(ranges.spans)
   }
 
   /// Nothing from `boundary` on is claimed any more, up to the end of the range that
@@ -191,8 +201,10 @@ struct PageMerge {
   }
 
   /// A catch-up that takes more than one answer reads all anew from its bound on, also what
-  /// pages claimed above the watermark whose stamps nothing bore out.
+  /// pages claimed above the watermark whose stamps nothing bore out. What pages of this connection
+  /// have shown and was settled then stays claimed.
   mutating func endTrust(atBound bound: Position) throws(StoreFailure) {
+    let kept = settled
     try endTrust(at: bound)
     var settled = bound
     if let fetch = record.fetch, fetch.timeUs != 0, let knownUs {
@@ -202,6 +214,7 @@ struct PageMerge {
     for link in memory.linked.above(bound, record.cid).spans {
       ranges.spans.remove(link.low, link.high)
     }
+    ranges.spans = ranges.spans.union(kept)
   }
 
   /// From where on links may be left, and whether no range stands above the newest one.

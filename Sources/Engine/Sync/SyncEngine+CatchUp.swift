@@ -186,6 +186,9 @@ extension SyncEngine {
       memory.fresh.insert(SpanSet.Span(low: to, high: to.successor), cid)
     }
     memory.fresh.insert(effects.shown, cid)
+    if !effects.answer.settled.isEmpty {
+      memory.settled[cid] = memory.settled[cid, default: SpanSet()].union(effects.answer.settled)
+    }
     if job.isLive, !wasLive {
       memory.linked.forget(below: effects.links.bound, isTop: effects.links.isTop, cid)
       becameLive(job)

@@ -143,6 +143,7 @@ extension WindowState {
     var found = try loader.find(at)
     if case .behind(let bound, let key) = found {
       if mayAsk, connection.isUp {
+        let wish = try showBeside(key.position, wish, at: at, loader: &loader)
         return try resolve(
           wish, kind: .above(bound), want: wish.want, mayAsk: true, loader: &loader)
       }
@@ -223,6 +224,18 @@ extension WindowState {
       let high = loader.ends(of: known)?.high.successor ?? .min
       if !isAtEnd { loader.loaded.remove(high, .max) }
     }
+    var wish = wish
+    wish.meanwhile = loader.ends(of: known)
+    return wish
+  }
+
+  /// All up to a time is here, and is shown while what comes next is asked for.
+  private func showBeside(
+    _ place: Position, _ wish: PendingLoad, at: At, loader: inout CacheLoader
+  ) throws(StoreFailure) -> PendingLoad {
+    guard case .time = at, !wish.isTrimmed else { return wish }
+    let known = loader.keys.count
+    try showAround(place, want: wish.want, loader: &loader)
     var wish = wish
     wish.meanwhile = loader.ends(of: known)
     return wish

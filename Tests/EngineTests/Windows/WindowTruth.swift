@@ -1,0 +1,93 @@
+/// What a window shows where the server says enough: all rows that are there, and no gap between
+/// them.
+import Base
+import Engine
+import ReferenceServer
+import Testing
+import Timeline
+
+@Suite struct WindowTruth {
+  /// What a server says beside pages of messages.
+  enum Server: CaseIterable { case rich, poor, bare, numbers, log }
+
+  private func world(_ server: Server, limit: Int = 50) throws -> World {
+    var knobs = ServerKnobs()
+    var profile = Profile()
+    profile.pageLimit = limit
+    switch server {
+    case .rich:
+      knobs.takesBefore = true
+      knobs.takesAround = true
+      knobs.tellsChanges = true
+      knobs.sendsHasMore = true
+      profile.capabilities = [.before, .around, .changedSince]
+    case .poor: break
+    case .bare:
+      knobs.sendsTotalCount = false
+      knobs.echoesClientIDs = false
+      knobs.sendsHasMore = true
+    case .numbers:
+      knobs.numbersMessages = true
+      knobs.takesBefore = true
+      profile.capabilities = [.before, .sequence]
+    case .log:
+      knobs.keepsLog = true
+      profile.keepsLog(refusesUnknown: true, namesEpoch: true)
+    }
+    return try World(knobs: knobs, profile: profile)
+  }
+
+  /// Protects: a conversation whose whole first page is just full is shown whole.
+  @Test(arguments: Server.allCases, [49, 50, 51])
+  func aPageThatIsJustFullIsShownWhole(_ server: Server, _ count: Int) throws {
+    let world = try world(server)
+    let ids = world.post(count)
+    try world.connectListening()
+    let screen = try world.window(count: 60)
+    #expect(try screen.ids() == ids)
+    #expect(try screen.splits().isEmpty)
+  }
+
+  /// Protects: a window that was opened in the past and read up to the present has no gaps
+  /// between rows that are there.
+  @Test(arguments: Server.allCases)
+  func thePastReadUpToThePresentIsWhole(_ server: Server) throws {
+    let world = try world(server)
+    world.post(120)
+    try world.connectListening()
+    try world.sync()
+    try world.sync(.older, want: 60)
+    try world.disconnect()
+    world.post(180)
+    try world.connectListening()
+    let truth = world.truth()
+    let screen = try world.window(.message(Array(truth[100].utf8)), count: 20)
+    for _ in 0..<40 where try !screen.state().isAtEnd {
+      let last = try #require(screen.numbers.last)
+      _ = try screen.window.load(Load(.after(last), count: 30))
+      try screen.settle(world)
+    }
+    #expect(try screen.state().isAtEnd)
+    #expect(try screen.ids().suffix(200) == truth.suffix(200))
+    let splits = try screen.splits()
+    #expect(splits == [])
+  }
+
+  /// Protects: a window at a time shows what is cached there at its first poll, also where the
+  /// message at that time was dropped. (By numbers and in a log nothing says how wide the gap is.)
+  @Test(arguments: [Server.rich, .poor, .bare])
+  func aTimeBesideADroppedMessageShowsWhatIsHere(_ server: Server) throws {
+    let world = try world(server)
+    let ids = world.post(40)
+    try world.connectListening()
+    try world.sync()
+    let stamp = try #require(world.server.truth(world.room).first { $0.id == ids[20] }).stampUs
+    try world.client.drop(
+      conversation: Array(world.room.utf8), id: Array(ids[20].utf8))
+    let screen = try TestScreen(world, .time(stamp), count: 20)
+    try screen.poll()
+    #expect(try screen.ids().count >= 10)
+    try screen.settle(world)
+    #expect(try screen.splits().isEmpty)
+  }
+}
