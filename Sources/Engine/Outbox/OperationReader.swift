@@ -46,13 +46,14 @@ struct OperationReader {
         return start..<page.bytes.count
       }
       let isUploading = record.waits == .upload && record.state != .done
-      let retry = dueMs(record.seq, now).map { max(0, $0 - now.monotonicMs) }
+      let isNext = record.state == .queued && record.waits == .nothing && record.depends == 0
+      let retry = isNext ? dueMs(record.seq, now).map { max(0, $0 &- now.monotonicMs) } : nil
       page.rows.append(
         OperationView(
           id: record.seq, number: record.number, standing: OperationStanding(record.state),
           waiting: waiting(record, now), attempts: UInt32(clamping: record.attempts),
           uploadPermille: isUploading ? outbox.permille[record.seq] ?? 0 : 1_000,
-          retryMs: record.state == .queued ? retry ?? -1 : -1,
+          retryMs: retry ?? -1,
           verb: put(bytes(record.verb.onWire.name)), conversation: put(found.conversation),
           message: put(record.target), clientID: put(record.clientID ?? []),
           request: put(record.request), result: put(record.result ?? []),
@@ -64,7 +65,7 @@ struct OperationReader {
   /// When it may be tried again, where that is known.
   private func dueMs(_ seq: UInt64, _ now: Instant) -> Int64? {
     let own = outbox.notBeforeMs[seq]
-    return tracker.isResting(now.monotonicMs) ? max(own ?? .min, tracker.restsUntilMs) : own
+    return tracker.isResting(now.monotonicMs) ? max(own ?? .min, tracker.losses.restsUntilMs) : own
   }
 
   private func waiting(_ record: OperationRecord, _ now: Instant) -> OperationWaiting {

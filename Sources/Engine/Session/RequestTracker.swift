@@ -74,16 +74,9 @@ struct RequestTracker {
   /// When an answer came last.
   private var answeredMs: Int64 = .min
 
-  /// Connections in a row on which a request was taken, and since which no answer came.
-  private var connectionsInVain = 0
-  /// Whether a request of this connection was taken.
-  private var hasAsked = false
-  /// The last connection ended so, and it was the sixth in a row.
-  private(set) var isGivenUp = false
-  /// Nothing is asked sooner: a server may take each connection down with its first request.
-  private(set) var restsUntilMs: Int64 = .min
+  private(set) var losses = ConnectionLosses()
 
-  func isResting(_ nowMs: Int64) -> Bool { isUp && nowMs < restsUntilMs }
+  func isResting(_ nowMs: Int64) -> Bool { isUp && nowMs < losses.restsUntilMs }
 
   /// A new connection; gives back what the old one left unanswered.
   mutating func connect(nowMs: Int64) -> [PendingRequest] { drop(.up, nowMs: nowMs) }
@@ -92,11 +85,9 @@ struct RequestTracker {
 
   private mutating func drop(_ link: Link, nowMs: Int64) -> [PendingRequest] {
     self.link = link
-    if hasAsked, connectionsInVain > 1 {
-      restsUntilMs = nowMs + backoffMs(attempt: connectionsInVain - 1, atLeast: 0)
-    }
-    isGivenUp = hasAsked && connectionsInVain >= SyncScheduler.attemptsMax
-    hasAsked = false
+    let isTaking = pendingRequests.contains { $0.sentMs != nil && !$0.isSettled }
+    let pauseMs = losses.attempt.map { backoffMs(attempt: $0, atLeast: 0) }
+    losses.end(taking: isTaking, pauseMs: pauseMs, nowMs: nowMs)
     let lost = pendingRequests.filter { !$0.isSettled }
     pendingRequests = []
     outbox = []
@@ -161,8 +152,7 @@ struct RequestTracker {
   mutating func startTimer(_ frame: UInt64, nowMs: Int64) -> Bool {
     guard let index = pendingRequests.firstIndex(where: { $0.frame == frame }) else { return false }
     let (deadline, overflow) = nowMs.addingReportingOverflow(pacing.timeoutMs)
-    if !hasAsked { connectionsInVain &+= 1 }
-    hasAsked = true
+    losses.noteRequest()
     pendingRequests[index].sentMs = nowMs
     pendingRequests[index].deadlineMs = overflow ? .max : deadline
     return true
@@ -183,7 +173,7 @@ struct RequestTracker {
     if let verb = response.verb, verb != pendingRequests[index].verb { return nil }
     let pending = pendingRequests.remove(at: index)
     answeredMs = nowMs
-    connectionsInVain = 0
+    losses.noteAnswer()
     if let sentMs = pending.sentMs { pacing.answered(afterMs: nowMs - sentMs) }
     return pending
   }
@@ -211,7 +201,7 @@ struct RequestTracker {
       let index = pendingRequests.firstIndex(where: { $0.purpose == purpose && !$0.isSettled })
     else { return }
     pendingRequests[index].isSettled = true
-    connectionsInVain = 0
+    losses.noteAnswer()
     // The oldest are hardly answered any more.
     if pendingRequests.count(where: \.isSettled) > Limits.requestsMax,
       let oldest = pendingRequests.firstIndex(where: \.isSettled)

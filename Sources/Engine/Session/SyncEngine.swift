@@ -76,15 +76,17 @@ final class SyncEngine {
     report.logLines.append((.info, "connected"))
     requeue(tracker.connect(nowMs: now.monotonicMs), now)
     if tracker.isResting(now.monotonicMs) {
-      let restMs = tracker.restsUntilMs - now.monotonicMs
+      let restMs = tracker.losses.restsUntilMs - now.monotonicMs
       report.logLines.append(.warn, "connections ended without an answer: requests wait", restMs)
+      // Who waits for news has to hear until when.
+      report.tellHost()
     }
     memory.connect(at: lastLSN, nowMs: now.monotonicMs)
     receipts.connect()
     scheduler.wake()
     beginAcknowledgements()
     // Those in trouble come after other work, also where that has to wait.
-    let beginsMs = max(now.monotonicMs, tracker.restsUntilMs)
+    let beginsMs = max(now.monotonicMs, tracker.losses.restsUntilMs)
     subscriptions.connect { attempt in
       beginsMs + tracker.backoffMs(attempt: attempt, atLeast: 0)
     }
@@ -135,10 +137,10 @@ final class SyncEngine {
   /// Ends a sync that was asked six times, and all of them after six connections without an answer.
   private func endInVain() {
     for job in scheduler.jobs
-    where tracker.isGivenUp || job.turn.attempts >= SyncScheduler.attemptsMax {
+    where tracker.losses.isGivenUp || job.turn.attempts >= SyncScheduler.attemptsMax {
       end(job, trouble: .timeout)
     }
-    if tracker.isGivenUp { endCatchUp(trouble: .incomplete) }
+    if tracker.losses.isGivenUp { endCatchUp(trouble: .incomplete) }
   }
 
   func advance(_ now: Instant) -> Int64 {
@@ -165,7 +167,7 @@ final class SyncEngine {
     next = min(next, scheduler.policies.deadlineMs ?? .max)
     if tracker.isUp {
       next = min(next, scheduler.deadlineMs(after: now.monotonicMs) ?? .max)
-      if tracker.isResting(now.monotonicMs) { next = min(next, tracker.restsUntilMs) }
+      if tracker.isResting(now.monotonicMs) { next = min(next, tracker.losses.restsUntilMs) }
       if receipts.isWaiting, receipts.notBeforeMs > now.monotonicMs {
         next = min(next, receipts.notBeforeMs)
       }

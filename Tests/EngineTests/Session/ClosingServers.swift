@@ -243,4 +243,30 @@ import Testing
     }
     #expect(try world.client.syncStatus(sync).trouble == .timeout)
   }
+
+  /// Protects: a server that answers one request and closes at the next is not asked without end.
+  @Test func oneAnswerAConnectionIsBounded() throws {
+    let world = try CapableKind.all[0].world()
+    world.post(200)
+    let screen = try TestScreen(world)
+    let device = Device(world)
+    var waited: Int64 = 0
+    for _ in 0..<30 {
+      try world.client.connected()
+      try screen.poll()
+      for isAnswered in [true, false] {
+        guard let next = try device.frame() else { break }
+        waited += next.waitedMs
+        if !isAnswered { break }
+        for answer in world.server.handle(Array(next.request.utf8), user: "me") {
+          _ = try world.client.receive(answer)
+        }
+        try screen.poll()
+        world.post(1)
+      }
+      try world.client.disconnected()
+    }
+    // Twelve a minute, and not one more.
+    #expect(waited >= 90_000)
+  }
 }
