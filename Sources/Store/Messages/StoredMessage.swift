@@ -94,11 +94,15 @@ extension StoredMessage {
   }
 
   /// Whether a copy is the author's and this row is an edit by another user, or the other way
-  /// round; nil where both name one sender, or neither is an edit.
+  /// round; nil where both name one sender, or neither is an edit. Of two versions the later one
+  /// is.
   private func isAuthors(_ copy: IncomingMessage, isEdit: Bool) -> Bool? {
     // An import may name its senders in another way.
     guard copy.sender != message.sender, !message.flags.contains(.imported) else { return nil }
-    return copy.isEdited || isEdit ? false : message.isEdited ? true : nil
+    if copy.isEdited || isEdit { return false }
+    if message.isEdited { return true }
+    guard let mine = message.version, let theirs = copy.version, mine != theirs else { return nil }
+    return mine > theirs
   }
 
   private func isContentOlder(

@@ -97,4 +97,20 @@ import Testing
     let says = othersEdit ? [#"m2 "early""#, #"m3 "late""#] : [#"m2 "mine""#, #"m3 "second""#]
     #expect(try host.shown() == says)
   }
+
+  /// Protects: also where only versions tell an edit, in either order.
+  @Test(arguments: [true, false]) func aLaterVersionIsAnEdit(_ isFirst: Bool) throws {
+    let world = try world(othersEdit: false)
+    try world.sync()
+    let atUs = world.server.nowUs + 1_000_000
+    let copies = [("you", 1), ("mallory", 2)].map { sender, version in
+      Frames.message(
+        "new", atUs: atUs, payload: "\"\(sender)\"", sender: sender,
+        more: ",\"version\":\(version)")
+    }
+    for copy in isFirst ? copies : copies.reversed() {
+      try world.hand(Frames.push(copy))
+    }
+    #expect(try text("new", world) == ["\"you\"", "you"])
+  }
 }
