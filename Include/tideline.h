@@ -275,7 +275,7 @@ typedef struct tl_profile {
   uint32_t pages_max;          /**< Pages of one sync where the server tells no count; 0 is 1,000, at most 1,000,000. */
   tl_view search_members;      /**< Members of a payload whose texts are searched, with spaces between them, at most 1,024 bytes; empty is `text body caption file_name`. Other names than before build the index anew. */
   tl_idempotency_scope idempotency_scope; /**< Who may repeat a send. Beyond that, and beyond `idempotency_s`, the library looks for the message by its client id and sends again what is not there. Needs #TL_SERVER_IDEMPOTENT_SEND. */
-  uint32_t idempotency_s;      /**< For how long after the first send, by the wall clock; 0 is as long as the message exists. Needs #TL_SERVER_IDEMPOTENT_SEND. */
+  uint32_t idempotency_s;      /**< For how long after the first send; 0 is as long as the message exists. Less a request's time-out, by the clock that says more; one that was set back says nothing, nor does #tl_clock_hook for an earlier process. Needs #TL_SERVER_IDEMPOTENT_SEND. */
 } tl_profile;
 
 /** What a payload is, as told by the `open` hook. */
@@ -571,14 +571,15 @@ TL_API TL_CHECK tl_status tl_client_connected(tl_client *client);
  *
  * Requests in flight are forgotten and asked again on the next connection;
  * frames not yet taken are dropped. A sync whose requests were lost so six times
- * ends with #TL_E_TIMEOUT.
+ * in a row ends with #TL_E_TIMEOUT.
  *
  * Two connections in a row may end with a request that was taken and without any
  * answer. Then the next one sends no request for a second, and after each further
- * one twice as long, up to a minute, counted from the end of the last connection.
+ * one twice as long, up to a minute, each a quarter more or less, counted from the end of the last connection.
  * #tl_client_advance has the pause among its deadlines. After six in a row every
  * sync ends with #TL_E_TIMEOUT, and #TL_SYNC_ALL with #TL_E_INCOMPLETE. Any answer
- * ends the pauses.
+ * ends the pauses. Of connections that end with a request under way, answers or
+ * not, there are at most twelve a minute: then requests wait.
  * @param client The client.
  * @return #TL_OK, or #TL_E_INVALID, #TL_E_CLOSED, #TL_E_STORAGE.
  */
@@ -706,7 +707,7 @@ typedef struct tl_state {
   uint64_t change_seq;         /**< Number of the newest change. */
   int64_t as_of_us;            /**< Greatest server time seen, 0 for none. */
   uint32_t operations_open;    /**< Operations queued or in flight, marks not counted. */
-  uint32_t operations_stuck;   /**< Operations unknown or refused: for the user to decide. */
+  uint32_t operations_stuck;   /**< Operations unknown or refused: for the user to decide. One with #TL_WAIT_CHECK is looked for first, and may go out by itself. */
 } tl_state;
 
 /**

@@ -47,11 +47,6 @@ package struct Profile: Equatable, Sendable {
 
   package init() {}
 
-  /// The server knows a repeated send for ever, and whoever repeats it.
-  var knowsSendsForEver: Bool {
-    capabilities.contains(.idempotentSend) && idempotencyScope == .account && idempotencyUs == 0
-  }
-
   /// The server keeps logs; it refuses tokens that it does not know, and names an epoch.
   package mutating func keepsLog(refusesUnknown: Bool, namesEpoch: Bool) {
     log = LogProfile(refusesUnknown: refusesUnknown, namesEpoch: namesEpoch)

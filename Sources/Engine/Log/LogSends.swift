@@ -55,6 +55,7 @@ struct LogSends {
         var lost = record
         lost.state = .unknown
         lost.target = []
+        lost.told = nil
         lost.errorCode = Self.notListed
         try tx.operationTable.saveOperation(lost)
         try tx.operationTable.giveUp(send: lost.seq)

@@ -20,6 +20,8 @@ struct Outbox {
   /// Of those, the ones that the server gave a time.
   private var isTold: Set<UInt64> = []
   private var troubles: [UInt64: Int] = [:]
+  /// When this process told first what would be done twice.
+  private(set) var toldMs: [UInt64: Int64] = [:]
   private(set) var checks: [UInt64: Check] = [:]
   /// By operation, how much of its attachment is uploaded.
   private(set) var permille: [UInt64: UInt32] = [:]
@@ -68,6 +70,7 @@ struct Outbox {
     calm(seq)
     checks[seq] = nil
     permille[seq] = nil
+    toldMs[seq] = nil
     loose.remove(seq)
   }
 
@@ -86,6 +89,8 @@ struct Outbox {
     }
     return low
   }
+
+  mutating func noteTold(_ seq: UInt64, at nowMs: Int64) { toldMs[seq] = nowMs }
 
   /// Notes a try in vain; gives how many there were in a row.
   mutating func noteTrouble(_ seq: UInt64) -> Int {

@@ -136,14 +136,26 @@ enum OutboxPolicy {
 struct Teller {
   /// That it tells now.
   let told: Told
+  let nowMs: Int64
+  /// Whom it is known of does not matter.
+  let isOfAccount: Bool
   /// For how long it is known; 0 for ever.
   let knownUs: Int64
+  /// For how long a request may be under way.
+  let timeoutMs: Int64
 
-  /// Whether the server, told once more, knows what it was told then. A clock that was set back
-  /// says nothing.
-  func isKnown(_ before: Told) -> Bool {
-    let ageUs = told.atUs.saturating(minus: before.atUs)
-    return before.by == told.by && (knownUs == 0 || (0..<knownUs).contains(ageUs))
+  /// Whether the server, told once more, knows what it was told then, also where the request takes
+  /// its time. The clocks may only say that it was longer ago: one that was set back says nothing.
+  ///
+  /// - Parameter sinceMs: when this process told it; nil where an earlier one has.
+  func isKnown(_ before: Told, sinceMs: Int64?) -> Bool {
+    guard isOfAccount || before.by == told.by else { return false }
+    if knownUs == 0 { return true }
+    var ages: [Int64] = []
+    if let sinceMs { ages.append(nowMs.saturating(minus: sinceMs) &* 1_000) }
+    if let now = told.atUs, let then = before.atUs { ages.append(now.saturating(minus: then)) }
+    guard let least = ages.min(), least >= 0, let age = ages.max() else { return false }
+    return age.saturating(plus: timeoutMs &* 1_000) < knownUs
   }
 }
 

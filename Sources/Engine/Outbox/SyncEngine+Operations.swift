@@ -83,7 +83,7 @@ extension SyncEngine {
   /// Whether equal payloads may say that a message is a send of this device. Never
   /// where a send can be told again: it need not be guessed whether it has arrived.
   var matchesPayloads: Bool {
-    !outbox.tellsClientIDs && !config.profile.knowsSendsForEver
+    !outbox.tellsClientIDs && !can(.idempotentSend)
   }
 
   var ingestRules: IngestRules {

@@ -100,19 +100,23 @@ extension SyncEngine {
   private func begin(_ seq: UInt64, _ now: Instant) throws(StoreFailure) -> Bool {
     let teller = teller(now)
     var isToFind = false
+    var isFirst = false
     let verb = try commit { tx throws(StoreFailure) -> OperationVerb? in
-      guard var record = try tx.operation(seq) else { return nil }
+      guard var record = try tx.operation(seq), record.state == .queued || record.state == .inFlight
+      else { return nil }
+      if record.mayBeTwo, let told = record.told,
+        !teller.isKnown(told, sinceMs: outbox.toldMs[seq])
+      {
+        record.state = .unknown
+        isToFind = record.verb == .sendMessage
+        try tx.operationTable.saveOperation(record)
+        return nil
+      }
       if record.state == .inFlight { return record.verb }
-      guard record.state == .queued else { return nil }
       record.state = .inFlight
-      if record.mayBeTwo {
-        if let told = record.told, !teller.isKnown(told) {
-          record.state = .unknown
-          isToFind = record.verb == .sendMessage
-          try tx.operationTable.saveOperation(record)
-          return nil
-        }
-        if record.told == nil { record.told = teller.told }
+      if record.mayBeTwo, record.told == nil {
+        record.told = teller.told
+        isFirst = true
       }
       if record.verb == .sendMessage, record.attempts == 0 {
         let newest = try tx.newest(record.cid)?.time
@@ -122,6 +126,7 @@ extension SyncEngine {
       try tx.operationTable.saveOperation(record)
       return record.verb
     }
+    if isFirst { outbox.noteTold(seq, at: now.monotonicMs) }
     // What was told before may still arrive.
     if isToFind { outbox.check(seq, notBeforeMs: now.monotonicMs &+ tracker.pacing.timeoutMs) }
     guard let verb else { return false }
@@ -137,8 +142,10 @@ extension SyncEngine {
       // Each connection that has told something has committed since.
       case .connection: Int64(bitPattern: memory.live.beganLSN)
       }
-    let told = Told(atUs: now.wallUs ?? now.monotonicMs &* 1_000, by: by)
-    return Teller(told: told, knownUs: config.profile.idempotencyUs)
+    return Teller(
+      told: Told(atUs: now.wallUs, by: by), nowMs: now.monotonicMs,
+      isOfAccount: config.profile.idempotencyScope == .account,
+      knownUs: config.profile.idempotencyUs, timeoutMs: tracker.pacing.timeoutMs)
   }
 
   // MARK: Without an answer
@@ -146,9 +153,13 @@ extension SyncEngine {
   /// No answer came in time, or the connection was lost before one did.
   func loseOperation(_ pending: PendingRequest, at now: Instant) {
     guard case .operation(let seq) = pending.purpose else { return }
-    guard pending.sentMs != nil else { return }
+    // Its frame was not handed out, though that may be written down.
+    let wasTaken = pending.sentMs != nil
+    guard wasTaken || outbox.operation(seq)?.state == .inFlight else { return }
     do {
-      try end(seq, ending: .none, refusal: nil, at: now, deadlineMs: pending.deadlineMs)
+      try end(
+        seq, ending: .none, refusal: nil, at: now, deadlineMs: pending.deadlineMs,
+        wasTaken: wasTaken)
     } catch {
       outbox.noteLoose(seq)
       report.logLines.append((.error, "the end of an operation could not be stored"))
@@ -169,7 +180,7 @@ extension SyncEngine {
   /// An operation's request has ended otherwise than well.
   func end(
     _ seq: UInt64, ending: OutboxPolicy.Ending, refusal: Refusal?, at now: Instant,
-    deadlineMs: Int64?
+    deadlineMs: Int64?, wasTaken: Bool = true
   ) throws(StoreFailure) {
     var verdict = OutboxPolicy.Verdict.done
     try commit { tx throws(StoreFailure) in
@@ -177,15 +188,20 @@ extension SyncEngine {
       // Sent once more it would undo what was asked later.
       if try record.isOutdated(tx) { return try tx.operationTable.removeOperation(seq) }
       verdict = OutboxPolicy.verdict(
-        ending, verb: record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: true)
+        ending, verb: record.verb.onWire, isRepeatable: isRepeatable(record), wasTaken: wasTaken)
       switch verdict {
-      case .refused: record.state = .refused
+      case .refused:
+        record.state = .refused
+        record.told = nil
       case .retry:
         record.state = .queued
-        if case .failed = ending, record.attempts == 1 { record.told = nil }
+        // No earlier try is left without an answer.
+        let isAlone = record.attempts == 1 || !can(.idempotentSend)
+        if isAlone, !wasTaken || ending != .none && ending != .malformed { record.told = nil }
       case .done, .unknown:
         verdict = .unknown
         record.state = .unknown
+        record.told = nil
       }
       record.errorCode = refusal?.code
       record.errorText = refusal?.text
@@ -262,12 +278,18 @@ extension SyncEngine {
     }
   }
 
-  /// All was looked at, and it is not there: a server that knows what is repeated is told it once
-  /// more. False where that is the user's to say.
+  /// All was looked at and could be read, and it is not there: a server that knows what is repeated
+  /// is told it once more. False where that is the user's to say: also where a message of this
+  /// user's came without its client id, which may be this one.
   private func tellAgain(_ seq: UInt64) throws(StoreFailure) -> Bool {
     guard can(.idempotentSend) else { return false }
     let isQueued = try commit { tx throws(StoreFailure) -> Bool in
-      guard var record = try tx.operation(seq), record.state == .unknown, !record.isRewritten
+      guard var record = try tx.operation(seq), record.state == .unknown, record.told != nil,
+        !record.isRewritten, scheme.isLog || record.toldAfter != nil
+      else { return false }
+      let low = scheme.boundary(after: record.toldAfter)
+      guard try tx.quarantined(record.cid, from: low, to: .max).isEmpty,
+        try !tx.hasNamelessOwn(record.cid, from: low)
       else { return false }
       record.state = .queued
       record.told = nil

@@ -113,7 +113,8 @@ package struct OperationRecord: Equatable, Sendable {
   /// Of a send, what was known of the server's time (of its numbers, where it has them)
   /// before it was told first: its message lies above. Nil where nothing was.
   package var toldAfter: Int64?
-  /// Of a send or a create, when it was told first since it was the user's to decide; nil before.
+  /// Of a send or a create that the server may have and has not answered, when it was told that
+  /// first. Nil where it cannot have it, and where it is the user's to decide.
   package var told: Told?
   /// Its payload was changed after the server may have been told it: of a send that is
   /// done, the server has what it said before.
@@ -148,12 +149,12 @@ package struct OperationRecord: Equatable, Sendable {
 
 /// When the server was told something, and by whom.
 package struct Told: Equatable, Sendable {
-  /// By the device's wall clock, or by the only one that the host gives.
-  package var atUs: Int64
+  /// By the device's wall clock; nil for a device without one.
+  package var atUs: Int64?
   /// A digest of the device, or a number of the connection; 0 where neither matters.
   package var by: Int64
 
-  package init(atUs: Int64, by: Int64) {
+  package init(atUs: Int64?, by: Int64) {
     self.atUs = atUs
     self.by = by
   }

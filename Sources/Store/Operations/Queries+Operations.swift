@@ -18,6 +18,11 @@ extension Queries {
     SELECT id FROM message INDEXED BY message_client WHERE cid = ? AND client_id = ? LIMIT 1
     """
 
+  static let namelessOwn: StaticString = """
+    SELECT 1 FROM message
+    WHERE cid = ? AND time >= ? AND flags & ? != 0 AND client_id IS NULL LIMIT 1
+    """
+
   static let operationsOf: StaticString = """
     SELECT seq, verb, cid, target, state, number, flags, client_id, depends, waits, reply_to,
       attempts, body, plain, sealed, error_code, error_text, at_us, told_after, result, lsn,

@@ -1,5 +1,6 @@
 /// Operations as the engine and the host read them.
 internal import Base
+package import Timeline
 
 extension ReadTransaction {
   package func operation(_ seq: UInt64) throws(StoreFailure) -> OperationRecord? {
@@ -118,8 +119,13 @@ extension ReadTransaction {
     record.result = row.optionalBytes(19)
     record.lsn = row.uint(20)
     record.isRewritten = row.int(21) != 0
-    if let by = row.optionalInt(23) { record.told = Told(atUs: row.int(22), by: by) }
+    if let by = row.optionalInt(23) { record.told = Told(atUs: row.optionalInt(22), by: by) }
     return record
+  }
+
+  /// Whether a message of this user's stands from a boundary on of which no client id is known.
+  package func hasNamelessOwn(_ cid: Int64, from low: Position) throws(StoreFailure) -> Bool {
+    try connection.number(Queries.namelessOwn, cid, low.time, RowFlags.mine.rawValue) != nil
   }
 
   /// The operation that makes a conversation which the server does not know yet; 0 for

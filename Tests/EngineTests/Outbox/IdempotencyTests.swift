@@ -1,9 +1,11 @@
 /// A server that knows a repeated send for a while, or from one device or connection: beyond that
 /// the library looks before it repeats.
 import Base
-import Engine
 import ReferenceServer
+import Store
 import Testing
+
+@testable import Engine
 
 @Suite struct IdempotencyTests {
   enum Scheme: CaseIterable { case times, numbers, log }
@@ -105,7 +107,7 @@ import Testing
       world.timestampGroup(ms: 20_000)
       _ = try world.client.advance()
     } else {
-      if end == .time { world.timestampGroup(ms: 100_000) }
+      if end == .time { world.timestampGroup(ms: 60_000) }
       try folder.kill(world)
       try world.connect()
     }
@@ -131,20 +133,106 @@ import Testing
     #expect(try world.standing(said.operation) == .done)
   }
 
-  /// Protects: where no client ids are told, an equal payload tells that it has arrived.
+  /// Protects: where the server tells no client ids a look does not say whether it has arrived: it
+  /// is not sent twice by itself, and no other message of this user's is taken for it.
   @Test(arguments: [true, false])
-  func withoutClientIDsItIsFoundByItsPayload(_ arrives: Bool) throws {
+  func withoutClientIDsItIsTheUsersToDecide(_ arrives: Bool) throws {
     let folder = try TrapsRestart.Folder()
     let world = try world(.times, folder, tellsClientIDs: false) {
       $0.idempotencyScope = .connection
     }
     let said = try world.sayUnanswered("hello", arrives: arrives)
     world.server.forgetSends()
+    // Another device of this user's says the same.
+    if !arrives {
+      world.server.post(conversation: "room", sender: "me", payload: "\"hello\"")
+    }
     try world.breakConnection()
     try world.run()
     try world.wait(ms: 120_000)
     #expect(world.served() == ["hello"])
+    #expect(try world.standing(said.operation) == .unknown)
+  }
+
+  /// Protects: what was given up is the user's to decide, also in the next process.
+  @Test func whatWasGivenUpIsNotSentByItself() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(.times, folder) { $0.idempotencyScope = .device }
+    let said = try world.sayUnanswered("hello", arrives: false)
+    world.config.device = Array("second".utf8)
+    try folder.kill(world)
+    world.alter = { request, answer in
+      request.contains("get_messages")
+        ? answer.replacing("\"status\":\"ok\"", with: "\"status\":\"error\"")
+          .replacing("\"data\":", with: "\"error\":{\"code\":\"forbidden\"},\"data\":")
+        : answer
+    }
+    try world.connect()
+    try world.run()
+    try world.wait(ms: 120_000)
+    #expect(try world.standing(said.operation) == .unknown)
+    world.hear()
+    try folder.kill(world)
+    try world.connect()
+    try world.run()
+    try world.wait(ms: 120_000)
+    #expect(try world.standing(said.operation) == .unknown)
+    #expect(world.served().isEmpty)
+    #expect(try world.client.retry(said.operation))
+    try world.run()
+    #expect(world.served() == ["hello"])
+  }
+
+  /// Protects: what was refused is not there, so that once it was corrected it goes out at once.
+  @Test func whatWasRefusedAndCorrectedGoesOut() throws {
+    let folder = try TrapsRestart.Folder()
+    let world = try world(.times, folder) { $0.idempotencyScope = .connection }
+    world.alter = { request, answer in
+      request.contains("send_message")
+        ? answer.replacing("\"status\":\"ok\"", with: "\"status\":\"error\"")
+          .replacing("\"data\":", with: "\"error\":{\"code\":\"too_large\"},\"data\":")
+        : answer
+    }
+    let reply = world.server.newestIDs(world.room, 1)[0]
+    let said = try world.perform(
+      """
+      {"type":"send_message","conversation_id":"room","reply_to":"\(reply)","payload":"long"}
+      """)
+    try world.run()
+    #expect(try world.standing(said.operation) == .refused)
+    world.hear()
+    try world.breakConnection()
+    #expect(
+      try world.client.editOperation(
+        said.operation,
+        Array(#"{"reply_to":null,"payload":"short"}"#.utf8)))
+    try world.run()
     #expect(try world.standing(said.operation) == .done)
+  }
+
+  /// Protects: of a clock that says less than has passed the other one is believed, and of a time
+  /// that is nearly over nothing is expected.
+  @Test func anAgeIsTheGreaterOneWithRoomForTheRequest() {
+    func isKnown(wallS: Int64?, sinceS: Int64?, by: Int64 = 7, isOfAccount: Bool = true) -> Bool {
+      let teller = Teller(
+        told: Told(atUs: 1_000_000_000, by: 8), nowMs: 500_000, isOfAccount: isOfAccount,
+        knownUs: 120_000_000, timeoutMs: 30_000)
+      return teller.isKnown(
+        Told(atUs: wallS.map { 1_000_000_000 - $0 * 1_000_000 }, by: by),
+        sinceMs: sinceS.map { 500_000 - $0 * 1_000 })
+    }
+    #expect(isKnown(wallS: 80, sinceS: 80))
+    #expect(isKnown(wallS: 80, sinceS: nil))
+    #expect(isKnown(wallS: nil, sinceS: 80))
+    #expect(!isKnown(wallS: nil, sinceS: nil))
+    #expect(!isKnown(wallS: 95, sinceS: nil))
+    #expect(!isKnown(wallS: 5, sinceS: 200))
+    #expect(!isKnown(wallS: -5, sinceS: 10))
+    #expect(!isKnown(wallS: 10, sinceS: 10, isOfAccount: false))
+    #expect(isKnown(wallS: 10, sinceS: 10, by: 8, isOfAccount: false))
+    let forEver = Teller(
+      told: Told(atUs: nil, by: 0), nowMs: 0, isOfAccount: true, knownUs: 0, timeoutMs: 30_000)
+    #expect(forEver.isKnown(Told(atUs: 0, by: -1), sinceMs: nil))
   }
 
   /// Protects: a conversation that may have been made is not made twice.
