@@ -239,6 +239,45 @@ package func operationBody(
   return out.members
 }
 
+/// A list of users of a stored body, with the `user_ids` of an operation added or taken out.
+/// Elements are ids or objects with a `user_id`. Nil where one of the two has no list.
+package func operationUsers(
+  _ name: StaticString, in body: [UInt8], changedBy operation: [UInt8], isAdded: Bool
+) -> [UInt8]? {
+  guard let document = opened(body), let given = opened(operation),
+    let list = document.list(Name.bytes(name)), let changed = given.list(Array("user_ids".utf8))
+  else { return nil }
+  let users = changed.compactMap(given.user)
+  let named = Set(users)
+  var result = JSONList()
+  var known = Set<[UInt8]>()
+  for node in list {
+    let user = document.user(node)
+    if !isAdded, let user, named.contains(user) { continue }
+    if let user { known.insert(user) }
+    result.add(json: document.bytes[document.range(node)])
+  }
+  if isAdded { for user in users where known.insert(user).inserted { result.add(user) } }
+  return result.closed()
+}
+
+extension Document {
+  fileprivate func list(_ name: [UInt8]) -> [Node]? {
+    guard let list = present(name, of: root), kind(list) == .array else { return nil }
+    var nodes: [Node] = []
+    var child = firstChild(of: list)
+    while let node = child {
+      nodes.append(node)
+      child = next(after: node, in: list)
+    }
+    return nodes
+  }
+
+  fileprivate func user(_ node: Node) -> [UInt8]? {
+    string(node) ?? (kind(node) == .object ? text(Name.userID, of: node) : nil)
+  }
+}
+
 /// A stored body as the object it was cut from.
 private func opened(_ body: [UInt8]) -> Document? {
   do {

@@ -47,7 +47,7 @@ extension UpdateApplier {
 
   /// What is known to be so because the server did it. Gives the conversation that this
   /// user is no longer in.
-  func effect(
+  mutating func effect(
     of record: OperationRecord, in conversation: ConversationRecord?
   ) throws(StoreFailure) -> [UInt8]? {
     switch record.verb {
@@ -60,6 +60,19 @@ extension UpdateApplier {
     case .pinMessage, .unpinMessage:
       _ = try tx.annotationTable.pin(
         record.target, in: record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)
+    case .editMessage:
+      try tx.operationTable.confirm(edit: record)
+    case .reactMessage, .unreactMessage:
+      guard let conversation, let reaction = record.plain else { return nil }
+      try reacted(
+        UserReaction(
+          user: rules.user, reaction: reaction, isAdded: record.verb == .reactMessage,
+          version: nil),
+        to: record.target, in: conversation.id)
+    case .addParticipants, .removeParticipants:
+      try change("participant_ids", by: record, in: conversation)
+    case .addAdmins, .removeAdmins:
+      try change("admin_ids", by: record, in: conversation)
     case .saveConversation:
       try save(record, in: conversation)
     case .deleteConversation, .leaveConversation:
@@ -81,8 +94,23 @@ extension UpdateApplier {
       guard let value = operationValue(name, in: record.members) else { continue }
       members = operationBody(members, setting: name, to: value)
     }
-    try tx.feedTable.putEntity(
-      kind: Effect.EntityKind.conversation.code, cid: record.cid, id: conversation.id,
-      body: OperationRecord.body(members))
+    try tx.operationTable.confirm(object: OperationRecord.body(members), of: conversation)
+  }
+
+  /// Adds the users of a confirmed operation to a list of the conversation's object, or takes them
+  /// out. An object without the list says nothing of it, and stays.
+  private func change(
+    _ list: StaticString, by record: OperationRecord, in conversation: ConversationRecord?
+  ) throws(StoreFailure) {
+    guard let conversation, let body = try tx.entry(conversation).body else { return }
+    let members = Array(body.dropFirst().dropLast())
+    let isAdded = record.verb == .addParticipants || record.verb == .addAdmins
+    guard
+      let changed = operationUsers(
+        list, in: members, changedBy: record.members, isAdded: isAdded)
+    else { return }
+    try tx.operationTable.confirm(
+      object: OperationRecord.body(operationBody(members, setting: list, to: changed)),
+      of: conversation)
   }
 }

@@ -162,7 +162,7 @@ struct UpdateApplier {
 
   /// One user's reaction, laid over the set that is stored. What cannot be remembered for pages on
   /// their way is asked for.
-  private mutating func reacted(
+  mutating func reacted(
     _ told: UserReaction, to id: [UInt8], in conversation: [UInt8]
   ) throws(StoreFailure) {
     let cid = try tx.conversation(creating: conversation).cid

@@ -151,6 +151,12 @@ struct KnobOptions: ParsableArguments, Sendable {
   @Flag(inversion: .prefixedNo, help: "Tell the connection that asked what it has done.")
   var tellSender = true
 
+  @Flag(inversion: .prefixedNo, help: "Answer a change with the message or conversation as it is.")
+  var answerResults = true
+
+  @Flag(inversion: .prefixedNo, help: "Send version and edited_at with messages.")
+  var versions = true
+
   @Flag(help: "Push only what a connection has subscribed to.")
   var needSubscribe = false
 
@@ -255,6 +261,8 @@ struct KnobOptions: ParsableArguments, Sendable {
     knobs.answersInEnvelope = envelopedAnswers
     knobs.echoesClientIDs = clientIds
     knobs.tellsSender = tellSender
+    knobs.answersWithResult = answerResults
+    knobs.tellsVersions = versions
     knobs.needsSubscribing = needSubscribe
     knobs.payloadBytesMax = payloadMax
     knobs.sendsHasMore = hasMore

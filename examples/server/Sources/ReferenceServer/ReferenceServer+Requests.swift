@@ -46,9 +46,20 @@ extension ReferenceServer {
         _ = try perform(request, user)
         return [answer(request, failure: planned.failure)]
       }
-      return try perform(request, user).map { [answer(request, data: $0)] } ?? []
+      return try perform(request, user).map { [answer(request, data: told($0, to: request))] } ?? []
     } catch {
       return [answer(request, failure: error)]
+    }
+  }
+
+  /// What the answer to a change tells of it, where it need not tell anything.
+  private func told(_ data: [UInt8], to request: Request) -> [UInt8] {
+    switch request.type {
+    case "edit_message", "react_message", "unreact_message", "mark_last_read",
+      "save_conversation", "add_participants", "remove_participants", "add_admins",
+      "remove_admins":
+      knobs.answersWithResult ? data : ReferenceServer.nothing
+    default: data
     }
   }
 

@@ -93,8 +93,12 @@ public struct ServerKnobs: Sendable, Equatable {
   /// Whether messages carry the client id that they were sent with, and conversations, for who
   /// made them, the one that they were made with.
   public var echoesClientIDs = true
+  /// Whether messages carry a version, and when they were edited.
+  public var tellsVersions = true
   /// Whether the connection that asked for a change is told of it like all others.
   public var tellsSender = true
+  /// Whether the answer to a change holds the message or the conversation as it is then.
+  public var answersWithResult = true
   /// Whether a connection is told only of what it has subscribed to. Updates go to
   /// accounts and are not asked for.
   public var needsSubscribing = false

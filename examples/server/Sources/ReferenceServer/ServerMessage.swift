@@ -68,8 +68,8 @@ public struct ServerMessage: Sendable, Equatable {
     }
     out.append(contentsOf: ",\"payload\":".utf8)
     out.append(contentsOf: payload.utf8)
-    out.append(contentsOf: ",\"version\":\(version)".utf8)
-    if let editedUs { time(",\"edited_at\":\"", editedUs, knobs, &out) }
+    if knobs.tellsVersions { out.append(contentsOf: ",\"version\":\(version)".utf8) }
+    if knobs.tellsVersions, let editedUs { time(",\"edited_at\":\"", editedUs, knobs, &out) }
     if let replyTo { text(",\"reply_to\":", replyTo, &out) }
     if knobs.echoesClientIDs, let clientID { text(",\"client_id\":", clientID, &out) }
     if let attachment { out.append(contentsOf: ",\"attachment\":\(attachment)".utf8) }
