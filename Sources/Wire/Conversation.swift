@@ -17,6 +17,8 @@ package final class WireConversation: Sendable {
   package let updated: Stamp?
   /// Its newest message; bad where it is one of another conversation.
   package let lastMessage: PageItem?
+  /// It says by `null` that it holds none.
+  package let isEmpty: Bool
 
   fileprivate init(_ node: Document.Node, id: [UInt8], messages: MessageReader) {
     let document = messages.document
@@ -30,6 +32,8 @@ package final class WireConversation: Sendable {
     lastMessage = document.present(Name.lastMessage, of: node).map {
       messages.lastMessage($0, of: id)
     }
+    let last = document.member(Name.lastMessage, of: node)
+    isEmpty = last.map { document.kind($0) == .null } ?? false
   }
 }
 

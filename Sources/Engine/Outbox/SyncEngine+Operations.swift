@@ -330,6 +330,7 @@ extension SyncEngine {
       case .conversation(let known):
         if !isLate { try applier.told(known) }
       case .conversations(let all, let bad, _):
+        applier.lasts = UpdateApplier.Lasts(isAsked: record.asksLast, all)
         for known in all { try applier.told(known) }
         for range in bad {
           try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)
@@ -445,4 +446,9 @@ extension SyncEngine {
     report.tellHost()
     return true
   }
+}
+
+extension OperationRecord {
+  /// It asks for the last message of each conversation.
+  fileprivate var asksLast: Bool { operationFlag("include_last_message", in: members) }
 }

@@ -52,11 +52,8 @@ extension UpdateApplier {
   ) throws(StoreFailure) -> [UInt8]? {
     switch record.verb {
     case .deleteMessage:
-      guard !record.target.isEmpty else { return nil }
-      _ = try tx.tombstone(record.target, in: record.cid, version: nil)
-      try tx.annotationTable.dropMarks(.read, ids: [record.target], in: record.cid)
-      try tx.annotationTable.dropMarks(.delivered, ids: [record.target], in: record.cid)
-      try tx.annotationTable.dropMarks(.listened, ids: [record.target], in: record.cid)
+      guard !record.target.isEmpty, let conversation else { return nil }
+      try delete([record.target], in: conversation)
     case .pinMessage, .unpinMessage:
       _ = try tx.annotationTable.pin(
         record.target, in: record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)

@@ -40,6 +40,15 @@ struct UpdateApplier {
     var doubts = Doubts()
   }
 
+  /// Whether an answer was to tell the last message of each conversation, and tells any.
+  enum Lasts {
+    case untold, asked, told
+
+    init(isAsked: Bool, _ all: [WireConversation]) {
+      self = !isAsked ? .untold : all.contains { $0.lastMessage != nil } ? .told : .asked
+    }
+  }
+
   let memory: SyncMemory
   let heard: Heard
   let rules: IngestRules
@@ -58,6 +67,8 @@ struct UpdateApplier {
   /// The same of what an answer may know no better than what came meanwhile. Nil for what
   /// is newer than every request that is on its way.
   var issued: UInt64?
+  /// What an answer tells of the last messages of its conversations.
+  var lasts = Lasts.untold
   /// How often messages came.
   var copies = CopyCounter()
   /// The payloads of the messages that are still to come.
@@ -113,12 +124,7 @@ struct UpdateApplier {
     case .message:
       break
     case .messagesDeleted(let conversation, let ids):
-      let cid = try tx.conversation(creating: conversation).cid
-      for id in ids { _ = try tx.tombstone(id, in: cid, version: nil) }
-      // What is gone is not owed any more.
-      try tx.annotationTable.dropMarks(.read, ids: ids, in: cid)
-      try tx.annotationTable.dropMarks(.delivered, ids: ids, in: cid)
-      try tx.annotationTable.dropMarks(.listened, ids: ids, in: cid)
+      try delete(ids, in: tx.conversation(creating: conversation))
     case .receipts(let conversation, let kind, let user, let ids):
       let cid = try tx.conversation(creating: conversation).cid
       _ = try tx.annotationTable.receipts(
@@ -158,6 +164,23 @@ struct UpdateApplier {
       try setAside(range, reason: reason.code, cid: 0)
       try poison(range, cid: nil)
     }
+  }
+
+  /// Takes in deletions that are told as such. Where the last message goes, and what stands before
+  /// it is not known here, the list is asked which one is the last.
+  func delete(_ ids: [[UInt8]], in record: ConversationRecord) throws(StoreFailure) {
+    let cid = record.cid
+    let lasts = NamedLastTable(tx, cid)
+    let newest = try lasts.newestVisible()
+    for id in ids { _ = try tx.tombstone(id, in: cid, version: nil) }
+    // What is gone is not owed any more.
+    for kind in [ReceiptKind.read, .delivered, .listened] {
+      try tx.annotationTable.dropMarks(kind, ids: ids, in: cid)
+    }
+    guard let newest, ids.contains(newest.position.id) else { return }
+    let whole = record.trusted(try tx.spans(cid)).span(holding: newest.position)
+    let next = try lasts.newestVisible()?.position ?? .min
+    if whole.map({ $0.low > next }) ?? true { lasts.doubt() }
   }
 
   /// One user's reaction, laid over the set that is stored. What cannot be remembered for pages on

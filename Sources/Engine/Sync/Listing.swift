@@ -88,6 +88,10 @@ extension UpdateApplier {
       if last != nil { _ = takePayloads(1) }
       return
     }
+    let isEmpty = try isEmpty(known, record)
+    // Where a message stands in a log is not known by being told as the last one.
+    var isPlaced = true
+    if let last, memory.server.scheme.isLog { isPlaced = try tx.row(last.id, record.cid) != nil }
     try keep(known, record)
     var newest: Position?
     try self.last(of: known)
@@ -98,9 +102,37 @@ extension UpdateApplier {
     {
       newest = try tx.row(last.id, record.cid)?.position ?? Position(time: order, id: last.id)
     }
+    if let asked, isEmpty || newest != nil {
+      try name(last: last?.id, at: isPlaced ? newest : nil, in: record, asked: asked)
+    }
     try tx.unreadTable.noteServer(
       record.cid, unread: known.unreadCount, lastRead: known.lastReadMessage, newest: newest,
       issued: asked ?? tx.lsn)
+  }
+
+  /// Whether the conversation holds no message by an answer that would tell the last one: it says
+  /// so, or tells that of others, or told this one's before.
+  private func isEmpty(
+    _ known: WireConversation, _ record: ConversationRecord
+  ) throws(StoreFailure) -> Bool {
+    if asked == nil || known.lastMessage != nil { return false }
+    if known.isEmpty || lasts == .told { return true }
+    guard lasts == .asked, let body = try tx.entry(record).body else { return false }
+    return operationValue("last_message", in: Array(body.dropFirst().dropLast())) != nil
+  }
+
+  /// What stands above the last message that is told went while nobody told of it, but for what
+  /// came on this connection and may be newer than the answer.
+  private func name(
+    last id: [UInt8]?, at place: Position?, in record: ConversationRecord, asked: UInt64
+  ) throws(StoreFailure) {
+    let settledUs = memory.server.timeUs?.saturating(minus: memory.server.overlapUs) ?? .min
+    try NamedLastTable(tx, record.cid).name(id, at: place?.time ?? .min, issued: asked) { row in
+      guard row.timeUs >= settledUs,
+        let lsn = memory.pushed.lsn(of: PushedID(cid: record.cid, id: row.position.id))
+      else { return false }
+      return lsn > memory.live.beganLSN
+    }
   }
 
   /// One that was made here is known by its client id, whatever tells of it first.

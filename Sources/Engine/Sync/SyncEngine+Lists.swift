@@ -14,6 +14,7 @@ extension SyncEngine {
     var effects = UpdateApplier.Effects()
     try commit { tx throws(StoreFailure) in
       var applier = applier(tx, answer: .getConversations, from: ingest, at: now)
+      applier.lasts = UpdateApplier.Lasts(isAsked: true, found)
       for conversation in found { try applier.told(conversation) }
       for range in bad {
         try applier.setAside(range, reason: BadItem.badConversation.code, cid: 0)

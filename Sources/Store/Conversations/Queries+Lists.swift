@@ -95,6 +95,7 @@ extension Queries {
   static let listQueries: [StaticString] = [
     conversationsAfter, spansBetween, entitiesOfConversations, newestKeys,
     entityOfConversation, listing, draft, countUnread, unreadNumbers,
-    markerQueued, markersKept, markerTold, pendingSends, askedOfConversation, leavesConversation,
+    namedLast, someNamedLast, markerQueued, markersKept, markerTold, pendingSends,
+    askedOfConversation, leavesConversation,
   ]
 }

@@ -49,19 +49,27 @@ extension ReadTransaction {
     return summary
   }
 
-  /// The newest message that is seen, pending ones included, and where the newest row stands that
-  /// the server has, hidden or not.
+  /// The newest message that is seen, pending ones included, without those that the server's list
+  /// lacks; and where the newest row stands that is stored, hidden or not.
   private func newestKey(_ cid: Int64) throws(StoreFailure) -> (seen: RowKey?, topmost: Position?) {
     var seen = try pendingKeys(
       cid, from: .min, to: Self.beyond, limit: 1, newestFirst: true
     ).first
     var topmost: Position?
+    let reader = NamedLastReader(rx: self, cid: cid)
+    let named = try reader.named()
+    let low = try named.map { named throws(StoreFailure) in try reader.low(of: named) }
+    var passed = 0
     let row = try connection.statement(Queries.newestKeys, cid)
     while try row.step() {
       let position = Position(time: row.int(1), key: row.bytes(2))
       topmost = topmost ?? position
-      if seen != nil { break }
+      if seen != nil || passed > NamedLast.rowsMax { break }
       guard RowFlags(rawValue: row.int(4)).isDisjoint(with: .hidden) else { continue }
+      if let named, let low, row.uint(0) <= named.number, low < position, position.id != named.id {
+        passed &+= 1
+        continue
+      }
       seen = RowKey(number: row.uint(0), position: position, revision: row.uint(3))
     }
     return (seen, topmost)

@@ -106,10 +106,11 @@ extension FeedTable {
     return try noteEntities(cid)
   }
 
-  /// Removes the entities of a conversation, of all kinds: 1 to 3.
+  /// Removes the entities of a conversation, of all kinds: 1 to 3, and what was named as its last
+  /// message.
   @discardableResult
   package func removeEntities(of cid: Int64) throws(StoreFailure) -> Bool {
-    try tx.connection.run("DELETE FROM entity WHERE kind IN (1, 2, 3) AND cid = ?", cid)
+    try tx.connection.run("DELETE FROM entity WHERE kind IN (1, 2, 3, 4) AND cid = ?", cid)
     return try noteEntities(cid)
   }
 

@@ -37,6 +37,7 @@ extension WriteTransaction {
     try reveal(&copy, told: message, in: cid, send: send)
     let applied: Applied
     if let stored {
+      try NamedLastTable(self, cid).noteShown(stored, issued: issued)
       // The row that came first stays: a screen may show it by its number.
       if let send { try operationTable.arrive(send, as: copy.id, givesNumber: false) }
       applied = try merge(

@@ -44,6 +44,8 @@ final class ReadCache {
     /// Messages that were offered and are not stored any more.
     var offers: Bool?
     var drafts: Bool?
+    /// Conversations of which a list named another last message than is stored.
+    var namedLast: Bool?
     /// Unread messages that were purged.
     var purged: Bool?
     /// Conversations whose messages are not one trusted range from the beginning on.
