@@ -15,9 +15,11 @@ struct CommitEffects {
   var owed: [[UInt8]] = []
   /// Those in which an earlier process doubted rows that are to be looked at.
   var checks: [RestoreDetection.Check] = []
+  /// Messages whose deletion was pushed, or answered to this user.
+  var deleted: [PushedID] = []
 
   var isEmpty: Bool {
     restores == 0 && mismatches == 0 && doubted.isEmpty && unclaimed.isEmpty && owed.isEmpty
-      && checks.isEmpty
+      && checks.isEmpty && deleted.isEmpty
   }
 }

@@ -25,6 +25,9 @@ struct PushedRow {
 
 struct PushedRows {
   private var rows: [PushedID: PushedRow] = [:]
+  /// Messages whose deletion was pushed on this connection. A push may be faster than the commit
+  /// behind it, so answers of the same connection may show them still.
+  private(set) var deleted: Set<PushedID> = []
   /// The newest commit of a row that is not remembered any more.
   private var forgottenLSN: UInt64 = 0
 
@@ -44,6 +47,13 @@ struct PushedRows {
     if rows.count >= Limits.pushesRemembered { forgetAll() }
     rows[row.id] = row
   }
+
+  mutating func insert(deleted ids: [PushedID]) {
+    if deleted.count >= Limits.pushesRemembered { deleted = [] }
+    deleted.formUnion(ids)
+  }
+
+  mutating func connect() { deleted = [] }
 
   /// A page has shown it.
   mutating func remove(_ id: PushedID) { rows[id] = nil }

@@ -75,6 +75,7 @@ final class SyncMemory {
   func connect(at lsn: UInt64, nowMs: Int64) {
     restores.connect(nowMs: nowMs)
     server.connect()
+    pushed.connect()
     live.connect(at: lsn)
     offsets = OffsetHints()
     left = LeftWalks()

@@ -41,7 +41,9 @@ extension UpdateApplier {
     ingest.reacted = memory.reacted
     ingest.placesBehind = memory.server.scheme.learnsTies
     ingest.copies = copies
-    if asked == nil, answered == nil { ingest.offer = .pushed(isSilent: update.isSilent) }
+    let isPushed = asked == nil && answered == nil
+    if isPushed { ingest.offer = .pushed(isSilent: update.isSilent) }
+    ingest.lifts = lifts(isPushed: isPushed)
     if answered?.verb == .sendMessage { ingest.clientID = answered?.clientID }
     if answered?.verb == .editMessage { ingest.edit = answered }
     var ingested = try ingest.page(items.lazy.map(\.item), of: record, in: tx)
@@ -77,11 +79,21 @@ extension UpdateApplier {
           id: PushedID(cid: record.cid, id: position.id), position: position, lsn: tx.lsn))
     }
     try place(pushed, &record)
+    // Another way than a push may show whether what was deleted is back.
+    if ingested.sawBuried, isPushed, ingest.lifts == nil { effects.behind.insert(record.id) }
     if areTooMany { try doubt(SkippedList([.messages, .marks], in: conversation, list: .items)) }
     if heard.isUp {
       for time in times { memory.server.learnTime(time, at: arrival.now) }
     }
     try tx.save(memory.server.facts)
+  }
+
+  /// Whether a copy says that a deleted message is back: it is of an answer that was asked for, or
+  /// of pushes that do not overtake each other.
+  private func lifts(isPushed: Bool) -> Set<PushedID>? {
+    guard let early = memory.lifts else { return nil }
+    if isPushed { return heard.isUp && heard.isLossless ? [] : nil }
+    return issued == nil ? nil : early
   }
 
   /// Sees what each message joins, and what must be asked for where it joins nothing.

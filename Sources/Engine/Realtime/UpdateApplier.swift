@@ -170,6 +170,9 @@ struct UpdateApplier {
   /// it is not known here, the list is asked which one is the last.
   func delete(_ ids: [[UInt8]], in record: ConversationRecord) throws(StoreFailure) {
     let cid = record.cid
+    if asked == nil {
+      memory.effects.deleted.append(contentsOf: ids.map { PushedID(cid: cid, id: $0) })
+    }
     let lasts = NamedLastTable(tx, cid)
     let newest = try lasts.newestVisible()
     for id in ids { _ = try tx.tombstone(id, in: cid, version: nil) }

@@ -66,6 +66,7 @@ extension SyncEngine {
       report.stats.auditMismatches &+= 1
       report.logLines.append((.warn, "the server counts other messages than are here"))
     }
+    if !effects.deleted.isEmpty { memory.pushed.insert(deleted: effects.deleted) }
     for conversation in effects.doubted { memory.live.doubt(conversation) }
     for conversation in effects.unclaimed {
       // Nothing follows the present any more, so no push may go on from there.

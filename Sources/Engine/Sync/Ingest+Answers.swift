@@ -11,6 +11,7 @@ extension Ingest {
   ) -> Ingest {
     var ingest = self
     ingest.placesBehind = rules.learnsTies && memory.ties.isUnstable
+    ingest.lifts = memory.lifts
     // Where updates are replied to, each message has one, which may be silent.
     if memory.server.can(.envelope) { return ingest }
     let known = record.fetch.flatMap { memory.server.scheme.bound($0)?.position }
@@ -20,12 +21,14 @@ extension Ingest {
 
   /// Stores those of the items that are known already, or that a claim says must be.
   func known(
-    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, in tx: WriteTransaction
+    _ items: [PageItem], of record: ConversationRecord, spans: SpanSet, lifts: Set<PushedID>?,
+    in tx: WriteTransaction
   ) throws(StoreFailure) -> Ingested {
     var result = Ingested()
     var opened = opened
     var ingest = self
     ingest.placesBehind = rules.learnsTies
+    ingest.lifts = lifts
     for case .message(let message) in items {
       guard let payload = opened.popFirst(),
         message.conversation == nil || message.conversation == record.id,
@@ -41,4 +44,9 @@ extension Ingest {
     }
     return result
   }
+}
+
+extension SyncMemory {
+  /// Which deleted messages an answer does not bring back; nil where none does.
+  var lifts: Set<PushedID>? { server.profile.deletionsAreLater ? nil : pushed.deleted }
 }

@@ -186,6 +186,9 @@ struct Ingest {
   var edit: OperationRecord?
   /// Which messages are offered for a notification.
   var offer = Offer.none
+  /// What was deleted is back where a copy shows it that was asked for after the deletion was told,
+  /// but for these. Nil where no copy says so.
+  var lifts: Set<PushedID>?
   /// A new message stands behind all of its time that are known: it did not come in a page.
   var placesBehind = false
 
@@ -272,7 +275,8 @@ struct Ingest {
     let isNew = newIDs.contains(message.id)
     switch try tx.apply(
       row, record.cid, issued: issued, saysMarks: saysMarks, isFirst: offer.isPushed && isNew,
-      isEdit: offer.isPushed && !isNew)
+      isEdit: offer.isPushed && !isNew,
+      lifts: lifts.map { !$0.contains(PushedID(cid: record.cid, id: message.id)) } ?? false)
     {
     case .inserted:
       result.insertedAt.append(row.position)
@@ -281,6 +285,9 @@ struct Ingest {
       {
         result.queuedMarks = true
       }
+    case .returned:
+      // It was there before, so it says nothing of what is committed late.
+      result.sawBuried = true
     case .updated, .unchanged, .forgotten:
       result.duplicates += 1
       result.copies.noteKnown()

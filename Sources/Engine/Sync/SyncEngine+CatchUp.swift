@@ -316,7 +316,8 @@ extension SyncEngine {
       var effects = ChangeEffects(conversation: record.id, cid: record.cid)
       let stored = try tx.spans(record.cid)
       var spans = stored
-      let ingested = try ingest.known(page.items, of: record, spans: spans, in: tx)
+      let ingested = try ingest.known(
+        page.items, of: record, spans: spans, lifts: self.memory.lifts, in: tx)
       if let top = ingested.insertedAt.map(\.time).max(), !self.scheme.isSequence,
         let fetch = record.fetch, top > fetch.timeUs
       {

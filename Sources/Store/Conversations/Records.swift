@@ -256,6 +256,8 @@ extension RowFlags {
 /// What became of an incoming message. The number is the row's local one.
 package enum Applied: Equatable, Sendable {
   case inserted(UInt64)
+  /// The same, over the tombstone of a deletion that was known when the copy was asked for.
+  case returned(UInt64)
   case updated(UInt64)
   case unchanged(UInt64)
   /// Its deletion was known when the copy was asked for; nothing was stored.

@@ -12,18 +12,24 @@ extension WriteTransaction {
   /// does not `sayMarks` leaves reactions and pin as they are, or wait. A first copy, of a push
   /// that tells a message as new, may have been overtaken by an edit: see `merged`. An edit was
   /// pushed as one, whether or not the copy says so. What is derived
-  /// from the entries of a log is as it is now, whatever the row says.
+  /// from the entries of a log is as it is now, whatever the row says. A copy that `lifts` a
+  /// deletion was asked for, or pushed, after that was told, where it was: the message is back.
   package func apply(
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true,
-    isFirst: Bool = false, isEdit: Bool = false, isDerived: Bool = false
+    isFirst: Bool = false, isEdit: Bool = false, isDerived: Bool = false, lifts: Bool = false
   ) throws(StoreFailure) -> Applied {
     appliedRank = message.rank
-    let bar = try bar(message, in: cid)
+    var bar = try bar(message, in: cid)
+    let isBack = lifts && bar.map { $0.lsn <= issued } ?? false
+    if isBack {
+      try lift(message.id, in: cid)
+      bar = nil
+    }
     if bar == nil,
       let number = try insertIfNew(message, in: cid, issued: issued, saysMarks: saysMarks)
     {
       try name(message, clientID: message.clientID, in: cid)
-      return .inserted(number)
+      return isBack ? .returned(number) : .inserted(number)
     }
     var copy = message
     copy.keepWhatIsStored()
@@ -44,7 +50,8 @@ extension WriteTransaction {
         copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks,
         isFirst: isFirst, isEdit: isEdit, hasSettled: send != nil, isDerived: isDerived)
     } else {
-      applied = .inserted(try insert(copy, cid, issued: issued, saysMarks, send))
+      let number = try insert(copy, cid, issued: issued, saysMarks, send)
+      applied = isBack ? .returned(number) : .inserted(number)
     }
     try name(copy, clientID: message.clientID ?? send?.clientID, in: cid)
     return applied
@@ -124,10 +131,14 @@ extension WriteTransaction {
   private func bar(_ copy: IncomingMessage, in cid: Int64) throws(StoreFailure) -> Deletion? {
     guard let deletion = try deletion(copy.id, in: cid) else { return nil }
     if let version = copy.version, let deleted = deletion.version, version > deleted {
-      try connection.run("DELETE FROM tombstone WHERE cid = ? AND id = ?", cid, copy.id)
+      try lift(copy.id, in: cid)
       return nil
     }
     return deletion
+  }
+
+  private func lift(_ id: [UInt8], in cid: Int64) throws(StoreFailure) {
+    try connection.run("DELETE FROM tombstone WHERE cid = ? AND id = ?", cid, id)
   }
 
   /// The time of the oldest message as the server printed it.

@@ -29,6 +29,8 @@ final class ConversationState {
   private(set) var lastPlace: Place?
   /// The last version of what was deleted, so that a re-created id goes on.
   private(set) var deadVersions: [String: Int] = [:]
+  /// What was deleted, by its id, for who takes a deletion back.
+  var deleted: [String: ServerMessage] = [:]
   /// Who changed when, the oldest first. An entry whose message has changed
   /// again or is gone counts no more.
   private var changes: [ServerEntry] = []
@@ -60,6 +62,7 @@ final class ConversationState {
     twin.places = places
     twin.lastPlace = lastPlace
     twin.deadVersions = deadVersions
+    twin.deleted = deleted
     twin.changes = changes
     twin.changedUs = changedUs
     twin.revision = revision
@@ -167,6 +170,7 @@ final class ConversationState {
     guard let place = places.removeValue(forKey: deletion.id) else { return false }
     revision += 1
     let gone = rows.remove(at: index(of: place, knobs.ties))
+    deleted[deletion.id] = gone.message
     if changedUs.removeValue(forKey: deletion.id) != nil {
       changes.removeAll { $0.id == deletion.id }
     }

@@ -112,6 +112,21 @@ extension ReferenceServer {
     return true
   }
 
+  /// Takes back the deletion of a message: it is where it was, under its id and number, and no
+  /// deletion is told of it any more.
+  @discardableResult
+  public func bringBack(conversation: String, id: String) -> Bool {
+    guard let state = conversations[conversation], let version = state.deadVersions[id],
+      var message = state.deleted.removeValue(forKey: id)
+    else { return false }
+    message.version = version + 1
+    message.changedUs = nowUs
+    state.put(message, knobs)
+    onChange?(.message(message))
+    push(.message(Row(message, knobs), isNew: true, isSilent: true), to: state)
+    return true
+  }
+
   // MARK: Conversations and people
 
   /// Tells everybody else what `user` is doing; nothing is kept of it.
