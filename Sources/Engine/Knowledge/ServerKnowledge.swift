@@ -20,6 +20,8 @@ struct ServerKnowledge {
   /// start.
   private var aheadOfStartUs: Int64?
   private var toldClock = ToldClock()
+  /// What an answer of this connection told of the server's clock last, and when that was.
+  private var told: (us: Int64, ms: Int64)?
   /// How many connections there were.
   private var connection: UInt64 = 0
 
@@ -73,12 +75,37 @@ struct ServerKnowledge {
   /// Whether a lone stamp may move what will be asked from: one ahead of the server's
   /// clock would hide what arrives until then.
   func isBorneOut(_ time: Int64, at now: Instant) -> Bool {
-    guard let known = facts.serverTimeUs else { return false }
+    guard let known = facts.serverTimeUs, !isAheadOfOwn(time, at: now) else { return false }
     let (ahead, overflow) = time.subtractingReportingOverflow(known)
     guard !overflow, ahead <= WatermarkPolicy.dayUs else { return false }
     return WatermarkPolicy.greatestPlausible(
       [time], known: known, serverTime: nil, wallUs: now.wallUs)
       != nil
+  }
+
+  /// What this connection told of the server's clock, where nothing speaks against it.
+  var surelyUs: Int64? { toldClock.surelyUs }
+
+  /// What the server's own clock shows now, by the last answer of this connection that told it.
+  private func ownTimeUs(at now: Instant) -> Int64? {
+    told.map { told in
+      let sinceMs = now.monotonicMs.saturating(minus: told.ms)
+      return told.us.saturating(plus: min(max(0, sinceMs), 1 << 50) &* 1_000)
+    }
+  }
+
+  /// Whether a stamp stands further ahead of the server's own clock than the overlap reaches: a
+  /// watermark there would hide what is stamped until then.
+  private func isAheadOfOwn(_ time: Int64, at now: Instant) -> Bool {
+    ownTimeUs(at: now).map { time > $0.saturating(plus: overlapUs) } ?? false
+  }
+
+  /// The least that the server's clock shows now: by what it told on this connection, else by what
+  /// is known of it, and by the device's clock, which may be ahead by some time.
+  func timeForSigns(at now: Instant) -> Int64? {
+    if let own = ownTimeUs(at: now) { return max(own, facts.serverTimeUs ?? .min) }
+    let wall = now.wallUs.map { $0.saturating(minus: WatermarkPolicy.overlapUsMax) }
+    return [facts.serverTimeUs, wall].compactMap { $0 }.max()
   }
 
   /// The greatest stamp of a page that the other server times bear out.
@@ -106,6 +133,7 @@ struct ServerKnowledge {
   mutating func connect() {
     connection &+= 1
     toldClock.connect()
+    told = nil
   }
 
   /// An answer came now.
@@ -126,6 +154,7 @@ struct ServerKnowledge {
     // The server's own word on its clock also mends what a lone stamp had set.
     if let serverTime = page.serverTime?.timeUs {
       facts.serverTimeUs = serverTime
+      if serverTime == surelyUs { told = (serverTime, now.monotonicMs) }
       noteClock(serverTime, isTold: true, at: now)
     }
     if let time = plausibleTime(ingested, told: page.serverTime, at: now) {
@@ -137,7 +166,7 @@ struct ServerKnowledge {
   /// A lone stamp has nothing to bear it out, so a push moves the known server time
   /// on but never sets the first one.
   mutating func learnTime(_ time: Int64, at now: Instant) {
-    guard facts.serverTimeUs != nil else { return }
+    guard facts.serverTimeUs != nil, !isAheadOfOwn(time, at: now) else { return }
     let plausible = WatermarkPolicy.greatestPlausible(
       [time], known: facts.serverTimeUs, serverTime: nil, wallUs: now.wallUs)
     if let plausible {

@@ -109,6 +109,7 @@ extension UpdateApplier {
         try memory.server.lowerDeletions(&record, below: message.message.stamp.timeUs, in: tx)
       }
       if spans.span(holding: message.position) != nil {
+        if message.isInserted { noteLateness(of: message, record) }
         if isLive {
           follow(message, &record)
         } else if message.isInserted || !(message.isNew || isAside) {
@@ -141,6 +142,16 @@ extension UpdateApplier {
     spans.keepNewest(Limits.spansMax)
     try tx.save(spans: spans, replacing: stored, in: record.cid)
     try tx.save(record)
+  }
+
+  /// A message that was committed below the watermark shows how late others may come. One that is
+  /// stamped far back, as an import of the server's is, shows nothing of it.
+  private func noteLateness(of message: PushedMessage, _ record: ConversationRecord) {
+    guard !memory.server.scheme.isSequence, let fetch = record.fetch,
+      case let lateUs = fetch.timeUs.saturating(minus: message.position.time),
+      lateUs <= WatermarkPolicy.overlapUsMax
+    else { return }
+    memory.server.noteLateness(lateUs)
   }
 
   /// A row below the watermark in a range that was whole was committed late, and not alone

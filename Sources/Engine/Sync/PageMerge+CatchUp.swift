@@ -13,6 +13,12 @@ extension PageMerge {
     frame: [UInt8],
     at now: Instant
   ) throws(StoreFailure) -> PageOutcome {
+    if let bound = try boundBelowClock(page) {
+      // What is stamped meanwhile may stand below what was asked for.
+      try endTrust(atBound: bound)
+      job.catchUp.bound = bound
+      return .mustSeeNewest
+    }
     try noteTop(page, from: ingested, at: now)
     if whole || page.items.isEmpty, try isUnbroken(ingested, low: bound.position) {
       let claim = scheme.claim(ingested.items, low: bound.position, high: present)
@@ -27,6 +33,28 @@ extension PageMerge {
       return .mustSeeNewest
     }
     return try beginRun(page, from: ingested, frame: frame, at: now)
+  }
+
+  /// The watermark stands ahead of the server's own clock as this answer tells it, by more than the
+  /// overlap: messages that came since are stamped below it. It goes down to the newest row that
+  /// the clock bears out, and the overlap is widened. Gives the bound there; nil where the clock is
+  /// ahead of it, as ever.
+  private mutating func boundBelowClock(_ page: Page) throws(StoreFailure) -> Position? {
+    guard !scheme.isSequence, let fetch = record.fetch, fetch.timeUs > 0,
+      let told = page.serverTime?.timeUs, told == memory.server.surelyUs,
+      let stamp = scheme.stamp(fetch),
+      case let aheadUs = fetch.timeUs.saturating(minus: told), aheadUs > scheme.overlapUs
+    else { return nil }
+    let below = try tx.rows(
+      record.cid, from: .min, to: .after(timestampGroup: told), limit: 1, newestFirst: true)
+    let time = below.first?.position.time ?? 0
+    // A clock that was wrong by more than messages are ever late says nothing of how late they are.
+    if aheadUs <= WatermarkPolicy.overlapUsMax { memory.server.noteLateness(aheadUs) }
+    let lowered = Watermark(timeUs: time, text: stamp.printed(time))
+    let bound = scheme.bound(lowered)?.position ?? .min
+    try endTrust(at: bound)
+    record.fetch = lowered
+    return bound
   }
 
   /// A tail that was cut: its rows are neighbours all the same, and where the server keeps the
