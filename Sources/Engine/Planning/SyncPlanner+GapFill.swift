@@ -41,7 +41,7 @@ extension SyncPlanner {
   private func firstStage(
     _ job: inout SyncJob, of record: ConversationRecord
   ) throws(StoreFailure) -> SyncStage? {
-    let known = try passable(record)
+    let known = try passable(record, by: job)
     var goal = Goal()
     switch job.request.kind {
     case .live, .conversations, .all:
@@ -108,7 +108,7 @@ extension SyncPlanner {
   /// The message that a page was to be laid around is gone on the server: the longer way.
   func planWithoutSpot(_ job: SyncJob) throws(StoreFailure) -> SyncStage? {
     let record = try tx.conversation(creating: job.request.conversation)
-    let known = try passable(record)
+    let known = try passable(record, by: job)
     var goal = job.goal
     goal.isStuck = true
     switch job.request.kind {

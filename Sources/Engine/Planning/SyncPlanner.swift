@@ -27,6 +27,23 @@ struct SyncPlanner {
     return set
   }
 
+  /// The spans, with the places of unreadable items that this connection or this job has shown.
+  /// Others may be readable by now: a fill asks for them again, once a connection.
+  func passable(
+    _ record: ConversationRecord, by job: SyncJob
+  ) throws(StoreFailure) -> SpanSet {
+    var set = try tx.spans(record.cid)
+    let began = Int64(clamping: memory.live.beganLSN)
+    for hole in try tx.quarantined(record.cid, seen: true, after: began) {
+      set.insert(hole.low, hole.high)
+    }
+    for hole in try tx.quarantined(record.cid, seen: true)
+    where job.evidence.passed.covers(hole.low, high: hole.high) {
+      set.insert(hole.low, hole.high)
+    }
+    return set
+  }
+
   /// Decides what a sync asks next, after what a page did for it.
   func next(
     after outcome: PageOutcome, of job: inout SyncJob, _ record: inout ConversationRecord
@@ -44,10 +61,10 @@ struct SyncPlanner {
     case .extended(let stage):
       job.stage = stage
     case .reachedDown(let low):
-      let known = try passable(record)
+      let known = try passable(record, by: job)
       job.stage = try planBelow(job.goal, of: job, from: low, known: known, of: record)
     case .reachedUp(let high):
-      let known = try passable(record)
+      let known = try passable(record, by: job)
       job.stage = try planAbove(job.goal, from: high, known: known, of: record)
     case .lacksMessage:
       return .ended(.noMessage)

@@ -103,7 +103,8 @@ enum Queries {
 
   static let quarantined: StaticString = """
     SELECT DISTINCT low_time, low_id, high_time, high_id FROM quarantine
-    WHERE cid = ? AND seen >= ? ORDER BY low_time, low_id, high_time, high_id
+    WHERE cid = ? AND seen >= ? AND lsn > ?
+    ORDER BY low_time, low_id, high_time, high_id
     """
 
   static let newestQuarantined: StaticString = """

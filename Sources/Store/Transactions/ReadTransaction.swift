@@ -269,15 +269,15 @@ package class ReadTransaction {
   }
 
   /// Where unreadable items were set aside, oldest first; `seen` leaves out the places
-  /// of which a part was not shown yet.
+  /// of which a part was not shown yet, `after` those that a later commit than that set aside.
   package func quarantined(
-    _ cid: Int64, seen: Bool = false
+    _ cid: Int64, seen: Bool = false, after lsn: Int64 = -1
   ) throws(StoreFailure) -> [SpanSet.Span] {
-    let entry = seen ? try known?.entry(cid) : nil
+    let entry = seen && lsn < 0 ? try known?.entry(cid) : nil
     if let kept = entry?.poisoned { return kept }
     guard try someQuarantined(cid) else { return [] }
     let connection = try connection
-    let found = try Self.ranges(connection.statement(Queries.quarantined, cid, seen ? 1 : 0))
+    let found = try Self.ranges(connection.statement(Queries.quarantined, cid, seen ? 1 : 0, lsn))
     entry?.poisoned = found
     return found
   }
