@@ -91,7 +91,9 @@ extension SearchReader {
   private func hit(number: UInt64) throws(StoreFailure) -> SearchHit? {
     let row = try rx.connection.statement(Queries.searchNumbered, number)
     if try row.step() {
-      let flags = RowFlags(rawValue: row.int(5))
+      var flags = RowFlags(rawValue: row.int(5))
+      // What this user is to say instead is shown.
+      if flags.contains(.overlaid) { flags.remove(.sealed) }
       guard flags.isDisjoint(with: SearchableRow.notFound) else { return nil }
       return SearchHit(
         cid: row.int(0), position: Position(time: row.int(1), key: row.bytes(2)),
