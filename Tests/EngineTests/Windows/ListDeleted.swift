@@ -142,6 +142,9 @@ import Testing
     defer { remove(path) }
     let (world, ids) = try world(kind, path, syncs: false)
     try world.disconnect()
+    // Without a count nothing else makes the list ask.
+    world.alter = { $1.replacing(/,"unread_count":\d+/, with: "") }
+    try world.client.clear()
     try world.connectListening()
     let list = try TestList(world.client)
     try list.settle(world)
