@@ -103,7 +103,7 @@ import Testing
   @Test func aLatePushWidensTheOverlap() throws {
     let world = try FoundServer.bare.world(
       knobs: { $0.pushIsLossless = true }, profile: { $0.pushIsLossless = true })
-    world.post(5)
+    world.post(40)
     try world.connectListening()
     try world.sync()
     world.post(2)

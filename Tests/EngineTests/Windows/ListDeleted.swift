@@ -134,6 +134,30 @@ import Testing
     world.client.close()
   }
 
+  /// Protects: a push may be faster than the commit behind it, so an answer of the same connection
+  /// that lacks its message takes nothing away. The next connection's does.
+  @Test(arguments: FoundServer.withPages)
+  func aPushFasterThanItsCommitStaysTheLast(_ kind: FoundServer) throws {
+    let path = temporary()
+    defer { remove(path) }
+    let (world, _) = try world(kind, path)
+    try world.hand(
+      """
+      {"type":"message_new","conversation_id":"room","message":\
+      {"message_id":"early","conversation_id":"room","sender_id":"you","seq":8,\
+      "created_at":"\(Frames.time(world.server.nowUs).prefix(19))","payload":"early"}}
+      """)
+    let list = try TestList(world.client)
+    try list.settle(world)
+    #expect(try lasts(list).first == "room early")
+    world.timestampGroup(ms: 60_000)
+    try world.disconnect()
+    try world.connect()
+    try list.settle(world)
+    #expect(try lasts(list).first == "room room 1")
+    world.client.close()
+  }
+
   /// Protects: where the last message is deleted by a push and what stands before it is not stored,
   /// an open list asks for it.
   @Test(arguments: FoundServer.withPages)
