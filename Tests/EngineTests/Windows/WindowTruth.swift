@@ -7,39 +7,14 @@ import Testing
 import Timeline
 
 @Suite struct WindowTruth {
-  /// What a server says beside pages of messages.
-  enum Server: CaseIterable { case rich, poor, bare, numbers, log }
-
-  private func world(_ server: Server, limit: Int = 50) throws -> World {
-    var knobs = ServerKnobs()
-    var profile = Profile()
-    profile.pageLimit = limit
-    switch server {
-    case .rich:
-      knobs.takesBefore = true
-      knobs.takesAround = true
-      knobs.tellsChanges = true
-      knobs.sendsHasMore = true
-      profile.capabilities = [.before, .around, .changedSince]
-    case .poor: break
-    case .bare:
-      knobs.sendsTotalCount = false
-      knobs.echoesClientIDs = false
-      knobs.sendsHasMore = true
-    case .numbers:
-      knobs.numbersMessages = true
-      knobs.takesBefore = true
-      profile.capabilities = [.before, .sequence]
-    case .log:
-      knobs.keepsLog = true
-      profile.keepsLog(refusesUnknown: true, namesEpoch: true)
-    }
-    return try World(knobs: knobs, profile: profile)
+  /// Each says whether a page was the last one: by a count, or by `has_more`.
+  private func world(_ server: FoundServer) throws -> World {
+    try server.world(knobs: { $0.sendsHasMore = true })
   }
 
   /// Protects: a conversation whose whole first page is just full is shown whole.
-  @Test(arguments: Server.allCases, [49, 50, 51])
-  func aPageThatIsJustFullIsShownWhole(_ server: Server, _ count: Int) throws {
+  @Test(arguments: FoundServer.allCases, [49, 50, 51])
+  func aPageThatIsJustFullIsShownWhole(_ server: FoundServer, _ count: Int) throws {
     let world = try world(server)
     let ids = world.post(count)
     try world.connectListening()
@@ -50,8 +25,8 @@ import Timeline
 
   /// Protects: a window that was opened in the past and read up to the present has no gaps
   /// between rows that are there.
-  @Test(arguments: Server.allCases)
-  func thePastReadUpToThePresentIsWhole(_ server: Server) throws {
+  @Test(arguments: FoundServer.allCases)
+  func thePastReadUpToThePresentIsWhole(_ server: FoundServer) throws {
     let world = try world(server)
     world.post(120)
     try world.connectListening()
@@ -75,8 +50,8 @@ import Timeline
 
   /// Protects: a window at a time shows what is cached there at its first poll, also where the
   /// message at that time was dropped. (By numbers and in a log nothing says how wide the gap is.)
-  @Test(arguments: [Server.rich, .poor, .bare])
-  func aTimeBesideADroppedMessageShowsWhatIsHere(_ server: Server) throws {
+  @Test(arguments: FoundServer.byTime)
+  func aTimeBesideADroppedMessageShowsWhatIsHere(_ server: FoundServer) throws {
     let world = try world(server)
     let ids = world.post(40)
     try world.connectListening()
