@@ -84,7 +84,7 @@ package enum BadItem: Hashable, Sendable {
     case .noPayload: "payload is missing"
     case .badConversation: "conversation_id is missing, empty or not a string"
     case .wrongConversation: "conversation_id is that of another conversation"
-    case .noSequence: "seq is missing or not a whole number, or too large a one"
+    case .noSequence: "seq is missing, too large, or not a whole number in digits alone"
     case .noUser: "user_id is missing, empty or not a string"
     case .noReactions: "reactions is missing or not a JSON object"
     case .tooMany(let list): StaticText(list.name, "has over 10,000 entries")

@@ -88,6 +88,12 @@ package struct Document: Sendable {
     kind(node) == .number ? exactInteger(bytes[range(node)]) : nil
   }
 
+  /// The same of a number that is written in digits alone. What prints whole numbers with a point
+  /// or an exponent may have rounded them before.
+  package func digits(_ node: Node) -> Int64? {
+    bytes[range(node)].allSatisfy { isDigit($0) || $0 == ASCII.minus } ? integer(node) : nil
+  }
+
   /// The text of a string, unescaped; an unpaired surrogate becomes U+FFFD.
   package func string(_ node: Node) -> [UInt8]? {
     unescaped(node)?.text

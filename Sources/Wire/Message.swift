@@ -73,7 +73,7 @@ package final class WireMessage: Sendable {
     self.payload = document.range(payload)
     self.object = object
     sequence = members.read(.sequence) {
-      document.integer($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
+      document.digits($0).flatMap { $0 < 0 || $0 >= 1 << 62 ? nil : $0 }
     }
     previousID = members.read(.previousID) { reader.optionalID($0) }
     version = members.read(.version) { document.integer($0) }

@@ -12,28 +12,32 @@ package struct Stamp: Hashable, Sendable {
   package let text: [UInt8]
 
   private let separator: UInt8
+  private let hasSeconds: Bool
   private let fractionDigits: Int
   /// Where the zone begins in `text`; its end where no zone is printed.
   private let zoneStart: Int
   private let offsetUs: Int64
 
-  /// Parses `2026-02-15T22:15:45`, with `T` or a space, any fraction of a second,
-  /// and no zone, `Z`, `z`, `±hh:mm`, `±hhmm` or `±hh`.
+  /// Parses `2026-02-15T22:15:45`, with `T`, `t` or a space, any fraction of a second or no
+  /// seconds at all, and no zone, `Z`, `z`, `±hh:mm`, `±hhmm` or `±hh`.
   ///
   /// Nil for anything else, for days that no calendar has, and outside the years
   /// 1 to 9999. A leap second counts as the last microsecond of its minute.
   package init?(_ text: [UInt8], zoneOffsetMinutes: Int) {
-    guard text.count <= Limits.stampBytesMax, text.count >= 19,
+    guard text.count <= Limits.stampBytesMax, text.count >= 16,
       text[4] == ASCII.minus, text[7] == ASCII.minus,
-      text[10] == UInt8(ascii: "T") || text[10] == 0x20,
-      text[13] == ASCII.colon, text[16] == ASCII.colon,
+      text[10] | 0x20 == UInt8(ascii: "t") || text[10] == 0x20, text[13] == ASCII.colon
+    else { return nil }
+    // Java leaves seconds out that are zero.
+    hasSeconds = text.count >= 19 && text[16] == ASCII.colon
+    guard
       let year = number(text[0..<4]), let month = number(text[5..<7]),
       let day = number(text[8..<10]), let hour = number(text[11..<13]),
-      let minute = number(text[14..<16]), let second = number(text[17..<19]),
+      let minute = number(text[14..<16]), let second = hasSeconds ? number(text[17..<19]) : 0,
       year >= 1, month >= 1, month <= 12, day >= 1, day <= daysOfMonth(month, year: year),
       hour <= 23, minute <= 59, second <= 60
     else { return nil }
-    guard let fraction = Stamp.fraction(text) else { return nil }
+    guard let fraction = hasSeconds ? Stamp.fraction(text) : (0, 0, 16) else { return nil }
     guard let offset = Stamp.offset(text[fraction.end...], assumedMinutes: zoneOffsetMinutes) else {
       return nil
     }
@@ -51,7 +55,7 @@ package struct Stamp: Hashable, Sendable {
 
   /// The smallest step that the printed form can show, in microseconds.
   package var resolutionUs: Int64 {
-    powersOfTen[max(0, 6 - fractionDigits)]
+    hasSeconds ? powersOfTen[max(0, 6 - fractionDigits)] : 60_000_000
   }
 
   /// Another time in the same form, resolution and zone, floored.
@@ -73,8 +77,10 @@ package struct Stamp: Hashable, Sendable {
     appendPadded(inDay / 3_600, width: 2, to: &out)
     out.append(ASCII.colon)
     appendPadded(inDay / 60 % 60, width: 2, to: &out)
-    out.append(ASCII.colon)
-    appendPadded(inDay % 60, width: 2, to: &out)
+    if hasSeconds {
+      out.append(ASCII.colon)
+      appendPadded(inDay % 60, width: 2, to: &out)
+    }
     if fractionDigits > 0 {
       out.append(ASCII.point)
       let shown = min(fractionDigits, 6)
