@@ -2,6 +2,8 @@
 
 import json
 
+from tideline.probe import Closed
+
 #: The beginning of March.
 START_S = 1_772_323_200
 
@@ -18,6 +20,7 @@ class World:
         self.sent = {}
         self.edits = []
         self.count = 0
+        self.listed = None
         self.answers = 0
 
     def clock(self):
@@ -36,6 +39,8 @@ class World:
         days, rest = divmod(seconds - START_S, 86_400)
         assert days == 0
         printed = f"2026-03-01T{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+        if self.fault == "times without seconds" and seconds % 60 == 0:
+            return printed[:-3]
         return printed + ".000" if self.fault == "finer printed than it is" else printed
 
     def push(self, frame):
@@ -49,11 +54,17 @@ class SmallLink:
     def __init__(self, world):
         self.world = world
         self.queue = []
+        self.user = "me"
+        self.login = "first"
+        self.sent = {}
+        self.ended = False
 
     def close(self):
         self.world.links.remove(self)
 
     def receive(self, timeout_s):
+        if self.ended:
+            raise Closed("the server has closed")
         return self.queue.pop(0) if self.queue else None
 
     def has(self, fault):
@@ -62,6 +73,15 @@ class SmallLink:
     def send(self, frame):
         request = json.loads(frame)
         verb = request["type"]
+        if verb == "hello":
+            self.user, self.login = request["user"], request["login"]
+            return
+        if self.has("the connection ends at an unknown id") \
+                and request.get("around_id", "").endswith("nowhere"):
+            self.ended = True
+            return
+        if self.has("an exception at a verb") and verb == "get_receipts":
+            raise KeyError("readers")
         done = getattr(self, verb, None)
         if self.has("mark_read unanswered") and verb == "mark_read":
             return
@@ -97,6 +117,9 @@ class SmallLink:
             total += len(world.deletions)
         if self.has("wrong counts"):
             total += 2
+        if self.has("places ignored") and {"around_id", "before_ts"} & set(request):
+            request = {name: value for name, value in request.items()
+                       if not name.startswith(("around", "before"))} | {"offset": 0}
         if "around_id" in request or "around_ts" in request:
             return self.around(request, rows)
         if (after := request.get("after_ts")) is not None:
@@ -166,7 +189,11 @@ class SmallLink:
 
     def send_message(self, request):
         world = self.world
-        known = world.sent.get(request["client_id"])
+        sent = self.known()
+        known = sent.get(request["client_id"])
+        if self.has("sends looked up first"):
+            known = next((row for row in world.messages
+                          if row["client_id"] == request["client_id"]), None)
         if known is not None and not self.has("sends repeated"):
             if self.has("sends repeated and answered once"):
                 world.messages.append({**known, "message_id": known["message_id"] + "again",
@@ -175,12 +202,13 @@ class SmallLink:
                 world.messages.append(known)
             return {"status": "ok", "data": {"message": known}}
         world.count += 1
-        message = {"message_id": f"m{world.count:02}", "conversation_id": "c", "sender_id": "me",
+        message = {"message_id": f"m{world.count:02}", "conversation_id": "c",
+                   "sender_id": self.user,
                    "created_at": world.stamp(), "payload": request["payload"],
                    "client_id": request["client_id"]}
         if self.has("back-dated") and world.count % 5 == 0:
             message["created_at"] = world.stamp(START_S + (world.now_s - START_S) / 2)
-        world.sent[request["client_id"]] = message
+        sent[request["client_id"]] = message
         if not (self.has("lost messages") and world.count % 9 == 5):
             world.messages.append(message)
         elif self.has("lost messages"):
@@ -192,8 +220,30 @@ class SmallLink:
             return {"status": "ok", "data": {}}
         return {"status": "ok", "data": {"message": message}}
 
+    def known(self):
+        """What is known of sends, by whom the fault says."""
+        world = self.world
+        if self.has("sends known on a connection"):
+            return self.sent
+        if self.has("sends known by a login"):
+            return world.sent.setdefault(self.login, {})
+        if self.has("sends known for two minutes"):
+            world.sent = {name: message for name, message in world.sent.items()
+                          if message["created_at"] >= world.stamp(max(START_S, world.now_s - 120))}
+        return world.sent
+
+    def get_conversations(self, request):
+        world = self.world
+        if world.listed is None or world.now_s > world.listed[0] + 120 \
+                or not self.has("lists from a cache"):
+            world.listed = world.now_s, world.messages[-1] if world.messages else None
+        row = {"conversation_id": "c", "last_message": world.listed[1]}
+        return {"status": "ok", "data": {"conversations": [row], "total_count": 1}}
+
     def edit_message(self, request):
         row = self.row(request)
+        if row["sender_id"] != self.user and not self.has("edits by others"):
+            return {"status": "error", "error": {"code": "forbidden", "message": ""}}
         if not self.has("edits not shown"):
             row |= {"payload": request["payload"], "version": row.get("version", 1) + 1,
                     "edited_at": self.world.stamp()}

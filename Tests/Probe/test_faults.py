@@ -1,12 +1,14 @@
 """Each fault that is planted in an adapter is named, and nothing is said of one without any."""
 
+import dataclasses
+import json
 import pathlib
 import re
 import unittest
 
 from small import World
-from tideline import Capabilities, Profile, Ties, Truncates
-from tideline.probe import Level, Setup, fit, probe
+from tideline import Capabilities, IdempotencyScope, Profile, Ties, Truncates
+from tideline.probe import Level, Setup, differences, fit, probe
 
 #: What is planted, and what the probe calls it.
 FAULTS = {
@@ -41,6 +43,15 @@ FAULTS = {
     "deleted sends repeated": "deleted-comes-back",
     "sends repeated and answered once": "sent-twice",
     "back-dated": "order-not-time",
+    "an exception at a verb": "adapter-raised",
+    "the connection ends at an unknown id": "connection-ended",
+    "places ignored": "place-ignored",
+    "edits by others": "edits-of-others",
+    "sends known on a connection": "idempotency-scope",
+    "sends known by a login": "idempotency-scope",
+    "sends known for two minutes": "idempotency-time",
+    "lists from a cache": "list-stale",
+    "times without seconds": "time-short",
 }
 #: Named beside the fault itself, since it is seen there too.
 BESIDE = {
@@ -56,10 +67,15 @@ BESIDE = {
 }
 
 
+def hello(user, login):
+    return (json.dumps({"type": "hello", "user": user, "login": login}),)
+
+
 def run(fault=""):
     world = World(fault)
     return probe(Setup(dial=world.dial, conversation="c", clock=world.clock, pause=world.pause,
-                       messages=40, run="run"))
+                       messages=40, run="run", hello=hello("me", "first"),
+                       other=hello("you", "other"), device=hello("me", "second"), patient=True))
 
 
 class Planted(unittest.TestCase):
@@ -82,6 +98,35 @@ class Planted(unittest.TestCase):
             names = set(re.findall(r"`([\w-]+)`", said))
             self.assertTrue(names and names <= {*FAULTS.values(), *BESIDE["unsorted pages"]},
                             (number, names))
+
+    def test_who_looks_up_before_a_send_brings_nothing_back(self):
+        report = run("sends looked up first")
+        self.assertEqual(report.names(Level.FAULT, Level.TRAP), set())
+        self.assertIn("deleted-is-unknown", report.names(Level.SEEN))
+
+    def test_what_the_profile_says_of_sends(self):
+        for fault, scope, seconds in (("sends known on a connection", "CONNECTION", 0),
+                                      ("sends known by a login", "DEVICE", 0),
+                                      ("sends known for two minutes", "ACCOUNT", 120)):
+            profile = fit(run(fault))
+            self.assertEqual((profile.idempotency_scope, profile.idempotency_s),
+                             (IdempotencyScope[scope], seconds))
+            self.assertNotEqual(differences(run(fault), dataclasses.replace(
+                profile, idempotency_scope=IdempotencyScope.ACCOUNT, idempotency_s=0)), [])
+            self.assertEqual(differences(run(fault), profile), [])
+
+    def test_an_adapter_that_raises_at_each_request_leaves_a_report(self):
+        world = World()
+        dial = world.dial
+
+        def broken():
+            link = dial()
+            link.send = lambda frame: 1 / 0
+            return link
+
+        report = probe(Setup(dial=broken, conversation="c", clock=world.clock, pause=world.pause))
+        self.assertLessEqual({"adapter-raised", "connection-lost"}, report.names(Level.FAULT))
+        self.assertIn("test_faults.py:", report.text("adapter-raised"))
 
     def test_each_fault_is_named(self):
         for fault, name in FAULTS.items():

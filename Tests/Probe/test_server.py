@@ -55,7 +55,8 @@ class Server:
     def setup(self, **more):
         return Setup(
             dial=dialer(f"tcp://127.0.0.1:{self.port}"), conversation=self.conversation,
-            hello=(HELLO,), clock=self.clock, pause=self.pause, settle_s=0.05, run="run", **more)
+            hello=(HELLO,), other=(HELLO.replace("eva", "otto"),), clock=self.clock,
+            pause=self.pause, settle_s=0.05, run="run", **more)
 
     def close(self):
         self.lines.close()

@@ -62,6 +62,12 @@ def main() -> int:
                         "'before around truncates=newest page_limit=100'")
     parser.add_argument("--hello", action="append", default=[], metavar="FRAME",
                         help="a frame that each connection begins with")
+    parser.add_argument("--other", action="append", default=[], metavar="FRAME",
+                        help="a frame that a connection of another user begins with")
+    parser.add_argument("--device", action="append", default=[], metavar="FRAME",
+                        help="a frame that a connection of another login of this user begins with")
+    parser.add_argument("--patient", action="store_true",
+                        help="wait two minutes to see whether a repeated send is still known")
     parser.add_argument("--account", default="", help="send requests as commands of this account")
     parser.add_argument("--messages", type=int, default=60, help="how many messages to send")
     parser.add_argument("--payload", default='"probe %"',
@@ -80,7 +86,9 @@ def main() -> int:
         report = probe(Setup(
             dial=dial, conversation=arguments.conversation,
             read_only=arguments.read_only, messages=arguments.messages,
-            payload=arguments.payload, hello=tuple(arguments.hello), account=arguments.account,
+            payload=arguments.payload, hello=tuple(arguments.hello),
+            other=tuple(arguments.other), device=tuple(arguments.device),
+            patient=arguments.patient, account=arguments.account,
             timeout_s=arguments.timeout))
     except (Closed, OSError) as error:
         print(f"the adapter cannot be reached: {error}", file=sys.stderr)

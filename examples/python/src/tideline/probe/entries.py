@@ -134,14 +134,17 @@ def places(log: Log, old: Optional[str]) -> None:
     else:
         report.seen("around", "around_id: the page holds the entry")
         answer = log.ask(_PAGE, around_id=_NOWHERE)
-        if answer.code != "not_found":
+        if answer.code not in ("not_found", "closed", "raised"):
             report.fault("around-unknown", f"around_id of no entry is answered "
                          f"{answer.code or 'ok'!r}, not `not_found`")
     answer = log.ask(_PAGE, after=_NOWHERE)
-    if answer.ok:
+    taken = [name for name in ("after", "before") if log.ask(_PAGE, **{name: _NOWHERE}).ok]
+    if taken:
         can["log_refuses"] = False
-        report.trap("tokens-taken", "a token that nobody gave is taken for some place: tokens "
-                    "count in their connection alone, do not declare TL_SERVER_LOG_REFUSES")
+        report.trap("tokens-taken", f"a token that nobody gave is taken for some place, as "
+                    f"{' and '.join(f'`{name}`' for name in taken)}: ask for its entry first, or "
+                    "do not declare TL_SERVER_LOG_REFUSES. Tokens count in their connection alone "
+                    "then")
     elif answer.code != "unknown_cursor":
         report.fault("tokens-refused-otherwise", f"a token that nobody gave is answered "
                      f"{answer.code!r}, not `unknown_cursor`: a walk ends there")

@@ -48,6 +48,9 @@ class Facts:
     counts_hidden: Optional[bool] = None
     unknown_frames: Optional[bool] = None
     deletions_later: Optional[bool] = None
+    #: "device" or "connection" where only that may repeat a send, and for how many seconds.
+    idempotency: str = ""
+    idempotency_s: int = 0
     #: Capabilities by name: whether the server has it.
     can: dict[str, bool] = dataclasses.field(default_factory=dict)
 

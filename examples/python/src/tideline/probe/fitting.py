@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from typing import Any, Iterator
 
-from ..values import Capabilities, Profile, Ties, Truncates
+from ..values import Capabilities, IdempotencyScope, Profile, Ties, Truncates
 from .findings import Level, Report
 from .link import load
 
@@ -42,7 +42,9 @@ def fit(report: Report) -> Profile:
         overlap_ms=2 * facts.late_ms if 2 * facts.late_ms > _OVERLAP_MS else 0,
         zone_offset_min=facts.zone_min or 0, capabilities=capabilities,
         counts_hidden=bool(facts.counts_hidden), deletions_later=bool(facts.deletions_later),
-        order_not_time=facts.order_is_time is False and not facts.can.get("sequence"))
+        order_not_time=facts.order_is_time is False and not facts.can.get("sequence"),
+        idempotency_scope=IdempotencyScope[(facts.idempotency or "account").upper()],
+        idempotency_s=facts.idempotency_s)
 
 
 def declared(words: str) -> Profile:
@@ -65,6 +67,8 @@ def declared(words: str) -> Profile:
             members[name] = Truncates[value.upper()]
         elif name == "ties":
             members[name] = Ties[value.upper()]
+        elif name == "idempotency_scope":
+            members[name] = IdempotencyScope[value.upper()]
         elif name in fields:
             members[name] = int(value)
         else:
@@ -113,6 +117,8 @@ def c_literal(profile: Profile) -> str:
             parts.append(f".truncates = TL_TRUNCATES_{value.name}")
         elif isinstance(value, Ties):
             parts.append(f".ties = TL_TIES_{value.name}")
+        elif isinstance(value, IdempotencyScope):
+            parts.append(f".idempotency_scope = TL_IDEMPOTENCY_{value.name}")
         elif name not in _FLAGS:
             parts.append(f".{name} = {value}")
     return f"(tl_profile){{{', '.join(parts)}}}"
@@ -151,6 +157,12 @@ def differences(report: Report, profile: Profile) -> list[str]:
     if facts.late_ms >= (profile.overlap_ms or _OVERLAP_MS):
         out.append(f"asks {profile.overlap_ms or _OVERLAP_MS} ms again, and messages came "
                    f"{facts.late_ms} ms late")
+    if IdempotencyScope.CONNECTION >= found.idempotency_scope > profile.idempotency_scope:
+        out.append(f"declares idempotency_scope {profile.idempotency_scope.name.lower()}, and a "
+                   f"send is known on one {facts.idempotency} alone")
+    if facts.idempotency_s and not 0 < profile.idempotency_s <= facts.idempotency_s:
+        out.append(f"declares idempotency_s {profile.idempotency_s}, and a send is forgotten "
+                   "within 130 s")
     if profile.push_lossless and {"pushes", "pushes-order"} & report.names(Level.TRAP):
         out.append("declares push_lossless, and pushes were missing or in another order")
     return out

@@ -7,10 +7,10 @@ import os
 import time
 from typing import Callable, Optional
 
-from . import places, pushing, reading
+from . import lasting, places, pushing, reading
 from .entries import Log, probe_log
 from .findings import Level, Report
-from .link import Dial
+from .link import Closed, Dial
 from .room import Room
 from .talk import Manner, Talk, Tally
 from .writing import Writer
@@ -31,6 +31,11 @@ class Setup:
     depth: int = 400
     payload: str = '"probe %"'
     hello: tuple[str, ...] = ()
+    #: What another user, and another login of this one, say first; empty where there is none.
+    other: tuple[str, ...] = ()
+    device: tuple[str, ...] = ()
+    #: Waits two minutes to see whether a repeated send is still known.
+    patient: bool = False
     account: str = ""
     timeout_s: float = 10.0
     settle_s: float = 0.5
@@ -40,57 +45,122 @@ class Setup:
 
 
 def probe(setup: Setup) -> Report:
-    """Finds out what there is to find out. Raises ``Closed`` where the connection does not stand,
-    and what the way to the adapter raises."""
+    """Finds out what there is to find out. What an adapter raises, or a connection that ends, is a
+    finding, and the other checks go on.
+
+    Raises ``Closed`` where there is no connection to begin with, and what the way to the adapter
+    raises."""
     report, tally = Report(), Tally()
     manner = Manner(setup.clock, setup.pause, setup.timeout_s, setup.settle_s, setup.hello,
                     setup.account)
-
-    def open_talk() -> Talk:
-        talk = Talk(setup.dial, manner, tally, report)
-        if not setup.read_only:
-            talk.ask("subscribe", conversation_id=setup.conversation)
-        return talk
-
-    talk = open_talk()
-    watcher = None if setup.read_only else open_talk()
-    run = setup.run or os.urandom(4).hex()
-    log = Log(talk, setup.conversation, report)
-    if keeps_log(log):
-        probe_log(log, manner, open_talk, watcher, run, setup.payload, setup.messages)
-        places.manners(report, tally)
-        for each in (log.talk, watcher):
-            if each is not None:
-                each.close()
-        return report
-    room = Room(talk, setup.conversation, report, max(setup.depth, setup.messages + 100))
-    writer: Optional[Writer] = None
-    if setup.read_only:
-        report.unknown("writing", "what becomes of what is sent, edited and deleted, echoes, "
-                       "idempotency and redelivery: nothing was written")
-    else:
-        writer = Writer(room, manner, run, setup.payload)
-        if not writer.fill(setup.messages):
-            writer = None
-    room.walk()
-    if not room.rows and tally.silent.get("get_messages"):
-        places.manners(report, tally)
-        return report
-    _read(room, writer, setup)
-    places.since(room)
-    places.refusals(room, setup.read_only)
-    if writer is not None and watcher is not None:
-        _write(writer, watcher, open_talk, tally)
-    places.times(room, manner)
+    run = _Run(setup, report, tally, manner)
+    try:
+        run.all(run.open_talk())
+    except (Closed, OSError) as error:
+        if not (tally.answered or tally.ends):
+            raise
+        report.fault("connection-lost", f"no new connection could be had: {error}. What was to be "
+                     "checked after that was not")
     places.manners(report, tally)
-    report.unknown("horizon", "how long deletions are remembered: ask who made the server")
-    if report.facts.order_is_time:
-        report.unknown("backdating", "whether messages may be stamped earlier than those before "
-                       "them, by bridges, imports or a clock set back: none was seen")
-    for each in (room.talk, watcher):
-        if each is not None:
-            each.close()
     return report
+
+
+class _Run:
+    """All checks, one after the other."""
+
+    def __init__(self, setup: Setup, report: Report, tally: Tally, manner: Manner) -> None:
+        self.setup, self.report, self.tally, self.manner = setup, report, tally, manner
+        self.name = setup.run or os.urandom(4).hex()
+
+    def open_talk(self, hello: Optional[tuple[str, ...]] = None) -> Talk:
+        """A connection of this user, or of who says ``hello`` so."""
+        setup = self.setup
+        manner = self.manner if hello is None else dataclasses.replace(self.manner, hello=hello)
+        return Talk(setup.dial, manner, self.tally, self.report,
+                    None if setup.read_only else setup.conversation)
+
+    def step(self, name: str, check: Callable[[], None]) -> None:
+        """One check. What its answers break in it is told, and the others go on."""
+        try:
+            check()
+        except (Closed, OSError):
+            raise
+        except Exception as error:
+            self.report.unknown(f"check-{name}", f"{name}: the answers were of no use to the check "
+                                f"({type(error).__name__}: {error})")
+
+    def all(self, talk: Talk) -> None:
+        setup, report = self.setup, self.report
+        watcher = None if setup.read_only else self.open_talk()
+        log = Log(talk, setup.conversation, report)
+        if keeps_log(log):
+            self.step("log", lambda: probe_log(
+                log, self.manner, self.open_talk, watcher, self.name, setup.payload,
+                setup.messages))
+            self.step("others", lambda: self.others(log.talk))
+            self.close(log.talk, watcher)
+            return
+        room = Room(talk, setup.conversation, report, max(setup.depth, setup.messages + 100))
+        writer: Optional[Writer] = None
+        if setup.read_only:
+            report.unknown("writing", "what becomes of what is sent, edited and deleted, echoes, "
+                           "idempotency and redelivery: nothing was written")
+        else:
+            writer = Writer(room, self.manner, self.name, setup.payload)
+            if not writer.fill(setup.messages):
+                writer = None
+        room.walk()
+        if not room.rows and self.tally.silent.get("get_messages"):
+            return
+        _read(self, room, writer)
+        self.step("since", lambda: places.since(room))
+        self.step("refusals", lambda: places.refusals(room, setup.read_only))
+        if writer is not None and watcher is not None:
+            self.write(writer, watcher)
+        self.step("times", lambda: places.times(room, self.manner))
+        report.unknown("horizon", "how long deletions are remembered: ask who made the server")
+        if report.facts.order_is_time:
+            report.unknown("backdating", "whether messages may be stamped earlier than those "
+                           "before them, by bridges, imports or a clock set back: none was seen")
+        self.close(room.talk, watcher)
+
+    @staticmethod
+    def close(*talks: Optional[Talk]) -> None:
+        """Ends these connections."""
+        for talk in talks:
+            if talk is not None:
+                talk.close()
+
+    def write(self, writer: Writer, watcher: Talk) -> None:
+        """What becomes of what is written."""
+        room, report = writer.room, self.report
+        self.step("changes", writer.change)
+        self.step("echoes", lambda: pushing.echoes(writer, room.talk, report))
+        self.step("pushes", lambda: pushing.heard(writer, watcher, room, report))
+        self.step("repeating", writer.repeat)
+        self.step("list", lambda: lasting.lists(writer))
+        self.step("verbs", writer.verbs)
+        self.step("others", lambda: self.others(room.talk, writer))
+        room.talk.drain()
+        watcher.close()
+        self.step("reconnecting", lambda: pushing.reconnect(
+            writer, self.open_talk, self.tally, report))
+        other = None if not self.setup.device else lambda: self.open_talk(self.setup.device)
+        self.step("repeating later", lambda: lasting.repeated(
+            writer, other, self.manner if self.setup.patient else None))
+
+    def others(self, talk: Talk, writer: Optional[Writer] = None) -> None:
+        """Whether another user may rewrite a message."""
+        if self.setup.read_only:
+            return
+        if not self.setup.other:
+            self.report.unknown("others", "whether the server lets another user edit a message: "
+                                "name one by --other")
+            return
+        stranger = self.open_talk(self.setup.other)
+        lasting.others(talk, stranger, self.setup.conversation, self.report,
+                       f"probe-{self.name}-other", self.setup.payload)
+        stranger.close()
 
 
 def keeps_log(log: Log) -> bool:
@@ -100,19 +170,20 @@ def keeps_log(log: Log) -> bool:
     return log.report.facts.can["log"]
 
 
-def _read(room: Room, writer: Optional[Writer], setup: Setup) -> None:
+def _read(run: _Run, room: Room, writer: Optional[Writer]) -> None:
     report = room.report
     own = writer.ids if writer is not None else []
     if writer is not None:
-        writer.here()
-    checks: list[Callable[[], None]] = [
-        lambda: reading.order(room, own), lambda: reading.offsets(room),
-        lambda: reading.sizes(room, _PAGE), lambda: reading.counts(room),
-        lambda: reading.after(room), lambda: places.before(room), lambda: places.around(room)]
-    for check in checks:
+        run.step("sends", writer.here)
+    checks: dict[str, Callable[[], None]] = {
+        "order": lambda: reading.order(room, own), "offsets": lambda: reading.offsets(room),
+        "sizes": lambda: reading.sizes(room, _PAGE), "counts": lambda: reading.counts(room),
+        "after": lambda: reading.after(room), "before": lambda: places.before(room),
+        "around": lambda: places.around(room)}
+    for name, check in checks.items():
         for turn in range(_TURNS):
             known = len(report.findings)
-            check()
+            run.step(name, check)
             fresh = report.findings[known:]
             if not any(found.level is Level.FAULT for found in fresh) or not room.moved():
                 break
@@ -121,17 +192,3 @@ def _read(room: Room, writer: Optional[Writer], setup: Setup) -> None:
             if turn + 1 == _TURNS:
                 report.unknown("busy", "some of what pages are like: others wrote all the time")
             room.walk()
-
-
-def _write(
-    writer: Writer, watcher: Talk, open_talk: Callable[[], Talk], tally: Tally
-) -> None:
-    room, report = writer.room, writer.room.report
-    writer.change()
-    pushing.echoes(writer, room.talk, report)
-    pushing.heard(writer, watcher, room, report)
-    writer.repeat()
-    writer.verbs()
-    room.talk.drain()
-    watcher.close()
-    pushing.reconnect(writer, open_talk, tally, report)

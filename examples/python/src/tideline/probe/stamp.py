@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Optional
 
 _FORM = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?"
+    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?"
     r"(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?)?")
 _START = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -22,6 +22,8 @@ class Stamp:
     digits: int
     #: Whether the text names its zone.
     zoned: bool
+    #: Whether it has no seconds, as Java prints times whose seconds are zero.
+    short: bool = False
 
 
 def parse(text: object) -> Optional[Stamp]:
@@ -29,7 +31,8 @@ def parse(text: object) -> Optional[Stamp]:
     match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 64 else None
     if match is None:
         return None
-    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    year, month, day, hour, minute = (int(part) for part in match.groups()[:5])
+    second = int(match.group(6) or 0)
     fraction, zulu, sign, hours, minutes = match.groups()[6:]
     try:
         when = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=timezone.utc)
@@ -40,4 +43,4 @@ def parse(text: object) -> Optional[Stamp]:
     if sign:
         east = (int(hours) * 60 + int(minutes or 0)) * (1 if sign == "+" else -1)
         us -= east * 60_000_000
-    return Stamp(us, len(fraction or ""), bool(zulu or sign))
+    return Stamp(us, len(fraction or ""), bool(zulu or sign), match.group(6) is None)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import traceback
 from typing import Any, Callable, Optional
 
 from .findings import Report
-from .link import Dial
+from .link import Closed, Dial, Link
 
 #: Pushes of the protocol, by the type of the frame.
 PUSHES = frozenset({
@@ -18,11 +19,14 @@ PUSHES = frozenset({
 
 #: What may be tried again.
 _LATER = frozenset({"rate_limited", "unavailable"})
+#: A connection that ended is made anew so often, in all of a run.
+_ENDS_MAX = 40
 
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What came to a request. ``code`` is "silence" where nothing did."""
+    """What came to a request. ``code`` is "silence" where nothing did, "closed" where the
+    connection ended, and "raised" where the adapter raised an exception."""
 
     ok: bool
     data: dict[str, Any]
@@ -48,6 +52,7 @@ class Tally:
     silent: dict[str, int] = dataclasses.field(default_factory=dict)
     echoed: int = 0
     bare: int = 0
+    ends: int = 0
     updates: int = 0
     foreign: set[str] = dataclasses.field(default_factory=set)
 
@@ -65,12 +70,16 @@ class Manner:
 
 
 class Talk:
-    """A connection. With ``replies`` off, updates are kept waiting for their reply."""
+    """A connection, which is made anew where it ends. With ``replies`` off, updates are kept
+    waiting for their reply. ``channel`` is what each connection subscribes to."""
 
     _numbers = itertools.count(1)
 
-    def __init__(self, dial: Dial, manner: Manner, tally: Tally, report: Report) -> None:
-        self._link = dial()
+    def __init__(self, dial: Dial, manner: Manner, tally: Tally, report: Report,
+                 channel: Optional[str] = None) -> None:
+        self._dial = dial
+        self._link: Link = dial()
+        self._channel = channel
         self._manner = manner
         self._tally = tally
         self._report = report
@@ -79,8 +88,13 @@ class Talk:
         self.replies = True
         self.events: list[Event] = []
         self.refs: list[str] = []
-        for line in manner.hello:
+        self._begin()
+
+    def _begin(self) -> None:
+        for line in self._manner.hello:
             self._hello(line)
+        if self._channel is not None:
+            self.ask("subscribe", conversation_id=self._channel)
 
     def _hello(self, line: str) -> None:
         # The first frame belongs to the transport, not to the protocol: it may have an answer.
@@ -116,14 +130,36 @@ class Talk:
         if self._manner.account:
             frame = {"account": self._manner.account, "type": "command", "payload": request}
         began = self._manner.clock()
-        self._send(frame)
-        value = self._wait(verb, number)
+        try:
+            self._send(frame)
+            value = self._wait(verb, number)
+        except Exception as error:  # Whatever an adapter does is a finding.
+            return self._ended(error, _named(verb, members))
         if value is None:
             self._tally.silent[verb] = self._tally.silent.get(verb, 0) + 1
             return Answer(False, {}, "silence")
         self._tally.took_s.append(self._manner.clock() - began)
         self._tally.answered[verb] = self._tally.answered.get(verb, 0) + 1
         return self._read(verb, value)
+
+    def _ended(self, error: Exception, asked: str) -> Answer:
+        """Notes what ended the connection, and makes a new one. Raises ``Closed`` where none can
+        be had."""
+        self._tally.ends += 1
+        if isinstance(error, (Closed, OSError, EOFError)):
+            self._report.fault("connection-ended", f"the connection ended at {asked}: {error}. "
+                               "What is not known, or not taken, is answered with an error: each "
+                               "client would ask again on the next connection, and end that")
+        else:
+            self._report.fault("adapter-raised", f"{type(error).__name__} at {asked}, "
+                               f"{_place(error)}: {error}. A request is answered whatever happens")
+        if self._tally.ends > _ENDS_MAX:
+            raise Closed(f"the connection ended {self._tally.ends} times, the last time at {asked}")
+        self._shut()
+        self._link, self._closed = self._dial(), False
+        self._begin()
+        return Answer(False, {}, "closed" if isinstance(error, (Closed, OSError, EOFError))
+                      else "raised")
 
     def _send(self, frame: dict[str, Any]) -> None:
         self._link.send(json.dumps(frame, ensure_ascii=False, separators=(",", ":")).encode())
@@ -247,6 +283,12 @@ class Talk:
 
     def drain(self) -> None:
         """Takes what comes until nothing does for a while."""
+        try:
+            self._drain()
+        except Exception as error:
+            self._ended(error, "no request")
+
+    def _drain(self) -> None:
         for _ in range(10_000):
             raw = self._link.receive(self._manner.settle_s)
             if raw is None:
@@ -264,5 +306,25 @@ class Talk:
     def close(self) -> None:
         """Ends the connection; a second time changes nothing."""
         if not self._closed:
-            self._closed = True
+            self._shut()
+
+    def _shut(self) -> None:
+        self._closed = True
+        try:
             self._link.close()
+        except Exception as error:
+            self._report.fault("adapter-raised", f"{type(error).__name__} at the end of a "
+                               f"connection, {_place(error)}: {error}")
+
+
+def _named(verb: str, members: dict[str, Any]) -> str:
+    """A request by what it asks for."""
+    places = [name for name in members
+              if name not in ("conversation_id", "limit", "offset") and members[name] is not None]
+    return f"{verb} with {', '.join(places)}" if places else verb
+
+
+def _place(error: Exception) -> str:
+    """The line that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "nowhere"

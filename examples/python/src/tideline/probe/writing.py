@@ -342,13 +342,22 @@ class Writer:
         if sent is None or not self.room.talk.ask(
                 "delete_message", conversation_id=self.room.id, message_id=sent.id).ok:
             return
-        self.room.talk.ask("send_message", conversation_id=self.room.id, client_id=sent.client_id,
-                           payload=sent.row.raw["payload"])
+        self.gone.add(sent.id)
+        again = self.room.talk.ask("send_message", conversation_id=self.room.id,
+                                   client_id=sent.client_id, payload=sent.row.raw["payload"])
         page = self.room.page(10)
-        if page is not None and any(row.id == sent.id or row.raw.get("client_id") == sent.client_id
-                                    for row in page.rows if row.raw.get("deleted") is not True):
+        shown = [row for row in page.rows if row.raw.get("deleted") is not True] if page else []
+        if any(row.id == sent.id for row in shown):
             self.room.report.fault("deleted-comes-back", "a send that is repeated after its message"
                                    " was deleted brings the message back")
+        elif any(row.raw.get("client_id") == sent.client_id for row in shown):
+            # Who looks for the message before it sends finds none.
+            self.room.report.seen("deleted-is-unknown", "a send that is repeated after its message "
+                                  "was deleted makes another one")
+            message = again.data.get("message")
+            if isinstance(message, dict):
+                self.room.talk.ask("delete_message", conversation_id=self.room.id,
+                                   message_id=message.get("message_id"))
 
     def verbs(self) -> None:
         """Every other verb is answered, be it refused."""
