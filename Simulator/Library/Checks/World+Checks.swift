@@ -41,7 +41,17 @@ extension World {
   }
 
   private func readTruth(_ conversation: Int) -> [Truth] {
-    let rows = server.truth(conversations[conversation].name).compactMap { row -> Truth? in
+    var ahead: [(serial: Int, stampUs: Int64)] = []
+    let all = server.truth(conversations[conversation].name)
+    if knobs.strangers.stampsAhead {
+      for row in all {
+        guard let serial = Ledger.mark(Array(row.payload.utf8))?.serial,
+          ledger.posted[serial].future
+        else { continue }
+        ahead.append((serial, row.stampUs))
+      }
+    }
+    let rows = all.compactMap { row -> Truth? in
       let payload = Array(row.payload.utf8)
       guard let mark = Ledger.mark(payload) else { return nil }
       let posted = ledger.posted[mark.serial]
@@ -51,7 +61,10 @@ extension World {
         hidden: posted.control || ledger.forgotten.contains(row.id)
           || ledger.deleting.contains(row.id) || row.flaw != .none,
         isQuarantined: row.flaw != .none,
-        fleeting: !knobs.sequence && (posted.late || posted.future))
+        fleeting: !knobs.sequence && (posted.late || posted.future)
+          || strangers.returned.contains(row.id)
+          // It came to stand below a message that is stamped ahead, and was there before.
+          || ahead.contains { $0.serial < mark.serial && row.stampUs < $0.stampUs })
     }
     // The server lists them in its order.
     return knobs.ordersByPages ? rows : rows.sorted { $0.isBefore($1.order, $1.id) }
@@ -141,7 +154,7 @@ extension World {
       throw Violation("message \(id) shows the content of \(posted.id)")
     }
     guard mark.version >= 1, mark.version <= posted.payloads.count,
-      posted.payloads[mark.version - 1] == (row.isSealed ? try opened(row) : row.payload)
+      isPosted(row.isSealed ? try opened(row) : row.payload, posted.payloads[mark.version - 1])
     else { throw Violation("the payload of \(id) is not verbatim") }
     try judgeOpening(row, mark)
     if posted.control, !row.isSealed { throw Violation("a control message is shown: \(id)") }
@@ -152,6 +165,12 @@ extension World {
     identities[row.number] = known
     row.known = known
     return known
+  }
+
+  private func isPosted(_ shown: [UInt8], _ posted: [UInt8]) -> Bool {
+    if shown == posted { return true }
+    let text = Self.text(posted)
+    return knobs.strangers.printsAnew && Self.text(shown) == ReferenceServer.printedAnew(text)
   }
 
   /// The mark in a row's payload.

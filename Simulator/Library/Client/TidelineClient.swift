@@ -105,6 +105,13 @@ package final class TidelineClient: SimulatedClient {
     if knobs.sequence { profile.capabilities.insert(.sequence) }
     if knobs.envelope { profile.capabilities.insert(.envelope) }
     if knobs.operations.idempotent { profile.capabilities.insert(.idempotentSend) }
+    profile.idempotencyUs = knobs.strangers.knowsSendsUs
+    if knobs.strangers.forgetsSends, profile.idempotencyUs == 0 {
+      profile.idempotencyScope = .connection
+    }
+    #if DEBUG
+      profile.planted = knobs.strangers.fault.flatMap { EngineFault(rawValue: $0) }
+    #endif
     return profile
   }
 

@@ -16,6 +16,10 @@ extension World {
     if hasNoKey { acts.all[own.index].isLoose = true }
     let payload = nextVersion(act.serial)
     let made = try change("edit_message", act.room, own.name, ",\"payload\":\(Self.text(payload))")
+    if let index = acts.bySeq[made], acts.all[index].verb == "edit_message" {
+      acts.all[index].serial = act.serial
+      acts.all[index].version = Ledger.mark(payload)?.version ?? 0
+    }
     if shown != nil, let row = try probe.row(Array(act.room.utf8), Array(own.name.utf8)),
       row.payload != payload
     {

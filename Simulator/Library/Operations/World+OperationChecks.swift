@@ -44,8 +44,23 @@ extension World {
         throw Violation(
           "operation \(act.seq), \(act.verb) of \(found.subject), is done, and never was")
       }
+      try checkEdited(act, found)
     default: break
     }
+  }
+
+  /// What the server has confirmed is shown, whether or not the answer told it.
+  private func checkEdited(_ act: Act, _ found: SimOperation) throws {
+    // Where others edit the same messages, the later version need not be the greater one.
+    guard act.verb == "edit_message", act.version > 0, !act.mayGo, !knobs.operations.seals,
+      !knobs.edits,
+      !acts.vague.contains(found.message), let probe,
+      let row = try probe.row(Array(found.conversation.utf8), Array(found.message.utf8)),
+      let mark = Ledger.mark(row.payload), mark.serial == act.serial, mark.version < act.version
+    else { return }
+    throw Violation(
+      "operation \(act.seq) is done, and \(found.message) shows version \(mark.version), not "
+        + "\(act.version)")
   }
 
   /// A message keeps the row that it was written in.
@@ -102,11 +117,12 @@ extension World {
       }
       let numbers = page.rows.map(\.number) + page.pending.map(\.number)
       if Set(numbers).count != numbers.count { throw Violation("a row is shown twice in \(room)") }
-      guard knobs.operations.echoesClientIDs else { continue }
+      guard knobs.operations.echoesClientIDs || knobs.matchesPayloads else { continue }
       let ids = Set(page.rows.map { Self.text($0.id) })
       for row in page.pending {
         guard let serial = Ledger.mark(row.payload)?.serial, let index = acts.sends[serial],
-          let id = acts.all[index].copies.first(where: { ids.contains($0) })
+          let id = acts.all[index].copies.first(where: { ids.contains($0) }),
+          knobs.operations.echoesClientIDs || ledger.posted[serial].payloads.count == 1
         else { continue }
         throw Violation("\(id) is shown, and stands there as pending too")
       }

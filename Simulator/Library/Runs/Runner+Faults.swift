@@ -10,8 +10,9 @@ package struct SoughtFault: Sendable {
     case shown(PlantedFault)
     case update(UpdateFault)
     case operation(OperationFault)
-    /// A fault inside the library's log, by name; only debug builds can plant it.
+    /// Faults inside the library, by name; only debug builds can plant them.
     case log(String)
+    case engine(String)
   }
 
   package var name: String
@@ -24,16 +25,20 @@ package struct SoughtFault: Sendable {
   }
 
   /// The faults of the worlds of times and numbers.
-  package static let plain: [SoughtFault] =
-    PlantedFault.allCases.map { fault in
-      SoughtFault(fault.rawValue, .shown(fault)) { $0 | fault.worlds.rawValue }
-    }
-    + UpdateFault.allCases.map { fault in
-      SoughtFault(fault.rawValue, .update(fault)) { $0 | Knobs.Worlds.updates.rawValue }
-    }
-    + OperationFault.allCases.map { fault in
-      SoughtFault(fault.rawValue, .operation(fault)) { $0 | Knobs.Worlds.operations.rawValue }
-    }
+  package static let plain: [SoughtFault] = shown + updates + operations + engine
+
+  private static let shown = PlantedFault.allCases.map { fault in
+    SoughtFault(fault.rawValue, .shown(fault)) { $0 | fault.worlds.rawValue }
+  }
+  private static let updates = UpdateFault.allCases.map { fault in
+    SoughtFault(fault.rawValue, .update(fault)) { $0 | Knobs.Worlds.updates.rawValue }
+  }
+  private static let operations = OperationFault.allCases.map { fault in
+    SoughtFault(fault.rawValue, .operation(fault)) { $0 | Knobs.Worlds.operations.rawValue }
+  }
+  private static let engine = EngineFaults.sought.map { fault in
+    SoughtFault(fault.name, .engine(fault.name)) { $0 | fault.worlds.rawValue }
+  }
 
   /// The faults of the log's worlds. Their names begin with `log.`, since some are planted in the
   /// other worlds too.
@@ -108,6 +113,7 @@ extension Runner {
       case .update(let planted): run(seed, updateFault: planted)
       case .operation(let planted): run(seed, operationFault: planted)
       case .log(let name): runLog(seed, .tideline, .off, logFault: name)
+      case .engine(let name): run(seed, engineFault: name)
       }
     guard verdict.violation != nil, run(seed).violation == nil else { return nil }
     return verdict

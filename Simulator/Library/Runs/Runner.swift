@@ -40,7 +40,7 @@ package enum Runner {
   package static func run(
     _ seed: UInt64, _ kind: ClientKind = .tideline, recording: Trace.Recording = .off,
     fault: PlantedFault? = nil, updateFault: UpdateFault? = nil,
-    operationFault: OperationFault? = nil
+    operationFault: OperationFault? = nil, engineFault: String? = nil
   ) -> Verdict {
     if Knobs.Worlds(rawValue: seed).contains(.log) {
       return runLog(seed, kind, recording, fault: fault)
@@ -49,6 +49,7 @@ package enum Runner {
     knobs.fault = fault
     knobs.updates.fault = updateFault
     knobs.operations.fault = operationFault
+    knobs.strangers.fault = engineFault
     // A disk that lies is only found out when the power goes.
     if fault == .lyingDisk { knobs.powerCuts = knobs.usesFile && !knobs.forgets }
     var verdict = Verdict(seed: seed, knobs: knobs.line, usesFile: knobs.usesFile)

@@ -92,6 +92,7 @@ extension World {
   }
 
   func loseConnection() {
+    strangers.endProcess()
     closeScreens()
     acts.typing = []
     acts.endProcess()

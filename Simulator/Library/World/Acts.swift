@@ -16,6 +16,8 @@ struct Act {
   var replyTo = ""
   /// Of the payload it carries.
   var serial = -1
+  /// Of the payload that an edit carries.
+  var version = 0
   /// How often the user had it sent.
   var tries = 1
   /// It may be there no more: taken back, or made moot by a later one.

@@ -85,7 +85,7 @@ extension Knobs {
       (looksAlways, "looks-always"), (looksAtBadges, "badges"),
       (looksAtOffers, "offers"),
     ]
-    let more = updateFlags + operationFlags + retentionFlags
+    let more = updateFlags + operationFlags + retentionFlags + strangerFlags
     for (on, name) in flags + more where on { parts.append(name) }
     return parts.joined(separator: " ")
   }

@@ -124,6 +124,7 @@ package struct Knobs: Sendable {
   package var updates = UpdateKnobs()
   package var operations = OperationKnobs()
   package var retention = RetentionKnobs()
+  package var strangers = StrangerKnobs()
   /// The server keeps a log, with the fault that is planted: of the worlds of `LogKnobs` alone.
   var log: LogRoomKind?
   var logFault: String?
@@ -163,6 +164,7 @@ package struct Knobs: Sendable {
       if !sendsServerTime { burstShare = 0 }
     }
     if worlds.contains(.retention) { drawRetention() }
+    drawStrangers()
   }
 
   /// What seeds with these bits may draw beyond servers that page by offset.

@@ -41,6 +41,7 @@ extension World {
       if isQuiet { findings.quietRequests -= 1 }
       try judgeReply(frame.bytes)
     }
+    if try endsConnection(type) { return }
     if happens(knobs.dropShare) {
       trace.note(nowUs, "the request is lost")
       return
@@ -100,6 +101,7 @@ extension World {
     } else if type != "reply", happens(knobs.errorShare) {
       failNext(type)
     }
+    forgetOldSends()
     let answers = server.handle(bytes, user: Self.me, from: link.subscription)
     try noteServed(type, request, answers)
     if type == "subscribe", answers.contains(where: { Frames.string("status", $0) != "ok" }) {
@@ -233,9 +235,11 @@ extension World {
       throw Violation(
         "a page that contradicts itself has changed what is shown: " + Self.difference(kept, now))
     }
+    if Frames.string("status", Frames.answer(bytes)) != nil { strangers.inVain = 0 }
     try endHearing(hearing, bytes, receipt)
     try pump()
     if deviceDice.chance(screens.isEmpty ? 0.2 : 0.1) { try read() }
+    try editAsAnother()
   }
 
   /// Changes of messages that are not stored are nobody's: which are, after such an answer.
@@ -276,6 +280,7 @@ extension World {
       link.subscription = server.subscribe(user: Self.me, account: Self.account)
     }
     trace.note(nowUs, "connected")
+    forgetSends()
     try noteConnection()
     guard try input({ try client.connected() }) != nil else { return }
     try pump()

@@ -77,6 +77,7 @@ extension World {
       post(conversation, stampUs: stamp)
       return
     }
+    actStrangely(in: conversation)
     if serverDice.chance(knobs.burstShare) {
       burst(in: conversation)
       return

@@ -136,6 +136,7 @@ package final class World {
   var purgedSeen = 0
   var keepsAll = false
   var retentionDice: Random
+  var strangers: Strangers
   var actDice: Random
   /// What the server has beside messages, with a word that stands in it.
   var thingsOfServer: [String: String] = [:]
@@ -172,6 +173,7 @@ package final class World {
     screenDice = Random(seed: knobs.seed ^ 0x7363_7265_656E_7300)
     actDice = Random(seed: knobs.seed ^ 0x6163_7473_0000_0000)
     retentionDice = Random(seed: knobs.seed ^ 0x6B65_6570_0000_0000)
+    strangers = Strangers(dice: Random(seed: knobs.seed ^ 0x7374_7261_6E67_0000))
     hostTurnsLeft = knobs.hostTurns
     client = try make(knobs, clock)
     conversations = (0..<knobs.conversations).map { ConversationState(name: "c\($0)") }
@@ -339,6 +341,9 @@ extension Knobs {
     server.idempotentSends = operations.idempotent
     server.echoesClientIDs = operations.echoesClientIDs
     server.tellsSender = operations.tellsSender
+    server.answersWithResult = !strangers.saysOnlyOK
+    server.tellsVersions = !strangers.returns
+    server.printsAnew = strangers.printsAnew
     server.needsSubscribing = operations.subscribes
     server.sendsServerTime = sendsServerTime
     server.sendsTotalCount = sendsTotalCount

@@ -85,8 +85,8 @@ extension ClientConfig {
       cacheBytes: cacheBytes)
     target.storage = storage
     target.searchMembers = profile.searchMembers
-    target.othersEdit = profile.othersEdit
-    target.isSamePayload = isSameJSON
+    target.othersEdit = profile.othersEdit || profile.isPlanted(.otherEditsCount)
+    if !profile.isPlanted(.printedAnewIsAnother) { target.isSamePayload = isSameJSON }
     target.indexesLater = true
     return target
   }

@@ -44,6 +44,10 @@ package struct Profile: Equatable, Sendable {
   package var othersEdit = false
   /// The server keeps logs, and this is known of them.
   package var log: LogProfile?
+  #if DEBUG
+    /// A fault that is planted on purpose.
+    package var planted: EngineFault?
+  #endif
 
   package init() {}
 

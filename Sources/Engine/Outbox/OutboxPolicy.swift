@@ -144,6 +144,9 @@ struct Teller {
   /// For how long a request may be under way.
   let timeoutMs: Int64
 
+  /// All is known for as long as the message is there.
+  var isKnownForEver: Bool { isOfAccount && knownUs == 0 }
+
   /// Whether the server, told once more, knows what it was told then, also where the request takes
   /// its time. The clocks may only say that it was longer ago: one that was set back says nothing.
   ///

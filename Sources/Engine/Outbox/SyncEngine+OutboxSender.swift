@@ -44,6 +44,8 @@ extension SyncEngine {
       notBeforeMs: outbox.notBeforeMs, nowMs: now.monotonicMs, limit: room)
     for seq in next {
       do {
+        // What the frame would leave room for goes out in its place, and the look has its time.
+        if try isLookedForFirst(seq, now) { continue }
         guard let request = try request(of: seq) else { continue }
         report.stats.requests += 1
         tracker.send(
@@ -96,22 +98,40 @@ extension SyncEngine {
     return tracker.takeFrame(nowMs: now.monotonicMs)
   }
 
+  /// An operation that would be done twice, and that the server may have forgotten: it waits for a
+  /// look. What was told before may still arrive until then.
+  private func isLookedForFirst(_ seq: UInt64, _ now: Instant) throws(StoreFailure) -> Bool {
+    let teller = teller(now)
+    if teller.isKnownForEver || config.profile.isPlanted(.forgottenSendRepeated) { return false }
+    let isForgotten = { [outbox] (record: OperationRecord) -> Bool in
+      guard record.mayBeTwo, record.state == .queued || record.state == .inFlight,
+        let told = record.told
+      else { return false }
+      return !teller.isKnown(told, sinceMs: outbox.toldMs[seq])
+    }
+    guard let known = try store.read({ rx throws(StoreFailure) in try rx.operation(seq) }),
+      isForgotten(known)
+    else { return false }
+    let verb = try commit { tx throws(StoreFailure) -> OperationVerb? in
+      guard var record = try tx.operation(seq), isForgotten(record) else { return nil }
+      record.state = .unknown
+      try tx.operationTable.saveOperation(record)
+      return record.verb
+    }
+    if verb == .sendMessage {
+      outbox.check(seq, notBeforeMs: now.monotonicMs &+ tracker.pacing.timeoutMs)
+    }
+    return verb != nil
+  }
+
   /// Writes down that an operation leaves. False where it is not to leave any more.
   private func begin(_ seq: UInt64, _ now: Instant) throws(StoreFailure) -> Bool {
+    if try isLookedForFirst(seq, now) { return false }
     let teller = teller(now)
-    var isToFind = false
     var isFirst = false
     let verb = try commit { tx throws(StoreFailure) -> OperationVerb? in
       guard var record = try tx.operation(seq), record.state == .queued || record.state == .inFlight
       else { return nil }
-      if record.mayBeTwo, let told = record.told,
-        !teller.isKnown(told, sinceMs: outbox.toldMs[seq])
-      {
-        record.state = .unknown
-        isToFind = record.verb == .sendMessage
-        try tx.operationTable.saveOperation(record)
-        return nil
-      }
       if record.state == .inFlight { return record.verb }
       record.state = .inFlight
       if record.mayBeTwo, record.told == nil {
@@ -127,8 +147,6 @@ extension SyncEngine {
       return record.verb
     }
     if isFirst { outbox.noteTold(seq, at: now.monotonicMs) }
-    // What was told before may still arrive.
-    if isToFind { outbox.check(seq, notBeforeMs: now.monotonicMs &+ tracker.pacing.timeoutMs) }
     guard let verb else { return false }
     if verb.isNew { try store.syncDurable() }
     return true
@@ -145,7 +163,8 @@ extension SyncEngine {
     return Teller(
       told: Told(atUs: now.wallUs, by: by), nowMs: now.monotonicMs,
       isOfAccount: config.profile.idempotencyScope == .account,
-      knownUs: config.profile.idempotencyUs, timeoutMs: tracker.pacing.timeoutMs)
+      knownUs: config.profile.isPlanted(.expiredSendRepeated) ? 0 : config.profile.idempotencyUs,
+      timeoutMs: tracker.pacing.timeoutMs)
   }
 
   // MARK: Without an answer

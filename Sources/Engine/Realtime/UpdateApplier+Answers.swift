@@ -58,9 +58,11 @@ extension UpdateApplier {
       _ = try tx.annotationTable.pin(
         record.target, in: record.cid, isPinned: record.verb == .pinMessage, issued: tx.lsn)
     case .editMessage:
+      if isPlanted(.confirmedEditLost) { return nil }
       try tx.operationTable.confirm(edit: record)
     case .reactMessage, .unreactMessage:
-      guard let conversation, let reaction = record.plain else { return nil }
+      guard let conversation, let reaction = record.plain, !isPlanted(.confirmedReactionLost)
+      else { return nil }
       try reacted(
         UserReaction(
           user: rules.user, reaction: reaction, isAdded: record.verb == .reactMessage,

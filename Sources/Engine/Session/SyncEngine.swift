@@ -136,6 +136,7 @@ final class SyncEngine {
 
   /// Ends a sync that was asked six times, and all of them after six connections without an answer.
   private func endInVain() {
+    if config.profile.isPlanted(.syncNeverGivenUp) { return }
     for job in scheduler.jobs
     where tracker.losses.isGivenUp || job.turn.attempts >= SyncScheduler.attemptsMax {
       end(job, trouble: .timeout)
@@ -299,7 +300,9 @@ final class SyncEngine {
   /// what the user did and marks, then what a screen waits for, then the other syncs in the order
   /// asked; one sync request at a time in each conversation.
   func pump(_ now: Instant) {
-    guard !tracker.isResting(now.monotonicMs), sendSubscriptions() else { return }
+    let rests =
+      tracker.isResting(now.monotonicMs) && !config.profile.isPlanted(.connectionsNotPaused)
+    guard !rests, sendSubscriptions() else { return }
     sendTroubled(now)
     sendOperations(now)
     sendMarks(now)

@@ -48,5 +48,8 @@ extension Ingest {
 
 extension SyncMemory {
   /// Which deleted messages an answer does not bring back; nil where none does.
-  var lifts: Set<PushedID>? { server.profile.deletionsAreLater ? nil : pushed.deleted }
+  var lifts: Set<PushedID>? {
+    if server.profile.isPlanted(.returnedStaysAway) { return nil }
+    return server.profile.deletionsAreLater ? nil : pushed.deleted
+  }
 }

@@ -15,11 +15,12 @@ import Testing
 
   private func world(
     _ scheme: Scheme, _ folder: TrapsRestart.Folder, tellsClientIDs: Bool = true,
-    change: (inout Profile) -> Void
+    echoes: Bool = true, change: (inout Profile) -> Void
   ) throws -> World {
     var knobs = ServerKnobs()
     knobs.idempotentSends = true
     knobs.echoesClientIDs = tellsClientIDs
+    knobs.echoesRequestIDs = echoes
     knobs.keepsLog = scheme == .log
     knobs.numbersMessages = scheme == .numbers
     var profile = Profile()
@@ -39,9 +40,10 @@ import Testing
 
   /// A send whose answer is lost, and then all that the server knows it by.
   private func lost(
-    _ scheme: Scheme, _ end: End, arrives: Bool, _ folder: TrapsRestart.Folder
+    _ scheme: Scheme, _ end: End, arrives: Bool, _ folder: TrapsRestart.Folder,
+    echoes: Bool = true
   ) throws -> (world: World, operation: UInt64, number: UInt64) {
-    let world = try world(scheme, folder) {
+    let world = try world(scheme, folder, echoes: echoes) {
       switch end {
       case .time: $0.idempotencyUs = 120_000_000
       case .device: $0.idempotencyScope = .device
@@ -86,6 +88,21 @@ import Testing
     try world.wait(ms: 120_000)
     #expect(world.served() == ["earlier", "hello", "behind"])
     for seq in [operation, behind] { #expect(try world.standing(seq) == .done) }
+  }
+
+  /// Protects: where one request at a time goes out, a send that waits for a look takes the place
+  /// of none: the sync that waits goes out at once.
+  @Test func aSyncGoesOutInItsPlace() throws {
+    let folder = try TrapsRestart.Folder()
+    let (world, operation, _) = try lost(
+      .times, .connection, arrives: true, folder, echoes: false)
+    let sync = try world.client.sync(SyncRequest(conversation: Array(world.room.utf8)))
+    try world.connect()
+    try world.run()
+    #expect(try world.client.syncStatus(sync).phase == .ended)
+    try world.wait(ms: 120_000)
+    #expect(try world.standing(operation) == .done)
+    #expect(world.served() == ["earlier", "hello"])
   }
 
   /// Protects: where the server still knows it nothing is looked for, and nothing waits.

@@ -30,6 +30,24 @@ extension ReferenceServer {
     for state in conversations.values { state.sent = [:] }
   }
 
+  /// The same of one send.
+  public func forgetSend(_ clientID: String, of user: String, in conversation: String) {
+    conversations[conversation]?.sent[SendKey(user: user, clientID: clientID)] = nil
+  }
+
+  /// A push that tells an edit of a message under another sender, as some servers let pass. The
+  /// message stays as it is.
+  public func edit(
+    of id: String, in conversation: String, as sender: String, _ payload: String
+  ) -> [UInt8]? {
+    guard var message = conversations[conversation]?.message(id, knobs.ties) else { return nil }
+    message.sender = sender
+    message.payload = payload
+    message.version += 1
+    message.editedUs = nowUs
+    return News.message(Row(message, knobs), isNew: false, isSilent: true).plain(knobs)
+  }
+
   func editMessage(_ request: Request, _ user: String) throws(ServerFailure) -> [UInt8] {
     let state = try room(request, user)
     let id = try target(request, state)
@@ -100,7 +118,8 @@ extension ReferenceServer {
     guard knobs.payloadBytesMax == 0 || payload.count <= knobs.payloadBytesMax else {
       throw ServerFailure("too_large", "the payload is too large")
     }
-    return String(decoding: payload, as: UTF8.self)
+    let text = String(decoding: payload, as: UTF8.self)
+    return knobs.printsAnew ? Self.printedAnew(text) : text
   }
 
   /// Data that holds a message as it is now.
@@ -149,5 +168,25 @@ extension ReferenceServer {
     if let marker = state.markers[user] { out.text("last_read_message_id", marker.id) }
     out.raw(",\"unread_count\":\(state.unreadCount(of: user, knobs.ties))")
     return out.bytes
+  }
+
+  /// A payload as a database prints it that keeps values: without spaces, but one behind each colon
+  /// and comma.
+  public static func printedAnew(_ payload: String) -> String {
+    var printed = ""
+    var (isInString, isEscaped) = (false, false)
+    for letter in payload.unicodeScalars {
+      if isInString {
+        printed.unicodeScalars.append(letter)
+        if letter == "\"", !isEscaped { isInString = false }
+        isEscaped = letter == "\\" && !isEscaped
+        continue
+      }
+      if letter == " " { continue }
+      printed.unicodeScalars.append(letter)
+      if letter == ":" || letter == "," { printed.unicodeScalars.append(" ") }
+      isInString = letter == "\""
+    }
+    return printed
   }
 }

@@ -99,6 +99,8 @@ public struct ServerKnobs: Sendable, Equatable {
   public var tellsSender = true
   /// Whether the answer to a change holds the message or the conversation as it is then.
   public var answersWithResult = true
+  /// Prints payloads of sends and edits anew, with other spaces, as databases do that keep values.
+  public var printsAnew = false
   /// Whether a connection is told only of what it has subscribed to. Updates go to
   /// accounts and are not asked for.
   public var needsSubscribing = false

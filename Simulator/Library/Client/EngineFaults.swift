@@ -1,0 +1,24 @@
+/// The faults that builds for it can plant in the engine.
+internal import Engine
+
+enum EngineFaults {
+  /// Each, with the worlds in which it is looked for.
+  static var sought: [(name: String, worlds: Knobs.Worlds)] {
+    #if DEBUG
+      EngineFault.allCases.map { ($0.rawValue, $0.worlds) }
+    #else
+      []
+    #endif
+  }
+}
+
+extension EngineFault {
+  fileprivate var worlds: Knobs.Worlds {
+    switch self {
+    case .forgottenSendRepeated, .expiredSendRepeated, .printedAnewIsAnother, .confirmedEditLost,
+      .confirmedReactionLost:
+      .operations
+    case .connectionsNotPaused, .syncNeverGivenUp, .otherEditsCount, .returnedStaysAway: .all
+    }
+  }
+}

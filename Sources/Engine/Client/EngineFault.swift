@@ -1,0 +1,35 @@
+/// Faults that tests plant in the engine, one for each rule that a fault can break: each must be
+/// found. A release has none.
+
+package enum EngineFault: String, CaseIterable, Sendable {
+  /// What the server may have forgotten is sent again without a look.
+  case forgottenSendRepeated
+  /// So is what it knows for a while, whenever it was told.
+  case expiredSendRepeated
+  /// A send is found by its payload only where the server prints the same bytes.
+  case printedAnewIsAnother
+  /// No connection waits, however many have ended with a request.
+  case connectionsNotPaused
+  /// Nor does a sync end with them.
+  case syncNeverGivenUp
+  /// An edit by another than the sender counts.
+  case otherEditsCount
+  /// An edit that was confirmed without its result is not written.
+  case confirmedEditLost
+  /// Nor is a reaction.
+  case confirmedReactionLost
+  /// What was deleted stays away, whatever a later answer shows.
+  case returnedStaysAway
+}
+
+extension Profile {
+  #if DEBUG
+    func isPlanted(_ fault: EngineFault) -> Bool { planted == fault }
+  #else
+    @inline(__always) func isPlanted(_ fault: EngineFault) -> Bool { false }
+  #endif
+}
+
+extension UpdateApplier {
+  func isPlanted(_ fault: EngineFault) -> Bool { memory.server.profile.isPlanted(fault) }
+}
