@@ -120,13 +120,15 @@ extension LogBook {
     try bound()
   }
 
-  /// Nothing near an end of it is in the log any more.
+  /// Nothing near an end of it was in the log when it was asked for. What came since stands apart.
   package mutating func dropRange(
-    of id: [UInt8], _ side: LogNote.Side
+    of id: [UInt8], _ side: LogNote.Side, _ ask: LogAsk
   ) throws(Table.Failure) {
     guard let at = try range(of: id) else { return }
-    let (_, rows) = try takeOut(at)
+    let (_, all) = try takeOut(at)
+    let rows = all.filter { $0.stored < ask.request }
     for row in rows { try drop(row) }
+    try strand(all.filter { $0.stored >= ask.request })
     let isRolledBack = side == .above
     try doubt(
       lost: isRolledBack ? rows : [], isRolledBack: isRolledBack,

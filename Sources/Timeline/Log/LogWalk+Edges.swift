@@ -42,12 +42,12 @@ extension LogWalk {
   /// The server has lost an end of a range, up to the last entry that `seek` asked for: what it has
   /// is looked for from the other end.
   mutating func searchInward<Table: LogTable>(
-    from gone: [UInt8], _ side: LogNote.Side, in book: inout LogBook<Table>
+    from gone: [UInt8], _ side: LogNote.Side, _ ask: LogAsk, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
     guard let at = try book.range(of: gone) else { return }
     let range = book.ranges[at]
     let far = side == .below ? try book.topRow(of: range) : try book.bottomRow(of: range)
-    guard let far, far.id != gone else { return try book.dropRange(of: gone, side) }
+    guard let far, far.id != gone else { return try book.dropRange(of: gone, side, ask) }
     search = EdgeSearch(side: side, range: far.id, asked: far.id, gone: gone, there: far.id)
   }
 
@@ -77,14 +77,14 @@ extension LogWalk {
 
   /// It does not have it.
   mutating func searchOn<Table: LogTable>(
-    in book: inout LogBook<Table>
+    _ ask: LogAsk, in book: inout LogBook<Table>
   ) throws(Table.Failure) {
     guard var search else { return }
     let isFirst = search.gone == nil
     if search.asked == search.there {
       // Nothing of the range is in the log.
       self.search = nil
-      return try book.dropRange(of: search.asked, search.side)
+      return try book.dropRange(of: search.asked, search.side, ask)
     }
     search.gone = search.asked
     search.asked = search.there

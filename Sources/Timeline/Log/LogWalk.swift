@@ -261,10 +261,13 @@ package struct LogWalk: Sendable {
     floating = nil
     guard let token = ask.token else { return }
     book.forget(token)
-    guard let id = token.id, try book.range(of: id) != nil else { return }
+    guard let id = token.id, let at = try book.range(of: id) else { return }
     var side = LogNote.Side.above
     if case .before = ask.place { side = .below }
-    seek = Seek(end: id, id: id, side: side)
+    // The range may have grown beyond the entry of the token, which may be gone.
+    let range = book.ranges[at]
+    let end = side == .above ? try book.topRow(of: range) : try book.bottomRow(of: range)
+    seek = end.map { Seek(end: $0.id, id: $0.id, side: side) }
   }
 
   /// The server does not have the entry that was asked for by its id.
@@ -279,7 +282,7 @@ package struct LogWalk: Sendable {
       isFound = false
       return
     }
-    if seek == nil, search != nil { return try searchOn(in: &book) }
+    if seek == nil, search != nil { return try searchOn(ask, in: &book) }
     if seek == nil { seek = try Self.seek(id, in: book) }
     guard var seek else {
       try book.lost(id)
@@ -295,7 +298,7 @@ package struct LogWalk: Sendable {
       seek.side == .above
       ? try book.table.row(seek.distance, below: end.place, from: range.low)
       : try book.table.row(seek.distance, above: end.place, through: range.high)
-    guard let row else { return try searchInward(from: seek.id, seek.side, in: &book) }
+    guard let row else { return try searchInward(from: seek.id, seek.side, ask, in: &book) }
     seek.id = row.id
     self.seek = seek
   }

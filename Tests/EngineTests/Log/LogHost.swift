@@ -108,6 +108,14 @@ final class LogHost {
     try run()
   }
 
+  /// A message is told with nothing but the entry before it.
+  func hand(_ id: String, behind previous: String) throws {
+    guard var push = server.push(Array(id.utf8)) else { throw Endless() }
+    (push.previous, push.before, push.after) = (Array(previous.utf8), nil, nil)
+    waiting.append(push)
+    try run()
+  }
+
   /// From now on no entry can be asked for by its id.
   func findsNothing() {
     alter = { request, answer in

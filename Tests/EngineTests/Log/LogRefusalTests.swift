@@ -30,6 +30,34 @@ import Timeline
     try host.expectWhole()
   }
 
+  /// Protects: where the one entry of the first page leaves the log, and its token is known no more,
+  /// what was pushed behind it stays: the range is kept by its other entries.
+  @Test func aFirstEntryThatLeavesTakesNothingAlong() throws {
+    var kind = LogServerKind()
+    (kind.hasStream, kind.refusesUnknown, kind.leaves) = (true, true, true)
+    let host = try LogHost(kind, pageLimit: 50)
+    var ids = [host.post()]
+    try host.client.connected()
+    try host.sync()
+    for _ in 0..<300 {
+      ids.append(host.post())
+      try host.hand(ids[ids.count - 1], behind: ids[ids.count - 2])
+    }
+    try host.client.disconnected()
+    host.change(.delete, of: "m1")
+    host.server.expire()
+    var least = try host.shown().count
+    host.alter = { _, answer in
+      least = min(least, (try? host.shown().count) ?? 0)
+      return answer
+    }
+    try host.client.connected()
+    try host.sync()
+    least = min(least, try host.shown().count)
+    #expect(least == 300)
+    try host.expectWhole()
+  }
+
   /// Protects: an entry that cannot be read keeps its place, and hides nothing but itself.
   @Test func unreadableEntriesKeepTheirPlaces() throws {
     let host = try host()
