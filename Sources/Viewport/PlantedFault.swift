@@ -20,6 +20,8 @@ package enum PlantedFault: String, CaseIterable, Sendable {
   case lastFrameForgotten
   /// A row that looks different keeps its height.
   case updateForgotten
+  /// Where estimates end the list before the anchor has its place, it stays where it was put then.
+  case slipForgotten
   /// A row on the view's edge is left out.
   case edgeRowLeftOut
 }

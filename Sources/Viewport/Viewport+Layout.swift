@@ -12,7 +12,10 @@ extension Viewport {
     rounds += 1
     var layout = Layout()
     layout.rows = rowsToPlace()
-    if rounds <= Limits.viewportRoundsMax, layout.rows.contains(where: { !$0.isMeasured }) {
+    // Where the list ends before the anchor has its place, that is to be by what was measured.
+    if rounds <= Limits.viewportRoundsMax,
+      slip != 0 || layout.rows.contains(where: { !$0.isMeasured })
+    {
       layout.missing = rowsToMeasure()
       // Of a host whose rows are smaller than it said, estimates may be, too.
       if layout.isComplete { layout.missing = layout.rows.filter { !$0.isMeasured } }
@@ -25,7 +28,7 @@ extension Viewport {
   private mutating func complete(_ rows: [PlacedRow]) {
     rounds = 0
     layouts &+= 1
-    goal = nil
+    (goal, slip) = (nil, 0)
     pick()
     noteEnds()
     visible = Self.range(rows.filter(\.isVisible))
@@ -100,7 +103,7 @@ extension Viewport {
   private mutating func heldInView() -> Pin? {
     guard let hold = hold() else { return nil }
     if goal != nil || isHeldToTop || isHeldToBottom { return hold }
-    if extent > 0, !isVisible(hold.node) {
+    if extent > 0, slip == 0, !isVisible(hold.node) {
       pick()
       return pin
     }

@@ -79,7 +79,7 @@ extension Viewport {
   package mutating func tick(nowMs: Int64) -> Bool {
     overscroll.tick(nowMs)
     guard var running = animation else {
-      if let pin, extent > 0, !isVisible(pin.node) { pick() }
+      keepVisible()
       return overscroll.isSpringing
     }
     let from = room

@@ -30,6 +30,9 @@ package struct Viewport: Sendable {
   var index: [UInt64: Int32] = [:]
   /// The anchor; nil in an empty list.
   var pin: Pin?
+  /// How far from its place the anchor is drawn, since the list ends by what is estimated. It goes
+  /// back there when measured heights leave room.
+  var slip: Int64 = 0
   /// Where a scroll has to land; it is in force until a layout is complete, since heights are
   /// measured on the way.
   var goal: Goal?
@@ -117,17 +120,26 @@ extension Viewport {
     }
   }
 
-  /// What holds the list: a goal, an end, or the anchor; nil in an empty list.
+  /// What holds the list: a goal, an end, or the anchor where it is to stand; nil in an empty list.
   mutating func hold() -> Pin? {
     if tree.count == 0 { return nil }
     if let goal { return pin(of: goal) }
+    if isKept, var pin {
+      pin.place = pin.place &- slip
+      return pin
+    }
     let top = Pin(node: tree.first, isBottom: false, place: 0)
     let bottom = Pin(node: tree.last, isBottom: true, place: extent)
     let isAtBottom = isHeldToBottom && !isPlanted(.endNotHeld)
     if isHeldToTop, isAtBottom { return isBottomUp ? bottom : top }
     if isAtBottom { return bottom }
     if isHeldToTop { return top }
-    return pin ?? (isBottomUp ? bottom : top)
+    return isBottomUp ? bottom : top
+  }
+
+  /// It is the anchor that holds the list.
+  private var isKept: Bool {
+    goal == nil && pin != nil && !isHeldToTop && (!isHeldToBottom || isPlanted(.endNotHeld))
   }
 }
 
@@ -137,16 +149,25 @@ extension Viewport {
   /// Finds the place of the list after heights, rows or the view changed.
   mutating func settle() {
     guard let hold = hold() else {
-      (pin, goal, animation, viewTop) = (nil, nil, nil, limits.low)
+      (pin, goal, animation, viewTop, slip) = (nil, nil, nil, limits.low, 0)
       noteEnds()
       return bar.jump(to: room, extent: extent)
     }
-    place(at: edge(hold.node, isBottom: hold.isBottom) &- hold.place)
+    let (low, high) = limits
+    let offset = edge(hold.node, isBottom: hold.isBottom) &- hold.place
+    slip = isKept && !isPlanted(.slipForgotten) ? offset &- offset.clamped(low, high) : 0
+    put(at: offset)
     bar.rest(at: room, extent: extent)
   }
 
-  /// Puts the view's top at an offset, as far as the list goes.
+  /// Puts the view's top at an offset that was asked for, as far as the list goes.
   mutating func place(at offset: Int64) {
+    slip = 0
+    put(at: offset)
+    noteEnds()
+  }
+
+  private mutating func put(at offset: Int64) {
     let (low, high) = limits
     viewTop = isPlanted(.endsIgnored) ? offset : offset.clamped(low, high)
     // What was pulled beyond an end where there is room by now stays as it is drawn. A target is
@@ -159,11 +180,17 @@ extension Viewport {
     }
     if let pin {
       self.pin = self.pin(pin.node, isBottom: pin.isBottom)
-      if extent > 0, !isVisible(pin.node) { pick() }
+      keepVisible()
     } else {
       pick()
     }
-    noteEnds()
+    // It is drawn away from an end that it stood at.
+    if taken != 0 { noteEnds() }
+  }
+
+  /// Chooses another anchor where this one has left the view.
+  mutating func keepVisible() {
+    if let pin, extent > 0, slip == 0, !isVisible(pin.node) { pick() }
   }
 
   mutating func noteEnds() {

@@ -36,6 +36,8 @@ struct Reference {
   var isHeldToBottom: Bool
   /// The last change of place met an end of the list.
   var wasClamped = false
+  /// How far below its place the anchor is drawn, since the list ends by what is estimated.
+  var slip: Int64 = 0
 
   init(_ config: ViewportConfig) {
     self.config = config
@@ -109,9 +111,10 @@ struct Reference {
 
   mutating func settle() {
     if rows.isEmpty {
-      (pin, goal, viewTop) = (nil, nil, limits.low)
+      (pin, goal, viewTop, slip) = (nil, nil, limits.low, 0)
       return noteEnds()
     }
+    let isKept = goal == nil && !isHeldToTop && !isHeldToBottom && self.pin != nil
     let hold: Pin?
     if let goal {
       hold = pin(of: goal)
@@ -123,10 +126,19 @@ struct Reference {
       hold = pin
     }
     let pin = hold ?? self.pin(of: isBottomUp ? .bottomEnd : .topEnd)
-    place(at: edge(pin) - pin.place)
+    let wanted = edge(pin) - pin.place + (isKept ? slip : 0)
+    let (low, high) = limits
+    slip = isKept ? wanted - min(max(wanted, low), high) : 0
+    put(at: wanted)
   }
 
   mutating func place(at offset: Int64) {
+    slip = 0
+    put(at: offset)
+    noteEnds()
+  }
+
+  private mutating func put(at offset: Int64) {
     let (low, high) = limits
     viewTop = min(max(offset, low), high)
     wasClamped = viewTop != offset
@@ -135,11 +147,11 @@ struct Reference {
     shift = goal != nil && room != 0 ? 0 : shift - room
     if let pin, let at = at(pin.key) {
       self.pin = Pin(key: pin.key, isBottom: pin.isBottom, place: edge(pin) - viewTop)
-      if extent > 0, !isVisible(at) { pick() }
+      if extent > 0, slip == 0, !isVisible(at) { pick() }
     } else {
       pick()
     }
-    noteEnds()
+    if room != 0 { noteEnds() }
   }
 
   mutating func noteEnds() {
@@ -306,7 +318,7 @@ struct Reference {
 
   /// A layout without a missing row.
   mutating func complete() {
-    goal = nil
+    (goal, slip) = (nil, 0)
     pick()
     noteEnds()
   }

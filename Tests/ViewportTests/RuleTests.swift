@@ -72,6 +72,63 @@ private final class Host {
     #expect(host.top(26) == -5 && host.top(30) == 45)
   }
 
+  /// A view that grows is not moved by what estimates say of the rows above it, and holds no end
+  /// that they brought into it.
+  @Test func anEstimateAboveMovesNothing() throws {
+    var config = ViewportConfig()
+    (config.extent, config.heightMin, config.estimate) = (300, 20, 50)
+    (config.direction, config.holdsBottom) = (.bottomUp, true)
+    var viewport = try Viewport(config)
+    func insert(_ keys: ClosedRange<UInt64>, _ kind: UInt32, before: Int) throws {
+      let all = Array(keys) + [UInt64](repeating: 0, count: before)
+      try viewport.update(
+        [ListStep(.insert, row: 0, count: keys.count)], keyCount: all.count, key: { all[$0] },
+        kind: { _ in kind })
+    }
+    func layOut(_ height: Int64) throws {
+      for _ in 0..<3 {
+        let layout = viewport.layout()
+        if layout.isComplete { return }
+        _ = try viewport.measure(layout.missing.map { ($0.key, height) })
+      }
+      Issue.record("the layout does not end")
+    }
+    try insert(1...20, 0, before: 0)
+    _ = try viewport.measure((1...20).map { (UInt64($0), 20) })
+    try layOut(20)
+    viewport.scroll(by: -100, isFinger: false)
+    try layOut(20)
+    var state = viewport.state()
+    #expect(state.anchor?.key == 15 && state.below == 100)
+    try insert(101...110, 1, before: 20)
+    try layOut(200)
+    try viewport.resize(900, heightsAreOld: false)
+    try layOut(200)
+    state = viewport.state()
+    #expect(state.anchor?.key == 15 && state.anchor?.top == 880 && state.below == 100)
+    #expect(!state.isHeldToBottom)
+    let all = [UInt64](repeating: 0, count: 30) + [201]
+    try viewport.update(
+      [ListStep(.insert, row: 30, count: 1)], keyCount: 31, key: { all[$0] }, kind: { _ in 0 })
+    try layOut(20)
+    #expect(viewport.find(15)?.top == 880)
+  }
+
+  /// Nor does a step above the view near the start.
+  @Test func aStepAboveTheViewNearTheStartMovesNothing() throws {
+    let host = try Host(10) { ($0.direction, $0.estimate) = (.bottomUp, 5) }
+    _ = try host.viewport.measure((1...10).map { (UInt64($0), 30) })
+    try host.layOut(30)
+    try host.scroll(-80)
+    #expect(host.top(5) == 0 && host.state.anchor?.key == 8)
+    let keys: [UInt64] = [101, 102, 6, 7, 8, 9, 10]
+    try host.viewport.update(
+      [ListStep(.remove, row: 0, count: 5), ListStep(.insert, row: 0, count: 2)], keyCount: 7,
+      key: { keys[$0] }, kind: { _ in 1 })
+    try host.layOut(80)
+    #expect(host.top(6) == 30 && host.top(7) == 60 && host.top(8) == 90)
+  }
+
   /// The end of the list is where the heights on the way have it, not where estimates had it.
   @Test(arguments: [Direction.topDown, .bottomUp])
   func aScrollToAnEndStandsAtThatEnd(_ direction: Direction) throws {

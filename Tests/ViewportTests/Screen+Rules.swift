@@ -70,6 +70,8 @@ extension Screen {
     // A scroll to, and an end of the list, move everything.
     if reference.goal != nil || before.goal != nil || reference.wasClamped { return }
     if before.extent != reference.extent { return }
+    // What was drawn beside its place goes back there.
+    if before.slip != 0 || reference.slip != 0 { return }
     guard let pin = before.pin else { return }
     let isBottomUp = before.isBottomUp
     let wasHeld = before.isHeldToTop || before.isHeldToBottom
@@ -195,6 +197,35 @@ extension Screen {
         ? layout.rows.last(where: \.isVisible) : layout.rows.first(where: \.isVisible)
       try must(anchor.key == first?.key, "the anchor is the first visible row")
     }
+  }
+
+  /// After all that came since the last complete layout the anchor stands where it stood, unless
+  /// the list ends by the heights that its rows have: an estimate moves nothing.
+  ///
+  /// - Parameter isSmaller: rows were less high than the host had said.
+  mutating func keeps(_ isSmaller: Bool) throws {
+    defer {
+      let isHeld = reference.isHeldToTop || reference.isHeldToBottom
+      kept = nil
+      if let pin = reference.pin, !isHeld, reference.shift == 0, reference.extent > 0,
+        let row = viewport.peek(pin.key), row.isVisible
+      {
+        kept = (pin.key, row.top + (pin.isBottom ? row.height : 0))
+      }
+    }
+    guard let kept, reference.shift == 0, !isSmaller else { return }
+    let list = viewport.config.isReversed ? rows.reversed() : rows
+    guard let at = list.firstIndex(where: { $0.key == kept.key }) else { return }
+    // Of a row that was updated, or is as the old width had it, the height is the host's.
+    let above = list[..<at].reduce(0) { $0 + $1.height }
+    let total = list.reduce(0) { $0 + $1.height }
+    let edge = above + (reference.isBottomUp ? list[at].height : 0)
+    let high = total - reference.extent
+    let (low, top) = (high >= 0 ? 0 : reference.isBottomUp ? high : 0, edge - kept.edge)
+    let wanted = min(max(top, low), max(high, low))
+    guard let row = viewport.peek(kept.key) else { return }
+    let found = edge - (row.top + (reference.isBottomUp ? row.height : 0))
+    try must(found == wanted, "the anchor is \(found - wanted) off, as estimates had it")
   }
 
   /// What was scrolled to is there, unless the list ends.

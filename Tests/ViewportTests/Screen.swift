@@ -39,6 +39,8 @@ struct Screen {
   var way = 0
   /// What was asked for since the last complete layout.
   var asked: Target?
+  /// Where the anchor has to stand, as the last complete layout has it; nil where an end is held.
+  var kept: (key: UInt64, edge: Int64)?
 
   init(seed: UInt64, planted: PlantedFault? = nil) throws {
     random = Random(seed: seed)
@@ -79,6 +81,8 @@ struct Screen {
   mutating func step() throws {
     let what = random.below(100)
     last = "\(what)"
+    // Who scrolls moves it.
+    if !(0..<45).contains(what), !(87..<94).contains(what) { kept = nil }
     switch what {
     case 0..<30: try edit()
     case 30..<45: try load()
@@ -149,6 +153,9 @@ struct Screen {
       " " + steps.map { "\($0.kind) \($0.row) \($0.from) \($0.count)" }.joined(separator: ", ")
     let before = reference
     let rows = rows
+    if let key = kept?.key, moved.contains(key) || !rows.contains(where: { $0.key == key }) {
+      kept = nil
+    }
     try viewport.update(
       steps, keyCount: rows.count, key: { rows[$0].key }, kind: { rows[$0].kind })
     let kinds = Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0.kind) })
@@ -247,8 +254,10 @@ struct Screen {
 
   /// Takes over from the viewport where it stands: between frames, and under a finger.
   private mutating func follow() {
+    kept = nil
     reference.viewTop = viewport.viewTop
     reference.shift = viewport.overscroll.shift
+    reference.slip = viewport.slip
     reference.pin = viewport.pin.map {
       Reference.Pin(key: viewport.tree[$0.node].key, isBottom: $0.isBottom, place: $0.place)
     }
@@ -261,6 +270,8 @@ struct Screen {
 
   private mutating func resize() throws {
     let extent = random.chance(0.1) ? 0 : Int64(30 + random.below(400))
+    if reference.isBottomUp { kept?.edge += extent - reference.extent }
+    if extent == 0 { kept = nil }
     let areOld = random.chance(0.3)
     if areOld {
       for at in rows.indices where rows[at].height > 0 { rows[at].height = max(1, height()) }
@@ -324,6 +335,7 @@ struct Screen {
         try must(viewport.state().layouts == layouts + 1, "each complete layout is counted")
         reference.complete()
         try shown(layout)
+        try keeps(isSmaller)
         break
       }
       // Where a row turned out to be less high than the least height, another one is asked for.
