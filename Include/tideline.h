@@ -1094,12 +1094,10 @@ enum {
  * where it went from the cache and comes anew (the last 10,000 such are known): not when it is fetched after its push, edited, or when its
  * update comes twice; and not at all once an update of it was silent. A push offers a
  * message; under #TL_SERVER_ENVELOPE only a push does, since the update may still say that
- * it is silent. Elsewhere what a catch-up (#TL_SYNC_LATEST, #TL_SYNC_LIVE, #TL_SYNC_ALL, a
- * window) brings is offered too, where the conversation was fetched before, also if a list
- * showed it first. All but #TL_SYNC_LATEST bring the newest page; the gap that they leave below
- * is not offered when it is filled. What the first fetch of a conversation and older pages bring
- * is not. Under #TL_SERVER_LOG any page offers what stands above the last entry that was known up
- * to the present, where it goes on from there or reaches the present. One
+ * it is silent. Elsewhere a message that came after the first fetch of its conversation is
+ * offered by the first page that shows it, whichever request brought that page, also if a list
+ * showed it first. A gap that is filled late offers old messages then: look at `time_us`.
+ * What the first fetch of a conversation brings, and what was there before, is not offered. One
  * that is #TL_MESSAGE_SEALED is offered as it is. All messages of the conversation between
  * `first` and `last` are meant. Whoever reads an entry late looks at the rows: one that was read
  * meanwhile has no #TL_MESSAGE_UNREAD, one that an update has silenced has

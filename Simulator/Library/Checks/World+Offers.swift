@@ -18,6 +18,10 @@ struct Offers {
   var told: [(conversation: Int, id: String)] = []
   /// Ids that any frame has told, or answered.
   var seen: Set<String> = []
+  /// How often each was offered, by its id.
+  var ids: [String: Int] = [:]
+  /// What the server had when the first fetch of a conversation was over.
+  var there: [Int: Set<String>] = [:]
   /// What may have been taken back with what it offered.
   var losses = 0
 
@@ -83,9 +87,9 @@ extension World {
     for number in change.first...change.last {
       if !offers.offered.insert(number).inserted { throw Violation("\(number) is offered twice") }
     }
-    if offers.silenced.isEmpty { return }
     let page = try client.page(change.conversation, limit: 10_000)
     for row in page.rows where (change.first...change.last).contains(row.number) {
+      offers.ids[Self.text(row.id), default: 0] += 1
       if offers.silenced.contains(Self.text(row.id)) {
         throw Violation("\(Self.text(row.id)) was told in silence, and is offered")
       }

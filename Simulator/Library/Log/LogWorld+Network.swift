@@ -118,6 +118,7 @@ extension LogWorld {
       (device.presentSerial, device.epoch) = before
     } else if let told, told.isPresent {
       device.presentSerial = max(device.presentSerial, told.serial)
+      if device.firstSerial == nil { device.firstSerial = told.serial }
     }
     try pump(device)
     try check(device)

@@ -17,6 +17,7 @@ extension LogWorld {
     for device in devices { try readAll(device) }
     for device in devices { try finishScreens(device) }
     for device in devices { try catchUp(device) }
+    for device in devices { try checkNews(device) }
     try loseTail()
     try readAfresh()
     for device in devices.prefix(knobs.devices) {

@@ -41,6 +41,8 @@ final class LogDevice {
   /// What it was told: all entries up to this one, in this epoch of the server.
   var presentSerial = 0
   var epoch = 0
+  /// All that had ever come when the first page was made that reached the present.
+  var firstSerial: Int?
   /// Which message a number stands for.
   var ids: [UInt64: [UInt8]] = [:]
   /// What it sent, by client id.

@@ -119,6 +119,7 @@ extension World {
       trace.note(nowUs, "sync \(sync.number) ended: \(outcome)")
       guard outcome == .ok, sync.isLatest, sync.restores == findings.restores else { continue }
       conversations[sync.conversation].frozen = false
+      noteFirstFetch(sync.conversation)
       let top = max(sync.serverTopUs, conversations[sync.conversation].seenThroughUs)
       conversations[sync.conversation].seenThroughUs = top
       if backup != nil, top > conversations[sync.conversation].noticeableUs {

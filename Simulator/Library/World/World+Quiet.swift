@@ -28,6 +28,7 @@ extension World {
     }
     try checkUpdates()
     for index in present { try checkExact(index) }
+    try checkNews()
     try checkMarks()
     try checkMirror()
     try checkActsAtRest()

@@ -191,7 +191,7 @@ private struct ImportSlice {
     let payload = OpenedPayload(payload: Array(item.bytes[message.payload]), flags: flags)
     var ingest = Ingest(
       rules, frame: item.bytes, opened: [], issued: 0, autoMarkRead: false)
-    ingest.offer = .historyBelow(.max)
+    ingest.offer = .above(.max)
     var result = Ingested()
     try ingest.one(
       message, order: order, payload: payload, of: record, result: &result, in: tx)

@@ -23,8 +23,8 @@ struct LogEntries {
 
   var hasHoles: Bool { entries.contains { $0 == nil } }
 
-  /// - Parameter offer: what the store is to know of new messages; of those of a page it is told
-  ///   later, by `offer`.
+  /// - Parameter offer: what the store is to know of new messages; of those of a page `LogNews`
+  ///   says it later.
   init(
     _ items: [EntryItem], from ingest: Ingest, of record: ConversationRecord, in rows: LogRows,
     offer: RowFlags = []
@@ -115,34 +115,6 @@ struct LogEntries {
         id: change.id, change: LogChange(kind, of: change.target, by: change.sender ?? []),
         timeUs: change.stamp?.timeUs, isDeleted: change.isDeleted, content: content))
     if let stamp = change.stamp { note(stamp) }
-  }
-
-  /// Says which of a page's messages are new to this device, once all have their places: those
-  /// above the last entries that were known up to the present. Of what stands apart from these
-  /// and below says so a catch-up that shows it again.
-  mutating func offer(
-    above walk: LogWalk, in book: LogBook<LogRows>, isCatchUp: Bool
-  ) throws(StoreFailure) {
-    guard !arrivals.isEmpty else { return }
-    var edges: [(place: Int64, range: Int?)] = []
-    for id in walk.lastKnown ?? [] {
-      guard let place = try book.table.row(id)?.place else { continue }
-      edges.append((place, book.range(holding: place)))
-    }
-    for id in entries.compactMap({ $0?.id }) where arrivals[id] != nil {
-      guard let place = try book.table.row(id)?.place else { continue }
-      let range = book.range(holding: place)
-      let isNews: Bool?
-      if let edge = edges.first(where: { $0.range == range }) {
-        isNews = place > edge.place
-      } else if let top = edges.first {
-        isNews = place > top.place && (isCatchUp || range == book.newest) ? true : nil
-      } else {
-        // Where all that was known is gone, as after a restore, there are no news.
-        isNews = isCatchUp && walk.lastKnown?.isEmpty ?? false
-      }
-      if let isNews { arrivals[id]?.flags.insert(isNews ? .offered : .history) }
-    }
   }
 
   /// A copy that cannot be read takes nothing from one that could.

@@ -86,15 +86,26 @@ struct LogInput {
 
   /// Writes what changed.
   ///
-  /// - Parameter listed: what a page showed, whose copies count also where they are not new.
+  /// - Parameters:
+  ///   - listed: what a page showed, whose copies count also where they are not new.
+  ///   - news: which messages are new to this device, and which are not.
   mutating func finish(
     _ entries: LogEntries? = nil, frame: [UInt8] = [], marksRead: Bool = false,
-    listed: [[UInt8]]? = nil, arrivals: [[UInt8]: IncomingMessage] = [:]
+    listed: [[UInt8]]? = nil, arrivals: [[UInt8]: IncomingMessage] = [:],
+    news: [[UInt8]: RowFlags] = [:]
   ) throws(StoreFailure) {
-    let step = book.takeStep()
+    var step = book.takeStep()
     let cid = record.cid
+    for id in news.keys {
+      // What is stored already, and nobody knew of it whether it is new.
+      guard let row = try tx.row(id, cid), row.flags.isDisjoint(with: [.offered, .history]) else {
+        continue
+      }
+      step.touched.append(id)
+    }
     let projection = LogProjection(tx, cid)
-    let written = try projection.write(step, of: book, arrivals: entries?.arrivals ?? arrivals)
+    let written = try projection.write(
+      step, of: book, arrivals: entries?.arrivals ?? arrivals, news: news)
     effects.inserted = written.inserted.count
     effects.removed = written.removed
     effects.owesCatchUp = effects.owesCatchUp || step.owesCatchUp

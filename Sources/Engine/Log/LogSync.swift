@@ -291,10 +291,12 @@ struct LogSync {
   ) throws(StoreFailure) -> Step {
     var stage = stage
     job.turn.pages &+= 1
-    var entries = try LogEntries(page.items, from: ingest, of: input.record, in: input.book.table)
+    let entries = try LogEntries(page.items, from: ingest, of: input.record, in: input.book.table)
     let parts = entries.parts(of: page, to: stage.ask)
     let before = input.book.ranges
     let wasPresent = try isPresent(since: stage.walk.began)
+    try input.book.noteNews()
+    let news = try LogNews(stage.walk, before: book)
     input.book.keeps = [parts.first, parts.first(where: \.isAsked)].compactMap {
       $0?.page.entries.first?.id
     }
@@ -307,7 +309,6 @@ struct LogSync {
     input.book.keeps = []
     job.status.stepBackUs = book.facts.stepUs
     job.status.received &+= entries.entries.count
-    try entries.offer(above: stage.walk, in: book, isCatchUp: stage.aim.isPresent)
     var isStuck =
       entries.hasHoles
       && before.elementsEqual(input.book.ranges) {
@@ -318,7 +319,8 @@ struct LogSync {
     if isStuck { isStuck = try !leadsOn(&stage, behindHoleOf: parts, wasPresent: wasPresent) }
     try input.finish(
       entries, frame: ingest.frame, marksRead: ingest.autoMarkRead,
-      listed: entries.entries.compactMap { $0?.id })
+      listed: entries.entries.compactMap { $0?.id }, news: try news.flags(of: entries, in: book))
+    try input.book.noteNews()
     job.status.inserted &+= input.effects.inserted
     job.status.removed &+= input.effects.removed
     if !stage.aim.isPresent { job.aim.wanted &-= input.effects.inserted }

@@ -153,6 +153,8 @@ extension SyncEngine {
       try planner(tx).forgetClaims(&record)
       record.totalCount = nil
       try tx.save(record)
+      // It is fetched for the first time once more.
+      try tx.save(news: nil, in: record.cid)
       return record
     }
     guard let record else { return false }

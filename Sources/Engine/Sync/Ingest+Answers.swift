@@ -5,17 +5,16 @@ internal import Timeline
 internal import Wire
 
 extension Ingest {
-  /// The same, told what the job knows of its page.
+  /// The same, told what is known of its page.
   func of(
-    _ job: SyncJob, _ record: ConversationRecord, _ memory: SyncMemory
-  ) -> Ingest {
+    _ record: ConversationRecord, _ memory: SyncMemory, in tx: WriteTransaction
+  ) throws(StoreFailure) -> Ingest {
     var ingest = self
     ingest.placesBehind = rules.learnsTies && memory.ties.isUnstable
     ingest.lifts = memory.lifts
     // Where updates are replied to, each message has one, which may be silent.
     if memory.server.can(.envelope) { return ingest }
-    let known = record.fetch.flatMap { memory.server.scheme.bound($0)?.position }
-    ingest.offer = job.newFrom.map { .above($0) } ?? .historyBelow(known ?? .max)
+    ingest.offer = .above(try tx.news(record.cid) ?? .max)
     return ingest
   }
 

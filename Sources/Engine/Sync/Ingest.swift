@@ -130,25 +130,20 @@ enum Offer {
   case none
   /// Those that a push tells as new.
   case pushed(isSilent: Bool)
-  /// What a catch-up brings from here on: what lies below is history.
+  /// What an answer brings from here on: what lies below is history, as all of it is where the
+  /// conversation was never fetched.
   case above(Position)
-  /// What another page shows below here is history; the rest is for the catch-up to come.
-  case historyBelow(Position)
 
   func flags(_ message: WireMessage, at order: Int64, isNew: Bool) -> RowFlags {
     switch self {
     case .none: []
     case .pushed(let isSilent): isSilent ? .silent : isNew ? .offered : []
-    case .above(let bound): isBelow(bound, message, order) ? .history : .offered
-    case .historyBelow(let bound): isBelow(bound, message, order) ? .history : []
+    case .above(let bound):
+      Position(time: order, id: message.id) < bound ? .history : .offered
     }
   }
 
   var isPushed: Bool { if case .pushed = self { true } else { false } }
-
-  private func isBelow(_ bound: Position, _ message: WireMessage, _ order: Int64) -> Bool {
-    Position(time: order, id: message.id) < bound
-  }
 }
 
 /// What of the settings and of the server says how an item is read.

@@ -102,7 +102,8 @@ extension SyncEngine {
       var merge = try PageMerge(
         memory, hearsAll: heard.hearsAll(record), record: record, job: draft,
         answer: answer, in: tx)
-      var ingested = try ingest.of(draft, record, memory).page(page.items, of: record, in: tx)
+      try noteNews(of: record, in: tx)
+      var ingested = try ingest.of(record, memory, in: tx).page(page.items, of: record, in: tx)
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       var page = page
@@ -118,11 +119,26 @@ extension SyncEngine {
       }
       draft.budget.take(ingested, total: page.totalCount)
       try tx.save(merge.record)
+      try noteNews(of: merge.record, in: tx)
       return (step, PageEffects(merge, ingested))
     }
     if let effects { follow(effects, in: &draft, wasLive: job.isLive) }
     job = draft
     return step
+  }
+
+  /// What comes after the first fetch is new, as far as that has shown what there was.
+  private func noteNews(
+    of record: ConversationRecord, in tx: WriteTransaction
+  ) throws(StoreFailure) {
+    guard !can(.envelope), try tx.news(record.cid) == nil else { return }
+    let shown = try tx.spans(record.cid).newest?.low
+    if let bound = record.fetch.flatMap({ scheme.bound($0)?.position }) {
+      try tx.save(news: max(bound, shown ?? bound), in: record.cid)
+    } else if shown == .min {
+      // There was none.
+      try tx.save(news: .min, in: record.cid)
+    }
   }
 
   // MARK: Logs

@@ -70,16 +70,6 @@ struct SyncJob {
     }
   }
 
-  /// From where on what it brings is new to this device; nil where it is history.
-  var newFrom: Position? {
-    guard restores == 0, suspicion.isNone, aim.recheckFrom == nil else { return nil }
-    return switch stage {
-    case .catchUp(let catchUp): catchUp.bound
-    case .gap: request.kind == .latest ? aim.floor : nil
-    case .start, .deletions, .changes, .listing, .asking, .log: nil
-    }
-  }
-
   /// Where its walk stands: the next page has to show rows of there again.
   var edge: Position? {
     switch stage {

@@ -47,12 +47,14 @@ extension ReadTransaction {
         if entry.unverified == nil { entry.unverified = set(ranges, of: open.kind) }
       case .untaught:
         if entry.untaught == nil { entry.untaught = set(ranges, of: open.kind) }
-      case .stale: break
+      case .stale, .news: break
       }
       ranges = []
     }
     while try row.step() {
-      guard let kind = SpanKind(rawValue: row.int(1)), kind != .stale else { continue }
+      guard let kind = SpanKind(rawValue: row.int(1)), kind != .stale, kind != .news else {
+        continue
+      }
       if open?.cid != row.int(0) || open?.kind != kind {
         end()
         open = (row.int(0), kind)

@@ -77,6 +77,16 @@ extension WriteTransaction {
     unreadTable.settleLater(cid)
   }
 
+  /// Notes from where on messages are new to this device.
+  package func save(news low: Position?, in cid: Int64) throws(StoreFailure) {
+    let old = try news(cid)
+    if low == old { return }
+    func set(_ low: Position?) -> SpanSet {
+      low.map { SpanSet(stored: [SpanSet.Span(low: $0, high: .max)]) ?? SpanSet() } ?? SpanSet()
+    }
+    try save(set(low), replacing: set(old), in: cid, kind: .news)
+  }
+
   private func save(
     _ new: SpanSet, replacing old: SpanSet, in cid: Int64, kind: SpanKind
   ) throws(StoreFailure) {
@@ -115,9 +125,10 @@ extension WriteTransaction {
       if kind == .content { entry.spans = new }
       if kind == .unverified { entry.unverified = new }
       if kind == .untaught { entry.untaught = new }
+      if kind == .news { entry.news = new }
       entry.summary = nil
     }
-    feed.add(.coverage, cid, 0...0)
+    if kind != .news { feed.add(.coverage, cid, 0...0) }
   }
 
   /// Where the newest range ends is written with the conversation, whose row most commits

@@ -23,9 +23,12 @@ package struct LogProjection {
     self.cid = cid
   }
 
-  /// - Parameter arrivals: the copies of this input, with what each says of how it came.
+  /// - Parameters:
+  ///   - arrivals: the copies of this input, with what each says of how it came.
+  ///   - news: which messages are new to this device, and which are not.
   package func write(
-    _ step: LogStep, of book: LogBook<LogRows>, arrivals: [[UInt8]: IncomingMessage]
+    _ step: LogStep, of book: LogBook<LogRows>, arrivals: [[UInt8]: IncomingMessage],
+    news: [[UInt8]: RowFlags]
   ) throws(StoreFailure) -> Written {
     var written = Written()
     var seen = IDSet()
@@ -45,6 +48,7 @@ package struct LogProjection {
     let reactions = LogReactions(tx, cid, step)
     for (_, row) in messages {
       guard var message = try message(row, of: book, arrival: arrivals[row.id]) else { continue }
+      message.flags.formUnion(news[row.id] ?? [])
       message.reactions = try reactions.shown(of: message, in: book)
       let applied = try tx.apply(message, cid, issued: tx.lsn, isDerived: true)
       if case .inserted = applied { written.inserted.append(message.position) }

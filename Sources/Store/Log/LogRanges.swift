@@ -32,6 +32,7 @@ package struct LogRanges {
   package func load(_ cid: Int64) throws(StoreFailure) -> LogShape {
     var shape = LogShape()
     if let facts = try facts(cid) { shape.facts = facts }
+    shape.facts.news = try tx.news(cid).map { $0 == .min ? [] : $0.id }
     shape.ranges = try ranges(cid)
     try hangTokens(on: &shape.ranges, cid)
     try check(shape.ranges)
@@ -88,6 +89,7 @@ package struct LogRanges {
   }
 
   private func save(_ facts: LogFacts, _ cid: Int64) throws(StoreFailure) {
+    try tx.save(news: facts.news.map { $0.isEmpty ? .min : Position(time: 0, id: $0) }, in: cid)
     try tx.connection.runNoted(
       """
       INSERT OR REPLACE INTO log_fact (cid, issued, connection, epoch, empty_request,

@@ -14,6 +14,7 @@ final class ReadCache {
     var spans: SpanSet?
     var unverified: SpanSet?
     var untaught: SpanSet?
+    var news: SpanSet?
     /// Unreadable places that were shown.
     var poisoned: [SpanSet.Span]?
     var tally: UnreadCounters?

@@ -240,6 +240,17 @@ package class ReadTransaction {
     return found
   }
 
+  /// From where on messages are new to this device; nil before its first fetch. In a log they stand
+  /// above the entry of this id, or all do where that has none.
+  package func news(_ cid: Int64) throws(StoreFailure) -> Position? {
+    let entry = try known?.entry(cid)
+    if let kept = entry?.news { return kept.newest?.low }
+    let connection = try connection
+    let found = try ranges(cid, kind: .news, on: connection)
+    entry?.news = found
+    return found.newest?.low
+  }
+
   /// Everything, as one range.
   static let whole = SpanSet(stored: [SpanSet.Span(low: .min, high: .max)]) ?? SpanSet()
 
@@ -249,9 +260,10 @@ package class ReadTransaction {
     case unverified = 1
     case stale = 2
     case untaught = 3
+    case news = 4
 
     /// What ranges that make no sense are read as: nothing is proven by them.
-    var unknown: SpanSet { self == .content ? SpanSet() : ReadTransaction.whole }
+    var unknown: SpanSet { self == .content || self == .news ? SpanSet() : ReadTransaction.whole }
   }
 
   private func ranges(

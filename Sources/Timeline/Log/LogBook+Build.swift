@@ -314,6 +314,12 @@ extension LogBook {
 
   mutating func drop(_ row: LogRow) throws(Table.Failure) {
     try touch(row)
+    if row.id == facts.news {
+      // Its neighbour takes its place; where there is none it may come again.
+      var next = try table.last(below: row.place, from: .min)
+      if next == nil { next = try table.first(above: row.place, through: .max) }
+      if let next { facts.news = next.id }
+    }
     try table.remove(row.id)
     step.removed.append(row.id)
   }

@@ -10,7 +10,7 @@ package struct LogBook<Table: LogTable> {
   package var table: Table
   /// In the order of their places, without a common place or one between that touches both.
   package internal(set) var ranges: [LogRange]
-  package internal(set) var facts: LogFacts
+  package var facts: LogFacts
   package let profile: LogProfile
   package let spacing: LogSpacing
   /// What the input at hand changed.
@@ -147,6 +147,9 @@ package struct LogFacts: Equatable, Sendable {
   package var empty: LogClaim?
   /// How many pages listed what was known in another order.
   package var contradictions: UInt64 = 0
+  /// What stands above this entry came after the log was read for the first time: it is new to this
+  /// device. Empty where all is; nil before that.
+  package var news: [UInt8]?
   /// By how much the time of an entry lay below that of one before it in the log, at most: so much
   /// may a search by time be off.
   package var stepUs: Int64 = 0

@@ -30,8 +30,8 @@ import Timeline
     try host.expectWhole()
   }
 
-  /// Protects: where the one entry of the first page leaves the log, and its token is known no more,
-  /// what was pushed behind it stays: the range is kept by its other entries.
+  /// Protects: where the one entry of the first page leaves the log, and its token is refused, what
+  /// was pushed behind it stays: the range is kept by its other entries.
   @Test func aFirstEntryThatLeavesTakesNothingAlong() throws {
     var kind = LogServerKind()
     (kind.hasStream, kind.refusesUnknown, kind.leaves) = (true, true, true)

@@ -24,10 +24,10 @@ import Timeline
     job.catchUp.bound = .max
     #expect(job.catchUp.bound == nil)
     job.stage = .catchUp(CatchUp(bound: .max))
-    #expect(job.catchUp.bound == .max && job.isCatchingUp && job.newFrom == .max)
+    #expect(job.catchUp.bound == .max && job.isCatchingUp)
     job.catchUp.left = .min
     job.stage = .asking
-    #expect(job.catchUp.left == nil && !job.isCatchingUp && job.newFrom == nil)
+    #expect(job.catchUp.left == nil && !job.isCatchingUp)
   }
 
   @Test func aGoalIsThatOfTheWayToIt() {
