@@ -1616,6 +1616,7 @@ TL_API TL_CHECK tl_status tl_window_show(tl_window *window, uint32_t first, uint
 /**
  * @brief Keeps some rows and lets all others leave the window at the next poll.
  *
+ * They stay away until the host loads them. Of pending messages all stay where one does.
  * A load that leaves from a row that stays goes on, unless it would bring back
  * what leaves.
  * @param window The window.
@@ -2052,7 +2053,7 @@ tl_items_bits(tl_items *items, uint32_t item, uint32_t place, uint64_t *out);
  * @brief Reads one of the ranges of items that end at a split.
  *
  * The items behind the newest split are a range too, unless the window follows the
- * present: then they lie in none.
+ * present: then they lie in none. An empty list has no range.
  * @param items The items.
  * @param range The range, from 0 on.
  * @param first Its first item, 0 on failure.

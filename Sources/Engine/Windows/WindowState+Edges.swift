@@ -34,6 +34,11 @@ extension WindowState {
   /// Where the last row that the server has stands; what is pending is behind the present.
   var lastSent: Position? { list.position(ofRow: list.row(from: .beforePending) - 1) }
 
+  /// Whether that is a row of the newest that it shows.
+  var standsAtEnd: Bool {
+    isAtEnd && lastSent.map { list.loaded.joins($0, and: .max) } ?? false
+  }
+
   /// Trusted ranges, and places of unreadable items, which no request can fill.
   private var passable: SpanSet {
     trust.quarantined.reduce(list.spans) { $0.inserting($1.low, high: $1.high) }
@@ -69,6 +74,8 @@ extension WindowState {
     if let last = list.position(ofRow: list.count - 1), !list.loaded.joins(last, and: .max) {
       return true
     }
+    // Who trimmed to what is pending wants no more.
+    if lastSent == nil, !list.isEmpty { return ends.stoodAtEnd }
     guard let newest = known.newest?.low else { return lastSent == nil }
     if let lastSent, lastSent >= newest { return hasLostEnd }
     return newest != .min || !list.loaded.covers(.min, high: .max)

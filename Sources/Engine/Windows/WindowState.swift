@@ -210,7 +210,8 @@ struct WindowState: LiveQueryState {
   ) throws(StoreFailure) -> [DiffOp] {
     holds = list.heldUntilMs != nil
     ends.isOfLog = rx.positionsMove
-    ends.stoodAtEnd = isAtEnd && lastSent.map { list.loaded.joins($0, and: .max) } ?? false
+    // What the host trimmed away is not lost.
+    ends.stoodAtEnd = loads.kept == nil && standsAtEnd
     let found = try rx.conversation(config.conversation)
     if try notesUnmade(found, rx) { return letGo(nowMs) }
     guard let record = found else {
