@@ -1395,7 +1395,7 @@ typedef struct tl_window tl_window;
 typedef int32_t tl_at;
 enum {
   TL_AT_LATEST = 0,  /**< The newest messages; the window follows the present. */
-  TL_AT_UNREAD = 1,  /**< The first message after all that this user has read or sent. */
+  TL_AT_UNREAD = 1,  /**< The first message after all that this user has read or sent: where the server's marker says, or, where it tells none, of the newest page. */
   TL_AT_MESSAGE = 2, /**< A message by id: a search hit, a quoted message. */
   TL_AT_TIME = 3     /**< The first message at or after a time. */
 };

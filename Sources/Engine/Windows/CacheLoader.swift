@@ -198,7 +198,8 @@ struct CacheLoader {
   /// The message that the marker names is not to be had: so many are unread as the server counts
   /// from it, and the oldest of them is the first.
   private func findByCount() throws(StoreFailure) -> Found? {
-    guard let count = try rx.unreadReader.unreadAboveNowhere(cid),
+    guard try rx.unreadReader.namedMarker(cid) != nil,
+      let count = try rx.unreadReader.unreadAboveNowhere(cid),
       (1...Limits.markerWalkMax).contains(count),
       let newest = passable.newest
     else { return nil }

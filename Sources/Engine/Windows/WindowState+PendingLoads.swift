@@ -157,21 +157,7 @@ extension WindowState {
       if !isTrusted, mayAsk, connection.isUp {
         // The first row that is cached behind a gap is hardly the one that is meant.
         if case .time = at { return try growToUnknown(wish, at: at, mayAsk: true, loader: &loader) }
-        if case .unread = at {
-          if try marks.readMarker(loader.cid) == nil {
-            // Nobody has said where it is: the server is asked before anything is walked through.
-            let isAsked = requested.open.contains { $0.request.kind == .marker }
-            if isAsked || !wish.tried.contains(.marker) {
-              return try resolve(wish, kind: .marker, want: 0, mayAsk: true, loader: &loader)
-            }
-            guard try isNearMarker(loader.rx, loader.cid) else {
-              view.isMarkerUnknown = true
-              return try grow(.newest(wish.want), loader: &loader)
-            }
-          }
-          return try resolve(
-            wish, kind: .below(key.position), want: wish.want, mayAsk: true, loader: &loader)
-        }
+        if case .unread = at { return try growToUnread(wish, behind: key, loader: &loader) }
       }
       view.anchor = key.number
       if wish.leads { view.focus = key.position }
@@ -196,12 +182,31 @@ extension WindowState {
     }
   }
 
-  /// Whether the marker is on the way back, or so few messages are unread, as the server counts,
-  /// that they may be walked through.
-  private func isNearMarker(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) -> Bool {
-    if let named = try rx.unreadReader.namedMarker(cid), try !rx.isDeleted(named, in: cid) {
-      return true
+  /// Looks for the first unread message below a row that stands behind a gap.
+  private mutating func growToUnread(
+    _ wish: PendingLoad, behind key: RowKey, loader: inout CacheLoader
+  ) throws(StoreFailure) {
+    if try loader.rx.unreadReader.readMarker(loader.cid) == nil {
+      // Nobody has said where it is: the server is asked before anything is walked through.
+      let isAsked = requested.open.contains { $0.request.kind == .marker }
+      if isAsked || !wish.tried.contains(.marker) {
+        return try resolve(wish, kind: .marker, want: 0, mayAsk: true, loader: &loader)
+      }
+      guard try isMarkerOnTheWay(loader.rx, loader.cid) else {
+        // The newest page may show it.
+        if requested.isLivePending || isLiveNext { return keep(wish, asking: nil) }
+        view.isMarkerUnknown = true
+        return try grow(.newest(wish.want), loader: &loader)
+      }
     }
+    try resolve(wish, kind: .below(key.position), want: wish.want, mayAsk: true, loader: &loader)
+  }
+
+  /// Whether the server named a marker, which is on the way back, or was, and so few messages are
+  /// unread from there. Else nobody's history is walked through.
+  private func isMarkerOnTheWay(_ rx: ReadTransaction, _ cid: Int64) throws(StoreFailure) -> Bool {
+    guard let named = try rx.unreadReader.namedMarker(cid) else { return false }
+    if try !rx.isDeleted(named, in: cid) { return true }
     return try rx.unreadReader.countedUnread(cid).map { $0 <= Limits.markerWalkMax } ?? false
   }
 
