@@ -88,7 +88,7 @@ extension Reading {
       return Known(name: 0..<0, annotator: nil)
     }
     let annotator = try RowAnnotator(
-      rx, of: record, spans: record.trusted(rx.spans(cid)), fresh: fresh[cid], ends: nil)
+      rx, of: record, spans: record.trusted(rx.spans(cid), rx), fresh: fresh[cid], ends: nil)
     return Known(name: page.add(record.id), annotator: annotator)
   }
 }
@@ -122,7 +122,7 @@ extension Reading {
 
   private func view(_ record: ConversationRecord) throws(StoreFailure) -> UnsearchedView {
     var wholeFromUs = Int64.max
-    if let newest = record.trusted(try rx.spans(record.cid)).newest {
+    if let newest = record.trusted(try rx.spans(record.cid), rx).newest {
       wholeFromUs = try self.wholeFromUs(newest, in: record.cid)
     }
     return UnsearchedView(

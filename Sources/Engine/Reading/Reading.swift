@@ -274,7 +274,7 @@ struct Reading {
     _ record: ConversationRecord, found: RowPage, older: Bool, anchor: Position?, full: Bool,
     descending: Bool
   ) throws(StoreFailure) -> MessagePage {
-    let spans = record.trusted(try rx.spans(record.cid))
+    let spans = record.trusted(try rx.spans(record.cid), rx)
     let completeness = Completeness(
       spans: spans, poisoned: try rx.quarantined(record.cid, seen: true),
       count: found.confirmedCount, goesOlder: older, anchor: anchor, reachedLimit: full,

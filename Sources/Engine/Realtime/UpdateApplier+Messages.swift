@@ -182,9 +182,13 @@ extension UpdateApplier {
   private func reach(
     of pushed: PushedMessage, spans: SpanSet, record: ConversationRecord, isLive: Bool
   ) throws(StoreFailure) -> (span: SpanSet.Span, isApart: Bool)? {
-    // Without a watermark nothing is believed that could be joined.
-    guard let fetch = record.fetch, let newest = spans.newest else { return nil }
     let position = pushed.position
+    guard let fetch = record.fetch else {
+      // Without a watermark nothing is believed that could be joined, but numbers in a row.
+      guard memory.server.scheme.isSequence else { return nil }
+      return try numbered(position, spans: spans, in: record).map { ($0, true) }
+    }
+    guard let newest = spans.newest else { return nil }
     let isLive =
       isLive && memory.server.isBorneOut(pushed.message.stamp.timeUs, at: arrival.now)
     // Where what the catch-up showed lies in the place of an unreadable item, no range reaches up

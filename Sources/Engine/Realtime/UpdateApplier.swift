@@ -181,7 +181,7 @@ struct UpdateApplier {
       try tx.annotationTable.dropMarks(kind, ids: ids, in: cid)
     }
     guard let newest, ids.contains(newest.position.id) else { return }
-    let whole = record.trusted(try tx.spans(cid)).span(holding: newest.position)
+    let whole = record.trusted(try tx.spans(cid), tx).span(holding: newest.position)
     let next = try lasts.newestVisible()?.position ?? .min
     if whole.map({ $0.low > next }) ?? true { lasts.doubt() }
   }

@@ -20,7 +20,7 @@ struct ClaimedRanges {
 
   init(of record: ConversationRecord, in tx: WriteTransaction) throws(StoreFailure) {
     stored = try tx.spans(record.cid)
-    spans = record.trusted(stored)
+    spans = record.trusted(stored, tx)
     unverifiedBefore = try tx.unverified(record.cid)
     unverified = unverifiedBefore
     stale = try tx.stale(record.cid)

@@ -187,7 +187,7 @@ extension WindowState {
     if let above, !above.isPending {
       ends.gaps.behind = !list.spans.joins(last, and: above)
     } else {
-      ends.gaps.behind = !(list.spans.newest?.contains(last) ?? false)
+      ends.gaps.behind = !(list.spans.newest?.contains(last) ?? false) || record.fetch == nil
     }
   }
 

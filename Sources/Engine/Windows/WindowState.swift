@@ -235,7 +235,7 @@ struct WindowState: LiveQueryState {
     var spans = list.spans
     let wasUnverified = trust.unverified
     if change.isWhole || change.spans != nil {
-      spans = record.trusted(try rx.spans(record.cid))
+      spans = record.trusted(try rx.spans(record.cid), rx)
       change.spans = spans
       trust.unverified = try rx.unverified(record.cid)
       trust.quarantined = try rx.quarantined(record.cid, seen: true)

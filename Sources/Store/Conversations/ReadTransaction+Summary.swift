@@ -88,7 +88,7 @@ extension ReadTransaction {
     _ place: Position?, of record: ConversationRecord
   ) throws(StoreFailure) -> Bool {
     guard let place else { return false }
-    guard record.trusted(try spans(record.cid)).holds(place) else { return false }
+    guard record.trusted(try spans(record.cid), self).holds(place) else { return false }
     return !(try unverified(record.cid).holds(place))
   }
 

@@ -71,9 +71,9 @@ package struct ServerFacts: Equatable, Sendable {
 
 extension ConversationRecord {
   /// The spans that may be believed: a lost watermark means unknown, so that nothing
-  /// is claimed but that an empty conversation began.
-  package func trusted(_ spans: SpanSet) -> SpanSet {
-    if fetch != nil { return spans }
+  /// is claimed but that an empty conversation began. Numbers in a row say it by themselves.
+  package func trusted(_ spans: SpanSet, _ rx: ReadTransaction) -> SpanSet {
+    if fetch != nil || rx.positionsAreNumbers { return spans }
     var kept = spans
     kept.remove(.before(timestampGroup: .min + 1), .max)
     return kept
@@ -82,7 +82,11 @@ extension ConversationRecord {
   /// Whether the newest of these ranges is the one that reached the present. On a log another may
   /// stand above it: by its times, until it is known to lie elsewhere.
   package func reachesPresent(_ spans: SpanSet, _ rx: ReadTransaction) -> Bool {
-    guard rx.positionsMove, let newest = spans.newest else { return true }
+    guard let newest = spans.newest else { return true }
+    guard rx.positionsMove else {
+      // Numbers in a row say nothing of the present, where nothing was fetched.
+      return fetch != nil || newest.high <= .before(timestampGroup: .min &+ 1)
+    }
     guard let top = fetch?.timeUs, top < .max else { return false }
     return newest.low.time <= top
   }

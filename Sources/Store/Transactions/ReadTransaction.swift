@@ -26,6 +26,9 @@ package class ReadTransaction {
   /// A row may take another position without anybody's doing.
   package var positionsMove: Bool { positionKind == LogTables.positionKind }
 
+  /// Positions are the server's numbers.
+  var positionsAreNumbers: Bool { positionKind == 1 }
+
   init(_ connection: Connection, positionKind: Int64) {
     owned = connection
     self.positionKind = positionKind
