@@ -115,8 +115,9 @@ extension PageMerge {
       newest: ingested.items.compactMap { $0 }.sorted(), rawCount: page.items.count,
       unread: ingested.unread, ties: scheme.ties)
     let claim = scheme.claim(ingested.items, low: nil, high: present)
-    if let bound = job.catchUp.bound, !scheme.isSequence {
-      // Until the walk is over, trust in the known range ends at the bound.
+    if let bound = job.catchUp.bound, !scheme.isSequence || job.suspicion.isRevalidation {
+      // Until the walk is over, trust in the known range ends at the bound. Numbers in a row are
+      // trusted but where a count has put all in doubt.
       try endTrust(atBound: bound)
       try keepTail(at: now)
     }
