@@ -50,6 +50,8 @@ struct Ingested {
   /// Where the new ones stand.
   var insertedAt: [Position] = []
   var duplicates = 0
+  /// How many of these are other messages than those that are stored under their ids.
+  var others = 0
   /// How many different items it holds: one that comes twice is one.
   var distinct = 0
   var sawBuried = false
@@ -285,10 +287,11 @@ struct Ingest {
       result.sawBuried = true
     case .updated, .unchanged, .forgotten:
       result.duplicates += 1
+      if tx.applied.isAnother { result.others &+= 1 }
       result.copies.noteKnown()
       // It stands where it stood.
-      if tx.appliedRank != row.rank {
-        result.items[place] = Position(time: order, rank: tx.appliedRank, id: message.id)
+      if tx.applied.rank != row.rank {
+        result.items[place] = Position(time: order, rank: tx.applied.rank, id: message.id)
       }
     case .tombstoned:
       result.sawBuried = true

@@ -104,6 +104,18 @@ extension SyncEngine {
         answer: answer, in: tx)
       try noteNews(of: record, in: tx)
       var ingested = try ingest.of(record, memory, in: tx).page(page.items, of: record, in: tx)
+      // One message may be told wrongly. Where most are others, the server was built anew and gives
+      // its ids again.
+      if ingested.others > 1, ingested.others > ingested.duplicates / 2, draft.restores == 0,
+        memory.restores.mayBelieve(record.id, nowMs: now.monotonicMs)
+      {
+        memory.effects.restores &+= 1
+        let step = try planner.distrust(&draft, of: &record)
+        // So is what this page brought, which older copies may hide.
+        record.restoredLSN = tx.lsn &+ 1
+        try tx.save(record)
+        return (step, nil)
+      }
       ingested.record(page.items, frame: ingest.frame)
       merge.scheme.knowsOrder = order(&ingested, of: merge.listing, frame: ingest.frame)
       var page = page

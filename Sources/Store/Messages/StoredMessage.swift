@@ -9,6 +9,8 @@
 /// pin carries no version and goes by its own stamp. An edit by another user than the sender is
 /// ignored, also where it came first, unless users of this server edit messages of others. Receipts
 /// only grow. What was opened once stays open: of two copies of one content the open one is kept.
+internal import Base
+
 struct StoredMessage: Equatable {
   var message: IncomingMessage
   var number: UInt64
@@ -68,6 +70,18 @@ extension StoredMessage {
     result.message.listenedBy = ReaderList.union(message.listenedBy, added: copy.listenedBy)
     return result
   }
+
+  /// Whether a copy under the same id contradicts this one: no server changes when a message was
+  /// sent, or by whom. An import, an edit by another user and a placeholder say neither.
+  func isAnother(than copy: IncomingMessage) -> Bool {
+    guard message.flags.isDisjoint(with: [.imported, .forgotten]) else { return false }
+    let (earlier, later) = (min(message.timeUs, copy.timeUs), max(message.timeUs, copy.timeUs))
+    if later.saturating(minus: earlier) > Self.sameTimeUs { return true }
+    return message.sender != copy.sender && !message.isEdited && !copy.isEdited
+  }
+
+  /// Two prints of one time differ by less.
+  private static let sameTimeUs: Int64 = 60_000_000
 
   /// Whether the reactions are those of a lost epoch: also of a row that came again since in
   /// a copy which says nothing of them.

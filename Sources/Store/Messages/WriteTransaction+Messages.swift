@@ -18,7 +18,7 @@ extension WriteTransaction {
     _ message: IncomingMessage, _ cid: Int64, issued: UInt64, saysMarks: Bool = true,
     isFirst: Bool = false, isEdit: Bool = false, isDerived: Bool = false, lifts: Bool = false
   ) throws(StoreFailure) -> Applied {
-    appliedRank = message.rank
+    applied = (message.rank, false)
     var bar = try bar(message, in: cid)
     let isBack = lifts && bar.map { $0.lsn <= issued } ?? false
     if isBack {
@@ -41,20 +41,20 @@ extension WriteTransaction {
       return bar.lsn <= issued ? .tombstoned : .overtaken
     }
     try reveal(&copy, told: message, in: cid, send: send)
-    let applied: Applied
+    let result: Applied
     if let stored {
       try NamedLastTable(self, cid).noteShown(stored, issued: issued)
       // The row that came first stays: a screen may show it by its number.
       if let send { try operationTable.arrive(send, as: copy.id, givesNumber: false) }
-      applied = try merge(
+      result = try merge(
         copy, into: stored, in: cid, issued: issued, saysMarks: saysMarks,
         isFirst: isFirst, isEdit: isEdit, hasSettled: send != nil, isDerived: isDerived)
     } else {
       let number = try insert(copy, cid, issued: issued, saysMarks, send)
-      applied = isBack ? .returned(number) : .inserted(number)
+      result = isBack ? .returned(number) : .inserted(number)
     }
     try name(copy, clientID: message.clientID ?? send?.clientID, in: cid)
-    return applied
+    return result
   }
 
   /// The client id of this user's message, by which it is found as long as it is stored.
@@ -78,11 +78,12 @@ extension WriteTransaction {
     if feed.origin != .pushed, !stored.message.flags.isDisjoint(with: [.offered, .history]) {
       copy.flags.subtract([.offered, .history])
     }
-    if copy.order == stored.message.order { appliedRank = stored.message.rank }
+    if copy.order == stored.message.order { applied.rank = stored.message.rank }
     // Nothing of the row outranks what is derived; of an import what was opened may.
     let outranksAll = isDerived && !stored.message.flags.contains(.imported)
     let restored = outranksAll ? .max : try restoredLSN(cid)
     let isLost = stored.lsn < restored
+    applied.isAnother = !isLost && !isDerived && stored.isAnother(than: copy)
     if stored.message.flags.contains(.forgotten) {
       try movePlaceholder(stored, to: copy, in: cid, issued: issued, isLost: isLost)
       return .forgotten(stored.number)

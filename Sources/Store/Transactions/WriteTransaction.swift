@@ -19,8 +19,9 @@ package final class WriteTransaction: ReadTransaction {
   package var heardSince: UInt64?
   /// Whether what goes out is sealed, and whether an edit that followed by itself is to be.
   package var seals = false
-  /// The rank of the row that the last copy was applied to.
-  package var appliedRank = 0
+  /// The rank of the row that the last copy was applied to, and whether the copy is another message
+  /// than the one that is stored under its id.
+  package var applied = (rank: 0, isAnother: false)
   package internal(set) var mustSeal = false
   /// A server's count of unread messages is exact no more.
   package internal(set) var doubtsCounts = false
